@@ -35,7 +35,7 @@ from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
 from simstudy.store.provenance import Provenance
-from simstudy.store.run_records import RunRecord, Spent, Times, merge_records, write_record
+from simstudy.store.run_records import BlockTimings, RunRecord, Times, merge_records, write_record
 from simstudy.study import Study
 
 CONFIG = two_stage.Config(k=[0.0, 1.0], n2=[100, 400], draws="sufficient")
@@ -279,7 +279,7 @@ def _write_share(
         label=label,
     )
     moment = "2026-01-01T00:00:00Z"
-    spent = dict.fromkeys(keys, Spent(1, 1.0, 0.0))
+    spent = dict.fromkeys(keys, BlockTimings(1, 1.0, 0.0))
     write_record(folder, label, provenance, RunRecord(spent, Times(moment, moment)))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.pages import print_or_put
 from simstudy import Result, Study, Workers, grid
 from simstudy.measures import rejection_rate
-from simstudy.study.run_options import LOOKS, PILOT
+from simstudy.study.run_options import PILOT, SEQUENTIAL
 
 N_RUNS = 400
 BLOCK = 50
@@ -72,7 +72,7 @@ class Rule:
 RULES = [
     Rule(rate, error, stop_by, n_rep)
     for rate, error in [(0.5, 0.02), (0.05, 0.005), (0.01, 0.004), (0.01, 0.002)]
-    for stop_by, n_rep in [(LOOKS, 50), (PILOT, 100), (PILOT, 1000)]
+    for stop_by, n_rep in [(SEQUENTIAL, 50), (PILOT, 100), (PILOT, 1000)]
 ]
 HEAD = ["rate", "error", "rule", "replicates", "bias (%)", "coverage", "error, mean and worst"]
 

@@ -19,7 +19,7 @@ from simstudy.remote.paths import BEING_WRITTEN, Place, put_file
 ABANDONED_SECONDS = 86_400.0  # a file that is not whole after them has no writer left
 
 
-def write_whole(folder: Path, fill: Callable[[BufferedRandom], str]) -> Path:
+def atomic_write(folder: Path, fill: Callable[[BufferedRandom], str]) -> Path:
     """Write a file under a temporary name, sync it, and rename it.
 
     The folder is synced last, so that after a return the name lasts too. Whatever stops it, there
@@ -106,10 +106,10 @@ def write_bytes(path: Place, content: bytes) -> None:
 
     if isinstance(path, Path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path.parent, fill)
+        atomic_write(path.parent, fill)
         return
     with temporary_folder() as folder:
-        put_file(write_whole(Path(folder), fill), path)
+        put_file(atomic_write(Path(folder), fill), path)
 
 
 def write_json(path: Place, content: Mapping[str, Any]) -> None:

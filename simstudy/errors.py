@@ -49,6 +49,8 @@ class AlwaysFailsError(StudyError):
 
     Parameters
     ----------
+    text
+        The message.
     frames
         Where the error was raised, a line for each call, the innermost last.
     """
@@ -127,7 +129,18 @@ class FigureError(SimstudyError):
 
 # ---------------------------------------------------------------- words for them
 def describe(error: BaseException) -> str:
-    """An exception in one line, which files and terminals can hold."""
+    """Format an exception in one line, which files and terminals can hold.
+
+    Parameters
+    ----------
+    error
+        Any exception.
+
+    Returns
+    -------
+    str
+        Its type and its text.
+    """
     text = in_one_line(_said_by(error))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
@@ -142,7 +155,18 @@ def _said_by(error: BaseException) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """A text as a message: its spaces single, its letters to be seen, its length bounded."""
+    """Format a text as a message: single spaces, visible characters, bounded length.
+
+    Parameters
+    ----------
+    text
+        Any text.
+
+    Returns
+    -------
+    str
+        The line.
+    """
     said = _visible(writable(" ".join(text.split())))
     if len(said) > LONGEST_SAID + ROOM_FOR_ITS_CUT:
         return f"{said[:LONGEST_SAID]} [cut: {len(text):,} letters]"
@@ -165,22 +189,57 @@ def _commands(letter: str) -> bool:
 
 
 def writable(text: str) -> str:
-    """A text with lone surrogates, which no file can hold, as escapes."""
+    """Escape lone surrogates, which no file can hold.
+
+    Parameters
+    ----------
+    text
+        Any text.
+
+    Returns
+    -------
+    str
+        The text, as UTF-8 can encode it.
+    """
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` or the list of what there is; of what is no text, as it prints."""
+    """Suggest the known name nearest to an unknown one, or list the known names.
+
+    Parameters
+    ----------
+    name
+        The unknown name; of any type.
+    known
+        The known names.
+
+    Returns
+    -------
+    str
+        `did you mean 'x'?`, or the list.
+    """
     name, known = str(name), sorted(known)
     in_any_case = {each.lower(): each for each in reversed(known)}
     close = difflib.get_close_matches(name.lower(), in_any_case, n=1, cutoff=0.5)
     if close:
         return f"did you mean '{in_any_case[close[0]]}'?"
-    return f"there is: {', '.join(known) or 'nothing'}"
+    return f"available: {', '.join(known) or 'nothing'}"
 
 
 def first_few(found: Sequence[str]) -> str:
-    """As many of some findings as one line has room for, and how many more there are."""
+    """Join the first findings of a list, as many as fit one line, and count the others.
+
+    Parameters
+    ----------
+    found
+        Findings, a text each.
+
+    Returns
+    -------
+    str
+        The line.
+    """
     n_more = len(found) - MOST_SAID
     return "; ".join(found[:MOST_SAID]) + (f"; and {n_more} more" if n_more > 0 else "")
 
@@ -194,7 +253,13 @@ _told: ContextVar[list[Swallowed] | None] = ContextVar("told", default=None)
 
 @contextlib.contextmanager
 def listening_to_errors() -> Iterator[list[Swallowed]]:
-    """Collect the errors that are swallowed within."""
+    """Collect the exceptions that are recorded as data within a `with` block.
+
+    Yields
+    ------
+    list[Swallowed]
+        Row in the block and exception, in order.
+    """
     told: list[Swallowed] = []
     token = _told.set(told)
     try:
@@ -204,7 +269,15 @@ def listening_to_errors() -> Iterator[list[Swallowed]]:
 
 
 def swallowed(error: BaseException, row: int | None = None) -> None:
-    """Tell of an error of which only the text is kept, and in which row of a block it was."""
+    """Record an exception of which only the text is stored.
+
+    Parameters
+    ----------
+    error
+        The exception.
+    row
+        Its row in the block; None for the whole block.
+    """
     told = _told.get()
     if told is not None:
         told.append((row, error))

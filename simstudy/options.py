@@ -113,11 +113,29 @@ def option(
     below: float | None = None,
     one_of: tuple[Any, ...] = (),
 ) -> Any:
-    """A field of a config dataclass, with its help and range.
+    """Declare a field of a config dataclass, with its help and its range.
 
     Without `default` the value comes from the experiment's file under `conf/` (`published`). The
     field is annotated int, float, bool or str, a list of these, or any of these | None; of several
     types the first is what a setting has to be.
+
+    Parameters
+    ----------
+    help
+        What it is, in a few words, for the command line's help.
+    default
+        Its value where no file says another one.
+    at_least, at_most
+        Bounds that are allowed themselves.
+    above, below
+        Bounds that are not allowed themselves.
+    one_of
+        The values that are allowed; empty for no list.
+
+    Returns
+    -------
+    Any
+        A field for `dataclasses.dataclass`.
     """
     about = {"option": Option(help, at_least, above, at_most, below, one_of)}
     if isinstance(default, list):
@@ -128,8 +146,18 @@ def option(
 def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
     """Give a config dataclass the published values of its experiment, and check every instance.
 
-    The values stand once, in `conf/experiment/<name>.yaml`; a notebook that says `Config()` and a
-    command line that says nothing get the same.
+    The values stand once, in `conf/experiment/<name>.yaml`. `Config()` in a notebook and a run
+    without overrides both take them from there.
+
+    Parameters
+    ----------
+    experiment_file
+        `__file__` of the experiment.
+
+    Returns
+    -------
+    Callable[[type[C]], type[C]]
+        A class decorator.
     """
 
     def decorate(cls: type[C]) -> type[C]:
@@ -338,7 +366,7 @@ def _refusal(name: str, value: Any, allowed: Annotated, about: Option, default: 
     hint = "" if works is None else f"; {word} {name}={shown(works)}"
     said = shown(value)
     said = said if len(said) <= LONGEST_SHOWN else f"{said[:LONGEST_SHOWN]}…"
-    return f"{name}={said}: allowed is {_allowed(allowed, about)} ({about.help}){hint}"
+    return f"{name}={said}: must be {_allowed(allowed, about)} ({about.help}){hint}"
 
 
 def _example(value: Any, allowed: Annotated, about: Option, default: Any) -> Any:

@@ -83,7 +83,7 @@ def check_whole(
     near = max(least, round(value)) if is_near else least if usual is None else usual
     said = f", {counts}" if counts else ""
     raise refusal(
-        f"{name}={in_one_line(repr(value))}: allowed is a whole number at least {least}{said}; "
+        f"{name}={in_one_line(repr(value))}: must be a whole number at least {least}{said}; "
         f"nearest that works: {name}={near}"
     )
 
@@ -92,6 +92,6 @@ def check_file_name(name: str, what: str, refusal: type[SimstudyError]) -> None:
     """Refuse what is no name of a file, without its ending, in one folder."""
     if not name or Path(name).name != name:
         raise refusal(
-            f"{name!r} is no file name for a {what}: it has to be one name, without a folder, so "
-            f"that the {what} lands where it is looked for. Give the folder as `folder`."
+            f"{name!r} is not a file name for a {what}: it has to be one name, without a folder, "
+            f"so that the {what} lands where it is looked for. Give the folder as `folder`."
         )

@@ -7,6 +7,7 @@ import stat
 import pytest
 
 from simstudy.atomic_files import (
+    atomic_write,
     began,
     forget_own,
     forget_unfinished,
@@ -15,7 +16,6 @@ from simstudy.atomic_files import (
     read_json,
     write_bytes,
     write_json,
-    write_whole,
 )
 from simstudy.remote.paths import BEING_WRITTEN
 
@@ -55,7 +55,7 @@ def test_whatever_fails_leaves_neither_half_a_file_nor_a_temporary_one(call, tmp
 
     monkeypatch.setattr(os, call, fail)
     with pytest.raises(KeyboardInterrupt):
-        write_whole(tmp_path, lambda file: str(file.write(b"1234")))
+        atomic_write(tmp_path, lambda file: str(file.write(b"1234")))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -81,7 +81,7 @@ def test_a_name_may_follow_from_the_content(tmp_path):
         file.seek(0)
         return file.read().decode()
 
-    assert write_whole(tmp_path, fill) == tmp_path / "abc"
+    assert atomic_write(tmp_path, fill) == tmp_path / "abc"
     assert (tmp_path / "abc").read_bytes() == b"abc"
     assert (tmp_path / "abc").stat().st_mode & 0o777 == 0o644
 
@@ -90,7 +90,7 @@ def test_a_name_may_follow_from_the_content(tmp_path):
 def test_what_a_process_that_has_gone_left_half_written_is_taken_away(tmp_path):
     child = os.fork()
     if not child:
-        write_whole(tmp_path, lambda _: os._exit(9))
+        atomic_write(tmp_path, lambda _: os._exit(9))
     os.waitpid(child, 0)
     (left,) = tmp_path.iterdir()
     assert left.name.startswith(BEING_WRITTEN)
@@ -106,7 +106,7 @@ def test_what_somebody_may_still_write_is_left_alone(tmp_path):
         forget_unfinished(tmp_path)
         return "whole"
 
-    write_whole(tmp_path, fill)
+    atomic_write(tmp_path, fill)
     assert sorted(path.name for path in tmp_path.iterdir()) == [elsewhere.name, "whole"]
     os.utime(elsewhere, (0, 0))
     forget_unfinished(tmp_path)
@@ -120,7 +120,7 @@ def test_a_process_that_ends_now_takes_away_what_it_writes(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_whole(tmp_path, fill)
+        atomic_write(tmp_path, fill)
 
 
 # ---------------------------------------------------------------- processes that write

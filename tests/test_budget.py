@@ -156,7 +156,7 @@ def test_times_as_people_write_them(text, seconds):
 
 @pytest.mark.parametrize("text", ["", "h", "2x", "0m", "-1h", "inf", "nan", "1h30m"])
 def test_what_no_time_is_written_like_is_refused(text):
-    with pytest.raises(ConfigError, match=re.escape(f"budget={text}: allowed is a time above 0")):
+    with pytest.raises(ConfigError, match=re.escape(f"budget={text}: must be a time above 0")):
         read_seconds(text)
 
 

@@ -583,7 +583,7 @@ def test_a_statement_has_no_allowance():
 
 @pytest.mark.parametrize("published", [math.nan, math.inf, "0.5", None])
 def test_what_is_published_is_a_number(published):
-    with pytest.raises(StudyError, match="which nothing can be held against"):
+    with pytest.raises(StudyError, match="which nothing can be compared with"):
         claim(published)
 
 

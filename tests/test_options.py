@@ -61,7 +61,7 @@ def test_good_values_come_out_as_their_declared_type(given, is_now):
 
 def test_a_refusal_names_key_value_range_help_and_what_works():
     assert refusal(alpha=[0.1, 1]) == (
-        "alpha=[0.1,1]: allowed is a number above 0 and below 1 (size of the test); "
+        "alpha=[0.1,1]: must be a number above 0 and below 1 (size of the test); "
         "nearest that works: alpha=[0.1,0.05]"
     )
 
@@ -153,12 +153,12 @@ def test_none_may_stand_where_the_annotation_says_so(given, is_now):
 
 def test_a_member_that_may_be_none_is_held_against_its_type_otherwise():
     for given, text in (
-        ({"limits": [None, -1]}, "limits=[null,-1]: allowed is a number above 0 (upper limits); "
+        ({"limits": [None, -1]}, "limits=[null,-1]: must be a number above 0 (upper limits); "
          "nearest that works: limits=[null,1]"),
-        ({"sizes": [None]}, "sizes=[null]: allowed is a whole number at least 1 (sample sizes)"),
+        ({"sizes": [None]}, "sizes=[null]: must be a whole number at least 1 (sample sizes)"),
         ({"sizes": []}, "sizes=[]: an empty list leaves nothing to simulate; allowed: one value "
          "or more"),
-        ({"mixed": "a"}, "mixed=a: allowed is a whole number"),
+        ({"mixed": "a"}, "mixed=a: must be a whole number"),
     ):  # fmt: skip
         with pytest.raises(ConfigError) as error:
             build(Annotations, given)
@@ -179,7 +179,7 @@ def test_the_prefix_of_the_command_line_is_in_key_and_advice():
     with pytest.raises(ConfigError) as error:
         build(Settings, {"sizes": [0]}, prefix="experiment.")
     text = str(error.value)
-    assert text.startswith("experiment.sizes=[0]: allowed")
+    assert text.startswith("experiment.sizes=[0]: must be")
     assert text.endswith("nearest that works: experiment.sizes=[1]")
     with pytest.raises(ConfigError, match=r"^experiment\.size is not a setting; did you mean"):
         build(Settings, {"size": [0]}, prefix="experiment.")

@@ -30,7 +30,7 @@ SCENARIOS = grid(toy.Mean, n_obs=[3])
         ({"scenarios": []}, "study 'toy' has no scenarios: there is nothing to simulate"),
         (
             {"block_size": 0},
-            "block_size=0: allowed is a whole number at least 1, of replicates",
+            "block_size=0: must be a whole number at least 1, of replicates",
         ),
         ({"axes": {"method": ("a,b",)}}, r"axis labels \['a,b'\] name columns: leave out brackets"),
         ({"on_failure": "ignore"}, "on_failure='ignore': say"),
@@ -41,8 +41,11 @@ SCENARIOS = grid(toy.Mean, n_obs=[3])
         ({"measures": set(toy.study().measures)}, "measures is a set, which has another order in"),
         ({"claims": [Claim("c", "s", "t", float, 1)] * 2}, "two claims are named 'c': tables"),
         ({"measures": [mean("x"), mean("x")]}, "two measures are named 'mean"),
-        ({"axes": {"k": (1, 2)}}, r"axes\['k'\]=\(1, 2\) is no collection of names: give a tuple"),
-        ({"axes": {"k": "ab"}}, r"axes\['k'\]='ab' is no collection of .*axes\['k'\]=\('ab',\)"),
+        (
+            {"axes": {"k": (1, 2)}},
+            r"axes\['k'\]=\(1, 2\) is not a collection of names: give a tuple",
+        ),
+        ({"axes": {"k": "ab"}}, r"axes\['k'\]='ab' is not a collection of .*axes\['k'\]=\('ab',\)"),
         ({"axes": ("m",)}, r"axes=\('m',\) has no names: give a dict"),
         ({"measures": mean("x")}, r"measures is .*, and no list: give measures=\[mean\('x'\)\]"),
         ({"measures": [mean]}, r"which is no Measure: .*or call it, mean\(\.\.\.\)"),
@@ -51,18 +54,24 @@ SCENARIOS = grid(toy.Mean, n_obs=[3])
         ({"scenarios": [toy.Mean]}, r"which is no Scenario: .* or call it, Mean\(\.\.\.\)"),
         ({"name": 5}, "the study's name is 5, and a folder is named by it: give a text"),
         ({"name": SCENARIOS, "scenarios": "a"}, "name is <.* of Mean.*scenarios after it"),
-        ({"claims": ["a"]}, "claims has 'a' in it, which is no Claim"),
+        ({"claims": ["a"]}, "claims has 'a' in it, which is not a Claim"),
         ({"figures": [1]}, r"figures=\[1\] has no names: give a dict"),
         ({"figures": {"a": 1}}, r"figures\['a'\] is 1: give under a name a function of the result"),
         (
             {"block_size": "10"},
-            "block_size='10': allowed is .*that works: block_size=1000",
+            "block_size='10': must be .*that works: block_size=1000",
         ),
-        ({"common": "n_obs"}, r"common='n_obs' is no collection of names: .*common=\('n_obs',\)"),
+        (
+            {"common": "n_obs"},
+            r"common='n_obs' is not a collection of names: .*common=\('n_obs',\)",
+        ),
         ({"readings": {"n_ops": {0: "∞"}}}, "readings names 'n_ops', .* did you mean 'n_obs'"),
         ({"readings": {"n_obs": "∞"}}, r"readings\['n_obs'\] is '∞': tables show a text in the"),
-        ({"common": ("n_ops",)}, "common names 'n_ops', which is no factor .*did you mean 'n_obs'"),
-        ({"may_be_missing": "x"}, r"may_be_missing='x' is no collection of names.*=\('x',\)"),
+        (
+            {"common": ("n_ops",)},
+            "common names 'n_ops', which is not a factor .*did you mean 'n_obs'",
+        ),
+        ({"may_be_missing": "x"}, r"may_be_missing='x' is not a collection of names.*=\('x',\)"),
         ({"worst": "x"}, "worst='x' has no names: give a dict"),
     ],
     ids=lambda value: value if isinstance(value, str) else ",".join(value),
@@ -88,26 +97,26 @@ def test_whole_numbers_of_any_kind_will_do(n_rep, tmp_path):
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1", True, None])
 def test_a_seed_that_is_none(seed):
-    with pytest.raises(ConfigError, match=f"seed={seed!r}: allowed is a whole number at least 0"):
+    with pytest.raises(ConfigError, match=f"seed={seed!r}: must be a whole number at least 0"):
         toy.study((3,)).run(10, seed)
 
 
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"keep": "all"}, "keep='all': there is replicates, summary"),
+        ({"keep": "all"}, "keep='all': must be one of replicates, summary"),
         ({"keep": "summary", "n_rep": 70}, "only whole blocks of 50 .* works: n_rep=100"),
-        ({"n_rep": 0}, "n_rep=0: allowed is a whole number at least 1"),
-        ({"precision": 0.1}, r"precision=0\.1: nobody says of which measure: give a dict"),
-        ({"shard": "1/2"}, r"shard='1/2': allowed is \(i, n\), two whole numbers with 1 <= i <= n"),
+        ({"n_rep": 0}, "n_rep=0: must be a whole number at least 1"),
+        ({"precision": 0.1}, r"precision=0\.1: it names no measure: give a dict"),
+        ({"shard": "1/2"}, r"shard='1/2': must be \(i, n\), two whole numbers with 1 <= i <= n"),
         ({"weights": 3}, "weights=3: give a dict with what a block costs by scenario key"),
         ({"restart": "no"}, "restart='no' is neither True nor False: say one of them"),
-        ({"max_rep": "x"}, "max_rep='x': allowed is a whole number at least 1"),
+        ({"max_rep": "x"}, "max_rep='x': must be a whole number at least 1"),
         ({"progress": 2}, "progress=2 is neither True, False nor an object with the methods begin"),
         ({"redraw": 5}, "redraw=5 names no methods: give their names in a list"),
         ({"redraw": "x"}, "redraw=x: the study has no such method to draw anew"),
         ({"out": 5}, "5 names no place for files: give a path, or a URL"),
-        ({"shard": (3, 2)}, r"shard=\(3, 2\): allowed is \(i, n\), two whole numbers"),
+        ({"shard": (3, 2)}, r"shard=\(3, 2\): must be \(i, n\), two whole numbers"),
     ],
     ids=str,
 )
@@ -119,10 +128,10 @@ def test_a_run_refuses(asked, says):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"backend": "gpu"}, "backend=gpu: no such backend.*there is: auto, dask, inline, loky"),
-        ({"n_jobs": 0}, "n_jobs=0: allowed is a whole number at least 1, of workers"),
-        ({"n_jobs": True}, "n_jobs=True: allowed is a whole number at least 1"),
-        ({"n_jobs": 2.5}, r"n_jobs=2\.5: allowed is a whole number at least 1"),
+        ({"backend": "gpu"}, "backend=gpu: no such backend.*available: auto, dask, inline, loky"),
+        ({"n_jobs": 0}, "n_jobs=0: must be a whole number at least 1, of workers"),
+        ({"n_jobs": True}, "n_jobs=True: must be a whole number at least 1"),
+        ({"n_jobs": 2.5}, r"n_jobs=2\.5: must be a whole number at least 1"),
     ],
     ids=str,
 )

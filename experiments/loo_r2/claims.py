@@ -29,7 +29,7 @@ from simstudy.claims import (
     chance_reach,
     decided,
 )
-from simstudy.claims.chance import reach_of
+from simstudy.claims.mc_tolerance import reach_of
 from simstudy.lazy import pd, special
 from simstudy.trials.leave_one_out import LEVEL, LeaveOneOut
 

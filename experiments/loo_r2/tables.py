@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from simstudy.analysis.result import Result
 from simstudy.lazy import pd
 from simstudy.tables import Column, Table
-from simstudy.tables.grid import in_words
+from simstudy.tables.cells import in_words
 from simstudy.tables.latex import escaped
 
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from simstudy.analysis.estimates import Estimator, Prepare
     from simstudy.analysis.precision import Target
     from simstudy.analysis.result import Result
-    from simstudy.analysis.result_columns import Rows
+    from simstudy.analysis.result_columns import ResultColumns
     from simstudy.claims import Claim
     from simstudy.measures import Estimates, Measure
     from simstudy.remote.paths import Place
     from simstudy.store.blocks import Store
-    from simstudy.store.run_records import RunRecord, Spent, Times
+    from simstudy.store.run_records import BlockTimings, RunRecord, Times
     from simstudy.tables.table import Table
 
 Figure = Callable[["Result"], Any]
@@ -118,12 +118,12 @@ class Details:
 
     # ---------------------------------------------------------------- replicates
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> ResultColumns:
         """The columns of replicates; refused where only moments were kept."""
-        from simstudy.analysis.result_columns import Rows
+        from simstudy.analysis.result_columns import ResultColumns
 
         self.refuse_moments("replicates")
-        return Rows(self.plan, self.store, self.n_rep)
+        return ResultColumns(self.plan, self.store, self.n_rep)
 
     def refuse_moments(self, what: str) -> None:
         """Refuse what needs replicates where none were kept."""
@@ -153,7 +153,7 @@ class Details:
         return seconds_by_method(self.plan, self.outcome.seconds_per_block)
 
     @cached_property
-    def spent(self) -> Mapping[str, Spent]:
+    def spent(self) -> Mapping[str, BlockTimings]:
         """What blocks took, by the key of what was drawn."""
         return self.outcome.spent if self.folder is None else self._record.spent
 

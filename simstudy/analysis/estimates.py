@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from simstudy.analysis.result_columns import Rows, stacked_estimates
+from simstudy.analysis.result_columns import ResultColumns, stacked_estimates
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, number_factors, properties_in
 from simstudy.engine.workers import available_cores
@@ -67,8 +67,8 @@ class FromRows:
         return stacked_estimates(each) if self.plan.methods else each[0]
 
     @cached_property
-    def _rows(self) -> Rows:
-        return Rows(self.plan, self.store, self.n_rep)
+    def _rows(self) -> ResultColumns:
+        return ResultColumns(self.plan, self.store, self.n_rep)
 
     @cached_property
     def _by_cell(self) -> list[Measure]:

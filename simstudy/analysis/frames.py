@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.result_columns import Rows
+from simstudy.analysis.result_columns import ResultColumns
 from simstudy.analysis.summary import factor_names
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, factors_in, scenario_behind
@@ -19,14 +19,14 @@ from simstudy.store.arrow_schema import ERROR, WARNING
 from simstudy.store.blocks import Store, read_batches
 from simstudy.store.columns import errors_in
 from simstudy.store.messages import WHOLE, Message, message_columns, stored_messages
-from simstudy.store.run_records import Spent
+from simstudy.store.run_records import BlockTimings
 
 BETWEEN_WARNINGS = re.compile(r"; (?=\w*Warning: )")  # of one replicate, each after its class
 
 
 # ---------------------------------------------------------------- replicates
 def replicate_frame(
-    rows: Rows, scenario: Scenario, names: Sequence[str] | None = None
+    rows: ResultColumns, scenario: Scenario, names: Sequence[str] | None = None
 ) -> pd.DataFrame:
     """A scenario's replicates, one row for each and each cell of the axes, if any column has them.
 
@@ -140,7 +140,7 @@ DATA = "(data)"  # in the place of a method: drawing what all of them analyse
 PER_REPLICATE, IN_ALL, TIMED = "seconds_per_replicate", "seconds", "replicates_timed"
 
 
-def run_time(plan: Plan, spent: Mapping[str, Spent]) -> pd.DataFrame:
+def run_time(plan: Plan, spent: Mapping[str, BlockTimings]) -> pd.DataFrame:
     """One row per scenario, or per scenario and method; what was not timed is left out.
 
     Returns
@@ -155,7 +155,7 @@ def run_time(plan: Plan, spent: Mapping[str, Spent]) -> pd.DataFrame:
     return pd.DataFrame(list(rows), columns=names)
 
 
-def _rows_of(plan: Plan, key: str, spent: Mapping[str, Spent]) -> Iterator[dict[str, Any]]:
+def _rows_of(plan: Plan, key: str, spent: Mapping[str, BlockTimings]) -> Iterator[dict[str, Any]]:
     factors = factors_in(plan, plan.keys[key])
     timed = {drawn: spent[drawn] for drawn in plan.drawn_keys[key] if drawn in spent}
     n_data = max((each.n_blocks for each in timed.values()), default=0)
@@ -173,7 +173,7 @@ def _numbers(plan: Plan, n_blocks: int, seconds: float) -> dict[str, float]:
     return {PER_REPLICATE: seconds / n_rep, IN_ALL: seconds, TIMED: n_rep}
 
 
-def seconds_left(spent: Mapping[str, Spent], n_blocks: int) -> float:
+def seconds_left(spent: Mapping[str, BlockTimings], n_blocks: int) -> float:
     """Seconds on one core that so many blocks more will take, of all kinds alike; NaN if unknown.
 
     A mean of means: every scenario (or method) counts alike, however many of its blocks were drawn.

@@ -29,8 +29,8 @@ def scenario_with(scenarios: Sequence[Any], where: Mapping[str, Any]) -> Any:
         return found[0]
     if found:
         raise LookupError(
-            f"{len(found)} scenarios have {_in_words(where)}, so it is open which is meant. Name "
-            "more of their factors."
+            f"{len(found)} scenarios have {_in_words(where)}, so it is not clear which is meant. "
+            "Name more of their factors."
         )
     there = {name: list(dict.fromkeys(getattr(each, name) for each in scenarios)) for name in where}
     raise LookupError(
@@ -56,12 +56,14 @@ def row_with(summary: pd.DataFrame, measure: str, where: Mapping[str, Any]) -> p
     )
     if len(found):
         apart = [name for name in _factors_of(summary) if found[name].nunique() > 1]
-        raise LookupError(f"{said}, and it is open which is meant: name {', '.join(apart)} too.")
+        raise LookupError(
+            f"{said}, and it is not clear which is meant: name {', '.join(apart)} too."
+        )
     known = sorted(set(summary["measure"]))
     if measure not in known:
         raise LookupError(f"{said}; {nearest(measure, known)}")
     there = {name: list(dict.fromkeys(summary[name])) for name in where}
-    raise LookupError(f"{said}; there is: {_in_words(there)}")
+    raise LookupError(f"{said}; available: {_in_words(there)}")
 
 
 def _factors_of(summary: pd.DataFrame) -> list[str]:
@@ -81,7 +83,9 @@ def place_on_axes(axes: Mapping[str, Sequence[str]], where: Mapping[str, Any]) -
     for axis, labels in axes.items():
         label = where.get(axis, labels[0] if len(labels) == 1 else None)
         if label is None:
-            raise LookupError(f"it is open which {axis} is meant: name one, such as {labels[0]!r}.")
+            raise LookupError(
+                f"it is not clear which {axis} is meant: name one, such as {labels[0]!r}."
+            )
         if label not in labels:
             raise LookupError(f"{axis}={label!r} is not in this run; {nearest(str(label), labels)}")
         found.append(list(labels).index(label))
@@ -109,7 +113,7 @@ def _has(values: pd.Series, wanted: Any) -> Bool[np.ndarray, " row"]:
 def _check_factor(scenarios: Sequence[Any], name: str) -> None:
     known = [field.name for field in fields(scenarios[0])]
     if name not in known:
-        raise LookupError(f"{name!r} is no factor of these scenarios: {nearest(name, known)}")
+        raise LookupError(f"{name!r} is not a factor of these scenarios: {nearest(name, known)}")
 
 
 def _same(value: Any, wanted: Any) -> bool:

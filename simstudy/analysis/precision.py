@@ -27,7 +27,10 @@ from simstudy.provenance.scenario_id import identity
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
 
-STOPS_BY = LOOKS, PILOT = "looks", "pilot"  # what ends a scenario: its own error, or a pilot's
+STOPS_BY = SEQUENTIAL, PILOT = (
+    "sequential",
+    "pilot",
+)  # what ends a scenario: its own error, or a pilot's
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ def _read_target(name: str, value: Any, measures: Sequence[Measure]) -> Target:
     if not (math.isfinite(number) and number > 0):
         given = value if isinstance(value, str) else shown(value)
         raise ConfigError(
-            f"precision.{name}={given}: allowed is a Monte Carlo standard error above 0, or a "
+            f"precision.{name}={given}: must be a Monte Carlo standard error above 0, or a "
             f"share of the estimate such as 2%; nearest that works: precision.{name}=0.005"
         )
     return Target(name, number, relative)
@@ -116,7 +119,7 @@ MARGIN = 1.05  # the MCSE is an estimate itself: ask for a little more than it s
 FASTEST_GROWTH = 4.0  # of a scenario in one round, while its MCSE rests on few replicates
 
 
-def shortfalls(
+def precision_ratios(
     result: Result, targets: Sequence[Target], *, cautious: bool = False
 ) -> dict[str, float]:
     """By scenario key, how many times too large the worst error still is; 1 or less is enough.
@@ -180,7 +183,7 @@ def grown_until_precise(
         result = result_of(sizes)
         larger = next_sizes(
             sizes,
-            shortfalls(result, targets),
+            precision_ratios(result, targets),
             block_size=result.plan.block_size,
             ceiling=ceiling,
         )
@@ -212,7 +215,7 @@ def _with_shortfall(
     pilot: Result, targets: Sequence[Target], *, cautious: bool
 ) -> list[tuple[int, float]]:
     """Each scenario's replicates, and how many times too large its error is."""
-    short = shortfalls(pilot, targets, cautious=cautious)
+    short = precision_ratios(pilot, targets, cautious=cautious)
     return [(pilot.n_rep[key], short[key]) for key in pilot.plan.keys]
 
 
@@ -242,7 +245,7 @@ def without_spread(result: Result, targets: Sequence[Target]) -> list[str]:
 
 def spent(result: Result, targets: Sequence[Target]) -> pd.DataFrame:
     """What each scenario took, and whether it was enough."""
-    short = shortfalls(result, targets)
+    short = precision_ratios(result, targets)
     rows = [
         {"scenario": identity(scenario), "n_rep": result.n_rep[key], "reached": short[key] <= 1}
         for key, scenario in result.plan.keys.items()
@@ -250,7 +253,7 @@ def spent(result: Result, targets: Sequence[Target]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def forecast(pilot: Result, targets: Sequence[Target], stop_by: str = LOOKS) -> pd.DataFrame:
+def forecast(pilot: Result, targets: Sequence[Target], stop_by: str = SEQUENTIAL) -> pd.DataFrame:
     """From a pilot: the replicates, seconds (on one core) and bytes that the targets will need.
 
     `n_rep` is what is drawn, whole blocks; `needed` is how many of these the targets take.

@@ -10,7 +10,7 @@ from simstudy.errors import SimstudyError, StudyError, describe
 from simstudy.measures import Measure
 
 
-def refuse_what_cannot_be_taken(result: Result) -> None:
+def try_measures(result: Result) -> None:
     """Take every measure of few replicates, as it will be taken of all.
 
     Raises

@@ -492,9 +492,9 @@ def remarks_of(result: Result) -> list[str]:
     """What speaks against estimates of measures that take less work, each measure's at once."""
     if not any(measure.remarks for measure in result.details.declared):
         return []
-    from simstudy.analysis.summary import factor_names, remarks_in_words
+    from simstudy.analysis.summary import factor_names, format_remarks
 
-    return remarks_in_words(result.summary, [*factor_names(result.plan), *result.plan.axes])
+    return format_remarks(result.summary, [*factor_names(result.plan), *result.plan.axes])
 
 
 def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:

@@ -32,7 +32,7 @@ AT_HAND = 128 << 20  # bytes of columns that were read last: many claims ask for
 
 
 @dataclass
-class Rows:
+class ResultColumns:
     """Replicates of a result's scenarios: what is stored of them, and what is derived of that.
 
     Parameters

@@ -129,7 +129,7 @@ def _refuse_misspelt_exact(
         close = difflib.get_close_matches(name, open_names, n=1, cutoff=0.75)
         if close:
             raise StudyError(
-                f"{type(scenario).__name__}.exact() speaks of {name!r}, which is no measure of "
+                f"{type(scenario).__name__}.exact() names {name!r}, which is not a measure of "
                 f"the study; did you mean {close[0]!r}?"
             )
 
@@ -172,7 +172,7 @@ def worst_z(rows: pd.DataFrame, *, is_proportion: bool) -> float:
     return float(z.max()) if len(z) else math.nan
 
 
-def remarks_in_words(summary: pd.DataFrame, places: Sequence[str]) -> list[str]:
+def format_remarks(summary: pd.DataFrame, places: Sequence[str]) -> list[str]:
     """For each measure that has remarks, how many, and the first with its place.
 
     Parameters
@@ -203,9 +203,9 @@ def with_anytime_limits(
     """Rows of a summary whose `lower` and `upper` hold at every number of replicates at once."""
     if "variance_reduction" in rows and rows["variance_reduction"].notna().any():
         raise StudyError(
-            f"{measure.name!r} is no share or mean of independent replicates as they are, and of "
-            "others no limits are known that hold at every look. Decide on a number of replicates "
-            "beforehand, or let a pilot do it (stop_by='pilot')."
+            f"{measure.name!r} is not a share or mean of independent replicates as they are, and "
+            "for others no limits are known that hold at every look. Decide on a number of "
+            "replicates beforehand, or let a pilot do it (stop_by='pilot')."
         )
     n = rows["n_given"].to_numpy(float)
     found, mcse = (rows[name].to_numpy(float) for name in ("estimate", "mcse"))
@@ -214,14 +214,14 @@ def with_anytime_limits(
     elif isinstance(measure, MomentMeasure) and measure.value is only:
         if planned is None:
             raise StudyError(
-                f"{measure.name!r} is a mean, whose limits hold at every look if all looks have "
-                "the same number in mind. Say at how many replicates they are to be closest "
+                f"{measure.name!r} is a mean, whose limits hold at every look if all looks plan "
+                "for the same number. Say at how many replicates they are to be closest "
                 "together, planned=10000, say."
             )
         limits = anytime_mean(found, mcse * np.sqrt(n), n, level=level, planned=planned)
     else:
         raise StudyError(
-            f"{measure.name!r} is neither a share nor a mean of one value per replicate, and of "
+            f"{measure.name!r} is neither a share nor a mean of one value per replicate, and for "
             "others no limits are known that hold at every look. Decide on a number of replicates "
             "beforehand, or let a pilot do it (stop_by='pilot')."
         )

@@ -11,7 +11,7 @@ from simstudy.errors import SimstudyError, TableError
 from simstudy.lazy import pd
 
 if TYPE_CHECKING:
-    from simstudy.tables.grid import Grid
+    from simstudy.tables.cells import Grid
     from simstudy.tables.table import Table
 
 SUMMARY = "summary"  # the table that every study has
@@ -35,7 +35,7 @@ class SummaryAccess:
 
     def __repr__(self) -> str:
         """What was run, and the first rows of the summary, rounded to their errors."""
-        from simstudy.tables.grid import as_text
+        from simstudy.tables.cells import as_text
 
         head = self._head()
         return self._in_short() + (f"\n\n{as_text(head)}" if head else "")
@@ -44,7 +44,7 @@ class SummaryAccess:
         """The same for a notebook."""
         from html import escape
 
-        from simstudy.tables.grid import as_html
+        from simstudy.tables.cells import as_html
 
         head = self._head()
         return f"<pre>{escape(self._in_short())}</pre>{as_html(head) if head else ''}"

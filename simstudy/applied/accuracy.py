@@ -111,7 +111,12 @@ class AccuracyCheck:
         return {name: getattr(self, name) for name in names}
 
     def figure(self) -> ggplot:
-        """Where the candidate's mean falls if nothing changed, and if it is worse by the effect.
+        """Draw the law of the candidate's mean: if nothing changed, and if it is worse by `theta`.
+
+        Returns
+        -------
+        ggplot
+            The figure.
 
         Raises
         ------
@@ -166,6 +171,8 @@ def accuracy_check(
         Of one score its standard deviation, and of the two scores of a prompt, where known.
     metric
         What the scores are; the name says which way is better, unless `lower_is_better` does.
+    lower_is_better
+        Whether lower scores are better; None where the name of the metric says so.
     same_scale
         Do not refuse scores of at most 1 beside others of up to 100.
 

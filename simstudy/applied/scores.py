@@ -62,7 +62,7 @@ def numbers_of(
         others = wrong & pd.to_numeric(texts, errors="coerce").isna().to_numpy()
         wrong = others if others.any() else wrong
     at = int(wrong.argmax())
-    what = "no number" if np.isnan(numbers[at]) else "not finite"
+    what = "not a number" if np.isnan(numbers[at]) else "not finite"
     raise DesignError(
         f"{place_of(column.index[at], source)}: {name} is {_shown(column.iloc[at])}, which is "
         f"{what}, {advice}"

@@ -106,8 +106,8 @@ def answered_table(
     for name in frame:
         if name not in COLUMNS:
             raise DesignError(
-                f"{name} is no column of a table of tasks; {nearest(name, COLUMNS)} Name it so, or "
-                "leave it out: a default in its place would go unnoticed."
+                f"{name} is not a column of a table of tasks; {nearest(name, COLUMNS)} Name it so, "
+                "or leave it out: a default in its place would go unnoticed."
             )
         if isinstance(frame[name], pd.DataFrame):
             raise DesignError(f"the table has several columns {name}. Give each a name of its own.")

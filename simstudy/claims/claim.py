@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from simstudy.claims.chance import CLOSE_Z, ROUNDING_OF_FLOATS, reach_of, share_between
+from simstudy.claims.mc_tolerance import CLOSE_Z, ROUNDING_OF_FLOATS, reach_of, share_between
 from simstudy.claims.reproduced import Reproduced
 from simstudy.claims.verdict import (
     DECIDED,
@@ -25,9 +25,16 @@ ALLOWANCES = ("rounding", "published_mcse", "tolerance", "difference")
 
 
 class Rival(NamedTuple):
-    """The nearest wrong answer: if the claim would hold for it too, it says nothing.
+    """A plausible wrong answer, which the claim must reject.
 
-    `name` says what it is: another method, a neighbouring formula.
+    A claim that holds for it too says nothing.
+
+    Attributes
+    ----------
+    name
+        What it is: another method, a neighbouring formula.
+    reproduce
+        From the result, its value.
     """
 
     name: str
@@ -90,16 +97,9 @@ class Claim:
     rival
         The nearest wrong answer, for which the claim must fall. None where the claim itself is
         expected to differ.
-    criterion
-        The tolerance of a statement, in words: how far it may be off and still hold. That of a
-        number is what `rounding`, `tolerance` and `difference` allow.
     expected
         The verdict that re-derivation foresees: `reproduced`, `differs`, or, with `right`,
         `right in print, wrong in substance`. It changes no verdict; another one is unexpected.
-    misprint
-        Whether what differs is a slip of the pen: an index, a letter or a bracket, and the next
-        line or the code of the document has it right. Such claims have the verdict `differs`, and
-        a column of their own on the scoreboard.
     note
         Why it differs, or what to keep in mind.
     right
@@ -107,6 +107,19 @@ class Claim:
     ours
         True for what the document does not state, or what another claim has already counted: a
         score of the document leaves it out.
+    misprint
+        Whether what differs is a slip of the pen: an index, a letter or a bracket, and the next
+        line or the code of the document has it right. Such claims have the verdict `differs`, and
+        a column of their own on the scoreboard.
+    criterion
+        The tolerance of a statement, in words: how far it may be off and still hold. That of a
+        number is what `rounding`, `tolerance` and `difference` allow.
+
+    Raises
+    ------
+    StudyError
+        If a part is not possible: an unknown verdict, a negative allowance, a number without a
+        published value, or two parts that contradict each other.
     """
 
     name: str
@@ -156,8 +169,8 @@ class Claim:
     def _refuse_published(self) -> None:
         if not isinstance(self.published, numbers.Real) or not math.isfinite(self.published):
             raise StudyError(
-                f"claim {self.name!r} publishes {self.published!r}, which nothing can be held "
-                "against: give the number as printed, or True for a statement."
+                f"claim {self.name!r} publishes {self.published!r}, which nothing can be "
+                "compared with: give the number as printed, or True for a statement."
             )
 
     def _refuse_right(self) -> None:
@@ -169,7 +182,13 @@ class Claim:
         self.of_right()  # what it is taken for, and its allowances, are as a claim's
 
     def of_right(self) -> Claim:
-        """The claim that the right quantity is what the document takes it for."""
+        """Return the claim that the intended quantity is what the document takes it for.
+
+        Returns
+        -------
+        Claim
+            A claim with the intended quantity in place of the printed number.
+        """
         right = self.right
         assert right is not None
         own = right.taken_for is None
@@ -212,10 +231,21 @@ class Claim:
         return self.rounding + self.tolerance + self.difference
 
     def verdict(self, ours: Reproduced) -> str:
-        """`reproduced`, `differs`, `too few replicates` or `no data`, by the printed number alone.
+        """Decide on the printed number alone.
 
-        Our number's interval lies within what is allowed, or beyond it by more than both Monte
-        Carlo errors, or replicates are too few to tell: ours, or the document's.
+        Our number's interval lies within what is allowed (`reproduced`), or beyond it by more than
+        both Monte Carlo errors (`differs`), or ours or the document's replicates are too few to
+        tell.
+
+        Parameters
+        ----------
+        ours
+            Our value with its error.
+
+        Returns
+        -------
+        str
+            `reproduced`, `differs`, `too few replicates` or `no data`.
         """
         if not math.isfinite(ours.value):
             return NO_DATA if math.isinf(ours.n_rep) else TOO_FEW
@@ -234,7 +264,18 @@ class Claim:
         return sign * (ours.value - self.published) - reach
 
     def times_needed(self, ours: Reproduced) -> float:
-        """How many times our replicates decide, if our value is what is so; inf where none do."""
+        """Compute how many times our replicates would decide, if our value is the true one.
+
+        Parameters
+        ----------
+        ours
+            Our value with its error.
+
+        Returns
+        -------
+        float
+            A factor; infinite where no number of replicates decides.
+        """
         distance, allowed = self._distance(ours)
         room = abs(allowed - distance)
         if distance > allowed:  # what the document's own error takes of it is lost
@@ -265,16 +306,21 @@ def _cannot(_: Any) -> Reproduced:
 
 @dataclass(frozen=True)
 class Uncheckable(Claim):
-    """What a document states and nobody can check who has no more than the document.
+    """A statement that nobody can check who has no more than the document.
 
     Parameters
     ----------
-    name, statement, source, note
-        As of a claim.
     published
         The number as printed; True for a statement, or where it stands in a picture alone.
     missing
         What it would take: data, a seed, a setting that is not stated.
+    name, statement, source, note
+        As of a claim.
+
+    Raises
+    ------
+    StudyError
+        If `missing` is empty, or `published` is no number.
     """
 
     reproduce: Callable[[Any], Reproduced] = field(default=_cannot, init=False, repr=False)
@@ -292,6 +338,6 @@ class Uncheckable(Claim):
         for name in ("right", "rival"):
             if getattr(self, name) is not None:
                 raise StudyError(
-                    f"{self.name!r} has {name}= and cannot be checked, so nothing is held against "
+                    f"{self.name!r} has {name}= and cannot be checked, so nothing is compared with "
                     f"it: leave {name}= out, or make it a Claim."
                 )

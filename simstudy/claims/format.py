@@ -13,7 +13,7 @@ MOST_DIGITS = 12  # beyond these, two ways to compute a number differ
 
 
 def format_values(row: Mapping[Any, Any]) -> tuple[str, str]:
-    """What is published, and ours ± 2 MCSE.
+    """Format what is published, and ours ± 2 MCSE.
 
     A statement holds or fails. An exact number that is not the published one has as many digits as
     tell the two apart.
@@ -22,6 +22,11 @@ def format_values(row: Mapping[Any, Any]) -> tuple[str, str]:
     ----------
     row
         A row of a table of claims, or its `kind`, `published`, `reproduced` and `mcse`.
+
+    Returns
+    -------
+    tuple[str, str]
+        The two texts.
     """
     published, ours, mcse = row["published"], row["reproduced"], row["mcse"]
     if row["kind"] == "statement":
@@ -35,9 +40,19 @@ def format_values(row: Mapping[Any, Any]) -> tuple[str, str]:
 
 
 def format_allowed(row: Mapping[Any, Any]) -> str:
-    """The tolerance of the verdict: "± 0.015"; 0 where ours has to be the published number.
+    """Format the tolerance of a claim: "± 0.015"; 0 where ours has to be the published number.
 
     That of a statement is in words, and empty where the statement has to hold as it is.
+
+    Parameters
+    ----------
+    row
+        A row of a table of claims.
+
+    Returns
+    -------
+    str
+        The text; empty for a statement that has to hold as it is.
     """
     allowed = row["allowed"]
     if row["kind"] == "statement":
@@ -48,9 +63,17 @@ def format_allowed(row: Mapping[Any, Any]) -> str:
 
 
 def format_intended(row: Mapping[Any, Any]) -> str:
-    """What the document means by the number: its name, its value, what the document takes it for.
+    """Format what the document means by the number: name, value, what the document takes it for.
 
-    Empty for a claim without such a quantity.
+    Parameters
+    ----------
+    row
+        A row of a table of claims.
+
+    Returns
+    -------
+    str
+        The text; empty for a claim without such a quantity.
     """
     name, value = row["right_name"], row["right_value"]
     if not name or math.isnan(value):
@@ -62,7 +85,18 @@ def format_intended(row: Mapping[Any, Any]) -> str:
 
 
 def format_verdict(row: Mapping[Any, Any]) -> str:
-    """The verdict in words; of a misprint, that it is one: "differs (misprint)"."""
+    """Format the verdict; that of a misprint says so: "differs (misprint)".
+
+    Parameters
+    ----------
+    row
+        A row of a table of claims.
+
+    Returns
+    -------
+    str
+        The text.
+    """
     is_misprint = bool(row.get("misprint", False)) and row["verdict"] != REPRODUCED
     return f"{row['verdict']} (misprint)" if is_misprint else str(row["verdict"])
 

@@ -10,7 +10,19 @@ from simstudy.measures.intervals import cautious_binomial_error as cautious_bino
 
 
 class Reproduced(NamedTuple):
-    """Our value of a claimed number, with its Monte Carlo error (0 where it is exact)."""
+    """Our value of a claimed number, with its Monte Carlo error.
+
+    Attributes
+    ----------
+    value
+        The value; of a statement 1 where it holds, else 0.
+    mcse
+        Its Monte Carlo standard error; 0 where it is exact.
+    detail
+        What to say beside it, in words.
+    n_rep
+        Replicates that the error was estimated from; infinite where it is known.
+    """
 
     value: float
     mcse: float = 0.0
@@ -28,17 +40,42 @@ class Reproduced(NamedTuple):
 
 
 def binomial_error(share: Any, n: Any) -> Any:
-    """Monte Carlo error of a share of n independent replicates."""
+    """Compute the Monte Carlo error of a share of n independent replicates.
+
+    Parameters
+    ----------
+    share
+        The share, in [0, 1].
+    n
+        Replicates; broadcast against `share`.
+
+    Returns
+    -------
+    Any
+        sqrt(share (1 - share)/n).
+    """
     return np.sqrt(share * (1 - np.asarray(share, float)) / n)
 
 
 def share(hits: Any, detail: str = "") -> Reproduced:
-    """The share of replicates that are hits, with its error; what failed (NaN) is none of them.
+    """Compute the share of replicates that are hits; failed replicates (NaN) are left out.
+
+    Parameters
+    ----------
+    hits
+        One flag per replicate.
+    detail
+        What to say beside the number, in words.
+
+    Returns
+    -------
+    Reproduced
+        The share with its Monte Carlo error.
 
     Raises
     ------
     TooFewReplicatesError
-        Where there is none.
+        If there is no replicate.
     """
     given = np.asarray(hits, float)
     flags = given[~np.isnan(given)] != 0
@@ -50,12 +87,24 @@ def share(hits: Any, detail: str = "") -> Reproduced:
 
 
 def average(values: Any, detail: str = "") -> Reproduced:
-    """The mean of one value per replicate, with its error; what failed (NaN) has none.
+    """Average one value per replicate; failed replicates (NaN) are left out.
+
+    Parameters
+    ----------
+    values
+        One value per replicate.
+    detail
+        What to say beside the number, in words.
+
+    Returns
+    -------
+    Reproduced
+        The mean with its Monte Carlo error.
 
     Raises
     ------
     TooFewReplicatesError
-        Where there are fewer than two.
+        If there are fewer than two values.
     """
     given = np.asarray(values, float)
     given = given[~np.isnan(given)]
@@ -67,7 +116,20 @@ def average(values: Any, detail: str = "") -> Reproduced:
 
 
 def of_row(row: Any, detail: str = "") -> Reproduced:
-    """The estimate of a row of the summary, with its error and the replicates behind it."""
+    """Take the estimate of a row of the summary, with its error and the replicates behind it.
+
+    Parameters
+    ----------
+    row
+        A row of a summary.
+    detail
+        What to say beside the number, in words.
+
+    Returns
+    -------
+    Reproduced
+        The estimate with its Monte Carlo error.
+    """
     n_rep = row.get("n_given", row.get("n_rep", math.inf))
     carried = row.get("n_effective", math.nan)  # of weights that are not equal, fewer
     return Reproduced(row["estimate"], row["mcse"], detail, float(np.fmin(n_rep, carried)))

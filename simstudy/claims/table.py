@@ -34,12 +34,24 @@ COLUMNS = [
 
 
 def check_claims(claims: Sequence[Claim], result: Any) -> pd.DataFrame:
-    """One row per claim: published and reproduced value, MCSE, verdict and expected verdict.
+    """Check claims against a result: one row per claim, with values, MCSE and verdict.
 
     A claim that needs a scenario which this run leaves out has the verdict `no data`, one that
     needs more replicates `too few replicates`; `detail` says why. `rival` names the wrong answer
     that the claim was tried with, and its verdict. The columns from `right_name` on hold what the
     document means by the number, where the claim has it; the verdict takes it into account.
+
+    Parameters
+    ----------
+    claims
+        The claims of a study.
+    result
+        What the claims' functions are given: a result of the study.
+
+    Returns
+    -------
+    pd.DataFrame
+        A row per claim: published and reproduced value, MCSE, verdict and expected verdict.
     """
     return pd.DataFrame([_row(claim, result) for claim in claims], columns=COLUMNS)
 
@@ -152,7 +164,7 @@ def _as_reproduced(claim: Claim, ours: Any) -> Reproduced:
         if not isinstance(number, numbers.Real | np.bool_):
             raise TypeError(
                 f"the claim {claim.name!r} gave {name}={number!r}, a {type(number).__name__}, "
-                "which is no number to hold against the published one: return "
+                "which is not a number to compare with the published one: return "
                 "Reproduced(value, mcse)."
             )
     if given.mcse < 0 or not isinstance(given.detail, str):

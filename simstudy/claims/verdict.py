@@ -20,24 +20,42 @@ PLURALS = {DIFFERS: "differ"}
 
 
 def is_unexpected(verdict: str, expected: str) -> bool:
-    """Whether a claim was decided, and otherwise than re-derivation says."""
+    """Whether a claim was decided otherwise than expected.
+
+    Parameters
+    ----------
+    verdict
+        The verdict on the claim.
+    expected
+        The verdict that re-derivation foresees.
+
+    Returns
+    -------
+    bool
+        Whether the two differ, for a verdict that decides.
+    """
     return verdict in DECIDED and verdict != expected
 
 
 def count_verdicts(claims: Iterable[Mapping[Any, Any]]) -> dict[str, int]:
-    """How many claims have each verdict, in the order of `VERDICTS`; without zeros.
+    """Count the claims with each verdict, in the order of `VERDICTS`.
 
     Parameters
     ----------
     claims
         Rows of a table of claims, as mappings.
+
+    Returns
+    -------
+    dict[str, int]
+        Counts above 0, by verdict.
     """
     counts = Counter(str(row["verdict"]) for row in claims)
     return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
 
 def format_counts(claims: Iterable[Mapping[Any, Any]], *, explained: bool = True) -> str:
-    """The counts of verdicts in words: "12 reproduced, 11 differ (all explained)".
+    """Format the counts of verdicts: "12 reproduced, 11 differ (all explained)".
 
     Parameters
     ----------
@@ -45,6 +63,11 @@ def format_counts(claims: Iterable[Mapping[Any, Any]], *, explained: bool = True
         Rows of a table of claims, as mappings; of none, the text is empty.
     explained
         Whether to say that re-derivation has foreseen all that differs, or what is unexpected.
+
+    Returns
+    -------
+    str
+        The text.
     """
     rows = list(claims)
     counts = count_verdicts(rows)

@@ -305,7 +305,7 @@ def merge(config: ResolvedConfig) -> int:
 def summarize(config: ResolvedConfig) -> int:
     """Publish what the blocks say that are there by now."""
     settings = config.settings
-    result = config.study.look(
+    result = config.study.partial_result(
         config.n_rep,
         settings.seed,
         out=config.out,

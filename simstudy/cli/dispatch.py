@@ -69,7 +69,7 @@ def read_flags(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         if name not in (*HELP, *SEVERAL, VERSION, *WITH_VALUE.values()):
             bare = flag.lstrip("-")
             other = (
-                f"did you mean '{bare}'?" if "=" in bare else "there is: --help, -m, --cfg job, "
+                f"did you mean '{bare}'?" if "=" in bare else "available: --help, -m, --cfg job, "
             )
             other += "" if "=" in bare else "-sc install=bash, --version"
             raise ConfigError(f"no such flag {flag}; {other}")

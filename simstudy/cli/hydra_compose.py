@@ -209,7 +209,7 @@ def _check_choice(override: Override, project: Project) -> None:
         return
     known = project.options(group)
     if not isinstance(name, str) or not name or "${" in name:
-        raise ConfigError(f"{override.input_line}: name one; there is: {', '.join(known)}")
+        raise ConfigError(f"{override.input_line}: name one; available: {', '.join(known)}")
     if group == "backend" and ":" in name:
         ConfigStore.instance().store(group=group, name=name, node={"name": name})
     elif group != "hydra/launcher" and name not in known:
@@ -273,7 +273,7 @@ def _points(arguments: Sequence[str], project: Project, *, is_sweep: bool) -> li
     overrides = _parse(arguments, project, is_sweep=is_sweep)
     if not any(each.key_or_group == "experiment" for each in overrides):
         raise ConfigError(
-            f"no experiment given: {project.command('run')} experiment=NAME; there is: "
+            f"no experiment given: {project.command('run')} experiment=NAME; available: "
             f"{', '.join(project.options('experiment')) or 'nothing'}"
         )
     group, kept = _take_group(overrides, project)
@@ -348,7 +348,7 @@ def _way_to_write(text: str) -> str:
             f"brackets and quotation marks have to be closed, and quoted for the shell: {example}"
         )
     example = shlex.quote(f'{key}="a","b"')
-    return f"of several values each stands in quotation marks, as in {example}"
+    return f"put each of several values in quotation marks, as in {example}"
 
 
 def _several_values(text: str) -> str:

@@ -50,7 +50,7 @@ class Project:
         try:
             here = Path.cwd()  # which Hydra asks for, too, wherever the project is
         except FileNotFoundError:
-            raise ConfigError("the current folder is no longer there: cd to one that is") from None
+            raise ConfigError("the current folder no longer exists: cd to one that does") from None
         return cls(here if script is None else Path(script).resolve().parent, script)
 
     def command(self, verb: str) -> str:
@@ -157,17 +157,17 @@ def _refuse_undeclared(module: ModuleType, path: Path, root: Path) -> None:
             raise BrokenExperimentError(
                 f"{path.relative_to(root)} has no {needed}: an experiment declares Config, "
                 "a dataclass of its options, and study(config), which gives the Study. Begin the "
-                "name of a file that is no experiment with _."
+                "name of a file that is not an experiment with _."
             )
     if not (isinstance(module.Config, type) and is_dataclass(module.Config)):
         raise BrokenExperimentError(
-            f"Config of {path.relative_to(root)} is no dataclass: write @dataclass above it, so "
+            f"Config of {path.relative_to(root)} is not a dataclass: write @dataclass above it, so "
             "that its options can be set."
         )
     if not callable(module.study):
         raise BrokenExperimentError(
-            f"study of {path.relative_to(root)} is no function: write study(config), which gives "
-            "the Study."
+            f"study of {path.relative_to(root)} is not a function: write study(config), which "
+            "gives the Study."
         )
 
 
@@ -267,8 +267,9 @@ def _check_name(name: str) -> None:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
         near = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_") or "my-study"
         raise ConfigError(
-            f"{name!r} is no name for a project: it names a folder here, so use letters, digits, "
-            f"- and _, and begin with a letter or digit; nearest that works: simstudy new {near}"
+            f"{name!r} is not a name for a project: it names a folder here, so use letters, "
+            f"digits, - and _, and begin with a letter or digit; nearest that works: "
+            f"simstudy new {near}"
         )
 
 

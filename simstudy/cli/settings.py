@@ -58,8 +58,8 @@ class Settings:
     budget: str | None = option("time after which no new block begins: 90s, 30m, 2h, 1.5d")
     stop_by: str = option(
         "how precision ends a scenario: by looks at its error, or by a pilot, which adds no bias",
-        default="looks",
-        one_of=("looks", PILOT),
+        default="sequential",
+        one_of=("sequential", PILOT),
     )
     pilot: int | None = option(
         "replicates of each scenario in a protocol's pilot, which the study does not use",
@@ -172,7 +172,7 @@ def read_seconds(text: str | None) -> float | None:
         seconds = math.nan
     if not 0 < seconds < math.inf:
         raise ConfigError(
-            f"budget={text}: allowed is a time above 0 in seconds, or with s, m, h or d for a "
+            f"budget={text}: must be a time above 0 in seconds, or with s, m, h or d for a "
             "unit; for example budget=2h"
         )
     return seconds
@@ -200,7 +200,7 @@ def read_shard(text: str | None) -> tuple[int, int] | None:
         f"{min(max(int(index), 1), n_shares)}/{n_shares}" if n_shares and index.isdecimal() else ""
     )
     raise ConfigError(
-        f"shard={text}: allowed is i/N with whole numbers 1 <= i <= N, or auto in a job of an "
+        f"shard={text}: must be i/N with whole numbers 1 <= i <= N, or auto in a job of an "
         f"array; for example shard={near or '1/100'}"
     )
 

@@ -423,7 +423,7 @@ def write_index_of(project: Project, arguments: Sequence[str]) -> Place:
     results = place_of(arguments[0]) if arguments else project.root / RESULTS
     if not results.is_dir():
         raise ConfigError(
-            f"{results} is no folder, so it has no index. Name one that holds results, as in "
+            f"{results} is not a folder, so it has no index. Name one that holds results, as in "
             f"simstudy index {RESULTS}, or make some: {project.command('run')} experiment=NAME"
         )
     if (results / MANIFEST).exists():
@@ -436,7 +436,7 @@ def write_index_of(project: Project, arguments: Sequence[str]) -> Place:
     except OSError as error:
         raise StoreError(
             f"the index of {results} cannot be written: {in_one_line(str(error))}. Copy the folder "
-            "to where you may write, or take away what stands in the index's place"
+            "to where you may write, or remove what is in the index's place"
         ) from None
 
 

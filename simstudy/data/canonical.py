@@ -18,7 +18,23 @@ TABLES = (".csv", ".parquet")
 
 
 def reader_of_tables(place: str) -> "partial[pd.DataFrame]":
-    """What reads it, and with what options."""
+    """Return the pandas reader for a table, by the ending of its name.
+
+    Parameters
+    ----------
+    place
+        Path or URL of the table.
+
+    Returns
+    -------
+    'partial[pd.DataFrame]'
+        A function that reads the open file.
+
+    Raises
+    ------
+    StudyError
+        If the ending is not that of a table.
+    """
     ending = ending_of(place)
     if ending not in TABLES:
         raise StudyError(
@@ -59,13 +75,36 @@ def _parquet(file: BinaryIO, **options: Any) -> "pd.DataFrame":
 
 
 def read_npy(file: BinaryIO) -> np.ndarray:
+    """Read an array from a `.npy` file; pickled objects are refused.
+
+    Parameters
+    ----------
+    file
+        The open file.
+
+    Returns
+    -------
+    np.ndarray
+        The array, read-only.
+    """
     array: np.ndarray = np.load(file, allow_pickle=False)
     array.setflags(write=False)
     return array
 
 
 def held_array(array: np.ndarray) -> np.ndarray:
-    """A read-only copy in one layout, in which sums add up in one order."""
+    """Copy an array into one memory layout, read-only, so that sums add up in one order.
+
+    Parameters
+    ----------
+    array
+        Any array.
+
+    Returns
+    -------
+    np.ndarray
+        The copy, in C order and native byte order.
+    """
     native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
     held = np.array(array, dtype=native, order="C", copy=True)
     held.setflags(write=False)
@@ -73,7 +112,20 @@ def held_array(array: np.ndarray) -> np.ndarray:
 
 
 def held_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """A copy in one layout, without what no hash tells: attributes, flags, an index's frequency."""
+    """Copy a frame into one memory layout, without what no hash covers.
+
+    Attributes, flags and the frequency of an index are left out.
+
+    Parameters
+    ----------
+    frame
+        Any frame.
+
+    Returns
+    -------
+    'pd.DataFrame'
+        The copy.
+    """
     import pandas as pd
 
     columns = {i: _held_column(frame.iloc[:, i]) for i in range(frame.shape[1])}

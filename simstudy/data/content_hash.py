@@ -23,7 +23,17 @@ _MISSING = {"NAType": b"a", "NaTType": b"t", "NoneType": b"0"}
 
 
 def hash_of_array(array: np.ndarray) -> str:
-    """Hash of an array's type, shape and values.
+    """Hash an array's type, shape and values.
+
+    Parameters
+    ----------
+    array
+        Any array of numbers, truth values, texts or times.
+
+    Returns
+    -------
+    str
+        SHA-256 as 64 hexadecimal digits.
 
     Raises
     ------
@@ -36,7 +46,17 @@ def hash_of_array(array: np.ndarray) -> str:
 
 
 def hash_of_frame(frame: "pd.DataFrame") -> str:
-    """Hash of a table's column names, types, index and values.
+    """Hash a table's column names, types, index and values.
+
+    Parameters
+    ----------
+    frame
+        Any frame.
+
+    Returns
+    -------
+    str
+        SHA-256 as 64 hexadecimal digits.
 
     Raises
     ------

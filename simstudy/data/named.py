@@ -36,7 +36,7 @@ UNREADABLE = (ValueError, OSError, EOFError, ImportError, StudyError, BadZipFile
 
 
 def regression_data(named: str, target: str | None = None) -> Data:
-    """A data set as an array: a row for each observation, the response in the last column.
+    """Load a data set as an array: a row for each observation, the response in the last column.
 
     Parameters
     ----------
@@ -44,6 +44,11 @@ def regression_data(named: str, target: str | None = None) -> Data:
         `boston`, `diabetes`, or the path of a table (`.csv` or `.parquet`, compressed or not).
     target
         Of a file, the column that is to be predicted; all others are features.
+
+    Returns
+    -------
+    Data
+        The data, an array (obs, feature + 1).
 
     Raises
     ------
@@ -138,7 +143,17 @@ def _numbers(frame: "pd.DataFrame", path: Path, target: str) -> Table:
 
 # ---------------------------------------------------------------- by name
 def diabetes() -> Table:
-    """Disease progression of 442 patients by ten measurements, as scikit-learn ships them.
+    """Load disease progression of 442 patients by ten measurements, as scikit-learn ships them.
+
+    Returns
+    -------
+    Table
+        The data, an array (442, 11), the response in the last column.
+
+    Raises
+    ------
+    NotHereError
+        If scikit-learn is not installed.
 
     References
     ----------

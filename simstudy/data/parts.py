@@ -171,12 +171,19 @@ class Data:
 
     @classmethod
     def file(cls, path: str | os.PathLike[str], name: str | None = None) -> "Data":
-        """Any file; a relative path is one in the current folder.
+        """Take a file as a part of scenarios; a relative path is one in the current folder.
 
         Parameters
         ----------
+        path
+            Path of the file.
         name
             None is the file's name without its ending.
+
+        Returns
+        -------
+        Data
+            The data; the file is read when a scenario asks for it.
         """
         return cls._stored(File(os.path.abspath(os.fspath(path))), name)
 
@@ -190,6 +197,13 @@ class Data:
             Its name, as it is imported.
         resource
             Path of the file within the package, with `/`.
+        name
+            Name in labels; None is the file's name without its ending.
+
+        Returns
+        -------
+        Data
+            The data; the file is read when a scenario asks for it.
         """
         return cls._stored(Bundled(package, resource), name)
 
@@ -200,13 +214,30 @@ class Data:
         return cls(sha256, _named(stem(source.place) if name is None else name), source)
 
     def bytes(self) -> bytes:
-        """The file, as it is."""
+        """Read the file as bytes.
+
+        Returns
+        -------
+        bytes
+            The content, as it is in the file.
+        """
         if isinstance(self.source, InMemory):
             self._refuse_kind("bytes", "Data.file or Data.bundled")
         return cast("bytes", kept((self.sha256, "bytes"), lambda: self._read(methodcaller("read"))))
 
     def text(self, encoding: str = "utf-8") -> str:
-        """The file as text, with the ends of its lines as they are."""
+        """Read the file as text, with its line ends unchanged.
+
+        Parameters
+        ----------
+        encoding
+            Encoding of the file.
+
+        Returns
+        -------
+        str
+            The content.
+        """
         return self.bytes().decode(encoding)
 
     @property
@@ -282,7 +313,13 @@ class Data:
         )
 
     def identity_text(self) -> str:
-        """What names it in random streams and in the store: 64 bits of its content's hash."""
+        """Return the text that stands for the data in random streams and in the store.
+
+        Returns
+        -------
+        str
+            The first 64 bits of the hash of its content, such as `Data(#0123456789abcdef)`.
+        """
         return f"Data(#{self.sha256[:16]})"
 
     def __str__(self) -> str:
@@ -316,7 +353,18 @@ def _refuse_options(part: Data, options: Mapping[str, object]) -> None:
 
 
 def data_parts(part: object) -> Iterator[Data]:
-    """The data within a scenario, however deep."""
+    """Find the data within a scenario, however deep.
+
+    Parameters
+    ----------
+    part
+        A scenario, or a part of one.
+
+    Yields
+    ------
+    Data
+        Each `Data`, in the order of the fields.
+    """
     if isinstance(part, Data):
         yield part
     elif is_dataclass(part):
@@ -330,7 +378,22 @@ def data_parts(part: object) -> Iterator[Data]:
 
 
 def kept(key: Hashable, load: Callable[[], Content]) -> Content:
-    """What was loaded under this key, or is now; the longest unused is forgotten."""
+    """Return content from the cache, or load it into the cache.
+
+    The longest unused content is dropped when the cache is full.
+
+    Parameters
+    ----------
+    key
+        Key in the cache, such as a hash.
+    load
+        Loads the content; called where it is not in the cache.
+
+    Returns
+    -------
+    Content
+        The content.
+    """
     with _lock:
         if key not in _cache:
             content = load()

@@ -25,7 +25,13 @@ COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zip":
 
 @dataclass(frozen=True)
 class File:
-    """A file, by its whole path."""
+    """A file on this machine.
+
+    Parameters
+    ----------
+    path
+        Its absolute path.
+    """
 
     path: str
 
@@ -35,7 +41,12 @@ class File:
         return self.path
 
     def open(self) -> BinaryIO:
-        """The file, to be read.
+        """Open the file for reading.
+
+        Returns
+        -------
+        BinaryIO
+            The open file.
 
         Raises
         ------
@@ -58,7 +69,15 @@ class File:
 
 @dataclass(frozen=True)
 class Bundled:
-    """A file that an installed package ships, maybe in an archive."""
+    """A file that an installed package ships, possibly in an archive.
+
+    Parameters
+    ----------
+    package
+        Name of the package, as it is imported.
+    resource
+        Path of the file within the package, with `/`.
+    """
 
     package: str
     resource: str
@@ -69,7 +88,12 @@ class Bundled:
         return self.resource
 
     def open(self) -> BinaryIO:
-        """The file, to be read.
+        """Open the file for reading.
+
+        Returns
+        -------
+        BinaryIO
+            The open file.
 
         Raises
         ------
@@ -98,12 +122,24 @@ Stored = File | Bundled
 
 @dataclass(frozen=True, eq=False)
 class InMemory:
-    """A table or an array, which nobody else can change."""
+    """A table or an array in memory, which nobody else can change.
+
+    Parameters
+    ----------
+    content
+        The table or array, a copy.
+    """
 
     content: "np.ndarray | pd.DataFrame"
 
     def sha256(self) -> str:
-        """Hash of the content."""
+        """Hash the content.
+
+        Returns
+        -------
+        str
+            SHA-256 as 64 hexadecimal digits.
+        """
         if isinstance(self.content, np.ndarray):
             return hash_of_array(self.content)
         return hash_of_frame(self.content)
@@ -113,20 +149,53 @@ class InMemory:
 
 
 def kind_of(value: object) -> str:
-    """What something is, in words: `a DataFrame of shape (3, 2)`."""
+    """Describe the type and shape of a value, such as `a DataFrame of shape (3, 2)`.
+
+    Parameters
+    ----------
+    value
+        Anything.
+
+    Returns
+    -------
+    str
+        The description.
+    """
     name = type(value).__name__
     shape = getattr(value, "shape", None)
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}" + (f" of shape {shape}" if shape else "")
 
 
 def stem(place: str) -> str:
-    """The file's name without its ending, and without that of a compression."""
+    """Return a file's name without its ending, and without that of a compression.
+
+    Parameters
+    ----------
+    place
+        Path or URL of the file.
+
+    Returns
+    -------
+    str
+        The name.
+    """
     path = Path(place)
     return Path(path.stem).stem if path.suffix in COMPRESSED else path.stem
 
 
 def ending_of(place: str) -> str:
-    """The last ending but that of a compression."""
+    """Return a file's last ending but that of a compression.
+
+    Parameters
+    ----------
+    place
+        Path or URL of the file.
+
+    Returns
+    -------
+    str
+        The ending in lower case, such as `.csv`.
+    """
     path = Path(place)
     return (Path(path.stem) if path.suffix in COMPRESSED else path).suffix.lower()
 
@@ -148,12 +217,20 @@ _hashed: dict[_Stamp, str] = {}  # of files that had come to rest before they we
 
 
 def sha256_of(file: BinaryIO, *, anew: bool = False) -> str:
-    """Hash of an open file, from memory where it was hashed in this process and is untouched.
+    """Hash an open file, or return the hash from memory if the file has not changed since.
 
     Parameters
     ----------
+    file
+        The open file.
     anew
-        Read it whatever its times say: a page that is written through a map may not move them.
+        Whether to read it even if its times have not changed: writing through a memory map may
+        not change them.
+
+    Returns
+    -------
+    str
+        SHA-256 as 64 hexadecimal digits.
     """
     stamp = _stamp(file)
     if not anew and stamp is not None and stamp in _hashed:

@@ -32,7 +32,20 @@ class Simulates(Scenario, Protocol):
     """A scenario that analyses what it draws."""
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        """Draw and analyse `n_rep` replicates."""
+        """Draw and analyse replicates.
+
+        Parameters
+        ----------
+        streams
+            `streams("purpose")` gives the generator of each purpose.
+        n_rep
+            Replicates of the block.
+
+        Returns
+        -------
+        Columns
+            Columns `(rep,)` or `(rep, *axes)`, by name; NaN where a replicate failed.
+        """
         ...
 
 
@@ -41,7 +54,20 @@ class DrawsData(Scenario, Protocol):
     """A scenario whose data are analysed by the study's methods."""
 
     def draw(self, streams: Streams, n_rep: int) -> Mapping[str, Any]:
-        """Data of `n_rep` replicates by name: arrays `(rep, ...)`, or constants."""
+        """Draw the data of replicates.
+
+        Parameters
+        ----------
+        streams
+            `streams("purpose")` gives the generator of each purpose.
+        n_rep
+            Replicates of the block.
+
+        Returns
+        -------
+        Mapping[str, Any]
+            Arrays `(rep, ...)`, or constants, by name.
+        """
         ...
 
 
@@ -54,12 +80,18 @@ class HasExact(Protocol):
     """A scenario for which theory gives some of the measures."""
 
     def exact(self) -> Exact:
-        """In the units of the measures; NaN in the cells of which theory says nothing."""
+        """Return what theory says of measures, in their units.
+
+        Returns
+        -------
+        Exact
+            Numbers or arrays over the axes, by measure; NaN in cells of which theory says nothing.
+        """
         ...
 
 
-AnyScenario = TypeVar("AnyScenario", bound=Scenario)
-OfSomeClass: TypeAlias = Any
+ScenarioT = TypeVar("ScenarioT", bound=Scenario)
+AnyScenario: TypeAlias = Any
 """A `Scenario` of a class that only the experiment knows, which reads its factors off it."""
 
 PlainFactor = bool | int | float | str | None
@@ -68,14 +100,32 @@ PlainFactor = bool | int | float | str | None
 
 @dataclass(frozen=True)
 class Linked:
-    """Factors that move together; made by `together`."""
+    """Factors that move together; made by `together`.
+
+    Parameters
+    ----------
+    names
+        Names of the factors.
+    rows
+        Values of all of them, a row for each combination.
+    """
 
     names: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
 
 
 def together(**factors: Sequence[Any]) -> Linked:
-    """Factors zipped: the i-th value of each with the i-th of the others.
+    """Pair the values of several factors: the i-th value of each with the i-th of the others.
+
+    Parameters
+    ----------
+    factors
+        As many values of each factor.
+
+    Returns
+    -------
+    Linked
+        An argument of `grid`.
 
     Raises
     ------
@@ -91,7 +141,7 @@ def together(**factors: Sequence[Any]) -> Linked:
     return Linked(tuple(factors), tuple(zip(*factors.values(), strict=True)))
 
 
-class Grid(list[AnyScenario]):
+class Grid(list[ScenarioT]):
     """Scenarios, which show how many they are and what their factors are; else a list."""
 
     def __repr__(self) -> str:
@@ -99,12 +149,12 @@ class Grid(list[AnyScenario]):
 
 
 def grid(
-    scenario: Callable[..., AnyScenario],
+    scenario: Callable[..., ScenarioT],
     *linked: Linked,
-    where: Callable[[AnyScenario], bool] | None = None,
+    where: Callable[[ScenarioT], bool] | None = None,
     **factors: Any,
-) -> Grid[AnyScenario]:
-    """Every combination of the factors' values, the last factor moving fastest.
+) -> Grid[ScenarioT]:
+    """Make a scenario of every combination of the factors' values, the last factor moving fastest.
 
     Parameters
     ----------
@@ -116,6 +166,11 @@ def grid(
         Keeps the scenarios for which it is true.
     **factors
         A value, or several, for each factor. Factors left out keep their defaults.
+
+    Returns
+    -------
+    Grid[ScenarioT]
+        The scenarios, in order: a sequence.
 
     Raises
     ------
@@ -134,7 +189,7 @@ def grid(
     kept = made if where is None else list(filter(where, made))
     if not kept:
         raise DesignError(f"the grid of {_name(scenario)} is empty: no combination was kept.")
-    refuse_twins(kept)
+    check_distinct(kept)
     return Grid(kept)
 
 
@@ -196,8 +251,13 @@ def _is_required(field: "Field[Any]") -> bool:
     return field.init and field.default is MISSING and field.default_factory is MISSING
 
 
-def refuse_twins(scenarios: Sequence[Scenario]) -> None:
-    """Refuse scenarios that would share rows: the same one twice, or two classes of one name.
+def check_distinct(scenarios: Sequence[Scenario]) -> None:
+    """Raise an error for scenarios that would share rows: equal ones, or two classes of one name.
+
+    Parameters
+    ----------
+    scenarios
+        Scenarios of a study.
 
     Raises
     ------
@@ -239,5 +299,16 @@ def _refuse_namesakes(scenarios: Sequence[Scenario]) -> None:
 
 
 def scenario_key(scenario: Scenario) -> str:
-    """Sixteen hexadecimal digits that name a scenario in the store."""
+    """Hash a scenario's identity to its key in the store.
+
+    Parameters
+    ----------
+    scenario
+        Any scenario.
+
+    Returns
+    -------
+    str
+        Sixteen hexadecimal digits.
+    """
     return short_hash(identity(scenario))

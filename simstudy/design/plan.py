@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.design import OfSomeClass, PlainFactor, Scenario
+from simstudy.design import AnyScenario, PlainFactor, Scenario
 from simstudy.provenance.scenario_id import identity, names_itself, short_hash
 from simstudy.provenance.streams import Streams
 
@@ -62,19 +62,19 @@ class Derived:
 class Analysed:
     """A scenario's data in the hands of one method: drawn, stored and owned apart."""
 
-    scenario: OfSomeClass
+    scenario: AnyScenario
     method: Method
 
     def __repr__(self) -> str:
         return f"method {self.method.name} of {self.scenario!r}"
 
 
-def scenario_behind(drawn: OfSomeClass) -> OfSomeClass:
+def scenario_behind(drawn: AnyScenario) -> AnyScenario:
     """The scenario whose data a method analyses; of a scenario itself, that."""
     return drawn.scenario if isinstance(drawn, Analysed) else drawn
 
 
-def method_of(drawn: OfSomeClass) -> str:
+def method_of(drawn: AnyScenario) -> str:
     """The name of the method that analyses a scenario's data; empty where it simulates."""
     return drawn.method.name if isinstance(drawn, Analysed) else ""
 
@@ -101,20 +101,20 @@ def factors_in(plan: "Plan", drawn: Scenario) -> dict[str, PlainFactor]:
     return {SCENARIO_CLASS: label if isinstance(label, str) else kind.__name__} | factors
 
 
-def number_factors(drawn: OfSomeClass) -> dict[str, float]:
+def number_factors(drawn: AnyScenario) -> dict[str, float]:
     """The factors of a scenario that are numbers: measures read them as constants."""
     factors = factors_of(scenario_behind(drawn))
     return {name: float(v) for name, v in factors.items() if isinstance(v, bool | int | float)}
 
 
-def properties_in(drawn: OfSomeClass, names: Iterable[str]) -> set[str]:
+def properties_in(drawn: AnyScenario, names: Iterable[str]) -> set[str]:
     """Names that are properties of a scenario's class."""
     kind = type(scenario_behind(drawn))
     made = ((name, inspect.getattr_static(kind, name, None)) for name in names)
     return {name for name, how in made if isinstance(how, property | cached_property)}
 
 
-def number_properties(drawn: OfSomeClass, names: Iterable[str]) -> dict[str, float]:
+def number_properties(drawn: AnyScenario, names: Iterable[str]) -> dict[str, float]:
     """Properties of a scenario among some names that are numbers: measures read them too."""
     behind = scenario_behind(drawn)
     values = {name: getattr(behind, name) for name in properties_in(drawn, names)}
@@ -181,7 +181,7 @@ class Plan:
 
     name: str
     seed: int
-    scenarios: tuple[OfSomeClass, ...]
+    scenarios: tuple[AnyScenario, ...]
     axes: Mapping[str, tuple[str, ...]]
     block_size: int
     common: tuple[str, ...] = ()
@@ -199,7 +199,7 @@ class Plan:
     across_replicates: tuple[str, ...] = ()
 
     @cached_property
-    def keys(self) -> dict[str, OfSomeClass]:
+    def keys(self) -> dict[str, AnyScenario]:
         """Scenarios by the name of their place in the store, in order."""
         return {self.key_of(scenario): scenario for scenario in self.scenarios}
 
@@ -265,7 +265,7 @@ class Plan:
         return self._addresses.get(id(scenario)) or identity(scenario, without=self.common)
 
     @cached_property
-    def _own(self) -> dict[int, OfSomeClass]:
+    def _own(self) -> dict[int, AnyScenario]:
         """The plan's scenarios, and those behind them, by their place in memory."""
         pairs = ((each, scenario_behind(each)) for each in self.scenarios)
         return {id(each): each for each in itertools.chain.from_iterable(pairs)}
@@ -284,7 +284,7 @@ class Plan:
         """Without what is cached, which holds in this process only."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def lengths_of(self, scenario: OfSomeClass) -> dict[str, int]:
+    def lengths_of(self, scenario: AnyScenario) -> dict[str, int]:
         """How long each vector of a scenario is."""
         behind = scenario_behind(scenario)
         return {

@@ -13,10 +13,26 @@ DRAWS = ("law", "raw")
 def draw_fit(
     model: LinearModel, rng: np.random.Generator, n_rep: int, n_train: int, draws: str
 ) -> tuple[Coefficients, LinearFit]:
-    """The truth, and the least-squares fit to a training sample.
+    """Draw the true coefficients, and the least-squares fit to a training sample.
 
-    `draws` is one of `DRAWS`: `law` takes the fit, and `draw_errors` its errors, from their exact
-    distributions; `raw` draws features and responses, and fits and predicts.
+    Parameters
+    ----------
+    model
+        The linear model.
+    rng
+        Generator of the draws.
+    n_rep
+        Replicates.
+    n_train
+        Observations of the training sample.
+    draws
+        One of `DRAWS`: `law` takes the fit, and `draw_errors` its errors, from their exact
+        distributions; `raw` draws features and responses, and fits and predicts.
+
+    Returns
+    -------
+    tuple[Coefficients, LinearFit]
+        The coefficients and the fit of each replicate.
     """
     if draws == "law":
         return model.draw_fit(rng, n_rep, n_train)
@@ -32,7 +48,28 @@ def draw_errors(
     n_obs: int,
     draws: str,
 ) -> Float[np.ndarray, "rep obs"]:
-    """Errors of each fit on a new sample; `draws` as in `draw_fit`."""
+    """Draw errors of each fit on a new sample.
+
+    Parameters
+    ----------
+    model
+        The linear model.
+    rng
+        Generator of the draws.
+    coefficients
+        The true coefficients.
+    fit
+        The fits.
+    n_obs
+        Observations of the new sample.
+    draws
+        As in `draw_fit`.
+
+    Returns
+    -------
+    float array (rep, obs)
+        Response less prediction, in the units of the response.
+    """
     if draws == "law":
         return model.draw_errors(rng, coefficients, fit, n_obs)
     new = model.draw(rng, len(coefficients), n_obs, coefficients)
@@ -40,7 +77,20 @@ def draw_errors(
 
 
 def refuse_few_observations(n_train: int, n_feature: int) -> None:
-    """Least squares with an intercept needs more observations than features."""
+    """Raise an error where least squares with an intercept has no single answer.
+
+    Parameters
+    ----------
+    n_train
+        Observations of the training sample.
+    n_feature
+        Features.
+
+    Raises
+    ------
+    DesignError
+        If there are no more observations than features.
+    """
     if n_train <= n_feature:
         raise DesignError(
             f"n_train={n_train} observations are too few for {n_feature} features and an "

@@ -12,7 +12,15 @@ N_RELEVANT = 5
 
 
 class Sample(NamedTuple):
-    """Features, and responses in the units of the function."""
+    """Features and responses.
+
+    Attributes
+    ----------
+    features : float array (rep, obs, feature)
+        Features, one replicate per matrix.
+    y : float array (rep, obs)
+        Responses, in the units of the function.
+    """
 
     features: Float[np.ndarray, "rep obs feature"]
     y: Float[np.ndarray, "rep obs"]
@@ -28,6 +36,11 @@ class Friedman:
         Features, at least 5; those beyond the fifth have nothing to do with the response.
     noise_sd
         Standard deviation of the normal noise, above 0.
+
+    Raises
+    ------
+    DesignError
+        If there are fewer than 5 features, or the noise is not above 0.
 
     References
     ----------
@@ -51,12 +64,38 @@ class Friedman:
             )
 
     def sample(self, rng: np.random.Generator, n_rep: int, n_obs: int) -> Sample:
-        """New observations of every replicate."""
+        """Draw new observations of every replicate.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        n_rep
+            Replicates.
+        n_obs
+            Observations of each replicate.
+
+        Returns
+        -------
+        Sample
+            Features and responses.
+        """
         features = rng.random((n_rep, n_obs, self.n_feature))
         noise = rng.standard_normal((n_rep, n_obs))
         return Sample(features, self.mean_of(features) + self.noise_sd * noise)
 
     def mean_of(self, features: Float[np.ndarray, "... feature"]) -> Float[np.ndarray, "..."]:
-        """Mean response of observations with these features."""
+        """Compute the mean response of observations with these features.
+
+        Parameters
+        ----------
+        features : float array (..., feature)
+            Features in [0, 1], along the last axis.
+
+        Returns
+        -------
+        float array (...)
+            Mean responses.
+        """
         x1, x2, x3, x4, x5 = np.moveaxis(features[..., :N_RELEVANT], -1, 0)
         return np.asarray(10 * np.sin(np.pi * x1 * x2) + 20 * (x3 - 0.5) ** 2 + 10 * x4 + 5 * x5)

@@ -17,11 +17,25 @@ PAIR = 2  # replicates in a group of antithetic draws
 def antithetic_uniforms(
     rng: np.random.Generator, n_rep: int, n_obs: int
 ) -> Float[np.ndarray, "rep obs"]:
-    """Uniform draws on [0, 1] in pairs of replicates: u, and 1 - u after it.
+    """Draw uniforms on [0, 1] in pairs of replicates: u, and 1 - u after it.
 
     The mean over a pair of a function that rises, or falls, in each of the draws varies less than
     that over two independent replicates (Hammersley & Morton 1956, Mathematical Proceedings of the
     Cambridge Philosophical Society 52, 449-475). For others it may vary up to twice as much.
+
+    Parameters
+    ----------
+    rng
+        Generator of the draws.
+    n_rep
+        Replicates, an even number.
+    n_obs
+        Observations of each replicate.
+
+    Returns
+    -------
+    float array (rep, obs)
+        Draws, one replicate per row.
 
     Raises
     ------
@@ -36,7 +50,27 @@ def antithetic_uniforms(
 def antithetic_normals(
     rng: np.random.Generator, n_rep: int, n_obs: int
 ) -> Float[np.ndarray, "rep obs"]:
-    """Standard normal draws in pairs of replicates, z and -z after it, as `antithetic_uniforms`."""
+    """Draw standard normals in pairs of replicates: z, and -z after it.
+
+    Parameters
+    ----------
+    rng
+        Generator of the draws.
+    n_rep
+        Replicates, an even number.
+    n_obs
+        Observations of each replicate.
+
+    Returns
+    -------
+    float array (rep, obs)
+        Draws, one replicate per row.
+
+    Raises
+    ------
+    DesignError
+        If the number of replicates is odd.
+    """
     _refuse_part_of_group(n_rep, PAIR)
     first = standard_normals(rng, n_rep // PAIR, n_obs)
     return _in_turn(first, -first)
@@ -45,7 +79,7 @@ def antithetic_normals(
 def stratified_uniforms(
     rng: np.random.Generator, n_rep: int, n_obs: int, *, n_strata: int
 ) -> Float[np.ndarray, "rep obs"]:
-    """Uniform draws on [0, 1), in groups of which each has one draw in every stratum.
+    """Draw uniforms on [0, 1), in groups of which each has one draw in every stratum.
 
     Strata are [0, 1/n), [1/n, 2/n), and so on. Which replicate of a group is in which stratum is
     random, and so for each observation apart (a Latin hypercube of the observations; McKay, Beckman
@@ -54,8 +88,19 @@ def stratified_uniforms(
 
     Parameters
     ----------
+    rng
+        Generator of the draws.
+    n_rep
+        Replicates, a multiple of `n_strata`.
+    n_obs
+        Observations of each replicate.
     n_strata
         Strata, and replicates in a group.
+
+    Returns
+    -------
+    float array (rep, obs)
+        Draws, one replicate per row.
 
     Raises
     ------
@@ -71,9 +116,30 @@ def stratified_uniforms(
 def stratified_normals(
     rng: np.random.Generator, n_rep: int, n_obs: int, *, n_strata: int
 ) -> Float[np.ndarray, "rep obs"]:
-    """Standard normal draws, of which a group has one in each of strata of equal probability.
+    """Draw standard normals, of which a group has one in each of strata of equal probability.
 
     Quantiles of `stratified_uniforms`, by SciPy, whose last digit may depend on the machine.
+
+    Parameters
+    ----------
+    rng
+        Generator of the draws.
+    n_rep
+        Replicates, a multiple of `n_strata`.
+    n_obs
+        Observations of each replicate.
+    n_strata
+        Strata, and replicates in a group.
+
+    Returns
+    -------
+    float array (rep, obs)
+        Draws, one replicate per row.
+
+    Raises
+    ------
+    DesignError
+        If the number of replicates is no multiple of `n_strata`.
     """
     uniforms = stratified_uniforms(rng, n_rep, n_obs, n_strata=n_strata)
     return np.asarray(special.ndtri(np.maximum(uniforms, SMALLEST)))

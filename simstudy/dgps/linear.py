@@ -36,7 +36,17 @@ Reps = Float[np.ndarray, " rep"]
 
 
 class Regression(NamedTuple):
-    """Observations to learn from, and the coefficients that they come from."""
+    """Observations to learn from, and the coefficients that they come from.
+
+    Attributes
+    ----------
+    features : float array (rep, obs, feature)
+        Features, one replicate per matrix.
+    y : float array (rep, obs)
+        Responses.
+    coefficients
+        The true coefficients, of each replicate.
+    """
 
     features: Float[np.ndarray, "rep obs feature"]
     y: Float[np.ndarray, "rep obs"]
@@ -44,7 +54,15 @@ class Regression(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """New responses and what a fitted predictor says of them."""
+    """New responses and their predictions.
+
+    Attributes
+    ----------
+    y : float array (rep, obs)
+        Responses.
+    prediction : float array (rep, obs)
+        Predictions, in the same units.
+    """
 
     y: Float[np.ndarray, "rep obs"]
     prediction: Float[np.ndarray, "rep obs"]
@@ -53,8 +71,16 @@ class Outcomes(NamedTuple):
 class Risk(NamedTuple):
     """True risk of each replicate's predictor, and the variance of one observation's loss.
 
-    `mse` in the response's units squared, `mae` in its units; `mse_variance` is Var(e²) and
-    `mae_variance` is Var|e|, infinite where the errors' fourth moment is.
+    Attributes
+    ----------
+    mse
+        Mean squared error, in the response's units squared.
+    mae
+        Mean absolute error, in its units.
+    mse_variance
+        Var(e²); infinite where the errors' fourth moment is.
+    mae_variance
+        Var|e|.
     """
 
     mse: Reps
@@ -114,7 +140,20 @@ class LinearModel:
         _check_shapes(self)
 
     def draw_coefficients(self, rng: np.random.Generator, n_rep: int) -> Coefficients:
-        """Coefficients of equal size and random signs."""
+        """Draw coefficients of equal size and random signs.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        n_rep
+            Replicates.
+
+        Returns
+        -------
+        Coefficients
+            Coefficients of each replicate.
+        """
         signs = np.sign(rng.random((n_rep, self.n_feature)) - 0.5)
         return np.asarray(self.coefficient * signs)
 
@@ -125,7 +164,24 @@ class LinearModel:
         n_obs: int,
         coefficients: Coefficients | None = None,
     ) -> Regression:
-        """Features and responses; new coefficients too, unless those of `n_rep` replicates come."""
+        """Draw features and responses.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        n_rep
+            Replicates.
+        n_obs
+            Observations of each replicate.
+        coefficients
+            Those of `n_rep` replicates; None draws new ones.
+
+        Returns
+        -------
+        Regression
+            Features, responses and coefficients.
+        """
         if coefficients is None:
             coefficients = self.draw_coefficients(rng, n_rep)
         features = self._draw_features(rng, n_rep, n_obs)
@@ -136,7 +192,7 @@ class LinearModel:
     def draw_fit(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> tuple[Coefficients, LinearFit]:
-        """Coefficients, and the least-squares fit with an intercept to `n_obs` observations.
+        """Draw coefficients, and the least-squares fit with an intercept to `n_obs` observations.
 
         In the plain model with normal errors the fit comes from its own law, and no observation is
         drawn. With S the centred sum of squares and products of the features, θ̂ - θ given S is
@@ -146,6 +202,20 @@ class LinearModel:
         normal with variance (σ² + (θ̂ - θ)'Σ(θ̂ - θ)) / n.
 
         Other models have no such law: their observations are drawn, and fitted.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        n_rep
+            Replicates.
+        n_obs
+            Observations of each replicate.
+
+        Returns
+        -------
+        tuple[Coefficients, LinearFit]
+            The coefficients and the fit of each replicate.
 
         References
         ----------
@@ -167,7 +237,24 @@ class LinearModel:
     def draw_outcomes(
         self, rng: np.random.Generator, coefficients: Coefficients, fit: LinearFit, n_obs: int
     ) -> Outcomes:
-        """New responses and predictions, from their joint law: no feature is drawn."""
+        """Draw new responses and predictions from their joint law: no feature is drawn.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        coefficients
+            The true coefficients, of each replicate.
+        fit
+            The fitted predictors.
+        n_obs
+            Observations of each replicate.
+
+        Returns
+        -------
+        Outcomes
+            Responses and predictions.
+        """
         shape, scale = (len(coefficients), n_obs), self.signal_sd(coefficients)
         z, other = standard_normals(rng, *shape), standard_normals(rng, *shape)
         noise = self._draw_noise(rng, shape)
@@ -179,7 +266,24 @@ class LinearModel:
     def draw_errors(
         self, rng: np.random.Generator, coefficients: Coefficients, fit: LinearFit, n_obs: int
     ) -> Float[np.ndarray, "rep obs"]:
-        """New errors y - prediction, from their law: one normal each in the plain model."""
+        """Draw new errors y - prediction from their law: one normal each in the plain model.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        coefficients
+            The true coefficients, of each replicate.
+        fit
+            The fitted predictors.
+        n_obs
+            Observations of each replicate.
+
+        Returns
+        -------
+        float array (rep, obs)
+            Errors, in the units of the response.
+        """
         if not self._is_plain or np.isfinite(self.df):
             y, prediction = self.draw_outcomes(rng, coefficients, fit, n_obs)
             return np.asarray(y - prediction)
@@ -189,13 +293,24 @@ class LinearModel:
         return np.asarray(sd[:, np.newaxis] * normal - error.shift[:, np.newaxis])
 
     def signal_sd(self, coefficients: Coefficients) -> Reps:
-        """τ, the standard deviation of the linear signal."""
+        """Compute τ, the standard deviation of the linear signal.
+
+        Parameters
+        ----------
+        coefficients
+            The true coefficients, of each replicate.
+
+        Returns
+        -------
+        Reps
+            In the units of the response.
+        """
         return np.asarray(np.sqrt(self._inner(coefficients, coefficients)))
 
     def risk(
         self, coefficients: Coefficients, fit: LinearFit, *, with_intercept: bool = True
     ) -> Risk:
-        """True risk of fitted predictors, and the variance of one observation's loss.
+        """Compute the true risk of fitted predictors, and the variance of one observation's loss.
 
         In the plain model the error is normal with variance v = σ² + ‖θ - θ̂‖² about -b, the fitted
         intercept: MSE v + b², MAE that of a folded normal, Var(e²) = 2 v² + 4 b² v.
@@ -209,6 +324,11 @@ class LinearModel:
         with_intercept
             False leaves b out, as if the predictor had been fitted without an intercept: MSE v,
             MAE √(2 v / π), Var(e²) = 2 v². It is published, and too small by b².
+
+        Returns
+        -------
+        Risk
+            Risk of each replicate's predictor.
         """
         error = self._error(coefficients, fit, with_intercept=with_intercept)
         mse, fourth = self._moments(error)

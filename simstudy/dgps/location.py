@@ -14,7 +14,15 @@ CHUNK = 1 << 15  # values drawn at a time: they stay in the cache while their me
 
 
 class SampleMoments(NamedTuple):
-    """Mean and variance (divisor n - 1) of each replicate's sample, in the units of the data."""
+    """Moments of each replicate's sample.
+
+    Attributes
+    ----------
+    mean : float array (rep,)
+        Sample mean, in the units of the data.
+    variance : float array (rep,)
+        Sample variance, divisor n - 1, in their squares.
+    """
 
     mean: Float[np.ndarray, " rep"]
     variance: Float[np.ndarray, " rep"]
@@ -36,16 +44,47 @@ class LocationDgp(Protocol):
     def draw(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, "rep obs"]:
-        """Raw observations, one replicate per row."""
+        """Draw raw observations.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        n_rep
+            Replicates.
+        n_obs
+            Observations of each replicate.
+
+        Returns
+        -------
+        float array (rep, obs)
+            Observations, one replicate per row.
+        """
         ...
 
 
 def sample_means(
     dgp: LocationDgp, rng: np.random.Generator, n_rep: int, n_obs: int
 ) -> Float[np.ndarray, " rep"]:
-    """The mean of each replicate's sample, from raw draws, a cacheful at a time.
+    """Compute the mean of each replicate's sample from raw draws, a cacheful at a time.
 
     A DGP may have `raw_means`, which adds the same draws up as it makes them.
+
+    Parameters
+    ----------
+    dgp
+        The process that draws.
+    rng
+        Generator of the draws.
+    n_rep
+        Replicates.
+    n_obs
+        Observations of each replicate.
+
+    Returns
+    -------
+    float array (rep,)
+        Sample means.
     """
     if hasattr(dgp, "raw_means"):
         return np.asarray(dgp.raw_means(rng, n_rep, n_obs))
@@ -56,7 +95,23 @@ def sample_means(
 def sample_moments(
     dgp: LocationDgp, rng: np.random.Generator, n_rep: int, n_obs: int
 ) -> SampleMoments:
-    """Mean and variance of each replicate's sample, from raw draws.
+    """Compute mean and variance of each replicate's sample from raw draws.
+
+    Parameters
+    ----------
+    dgp
+        The process that draws.
+    rng
+        Generator of the draws.
+    n_rep
+        Replicates.
+    n_obs
+        Observations of each replicate.
+
+    Returns
+    -------
+    SampleMoments
+        Sample means and variances.
 
     Raises
     ------
@@ -91,7 +146,20 @@ def _refuse_single(n_obs: int) -> None:
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Normal draws; mean in the units of the data, variance in their square."""
+    """Normal draws.
+
+    Parameters
+    ----------
+    mean
+        Mean, in the units of the data.
+    variance
+        Variance, in their square, above 0.
+
+    Raises
+    ------
+    DesignError
+        If the variance is not positive and finite.
+    """
 
     mean: float = 3.0
     variance: float = 2.0
@@ -114,7 +182,22 @@ class Gaussian:
     def raw_means(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, " rep"]:
-        """Means of what `draw` draws, which are added up as they are made and never stored."""
+        """Compute means of what `draw` draws, added up as the draws are made and never stored.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        n_rep
+            Replicates.
+        n_obs
+            Observations of each replicate.
+
+        Returns
+        -------
+        float array (rep,)
+            Sample means.
+        """
         means = standard_normal_means(rng, n_rep, n_obs)
         means *= np.sqrt(self.variance)
         means += self.mean
@@ -123,14 +206,44 @@ class Gaussian:
     def draw_means(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, " rep"]:
-        """Sample means by their own law: normal, with variance over n."""
+        """Draw sample means from their own law: normal, with variance over n.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        n_rep
+            Replicates.
+        n_obs
+            Observations of each replicate.
+
+        Returns
+        -------
+        float array (rep,)
+            Sample means.
+        """
         means = np.asarray(standard_normals(rng, 1, n_rep)[0])
         means *= np.sqrt(self.variance / n_obs)
         means += self.mean
         return means
 
     def draw_moments(self, rng: np.random.Generator, n_rep: int, n_obs: int) -> SampleMoments:
-        """Sample mean and variance by their own laws: normal and, independent, chi-square."""
+        """Draw sample means and variances from their laws: normal and, independent, chi-square.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        n_rep
+            Replicates.
+        n_obs
+            Observations of each replicate.
+
+        Returns
+        -------
+        SampleMoments
+            Sample means and variances.
+        """
         _refuse_single(n_obs)
         mean = self.draw_means(rng, n_rep, n_obs)
         return SampleMoments(mean, self.variance * rng.chisquare(n_obs - 1, n_rep) / (n_obs - 1))
@@ -138,7 +251,18 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class StudentT:
-    """Student-t draws around zero: symmetric, with heavy tails."""
+    """Student-t draws around zero: symmetric, with heavy tails.
+
+    Parameters
+    ----------
+    df
+        Degrees of freedom, above 2, so that there is a variance.
+
+    Raises
+    ------
+    DesignError
+        If `df` is not above 2.
+    """
 
     df: float = 5.0
 
@@ -165,7 +289,13 @@ class StudentT:
 
 @dataclass(frozen=True)
 class Lognormal:
-    """Exponentials of N(0, sigma^2): skewed to the right, the more so the larger sigma."""
+    """Exponentials of N(0, sigma^2): skewed to the right, the more so the larger sigma.
+
+    Parameters
+    ----------
+    sigma
+        Standard deviation of the log, above 0.
+    """
 
     sigma: float = 1.0
 
@@ -188,7 +318,13 @@ class Lognormal:
 
 @dataclass(frozen=True)
 class Gamma:
-    """Gamma draws with scale 1; shape 1 is the exponential law of waiting times."""
+    """Gamma draws with scale 1; shape 1 is the exponential law of waiting times.
+
+    Parameters
+    ----------
+    shape
+        Shape, above 0; the mean is the same number.
+    """
 
     shape: float = 1.0
 
@@ -211,7 +347,22 @@ class Gamma:
     def draw_means(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, " rep"]:
-        """Sample means by their own law: a sum of gammas is a gamma."""
+        """Draw sample means from their own law: a sum of gammas is a gamma.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        n_rep
+            Replicates.
+        n_obs
+            Observations of each replicate.
+
+        Returns
+        -------
+        float array (rep,)
+            Sample means.
+        """
         return rng.standard_gamma(self.shape * n_obs, size=n_rep) / n_obs
 
 
@@ -220,6 +371,18 @@ class ContaminatedNormal:
     """Standard normal draws of which a share has `scale` times the standard deviation.
 
     Tukey's model of occasional gross errors.
+
+    Parameters
+    ----------
+    share
+        Share of gross errors, in [0, 1].
+    scale
+        Their standard deviation, above 0.
+
+    Raises
+    ------
+    DesignError
+        If the share or the scale is out of range.
     """
 
     share: float = 0.1
@@ -251,7 +414,18 @@ class ContaminatedNormal:
 
 @dataclass(frozen=True)
 class Bernoulli:
-    """Right or wrong, 1 or 0: the scores of a classifier, with the mean its accuracy."""
+    """Right or wrong, 1 or 0: the scores of a classifier, with the mean its accuracy.
+
+    Parameters
+    ----------
+    p
+        Probability of 1, in (0, 1).
+
+    Raises
+    ------
+    DesignError
+        If `p` is not in (0, 1).
+    """
 
     p: float = 0.9
 
@@ -278,11 +452,41 @@ class Bernoulli:
     def draw_means(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, " rep"]:
-        """Sample means by their own law: binomial over n."""
+        """Draw sample means from their own law: binomial over n.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        n_rep
+            Replicates.
+        n_obs
+            Observations of each replicate.
+
+        Returns
+        -------
+        float array (rep,)
+            Sample means.
+        """
         return rng.binomial(n_obs, self.p, size=n_rep) / n_obs
 
     def draw_moments(self, rng: np.random.Generator, n_rep: int, n_obs: int) -> SampleMoments:
-        """Sample mean and variance: for zeros and ones the second follows from the first."""
+        """Draw sample means and variances: for zeros and ones the second follows from the first.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        n_rep
+            Replicates.
+        n_obs
+            Observations of each replicate.
+
+        Returns
+        -------
+        SampleMoments
+            Sample means and variances.
+        """
         _refuse_single(n_obs)
         mean = self.draw_means(rng, n_rep, n_obs)
         return SampleMoments(mean, mean * (1 - mean) * n_obs / (n_obs - 1))

@@ -11,7 +11,22 @@ WHOLE_WORDS = (np.random.SFC64, np.random.PCG64, np.random.PCG64DXSM, np.random.
 def standard_normals(
     rng: np.random.Generator, n_rep: int, n_obs: int
 ) -> Float[np.ndarray, "rep obs"]:
-    """Independent N(0, 1) draws, one for each 64-bit word of `rng`."""
+    """Draw independent N(0, 1) numbers, one for each 64-bit word of `rng`.
+
+    Parameters
+    ----------
+    rng
+        Generator of the draws.
+    n_rep
+        Replicates.
+    n_obs
+        Observations of each replicate.
+
+    Returns
+    -------
+    float array (rep, obs)
+        Draws, one replicate per row.
+    """
     from simstudy.dgps._normal_kernels import normals
 
     out = np.empty((n_rep, n_obs))
@@ -25,10 +40,24 @@ def standard_normals(
 def standard_normal_means(
     rng: np.random.Generator, n_rep: int, n_obs: int
 ) -> Float[np.ndarray, " rep"]:
-    """Means over the observations of the same draws, added up as they are made.
+    """Compute means over the observations of the same draws, added up as they are made.
 
     The sum runs from the first observation to the last, so it may differ in the last digits from
     NumPy's pairwise sum of what `standard_normals` returns.
+
+    Parameters
+    ----------
+    rng
+        Generator of the draws.
+    n_rep
+        Replicates.
+    n_obs
+        Observations of each replicate.
+
+    Returns
+    -------
+    float array (rep,)
+        Means.
     """
     from simstudy.dgps._normal_kernels import normal_sums
 

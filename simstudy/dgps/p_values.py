@@ -36,6 +36,11 @@ class ScoredPredictions:
         Of the scores in a group, in [0, 1).
     n_together
         Neighbours in a group; 0 for all of them.
+
+    Raises
+    ------
+    DesignError
+        If a number or a proportion is out of range.
     """
 
     n_prediction: int = 168
@@ -81,7 +86,20 @@ class ScoredPredictions:
         return np.asarray(np.diff(steps) > 0)
 
     def draw(self, rng: np.random.Generator, n_rep: int) -> Float[np.ndarray, "rep n"]:
-        """Natural logs of the p-values of `n_rep` lists."""
+        """Draw natural logs of the p-values of `n_rep` lists.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        n_rep
+            Replicates.
+
+        Returns
+        -------
+        float array (rep, n)
+            Natural logs, one list per row.
+        """
         center = np.where(self.is_null, 0.0, self.shift)
         scale = np.where(self.is_null, 1.0, self.spread)
         scores = center + scale * self._standard_scores(rng, n_rep)
@@ -97,7 +115,18 @@ class ScoredPredictions:
         return np.asarray(np.sqrt(self.correlation) * shared + np.sqrt(1 - self.correlation) * own)
 
     def cdf_of_others(self, p: ArrayLike) -> Float[np.ndarray, "..."]:
-        """Probability that the p-value of a prediction that is not compatible is at most p."""
+        """Compute the probability that the p-value of an incompatible prediction is at most p.
+
+        Parameters
+        ----------
+        p
+            p-values, in [0, 1].
+
+        Returns
+        -------
+        float array (...)
+            Probabilities.
+        """
         reach = -special.ndtri(np.asarray(p, float) / 2)
         below, above = (
             special.ndtr((-reach + sign * self.shift) / self.spread) for sign in (-1, 1)

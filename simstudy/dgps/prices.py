@@ -21,6 +21,11 @@ class Prices:
         Share of the log's variance that the features explain, in (0, 1).
     n_feature
         Number of features, each standard normal.
+
+    Raises
+    ------
+    DesignError
+        If the spread is not above 0, or the signal not in (0, 1).
     """
 
     spread: float
@@ -42,7 +47,24 @@ class Prices:
         n_obs: int,
         coefficients: Float[np.ndarray, "rep feature"] | None = None,
     ) -> Regression:
-        """Features and prices."""
+        """Draw features and prices.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        n_rep
+            Replicates.
+        n_obs
+            Observations of each replicate.
+        coefficients : float array (rep, feature) or None
+            Those of `n_rep` replicates, on the log scale; None draws new ones.
+
+        Returns
+        -------
+        Regression
+            Features, prices and coefficients.
+        """
         drawn = self._log_scale.draw(rng, n_rep, n_obs, coefficients)
         return drawn._replace(y=np.exp(drawn.y))
 

@@ -51,17 +51,47 @@ class ScoreDistribution(Hashable, Protocol):
         ...
 
     def quantile(self, level: Level) -> Scores:
-        """The score with so much of the distribution at or below it."""
+        """Compute the score with so much of the distribution at or below it.
+
+        Parameters
+        ----------
+        level
+            Probabilities.
+
+        Returns
+        -------
+        Scores
+            Scores.
+        """
         ...
 
     def worse_by(self, effect: float) -> Self:
-        """The distribution, on the same support, of a run whose mean is so much worse."""
+        """Return the distribution, on the same support, of a run whose mean is worse.
+
+        Parameters
+        ----------
+        effect
+            By how much the mean is worse, in the units of the scores.
+
+        Returns
+        -------
+        Self
+            The distribution.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class BinaryScores:
-    """Right or wrong: 1 with probability `mean`, else 0. A worse run has a smaller probability."""
+    """Right or wrong: 1 with probability `mean`, else 0.
+
+    A worse run has a smaller probability.
+
+    Parameters
+    ----------
+    mean
+        Probability of 1, in (0, 1).
+    """
 
     mean: float = 0.8
     lower_is_better = False
@@ -139,7 +169,15 @@ class PerplexityScores:
 
 @dataclass(frozen=True)
 class GaussianScores:
-    """Normal scores, for which theory is exact. A worse run is shifted down."""
+    """Normal scores, for which theory is exact. A worse run is shifted down.
+
+    Parameters
+    ----------
+    mean
+        Mean score.
+    sd
+        Standard deviation of a score, above 0.
+    """
 
     mean: float = 0.0
     sd: float = 1.0
@@ -276,10 +314,19 @@ def _own_scores(part: HoldsArray) -> Scores:
 
 # ---------------------------------------------------------------- populations
 class Population(NamedTuple):
-    """Equally likely prompts: the score of each in the reference run and in the check, in order.
+    """Equally likely prompts, with the score of each in both runs.
 
-    All that is said of it holds for these prompts and not for what they were made from. Standard
-    deviations divide by their number.
+    All that is said of it holds for these prompts and not for the distribution they were made
+    from. Standard deviations divide by their number.
+
+    Attributes
+    ----------
+    reference
+        Scores of the reference run.
+    check
+        Scores of the check, in the same order.
+    lower_is_better
+        Whether lower scores are better.
     """
 
     reference: Scores
@@ -329,7 +376,7 @@ def paired_population(
     effect: float = 0.0,
     n_prompts: int = 2**14,
 ) -> Population:
-    """A population of pairs from a distribution of scores, the same whenever it is made.
+    """Make a population of pairs from a distribution of scores, the same whenever it is made.
 
     Parameters
     ----------
@@ -343,6 +390,11 @@ def paired_population(
         By how much the check's mean is worse, in units of the scores.
     n_prompts
         Prompts, at least 2 and at most 65535; drawing is fastest from a power of two.
+
+    Returns
+    -------
+    Population
+        The population.
     """
     _check_population(correlation, n_prompts)
     return _paired_population(scores, correlation, effect, n_prompts)
@@ -350,7 +402,20 @@ def paired_population(
 
 @lru_cache(maxsize=64)
 def midpoint_scores(scores: ScoreDistribution, n_prompts: int) -> Scores:
-    """The quantiles of a distribution in the middles of so many equal steps, in rising order."""
+    """Compute quantiles of a distribution in the middles of equal steps, in rising order.
+
+    Parameters
+    ----------
+    scores
+        Law of the scores.
+    n_prompts
+        Steps.
+
+    Returns
+    -------
+    Scores
+        Scores.
+    """
     return scores.quantile((np.arange(n_prompts) + 0.5) / n_prompts)
 
 
@@ -397,7 +462,27 @@ def _correlation(x: Scores, y: Scores) -> float:
 def own_population(
     reference: ArrayLike, check: ArrayLike, *, lower_is_better: bool = False
 ) -> Population:
-    """The population of two runs' own scores, prompt by prompt."""
+    """Make the population of two runs' own scores, prompt by prompt.
+
+    Parameters
+    ----------
+    reference
+        Scores of the reference run.
+    check
+        Scores of the check, in the same order of prompts.
+    lower_is_better
+        Whether lower scores are better.
+
+    Returns
+    -------
+    Population
+        The population.
+
+    Raises
+    ------
+    DesignError
+        If the runs have scores of different shapes, too few, or ones that are not finite.
+    """
     x, y = np.asarray(reference, float), np.asarray(check, float)
     if x.shape != y.shape or x.ndim != 1:
         raise DesignError(
@@ -415,17 +500,33 @@ def own_population(
 
 # ---------------------------------------------------------------- drawing
 class RunSums(NamedTuple):
-    """Of each replicate's run: sum and sum of squares of its scores, taken about a centre."""
+    """Sums of each replicate's run, of scores about a centre.
+
+    Attributes
+    ----------
+    total
+        Sum of the scores.
+    squares
+        Sum of their squares.
+    """
 
     total: PerRep
     squares: PerRep
 
 
 class PairSums(NamedTuple):
-    """Of each replicate's two runs on the same prompts, scores taken about one centre.
+    """Sums of each replicate's two runs on the same prompts, of scores about one centre.
 
-    Sums of the reference's scores, of the differences for the worse, of both runs' squares, and of
-    the squared differences.
+    Attributes
+    ----------
+    reference
+        Sum of the reference's scores.
+    worse
+        Sum of the differences for the worse.
+    squares
+        Sum of both runs' squares.
+    squared_worse
+        Sum of the squared differences.
     """
 
     reference: PerRep
@@ -437,7 +538,7 @@ class PairSums(NamedTuple):
 def draw_run(
     rng: np.random.Generator, scores: Scores, n_rep: int, n: int, *, centre: float = 0.0
 ) -> RunSums:
-    """Sums over `n` prompts drawn with replacement, in each replicate.
+    """Draw sums over `n` prompts drawn with replacement, in each replicate.
 
     Parameters
     ----------
@@ -445,8 +546,17 @@ def draw_run(
         Gives one word, which starts the stream of indices.
     scores
         One for each prompt, at most 65535 of them.
+    n_rep
+        Replicates.
+    n
+        Prompts of a run.
     centre
         Taken off each score; one near their mean keeps their squares from cancelling.
+
+    Returns
+    -------
+    RunSums
+        Sums of each replicate.
     """
     about = scores - centre
     sums = _sums(rng, np.stack([about, about * about]), n_rep, n)
@@ -454,9 +564,23 @@ def draw_run(
 
 
 def draw_pairs(rng: np.random.Generator, population: Population, n_rep: int, n: int) -> PairSums:
-    """Sums over `n` prompts, the same for both runs, about the mean of the reference run.
+    """Draw sums over `n` prompts, the same for both runs, about the mean of the reference run.
 
-    Parameters are those of `draw_run`.
+    Parameters
+    ----------
+    rng
+        Gives one word, which starts the stream of indices.
+    population
+        The prompts.
+    n_rep
+        Replicates.
+    n
+        Prompts of a run.
+
+    Returns
+    -------
+    PairSums
+        Sums of each replicate.
     """
     centre, worse = population.reference.mean(), population.worse
     x, y = population.reference - centre, population.check - centre
@@ -492,7 +616,18 @@ def _check_population(correlation: float, n_prompts: int) -> None:
 
 
 def check_pairing(correlation: float) -> None:
-    """Refuse a correlation that two runs of one prompt cannot be tested with."""
+    """Raise an error for a correlation that two runs of one prompt cannot be tested with.
+
+    Parameters
+    ----------
+    correlation
+        Correlation of the two scores of one prompt.
+
+    Raises
+    ------
+    DesignError
+        If it is not from 0 to below 1.
+    """
     if not 0 <= correlation < 1:
         raise DesignError(
             f"correlation={correlation:g} leaves no difference between two runs of one prompt to "

@@ -17,10 +17,14 @@ class RandomCoefficients(LinearModel):
     deviation σ = √`noise_variance`. Everything else, the risk of a fitted predictor too, is as
     there.
 
-    Attributes
+    Parameters
     ----------
+    n_feature
+        Features.
     coefficient
         Standard deviation of each coefficient, about 0.
+    noise_variance
+        Variance σ² of the errors, above 0.
     """
 
     n_feature: int = 1
@@ -28,5 +32,18 @@ class RandomCoefficients(LinearModel):
     noise_variance: float = 1.0
 
     def draw_coefficients(self, rng: np.random.Generator, n_rep: int) -> Coefficients:
-        """Independent normal coefficients."""
+        """Draw independent normal coefficients.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        n_rep
+            Replicates.
+
+        Returns
+        -------
+        Coefficients
+            Coefficients of each replicate.
+        """
         return np.asarray(self.coefficient * standard_normals(rng, n_rep, self.n_feature))

@@ -35,22 +35,92 @@ class Scores(Protocol):
     def draw(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, "rep obs"]:
-        """Independent scores, one replicate per row."""
+        """Draw independent scores.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        n_rep
+            Replicates.
+        n_obs
+            Observations of each replicate.
+
+        Returns
+        -------
+        float array (rep, obs)
+            Scores, one replicate per row.
+        """
 
     def sensitivity(self, threshold: Numbers) -> Any:
-        """P(score >= threshold), elementwise; −∞ gives 1."""
+        """Compute P(score >= threshold), elementwise; −∞ gives 1.
+
+        Parameters
+        ----------
+        threshold
+            Thresholds, in score units.
+
+        Returns
+        -------
+        float or array
+            Probabilities.
+        """
 
     def specificity(self, threshold: Numbers) -> Any:
-        """P(score < threshold), elementwise; +∞ gives 1."""
+        """Compute P(score < threshold), elementwise; +∞ gives 1.
+
+        Parameters
+        ----------
+        threshold
+            Thresholds, in score units.
+
+        Returns
+        -------
+        float or array
+            Probabilities.
+        """
 
     def cdf(self, threshold: Numbers) -> Any:
-        """P(score <= threshold), elementwise: where scores are tied, more than the specificity."""
+        """Compute P(score <= threshold), elementwise: with ties, more than the specificity.
+
+        Parameters
+        ----------
+        threshold
+            Thresholds, in score units.
+
+        Returns
+        -------
+        float or array
+            Probabilities.
+        """
 
     def quantile(self, q: Numbers) -> Any:
-        """Smallest value with at least `q` of the distribution at or below it."""
+        """Return the smallest value with at least `q` of the distribution at or below it.
+
+        Parameters
+        ----------
+        q
+            Probabilities.
+
+        Returns
+        -------
+        float or array
+            Scores.
+        """
 
     def threshold(self, sensitivity: Numbers) -> Any:
-        """Largest threshold that has at least this sensitivity: the true t*."""
+        """Return the largest threshold that has at least this sensitivity: the true t*.
+
+        Parameters
+        ----------
+        sensitivity
+            Share of positives to keep, in (0, 1).
+
+        Returns
+        -------
+        float or array
+            Thresholds, in score units.
+        """
 
 
 class ContinuousScores(ABC):
@@ -61,7 +131,18 @@ class ContinuousScores(ABC):
 
     @abstractmethod
     def specificity(self, threshold: Numbers) -> Any:
-        """P(score < threshold), elementwise."""
+        """Compute P(score < threshold), elementwise.
+
+        Parameters
+        ----------
+        threshold
+            Thresholds, in score units.
+
+        Returns
+        -------
+        float or array
+            Probabilities.
+        """
 
     def cdf(self, threshold: Numbers) -> Any:
         return self.specificity(threshold)
@@ -69,7 +150,15 @@ class ContinuousScores(ABC):
 
 @dataclass(frozen=True)
 class NormalScores(ContinuousScores):
-    """Normal scores, such as log-odds often look; in units of the score."""
+    """Normal scores, such as log-odds often look.
+
+    Parameters
+    ----------
+    mean
+        Mean, in the units of the score.
+    sd
+        Standard deviation, above 0.
+    """
 
     normal: ClassVar[bool] = True
 
@@ -107,6 +196,11 @@ class SkewedScores(ContinuousScores):
         Of the scores, in their units.
     skewness
         Third standardised moment, not 0. Negative: the tail that sets a sensitivity is long.
+
+    Raises
+    ------
+    DesignError
+        If the skewness is 0, or so large that doubles tie the scores at the end of their range.
     """
 
     mean: float = 1.0
@@ -174,6 +268,20 @@ class HeavyTailedScores(ContinuousScores):
     """Student-t scores around a location; `scale` multiplies the t variable.
 
     Any `df` above 0 is allowed: quantiles exist where moments do not.
+
+    Parameters
+    ----------
+    location
+        Centre, in the units of the score.
+    scale
+        Factor of the t variable, above 0.
+    df
+        Degrees of freedom, above 0.
+
+    Raises
+    ------
+    DesignError
+        If `df` is not above 0.
     """
 
     location: float = 1.0
@@ -240,14 +348,36 @@ class DiscretisedScores:
         return self.base.specificity(self.step * (self._least_point(threshold) - 0.5))
 
     def cdf(self, threshold: Numbers) -> Any:
-        """The next lattice point is half a step away for sure."""
+        """Compute P(score <= threshold), elementwise: the next lattice point is half a step away.
+
+        Parameters
+        ----------
+        threshold
+            Thresholds, in score units.
+
+        Returns
+        -------
+        float or array
+            Probabilities.
+        """
         return self.specificity(np.asarray(threshold) + self.step / 2)
 
     def quantile(self, q: Numbers) -> Any:
         return self.step * np.ceil(self.base.quantile(q) / self.step - 0.5 - LATTICE_SLACK)
 
     def threshold(self, sensitivity: Numbers) -> Any:
-        """The lattice point itself; anything above it, up to the next, is less sensitive."""
+        """Return the lattice point itself; anything above it, up to the next, is less sensitive.
+
+        Parameters
+        ----------
+        sensitivity
+            Share of positives to keep, in (0, 1).
+
+        Returns
+        -------
+        float or array
+            Thresholds, in score units.
+        """
         edge = self.base.threshold(sensitivity) / self.step
         return self.step * np.floor(edge + 0.5 + LATTICE_SLACK)
 

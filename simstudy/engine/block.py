@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from simstudy.data.parts import data_parts
-from simstudy.design import OfSomeClass, Scenario
+from simstudy.design import AnyScenario, Scenario
 from simstudy.design.plan import Analysed, Plan
 from simstudy.engine.columns import count_failed, validate_columns
 from simstudy.engine.derived import apply_derived_columns
@@ -183,7 +183,7 @@ def _raise_swallowed(
                 raise error
 
 
-def _simulated(plan: Plan, scenario: OfSomeClass, index: int, last: DatasetCache | None) -> Any:
+def _simulated(plan: Plan, scenario: AnyScenario, index: int, last: DatasetCache | None) -> Any:
     """What `simulate` or a method returns, or raises."""
     streams, n_rep = plan.streams(scenario, index), plan.block_size
     if not isinstance(scenario, Analysed):
@@ -206,7 +206,7 @@ def _analysed_alone(drawn: Analysed, streams: Streams, data: Data) -> Any:
         return plain_columns(analysed(drawn, data, streams, n_rows))
 
 
-def _drawn_data(plan: Plan, scenario: OfSomeClass, index: int) -> Data:
+def _drawn_data(plan: Plan, scenario: AnyScenario, index: int) -> Data:
     """What `draw` returns, or raises: with one thread, so that it need not be drawn again."""
     streams, n_rep = plan.streams(scenario, index), plan.block_size
     draw = partial(scenario.draw, streams, n_rep)

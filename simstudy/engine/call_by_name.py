@@ -58,7 +58,7 @@ def _signature(what: str, function: Callable[..., Any]) -> inspect.Signature:
         return inspect.signature(function)
     except (TypeError, ValueError):
         raise StudyError(
-            f"{what} is {function!r}, whose parameters Python cannot tell, so nobody knows what "
+            f"{what} is {function!r}, whose parameters Python cannot tell, so it is not known what "
             "to give it: wrap it in a function that names them."
         ) from None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.design import OfSomeClass
+from simstudy.design import AnyScenario
 from simstudy.design.plan import Plan, number_factors, number_properties
 from simstudy.errors import StudyError, in_one_line, nearest, writable
 from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING, Block, has_text
@@ -18,7 +18,7 @@ OWN = (*RESERVED, CONVERGED)
 
 
 def validate_columns(
-    plan: Plan, scenario: OfSomeClass, raw: Any, who: str = "simulate"
+    plan: Plan, scenario: AnyScenario, raw: Any, who: str = "simulate"
 ) -> dict[str, np.ndarray]:
     """What `simulate` or a method returned as columns of full shape, with what is missing named."""
     if not isinstance(raw, Mapping):
@@ -35,7 +35,9 @@ def validate_columns(
     return _with_missing_named(plan, columns)
 
 
-def refuse_unread(plan: Plan, scenario: OfSomeClass, columns: Mapping[str, np.ndarray]) -> None:
+def check_columns_read(
+    plan: Plan, scenario: AnyScenario, columns: Mapping[str, np.ndarray]
+) -> None:
     """Refuse a measure that reads what a block that came back does not have, and a setting of it.
 
     In the first block, before anything is stored. A factor that is a number is read as a constant.
@@ -59,7 +61,7 @@ def refuse_unread(plan: Plan, scenario: OfSomeClass, columns: Mapping[str, np.nd
             if name not in (known | set(plan.vectors)):
                 raise StudyError(
                     f"{setting} names column {name!r}, which is neither returned nor derived, so "
-                    f"it would say nothing of any; {nearest(name, columns)}"
+                    f"it would have no effect; {nearest(name, columns)}"
                 )
 
 
@@ -88,9 +90,7 @@ def validate_column(
 def _refuse_name(plan: Plan, name: Any, who: str) -> None:
     is_own = not isinstance(name, str) or not name or name in OWN or set(name) & set("[],")
     if is_own:
-        raise StudyError(
-            f"{who} returned a column {name!r}, a name that is the engine's own. Rename it."
-        )
+        raise StudyError(f"{who} returned a column {name!r}, a reserved name. Rename it.")
     if name in plan.axes:
         raise StudyError(
             f"{who} returned a column {name!r}, which is the name of an axis, whose labels it "
@@ -241,7 +241,7 @@ class BlockConstants:
 
     _said: dict[tuple[str, str], tuple[Any, ...]] = field(default_factory=dict, repr=False)
 
-    def refuse_others(self, constants: Iterable[BlockConstant]) -> None:
+    def check_further(self, constants: Iterable[BlockConstant]) -> None:
         """Look at some more.
 
         Raises
@@ -255,7 +255,7 @@ class BlockConstants:
                 if not agree(first, other):
                     raise StudyError(
                         f"column {name!r} is one value for all replicates of a block, {first!r} in "
-                        f"one block and {other!r} in another, so it is no constant, and would "
+                        f"one block and {other!r} in another, so it is not a constant, and would "
                         "count as if each replicate had found it. Return a value for each "
                         "replicate, as x.mean(axis=1) does where x.mean() is one for all, or "
                         "np.full(n_rep, value) where the block does share it."

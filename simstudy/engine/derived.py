@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.design import OfSomeClass
+from simstudy.design import AnyScenario
 from simstudy.design.plan import Derived, Plan, scenario_behind
 from simstudy.engine.call_by_name import given, parameters_of, said_by
 from simstudy.engine.columns import agree, validate_column
@@ -20,7 +20,7 @@ Columns = Mapping[str, np.ndarray]
 
 
 def apply_derived_columns(
-    plan: Plan, scenario: OfSomeClass, columns: Columns
+    plan: Plan, scenario: AnyScenario, columns: Columns
 ) -> dict[str, np.ndarray]:
     """A block's columns as they are stored: with what is derived of them at once.
 
@@ -51,7 +51,7 @@ def _full(plan: Plan, columns: Columns) -> dict[str, np.ndarray]:
 
 
 def derived_column(
-    plan: Plan, derived: Derived, scenario: OfSomeClass, columns: Columns
+    plan: Plan, derived: Derived, scenario: AnyScenario, columns: Columns
 ) -> np.ndarray:
     """What a function makes of a block's columns: `(rep,)` or `(rep, *axes)`.
 
@@ -91,7 +91,7 @@ def _refuse_summary(
     if of_few.ndim == 0 and not agree(made.item(), of_few.item()):
         raise StudyError(
             f"{what} is one value for all replicates, {made.item()!r} of a block and "
-            f"{of_few.item()!r} of half of it, so it is no constant: return a value for each "
+            f"{of_few.item()!r} of half of it, so it is not a constant: return a value for each "
             "replicate, as x.mean(axis=-1) does where x.mean() is one for all, or "
             "np.full(len(x), value) where the block does share it."
         )
@@ -116,7 +116,7 @@ def _without_failures(column: np.ndarray, columns: Columns) -> np.ndarray:
     return made if void is None else np.where(void, nothing, made)
 
 
-def _refuse_unknown(plan: Plan, scenario: OfSomeClass, columns: Columns) -> None:
+def _refuse_unknown(plan: Plan, scenario: AnyScenario, columns: Columns) -> None:
     """Refuse a function that asks for what a block that came back does not have."""
     known = {**said_by(scenario_behind(scenario)), **dict.fromkeys(columns)}
     for derived in plan.derived:

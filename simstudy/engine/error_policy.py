@@ -168,6 +168,8 @@ def by_method(
     methods
         By name, as the study's axis has them: functions without arguments that return columns
         `(rep,)` or `(rep, *further axes)`, the same names for each method.
+    n_rep
+        Replicates in the block.
 
     Returns
     -------
@@ -217,7 +219,7 @@ def _refuse_other_columns(made: Mapping[str, Mapping[str, np.ndarray]]) -> None:
             owner, other = (first[0], name) if alone in first[1] else (name, first[0])
             raise StudyError(
                 f"methods {first[0]!r} and {name!r} return different columns: only {owner!r} "
-                f"returns {alone!r}, so {other!r} would have numbers there that nobody computed. "
+                f"returns {alone!r}, so {other!r} would have numbers there that were not computed. "
                 "Return the same columns from every method, NaN where there is nothing to say "
                 "(may_be_missing names such columns)."
             )

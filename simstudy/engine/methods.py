@@ -233,7 +233,7 @@ def without_truth_values(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndar
     }
 
 
-def refuse_other_columns(returned: Sequence[Returned]) -> None:
+def check_same_columns(returned: Sequence[Returned]) -> None:
     """Refuse methods that differ in the columns they return, of which one table is to be made.
 
     Parameters

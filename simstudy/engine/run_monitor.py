@@ -90,7 +90,7 @@ class RunMonitor:
         self._n_results += 1
         for name, is_text in sorted(result.text_columns):
             self._check_type(name, is_text=is_text)
-        self._constants.refuse_others(result.constants)
+        self._constants.check_further(result.constants)
         for finding in result.rng_findings:
             self._check_rng(finding)
         if self._n_results > 1:  # the first may have compiled

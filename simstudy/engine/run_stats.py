@@ -14,7 +14,7 @@ from simstudy.design.plan import Plan, scenario_behind
 from simstudy.errors import SimstudyError
 from simstudy.remote.paths import Place
 from simstudy.store.provenance import Provenance
-from simstudy.store.run_records import RunRecord, Spent, Times, write_record
+from simstudy.store.run_records import BlockTimings, RunRecord, Times, write_record
 
 if TYPE_CHECKING:
     from simstudy.engine.block import Address
@@ -41,7 +41,7 @@ class RunStats:
     failures: list[tuple[Address, str]] = field(default_factory=list)
     seconds_per_block: dict[str, float] = field(default_factory=dict)
     noticed: list[str] = field(default_factory=list)
-    spent: Mapping[str, Spent] = field(default_factory=dict)
+    spent: Mapping[str, BlockTimings] = field(default_factory=dict)
 
     def count(self, plan: Plan, result: TaskResult) -> None:
         """Add a finished task."""
@@ -73,7 +73,7 @@ class RunNotes:
 
     folder: Place | None
     provenance: Provenance
-    spent: dict[str, Spent] = field(default_factory=dict)
+    spent: dict[str, BlockTimings] = field(default_factory=dict)
     _begun: str = field(default_factory=lambda: _now())
     _ended: str = ""
     _name: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -84,7 +84,7 @@ class RunNotes:
         """Add a finished task."""
         each = zip(result.done, result.draw_seconds, result.data_seconds, strict=True)
         for (key, _), own, data in each:
-            self.spent[key] = self.spent.get(key, Spent()).plus(Spent(1, own, data))
+            self.spent[key] = self.spent.get(key, BlockTimings()).plus(BlockTimings(1, own, data))
             self._is_new = True
         self._ended = _now()
         if time.monotonic() - self._written > WRITTEN_EVERY:

@@ -28,7 +28,7 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import StaleCodeError, StoreError, UnreadableTaskError, first_few
 from simstudy.provenance.fingerprint import changes
 from simstudy.store.io_errors import translate_io_errors
-from simstudy.store.object_store import ObjectStore, refuse_sending
+from simstudy.store.object_store import ObjectStore, check_sendable
 
 TASK_SECONDS = 0.25  # of work in a task of a short run: 1000 times what it costs to hand it out
 PART_OF_RUN = 0.01  # of what a run took so far, in a long one: the most that a kill costs a worker
@@ -70,7 +70,7 @@ def draw_blocks(
     """
     files = factory.store.files
     if workers.backend in ("auto", "loky", "dask") and isinstance(files, ObjectStore):
-        refuse_sending(files.place)
+        check_sendable(files.place)
     n_left = len(blocks) + len(retries)
     progress.begin(n_left * factory.plan.block_size)
     scheduler = Scheduler(factory, workers, progress)

@@ -16,16 +16,16 @@ from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.columns import (
     BlockConstant,
     BlockConstants,
+    check_columns_read,
     constants_among,
-    refuse_unread,
 )
 from simstudy.engine.error_policy import is_machine_trouble
 from simstudy.engine.methods import (
     TEXTS,
     DatasetCache,
     Returned,
+    check_same_columns,
     column_over,
-    refuse_other_columns,
 )
 from simstudy.engine.rng_checks import RngFinding, finding_of, watching_rng
 from simstudy.engine.thread_limits import drawn_with_one_thread
@@ -96,7 +96,7 @@ def draw_task(task: Task) -> TaskResult:
             findings.append(finding_of(block_id.key, block_id.block, block.columns, events))
     _check_columns(task, blocks)
     constants = constants_among(task.plan, blocks)
-    BlockConstants().refuse_others(constants)
+    BlockConstants().check_further(constants)
     result = _write(task, blocks, on_drawing, on_data)
     return result._replace(
         seconds=time.perf_counter() - begun,
@@ -132,10 +132,10 @@ def _check_columns(task: Task, blocks: Sequence[Block]) -> None:
             stored = [of for scenario, of in task.stored_columns if scenario == key]
             returned.setdefault((key, block.number), stored).append(_returned(task.plan, block))
     for of_one_dataset in returned.values():
-        refuse_other_columns(of_one_dataset)
+        check_same_columns(of_one_dataset)
     for block in blocks:
         try:
-            refuse_unread(task.plan, block.scenario, block.columns)
+            check_columns_read(task.plan, block.scenario, block.columns)
         except StudyError as error:
             raise StudyError(f"{block.scenario!r}: {error}") from None
 

@@ -44,7 +44,18 @@ class Workers:
         check_block_seconds(self.block_seconds)
 
     def limited(self, block_seconds: float | None) -> "Workers":
-        """The same, with a limit where none is given."""
+        """Add a time limit for a block where none is set.
+
+        Parameters
+        ----------
+        block_seconds
+            Seconds; None for no limit.
+
+        Returns
+        -------
+        Workers
+            These workers, or a copy with the limit.
+        """
         return self if self.block_seconds else replace(self, block_seconds=block_seconds)
 
     @property

@@ -108,7 +108,9 @@ def _plain(role: str, value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, numbers.Real) or math.isnan(value):
-        raise ConfigError(f"{role}={in_one_line(repr(value))} is no number, nor a column's name.")
+        raise ConfigError(
+            f"{role}={in_one_line(repr(value))} is neither a number nor a column's name."
+        )
     return int(value) if isinstance(value, numbers.Integral) else float(value)
 
 
@@ -130,7 +132,7 @@ def check_columns(frame: pd.DataFrame, roles: ColumnRoles, reads: Iterable[str])
     for column in [*roles.labels, *roles.numbers]:
         if column not in known:
             raise ConfigError(
-                f"{column!r} is no column of the table; {nearest(str(column), known)}"
+                f"{column!r} is not a column of the table; {nearest(str(column), known)}"
             )
         if known.count(column) > 1:
             raise ConfigError(f"{known.count(column)} columns are named {column!r}: rename one.")
@@ -156,7 +158,7 @@ def factor_names(columns: Iterable[str]) -> dict[str, str]:
         plain += "_" if keyword.iskeyword(plain) else ""
         if not plain.isidentifier() or plain in (*TAKEN, *named.values()):
             raise ConfigError(
-                f"{column!r} is no name of a factor, or one that is taken: rename it."
+                f"{column!r} is not a valid name of a factor, or is already taken: rename it."
             )
         named[column] = plain
     return named

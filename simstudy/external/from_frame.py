@@ -206,7 +206,7 @@ def from_frame(
 
 
 def from_file(path: str | os.PathLike[str], **arguments: Any) -> Result:
-    """The result of replicates in a file that pandas reads; the rest is as for `from_frame`.
+    """Read a file of replicates and return its result, as `from_frame` does for a frame.
 
     Parameters
     ----------
@@ -214,6 +214,13 @@ def from_file(path: str | os.PathLike[str], **arguments: Any) -> Result:
         CSV, TSV, Parquet, Feather, or Stata's `.dta`, or the URL of one; its name is the result's,
         unless `name` says otherwise. In columns of a text that say where rows belong `None` and
         `null` are levels, and methods are text: `01` is not `1`.
+    arguments
+        Arguments of `from_frame`.
+
+    Returns
+    -------
+    Result
+        The result.
     """
     file = Path(path)
     by, rep, method = (arguments.get(name) or () for name in ("by", "rep", "method"))

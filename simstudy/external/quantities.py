@@ -77,7 +77,7 @@ def _check_numbers(read: Quantities, roles: ColumnRoles) -> None:
         _refuse_rows(is_empty, limits, "is an empty interval; are the two columns swapped?")
     if roles.p_value:
         p = read[roles.p_value]
-        why = "is no p-value, which lies between 0 and 1; give no logs or percentages"
+        why = "is not a p-value, which lies between 0 and 1; give no logs or percentages"
         _refuse_rows((p < 0) | (p > 1), {roles.p_value: p}, why)
     if isinstance(roles.truth, str):
         unknown = np.isnan(read[roles.truth]) & ~np.isnan(read[roles.estimate])

@@ -69,7 +69,7 @@ def _measure(
     if isinstance(asked, Measure):
         return asked
     if asked not in standard:
-        raise ConfigError(f"{asked!r} is no measure; {nearest(str(asked), standard)}")
+        raise ConfigError(f"{asked!r} is not a measure; {nearest(str(asked), standard)}")
     needs, make = standard[asked]
     for need in needs.split():
         if need in lacking:
@@ -85,7 +85,7 @@ def _standard_measures(roles: ColumnRoles, methods: Sequence[str]) -> dict[str, 
     if roles.reference is not None:
         if roles.reference not in methods:
             near = nearest(roles.reference, methods)
-            raise ConfigError(f"reference={roles.reference!r} is no method of the table; {near}")
+            raise ConfigError(f"reference={roles.reference!r} is not a method of the table; {near}")
         reference = list(methods).index(roles.reference)
 
     def power() -> Measure:

@@ -39,7 +39,12 @@ OF_ITS_CODE = (  # names of a result that a folder alone cannot have
 
 
 def load(folder: str | os.PathLike[str] | Place) -> StoredResult:
-    """The results that lie in a folder such as `results/NAME`, or at a URL.
+    """Load the results in a folder such as `results/NAME`, or at a URL.
+
+    Parameters
+    ----------
+    folder
+        Folder of one study, or its URL.
 
     Returns
     -------
@@ -85,7 +90,7 @@ class StoredResult(SummaryAccess):
         if name in OF_ITS_CODE:
             raise AttributeError(
                 f"a loaded result has no {name!r}, which needs the study's code. With it, "
-                f"study.look(out={str(self.folder.parent)!r}) gives a result that has it."
+                f"study.partial_result(out={str(self.folder.parent)!r}) gives a result that has it."
             )
         raise AttributeError(f"a loaded result has no attribute {name!r}")
 
@@ -322,7 +327,7 @@ def _open_store(folder: Place, keys: Collection[str], seed: int | None) -> Store
                 what = in_one_line(", ".join(found.differences(owner, key)[:1]))
                 raise StoreError(
                     f"{folder} holds blocks of several runs under one name ({what}): read them "
-                    "with the study's own look(out=...), which knows its own."
+                    "with the study's own partial_result(out=...), which knows its own."
                 )
     if found is None:
         raise StoreError(f"{folder} holds no block of the scenarios that it names: run it again.")

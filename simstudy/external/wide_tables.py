@@ -55,7 +55,7 @@ def long_table(
             )
         for name in names:
             if name not in rows:
-                raise ConfigError(f"{role} names {name!r}, which is no column of the table.")
+                raise ConfigError(f"{role} names {name!r}, which is not a column of the table.")
     wide = {name for names in listed.values() for name in names}
     rest = rows[[name for name in rows if name not in wide]]
     if rep is None:
@@ -102,7 +102,8 @@ def numbered_by_order(
                 f"{at[-1] if isinstance(at, tuple) else at}: {n}" for at, n in of_cell.items()
             )
             raise ConfigError(
-                f"rep is not given, and {method} has unequal numbers of rows ({pairs}), so nobody "
-                "knows which data sets a method lacks: name the column that numbers them, rep=..."
+                f"rep is not given, and {method} has unequal numbers of rows ({pairs}), so it is "
+                "not known which data sets a method lacks: name the column that numbers them, "
+                "rep=..."
             )
     return rows.assign(**{DATA_SET: numbers}), DATA_SET

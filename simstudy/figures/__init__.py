@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from simstudy.figures.curves import measure_curves
     from simstudy.figures.density import density_plot
     from simstudy.figures.dots import dots_plot
+    from simstudy.figures.estimate_plots import errors_plot, estimates_plot
     from simstudy.figures.frame import in_order, rows_like, with_labels
     from simstudy.figures.heat_map import heat_map_plot
     from simstudy.figures.histogram import counts_with_law, law_histogram
     from simstudy.figures.nested_loop import nested_loop_plot
     from simstudy.figures.page import page_width
     from simstudy.figures.ranks import rank_plot
-    from simstudy.figures.raw import errors_plot, estimates_plot
     from simstudy.figures.save import SavedFigure, save_figure, save_pdfs
     from simstudy.figures.theme import colors_of, theme_study
     from simstudy.figures.trade_off import trade_off_plot
@@ -38,7 +38,7 @@ _NAMES = {
     "nested_loop": ("nested_loop_plot",),
     "page": ("page_width",),
     "ranks": ("rank_plot",),
-    "raw": ("errors_plot", "estimates_plot"),
+    "estimate_plots": ("errors_plot", "estimates_plot"),
     "save": ("SavedFigure", "save_figure", "save_pdfs"),
     "theme": ("colors_of", "theme_study"),
     "trade_off": ("trade_off_plot",),

@@ -131,7 +131,7 @@ def agreement_plot(
 
 
 def mean_in_words(values: Any, *, signed: bool = True, unit: str = "") -> str:
-    """The mean of one value per replicate, with two Monte Carlo standard errors: "+0.12 ± 0.01".
+    """Format the mean of one value per replicate with two Monte Carlo standard errors.
 
     Parameters
     ----------
@@ -141,6 +141,11 @@ def mean_in_words(values: Any, *, signed: bool = True, unit: str = "") -> str:
         Whether a positive mean has its sign, as differences do.
     unit
         What stands behind the mean, such as "%".
+
+    Returns
+    -------
+    str
+        Such as "+0.12 ± 0.01".
     """
     there = np.asarray(values, float)
     there = there[~np.isnan(there)]

@@ -35,7 +35,18 @@ PLUS_MINUS = "±: 2 Monte Carlo standard errors."
 
 
 def caption(*sentences: str) -> str:
-    """Sentences under a figure, wrapped to its width; empty ones are left out."""
+    """Wrap sentences to the width of a figure, for its caption; empty ones are left out.
+
+    Parameters
+    ----------
+    sentences
+        Sentences, in order.
+
+    Returns
+    -------
+    str
+        The caption.
+    """
     return "\n".join(textwrap.wrap(" ".join(s for s in sentences if s), WIDTH))
 
 
@@ -51,7 +62,7 @@ def dashed(what: str = "the level asked for") -> str:
 
 def notes(rows: pd.DataFrame) -> list[str]:
     """What every figure of a summary says beneath: replicates, failures, what is not drawn."""
-    return [replicates_in_words(rows), failures_in_words(rows), undefined_in_words(rows)]
+    return [replicates_in_words(rows), format_failures(rows), format_undefined(rows)]
 
 
 def replicates_in_words(rows: pd.DataFrame) -> str:
@@ -91,7 +102,7 @@ def in_words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def failures_in_words(rows: pd.DataFrame) -> str:
+def format_failures(rows: pd.DataFrame) -> str:
     """How many points lost replicates to failures, and how many at most; "" when none did.
 
     `n_rep` replicates were used and `n_failed` were not: together they are all.
@@ -107,7 +118,7 @@ def failures_in_words(rows: pd.DataFrame) -> str:
     )
 
 
-def undefined_in_words(rows: pd.DataFrame) -> str:
+def format_undefined(rows: pd.DataFrame) -> str:
     """How many rows have no estimate, so no mark, or a mark without Monte Carlo error."""
     no_value = int((~np.isfinite(rows["estimate"].to_numpy(float))).sum())
     bare = int((rows["estimate"].notna() & (rows["lower"].isna() | rows["upper"].isna())).sum())

@@ -14,6 +14,7 @@ from simstudy.figures.captions import caption, notes
 from simstudy.figures.frame import (
     MEASURED,
     as_axis,
+    check_no_hidden_rows,
     drawable,
     factors_of,
     in_words,
@@ -21,7 +22,6 @@ from simstudy.figures.frame import (
     need_columns,
     nominal_levels,
     nominal_lines,
-    refuse_hidden,
     rows_of,
     with_interval,
 )
@@ -100,7 +100,7 @@ def measure_curves(
     found = rows_of(summary, measures)
     if log_x:
         _check_log(found[x])
-    refuse_hidden(found, {"x": x, **mapped}, ["measure", *factors_of(summary)])
+    check_no_hidden_rows(found, {"x": x, **mapped}, ["measure", *factors_of(summary)])
     drawn = _drawn(found, x, mapped)
     if callable(exact):
         exact = _on_a_grid(exact, found, x, mapped, log_x)
@@ -180,7 +180,7 @@ def _finer_theory(
 ) -> pd.DataFrame:
     known = {role: c for role, c in mapped.items() if role != "color" or c in exact.columns}
     need_columns(exact, [x, "exact", *known.values()])
-    refuse_hidden(exact, {"x": x, **known}, [str(c) for c in exact.columns if c != "exact"])
+    check_no_hidden_rows(exact, {"x": x, **known}, [str(c) for c in exact.columns if c != "exact"])
     line = with_panels(pd.DataFrame({"x": exact[x], "exact": exact["exact"]}), exact, known)
     for role, column in known.items():
         if column is not None and column != "measure":

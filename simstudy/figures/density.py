@@ -25,7 +25,7 @@ def density_plot(
     colors: Mapping[str, str] | None = None,
     scales: str = "free",
 ) -> ggplot:
-    """Densities by colour, each with a band of two Monte Carlo standard errors and its median.
+    """Draw densities by colour, each with a band of two Monte Carlo standard errors and its median.
 
     Parameters
     ----------
@@ -43,6 +43,11 @@ def density_plot(
         A colour for each level of `color`, the same in all figures of a study.
     scales
         As plotnine has them.
+
+    Returns
+    -------
+    ggplot
+        The figure.
     """
     mapped = {"panel": panel, "rows": rows, "color": color}
     need_columns(replicates, [x, *mapped.values()])

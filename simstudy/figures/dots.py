@@ -10,13 +10,13 @@ import numpy as np
 from simstudy.figures import captions
 from simstudy.figures.captions import caption, notes
 from simstudy.figures.frame import (
+    check_no_hidden_rows,
     drawable,
     factors_of,
     in_words,
     need_columns,
     nominal_levels,
     nominal_lines,
-    refuse_hidden,
     rows_of,
     with_interval,
 )
@@ -85,7 +85,7 @@ def dots_plot(
     mapped = {"rows": rows, "color": color, "y": y}
     need_columns(summary, list(mapped.values()))
     found = rows_of(summary, measures)
-    refuse_hidden(found, {"panel": "measure", **mapped}, factors_of(summary))
+    check_no_hidden_rows(found, {"panel": "measure", **mapped}, factors_of(summary))
     drawn = _placed(with_interval(found), mapped, measures)
     levels = nominal_lines(drawn, nominal_levels(nominal, drawn))
     return (

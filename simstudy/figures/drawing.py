@@ -47,7 +47,7 @@ def drawn_figure(figure: Any, dpi: int) -> Any:
     """The matplotlib Figure of a ggplot or a composition, not yet laid out; a Figure is itself."""
     from matplotlib.figure import Figure
 
-    refuse_others(figure)
+    check_figure(figure)
     if isinstance(figure, Figure):
         return figure
     from simstudy.lazy import p9
@@ -59,7 +59,7 @@ def drawn_figure(figure: Any, dpi: int) -> Any:
     return with_minus_signs(with_caption_at_edge(plot.draw(), plot))
 
 
-def refuse_others(figure: Any) -> None:
+def check_figure(figure: Any) -> None:
     """Refuse what is neither a figure of plotnine nor one of matplotlib."""
     from matplotlib.figure import Figure
 

@@ -57,7 +57,22 @@ def factors_of(summary: pd.DataFrame) -> list[str]:
 
 
 def rows_like(rows: pd.DataFrame, scenario: Any, *factors: str) -> pd.DataFrame:
-    """The rows that have these factors of a scenario: what a figure of the others may join."""
+    """Select the rows that share some factors with a scenario.
+
+    Parameters
+    ----------
+    rows
+        Rows of a summary.
+    scenario
+        A scenario of the same study.
+    factors
+        Names of the factors that are to be the same.
+
+    Returns
+    -------
+    pd.DataFrame
+        These rows.
+    """
     for name in factors:
         rows = rows[rows[name] == shown_factors(scenario)[name]]
     return rows
@@ -66,7 +81,7 @@ def rows_like(rows: pd.DataFrame, scenario: Any, *factors: str) -> pd.DataFrame:
 def with_labels(
     rows: pd.DataFrame, scenarios: Iterable[Any], **labels: Mapping[Any, str]
 ) -> pd.DataFrame:
-    """The rows with words for the parts of their scenarios, as categories in the words' order.
+    """Replace parts of scenarios by words, as categories in the order of the words.
 
     Parameters
     ----------
@@ -76,6 +91,11 @@ def with_labels(
         Of the result; their parts say what the summary has in place of a word.
     **labels
         By factor, a word for each part, such as `dgp={Gaussian(): "normal"}`.
+
+    Returns
+    -------
+    pd.DataFrame
+        The rows, with words in the columns of these factors.
 
     Raises
     ------
@@ -91,12 +111,25 @@ def with_labels(
 
 
 def in_order(names: Iterable[Any], words: Mapping[Any, str]) -> Any:
-    """Names as an ordered category of their words, in the order in which the words are given."""
+    """Make an ordered category of names, in the order in which their words are given.
+
+    Parameters
+    ----------
+    names
+        Names, one for each row.
+    words
+        A word for each name.
+
+    Returns
+    -------
+    Any
+        A pandas `Categorical` of the words.
+    """
     return pd.Categorical([words[name] for name in names], list(words.values()), ordered=True)
 
 
 # ---------------------------------------------------------------- one row, one mark
-def refuse_hidden(
+def check_no_hidden_rows(
     frame: pd.DataFrame, fixed: Mapping[str, str | None], factors: Sequence[str]
 ) -> None:
     """Refuse rows that share a place once the columns in `fixed` are given.

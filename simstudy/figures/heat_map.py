@@ -9,14 +9,14 @@ import numpy as np
 
 from simstudy.array_types import Float, Int
 from simstudy.figures import captions
-from simstudy.figures.captions import caption, failures_in_words, replicates_in_words
+from simstudy.figures.captions import caption, format_failures, replicates_in_words
 from simstudy.figures.frame import (
+    check_no_hidden_rows,
     drawable,
     factors_of,
     in_words,
     labelled,
     need_columns,
-    refuse_hidden,
     rows_of,
 )
 from simstudy.figures.page import is_narrow, page_width
@@ -81,7 +81,7 @@ def heat_map_plot(
     mapped = {"panel": panel, "rows": rows}
     need_columns(summary, [x, y, *mapped.values()])
     found = rows_of(summary, [measure])
-    refuse_hidden(found, {"x": x, "y": y, **mapped}, factors_of(summary))
+    check_no_hidden_rows(found, {"x": x, "y": y, **mapped}, factors_of(summary))
     decimals = _decimals(found, digits)
     cells = with_panels(found, found, mapped).assign(x=labelled(found[x]), y=labelled(found[y]))
     drawn = cells.assign(words=_words_with_room(cells, decimals), ink=_ink(cells, center))
@@ -205,7 +205,7 @@ def _says(drawn: pd.DataFrame) -> str:
     return caption(
         captions.PARENTHESES * bool(drawn["words"].str.contains("(", regex=False).any()),
         replicates_in_words(drawn),
-        failures_in_words(drawn),
+        format_failures(drawn),
         f"Dashes: {missing} of {len(drawn)} estimates are not finite." * (missing > 0),
         "Blank: not run." * (n_blank > 0),
     )

@@ -62,7 +62,7 @@ def law_histogram(
     say: Callable[[pd.DataFrame], str] | None = None,
     scales: str = "free",
 ) -> ggplot:
-    """Bars of what was drawn, with the counts that theory expects as steps over them.
+    """Draw counts as bars, and the counts that theory expects as steps over them.
 
     Parameters
     ----------
@@ -80,6 +80,11 @@ def law_histogram(
         What a panel says of its rows.
     scales
         As plotnine has them.
+
+    Returns
+    -------
+    ggplot
+        The figure.
     """
     mapped = {"panel": panel, "rows": rows}
     need_columns(bars, ["left", "right", "count", "expected", fill, *mapped.values()])

@@ -15,12 +15,12 @@ import numpy as np
 from simstudy.errors import FigureError
 from simstudy.figures.captions import SHADED, caption, dashed, notes
 from simstudy.figures.frame import (
+    check_no_hidden_rows,
     drawable,
     factors_of,
     in_words,
     labelled,
     need_columns,
-    refuse_hidden,
     rows_of,
     with_interval,
 )
@@ -51,7 +51,7 @@ def nested_loop_plot(
     nominal: float | None = None,
     colors: Mapping[str, str] | None = None,
 ) -> ggplot:
-    """One measure over all scenarios, as steps with their Monte Carlo interval.
+    """Draw one measure over all scenarios, as steps with their Monte Carlo interval.
 
     Parameters
     ----------
@@ -76,6 +76,15 @@ def nested_loop_plot(
         drawn in the order of the key, so that of two that agree both are seen. A line breaks where
         a scenario lacks that colour's result. Refused: scenarios that the factors do not tell
         apart.
+
+    Raises
+    ------
+    FigureError
+        If no factor varies, or the factors do not tell all scenarios apart.
+
+    References
+    ----------
+    Rücker & Schwarzer (2014), BMC Med. Res. Methodol. 14, 129.
     """
     need_columns(summary, [color, *(factors or [])])
     found = rows_of(summary, [y])
@@ -86,7 +95,7 @@ def nested_loop_plot(
             "nested loop. Draw a lolly plot, or keep more scenarios."
         )
     named = {f"factors[{i}]": name for i, name in enumerate(ordered)}
-    refuse_hidden(found, {**named, "color": color}, factors_of(summary))
+    check_no_hidden_rows(found, {**named, "color": color}, factors_of(summary))
     drawn = _in_order(with_interval(found), ordered, color)
     steps = _bands(drawn, ordered, _span(drawn, nominal))
     return (

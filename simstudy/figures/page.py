@@ -19,9 +19,15 @@ _inches: ContextVar[float] = ContextVar("page_width", default=FULL_WIDTH)
 
 
 def page_width() -> float:
-    """Width in inches for which figures are laid out: of a page's text, or of a journal's column.
+    """Return the width in inches for which figures are laid out.
 
-    A figure function of a study asks this where it would lay out a narrow figure in another way.
+    That of a page's text, or of a journal's column. A figure function of a study asks for it if
+    its layout depends on the width.
+
+    Returns
+    -------
+    float
+        Inches.
     """
     return _inches.get()
 
@@ -69,6 +75,6 @@ def check_columns(columns: Mapping[str, Any], refusal: type[SimstudyError]) -> N
             )
         if not str(name).isidentifier():
             raise refusal(
-                f"{name!r} is no name of a width: it is a folder's name too, so write letters, "
+                f"{name!r} is not a name of a width: it is a folder's name too, so write letters, "
                 "digits and _, such as single."
             )

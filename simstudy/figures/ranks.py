@@ -11,7 +11,7 @@ from simstudy.figures.frame import need_columns
 from simstudy.figures.panels import by_panel, facets, with_panels, words_in_panels
 from simstudy.figures.theme import BLUE, PALE, theme_study
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.measures.ranks import RankCheck, check_ranks
+from simstudy.measures.sbc import RankCheck, check_ranks
 
 
 def rank_plot(
@@ -23,7 +23,7 @@ def rank_plot(
     rows: str | None = None,
     level: float = 0.95,
 ) -> ggplot:
-    """The distribution function of ranks less the uniform one, within the band of uniform ranks.
+    """Draw the distribution function of ranks less the uniform one, within its band.
 
     Outside the band ranks are not uniform: too many low ones (a hill on the left) are posteriors
     that lie too high; a hill and then a valley, posteriors that are too narrow.
@@ -40,6 +40,15 @@ def rank_plot(
         Columns mapped to panels, and to rows of panels.
     level
         Probability with which all differences of uniform ranks lie within the band.
+
+    Returns
+    -------
+    ggplot
+        The figure.
+
+    References
+    ----------
+    Säilynoja, Bürkner and Vehtari (2022), Stat. Comput. 32, 32.
     """
     mapped = {"panel": panel, "rows": rows}
     need_columns(replicates, [rank, *mapped.values()])

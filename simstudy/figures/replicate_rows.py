@@ -39,7 +39,7 @@ def drawable(
     return kept
 
 
-def lost_in_words(n_all: int, n_drawn: int) -> str:
+def format_lost(n_all: int, n_drawn: int) -> str:
     """The sentence on rows that are not drawn; "" where all are."""
     lost = n_all - n_drawn
     return f"Not drawn, missing or not finite: {lost:,} of {n_all:,}." * (lost > 0)

@@ -25,7 +25,13 @@ POINTS_PER_INCH: Final = 72  # in which a PDF measures
 
 
 class SavedFigure(NamedTuple):
-    """Where a figure was written."""
+    """The files of a figure.
+
+    Attributes
+    ----------
+    png, svg
+        Path of the file.
+    """
 
     png: Place
     svg: Place

@@ -59,6 +59,11 @@ def theme_study(base_size: float = BASE_SIZE) -> Any:
     ----------
     base_size
         Size of axis titles, in points; everything else follows.
+
+    Returns
+    -------
+    Any
+        A plotnine theme.
     """
     return p9.theme_bw(base_size=base_size, base_family="DejaVu Sans") + p9.theme(
         panel_border=p9.element_rect(color="#BBBBBB", fill="none", size=0.6),
@@ -122,7 +127,7 @@ def level_colors(n_levels: int, *, is_quantity: bool) -> list[str]:
 def colors_of(
     names: Iterable[str], known: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
-    """A colour for each of a study's methods, by name: the same one in all of its figures.
+    """Choose a colour for each of a study's methods, the same one in all of its figures.
 
     Beyond eight names colours come again: those two methods cannot stand in one figure, which
     `color_scales` refuses.
@@ -134,6 +139,11 @@ def colors_of(
     known
         Names with a colour of their own, whatever others there are: those that several studies
         share. The others get what these leave.
+
+    Returns
+    -------
+    dict[str, str]
+        Colours as `#RRGGBB`, by name.
     """
     distinct = list(dict.fromkeys(names))
     fixed = {name: known[name] for name in distinct if name in known}

@@ -9,12 +9,12 @@ from simstudy.errors import FigureError
 from simstudy.figures import captions
 from simstudy.figures.captions import caption, notes
 from simstudy.figures.frame import (
+    check_no_hidden_rows,
     drawable,
     factors_of,
     in_words,
     need_columns,
     nominal_levels,
-    refuse_hidden,
     rows_of,
     with_interval,
 )
@@ -64,7 +64,7 @@ def trade_off_plot(
     mapped = {"color": color, "panel": panel, "rows": rows}
     need_columns(summary, mapped.values())
     found = with_interval(rows_of(summary, [x, y]))
-    refuse_hidden(found, {"measure": "measure", **mapped}, factors_of(summary))
+    check_no_hidden_rows(found, {"measure": "measure", **mapped}, factors_of(summary))
     nominal_levels(nominal, found)
     drawn = _paired(with_panels(found[["measure", *NUMBERS]], found, mapped), x, y)
     return (

@@ -14,7 +14,7 @@ from simstudy.figures.frame import in_words, need_columns
 from simstudy.figures.panels import by_panel, facets, words_in_panels
 from simstudy.figures.replicate_rows import (
     drawable,
-    lost_in_words,
+    format_lost,
     truth_of,
 )
 from simstudy.figures.theme import BLUE, INK, VERMILLION, theme_study
@@ -203,5 +203,5 @@ def _what_is_shown(n_all: int, drawn: pd.DataFrame, shown: pd.DataFrame) -> list
         f"Drawn: {len(shown):,} of {len(drawn):,} intervals, evenly in their order."
         if len(shown) < len(drawn)
         else "",
-        lost_in_words(n_all, len(drawn)),
+        format_lost(n_all, len(drawn)),
     ]

@@ -71,7 +71,7 @@ Comparing, and what to do about failures
     impute_worst                  a failure as the worst value
 
 What measures are made of
-    Measure, OutlierRate, Setting, Estimates, Influence, Moments, Columns, Operand, Interval
+    Measure, OutlierRate, MeasureContext, Estimates, Influence, Moments, Columns, Operand, Interval
     Control, centred, ratio, variance_of, wilson
 
 A measure reads replicate columns and returns, for each cell of their axes, an estimate, its MCSE,
@@ -83,11 +83,10 @@ contrasted between methods on common data.
 from simstudy.measures.association import area_under_curve, correlation
 from simstudy.measures.bootstrapped import bootstrapped
 from simstudy.measures.columns import Columns, Operand
-from simstudy.measures.conditional import conditional
 from simstudy.measures.contrasts import paired, paired_methods, unpaired
 from simstudy.measures.control import Control, control
 from simstudy.measures.control_variates import controlled
-from simstudy.measures.core import Estimates, Influence, Measure, Setting
+from simstudy.measures.core import Estimates, Influence, Measure, MeasureContext
 from simstudy.measures.coverage import (
     bias_eliminated_coverage,
     bias_eliminated_coverage_at,
@@ -121,12 +120,14 @@ from simstudy.measures.estimation import (
     variance,
 )
 from simstudy.measures.failures import all_methods, complete_case, impute_worst
+from simstudy.measures.importance_sampling import weighted_mean, weighted_proportion
 from simstudy.measures.intervals import Interval, wilson
 from simstudy.measures.moments import MomentMeasure, Moments, centred, ratio, variance_of
 from simstudy.measures.proportions import proportion
 from simstudy.measures.quantiles import OutlierRate, median, median_bias, outlier_rate, quantile
-from simstudy.measures.ranks import rank_check
+from simstudy.measures.rao_blackwell import conditional
 from simstudy.measures.relative_precision import relative_precision
+from simstudy.measures.sbc import rank_check
 from simstudy.measures.testing import (
     convergence_rate,
     exaggeration,
@@ -137,7 +138,6 @@ from simstudy.measures.testing import (
     type_1_error,
     type_s_rate,
 )
-from simstudy.measures.weighted import weighted_mean, weighted_proportion
 
 __all__ = [
     "Columns",
@@ -146,11 +146,11 @@ __all__ = [
     "Influence",
     "Interval",
     "Measure",
+    "MeasureContext",
     "MomentMeasure",
     "Moments",
     "Operand",
     "OutlierRate",
-    "Setting",
     "all_methods",
     "area_under_curve",
     "bias",

@@ -23,8 +23,15 @@ def correlation(
     ----------
     first, second
         Columns, such as the estimates of two methods, or estimates and their truths.
+    name
+        What the summary calls it.
     around
         Matters to block-wise moments only: numbers near the two means.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure in [-1, 1].
 
     References
     ----------
@@ -68,6 +75,13 @@ def area_under_curve(score: str, *, effect: str, name: str = "area_under_curve")
         Any numeric column that is higher where there seems to be an effect (of p-values: 1 - p).
     effect
         Column of True and False, or 1 and 0. NaN where all replicates have the same.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    Measure
+        A measure of a probability, in [0, 1].
 
     References
     ----------

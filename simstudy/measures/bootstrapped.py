@@ -10,7 +10,7 @@ import numpy as np
 from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.measures.columns import Columns, Sample
-from simstudy.measures.core import Estimates, Influence, Measure, Setting
+from simstudy.measures.core import Estimates, Influence, Measure, MeasureContext
 from simstudy.provenance.streams import generator
 
 ENOUGH = 1000  # resamples, which tell an error to 1/sqrt(2000), a fiftieth of itself
@@ -35,6 +35,17 @@ def bootstrapped(
         What the summary calls it; that of the function if not given.
     n_boot
         Resamples, at least 2.
+
+    Returns
+    -------
+    Measure
+        The measure, in the units of what the function returns.
+
+    Raises
+    ------
+    DesignError
+        If the function cannot be called, names no columns or has no name, or `n_boot` is less
+        than 2.
 
     Notes
     -----
@@ -79,9 +90,9 @@ class _Bootstrapped(Measure):
     def needs_independence(self) -> str:
         return "single replicates are resampled, as if they were independent"
 
-    def within(self, setting: Setting) -> Measure:
-        grouped = self.of_groups(setting.group_size)
-        return replace(grouped, study=setting.study, seed=setting.seed)
+    def bind(self, context: MeasureContext) -> Measure:
+        grouped = self.of_groups(context.group_size)
+        return replace(grouped, study=context.study, seed=context.seed)
 
     def influence(
         self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
@@ -129,8 +140,8 @@ class _Bootstrapped(Measure):
             return _numbers(found)
         except (TypeError, ValueError) as error:
             raise StudyError(
-                f"{self.name}: the function returned {in_one_line(repr(found))}, which is no "
-                "number of a cell. Return a number, or an array over the axes."
+                f"{self.name}: the function returned {in_one_line(repr(found))}, which is not "
+                "a number of a cell. Return a number, or an array over the axes."
             ) from error
 
     def _shape_of_cells(self, data: Sample) -> tuple[int, ...]:

@@ -171,7 +171,7 @@ def mean_used(
         return np.asarray(total(np.where(used, values, 0.0)) / used.sum(axis=0))
 
 
-def refuse_where(
+def check_none(
     bad: Callable[[np.ndarray], np.ndarray], column: np.ndarray, *, what: str, instead: str
 ) -> None:
     """Refuse a column with values that make a measure meaningless; NaN is never such a value."""
@@ -181,9 +181,9 @@ def refuse_where(
         raise StudyError(f"{what} (found {value:g}, {int(offending.sum())} in all). {instead}")
 
 
-def refuse_negative_se(columns: Columns, se: str) -> None:
+def check_se(columns: Columns, se: str) -> None:
     """Refuse a column of standard errors in which some are negative."""
-    refuse_where(
+    check_none(
         lambda column: column < 0,
         columns[se],
         what=f"column {se!r} has negative standard errors, so a square would hide a mistake",
@@ -191,13 +191,13 @@ def refuse_negative_se(columns: Columns, se: str) -> None:
     )
 
 
-def refuse_zero_number(truth: Operand, message: str) -> None:
+def check_truth_number(truth: Operand, message: str) -> None:
     """Refuse a truth of zero where it is given as a number."""
     if not isinstance(truth, str) and truth == 0:
         raise DesignError(message)
 
 
-def refuse_zero_column(truth: np.ndarray, message: str) -> None:
+def check_truth_column(truth: np.ndarray, message: str) -> None:
     """Refuse a truth of zero where it comes with the replicates."""
     if (truth == 0).any():
         raise StudyError(message)

@@ -48,6 +48,11 @@ def paired(
         "difference" (first - second) or "ratio" (first/second, by the delta method).
     level
         Coverage of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimates
+        The contrast in each cell, with its MCSE and interval; `n_rep` counts pairs.
     """
     both = _pairs(measure, first, second)
     left, right = (measure.influence(columns, keep=both) for columns in (first, second))
@@ -72,7 +77,25 @@ def paired_methods(
 ) -> Estimates:
     """One method against another on the same replicates: two indices along an axis of the columns.
 
-    `axis` counts without the replicate axis, and is gone from the result.
+    Parameters
+    ----------
+    measure
+        Any measure.
+    columns
+        Replicate columns of shape (rep, *axes).
+    method, reference
+        Indices of the two methods along `axis`.
+    axis
+        The axis of methods, counted without the replicate axis; the result does not have it.
+    scale
+        "difference" (method - reference) or "ratio" (method/reference, by the delta method).
+    level
+        Coverage of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimates
+        The contrast in each cell, with its MCSE and interval; `n_rep` counts pairs.
     """
     first, second = (at(columns, axis=axis, index=index) for index in (method, reference))
     return paired(measure, first, second, scale=scale, level=level)
@@ -88,8 +111,22 @@ def unpaired(
 ) -> Estimates:
     """First against second, from independent replicates: MCSEs add as squares.
 
-    Parameters as for `paired`; the two may have different numbers of replicates. `n_rep` and
-    `n_failed` are sums.
+    Parameters
+    ----------
+    measure
+        Any measure.
+    first, second
+        Columns of two scenarios with random numbers of their own; the numbers of replicates may
+        differ.
+    scale
+        "difference" (first - second) or "ratio" (first/second, by the delta method).
+    level
+        Coverage of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimates
+        The contrast in each cell; `n_rep` and `n_failed` are sums over both.
     """
     left, right = (measure.estimate(columns, level=level) for columns in (first, second))
     estimate, slope = _compare(left.estimate, right.estimate, scale)

@@ -16,7 +16,19 @@ Value = str | Callable[..., Any]
 
 @dataclass(frozen=True, eq=False)
 class Control:
-    """A column whose mean is known; made by `control`."""
+    """A column whose mean is known; made by `control`.
+
+    Parameters
+    ----------
+    name
+        What messages call it.
+    value
+        Name of a column, or a function of columns.
+    mean
+        Its expectation: a number, or the name of a factor or column.
+    reads
+        The columns that it needs.
+    """
 
     name: str
     value: Value
@@ -37,6 +49,17 @@ def control(value: Value, *, mean: Operand, name: str | None = None) -> Control:
         replicates, the difference of the two has mean 0 and is the control.
     name
         What messages call it; that of the column or of the function, if not given.
+
+    Returns
+    -------
+    Control
+        The control, to be given to `controlled`.
+
+    Raises
+    ------
+    DesignError
+        If `value` is neither a column's name nor a function, or `mean` is no number and no
+        name.
     """
     _refuse_no_mean(mean)
     if isinstance(value, str):
@@ -55,7 +78,7 @@ def _refuse_no_mean(mean: Operand) -> None:
     names_in(mean)
     if not isinstance(mean, str) and not math.isfinite(mean):
         raise DesignError(
-            f"control(mean={mean}) is no mean that could be known. Give a finite number, or the "
+            f"control(mean={mean}) is not a mean that could be known. Give a finite number, or the "
             "name of a factor or column."
         )
 
@@ -71,7 +94,7 @@ def called(own: Control, columns: Columns) -> np.ndarray:
         values = np.asarray(np.nan)
     if not values.ndim:
         raise StudyError(
-            f"control {own.name!r}: the function returned {in_one_line(repr(found))}, which is no "
-            "array of numbers. Return one for each replicate."
+            f"control {own.name!r}: the function returned {in_one_line(repr(found))}, which is not "
+            "an array of numbers. Return one for each replicate."
         )
     return values

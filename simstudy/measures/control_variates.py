@@ -10,7 +10,7 @@ from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.measures.columns import Columns, align, mean_used, operand, pick, total
 from simstudy.measures.control import Control, called
-from simstudy.measures.core import Influence, Measure, Setting, joined, standard_error
+from simstudy.measures.core import Influence, Measure, MeasureContext, joined, standard_error
 from simstudy.measures.groups import grouped_sums, on_first_of_groups
 from simstudy.measures.moments import MomentMeasure, only
 from simstudy.measures.stated_means import far_from_zero
@@ -49,6 +49,16 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
         errors) is left out as well, and the summary's `remark` says so.
     name
         What the summary calls it; as the measure, if not given.
+
+    Returns
+    -------
+    Measure
+        The measure, in the units of the plain one.
+
+    Raises
+    ------
+    DesignError
+        If there are no controls, or the measure has no influence of each replicate.
 
     Notes
     -----
@@ -98,7 +108,7 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
 def _refuse_resampled(measure: object) -> None:
     if not isinstance(measure, Measure):
         raise DesignError(
-            f"{in_one_line(repr(measure))} is no measure, so it has no error to make smaller. "
+            f"{in_one_line(repr(measure))} is not a measure, so it has no error to make smaller. "
             "Give one, as in controlled(mean('x'), control('y', mean=0.0))."
         )
     if measure.resamples:
@@ -118,9 +128,9 @@ class _Controlled(Measure):
     def remarks(self) -> bool:
         return True
 
-    def within(self, setting: Setting) -> Measure:
-        base = self.base.within(setting._replace(group_size=1))
-        return replace(self, base=base, group_size=setting.group_size)
+    def bind(self, context: MeasureContext) -> Measure:
+        base = self.base.bind(context._replace(group_size=1))
+        return replace(self, base=base, group_size=context.group_size)
 
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         return self.base.used(columns)

@@ -24,16 +24,32 @@ Bounds = Literal["normal", "wilson"]
 class Influence(NamedTuple):
     """An estimate in each cell, and what each replicate adds to its error.
 
-    `psi` is NaN where a replicate was not used and has mean zero over the others. `trials` is the
-    denominator of a proportion: `n_rep`, or for a conditional proportion the number of replicates
-    in the condition. `n_rep` replicates were used, `n_failed` were not; together they are all.
-    `n_given` is how many of them the estimate is a share or a mean of, where that is not `trials`:
-    a share whose replicates are not independent has the trials of an independent one as uncertain.
+    Replicates that were used and those that were not are together all replicates of the cell.
 
-    Replicates `group_size` by `group_size` depend on each other, and groups do not. A measure that
-    takes less work than the plain one says in `plain` the squared error that the plain one has with
-    as many independent replicates. `n_effective` is how many replicates carry a weighted estimate,
-    and `remark` what should be known of one.
+    Attributes
+    ----------
+    estimate : float array (*cells)
+        The measure.
+    psi : float array (rep, *cells)
+        Influence of each replicate, of mean zero; NaN where the replicate was not used.
+    n_rep : int array (*cells)
+        Replicates used.
+    n_failed : int array (*cells)
+        Replicates not used.
+    trials : float array (*cells)
+        Denominator of a proportion: `n_rep`, or the number of replicates in its condition. For
+        dependent replicates it is the number of independent trials with the same error.
+    n_given : int array (*cells) or None
+        Replicates that the estimate is a share or a mean of, where that is not `trials`.
+    group_size
+        So many replicates, one after the other, depend on each other; groups do not.
+    plain : float array (*cells) or None
+        Squared error of the plain measure with as many independent replicates; None where this
+        measure is the plain one.
+    n_effective : float array (*cells) or None
+        Replicates that carry a weighted estimate; None for others.
+    remark : array (*cells) or None
+        What a reader of the estimate should know; None if nothing.
     """
 
     estimate: Float[np.ndarray, " *cells"]
@@ -51,13 +67,30 @@ class Influence(NamedTuple):
 class Estimates(NamedTuple):
     """A measure in each cell with its Monte Carlo error.
 
-    `n_given` is the number of replicates that the estimate is a share or a mean of: those in its
-    condition, or all `n_rep` that were used where it has none. `reason` says why an estimate or its
-    error is not a finite number; it is empty elsewhere.
-
-    The rest is None but for measures that take less work than plain ones. `variance_reduction` is
-    how many times as many independent replicates the plain measure needs for this error,
-    `n_effective` how many replicates carry a weighted estimate, `remark` what speaks against it.
+    Attributes
+    ----------
+    estimate : float array (*cells)
+        The measure, NaN where it is not defined.
+    mcse : float array (*cells)
+        Its Monte Carlo standard error, in the same units.
+    lower, upper : float array (*cells)
+        Limits of its interval.
+    n_rep : int array (*cells)
+        Replicates used.
+    n_failed : int array (*cells)
+        Replicates not used.
+    n_given : int array (*cells)
+        Replicates that the estimate is a share or a mean of: those in its condition, or all
+        `n_rep`.
+    reason : array (*cells)
+        Why the estimate or its error is not a finite number; empty elsewhere.
+    variance_reduction : float array (*cells) or None
+        How many times as many independent replicates the plain measure needs for this error;
+        None for plain measures.
+    n_effective : float array (*cells) or None
+        Replicates that carry a weighted estimate; None for others.
+    remark : array (*cells) or None
+        Doubts about the estimate; None if there are none.
     """
 
     estimate: Float[np.ndarray, " *cells"]
@@ -73,13 +106,36 @@ class Estimates(NamedTuple):
     remark: Shaped[np.ndarray, " *cells"] | None = None
 
     def map(self, function: Callable[[np.ndarray], np.ndarray]) -> "Estimates":
-        """A function of each part that is there."""
+        """Apply a function to each part that is not None.
+
+        Parameters
+        ----------
+        function
+            From an array over the cells to another array.
+
+        Returns
+        -------
+        Estimates
+            The results, under the same names.
+        """
         there = {name: part for name, part in self._asdict().items() if part is not None}
         return Estimates(**{name: function(part) for name, part in there.items()})
 
 
-class Setting(NamedTuple):
-    """What a study knows and columns do not: names on its axes, its seed, dependent replicates."""
+class MeasureContext(NamedTuple):
+    """What a study knows and columns do not.
+
+    Attributes
+    ----------
+    axes
+        Labels of each axis, by its name.
+    study
+        Name of the study.
+    seed
+        Seed of the run.
+    group_size
+        So many replicates, one after the other, depend on each other; groups do not.
+    """
 
     axes: Mapping[str, Sequence[str]]
     study: str
@@ -132,19 +188,72 @@ class Measure(ABC):
     def influence(
         self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
     ) -> Influence:
-        """Estimate and influence values; `keep` drops further replicates, as for pairs."""
+        """Compute the estimate and the influence of each replicate on it.
+
+        Parameters
+        ----------
+        columns
+            Replicate columns of shape (rep, *axes), by name.
+        keep : bool array (rep, *axes) or None
+            Replicates that may be used in each cell; None for all.
+
+        Returns
+        -------
+        Influence
+            Estimate, influences and numbers of replicates, in each cell.
+        """
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
-        """The measure with its MCSE and an interval of coverage `level`, in (0, 1)."""
+        """Compute the measure with its MCSE and an interval.
+
+        Parameters
+        ----------
+        columns
+            Replicate columns of shape (rep, *axes), by name.
+        level
+            Coverage of the interval, in (0, 1).
+
+        Returns
+        -------
+        Estimates
+            The measure in each cell.
+        """
         influence = self.in_groups(self.influence(columns))
         return self.report(influence, standard_error(influence, ddof=self.ddof), level=level)
 
-    def within(self, setting: Setting) -> "Measure":
-        """The measure as a study takes it; another one where it was told names, or draws."""
-        return self.of_groups(setting.group_size)
+    def bind(self, context: MeasureContext) -> "Measure":
+        """Return the measure as a study uses it, with the labels and the seed of the study.
+
+        Parameters
+        ----------
+        context
+            What the study knows.
+
+        Returns
+        -------
+        Measure
+            This measure, or a copy.
+        """
+        return self.of_groups(context.group_size)
 
     def of_groups(self, size: int) -> Self:
-        """The measure of replicates that depend on each other in groups of this size."""
+        """Return the measure for replicates that depend on each other in groups of this size.
+
+        Parameters
+        ----------
+        size
+            Replicates in a group, one after the other; 1 if all are independent.
+
+        Returns
+        -------
+        Self
+            This measure, or a copy.
+
+        Raises
+        ------
+        StudyError
+            If the measure's error holds for independent replicates only, and `size` is above 1.
+        """
         if size == self.group_size:
             return self
         if size > 1 and self.needs_independence:
@@ -170,21 +279,71 @@ class Measure(ABC):
         return ""
 
     def in_groups(self, influence: Influence) -> Influence:
-        """The same, of replicates that depend on each other as the study says."""
+        """Mark influences as those of replicates in groups of `group_size`.
+
+        Parameters
+        ----------
+        influence
+            Influences of replicates.
+
+        Returns
+        -------
+        Influence
+            The same with the group size.
+        """
         return influence._replace(group_size=self.group_size)
 
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
-        """Which replicates the measure can use, in each cell."""
+        """Find the replicates that the measure can use, in each cell.
+
+        Parameters
+        ----------
+        columns
+            Replicate columns of shape (rep, *axes), by name.
+
+        Returns
+        -------
+        bool array (rep, *axes)
+            True where none of the columns that it reads is NaN.
+        """
         return self.sample(columns).used
 
     def sample(
         self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
     ) -> Sample:
-        """The columns it reads, aligned, with the replicates it can use."""
+        """Align the columns it reads, and find the replicates it can use.
+
+        Parameters
+        ----------
+        columns
+            Replicate columns of shape (rep, *axes), by name.
+        keep : bool array (rep, *axes) or None
+            Replicates that may be used in each cell; None for all.
+
+        Returns
+        -------
+        Sample
+            The columns, and which replicates of which cell are used.
+        """
         return sample(pick(columns, self.reads, measure=self.name), keep)
 
     def report(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Estimates:
-        """Add the interval to estimate and MCSE, and the reason where there is no number."""
+        """Add the interval to an estimate and its MCSE, and the reason where there is no number.
+
+        Parameters
+        ----------
+        influence
+            Estimate and influences.
+        mcse
+            Monte Carlo standard error of the estimate.
+        level
+            Coverage of the interval, in (0, 1).
+
+        Returns
+        -------
+        Estimates
+            The measure in each cell.
+        """
         reason = explain(influence, mcse, undefined=self.undefined)
         counts = influence.n_rep, influence.n_failed, whole_trials(influence)
         plain = _plain_squares(influence, ddof=self.ddof)
@@ -201,7 +360,22 @@ class Measure(ABC):
     def interval(
         self, influence: Influence, mcse: np.ndarray, *, level: float
     ) -> intervals.Interval:
-        """Lower and upper limit by `bounds`."""
+        """Compute the limits as `bounds` says: normal, or Wilson's for a proportion.
+
+        Parameters
+        ----------
+        influence
+            Estimate and number of trials.
+        mcse
+            Monte Carlo standard error of the estimate.
+        level
+            Coverage of the interval, in (0, 1).
+
+        Returns
+        -------
+        intervals.Interval
+            Lower and upper limit in each cell.
+        """
         normal = intervals.normal(influence.estimate, mcse, level=level)
         if self.bounds != "wilson":
             return normal

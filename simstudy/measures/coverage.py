@@ -15,23 +15,23 @@ from simstudy.errors import DesignError
 from simstudy.measures.columns import (
     Columns,
     Operand,
+    check_none,
+    check_se,
     mean_used,
     names_in,
     operand,
-    refuse_negative_se,
-    refuse_where,
     total,
 )
 from simstudy.measures.core import Estimates, Influence, Measure, root_mean
 from simstudy.measures.intervals import Interval
-from simstudy.measures.moments import FORMULA, Mcse, MomentMeasure, only, refuse_other_ways
+from simstudy.measures.moments import FORMULA, Mcse, MomentMeasure, check_mcse_method, only
 from simstudy.measures.proportions import (
     against,
+    check_df,
     critical_values,
     own_axis,
     probabilities,
     proportion,
-    refuse_df,
 )
 
 Side = Literal["below", "above"]
@@ -65,11 +65,23 @@ def coverage(
         Nominal coverage in (0, 1) of these intervals; several add an axis `level` to the result.
     df
         Degrees of freedom of Student's t, a column or a number; None for the normal.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval; with an axis `level` for several
+        levels.
 
     Raises
     ------
     DesignError
         Where neither pair of columns is given, or both, or no truth.
+
+    References
+    ----------
+    Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
     if truth is not None and estimate and se and lower is None and upper is None:
         return coverage_at(estimate, se, truth, level=level, df=df, name=name)
@@ -100,13 +112,33 @@ def coverage_at(
 ) -> MomentMeasure:
     """Coverage of estimate plus and minus a quantile times its standard error.
 
-    The same as `coverage(estimate=..., se=..., truth=...)`, which documents the parameters.
+    The same as `coverage(estimate=..., se=..., truth=...)`.
+
+    Parameters
+    ----------
+    estimate
+        Column of estimates.
+    se
+        Column of standard errors; a negative one is refused.
+    truth
+        The true value: a column, or a number.
+    level
+        Nominal coverage in (0, 1); several add an axis `level` to the result.
+    df
+        Degrees of freedom of Student's t, a column or a number; None for the normal.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval.
     """
     levels = probabilities(level, what="level", use="0.95")
-    refuse_df(df)
+    check_df(df)
 
     def covered(columns: Columns) -> np.ndarray:
-        refuse_negative_se(columns, se)
+        check_se(columns, se)
         distance = np.abs(columns[estimate] - operand(columns, truth))
         half_width = critical_values(columns, (1 + levels) / 2, df) * against(columns[se], levels)
         return np.asarray(against(distance, levels) <= half_width)
@@ -122,7 +154,28 @@ def tail_miss(
 ) -> MomentMeasure:
     """Share of intervals that lie wholly below, or wholly above, the truth.
 
-    With coverage the two sides sum to one. Crossed limits are refused.
+    With coverage the two sides sum to one.
+
+    Parameters
+    ----------
+    lower, upper
+        Columns of limits; crossed limits are refused.
+    truth
+        The true value: a column, or a number.
+    side
+        "below" for intervals below the truth, or "above".
+    name
+        What the summary calls it; `miss_below` or `miss_above` if not given.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval.
+
+    Raises
+    ------
+    DesignError
+        If `side` is neither "below" nor "above".
     """
     if side not in ("below", "above"):
         raise DesignError(
@@ -146,7 +199,20 @@ def tail_miss(
 
 
 def interval_width(lower: str, upper: str, *, name: str = "interval_width") -> MomentMeasure:
-    """Mean of upper - lower; crossed limits are refused."""
+    """Mean of upper - lower.
+
+    Parameters
+    ----------
+    lower, upper
+        Columns of limits; crossed limits are refused.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure in the units of the limits.
+    """
     return MomentMeasure(
         by_cell=True,
         name=name,
@@ -162,7 +228,23 @@ def interval_score(
 ) -> MomentMeasure:
     """Mean of the width plus 2/(1 - level) times the distance by which an interval misses.
 
-    Lower is better, and the true quantiles are best. Crossed limits are refused.
+    Lower is better, and the true quantiles are best.
+
+    Parameters
+    ----------
+    lower, upper
+        Columns of limits; crossed limits are refused.
+    truth
+        The true value: a column, or a number.
+    level
+        Nominal coverage of the intervals, in (0, 1).
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure in the units of the limits.
 
     References
     ----------
@@ -186,7 +268,7 @@ def width_of(columns: Columns, lower: str, upper: str) -> np.ndarray:
     """Distance of two columns of limits; crossed limits are refused."""
     with np.errstate(invalid="ignore"):  # infinite limits on one side have no distance
         width = np.asarray(np.subtract(columns[upper], columns[lower], dtype=float))
-    refuse_where(
+    check_none(
         lambda column: column < 0,
         width,
         what=f"intervals from {lower!r} to {upper!r} have negative width, so they hold nothing",
@@ -206,7 +288,7 @@ def bias_eliminated_coverage(
     name: str = "bias_eliminated_coverage",
     mcse: Mcse = "influence",
 ) -> Measure:
-    """Coverage of the mean estimate instead of the truth. Crossed limits are refused.
+    """Coverage of the mean estimate instead of the truth.
 
     The mean is estimated, so the influence of a replicate has a second part: its pull on
     the mean times the slope of coverage in the point to be covered. The slope is a difference
@@ -215,10 +297,28 @@ def bias_eliminated_coverage(
 
     Parameters
     ----------
-    estimate, lower, upper
-        Columns of estimates and of the limits of their intervals.
+    estimate
+        Column of estimates, whose mean is to be covered.
+    lower, upper
+        Columns of the limits of their intervals; crossed limits are refused.
+    name
+        What the summary calls it.
     mcse
         "influence" has both parts; "normal" is the binomial sqrt(p (1 - p)/n) of Morris et al.
+
+    Returns
+    -------
+    Measure
+        A measure of a proportion, with Wilson's interval.
+
+    Raises
+    ------
+    DesignError
+        If `mcse` is neither "influence" nor "normal".
+
+    References
+    ----------
+    Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
 
     def limits(columns: Columns) -> Interval:
@@ -237,7 +337,7 @@ def bias_eliminated_coverage_at(
     name: str = "bias_eliminated_coverage",
     mcse: Mcse = "influence",
 ) -> Measure:
-    """The same of estimate plus and minus a quantile times its standard error.
+    """Coverage of the mean estimate by estimate plus and minus a quantile times its standard error.
 
     Parameters
     ----------
@@ -247,14 +347,31 @@ def bias_eliminated_coverage_at(
         Nominal coverage in (0, 1); several of them add an axis "level" to the result.
     df
         Degrees of freedom of Student's t, a column or a number; None for the normal.
+    name
+        What the summary calls it.
     mcse
         As for `bias_eliminated_coverage`.
+
+    Returns
+    -------
+    Measure
+        A measure of a proportion, with Wilson's interval; with an axis `level` for several
+        levels.
+
+    Raises
+    ------
+    DesignError
+        If `mcse` is neither "influence" nor "normal".
+
+    References
+    ----------
+    Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
     levels = probabilities(level, what="level", use="0.95")
-    refuse_df(df)
+    check_df(df)
 
     def limits(columns: Columns) -> Interval:
-        refuse_negative_se(columns, se)
+        check_se(columns, se)
         center = against(columns[estimate], levels)
         half = critical_values(columns, (1 + levels) / 2, df) * against(columns[se], levels)
         return Interval(np.asarray(center - half), np.asarray(center + half))
@@ -271,7 +388,7 @@ def _measure(
     mcse: Mcse,
     axes: dict[str, tuple[float, ...]] | None = None,
 ) -> Measure:
-    refuse_other_ways(mcse)
+    check_mcse_method(mcse)
     return _BiasEliminatedCoverage(
         name=name,
         kind="bias_eliminated_coverage",

@@ -23,7 +23,23 @@ from simstudy.measures.proportions import flags, proportion
 def non_rejection_rate(
     reject: str, *, given: str | None = None, name: str = "non_rejection_rate"
 ) -> MomentMeasure:
-    """Share of replicates that do not reject; parameters as for `rejection_rate`."""
+    """Share of replicates that do not reject.
+
+    Parameters
+    ----------
+    reject
+        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+    given
+        Column of True and False, or 1 and 0: only replicates where it is true count; None for
+        all.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval.
+    """
 
     def kept(columns: Columns) -> np.ndarray:
         return 1 - flags(columns, reject)
@@ -42,6 +58,13 @@ def sensitivity(reject: str, *, effect: str, name: str = "sensitivity") -> Momen
         Column of True and False, or 1 and 0 (NaN where the replicate failed).
     effect
         Such a column too: whether the replicate has an effect, so that its null is false.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval; NaN where no replicate has an effect.
     """
     return proportion(
         name,
@@ -54,14 +77,51 @@ def sensitivity(reject: str, *, effect: str, name: str = "sensitivity") -> Momen
 
 
 def specificity(reject: str, *, effect: str, name: str = "specificity") -> MomentMeasure:
-    """Share of replicates without an effect that do not reject; parameters as `sensitivity`."""
+    """Share of replicates without an effect that do not reject.
+
+    Parameters
+    ----------
+    reject
+        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+    effect
+        Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
+        null is false.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval; NaN where every replicate has an
+        effect.
+    """
     return _share_of_others(name, "specificity", reject, among=effect)
 
 
 def positive_predictive_value(
     reject: str, *, effect: str, name: str = "positive_predictive_value"
 ) -> MomentMeasure:
-    """Share of rejections with an effect; parameters as `sensitivity`. NaN where none rejects."""
+    """Share of rejections with an effect.
+
+    Parameters
+    ----------
+    reject
+        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+    effect
+        Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
+        null is false.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval; NaN where none rejects.
+
+    References
+    ----------
+    Altman & Bland (1994), BMJ 309, 102.
+    """
     return proportion(
         name,
         names_in(effect),
@@ -75,7 +135,27 @@ def positive_predictive_value(
 def negative_predictive_value(
     reject: str, *, effect: str, name: str = "negative_predictive_value"
 ) -> MomentMeasure:
-    """Share without an effect among replicates that do not reject; parameters as `sensitivity`."""
+    """Share without an effect among replicates that do not reject.
+
+    Parameters
+    ----------
+    reject
+        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+    effect
+        Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
+        null is false.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval; NaN where all reject.
+
+    References
+    ----------
+    Altman & Bland (1994), BMJ 309, 102.
+    """
     return _share_of_others(name, "negative_predictive_value", effect, among=reject)
 
 
@@ -84,8 +164,25 @@ def positive_likelihood_ratio(
 ) -> MomentMeasure:
     """Sensitivity over the rejection rate without an effect: what a rejection does to the odds.
 
-    Parameters as `sensitivity`. NaN where no replicate without an effect rejects, or where one of
-    the two kinds is not there.
+    Parameters
+    ----------
+    reject
+        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+    effect
+        Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
+        null is false.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure without a unit, 0 or above; NaN where no replicate without an effect rejects,
+        or where all replicates have an effect, or none.
+
+    References
+    ----------
+    Deeks & Altman (2004), BMJ 329, 168-169.
     """
     return _ratio_of_rates(name, "positive_likelihood_ratio", reject, effect, lambda rate: rate)
 
@@ -93,7 +190,28 @@ def positive_likelihood_ratio(
 def negative_likelihood_ratio(
     reject: str, *, effect: str, name: str = "negative_likelihood_ratio"
 ) -> MomentMeasure:
-    """The same of replicates that do not reject: (1 - sensitivity)/specificity."""
+    """(1 - sensitivity)/specificity: what a test that does not reject does to the odds.
+
+    Parameters
+    ----------
+    reject
+        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+    effect
+        Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
+        null is false.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure without a unit, 0 or above; NaN where all replicates without an effect reject,
+        or where all replicates have an effect, or none.
+
+    References
+    ----------
+    Deeks & Altman (2004), BMJ 329, 168-169.
+    """
     return _ratio_of_rates(name, "negative_likelihood_ratio", reject, effect, lambda rate: 1 - rate)
 
 

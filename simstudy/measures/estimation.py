@@ -12,11 +12,11 @@ import numpy as np
 from simstudy.measures.columns import (
     Columns,
     Operand,
+    check_se,
+    check_truth_column,
+    check_truth_number,
     names_in,
     operand,
-    refuse_negative_se,
-    refuse_zero_column,
-    refuse_zero_number,
 )
 from simstudy.measures.moments import (
     Formula,
@@ -24,9 +24,9 @@ from simstudy.measures.moments import (
     Means,
     MomentMeasure,
     centred,
+    check_mcse_method,
     only,
     ratio,
-    refuse_other_ways,
     share,
     variance_of,
 )
@@ -40,9 +40,18 @@ def mean(column: str, *, given: str | None = None, name: str | None = None) -> M
 
     Parameters
     ----------
+    column
+        Any numeric column; NaN where the replicate failed.
     given
         Column of True and False, or 1 and 0: only replicates where it is true count. NaN where
         there are none.
+    name
+        What the summary calls it; `mean_` and the column if not given.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure in the units of the column.
     """
     name = name or f"mean_{column}"
     if given is not None:
@@ -75,12 +84,44 @@ def _mean_given(column: str, given: str, name: str) -> MomentMeasure:
 
 
 def run_time(seconds: str, *, name: str = "run_time") -> MomentMeasure:
-    """Mean of a column of seconds."""
+    """Mean of a column of seconds.
+
+    Parameters
+    ----------
+    seconds
+        Column of seconds.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure in seconds.
+    """
     return mean(seconds, name=name)
 
 
 def bias(estimate: str, truth: Operand, *, name: str = "bias") -> MomentMeasure:
-    """Mean of estimate - truth, in their units; `truth` is a column or a number."""
+    """Mean of estimate - truth, in their units.
+
+    Parameters
+    ----------
+    estimate
+        Column of estimates.
+    truth
+        The true value: a column, or a number.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure in the units of the estimates.
+
+    References
+    ----------
+    Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
+    """
     return _mean_of_error(name, "bias", estimate, truth, lambda error, _: error)
 
 
@@ -88,28 +129,97 @@ def mse(estimate: str, truth: Operand, *, name: str = "mse") -> MomentMeasure:
     """Mean squared error, in squared units of the estimate.
 
     The MCSE is that of Morris et al., which assumes no distribution: there is no other.
+
+    Parameters
+    ----------
+    estimate
+        Column of estimates.
+    truth
+        The true value: a column, or a number.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure in squared units of the estimates.
+
+    References
+    ----------
+    Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
     return _mean_of_error(name, "mse", estimate, truth, lambda error, _: error * error)
 
 
 def mae(estimate: str, truth: Operand, *, name: str = "mae") -> MomentMeasure:
-    """Mean absolute error, in units of the estimate."""
+    """Mean absolute error, in units of the estimate.
+
+    Parameters
+    ----------
+    estimate
+        Column of estimates.
+    truth
+        The true value: a column, or a number.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure in the units of the estimates.
+    """
     return _mean_of_error(name, "mae", estimate, truth, lambda error, _: np.abs(error))
 
 
 def relative_bias(estimate: str, truth: Operand, *, name: str = "relative_bias") -> MomentMeasure:
-    """Mean of (estimate - truth)/truth, a proportion; a truth of zero is refused."""
-    refuse_zero_number(truth, _zero_truth(name))
+    """Mean of (estimate - truth)/truth, a proportion.
+
+    Parameters
+    ----------
+    estimate
+        Column of estimates.
+    truth
+        The true value: a column, or a number. A truth of 0 is refused: a number here, and a
+        column when the measure is computed (`StudyError`).
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure without a unit: 0.1 is a bias of 10%.
+
+    Raises
+    ------
+    DesignError
+        If `truth` is the number 0.
+    """
+    check_truth_number(truth, _zero_truth(name))
 
     def relative(error: np.ndarray, true: np.ndarray) -> np.ndarray:
-        refuse_zero_column(true, _zero_truth(name))
+        check_truth_column(true, _zero_truth(name))
         return np.asarray(error / true)
 
     return _mean_of_error(name, "relative_bias", estimate, truth, relative)
 
 
 def rmse(estimate: str, truth: Operand, *, name: str = "rmse") -> MomentMeasure:
-    """Root of the mean squared error; its MCSE is MCSE(MSE)/(2 RMSE), or 0 where all are exact."""
+    """Root of the mean squared error; its MCSE is MCSE(MSE)/(2 RMSE), or 0 where all are exact.
+
+    Parameters
+    ----------
+    estimate
+        Column of estimates.
+    truth
+        The true value: a column, or a number.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure in the units of the estimates.
+    """
     return MomentMeasure(
         by_cell=True,
         name=name,
@@ -123,7 +233,19 @@ def rmse(estimate: str, truth: Operand, *, name: str = "rmse") -> MomentMeasure:
 def variance(estimate: str, *, name: str = "variance", around: Operand = 0.0) -> MomentMeasure:
     """Variance of the estimates over replicates, divisor n - 1.
 
-    `around` matters to block-wise moments only: a number, or a constant column, near the mean.
+    Parameters
+    ----------
+    estimate
+        Column of estimates.
+    name
+        What the summary calls it.
+    around
+        Matters to block-wise moments only: a number, or a constant column, near the mean.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure in squared units of the estimates.
     """
     return MomentMeasure(
         by_cell=True,
@@ -150,11 +272,27 @@ def empirical_se(
     ----------
     estimate
         Column of estimates.
+    name
+        What the summary calls it.
     mcse
         "influence" holds for every distribution with four moments; "normal" is
         SE/sqrt(2(n - 1)) of Morris et al., half of the truth or less for exponential estimates.
     around
         Matters to block-wise moments only: a number, or a constant column, near the mean.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure in the units of the estimates.
+
+    Raises
+    ------
+    DesignError
+        If `mcse` is neither "influence" nor "normal".
+
+    References
+    ----------
+    Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
     return MomentMeasure(
         by_cell=True,
@@ -176,7 +314,25 @@ def standardised_bias(
     name: str = "standardised_bias",
     around: Operand | None = None,
 ) -> MomentMeasure:
-    """Bias over the empirical SE, a pure number; NaN where the estimates have no spread."""
+    """Bias over the empirical SE, a pure number; NaN where the estimates have no spread.
+
+    Parameters
+    ----------
+    estimate
+        Column of estimates.
+    truth
+        The true value: a column, or a number.
+    name
+        What the summary calls it.
+    around
+        Matters to block-wise moments only: a number, or a constant column, near the mean;
+        `truth` if None.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure without a unit, in empirical standard errors.
+    """
     return MomentMeasure(
         by_cell=True,
         name=name,
@@ -194,7 +350,24 @@ def standardised_bias(
 
 
 def model_se(se: str, *, name: str = "model_se") -> MomentMeasure:
-    """Root of the mean squared standard error; a negative standard error is refused."""
+    """Root of the mean squared standard error.
+
+    Parameters
+    ----------
+    se
+        Column of standard errors; a negative one is refused.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure in the units of the standard errors.
+
+    References
+    ----------
+    Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
+    """
     return MomentMeasure(
         by_cell=True,
         name=name,
@@ -219,11 +392,27 @@ def relative_error_model_se(
     ----------
     estimate, se
         Columns of estimates and of their standard errors, which may not be negative.
+    name
+        What the summary calls it.
     mcse
         "influence" knows how estimates and standard errors go together; "normal" is the formula
         of Morris et al., for normal estimates that are independent of their standard errors.
     around
         Matters to block-wise moments only: a number, or a constant column, near the mean.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure without a unit: -0.1 says that standard errors are 10% too small.
+
+    Raises
+    ------
+    DesignError
+        If `mcse` is neither "influence" nor "normal".
+
+    References
+    ----------
+    Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
     return MomentMeasure(
         by_cell=True,
@@ -269,7 +458,7 @@ def _relative_error(means: Means, n: np.ndarray) -> np.ndarray:
 
 
 def _squared_se(columns: Columns, se: str) -> np.ndarray:
-    refuse_negative_se(columns, se)
+    check_se(columns, se)
     return np.asarray(np.square(columns[se], dtype=float))
 
 
@@ -281,7 +470,7 @@ def _zero_truth(name: str) -> str:
 
 
 def _formula(mcse: Mcse, normal: Formula) -> Formula | None:
-    refuse_other_ways(mcse)
+    check_mcse_method(mcse)
     return normal if mcse == "normal" else None
 
 

@@ -15,7 +15,18 @@ from simstudy.measures.columns import Columns, align, pick
 
 
 def complete_case(columns: Columns) -> Columns:
-    """Leave the columns as they are: each cell uses the replicates that did not fail in it."""
+    """Leave the columns as they are: each cell uses the replicates that did not fail in it.
+
+    Parameters
+    ----------
+    columns
+        Replicate columns of shape (rep, *axes), by name; NaN where a replicate failed.
+
+    Returns
+    -------
+    Columns
+        The same columns.
+    """
     return columns
 
 
@@ -33,6 +44,16 @@ def all_methods(
     names
         Columns in which NaN is a failure; default all. Leave out one that is always NaN for some
         method, or no replicate remains.
+
+    Returns
+    -------
+    dict[str, np.ndarray]
+        The columns, NaN in every method where one failed.
+
+    Raises
+    ------
+    StudyError
+        If `axis` is not an axis of the columns.
     """
     watched = tuple(columns) if names is None else tuple(names)
     failed = _failed(pick(columns, watched, measure="all_methods"), axis)
@@ -42,7 +63,26 @@ def all_methods(
 def impute_worst(columns: Columns, worst: Mapping[str, float]) -> dict[str, np.ndarray]:
     """Give failed replicates the worst value, by column: a failure then counts against a method.
 
-    For example {"covered": 0, "reject": 0}. Columns not named stay as they are.
+    Columns not named stay as they are.
+
+    Parameters
+    ----------
+    columns
+        Replicate columns of shape (rep, *axes), by name; NaN where a replicate failed.
+    worst
+        The value by column, such as `{"covered": 0, "reject": 0}`.
+
+    Returns
+    -------
+    dict[str, np.ndarray]
+        The columns, with the worst value where one was NaN.
+
+    Raises
+    ------
+    DesignError
+        If a worst value is NaN.
+    StudyError
+        If a column is absent.
     """
     pick(columns, tuple(worst), measure="impute_worst")
     for name, value in worst.items():

@@ -89,7 +89,7 @@ FORMULAS = {
     ),
     "quantile": Formula("quantile of the column", "√(p(1 − p)/n) / density in the quantile"),
     "proportion": Formula("Σ1(event)/n", BINOMIAL),
-    "rank_check": Formula("exact p-value of uniform ranks", "none: it is no estimate"),
+    "rank_check": Formula("exact p-value of uniform ranks", "none: it is not an estimate"),
     "convergence_rate": Formula("Σ1(did not fail)/all replicates", BINOMIAL),
     "bootstrapped": Formula("the study's own function of the columns", RESAMPLED),
 }

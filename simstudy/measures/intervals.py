@@ -14,7 +14,13 @@ Number = float | np.ndarray
 
 
 class Interval(NamedTuple):
-    """Lower and upper limit, in the units of the measure."""
+    """Lower and upper limit, in the units of the measure.
+
+    Attributes
+    ----------
+    lower, upper : float array (*cells)
+        The limits, in the units of the measure.
+    """
 
     lower: Float[np.ndarray, " *cells"]
     upper: Float[np.ndarray, " *cells"]
@@ -37,9 +43,21 @@ def normal(estimate: Any, mcse: Any, *, level: float) -> Interval:
 
 
 def cautious_binomial_error(share: Any, n: Any) -> Any:
-    """Monte Carlo error of a share of n replicates, as if one more had gone either way.
+    """Compute the Monte Carlo error of a share of n replicates, as if one more had gone either way.
 
-    So 0 of n is not without error.
+    So 0 of n has an error above 0.
+
+    Parameters
+    ----------
+    share
+        The share, in [0, 1].
+    n
+        Replicates; broadcast against `share`.
+
+    Returns
+    -------
+    Any
+        The error.
     """
     cautious = (np.asarray(share, float) * n + 1) / (np.asarray(n, float) + 2)
     return np.sqrt(cautious * (1 - cautious) / n)
@@ -56,6 +74,16 @@ def wilson(proportion: Number, trials: Number, *, level: float) -> Interval:
         Number of trials behind each proportion, not necessarily whole; 0 gives NaN.
     level
         Coverage of the interval, in (0, 1).
+
+    Returns
+    -------
+    Interval
+        Limits in [0, 1], of the shape of the two arguments together.
+
+    Raises
+    ------
+    DesignError
+        If a proportion is outside [0, 1], or `level` outside (0, 1).
 
     References
     ----------
@@ -79,7 +107,7 @@ def _refuse_no_share(proportion: np.ndarray) -> None:
     outside = (proportion < -ROUNDING) | (proportion > 1 + ROUNDING)
     if outside.any():
         raise DesignError(
-            f"proportion={proportion[outside].flat[0]:g} is no share of successes, so it has no "
+            f"proportion={proportion[outside].flat[0]:g} is not a share of successes, so it has no "
             "interval. Give successes over trials, from 0 to 1."
         )
 
@@ -182,6 +210,6 @@ def _refuse_no_plan(planned: Any) -> None:
     is_number = isinstance(planned, numbers.Real)
     if not is_number or not 1 <= planned < np.inf:
         raise DesignError(
-            f"planned={in_one_line(repr(planned))} is no number of values at which limits could be "
-            "closest. Give the replicates that you expect to draw, at least 1."
+            f"planned={in_one_line(repr(planned))} is not a number of values at which limits could "
+            "be closest. Give the replicates that you expect to draw, at least 1."
         )

@@ -40,19 +40,54 @@ Number = float | np.ndarray  # real or complex
 
 
 def centred(name: str) -> str:
-    """Key under which `terms` finds that column less a constant of the cell."""
+    """Return the key under which `terms` finds that column less a constant of the cell.
+
+    Parameters
+    ----------
+    name
+        Name of the column.
+
+    Returns
+    -------
+    str
+        The key.
+    """
     return f"{name} (centred)"
 
 
 def ratio(numerator: Number, denominator: Number) -> np.ndarray:
-    """Quotient, NaN (in silence) where the denominator is zero; real or complex."""
+    """Divide, with NaN (and no warning) where the denominator is zero.
+
+    Parameters
+    ----------
+    numerator, denominator
+        Numbers or arrays that broadcast, real or complex.
+
+    Returns
+    -------
+    np.ndarray
+        The quotient.
+    """
     zero = np.real(denominator) == 0
     with np.errstate(all="ignore"):
         return np.where(zero, np.nan, numerator / np.where(zero, 1.0, denominator))
 
 
 def variance_of(mean: Number, mean_square: Number, n: Number) -> np.ndarray:
-    """Variance with divisor n - 1 from the first two moments; NaN for a single replicate."""
+    """Compute the variance with divisor n - 1 from the first two moments.
+
+    Parameters
+    ----------
+    mean, mean_square
+        Means of the values and of their squares, over n replicates.
+    n
+        Number of replicates.
+
+    Returns
+    -------
+    np.ndarray
+        The variance; NaN for a single replicate.
+    """
     return (mean_square - mean * mean) * ratio(n, n - 1.0)
 
 
@@ -77,11 +112,23 @@ def share(means: Means, _n: np.ndarray) -> np.ndarray:
 
 
 class Moments(NamedTuple):
-    """What a block of replicates says about a measure; `+` merges two blocks.
+    """Moments of a block of replicates; `+` merges two blocks.
 
-    Means of the terms and sums of products about those means (merged as in Chan, Golub & LeVeque
-    1983, so that a mean far above the spread costs no digits), and the constants that the centred
-    columns were freed of, which must be the same in all blocks.
+    Sums of products are about the means and merged as in Chan, Golub & LeVeque (1983), so that
+    a mean far above the spread costs no digits.
+
+    Attributes
+    ----------
+    n : int array (*cells)
+        Replicates used.
+    n_failed : int array (*cells)
+        Replicates not used.
+    mean : float array (term, *cells)
+        Means of the terms.
+    comoment : float array (term, term, *cells)
+        Sums of products of the terms about their means.
+    centre
+        The constants subtracted from the centred columns; they must be the same in all blocks.
     """
 
     n: Int[np.ndarray, " *cells"]
@@ -188,23 +235,57 @@ class MomentMeasure(Measure):
         return "" if self.formula is None else FORMULA
 
     def centre(self, columns: Columns) -> dict[str, np.ndarray]:
-        """Means of the centred columns, of a first block: a `centre` for the `moments` of all."""
+        """Compute means of the centred columns of a first block, for the `centre` of all `moments`.
+
+        Parameters
+        ----------
+        columns
+            Replicate columns of shape (rep, *axes), by name.
+
+        Returns
+        -------
+        dict[str, np.ndarray]
+            The mean of each centred column, in each cell.
+        """
         data = self.sample(columns)
         return dict(
             zip(self.centred_columns, _own_centres(data, self.centred_columns), strict=True)
         )
 
     def moments(self, columns: Columns, *, centre: Columns | None = None) -> Moments:
-        """What this block of replicates says; blocks merge with `+`.
+        """Compute the moments of a block of replicates; blocks merge with `+`.
 
-        `centre` names the constants to subtract from the centred columns, in place of `around`:
-        the same for all blocks, and near the mean.
+        Parameters
+        ----------
+        columns
+            Replicate columns of shape (rep, *axes), by name.
+        centre
+            Constants to subtract from the centred columns in place of `around`: near the mean, and
+            the same for all blocks.
+
+        Returns
+        -------
+        Moments
+            Means and co-moments of the terms, in each cell.
         """
         data = self.sample(columns)
         return self._moments(data, centre or self._constants(columns, data))
 
     def from_moments(self, moments: Moments, *, level: float = 0.95) -> Estimates:
-        """The measure from merged moments: as `estimate` of all replicates, up to rounding."""
+        """Compute the measure from merged moments: as `estimate` of all replicates, up to rounding.
+
+        Parameters
+        ----------
+        moments
+            Moments of all blocks.
+        level
+            Coverage of the interval, in (0, 1).
+
+        Returns
+        -------
+        Estimates
+            The measure in each cell.
+        """
         self._refuse_cancellation(moments)
         terms = len(moments.mean) - len(self.centred_columns)
         means = tuple(np.where(moments.n > 0, mean, np.nan) for mean in moments.mean[:terms])
@@ -330,7 +411,7 @@ def _mean_and_comoment(
 Mcse = Literal["influence", "normal"]
 
 
-def refuse_other_ways(mcse: str) -> None:
+def check_mcse_method(mcse: str) -> None:
     """Refuse what is neither of the two."""
     if mcse not in ("influence", "normal"):
         raise DesignError(

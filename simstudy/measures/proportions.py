@@ -6,7 +6,7 @@ import numpy as np
 
 from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy import special
-from simstudy.measures.columns import Columns, Operand, operand, refuse_where
+from simstudy.measures.columns import Columns, Operand, check_none, operand
 from simstudy.measures.moments import MomentMeasure, only, share
 
 Event = Callable[[Columns], np.ndarray]
@@ -35,10 +35,15 @@ def proportion(
         means whose denominator is random too, and `trials` is the number in the condition.
     axes
         The measure's own axis, if it has one.
-    kind
-        As of any measure.
     by_cell
         As of any measure: whether `event` looks at nothing beside the cell.
+    kind
+        As of any measure.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval.
     """
     axes = axes or {}
     if given is None:
@@ -77,7 +82,7 @@ def flags(columns: Columns, name: str) -> np.ndarray:
     """A column of true and false, as 1 and 0; any other value is refused."""
     column = columns[name]
     if column.dtype.kind != "b":
-        refuse_where(
+        check_none(
             lambda values: (values != 0) & (values != 1) & ~np.isnan(values),
             column,
             what=f"column {name!r} should say yes or no, as True and False or 1 and 0",
@@ -90,8 +95,8 @@ def probabilities(values: float | Sequence[float], *, what: str, use: str) -> np
     """One number in (0, 1), or a row of them, as an array; anything else is refused."""
     if np.asarray(values).dtype.kind not in "iuf":
         raise DesignError(
-            f"{what}={in_one_line(repr(values))} is no number, so nothing can be compared with it. "
-            f"Use for example {what}={use}."
+            f"{what}={in_one_line(repr(values))} is not a number, so nothing can be compared with "
+            f"it. Use for example {what}={use}."
         )
     found = np.asarray(values, dtype=float)
     wrong = found[~((found > 0) & (found < 1))]
@@ -131,14 +136,14 @@ def critical_values(columns: Columns, probability: np.ndarray, df: Operand | Non
     return np.asarray(special.stdtrit(against(degrees, probability), probability))
 
 
-def refuse_df(df: Operand | None) -> None:
+def check_df(df: Operand | None) -> None:
     """Refuse a number of degrees of freedom with which there is no Student's t."""
     if df is not None and not isinstance(df, str):
         _refuse_no_df(np.asarray(df, dtype=float))
 
 
 def _refuse_no_df(df: np.ndarray) -> None:
-    refuse_where(
+    check_none(
         lambda degrees: degrees <= 0,
         df,
         what="df holds degrees of freedom that are not positive, for which there is no Student's t",

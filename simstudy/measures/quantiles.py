@@ -29,6 +29,18 @@ def quantile(column: str, probability: float = 0.5, *, name: str | None = None) 
         Any numeric column.
     probability
         In (0, 1); 0.5 is the median.
+    name
+        What the summary calls it; made of column and probability if not given.
+
+    Returns
+    -------
+    Measure
+        A measure in the units of the column.
+
+    Raises
+    ------
+    DesignError
+        If `probability` is not in (0, 1).
 
     References
     ----------
@@ -42,12 +54,40 @@ def quantile(column: str, probability: float = 0.5, *, name: str | None = None) 
 
 
 def median(column: str, *, name: str | None = None) -> Measure:
-    """`quantile` at one half."""
+    """Median of a column: `quantile` at one half.
+
+    Parameters
+    ----------
+    column
+        Any numeric column.
+    name
+        What the summary calls it; `median_` and the column if not given.
+
+    Returns
+    -------
+    Measure
+        A measure in the units of the column.
+    """
     return quantile(column, 0.5, name=name or f"median_{column}")
 
 
 def median_bias(estimate: str, truth: Operand, *, name: str = "median_bias") -> Measure:
-    """Median of estimate - truth, in their units; `quantile` says what its errors rest on."""
+    """Median of estimate - truth, in their units; its error is that of `quantile`.
+
+    Parameters
+    ----------
+    estimate
+        Column of estimates.
+    truth
+        The true value: a column, or a number.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    Measure
+        A measure in the units of the estimates.
+    """
     return _Quantile(
         name=name, kind="median_bias", reads=names_in(estimate, truth), p=0.5, truth=truth
     )
@@ -158,6 +198,18 @@ def outlier_rate(column: str, *, beyond: float = 10.0, name: str | None = None) 
         Any numeric column, such as estimates or their standard errors.
     beyond
         Robust standard deviations, above 0.
+    name
+        What the summary calls it; `outlier_rate_` and the column if not given.
+
+    Returns
+    -------
+    Measure
+        A measure of a proportion, with Wilson's interval.
+
+    Raises
+    ------
+    DesignError
+        If `beyond` is no positive number.
 
     Notes
     -----
@@ -176,8 +228,8 @@ def outlier_rate(column: str, *, beyond: float = 10.0, name: str | None = None) 
     is_number = isinstance(beyond, numbers.Real) and not isinstance(beyond, bool)
     if not is_number or not 0 < beyond < np.inf:
         raise DesignError(
-            f"beyond={in_one_line(repr(beyond))} is no distance in robust standard deviations, so "
-            "nothing lies beyond it. Give a number above 0, such as 10."
+            f"beyond={in_one_line(repr(beyond))} is not a distance in robust standard deviations, "
+            "so nothing lies beyond it. Give a number above 0, such as 10."
         )
     return OutlierRate(
         name=name or f"outlier_rate_{column}",
@@ -193,7 +245,13 @@ def outlier_rate(column: str, *, beyond: float = 10.0, name: str | None = None) 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OutlierRate(Measure):
-    """The share of replicates that lie far out; what the end of a run looks for."""
+    """The share of replicates far from the median; made by `outlier_rate`.
+
+    Parameters
+    ----------
+    beyond
+        Distance from the median, in robust standard deviations, above which a replicate counts.
+    """
 
     beyond: float
 

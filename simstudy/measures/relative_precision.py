@@ -15,15 +15,15 @@ import numpy as np
 
 from simstudy.errors import DesignError, StudyError, in_one_line, nearest
 from simstudy.measures.columns import Columns, Operand, total
-from simstudy.measures.core import Setting
+from simstudy.measures.core import MeasureContext
 from simstudy.measures.estimation import two_powers
 from simstudy.measures.moments import (
     Mcse,
     Means,
     MomentMeasure,
     Value,
+    check_mcse_method,
     ratio,
-    refuse_other_ways,
     variance_of,
 )
 
@@ -57,12 +57,24 @@ def relative_precision(
         others count as failed. "own": the variance of each over all replicates in which it
         succeeded itself; then `n_rep` counts those in which either did, and `n_given` those in
         which the method did.
+    name
+        What the summary calls it.
     mcse
         "influence", or "normal": 2 (SE_ref/SE)^2 sqrt((1 - r^2)/(n - 1)), with r the correlation
         of the two methods' estimates (Morris, White & Crowther 2019, Table 6), which is for
         pairs, so for "both" only.
     around
         Matters to block-wise moments only: a number, or a constant column, near the mean.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure without a unit: 0.2 where the reference has 1.2 times the method's variance.
+
+    Raises
+    ------
+    DesignError
+        If an option has a value that does not exist, or "normal" is combined with "own".
 
     Notes
     -----
@@ -97,12 +109,12 @@ class _RelativePrecision(MomentMeasure):
     axis: int | str
     reference: int | str
 
-    def within(self, setting: Setting) -> MomentMeasure:
-        grouped = self.of_groups(setting.group_size)
+    def bind(self, context: MeasureContext) -> MomentMeasure:
+        grouped = self.of_groups(context.group_size)
         if not isinstance(self.axis, str) and not isinstance(self.reference, str):
             return grouped
-        axis = _place_of_axis(self.axis, setting.axes)
-        reference = _place_of_label(self.reference, axis, setting.axes)
+        axis = _place_of_axis(self.axis, context.axes)
+        reference = _place_of_label(self.reference, axis, context.axes)
         assert isinstance(self.derive, partial)
         derive = partial(self.derive, axis=axis, reference=reference)
         return replace(grouped, axis=axis, reference=reference, derive=derive)
@@ -236,8 +248,8 @@ def reference_of(column: np.ndarray, axis: int | str, reference: int | str) -> n
 def _place_of_axis(axis: int | str, axes: Mapping[str, Sequence[str]]) -> int:
     if isinstance(axis, str) and axis not in axes:
         raise StudyError(
-            f"relative_precision: axis={axis!r} is no axis of the study, so there are no methods "
-            f"to compare; {nearest(axis, axes)}"
+            f"relative_precision: axis={axis!r} is not an axis of the study, so there are no "
+            f"methods to compare; {nearest(axis, axes)}"
         )
     return list(axes).index(axis) if isinstance(axis, str) else axis
 
@@ -255,7 +267,7 @@ def _place_of_label(reference: int | str, axis: int, axes: Mapping[str, Sequence
 
 
 def _refuse_options(axis: object, reference: object, replicates: str, mcse: str) -> None:
-    refuse_other_ways(mcse)
+    check_mcse_method(mcse)
     for what, given in (("axis", axis), ("reference", reference)):
         if isinstance(given, bool) or not isinstance(given, int | str):
             raise DesignError(

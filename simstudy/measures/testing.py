@@ -14,22 +14,22 @@ from simstudy.errors import DesignError
 from simstudy.measures.columns import (
     Columns,
     Operand,
+    check_none,
+    check_se,
+    check_truth_column,
+    check_truth_number,
     names_in,
     operand,
-    refuse_negative_se,
-    refuse_where,
-    refuse_zero_column,
-    refuse_zero_number,
 )
 from simstudy.measures.moments import MomentMeasure, only, share
 from simstudy.measures.proportions import (
     against,
+    check_df,
     critical_values,
     flags,
     own_axis,
     probabilities,
     proportion,
-    refuse_df,
 )
 from simstudy.stats.arguments import ROUNDING
 
@@ -70,6 +70,14 @@ def rejection_rate(
     given
         Column of True and False, or 1 and 0: only replicates where it is true count, as in the
         power given that the null is false. NaN where there are none.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval; with an axis `alpha` for several
+        levels.
 
     Raises
     ------
@@ -97,14 +105,44 @@ def rejection_rate(
 
 
 def power(reject: str | None = None, *, name: str = "power", **test: Any) -> MomentMeasure:
-    """`rejection_rate` under its name where the null is false, with the same parameters."""
+    """`rejection_rate` under the name that it has where the null is false.
+
+    Parameters
+    ----------
+    reject
+        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+    name
+        What the summary calls it.
+    test
+        Any other argument of `rejection_rate`, in place of `reject`.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval.
+    """
     return rejection_rate(reject, name=name, **test)
 
 
 def type_1_error(
     reject: str | None = None, *, name: str = "type_1_error", **test: Any
 ) -> MomentMeasure:
-    """`rejection_rate` under its name where the null is true, with the same parameters."""
+    """`rejection_rate` under the name that it has where the null is true.
+
+    Parameters
+    ----------
+    reject
+        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+    name
+        What the summary calls it.
+    test
+        Any other argument of `rejection_rate`, in place of `reject`.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval.
+    """
     return rejection_rate(reject, name=name, **test)
 
 
@@ -125,6 +163,13 @@ def rejection_rate_at(
         Significance level in (0, 1); several of them add an axis "alpha" to the result.
     given
         As in `rejection_rate`.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval.
     """
     alphas = probabilities(alpha, what="alpha", use="0.05")
 
@@ -150,19 +195,41 @@ def power_at(
 ) -> MomentMeasure:
     """Share of replicates whose two-sided Wald interval of level 1 - alpha leaves the null out.
 
-    The same as `power(estimate=..., se=...)`. It is one less `coverage_at` of the null, and with a
-    standard error of 0 every estimate but the null itself rejects. Parameters are documented at
-    `rejection_rate`.
+    The same as `power(estimate=..., se=...)`. It is one less `coverage_at` of the null. With a
+    standard error of 0 every estimate but the null itself rejects.
+
+    Parameters
+    ----------
+    estimate
+        Column of estimates.
+    se
+        Column of standard errors; a negative one is refused.
+    null
+        The value tested: a column, or a number.
+    alpha
+        Significance level in (0, 1); several add an axis `alpha` to the result.
+    df
+        Degrees of freedom of Student's t, a column or a number; None for the normal.
+    given
+        Column of True and False, or 1 and 0: only replicates where it is true count; None for
+        all.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval.
 
     References
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
     alphas = probabilities(alpha, what="alpha", use="0.05")
-    refuse_df(df)
+    check_df(df)
 
     def rejected(columns: Columns) -> np.ndarray:
-        refuse_negative_se(columns, se)
+        check_se(columns, se)
         distance = np.abs(columns[estimate] - operand(columns, null))
         half_width = -critical_values(columns, alphas / 2, df) * against(columns[se], alphas)
         return np.asarray(against(distance, alphas) > half_width)
@@ -194,6 +261,18 @@ def type_s_rate(
     se, alpha, df
         In the place of `significant`: a column of standard errors, the level of the two-sided Wald
         test that the truth is 0, and the degrees of freedom of Student's t (None for the normal).
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval; NaN where no estimate is significant.
+
+    Raises
+    ------
+    DesignError
+        If `truth` is 0, or not exactly one of `significant` and `se` is given.
 
     References
     ----------
@@ -219,7 +298,34 @@ def exaggeration(
 ) -> MomentMeasure:
     """Mean of abs(estimate/truth) among significant estimates: 1 is right, 2 is twice too large.
 
-    Parameters and source as for `type_s_rate`.
+    Parameters
+    ----------
+    estimate
+        Column of estimates.
+    truth
+        Column or number; a truth of zero has no sign and is refused.
+    significant
+        Column of True and False, or 1 and 0.
+    se, alpha, df
+        In the place of `significant`: a column of standard errors, the level of the two-sided
+        Wald test that the truth is 0, and the degrees of freedom of Student's t (None for the
+        normal).
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure without a unit; NaN where no estimate is significant.
+
+    Raises
+    ------
+    DesignError
+        If `truth` is 0, or not exactly one of `significant` and `se` is given.
+
+    References
+    ----------
+    Gelman & Carlin (2014), Perspectives on Psychological Science 9, 641-651.
     """
 
     def too_large(columns: Columns, true: np.ndarray) -> np.ndarray:
@@ -240,26 +346,26 @@ def _among_significant(
     name: str,
 ) -> MomentMeasure:
     """Mean of a value over significant estimates, by a column of flags or by standard errors."""
-    refuse_zero_number(truth, _zero_truth(name))
+    check_truth_number(truth, _zero_truth(name))
     if (significant is None) == (se is None):
         raise DesignError(
             f"{name}: significant={significant!r} with se={se!r} does not say which estimates "
             "are significant. Give one of them."
         )
     level = probabilities(alpha, what="alpha", use="0.05")
-    refuse_df(df)
+    check_df(df)
 
     def condition(columns: Columns) -> np.ndarray:
         if significant is not None:
             return flags(columns, significant)
         assert se is not None
-        refuse_negative_se(columns, se)
+        check_se(columns, se)
         half_width = -critical_values(columns, level / 2, df) * columns[se]
         return np.asarray(np.abs(columns[estimate]) > half_width, dtype=float)
 
     def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
         true, is_significant = operand(columns, truth), condition(columns)
-        refuse_zero_column(true, _zero_truth(name))
+        check_truth_column(true, _zero_truth(name))
         return np.where(is_significant, value(columns, true), 0.0), is_significant
 
     by = significant if significant is not None else se
@@ -275,7 +381,20 @@ def _among_significant(
 
 
 def convergence_rate(*columns: str, name: str = "convergence_rate") -> MomentMeasure:
-    """Share of replicates in which none of the columns is NaN, among all replicates."""
+    """Share of replicates in which none of the columns is NaN, among all replicates.
+
+    Parameters
+    ----------
+    columns
+        Names of columns.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval.
+    """
 
     def derive(aligned: Columns) -> Columns:
         return {f"{column} is there": ~_absent(aligned[column]) for column in columns}
@@ -304,7 +423,7 @@ def _absent(column: np.ndarray) -> np.ndarray:
 
 
 def _refuse_no_probability(column: np.ndarray, name: str) -> None:
-    refuse_where(
+    check_none(
         lambda values: (values < 0) | (values > 1),
         column,
         what=f"column {name!r} has p-values outside [0, 1], so rejections would be miscounted",

@@ -110,14 +110,14 @@ def _dearest(result: Result) -> str:
 
 def precision_in_words(result: Result) -> str:
     """Whether the Monte Carlo errors that were asked for are there, and what that saved."""
-    from simstudy.analysis.precision import shortfalls, spent
+    from simstudy.analysis.precision import precision_ratios, spent
 
     taken = spent(result, result.details.targets)
     n_short = int((~taken["reached"]).sum())
     uniform = int(taken["n_rep"].max()) * len(taken)
     text = f"precision reached in {len(taken) - n_short:,} of {len(taken):,} scenarios"
     if result.details.n_pilot:
-        worst = max(shortfalls(result, result.details.targets).values())
+        worst = max(precision_ratios(result, result.details.targets).values())
         share = f"{text}, by a pilot of {result.details.n_pilot:,} replicates"
         return f"{share}; the largest error is {worst:.3g} times what was asked for"
     if n_short:

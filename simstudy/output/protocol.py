@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simstudy.analysis.precision import MARGIN, Target, read_targets, shortfalls
+from simstudy.analysis.precision import MARGIN, Target, precision_ratios, read_targets
 from simstudy.analysis.result import Result
 from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.claims import Claim
@@ -41,7 +41,7 @@ from simstudy.output.replicates_needed import PILOT, Need, spread_of
 from simstudy.provenance.scenario_id import parts_of
 from simstudy.remote.paths import Place
 from simstudy.store.manifest import PROTOCOL
-from simstudy.tables.grid import escaped
+from simstudy.tables.cells import escaped
 
 HEADING = re.compile(r"^(Aims|Data|Estimands|Methods|Performance)\s+", re.MULTILINE)
 RECORD, TEXT = PROTOCOL, "protocol.md"
@@ -179,7 +179,7 @@ def read_protocol(folder: Place) -> Protocol | None:
     planned = said.get("planned", {})
     if said.get("hash") != hash_of(planned):
         raise StoreError(
-            f"{path} is no longer what was written, so results cannot be held against it. Put the "
+            f"{path} is no longer what was written, so results cannot be compared with it. Put the "
             "file of then in its place, or move it away."
         )
     markdown = text.read_text(encoding="utf-8") if text.exists() else ""
@@ -193,7 +193,7 @@ def _precision_row(name: str, asked: Any, result: Result) -> Row:
     if name not in [measure.name for measure in result.details.declared]:
         return Row(name, planned, "not measured", differs=True)
     (target,) = read_targets({name: asked}, result.details.declared)
-    short = shortfalls(result, [target])
+    short = precision_ratios(result, [target])
     n_short, error = sum(r > MARGIN for r in short.values()), target.mcse * max(short.values())
     done = f"{100 * error:.3g}%" if target.relative else number(error)
     detail = f"more in {n_short:,} of {len(short):,} scenarios" if n_short else ""

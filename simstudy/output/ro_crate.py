@@ -135,12 +135,12 @@ def _read_finished_manifest(folder: Place) -> Mapping[str, Any]:
     manifest = read_json(folder / MANIFEST)
     if manifest is None or "study" not in manifest:
         raise StoreError(
-            f"{folder} has no {MANIFEST}: it is no study's folder, or its run has not ended. Run "
-            "it to the end first."
+            f"{folder} has no {MANIFEST}: it is not a study's folder, or its run has not ended. "
+            "Run it to the end first."
         )
     failed = [*manifest.get("figures_failed", []), *manifest.get("tables_failed", [])]
     why = (
-        "nobody has published its results" if manifest.get("published") is False
+        "its results are not published" if manifest.get("published") is False
         else "a later run has begun and not ended" if manifest.get("made_from") == {}
         else f"{', '.join(failed)} could not be made" if failed
         else ""

@@ -53,7 +53,18 @@ class Streams:
         return self._open[purpose]
 
     def of_replicate(self, row: int) -> np.random.Generator:
-        """A generator for one replicate of the block alone: what others draw never moves it."""
+        """Return a generator for one replicate of the block, which no other replicate's draws move.
+
+        Parameters
+        ----------
+        row
+            Index of the replicate in the block, from 0.
+
+        Returns
+        -------
+        np.random.Generator
+            A generator at that replicate's own address.
+        """
         self._alone.add("replicate")
         return generator(*self._address, "replicate", row)
 
@@ -65,10 +76,20 @@ class Streams:
 
 
 def generator(*address: int | str) -> np.random.Generator:
-    """The generator at an address: SFC64 seeded with 256 bits hashed from it.
+    """Return the generator at an address: SFC64 seeded with 256 bits hashed from the address.
 
     The address is written as JSON, so that no two addresses share a text. SFC64 draws normals
     about a fifth faster than NumPy's default PCG64 and has a period of at least 2^64.
+
+    Parameters
+    ----------
+    address
+        Integers and texts, such as seed, study, scenario, block and purpose.
+
+    Returns
+    -------
+    np.random.Generator
+        The generator.
     """
     digest = hashlib.sha256(json.dumps(address).encode()).digest()
     entropy = int.from_bytes(digest, "little")

@@ -174,14 +174,14 @@ class Store:
 
     # ---------------------------------------------------------------- what is there
     @property
-    def files_in_use(self) -> list[StoredFile]:
+    def referenced_files(self) -> list[StoredFile]:
         """Files from which any block is read."""
         return [self._by_number[at] for at in np.unique(self.index.slices["file"]).tolist()]
 
     @property
     def n_files(self) -> int:
         """Files from which any block is read."""
-        return len(self.files_in_use)
+        return len(self.referenced_files)
 
     @property
     def n_bytes(self) -> int:
@@ -203,7 +203,7 @@ class Store:
     @cached_property
     def schema(self) -> pa.Schema:
         """All columns that any block has: of one type, whichever file holds them."""
-        return joint_schema({file.schema: None for file in self.files_in_use})
+        return joint_schema({file.schema: None for file in self.referenced_files})
 
     def column_names(self) -> set[str]:
         """Names of the columns that any block has."""
@@ -457,7 +457,7 @@ def map_batches(
 
 def _batches(store: Store, n_rows: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
     """Keys with as many rows each, as many of them as memory has room for."""
-    width = max((file.width for file in store.files_in_use), default=1)
+    width = max((file.width for file in store.referenced_files), default=1)
     batch: list[str] = []
     for key in sorted(n_rows, key=lambda key: _where(store, key)):
         n = n_rows[key]

@@ -40,7 +40,7 @@ def compact(store: Store, *, most_files: int | None = None) -> None:
     with folder_lock(folder):
         store.scan()
         sizes = store.own_sizes()
-        in_use = {file.name: file for file in store.files_in_use}
+        in_use = {file.name: file for file in store.referenced_files}
         waiting = {name for name, f in in_use.items() if f.generation == RETRY_GENERATION}
         sources = {name for name in sizes.keys() - waiting if sizes[name] < SMALL_BYTES}
         if len(sources) <= (MANY_FILES if most_files is None else most_files):
@@ -84,7 +84,7 @@ def adopt_blocks(store: Store, other: Provenance) -> None:
     with folder_lock(folder):
         both = Store(store.files, store.rows_per_block, Provenance(own.settings, values, codes))
         numbers = {n for key in other.codes for n in both.index.of(key)["file"].tolist()}
-        sources = {file.name for file in both.files_in_use if file.number in numbers}
+        sources = {file.name for file in both.referenced_files if file.number in numbers}
         sizes = {name: size for name, size in both.own_sizes().items() if name in sources}
         parts = _batches(_slices_in(both, sources), max(1, sum(sizes.values())))
         targets = [_write(both, part, own) for part in parts]
@@ -96,7 +96,7 @@ def adopt_blocks(store: Store, other: Provenance) -> None:
 
 def _slices_in(store: Store, sources: set[str]) -> np.ndarray:
     """Those that are read from some files, by generation, scenario and block."""
-    numbers = [file.number for file in store.files_in_use if file.name in sources]
+    numbers = [file.number for file in store.referenced_files if file.name in sources]
     slices = store.index.slices[np.isin(store.index.slices["file"], numbers)]
     return slices[np.argsort(slices["generation"], kind="stable")]
 
@@ -112,7 +112,7 @@ def _batches(slices: np.ndarray, n_bytes: int) -> Iterator[np.ndarray]:
 def _write(store: Store, slices: np.ndarray, provenance: Provenance) -> str:
     names = {number: key for key, number in store.index.keys.items()}
     numbers = set(np.unique(slices["file"]).tolist())
-    width = max(file.width for file in store.files_in_use if file.number in numbers)
+    width = max(file.width for file in store.referenced_files if file.number in numbers)
     starts = _starts_of_ranges(slices, blocks_at_most(store.rows_per_block, width))
     n_blocks = np.add.reduceat(slices["n"], starts)
     firsts = slices[["key", "first"]][starts].tolist()

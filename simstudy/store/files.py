@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simstudy.atomic_files import forget_unfinished, read_json, write_bytes, write_whole
+from simstudy.atomic_files import atomic_write, forget_unfinished, read_json, write_bytes
 from simstudy.errors import StoreError
 
 DAMAGED = "_damaged"  # folder of files that were set aside
@@ -140,7 +140,7 @@ class Folder:
         return (self.path / name).stat().st_size
 
     def write(self, fill: Callable[[BufferedRandom], str]) -> str:
-        return write_whole(self.path, fill).name
+        return atomic_write(self.path, fill).name
 
     def delete(self, name: str) -> None:
         (self.path / name).unlink(missing_ok=True)

@@ -26,7 +26,7 @@ def copy_blocks(source: Store, target: Store) -> int:
         if not there.all():
             number = int(piece["file"])
             lacking[number] = lacking.get(number, 0) + int((~there).sum())
-    for file in source.files_in_use:
+    for file in source.referenced_files:
         if file.number in lacking:
             with source.files.open(file.name) as stored:
                 content = stored.read()

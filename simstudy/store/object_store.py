@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simstudy.atomic_files import temporary_folder, write_bytes, write_whole
+from simstudy.atomic_files import atomic_write, temporary_folder, write_bytes
 from simstudy.errors import StoreError
 from simstudy.remote.paths import list_sizes, place_of, put_file, translated_errors
 from simstudy.store.files import DAMAGED, ENDING, OTHER_BYTES, Metadata, is_named_by_content
@@ -55,7 +55,7 @@ class ObjectStore:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process it is the same place; what is known of it, and copies, stay here."""
-        refuse_sending(self.place)
+        check_sendable(self.place)
         return _in_another_process, (str(self.place), self.at_once)
 
     def __str__(self) -> str:
@@ -178,7 +178,7 @@ class ObjectStore:
     def write(self, fill: Callable[[BufferedRandom], str]) -> str:
         """Write a file of this machine, read back as it is named, then put it there whole."""
         with translate_io_errors(self._copies.name):
-            copy = write_whole(Path(self._copies.name), fill)
+            copy = atomic_write(Path(self._copies.name), fill)
         put_file(copy, self.place / copy.name)
         if self.is_sent:
             copy.unlink(missing_ok=True)
@@ -208,7 +208,7 @@ def _in_another_process(url: str, at_once: bool) -> ObjectStore:
     return ObjectStore(cast("UPath", place_of(url)), at_once, is_sent=True)
 
 
-def refuse_sending(place: UPath) -> None:
+def check_sendable(place: UPath) -> None:
     """Refuse workers in other processes what only this one has.
 
     Raises

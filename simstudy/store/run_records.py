@@ -21,7 +21,7 @@ FOLDER = "_runs"  # below that of the blocks
 MANY_FILES = 64  # which are merged where there are more
 
 
-class Spent(NamedTuple):
+class BlockTimings(NamedTuple):
     """What some blocks of one scenario, or of one of its methods, took.
 
     `own` seconds went into drawing and analysing them (of methods: into analysing), and `data`
@@ -33,10 +33,10 @@ class Spent(NamedTuple):
     own: float = 0.0
     data: float = 0.0
 
-    def plus(self, other: "Spent") -> "Spent":
+    def plus(self, other: "BlockTimings") -> "BlockTimings":
         """Both together."""
         n_blocks = self.n_blocks + other.n_blocks
-        return Spent(n_blocks, self.own + other.own, self.data + other.data)
+        return BlockTimings(n_blocks, self.own + other.own, self.data + other.data)
 
 
 class Times(NamedTuple):
@@ -65,7 +65,7 @@ class RunRecord:
         Texts, each by the kind of what was noticed and the key of what was drawn.
     """
 
-    spent: dict[str, Spent] = field(default_factory=dict)
+    spent: dict[str, BlockTimings] = field(default_factory=dict)
     times: Times | None = None
     warnings: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -113,7 +113,7 @@ def read_records(blocks: Place, provenance: Provenance) -> RunRecord:
         content = read_json(path) or {}
         for key, digest, spent, times in _entries(content.get("spent"), _spent_of):
             if made_from.get(key) == digest:
-                found.spent[key] = found.spent.get(key, Spent()).plus(spent)
+                found.spent[key] = found.spent.get(key, BlockTimings()).plus(spent)
                 found.times = times.joined(found.times)
         for key, digest, kind, text in _entries(content.get("warnings"), _warning_of):
             if made_from.get(key) == digest:
@@ -126,12 +126,12 @@ def merge_records(blocks: Place) -> None:
     paths = record_files(blocks)
     if len(paths) <= MANY_FILES:
         return
-    spent: dict[tuple[str, str], tuple[Spent, Times]] = {}
+    spent: dict[tuple[str, str], tuple[BlockTimings, Times]] = {}
     warnings: dict[tuple[str, ...], None] = {}
     for path in paths:
         content = read_json(path) or {}
         for key, made_from, more, times in _entries(content.get("spent"), _spent_of):
-            known, span = spent.get((key, made_from), (Spent(), times))
+            known, span = spent.get((key, made_from), (BlockTimings(), times))
             spent[key, made_from] = known.plus(more), times.joined(span)
         for entry in _entries(content.get("warnings"), _warning_of):
             warnings[entry] = None
@@ -159,9 +159,9 @@ def _entries(entries: Any, read: Any) -> Iterator[tuple[Any, ...]]:
             continue
 
 
-def _spent_of(n_blocks: int, own: float, data: float, *times: str) -> tuple[Spent, Times]:
+def _spent_of(n_blocks: int, own: float, data: float, *times: str) -> tuple[BlockTimings, Times]:
     moments = Times(*(moment for moment in times if datetime.fromisoformat(moment)))
-    spent = Spent(int(n_blocks), float(own), float(data))
+    spent = BlockTimings(int(n_blocks), float(own), float(data))
     if not (
         spent.n_blocks > 0 and 0 <= spent.own < float("inf") and 0 <= spent.data < float("inf")
     ):

@@ -13,7 +13,7 @@ from simstudy.store.blocks import Store
 from simstudy.store.compaction import adopt_blocks
 from simstudy.store.provenance import Provenance
 from simstudy.store.study_folder import StudyFolder
-from simstudy.study.declared import Declared
+from simstudy.study.spec import StudySpec
 
 
 def blocks_of_other_code(plan: Plan, store: Store) -> Provenance:
@@ -35,7 +35,7 @@ def blocks_of_other_code(plan: Plan, store: Store) -> Provenance:
     )
 
 
-def part_to_draw(study: Declared, plan: Plan, other: Provenance) -> Declared:
+def part_to_draw(study: StudySpec, plan: Plan, other: Provenance) -> StudySpec:
     """The study with only those scenarios and methods whose blocks are of other code."""
     changed = [drawn for key, drawn in plan.keys.items() if key in other.codes]
     scenarios = list({id(each): each for each in map(scenario_behind, changed)}.values())

@@ -8,12 +8,12 @@ from simstudy.store.blocks import Store
 from simstudy.store.files import Folder
 from simstudy.store.merge import copy_blocks, copy_records
 from simstudy.store.study_folder import StudyFolder, no_blocks_error
-from simstudy.study.declared import Declared
 from simstudy.study.results import provenance_of
 from simstudy.study.run_options import Out, RunOptions, check_keep
+from simstudy.study.spec import StudySpec
 
 
-def merge(study: Declared, asked: RunOptions, source: Out) -> int:
+def merge(study: StudySpec, asked: RunOptions, source: Out) -> int:
     """Copy the blocks of a study from another folder of results; gives how many were new.
 
     Raises

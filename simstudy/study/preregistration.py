@@ -16,10 +16,10 @@ from simstudy.errors import ConfigError
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.blocks import Store, files_at
 from simstudy.store.study_folder import FOLDERS
-from simstudy.study.declared import Declared
 from simstudy.study.results import provenance_of
 from simstudy.study.run import run, warn_of
 from simstudy.study.run_options import Out, RunOptions, check_precision
+from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_pilot
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def preregister(
-    study: Declared,
+    study: StudySpec,
     n_rep: int | None,
     seed: int,
     *,
@@ -60,7 +60,7 @@ def preregister(
     check_precision(precision)
     plan = study.plan(seed)
     targets = read_targets(precision or {}, study.measures)
-    measures = {measure.name: measure for measure in study.measures_within(plan.seed)}
+    measures = {measure.name: measure for measure in study.bound_measures(plan.seed)}
     piloted = _pilot(study, pilot, seed, workers)
     needs = [need_of(each, measures[each.measure], plan, piloted) for each in targets]
     folder = None if out is None else place_of(out) / study.name
@@ -84,7 +84,9 @@ def preregister(
     return made if folder is None else made.write(folder, replace=replace)
 
 
-def _pilot(study: Declared, n_rep: int | None, seed: int, workers: Workers | None) -> Result | None:
+def _pilot(
+    study: StudySpec, n_rep: int | None, seed: int, workers: Workers | None
+) -> Result | None:
     """Some replicates of other random numbers than those of this seed, in no folder."""
     if n_rep is None:
         return None
@@ -118,7 +120,7 @@ def _largest(needs: Sequence[Need], *, piloted: bool) -> int:
     return max((need.n_rep or 0 for need in needs), default=0)
 
 
-def _count_drawn_blocks(study: Declared, plan: Plan, folder: Place) -> int:
+def _count_drawn_blocks(study: StudySpec, plan: Plan, folder: Place) -> int:
     """Blocks of this study that lie in its folder, whatever is kept of them."""
     n_blocks = 0
     for keep, below in FOLDERS.items():

@@ -14,11 +14,11 @@ from simstudy.store.blocks import Store
 from simstudy.store.moments import MomentStorage
 from simstudy.store.provenance import Provenance
 from simstudy.store.study_folder import StudyFolder
-from simstudy.study.declared import Declared
+from simstudy.study.spec import StudySpec
 
 
 def result_of(
-    study: Declared,
+    study: StudySpec,
     plan: Plan,
     home: StudyFolder,
     outcome: RunStats,
@@ -30,7 +30,7 @@ def result_of(
         plan=plan,
         store=home.store,
         n_rep=dict(sizes),
-        declared=study.measures_within(plan.seed),
+        declared=study.bound_measures(plan.seed),
         figures=study.figures,
         tables=study.tables,
         readings=study.readings,
@@ -46,7 +46,7 @@ def result_of(
     return Result(details)
 
 
-def provenance_of(study: Declared, plan: Plan, keep: StoragePolicy) -> Provenance:
+def provenance_of(study: StudySpec, plan: Plan, keep: StoragePolicy) -> Provenance:
     """What the blocks of a plan are made from."""
     return compute_provenance(plan, keep.measures, study.worst).of_blocks
 

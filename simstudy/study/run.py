@@ -15,7 +15,7 @@ from simstudy.analysis.precision import (
     sizes_by_pilot,
     without_spread,
 )
-from simstudy.analysis.preflight import refuse_what_cannot_be_taken
+from simstudy.analysis.preflight import try_measures
 from simstudy.analysis.result import Result, remarks_of
 from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan
@@ -35,15 +35,15 @@ from simstudy.store.moments import MomentStorage
 from simstudy.store.run_records import merge_records
 from simstudy.store.study_folder import StudyFolder, check_provenance
 from simstudy.study.adoption import adopt_equal_blocks, blocks_of_other_code, part_to_draw
-from simstudy.study.declared import Declared
 from simstudy.study.results import blocks_of_each, result_of
 from simstudy.study.run_options import RunOptions, check_redraw, pilot_rep
+from simstudy.study.spec import StudySpec
 
 Sizes = Mapping[str, int]  # replicates by scenario key
 Results = Generator[TaskResult, None, None]
 
 
-def run(study: Declared, asked: RunOptions) -> Result:
+def run(study: StudySpec, asked: RunOptions) -> Result:
     """Draw what is missing of what is asked for, and give the result.
 
     Raises
@@ -53,7 +53,7 @@ def run(study: Declared, asked: RunOptions) -> Result:
     OutOfTime
         Where the budget is spent before every scenario has a block.
     """
-    asked.refuse_what_makes_no_sense(study)
+    asked.check_options(study)
     with progress_of(study.name, asked.progress) as progress:
         under_way = _Run.begun(study, asked, progress)
         with translate_io_errors(under_way.home.store.files), time_budget(asked.budget) as is_spent:
@@ -83,7 +83,7 @@ class _Run:
         Blocks that were not drawn when the budget was spent.
     """
 
-    study: Declared
+    study: StudySpec
     asked: RunOptions
     plan: Plan
     work: RunLoop
@@ -94,7 +94,7 @@ class _Run:
     _written: list[str] = field(default_factory=list, init=False)
 
     @classmethod
-    def begun(cls, study: Declared, asked: RunOptions, progress: Progress) -> _Run:
+    def begun(cls, study: StudySpec, asked: RunOptions, progress: Progress) -> _Run:
         """Its folder is claimed, and nothing is drawn."""
         n_analysed = asked.analysed_of(study)
         plan = study.plan(asked.seed, asked.keep, n_analysed)
@@ -174,9 +174,7 @@ class _Run:
             first = self.plan.only([self.plan.keys[key]])
             sizes = {key: self.plan.n_analysed or self.plan.block_size}
             home = replace(self.home, store=store)
-            refuse_what_cannot_be_taken(
-                result_of(self.study, first, home, RunStats(), self.work.keep, sizes)
-            )
+            try_measures(result_of(self.study, first, home, RunStats(), self.work.keep, sizes))
         store.close()
         return key is not None
 
@@ -244,7 +242,7 @@ class _Run:
 
 
 def _adopt(
-    study: Declared, asked: RunOptions, plan: Plan, home: StudyFolder, progress: Progress
+    study: StudySpec, asked: RunOptions, plan: Plan, home: StudyFolder, progress: Progress
 ) -> None:
     """Take over blocks of other code that draws the same, or refuse what it cannot.
 

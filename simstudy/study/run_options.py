@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.precision import LOOKS, PILOT, STOPS_BY, Target, read_targets
+from simstudy.analysis.precision import PILOT, SEQUENTIAL, STOPS_BY, Target, read_targets
 from simstudy.engine.progress import Progress
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, in_one_line, nearest
 from simstudy.remote.paths import Place
 from simstudy.store.study_folder import CHANGED
-from simstudy.study.declared import Declared
+from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_whole_groups
 from simstudy.validation import check_whole, is_whole
 
@@ -43,13 +43,13 @@ class RunOptions:
     adopt: bool = False
     precision: Mapping[str, Any] | None = None
     max_rep: int = 1_000_000
-    stop_by: str = LOOKS
+    stop_by: str = SEQUENTIAL
     budget: float | None = None
     progress: Progress | bool | None = None
     whole_blocks: bool = True
     explain: bool = True
 
-    def refuse_what_makes_no_sense(self, study: Declared) -> None:
+    def check_options(self, study: StudySpec) -> None:
         """Refuse settings that cannot be, by themselves or together.
 
         Raises
@@ -76,15 +76,15 @@ class RunOptions:
         check_shard(self.shard, self.precision or {}, self.weights)
         self.targets(study)
 
-    def targets(self, study: Declared) -> Sequence[Target]:
+    def targets(self, study: StudySpec) -> Sequence[Target]:
         """The precisions that end it."""
         return read_targets(self.precision or {}, study.measures)
 
-    def ceiling(self, study: Declared) -> int:
+    def ceiling(self, study: StudySpec) -> int:
         """The most replicates of a scenario, in whole groups."""
         return self.max_rep - self.max_rep % study.group_size
 
-    def analysed_of(self, study: Declared) -> int:
+    def analysed_of(self, study: StudySpec) -> int:
         """How many replicates of a block are analysed one by one; 0 for all."""
         return study.analysed_of(
             self.n_rep, whole_blocks=self.whole_blocks, keep=self.keep, precision=self.precision
@@ -96,7 +96,7 @@ class RunOptions:
         return self.shard is None
 
 
-def pilot_rep(study: Declared, n_rep: int) -> int:
+def pilot_rep(study: StudySpec, n_rep: int) -> int:
     """Replicates of a pilot: no more than two blocks or some thousands, in whole groups."""
     enough = max(2 * study.block_size, PILOT_REP)
     return min(n_rep, enough + -enough % study.group_size)
@@ -106,7 +106,7 @@ def pilot_rep(study: Declared, n_rep: int) -> int:
 def check_keep(keep: str, n_rep: int, block_size: int, group_size: int = 1) -> None:
     """Refuse what cannot be kept, and of moments what is not whole blocks, or no replicate's."""
     if keep not in KEEPS:
-        raise ConfigError(f"keep={keep!r}: there is {', '.join(KEEPS)}.")
+        raise ConfigError(f"keep={keep!r}: must be one of {', '.join(KEEPS)}.")
     if keep == "summary" and group_size > 1:
         raise ConfigError(
             f"keep=summary with group_size={group_size}: moments are of single replicates, whose "
@@ -128,7 +128,7 @@ def check_shard(
     """Refuse what is no share, one of a run whose size is decided as it goes, and no costs."""
     if shard is not None and not _is_share(shard):
         raise ConfigError(
-            f"shard={shard!r}: allowed is (i, n), two whole numbers with 1 <= i <= n, for the "
+            f"shard={shard!r}: must be (i, n), two whole numbers with 1 <= i <= n, for the "
             "i-th of n shares; nearest that works: shard=(1, 2)"
         )
     if weights is not None and not isinstance(weights, Mapping):
@@ -159,7 +159,7 @@ def check_precision(precision: Any) -> None:
     """Refuse an error of which nobody says what it is the error of."""
     if precision is not None and not isinstance(precision, Mapping):
         raise ConfigError(
-            f"precision={precision!r}: nobody says of which measure: give a dict, such as "
+            f"precision={precision!r}: it names no measure: give a dict, such as "
             "precision={'power': 0.005}"
         )
 
@@ -175,17 +175,17 @@ def check_budget(budget: Any) -> None:
 
 
 def check_stop_by(stop_by: Any, precision: Any) -> None:
-    """Refuse anything but `looks` and `pilot`, and a pilot where no error is asked for."""
+    """Refuse anything but `sequential` and `pilot`, and a pilot where no error is asked for."""
     if stop_by not in STOPS_BY:
         raise ConfigError(
-            f"stop_by={stop_by}: allowed is looks, where each scenario runs on until its own error "
-            "is small enough, or pilot, which fixes how many replicates there are before the "
+            f"stop_by={stop_by}: must be sequential, where each scenario runs on until its own "
+            "error is small enough, or pilot, which fixes how many replicates there are before the "
             "first; nearest that works: stop_by=pilot"
         )
     if stop_by == PILOT and not precision:
         raise ConfigError(
             "stop_by=pilot without precision: a pilot finds out how many replicates an error "
-            "takes, and none is asked for. Give one, as in precision.MEASURE=0.005"
+            "takes, and none is given. Give one, as in precision.MEASURE=0.005"
         )
 
 
@@ -193,7 +193,7 @@ def check_retry(retry: Any) -> None:
     """Refuse anything but `failed` and None."""
     if retry not in (None, "failed"):
         raise ConfigError(
-            f"retry={retry}: allowed is failed, which draws blocks with recorded failures again; "
+            f"retry={retry}: must be failed, which draws blocks with recorded failures again; "
             "nearest that works: retry=failed"
         )
 

@@ -6,18 +6,18 @@ import os
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from simstudy.analysis.precision import LOOKS
+from simstudy.analysis.precision import SEQUENTIAL
 from simstudy.analysis.result import Result
 from simstudy.design import Scenario
 from simstudy.engine.progress import Progress
 from simstudy.engine.workers import Workers, read_workers
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place
-from simstudy.study.declared import Declared
-from simstudy.study.look import look
 from simstudy.study.merge import merge
+from simstudy.study.partial_result import partial_result
 from simstudy.study.run import run, warn_of
 from simstudy.study.run_options import RunOptions, check_precision, pilot_rep
+from simstudy.study.spec import StudySpec
 
 if TYPE_CHECKING:
     from simstudy.analysis.solve import ScenarioOf, Solution
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from simstudy.output.protocol import Protocol
 
 
-class Study(Declared):
+class Study(StudySpec):
     """One question: scenarios, measures, figures, claims.
 
     Parameters
@@ -177,7 +177,7 @@ class Study(Declared):
         progress: bool | Progress | None = None,
         precision: Mapping[str, Any] | None = None,
         max_rep: int = 1_000_000,
-        stop_by: str = LOOKS,
+        stop_by: str = SEQUENTIAL,
         budget: float | None = None,
         redraw: str | Collection[str] = (),
         adopt: bool = False,
@@ -218,7 +218,7 @@ class Study(Declared):
         max_rep
             The largest number of replicates of a scenario where `precision` is given.
         stop_by
-            What decides that a precision is reached. `looks`: the scenario's own error, which
+            What decides that a precision is reached. `sequential`: the scenario's own error, which
             stops it where that error happens to look small, so that rates of rare outcomes come
             out low by about one hit. `pilot`: the error in a pilot of other random numbers, of
             `n_rep` replicates or `PILOT_REP`, which is stored beside the blocks; this biases
@@ -260,6 +260,11 @@ class Study(Declared):
             Whether files that `simstudy.load` reads without this code are written to the folder:
             scenarios, summary, failures and a manifest. Published files are not replaced.
 
+        Returns
+        -------
+        Result
+            The result, with its summary, figures, tables and claims.
+
         Raises
         ------
         ConfigError, StoreError
@@ -295,7 +300,7 @@ class Study(Declared):
             explain_folder(result)
         return result
 
-    def look(
+    def partial_result(
         self,
         n_rep: int | None = None,
         seed: int = 1,
@@ -304,15 +309,28 @@ class Study(Declared):
         keep: str = "replicates",
         whole_blocks: bool = True,
     ) -> Result:
-        """The result of the blocks that are there, of a run that may still be going on.
+        """Return the result of the blocks that are stored, of a run that may still be going on.
 
         Blocks are drawn breadth first, so this is the whole study with fewer replicates. A
         scenario without any block is left out.
 
         Parameters
         ----------
+        n_rep
+            Replicates in each scenario of that run; None takes the study's own number.
+        seed
+            Seed of the run.
+        out
+            The folder that the run was given.
         keep
             What that run keeps of its blocks.
+        whole_blocks
+            As that run was told.
+
+        Returns
+        -------
+        Result
+            The result so far.
 
         Raises
         ------
@@ -320,7 +338,9 @@ class Study(Declared):
             Where there is none.
         """
         size = self.n_rep if n_rep is None else n_rep
-        return look(self, RunOptions(size, seed, out=out, keep=keep, whole_blocks=whole_blocks))
+        return partial_result(
+            self, RunOptions(size, seed, out=out, keep=keep, whole_blocks=whole_blocks)
+        )
 
     def merge(
         self,
@@ -364,15 +384,19 @@ class Study(Declared):
         n_rep: int | None = None,
         seed: int = 1,
         *,
-        stop_by: str = LOOKS,
+        stop_by: str = SEQUENTIAL,
     ) -> pd.DataFrame:
-        """What a precision will cost, scenario by scenario, from a pilot that is not kept.
+        """Predict what a precision will cost in each scenario, from a pilot that is not kept.
 
         Parameters
         ----------
+        precision
+            Monte Carlo standard errors to reach, by measure, as for `run`.
         n_rep
             Of the pilot, in each scenario; no more than two blocks or some thousands are drawn,
             since a pilot as long as the run would say what it costs after it has cost it.
+        seed
+            Seed of the pilot.
         stop_by
             What will end a scenario, as for `run`; the cost of its own pilot is not in it.
 
@@ -414,6 +438,8 @@ class Study(Declared):
         n_rep
             Replicates in each scenario; None takes as many as `precision` needs or, without one,
             the study's own number.
+        seed
+            Seed of the run.
         precision
             Monte Carlo standard errors to reach, by measure, as for `run`. How many replicates they
             take follows from theory for shares (their worst case, or what `exact()` of the
@@ -436,6 +462,11 @@ class Study(Declared):
             How the pilot is drawn, as for `run`.
         replace
             Whether the protocol of another plan may be replaced; it is kept under its hash.
+
+        Returns
+        -------
+        Protocol
+            The protocol, which prints as Markdown.
 
         Raises
         ------
@@ -461,22 +492,38 @@ class Study(Declared):
         )
 
     def solve(self, scenario: Scenario | ScenarioOf, factor: str, **question: Any) -> Solution:
-        """The value of a factor at which a measure reaches a target, by simulation alone.
+        """Find the value of a factor at which a measure reaches a target, by simulation alone.
 
-        For example `study.solve(trial, "n2", measure="power", target=0.8, low=50, high=1000)`;
-        `simstudy.analysis.solve.solve` says what else may be asked.
+        For example `study.solve(trial, "n2", measure="power", target=0.8, low=50, high=1000)`.
+
+        Parameters
+        ----------
+        scenario
+            A scenario, of which the factor is varied, or a function from a value to a scenario.
+        factor
+            Name of the factor.
+        question
+            `measure`, `target`, `low`, `high` and other arguments of
+            `simstudy.analysis.solve.solve`.
+
+        Returns
+        -------
+        Solution
+            The value with its interval, and how it was found.
         """
         from simstudy.analysis.solve import solve
 
         return solve(self, scenario, factor, **question)
 
     def replay(self, address: Address | str, seed: int = 1) -> dict[str, Any]:
-        """One replicate drawn again with its whole block; an error in it is raised, not recorded.
+        """Draw one replicate again, with its whole block; an error in it is raised, not recorded.
 
         Parameters
         ----------
         address
             As tables of failures have it, or made of such a text.
+        seed
+            Seed of the run that the address is from.
 
         Returns
         -------

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from simstudy.claims import Claim
-from simstudy.design import Scenario, refuse_twins
+from simstudy.design import Scenario, check_distinct
 from simstudy.engine.workers import check_block_seconds
 from simstudy.errors import ConfigError, StudyError, in_one_line, nearest
 from simstudy.measures import Measure
@@ -13,7 +13,7 @@ from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING
 from simstudy.validation import check_whole, is_whole
 
 if TYPE_CHECKING:
-    from simstudy.study.declared import Declared
+    from simstudy.study.spec import StudySpec
 
 OWN_NAMES = (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure", "data")
 SUMMARY = (
@@ -54,7 +54,7 @@ def check_names(**declared: Any) -> None:
         if not are_names or not all(isinstance(name, str) for name in value):
             near = f"({value!r},)" if isinstance(value, str) else "('x',)"
             raise StudyError(
-                f"{what}={value!r} is no collection of names: give a tuple of texts, such as "
+                f"{what}={value!r} is not a collection of names: give a tuple of texts, such as "
                 f"{what}={near}."
             )
 
@@ -94,7 +94,7 @@ def check_common(common: Sequence[str], factors: Collection[str]) -> None:
     for name in common:
         if name not in factors:
             raise StudyError(
-                f"common names {name!r}, which is no factor of the scenarios, so nothing would "
+                f"common names {name!r}, which is not a factor of the scenarios, so nothing would "
                 f"share random numbers for it; {nearest(name, factors)}"
             )
 
@@ -104,8 +104,8 @@ def check_readings(readings: Mapping[str, Any], factors: Collection[str]) -> Non
     for name, words in readings.items():
         if name not in factors:
             raise StudyError(
-                f"readings names {name!r}, which is no factor of the scenarios, so no table would "
-                f"show its words; {nearest(name, factors)}"
+                f"readings names {name!r}, which is not a factor of the scenarios, so no table "
+                f"would show its words; {nearest(name, factors)}"
             )
         if not isinstance(words, Mapping) or not all(isinstance(w, str) for w in words.values()):
             raise StudyError(
@@ -346,7 +346,7 @@ def check_seed(seed: Any) -> None:
 
 
 # ---------------------------------------------------------------- lists
-def refuse_unordered(what: str, value: Any) -> None:
+def check_ordered(what: str, value: Any) -> None:
     """Refuse a set, of which Python makes another order each time it starts."""
     if isinstance(value, Set):
         raise StudyError(
@@ -366,7 +366,7 @@ def check_lists(**declared: tuple[Any, type, str]) -> None:
         if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping):
             said = in_one_line(repr(value))
             raise StudyError(f"{what} is {said}, and no list: give {what}=[{such_as}], say.")
-        refuse_unordered(what, value)
+        check_ordered(what, value)
         for part in value:
             if not isinstance(part, kind) or isinstance(part, type):
                 made = f", or call it, {part.__name__}(...)" if hasattr(part, "__name__") else ""
@@ -377,7 +377,7 @@ def check_lists(**declared: tuple[Any, type, str]) -> None:
 
 
 # ---------------------------------------------------------------- all of it
-def check_declared(study: "Declared") -> None:
+def check_declared(study: "StudySpec") -> None:
     """Refuse a study that could not be run, or of which tables could not tell.
 
     Raises
@@ -402,7 +402,7 @@ def check_declared(study: "Declared") -> None:
     check_names(may_be_missing=study.may_be_missing, worst=study.worst)
     if not study.scenarios:
         raise StudyError(f"study {study.name!r} has no scenarios: there is nothing to simulate.")
-    refuse_twins(study.scenarios)
+    check_distinct(study.scenarios)
     check_common(study.common, factors)
     check_readings(study.readings, factors)
     check_labels(study.labels)
@@ -410,11 +410,11 @@ def check_declared(study: "Declared") -> None:
     check_vectors(study.vectors, study.scenarios)
     check_derived(study.derived, {*study.vectors, *study.all_axes, *factors})
     check_measures(study.measures, study.vectors)
-    study.measures_within(1)
+    study.bound_measures(1)
     check_claim_names([claim.name for claim in study.claims])
 
 
-def _check_kinds(study: "Declared") -> None:
+def _check_kinds(study: "StudySpec") -> None:
     """Refuse what is not of the kind that all that follows takes it for."""
     check_mappings(
         methods=study.methods, vectors=study.vectors, derived=study.derived, axes=study.axes,
@@ -423,7 +423,7 @@ def _check_kinds(study: "Declared") -> None:
     )  # fmt: skip
     for axis, labels in study.axes.items():
         check_names(**{f"axes[{axis!r}]": labels})
-        refuse_unordered(f"axes[{axis!r}]", labels)
+        check_ordered(f"axes[{axis!r}]", labels)
     check_lists(
         scenarios=(study.scenarios, Scenario, "TwoSample(20, 5)"),
         measures=(study.measures, Measure, "mean('x')"),

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-from simstudy.tables.grid import Cell, Grid, in_words
+from simstudy.tables.cells import Cell, Grid, in_words
 
 ROWS_OF_A_PAGE: Final = 40  # a table with more breaks over pages
 NOT_ITSELF = re.compile(r"[^ -~]|[\\{}$&#%_~^<>|]")

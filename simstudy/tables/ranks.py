@@ -11,8 +11,8 @@ from simstudy.tables.summary import (
     MEASURE,
     PARENTHESES,
     as_words,
-    constants_in_words,
     factor_column,
+    format_constants,
     is_constant,
 )
 from simstudy.tables.table import Column, Table
@@ -111,7 +111,7 @@ def ranked_methods(
         "estimate": Column(as_words(measure), mcse="mcse"),
         "difference": Column("difference from the best", mcse=ERROR),
     }
-    notes = [constants_in_words(same, {}), PARENTHESES, PAIRED]
+    notes = [format_constants(same, {}), PARENTHESES, PAIRED]
     caption = f"Methods ranked by {as_words(measure)}"
     return Table(frame, caption, columns, [*filter(None, notes)])
 

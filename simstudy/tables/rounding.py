@@ -23,14 +23,14 @@ ARITHMETIC_ERROR = 1e-12  # relative: a smaller error is that of floating-point 
 ARITHMETIC = Context(prec=400, rounding=ROUND_HALF_EVEN)  # whatever the program around has set
 
 
-class Rounded(NamedTuple):
+class RoundedToError(NamedTuple):
     """A number in digits, such as `0.0635`, `1.00e-12`, `inf` or `nan`, and its error's."""
 
     value: str
     error: str = ""  # where there is none, or it is not known
 
 
-def with_error(value: float, mcse: float, *, percent: bool = False) -> Rounded:
+def with_error(value: float, mcse: float, *, percent: bool = False) -> RoundedToError:
     """A number to the last place of its Monte Carlo standard error.
 
     Parameters
@@ -42,12 +42,14 @@ def with_error(value: float, mcse: float, *, percent: bool = False) -> Rounded:
         Whether both are proportions to be shown as percentages.
     """
     if not math.isfinite(mcse) or math.isnan(value):
-        return Rounded(without_error(value, percent=percent))
+        return RoundedToError(without_error(value, percent=percent))
     if mcse == 0 or math.isinf(value):
-        return Rounded(without_error(value, percent=percent), without_error(mcse, percent=percent))
+        return RoundedToError(
+            without_error(value, percent=percent), without_error(mcse, percent=percent)
+        )
     number, error = _decimal(value, percent), _decimal(mcse, percent)
     last = _last_place(error, ERROR_DIGITS)
-    return Rounded(_written(_cut(number, last)), _written(_to_place(error, last)))
+    return RoundedToError(_written(_cut(number, last)), _written(_to_place(error, last)))
 
 
 def plus_minus(value: float, mcse: float = 0.0, *, signed: bool = False) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from simstudy.design.reprs import from_to
 from simstudy.errors import TableError, nearest
 from simstudy.lazy import pd
-from simstudy.tables.grid import Grid, in_words
+from simstudy.tables.cells import Grid, in_words
 from simstudy.tables.table import Column, Table
 
 Readings = Mapping[str, Mapping[Any, str]]
@@ -33,7 +33,7 @@ def summary_table(
     readings: Readings = MappingProxyType({}),
     labels: Labels = MappingProxyType({}),
 ) -> Table:
-    """A summary with its measures side by side; what is the same in all rows is said below.
+    """Make a table of a summary, with its measures side by side; constant columns are named below.
 
     Parameters
     ----------
@@ -46,6 +46,11 @@ def summary_table(
         By factor, what values mean that are not what they say.
     labels
         Headings of factors, axes and measures, by name; others are headed by their names.
+
+    Returns
+    -------
+    Table
+        The table.
     """
     keys = list(summary.columns[: list(summary.columns).index(MEASURE)])
     places = _places(summary[keys])
@@ -66,7 +71,7 @@ def summary_table(
                 beside = _free(f"{measure}_{name}", keys)
                 columns[beside] = Column(f"{as_words(measure)}: {heading}", decimals=1)
                 data[beside] = _spread(rows[name], at, len(firsts))
-    notes = [constants_in_words(same, readings, labels), _replicates(summary), PARENTHESES]
+    notes = [format_constants(same, readings, labels), _replicates(summary), PARENTHESES]
     return Table(pd.DataFrame(data), _caption(summary, title), columns, [*filter(None, notes)])
 
 
@@ -102,7 +107,7 @@ def summary_table_by(
     keys = list(summary.columns[: list(summary.columns).index(MEASURE)])
     if axis not in keys:
         raise TableError(
-            f"columns={axis!r} is no factor or axis of this summary; {nearest(axis, keys)}"
+            f"columns={axis!r} is not a factor or axis of this summary; {nearest(axis, keys)}"
         )
     names = [*(name for name in keys if name != axis), MEASURE]
     rest = summary[names]
@@ -123,7 +128,7 @@ def summary_table_by(
         at = [places[row] for row in summary.index.get_indexer(rows.index)]
         data[name] = _spread(rows["estimate"], at, len(firsts))
         data[error] = _spread(rows["mcse"], at, len(firsts))
-    notes = [constants_in_words(same, readings, labels), _replicates(summary), PARENTHESES]
+    notes = [format_constants(same, readings, labels), _replicates(summary), PARENTHESES]
     return Table(pd.DataFrame(data), _caption(summary, title, axis), columns, [*notes])
 
 
@@ -181,7 +186,7 @@ def _spread(values: pd.Series, places: Sequence[int], n: int) -> list[float]:
     return spread
 
 
-def constants_in_words(
+def format_constants(
     same: Mapping[Any, Any], readings: Readings, labels: Labels = MappingProxyType({})
 ) -> str:
     """What holds in all rows, each as a column would show it."""

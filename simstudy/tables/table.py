@@ -13,13 +13,13 @@ from simstudy.atomic_files import write_bytes
 from simstudy.errors import TableError, nearest, writable
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
-from simstudy.tables.grid import Cell, Grid, Heading, as_markdown, as_text
+from simstudy.tables.cells import Cell, Grid, Heading, as_markdown, as_text
 from simstudy.tables.latex import as_latex
-from simstudy.tables.rounding import Rounded, to_decimals, with_error, without_error
+from simstudy.tables.rounding import RoundedToError, to_decimals, with_error, without_error
 from simstudy.validation import check_file_name
 
 ENDINGS: Final = ("csv", "md", "tex")
-NOTHING = Rounded("nan")  # what is not there, in either kind of column
+NOTHING = RoundedToError("nan")  # what is not there, in either kind of column
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,20 @@ class Column:
     words: Mapping[Any, str] = field(default_factory=dict)
 
     def cell(self, value: Any, mcse: Any) -> Cell:
-        """A value of the column, with its error where it has one."""
+        """Format a value of the column, with its error where the column has one.
+
+        Parameters
+        ----------
+        value
+            A value of the frame's column.
+        mcse
+            Its Monte Carlo standard error; ignored without an error column.
+
+        Returns
+        -------
+        Cell
+            What is shown.
+        """
         if self.has_words_for(value):
             return self.words[value]
         if not is_number(value):
@@ -58,13 +71,24 @@ class Column:
             error = float(mcse) if is_number(mcse) else math.nan
             return with_error(value, error, percent=self.percent)
         if self.decimals is not None:
-            return Rounded(to_decimals(value, self.decimals, percent=self.percent))
+            return RoundedToError(to_decimals(value, self.decimals, percent=self.percent))
         if isinstance(value, numbers.Integral) and not self.percent:
-            return Rounded(str(int(value)))
-        return Rounded(without_error(value, percent=self.percent))
+            return RoundedToError(str(int(value)))
+        return RoundedToError(without_error(value, percent=self.percent))
 
     def has_words_for(self, value: Any) -> bool:
-        """Whether a value is shown as something else."""
+        """Whether a value is shown as a word.
+
+        Parameters
+        ----------
+        value
+            A value of the frame's column.
+
+        Returns
+        -------
+        bool
+            Whether `words` has it.
+        """
         may_be_named = isinstance(value, str | numbers.Real)
         return may_be_named and value in self.words
 
@@ -122,9 +146,14 @@ class Table:
         return [column.mcse for column in self._declared.values() if column.mcse]
 
     def csv(self) -> str:
-        """By the columns' own names, every number in full, an error in a column after its number.
+        """Format as CSV: every number in full, an error in a column after its number.
 
-        What is not there is left empty.
+        Columns have their own names. Missing values are left empty.
+
+        Returns
+        -------
+        str
+            The text.
         """
         shown = self._shown.items()
         names = [name for own, how in shown for name in (own, how.mcse) if name]
@@ -132,11 +161,28 @@ class Table:
         return writable(str(self.frame[inside].to_csv(index=False, lineterminator="\n")))
 
     def markdown(self) -> str:
-        """As Markdown, rounded."""
+        """Format as Markdown, rounded.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         return writable(as_markdown(self.grid))
 
     def latex(self, label: str = "") -> str:
-        r"""As LaTeX, rounded; `label` is what `\ref{tab:...}` names."""
+        """Format as LaTeX, rounded.
+
+        Parameters
+        ----------
+        label
+            What follows `tab:` in the label of the table.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         return writable(as_latex(self.grid, label))
 
     def __str__(self) -> str:
@@ -219,14 +265,21 @@ def _check_errors(column: pd.Series) -> None:
         if value is None or value is pd.NA or (is_number(value) and not value < 0):
             continue
         raise TableError(
-            f"column {column.name!r} holds {value!r}, which is no Monte Carlo standard error, so "
-            "nothing says how many digits to show: give numbers from 0 on, NaN where none is known."
+            f"column {column.name!r} holds {value!r}, which is not a Monte Carlo standard error, "
+            "so it is not known how many digits to show: give numbers from 0 on, NaN where none "
+            "is known."
         )
 
 
 # ---------------------------------------------------------------- files
 class SavedTable(NamedTuple):
-    """Where a table was written."""
+    """The files of a table.
+
+    Attributes
+    ----------
+    csv, md, tex
+        Path of the file.
+    """
 
     csv: Place
     md: Place
@@ -238,12 +291,19 @@ def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -
 
     Parameters
     ----------
+    table
+        A table.
     folder
         Made if it is not there.
     name
         File name without its ending, such as "outcomes".
     label
         Of the LaTeX table, without its `tab:`; its name, if empty.
+
+    Returns
+    -------
+    SavedTable
+        Paths of the files.
 
     Raises
     ------
@@ -259,7 +319,29 @@ def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -
 
 
 def save_latex(table: Any, folder: str | Place, name: str, *, label: str = "") -> Place:
-    """Write `<name>.tex` alone, as `save_table` does."""
+    """Write `<name>.tex` alone.
+
+    Parameters
+    ----------
+    table
+        A table.
+    folder
+        Made if it does not exist.
+    name
+        File name without its ending.
+    label
+        Label of the LaTeX table, without its `tab:`; its name, if empty.
+
+    Returns
+    -------
+    Place
+        Path of the file.
+
+    Raises
+    ------
+    TableError
+        If it is no table, or the name is none for a file. Nothing is written then.
+    """
     _check_saved(table, name)
     path = place_of(folder) / f"{name}.tex"
     write_bytes(path, table.latex(label or name).encode())

@@ -141,8 +141,8 @@ class ExperimentContracts:
         for name in smoke.study.figures:
             path = smoke.folder / "figures" / name
             png, svg = (path.with_name(f"{name}.{kind}").read_bytes() for kind in ("png", "svg"))
-            assert png.startswith(b"\x89PNG"), f"{path}.png is no picture"
-            assert b"<svg" in svg[:2000], f"{path}.svg is no picture"
+            assert png.startswith(b"\x89PNG"), f"{path}.png is not a picture"
+            assert b"<svg" in svg[:2000], f"{path}.svg is not a picture"
             assert min(len(png), len(svg)) > SMALLEST_FIGURE, f"figure {name} is empty"
 
     def test_it_makes_every_table_that_it_declares(self, smoke: Smoke) -> None:
@@ -171,7 +171,7 @@ class ExperimentContracts:
         assert claims["claim"].is_unique, f"two claims have one name: {declared}"
         broken = claims["detail"][claims["detail"].str.contains(BROKEN)]
         assert broken.empty, (
-            f"{len(broken)} claims raise, so nothing is held against what is published: "
+            f"{len(broken)} claims raise, so nothing is compared with what is published: "
             f"{list(broken)}. Where a run has no data for a claim, raise LookupError"
         )
         assert set(claims["verdict"]) <= set(VERDICTS), set(claims["verdict"])
@@ -187,7 +187,7 @@ class ExperimentContracts:
             claim, name = tried[row["claim"]], row["claim"]
             if claim.rival is None:
                 assert claim.expected in (DIFFERS, UNCHECKABLE), (
-                    f"the claim {name!r} was held against no wrong answer: give it a rival= for "
+                    f"the claim {name!r} was compared with no wrong answer: give it a rival= for "
                     "which it falls, or it could hold whatever is so"
                 )
                 continue
@@ -288,7 +288,7 @@ class ExperimentContracts:
         speechless = sorted(without_theory(study))
         assert not speechless, (
             f"exact() of {smoke.name} gives {', '.join(speechless)}, and only NaN in all "
-            "scenarios, so nothing is held against it. State what is known, or leave it out"
+            "scenarios, so nothing is compared with it. State what is known, or leave it out"
         )
         held = list(comparisons(enough_for_truth(smoke), study))
         measures = [measure.name for measure in smoke.study.measures]
@@ -297,7 +297,7 @@ class ExperimentContracts:
         ]
         others = ", ".join(name for name in measures if name not in names) or "none"
         if not held:
-            pytest.skip(f"exact() gives no value that could be held against: {others}")
+            pytest.skip(f"exact() gives no value that could be compared: {others}")
         print(f"{smoke.name}: {len(held)} values of {', '.join(names)} held; not held: {others}")
         limit = FALSE_ALARM / len(held)
         for name in names:

@@ -85,7 +85,7 @@ def _only_what_is_stored(figure: str, kinds: set[type]) -> Iterator[None]:
         "is stored. Return what it needs as columns of simulate"
     )
     assert not read, (
-        f"figure {figure} reads {read[0]}, which is no part of the result: its pictures would "
+        f"figure {figure} reads {read[0]}, which is not part of the result: its pictures would "
         "change with that file, unnoticed. Return what it needs as columns of simulate"
     )
     assert not listed, (

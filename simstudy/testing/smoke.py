@@ -22,7 +22,7 @@ class Smoke:
 
     def result(self, n_rep: int) -> Result:
         """What is stored of each scenario, of at most so many replicates; nothing is drawn."""
-        return self.study.look(n_rep, out=self.folder.parent, whole_blocks=False)
+        return self.study.partial_result(n_rep, out=self.folder.parent, whole_blocks=False)
 
     @property
     def n_rep(self) -> int:

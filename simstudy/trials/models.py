@@ -73,13 +73,26 @@ class Model:
     estimator: Estimator | Callable[[], Estimator] = field(compare=False, repr=False)
 
     def fresh(self) -> Estimator:
-        """An estimator that is not fitted."""
+        """Return an estimator that is not fitted.
+
+        Returns
+        -------
+        Estimator
+            The estimator.
+        """
         made: Any = self.estimator
         is_estimator = hasattr(made, "fit") and not isinstance(made, type)  # a class makes one, too
         estimator: Estimator = made if is_estimator else made()
         return estimator
 
     def identity_text(self) -> str:
+        """Return the text that stands for the model in random streams and in the store.
+
+        Returns
+        -------
+        str
+            The name, quoted.
+        """
         return repr(self.name)
 
     def __str__(self) -> str:
@@ -109,6 +122,12 @@ class ModelTrial:
         Fresh observations that a model's true metric comes from. Their own error is √(n_test /
         n_truth) of the standard error on trial, and lowers the share of false nulls by about
         φ(k) k n_test / 2 n_truth: 0.19 points for 200 of 10000.
+
+    Raises
+    ------
+    DesignError
+        If `n_truth` is less than ten times the largest test sample, or another number is out of
+        range.
     """
 
     dgp: RegressionDgp
@@ -136,14 +155,37 @@ class ModelTrial:
         return tuple(self.design(n).n2 for n in self.sizes)
 
     def design(self, n_test: int) -> TwoStageDesign:
-        """Prospective sample size and critical value for a test sample of this size."""
+        """Return prospective sample size and critical value for a test sample.
+
+        Parameters
+        ----------
+        n_test
+            Its size.
+
+        Returns
+        -------
+        TwoStageDesign
+            The design.
+        """
         return trial_design(n_test, self.k, self.alpha, self.power)
 
     def draw(self, streams: Streams, n_rep: int) -> Columns:
-        """What to learn from, and new observations of the same coefficients.
+        """Draw what to learn from, and new observations of the same coefficients.
 
         The new ones are the largest test sample, the largest prospective one, and the fresh ones
         that the truth comes from, in that order.
+
+        Parameters
+        ----------
+        streams
+            Streams of random numbers.
+        n_rep
+            Replicates.
+
+        Returns
+        -------
+        dict
+            Arrays (rep, ...) by name.
         """
         rng = streams("data")
         train = self.dgp.draw(rng, n_rep, self.n_train)
@@ -159,7 +201,22 @@ class ModelTrial:
     def tried(
         self, y: Float[np.ndarray, "rep new"], fitted: Predictions, streams: Streams
     ) -> Columns:
-        """Columns `(rep, n_test, method, metric)` of a model, from its predictions of `y`."""
+        """Try a model by its predictions.
+
+        Parameters
+        ----------
+        y : float array (rep, new)
+            The new responses.
+        fitted
+            Predictions of `y`.
+        streams
+            Streams of random numbers.
+
+        Returns
+        -------
+        dict
+            Columns `(rep, n_test, method, metric)`, by name.
+        """
         truth = self.true_metrics(y[:, -self.n_truth :], fitted)
         sizes = [self._of_size(n, streams, y, fitted, truth) for n in self.sizes]
         names = dict.fromkeys(name for columns in sizes for name in columns)
@@ -169,7 +226,20 @@ class ModelTrial:
     def true_metrics(
         self, y: Float[np.ndarray, "rep truth"], fitted: Predictions
     ) -> Float[np.ndarray, "rep 1 metric"]:
-        """Each metric of the last predictions, those of the fresh observations."""
+        """Compute each metric of the last predictions, those of the fresh observations.
+
+        Parameters
+        ----------
+        y : float array (rep, truth)
+            Responses, of which the last are fresh.
+        fitted
+            Predictions of the same observations.
+
+        Returns
+        -------
+        float array (rep, 1, metric)
+            The true metrics.
+        """
         prediction = fitted.prediction[:, -self.n_truth :]
         with np.errstate(all="ignore"):
             values = [m.value(m.moments(y, prediction).mean(axis=1)) for m in self.metrics]

@@ -63,6 +63,27 @@ class TableRows:
     data: Data
 
     def sample(self, rng: np.random.Generator, n_rep: int, n_obs: int) -> Sample:
+        """Draw rows of the table without replacement.
+
+        Parameters
+        ----------
+        rng
+            Generator of the draws.
+        n_rep
+            Replicates.
+        n_obs
+            Observations of each replicate.
+
+        Returns
+        -------
+        Sample
+            Features and responses of these rows.
+
+        Raises
+        ------
+        DesignError
+            If the table has fewer rows.
+        """
         table = self.data.array()
         if len(table) < n_obs:
             raise DesignError(
@@ -90,6 +111,12 @@ class Predictions:
         Numbers of bootstrap models, ascending; fewer are the first of more.
     response
         `value` as it is, or the `log` of it, which is then what is predicted.
+
+    Raises
+    ------
+    DesignError
+        If samples are too small, numbers of models do not ascend from at least 2, or the
+        response has no such name.
     """
 
     source: Source

@@ -51,7 +51,13 @@ class RegressionRisk:
         }
 
     def exact(self) -> dict[str, object]:
-        """Biases: the printed risk lacks the mean square of the intercept, for the MSE."""
+        """Compute biases: the printed risk lacks the mean square of the intercept, for the MSE.
+
+        Returns
+        -------
+        dict[str, object]
+            By measure; NaN where theory says nothing.
+        """
         return {"bias": 0.0, "bias_printed": np.array([self.mean_square_intercept, np.nan])}
 
     @property

@@ -50,6 +50,7 @@ class Trial:
 
     @property
     def null(self) -> float:
+        """Sensitivity under the null hypothesis."""
         return float(np.round(self.sensitivity - self.margin, 12))
 
     @property

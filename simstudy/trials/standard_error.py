@@ -30,6 +30,11 @@ class BootstrapSe:
     draws
         `law` draws the fit and its test errors from their exact laws; `raw` draws features and
         responses, and fits and predicts.
+
+    Raises
+    ------
+    DesignError
+        If there are fewer than 2 resamples.
     """
 
     n_train: int = 100
@@ -71,7 +76,13 @@ class BootstrapSe:
         return bootstrap_variance(losses, streams("bootstrap"), n_boot=int(self.n_boot), ddof=0)
 
     def exact(self) -> dict[str, float]:
-        """The variance over n of a sample, and over B of its resamples, divides by the number."""
+        """Compute the bias of a variance over n of a sample, and over B of its resamples.
+
+        Returns
+        -------
+        dict[str, float]
+            By measure.
+        """
         resampled = 1.0 if math.isinf(self.n_boot) else 1 - 1 / self.n_boot
         return {"variance_bias": (1 - 1 / self.n_test) * resampled - 1}
 

@@ -45,10 +45,12 @@ class Threshold:
 
     @property
     def target(self) -> Target:
+        """What the threshold should keep."""
         return Target(self.sensitivity, self.confidence)
 
     @property
     def true_threshold(self) -> float:
+        """The true threshold, in score units."""
         return float(self.scores.threshold(self.sensitivity))
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
@@ -58,7 +60,20 @@ class Threshold:
         return {**columns, **about}
 
     def set_on(self, x: Block, streams: Streams) -> Columns:
-        """Thresholds set on test sets, whether they are safe, and what sensitivity they keep."""
+        """Set thresholds on test sets, and compute whether they are safe and what they keep.
+
+        Parameters
+        ----------
+        x
+            Positive scores, a test set in each row.
+        streams
+            Streams of random numbers.
+
+        Returns
+        -------
+        dict
+            Columns `(rep, method)`, by name.
+        """
         found = thresholds(x, self.target, self.methods, resamples=self.resamples(streams, x))
         threshold = np.stack([found[method] for method in self.methods], axis=1)
         return {
@@ -68,7 +83,20 @@ class Threshold:
         }
 
     def resamples(self, streams: Streams, x: Block) -> Resamples | None:
-        """Bootstrap values of each test set, or None for infinitely many."""
+        """Draw bootstrap values of each test set.
+
+        Parameters
+        ----------
+        streams
+            Streams of random numbers.
+        x
+            Positive scores, a test set in each row.
+
+        Returns
+        -------
+        Resamples | None
+            The values; None for infinitely many.
+        """
         if not self.n_boot:
             return None
         return draw_resamples(streams("bootstrap"), x, n_boot=self.n_boot, q=self.target.q)

@@ -53,6 +53,11 @@ class TwoSample:
         Level of the tests; their intervals' nominal coverage is 1 - alpha.
     dgp
         The shape of both distributions. Its own mean and variance are taken out.
+
+    Raises
+    ------
+    DesignError
+        If a sample has a single observation, or the variance ratio leaves one without variance.
     """
 
     n1: int
@@ -216,10 +221,15 @@ class ComparedSamples(TwoSample):
     """Two samples that all of `METHODS` compare, in that order: with what is known of them."""
 
     def exact(self) -> dict[str, Float[np.ndarray, " method"]]:
-        """Rejections and coverage, by method; NaN where only simulation says.
+        """Compute rejections and coverage, by method.
 
         Data and intervals move with the difference, so an interval misses as often as a true null
         is rejected.
+
+        Returns
+        -------
+        dict[str, Float[np.ndarray, ' method']]
+            By measure; NaN where only simulation says.
         """
         known = "power" if self.effect else "type_1_error"
         size = self._by_method(0.0)

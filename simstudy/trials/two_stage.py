@@ -34,6 +34,11 @@ class TwoStage:
         law, where the DGP knows it.
     variance
         `known` to the trial, or `estimated` from each sample.
+
+    Raises
+    ------
+    DesignError
+        If the DGP does not know the law of what is `sufficient`.
     """
 
     k: float

@@ -24,6 +24,11 @@ class Umbrella:
         Positive cases, at least 4.
     sensitivity, confidence
         Target, and the probability with which it is to be kept.
+
+    Raises
+    ------
+    DesignError
+        If there are fewer than 4 positive cases.
     """
 
     n_obs: int

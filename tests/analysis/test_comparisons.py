@@ -78,7 +78,7 @@ def test_scenarios_with_their_own_are_not():
     [
         (("coverge", "method", "t", "z"), "no measure 'coverge'; did you mean 'coverage'?"),
         (("coverage", "metod", "t", "z"), "no axis 'metod' to compare along; did you mean"),
-        (("coverage", "method", "t", "u"), "axis 'method' has no 'u'; there is: t, z"),
+        (("coverage", "method", "t", "u"), "axis 'method' has no 'u'; available: t, z"),
     ],
 )
 def test_refuses_what_is_not_there(result, ask, says):

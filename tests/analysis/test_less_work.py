@@ -148,11 +148,11 @@ def test_weights_may_be_kept_as_moments():
         (lambda: study(n_rep=201), "n_rep=201: the study's replicates come in groups of 4"),
         (lambda: study().run(202, workers=INLINE), "nearest that works: n_rep=200"),
         (lambda: study().run(400, keep="summary"), "keep=summary with group_size=4: moments are"),
-        (lambda: study().look(203, out="nowhere"), "nearest that works: n_rep=204"),
-        (lambda: Study("a", study().scenarios, [PLAIN], group_size=0), "group_size=0: allowed is"),
+        (lambda: study().partial_result(203, out="nowhere"), "nearest that works: n_rep=204"),
+        (lambda: Study("a", study().scenarios, [PLAIN], group_size=0), "group_size=0: must be"),
         (lambda: study(measures=[bootstrapped(lambda s2: 1.0, name="mine")]), "groups of 4"),
-        (lambda: study().run(400).anytime("power"), "is no share or mean of independent"),
-        (lambda: study(1).run(400).anytime("by_control"), "is no share or mean of independent"),
+        (lambda: study().run(400).anytime("power"), "is not a share or mean of independent"),
+        (lambda: study(1).run(400).anytime("by_control"), "is not a share or mean of independent"),
     ],
 )  # fmt: skip
 def test_what_groups_cannot_is_refused_in_one_line(make, words):

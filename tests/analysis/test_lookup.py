@@ -32,13 +32,14 @@ def test_none_names_what_there_is():
 
 
 def test_several_are_refused():
-    with pytest.raises(LookupError, match=r"4 scenarios have n=10, so it is open which is meant"):
+    text = r"4 scenarios have n=10, so it is not clear which is meant"
+    with pytest.raises(LookupError, match=text):
         scenario_with(POINTS, {"n": 10})
 
 
 def test_a_factor_that_is_none_is_refused():
     with pytest.raises(
-        LookupError, match="'m' is no factor of these scenarios: there is: k, n, way"
+        LookupError, match="'m' is not a factor of these scenarios: available: k, n, way"
     ):
         scenario_with(POINTS, {"m": 10})
 
@@ -48,7 +49,7 @@ def test_one_row_of_a_summary_and_what_is_near_where_there_is_none():
     assert row_with(rows, "bias", {"p": 1e-9 * (1 + 1e-12)}).name == 0
     for where, said in [
         ({"p": 2e-9}, "2 rows have measure 'bias' and p=2e-09, .* name method too"),
-        ({"p": 0.0}, r"0 rows have measure 'bias' and p=0\.0; there is: p=\[1e-09, 2e-09\]"),
+        ({"p": 0.0}, r"0 rows have measure 'bias' and p=0\.0; available: p=\[1e-09, 2e-09\]"),
         ({"q": 1}, "there is no column 'q'"),
     ]:
         with pytest.raises(LookupError, match=said):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from simstudy.analysis.precision import Target, next_sizes, read_targets, shortfalls
+from simstudy.analysis.precision import Target, next_sizes, precision_ratios, read_targets
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
 from simstudy.measures import Estimates
@@ -38,7 +38,7 @@ def test_replicates_go_where_the_error_is_large():
 
 def test_little_is_drawn_beyond_need():
     result = run(precision={"bias": 0.02})
-    short = shortfalls(result, read_targets({"bias": 0.02}, result.details.measures))
+    short = precision_ratios(result, read_targets({"bias": 0.02}, result.details.measures))
     assert all(0.8 < value <= 1 for key, value in short.items() if result.n_rep[key] > 400)
 
 
@@ -84,7 +84,7 @@ def test_an_error_that_is_not_known_asks_for_more():
     ("wanted", "says"),
     [
         ({"coverge": 0.1}, "precision.coverge: no such measure; did you mean 'coverage'?"),
-        ({"coverage": 0}, "precision.coverage=0: allowed is a Monte Carlo standard error above 0"),
+        ({"coverage": 0}, "precision.coverage=0: must be a Monte Carlo standard error above 0"),
         ({"coverage": -0.1}, "precision.coverage=-0.1"),
         ({"coverage": "nan"}, "precision.coverage=nan"),
         ({"coverage": "little"}, "nearest that works: precision.coverage=0.005"),

@@ -16,7 +16,7 @@ from simstudy.errors import FigureError, SimstudyError, StudyError, TableError
 from simstudy.figures import measure_curves
 from simstudy.measures import mean
 from simstudy.study import Study
-from simstudy.tables.grid import in_words
+from simstudy.tables.cells import in_words
 from tests import toy
 
 INLINE = Workers("inline", 1)

@@ -80,7 +80,7 @@ def test_a_resumed_run_adds_to_what_was_spent_and_a_run_that_draws_nothing_does_
     np.testing.assert_allclose(each["seconds_per_replicate"], per_replicate)
     again = study().run(3 * SIZE, out=tmp_path, workers=INLINE)
     assert by_method(again).equals(each)
-    assert by_method(study().look(out=tmp_path)).equals(each)
+    assert by_method(study().partial_result(out=tmp_path)).equals(each)
 
 
 def test_when_it_was_drawn_spans_all_runs_of_this_code_and_of_no_other(tmp_path, monkeypatch):
@@ -130,7 +130,7 @@ def test_nothing_timed_is_an_empty_table_and_no_words(tmp_path):
     result = study().run(SIZE, out=tmp_path, workers=INLINE)
     for said in (tmp_path / "sleepy" / "replicates" / "_runs").iterdir():
         said.unlink()
-    untimed = study().look(out=tmp_path)
+    untimed = study().partial_result(out=tmp_path)
     assert untimed.seconds.empty
     assert list(untimed.seconds) == list(result.seconds)
     assert run_time_in_words(untimed) == ""

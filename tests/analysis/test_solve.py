@@ -12,7 +12,7 @@ import pytest
 from scipy import interpolate, linalg, special
 
 from simstudy.analysis.solve import Solution, solve
-from simstudy.analysis.solve.evaluations import ONE_SE, Reading
+from simstudy.analysis.solve.evaluations import ONE_SE, Evaluation
 from simstudy.analysis.solve.problem import FactorScale, Number, Question
 from simstudy.analysis.solve.search import Search
 from simstudy.design import Columns, grid
@@ -174,15 +174,15 @@ class Trials:
         self.rng = np.random.default_rng(seed)
         self.counts: dict[Number, tuple[int, int]] = {}
 
-    def __call__(self, blocks: Mapping[Number, int]) -> dict[Number, Reading]:
+    def __call__(self, blocks: Mapping[Number, int]) -> dict[Number, Evaluation]:
         return {value: self.read(value, n * self.block_size) for value, n in blocks.items()}
 
-    def read(self, value: Number, n: int) -> Reading:
+    def read(self, value: Number, n: int) -> Evaluation:
         x, before = self.counts.get(value, (0, 0))
         x += int(self.rng.binomial(n - before, self.probability(value)))
         self.counts[value] = (x, n)
         lower, upper = wilson(x / n, n, level=ONE_SE)
-        return Reading(n, x / n, math.sqrt(x / n * (1 - x / n) / n), float(lower), float(upper))
+        return Evaluation(n, x / n, math.sqrt(x / n * (1 - x / n) / n), float(lower), float(upper))
 
 
 DRIFT, LEVEL, BLOCK = 0.2, 0.95, 1000
@@ -452,7 +452,7 @@ def test_failed_replicates_are_left_out_and_counted() -> None:
 
 
 def test_a_point_where_all_fails_is_named_with_its_error() -> None:
-    text = r"no replicate of Coin\(x=90, .* so power has no value there. .*coin is lost. Mend it"
+    text = r"no replicate of Coin\(x=90, .* so power has no value there. .*coin is lost. Fix it"
     with pytest.raises(StudyError, match=text):
         solve_coin(Coin(0, fails_above=60))
 
@@ -486,5 +486,5 @@ def test_a_cell_that_is_not_said_is_refused() -> None:
     text = r"a value for each method \('t', 'z'\), .* Say which: where={'method': 't'}"
     with pytest.raises(StudyError, match=text):
         solve(study, one, "n_obs", measure="empirical_se", **settings)  # type: ignore[arg-type]
-    with pytest.raises(StudyError, match="where: method has no 'F'; there is 't', 'z'"):
+    with pytest.raises(StudyError, match="where: method has no 'F'; available: 't', 'z'"):
         solve(study, one, "n_obs", measure="empirical_se", where={"method": "F"}, **settings)  # type: ignore[arg-type]

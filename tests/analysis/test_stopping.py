@@ -42,7 +42,7 @@ def by_pilot():
 
 @pytest.mark.slow
 def test_looks_leave_rare_rates_low():
-    assert bias_in_errors(runs("looks", 50)) < -chance_limit()
+    assert bias_in_errors(runs("sequential", 50)) < -chance_limit()
 
 
 @pytest.mark.slow
@@ -83,7 +83,9 @@ def test_the_pilot_is_kept_and_the_run_is_a_prefix_of_any_other(tmp_path):
 
 
 def test_what_a_pilot_s_rule_costs_is_told_beforehand():
-    looks, pilot = (toy().forecast({"bias": 0.03}, stop_by=rule) for rule in ("looks", "pilot"))
+    looks, pilot = (
+        toy().forecast({"bias": 0.03}, stop_by=rule) for rule in ("sequential", "pilot")
+    )
     assert (pilot["needed"] >= looks["needed"]).all(), "a block at least"
     assert pilot["needed"].sum() > looks["needed"].sum()
 
@@ -102,7 +104,7 @@ def test_the_floor_and_the_ceiling_hold():
 @pytest.mark.parametrize(
     ("asked", "text"),
     [
-        ({"stop_by": "luck", "precision": {"bias": 1}}, "stop_by=luck: allowed is looks, where"),
+        ({"stop_by": "luck", "precision": {"bias": 1}}, "stop_by=luck: must be sequential, where"),
         ({"stop_by": "pilot"}, "stop_by=pilot without precision: a pilot finds out how many"),
     ],
 )
@@ -121,7 +123,7 @@ class Rare:
         return {"hit": (streams("data").random(n_rep) < self.chance) * 1.0}
 
 
-@pytest.mark.parametrize("stop_by", ["looks", "pilot"])
+@pytest.mark.parametrize("stop_by", ["sequential", "pilot"])
 def test_replicates_that_are_all_alike_tell_no_error(stop_by):
     """Five times too large an error would be taken for 0, and for reached."""
     study = Study("rare", grid(Rare, chance=[0.0, 0.5]), [mean("hit")], block_size=50)

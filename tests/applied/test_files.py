@@ -50,7 +50,7 @@ def test_one_column_with_all_scores_is_the_same_check(file, tmp_path):
     [
         ({"prompt": "prompt"}, "prompt=prompt is of a file with all scores in one column"),
         ({"score": "old"}, "score=old is of a file with all scores in one column"),
-        ({}, "reference=reference: scores.csv has no such column; there is: new, old, prompt"),
+        ({}, "reference=reference: scores.csv has no such column; available: new, old, prompt"),
     ],
 )
 def test_what_makes_no_sense_is_refused(settings, said, file):
@@ -90,8 +90,8 @@ def test_different_prompts_do_not_pair(tmp_path):
     ("extra", "settings", "said"),
     [
         ((), {"paired": "true"}, "paired=true with model=: rows of two models are paired by the"),
-        ((), {"candidate": "C"}, "candidate=C: no row of long.csv has that m; there is: A, B"),
-        ((), {"model": "n"}, "model=n: long.csv has no such column; there is: m, p, score"),
+        ((), {"candidate": "C"}, "candidate=C: no row of long.csv has that m; available: A, B"),
+        ((), {"model": "n"}, "model=n: long.csv has no such column; available: m, p, score"),
         ((), {"score": "scores"}, "score=scores: long.csv has no such column; did you mean 'sc"),
         ((), {"prompt": "q"}, "prompt=q: long.csv has no such column"),
         ((("A", "p1", "1"),), {"prompt": "p"}, "row 5: A has a second score for the prompt 'p1'"),
@@ -100,7 +100,7 @@ def test_different_prompts_do_not_pair(tmp_path):
         ((("B", "", "1"),), {"prompt": "p"}, "long.csv, row 5: p is blank, so it is not known"),
         ((("A", "", "1"), ("B", "", "0")), {"prompt": "p"}, "row 5: p is blank"),
         ((("B", "p3", ""),), {}, "long.csv, row 5: score is blank"),
-        ((("B", "p3", "x"),), {}, "long.csv, row 5: score is 'x', which is no number"),
+        ((("B", "p3", "x"),), {}, "long.csv, row 5: score is 'x', which is not a number"),
     ],
 )
 def test_what_does_not_pair_is_refused(extra, settings, said, tmp_path):

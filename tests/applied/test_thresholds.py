@@ -73,16 +73,16 @@ def test_direction_may_be_said_in_words(spelling):
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"sgima": [1]}, "sgima is no column of a table of tasks; did you mean 'sigma'?"),
+        ({"sgima": [1]}, "sgima is not a column of a table of tasks; did you mean 'sigma'?"),
         ({"task": ["a"], "n": [5]}, "row 1 (a): theta and sigma are not given"),
         ({"task": ["a"], "n": [5.5], "sigma": [1]}, "row 1 (a): n=5.5 is not a whole number"),
         ({"n": [5, 5], "sigma": [1, -1]}, "row 2: sigma=-1 is not positive"),
-        ({"n": [5], "sigma": ["x"]}, "row 1: sigma is 'x', which is no number"),
+        ({"n": [5], "sigma": ["x"]}, "row 1: sigma is 'x', which is not a number"),
         (
             {"n": [5], "sigma": ["n/a"]},
-            "no number, so nothing follows from it. Write",
+            "not a number, so nothing follows from it. Write",
         ),
-        ({"n": ["5.0"], "sigma": ["1,5"]}, "row 1: sigma is '1,5', which is no number"),
+        ({"n": ["5.0"], "sigma": ["1,5"]}, "row 1: sigma is '1,5', which is not a number"),
         (
             {"task": ["a", "a"], "n": [5, 6], "sigma": [1, 1]},
             "row 2 has the task a a second time",
@@ -115,7 +115,7 @@ def test_a_row_that_is_wrong_is_named(columns, said):
 
 
 def test_what_is_no_table_is_refused():
-    with pytest.raises(DesignError, match="0 is no column of a table of tasks"):
+    with pytest.raises(DesignError, match="0 is not a column of a table of tasks"):
         threshold_table([1])
     with pytest.raises(DesignError, match="the table has several columns n"):
         threshold_table(pd.DataFrame([[1, 2, 3]], columns=["n", "n", "sigma"]))

@@ -81,5 +81,5 @@ def test_the_command_line_asks_the_scheduler(monkeypatch):
 
 @pytest.mark.parametrize("text", ["auto/0", "auto/x", "auto/", "automatic"])
 def test_what_is_no_share_is_refused(text):
-    with pytest.raises(ConfigError, match=r"allowed is i/N .* or auto in a job of an array"):
+    with pytest.raises(ConfigError, match=r"must be i/N .* or auto in a job of an array"):
         read_shard(text)

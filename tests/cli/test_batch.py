@@ -174,14 +174,14 @@ def wait_for(path, seconds=30.0):
     ("settings", "line"),
     [
         ([], "batch needs the number of jobs among which the blocks are shared out: shares=N"),
-        (["shares=0"], "shares=0: allowed is a whole number at least 1"),
+        (["shares=0"], "shares=0: must be a whole number at least 1"),
         (["shares=2", "restart=true"], "restart=true in a script of shares: each of its jobs"),
         (["shares=2", "backend=slurm_dask"], "backend=slurm_dask in a script of shares: each of"),
         (["shares=2", "out=a\nrm -rf b"], "out has a line break in its value, which a script"),
         (["shares=2", "partition=a\n"], "partition has a line break in its value, which a"),
         (["shares=2", "account="], "account= is empty: leave account out"),
         (["shares=2", "-m"], "-m in a script of shares"),
-        (["shares=2", "n_rep=0"], "n_rep=0: allowed is a whole number at least 1"),
+        (["shares=2", "n_rep=0"], "n_rep=0: must be a whole number at least 1"),
         (["shares=2", "expriment=x"], "expriment is not a setting; did you mean 'experiment'?"),
     ],
 )

@@ -53,13 +53,13 @@ def refused(capsys, *arguments) -> str:
 # ---------------------------------------------------------------- refusals
 def test_an_experiment_has_to_be_named(capsys):
     line = refused(capsys)
-    assert line.startswith(f"no experiment given: {PROGRAM} experiment=NAME; there is: ")
+    assert line.startswith(f"no experiment given: {PROGRAM} experiment=NAME; available: ")
     assert line.endswith(", ".join(EXPERIMENTS))
 
 
 def test_a_mistake_anywhere_in_a_sweep_is_found_before_the_first_run(capsys, tmp_path):
     line = refused(capsys, "-m", "experiment=two_stage", "n_rep=10,0", f"out={tmp_path / 'out'}")
-    assert line.startswith("n_rep=0: allowed is a whole number at least 1")
+    assert line.startswith("n_rep=0: must be a whole number at least 1")
     assert not (tmp_path / "out").exists()
 
 

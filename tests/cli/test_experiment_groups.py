@@ -82,7 +82,7 @@ def test_a_group_that_is_none_is_refused(project, argument, said):
     [
         (
             f"{TWO}    experiments: [e]\n",
-            "ours.yaml: no such experiment as e; there is: a, b, c, d",
+            "ours.yaml: no such experiment as e; available: a, b, c, d",
         ),
         (f"{TWO}    experiments: [a]\n", "ours.yaml: a is listed 2 times: leave it in one part"),
         (TWO, "ours.yaml: a part has no title, or no experiments: write both"),
@@ -92,7 +92,7 @@ def test_a_group_that_is_none_is_refused(project, argument, said):
             "titel: x\nparts: [{title: T, experiments: [a]}]\n",
             "ours.yaml: titel is not a setting; did you mean 'title'?",
         ),
-        ("parts: [\n", "ours.yaml, line 2, is no YAML: "),
+        ("parts: [\n", "ours.yaml, line 2, is not valid YAML: "),
         ("parts: []\n", "ours.yaml: parts is []: write a list"),
         ("parts:\n  - {title: T, experiments: [a], x: 1}\n", "ours.yaml: parts.x is not a setting"),
     ],

@@ -92,7 +92,7 @@ def test_a_broken_one_alone_is_refused_in_its_own_words(project, capsys):
     assert BROKEN["exits"] in capsys.readouterr().err
     assert main(["run", "experiment=only_values"]) == 2
     assert (
-        "only_values: no such experiment; there is: absent, by_the_way" in capsys.readouterr().err
+        "only_values: no such experiment; available: absent, by_the_way" in capsys.readouterr().err
     )
 
 

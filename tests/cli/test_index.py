@@ -53,7 +53,7 @@ def test_any_folder_will_do_from_anywhere(tmp_path, monkeypatch, capsys):
             "index takes one folder of results, and was given a b: simstudy index results",
         ),
         (["n_rep=3"], "index takes one folder of results, and was given n_rep=3: "),
-        (["gone"], "gone is no folder, so it has no index. Name one that holds results, as in "),
+        (["gone"], "gone is not a folder, so it has no index. Name one that holds results, as in "),
         (["taken"], "the index of taken cannot be written: [Errno 21] Is a directory: "),
         (["study"], "study is the folder of one study; the index is that of the folder around "),
     ],

@@ -64,8 +64,14 @@ def test_its_study_runs_once_by_either_name_of_the_command(project):
     ("names", "said"),
     [
         (["full"], "full exists and is not empty"),
-        (["a/b c"], "'a/b c' is no name for a project: .*nearest that works: simstudy new a-b-c"),
-        ([".."], r"'\.\.' is no name for a project: .*nearest that works: simstudy new my-study"),
+        (
+            ["a/b c"],
+            "'a/b c' is not a name for a project: .*nearest that works: simstudy new a-b-c",
+        ),
+        (
+            [".."],
+            r"'\.\.' is not a name for a project: .*nearest that works: simstudy new my-study",
+        ),
         ([], "new takes the name of one project, and was given none: simstudy new my-study"),
         (["one", "two"], "new takes the name of one project, and was given one two: simstudy new"),
     ],

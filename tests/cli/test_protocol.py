@@ -74,7 +74,7 @@ def test_a_protocol_that_comes_after_the_results_makes_their_report_anew(project
         (["protocol", "precision.empirical_se=0.1", "stop_by=pilot"],
          "stop_by=pilot: a protocol plans one number of replicates"),
         (["protocol", "precision.empirical_se=0.1"], "how many replicates precision.empirical_se"),
-        (["protocol", "pilot=1"], "pilot=1: allowed is a whole number at least 2"),
+        (["protocol", "pilot=1"], "pilot=1: must be a whole number at least 2"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_planned_is_refused_in_one_line(arguments, line, project, capsys):

@@ -17,11 +17,17 @@ HEAD = "    return Study("
 BROKEN = {  # by name of the experiment: its file, and what is said of it
     "divides": (STUDY.replace(HEAD, f"    1 / 0\n{HEAD}"), "line 18, raised ZeroDivisionError"),
     "misspelt": (STUDY.replace("n_rep=100", "n_reps=100"), "line 18, raised TypeError"),
-    "no_measure": (STUDY.replace('[mean("x")]', '["bias"]'), "'bias' in it, which is no Measure"),
-    "no_class": (STUDY.replace("@dataclass\n", ""), "is no dataclass: write @dataclass above it"),
+    "no_measure": (
+        STUDY.replace('[mean("x")]', '["bias"]'),
+        "'bias' in it, which is not a Measure",
+    ),
+    "no_class": (
+        STUDY.replace("@dataclass\n", ""),
+        "is not a dataclass: write @dataclass above it",
+    ),
     "bare_scenario": (STUDY.replace("@dataclass(frozen=True)\n", ""), "is not a dataclass"),
     "gives_none": (STUDY.replace(HEAD, "    Study("), "study(config) gave None"),
-    "negative": (STUDY.replace("n_rep=100", "n_rep=-5"), "n_rep=-5: allowed is a whole number"),
+    "negative": (STUDY.replace("n_rep=100", "n_rep=-5"), "n_rep=-5: must be a whole number"),
 }
 FILES = {
     "conf/scale/only_size.yaml": "n_rep: 300\n",
@@ -65,7 +71,7 @@ def said(project, capsys):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["-p", "out=h1"], "no such flag -p; there is: --help, -m"),
+        (["-p", "out=h1"], "no such flag -p; available: --help, -m"),
         (["nrep=3"], "nrep is not a setting; did you mean 'n_rep'?"),
         (["n_obs=[10]"], "n_obs is not a setting; did you mean 'experiment.n_obs'?"),
         (["experiment.nobs=[1]"], "did you mean 'n_obs'?"),
@@ -76,14 +82,14 @@ def said(project, capsys):
         (["experiment.n_obs=3,4"], "or write experiment.n_obs=[...] for one run"),
         (["-m", "seed=1,2"], "as in 'out=results/${seed}'"),
         ([f"out={'a' * 300}"], " cannot be the folder of the results: File name too long"),
-        (["n_rep='5'"], "n_rep='5': allowed is a whole number at least 1 (replicates in each "),
+        (["n_rep='5'"], "n_rep='5': must be a whole number at least 1 (replicates in each "),
         (["figures=0"], "nearest that works: figures=false"),
         (["shard=4/3"], "for example shard=3/3"),
-        (["scale=text"], "scale.times=abc: allowed is a number above 0"),
+        (["scale=text"], "scale.times=abc: must be a number above 0"),
         (["scale=negative"], "nearest that works: scale.n_rep=1 (see conf/scale/negative.yaml)"),
         (["scale=unknown"], "scale.size is not a setting"),
         (["scale=rows"], "scale is [3]: a file conf/scale/NAME.yaml holds settings"),
-        (["scale=torn"], "conf/scale/torn.yaml, line 2, is no YAML: "),
+        (["scale=torn"], "conf/scale/torn.yaml, line 2, is not valid YAML: "),
         (["scale=folder"], "scale/folder.yaml cannot be read: IsADirectoryError"),
         (["backend=mine"], "conf/backend/mine.yaml has no name"),
         *[([f"experiment={name}"], text) for name, (_, text) in BROKEN.items()],
@@ -103,7 +109,7 @@ def test_what_is_the_users_is_one_line(arguments, text, said, project):
         ("scale: smoke\n", "with defaults: [override /scale: NAME]"),
         ("backend: threads\n", "with defaults: [override /backend: NAME]"),
         ("defaults:\n  - simstudy\n", "lead back to themselves"),
-        ("seed: [\n", "conf/config.yaml, line 2, is no YAML"),
+        ("seed: [\n", "conf/config.yaml, line 2, is not valid YAML"),
     ],
 )
 def test_what_a_projects_config_cannot_say_is_one_line(text, complaint, said, project):
@@ -203,11 +209,11 @@ def test_a_folder_that_is_gone_is_one_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(gone)
     gone.rmdir()
     assert main(["list"]) == 2
-    assert capsys.readouterr().err.startswith("the current folder is no longer there")
+    assert capsys.readouterr().err.startswith("the current folder no longer exists")
     assert main(["--version"]) == 0
     capsys.readouterr()
     assert command_line(["experiment=two_stage"]) == 2
-    assert capsys.readouterr().err.startswith("the current folder is no longer there")
+    assert capsys.readouterr().err.startswith("the current folder no longer exists")
     os.chdir(tmp_path)
 
 

@@ -195,7 +195,7 @@ def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project, cap
     for words in (
         "study(config) of experiments/a_design.py cannot be made: ",
         "experiment=b_refused: none",
-        "c_settings.yaml, line 2, is no YAML",
+        "c_settings.yaml, line 2, is not valid YAML",
         "ValueError: in exact",
     ):
         assert words in err

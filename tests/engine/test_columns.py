@@ -37,7 +37,7 @@ def test_a_shape_that_is_not_a_replicate_per_row_is_refused(column, shown):
 
 @pytest.mark.parametrize("name", ["scenario", "rep", "converged", "x[a]", "a,b", ""])
 def test_names_of_the_engines_own_are_refused(name):
-    with pytest.raises(StudyError, match=r"a name that is the engine's own\. Rename it"):
+    with pytest.raises(StudyError, match=r"a reserved name\. Rename it"):
         simulated({name: X})
 
 
@@ -119,7 +119,7 @@ def test_bytes_in_another_order_are_numbers_too():
         ({"x": X, "error": X > 1}, "column 'error' holds bool: return text, and None where"),
         ({"x": X.astype(np.longdouble)}, "column 'x' holds float128"),
         ({"x": np.ma.array(np.arange(SIZE) + 2**53)}, "column 'x' holds 9007199254740997, a whole"),
-        ({1: X}, "a column 1, a name that is the engine's own"),
+        ({1: X}, "a column 1, a reserved name"),
         ({"method": X}, "a column 'method', which is the name of an axis"),
     ],
 )
@@ -162,7 +162,7 @@ def run_of(columns, **changes):
     return study.run(4 * SIZE, workers=Workers("inline", 1))
 
 
-NO_CONSTANT = "column 'e' is one value for all replicates of a block, .* so it is no constant"
+NO_CONSTANT = "column 'e' is one value for all replicates of a block, .* so it is not a constant"
 
 
 @pytest.mark.parametrize(
@@ -182,12 +182,12 @@ def test_what_differs_between_blocks_is_no_constant(columns, axes):
 @pytest.mark.parametrize(("in_a_task", "together"), [(2.0, True), (2.5, False)])
 def test_blocks_of_several_tasks_are_compared(in_a_task, together):
     said = BlockConstants()
-    said.refuse_others([("key", "e", (2.0, float("nan")))])
+    said.check_further([("key", "e", (2.0, float("nan")))])
     if together:
-        said.refuse_others([("key", "e", (in_a_task, 1.0)), ("other", "e", (3.0, 1.0))])
+        said.check_further([("key", "e", (in_a_task, 1.0)), ("other", "e", (3.0, 1.0))])
         return
     with pytest.raises(StudyError, match=r"2\.0 in one block and 2\.5 in another"):
-        said.refuse_others([("key", "e", (in_a_task, 1.0))])
+        said.check_further([("key", "e", (in_a_task, 1.0))])
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_derived_column_that_depends_on_how_many_there_are_is_no_constant(keep
         ({"may_be_missing": ("xx",)}, "may_be_missing names column 'xx', .* did you mean 'x'"),
         (
             {"worst": {"rr": 0.0}, "on_failure": "impute_worst"},
-            "worst names column 'rr', which is neither returned nor derived, so it would say",
+            "worst names column 'rr', which is neither returned nor derived, so it would have",
         ),
     ],
     ids=["may_be_missing", "worst"],

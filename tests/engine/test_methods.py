@@ -511,7 +511,7 @@ def by_position(x, /):
         ),
         (lambda *data: {}, "method 'm' takes *data, and parameters name what a method is given"),
         (by_position, "method 'm' takes 'x' by position only, and is given everything by name"),
-        (max, "whose parameters Python cannot tell, so nobody knows what to give it: wrap it"),
+        (max, "whose parameters Python cannot tell, so it is not known what to give it: wrap it"),
         (lambda x: x, "it returned ndarray, not columns by name: return a dict of arrays"),
         (
             each_replicate(lambda x: 1.0),
@@ -646,9 +646,9 @@ def test_moments_of_blocks_summarise_as_replicates_do(axes):
 def test_a_look_has_blocks_that_every_method_has(tmp_path):
     n_drawn(tmp_path, some("difference"))
     with pytest.raises(StoreError, match="holds no block of this study yet"):
-        study().look(out=tmp_path)
+        study().partial_result(out=tmp_path)
     study().run(SIZE, out=tmp_path, workers=INLINE)
-    looked = study().look(out=tmp_path)
+    looked = study().partial_result(out=tmp_path)
     assert set(looked.n_rep.values()) == {SIZE}
     pd.testing.assert_frame_equal(looked.summary, study().run(SIZE, workers=INLINE).summary)
 

@@ -15,14 +15,14 @@ def test_what_carries_columns_is_there():
 
 def test_whatever_draws_checks_keeps_and_writes_blocks_is_held_to_the_parents():
     """The modules on the way of a block's columns, by the functions that it goes through."""
-    from simstudy.atomic_files import write_whole
+    from simstudy.atomic_files import atomic_write
     from simstudy.engine.columns import validate_columns
     from simstudy.engine.tasks import draw_task
     from simstudy.store.arrow_schema import ReplicateStorage
     from simstudy.store.block_files import write_blocks
     from simstudy.store.moments import MomentStorage
 
-    way = (validate_columns, draw_task, ReplicateStorage, MomentStorage, write_blocks, write_whole)
+    way = (validate_columns, draw_task, ReplicateStorage, MomentStorage, write_blocks, atomic_write)
     assert {step.__module__ for step in way} <= set(CARRIERS)
 
 

@@ -163,7 +163,7 @@ def test_a_try_analyses_what_it_asks_for_and_it_is_the_beginning_of_the_whole(tm
     np.testing.assert_array_equal(tried.columns(scenario, "x")["x"], x[:7])
     again = study.run(7, out=tmp_path, workers=INLINE, whole_blocks=False)
     assert again.outcome.n_blocks == 0
-    assert study.look(7, out=tmp_path, whole_blocks=False).summary.equals(tried.summary)
+    assert study.partial_result(7, out=tmp_path, whole_blocks=False).summary.equals(tried.summary)
 
 
 def test_a_block_of_which_a_part_was_analysed_is_no_block_of_a_run(tmp_path):
@@ -349,7 +349,7 @@ def test_what_was_noticed_stays_with_the_blocks(keep, tmp_path):
         result = study.run(n_rep, workers=INLINE, progress=Notes(), **folder)
         assert result.outcome.noticed == [said]
         assert "has the same" in (publish(result).folder / "manifest.json").read_text()
-    assert study.look(170, **folder).outcome.noticed == [said]
+    assert study.partial_result(170, **folder).outcome.noticed == [said]
     fresh = study.run(10, workers=INLINE, progress=Notes(), restart=True, **folder)
     assert not fresh.outcome.noticed
 

@@ -74,9 +74,9 @@ def test_figures_of_other_sizes_are_drawn():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"sensitivity": [1.2]}, "sensitivity=\\[1.2\\]: allowed is a number above 0 and below 1"),
-        ({"n_boot": [-1]}, "n_boot=\\[-1\\]: allowed is a whole number at least 0"),
-        ({"n_obs": [1]}, "n_obs=\\[1\\]: allowed is a whole number at least 2"),
+        ({"sensitivity": [1.2]}, "sensitivity=\\[1.2\\]: must be a number above 0 and below 1"),
+        ({"n_boot": [-1]}, "n_boot=\\[-1\\]: must be a whole number at least 0"),
+        ({"n_obs": [1]}, "n_obs=\\[1\\]: must be a whole number at least 2"),
     ],
 )
 def test_impossible_settings_are_refused(given, said):

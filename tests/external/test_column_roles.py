@@ -17,9 +17,9 @@ def table():
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"estimate": "B"}, "'B' is no column of the table; did you mean 'b'?"),
-        ({"by": ["dmg"]}, r"'dmg' is no column of the table; did you mean 'dgm'\?"),
-        ({"truth": "theta"}, "'theta' is no column of the table; there is: b, dataset, dgm"),
+        ({"estimate": "B"}, "'B' is not a column of the table; did you mean 'b'?"),
+        ({"by": ["dmg"]}, r"'dmg' is not a column of the table; did you mean 'dgm'\?"),
+        ({"truth": "theta"}, "'theta' is not a column of the table; available: b, dataset, dgm"),
         ({"rep": None}, "rep is not given, and method has unequal numbers of rows"),
         ({"lower": "b"}, "lower is given and upper is not: an interval has two limits"),
         ({"df": 3, "se": None}, "df is given and se is not: t intervals are made of both"),
@@ -28,13 +28,13 @@ def table():
         ({"by": ["method"]}, "'method' tells two things apart: name it in method, rep or by"),
         ({"truth": {"normal": 1}}, "truth has no value for dgm=skewed; it has some for normal"),
         ({"measures": ["bias"]}, "bias cannot be computed without truth=, a number, a column, or"),
-        ({"measures": ["biass"]}, "'biass' is no measure; did you mean 'bias'"),
-        ({"measures": [3]}, "3 is no measure"),
-        ({"estimate": 3}, "3 is no column of the table"),
-        ({"truth": float("nan")}, "truth=nan is no number, nor a column's name"),
-        ({"df": [3]}, r"df=\[3\] is no number, nor a column's name"),
-        ({"reference": 1}, "reference='1' is no method of the table; there is: new, old"),
-        ({"reference": "odl"}, "reference='odl' is no method of the table; did you mean 'old'"),
+        ({"measures": ["biass"]}, "'biass' is not a measure; did you mean 'bias'"),
+        ({"measures": [3]}, "3 is not a measure"),
+        ({"estimate": 3}, "3 is not a column of the table"),
+        ({"truth": float("nan")}, "truth=nan is neither a number nor a column's name"),
+        ({"df": [3]}, r"df=\[3\] is neither a number nor a column's name"),
+        ({"reference": 1}, "reference='1' is not a method of the table; available: new, old"),
+        ({"reference": "odl"}, "reference='odl' is not a method of the table; did you mean 'old'"),
     ],
 )
 def test_what_is_asked_has_to_be_there(asked, said, table):
@@ -72,9 +72,11 @@ def test_names_of_factors_are_names():
         "lambda": "lambda_",
         "\N{MICRO SIGN}": "μ",
     }
-    with pytest.raises(ConfigError, match=r"'n obs' is no name of a factor, or one that is taken"):
+    with pytest.raises(
+        ConfigError, match=r"'n obs' is not a valid name of a factor, or is already taken"
+    ):
         factor_names(["n.obs", "n obs"])
-    with pytest.raises(ConfigError, match=r"'estimate' is no name of a factor, or one"):
+    with pytest.raises(ConfigError, match=r"'estimate' is not a valid name of a factor, or"):
         factor_names(["estimate"])
-    with pytest.raises(ConfigError, match=r"'1' is no name of a factor"):
+    with pytest.raises(ConfigError, match=r"'1' is not a valid name of a factor"):
         factor_names(["1"])

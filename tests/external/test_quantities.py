@@ -90,7 +90,7 @@ def test_crossed_limits_and_odd_p_values_are_refused(table):
     assert said.startswith("row 1: low=")
     assert said.endswith("is an empty interval; are the two columns swapped? (194 such rows).")
     said = refusal(wide, p_value="p")
-    assert said.startswith("row 1: p=1.5 is no p-value, which lies between 0 and 1")
+    assert said.startswith("row 1: p=1.5 is not a p-value, which lies between 0 and 1")
 
 
 def test_an_estimate_without_a_truth_is_refused(table):

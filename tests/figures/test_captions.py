@@ -7,17 +7,17 @@ from simstudy.figures.captions import (
     WIDTH,
     caption,
     caption_of,
-    failures_in_words,
+    format_failures,
+    format_undefined,
     replicates_in_words,
     titles,
-    undefined_in_words,
     wrapped_to,
 )
 
 
 def test_failures_are_counted_by_point():
     rows = pd.DataFrame({"n_rep": [100, 100, 50], "n_failed": [0, 7, 2]})
-    assert failures_in_words(rows) == (
+    assert format_failures(rows) == (
         "Failed replicates: 2 of 3 points have some, at most 7 of 107."
     )
     assert replicates_in_words(rows) == "Replicates per point: 50 to 100."
@@ -25,7 +25,7 @@ def test_failures_are_counted_by_point():
         replicates_in_words(rows.assign(n_given=[9, np.nan, 50]))
         == "Replicates per point: 9 to 100."
     )
-    assert failures_in_words(rows.assign(n_failed=np.nan)) == ""
+    assert format_failures(rows.assign(n_failed=np.nan)) == ""
 
 
 def test_replicates_are_counted_by_measure_where_a_share_has_a_condition():
@@ -54,7 +54,7 @@ def test_estimates_and_errors_that_are_not_there_are_counted():
     rows = pd.DataFrame(
         {"estimate": [1.0, np.nan, 2.0], "lower": [0, np.nan, np.nan], "upper": [2, np.nan, 3]}
     )
-    assert undefined_in_words(rows) == (
+    assert format_undefined(rows) == (
         "1 of 3 estimates are not finite and not drawn. "
         "1 of 3 points have no Monte Carlo error to show."
     )

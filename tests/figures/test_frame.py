@@ -9,13 +9,13 @@ from simstudy.design.plan import factors_of as factors_of_scenario
 from simstudy.errors import FigureError
 from simstudy.figures.frame import (
     as_axis,
+    check_no_hidden_rows,
     drawable,
     factors_of,
     in_order,
     labelled,
     need_columns,
     ordered_levels,
-    refuse_hidden,
     rows_like,
     rows_of,
     with_interval,
@@ -46,7 +46,7 @@ def test_optional_columns_of_a_summary_may_be_absent():
 def test_hidden_rows_are_counted_and_the_factors_that_differ_named():
     coverage = rows_of(make_summary(), ["coverage"])
     with pytest.raises(FigureError) as refused:
-        refuse_hidden(coverage, {"x": "n", "panel": None}, ["dgp", "n", "method"])
+        check_no_hidden_rows(coverage, {"x": "n", "panel": None}, ["dgp", "n", "method"])
     assert str(refused.value) == (
         "6 points would be drawn over others: rows still differ in dgp (2 levels) and method "
         "(2 levels) once x='n' are fixed. Filter to one level, or map that factor too (color, "
@@ -57,7 +57,7 @@ def test_hidden_rows_are_counted_and_the_factors_that_differ_named():
 def test_only_the_factors_that_still_differ_are_named():
     coverage = rows_of(make_summary(), ["coverage"])
     with pytest.raises(FigureError, match=r"differ in dgp \(2 levels\) once x='n', color='method'"):
-        refuse_hidden(coverage, {"x": "n", "color": "method"}, ["dgp", "n", "method"])
+        check_no_hidden_rows(coverage, {"x": "n", "color": "method"}, ["dgp", "n", "method"])
 
 
 def test_the_same_rows_twice_are_refused_though_no_factor_differs():
@@ -65,18 +65,20 @@ def test_the_same_rows_twice_are_refused_though_no_factor_differs():
     twice = pd.concat([coverage, coverage.iloc[:1]], ignore_index=True)
     fixed = {"x": "n", "color": "method", "panel": "dgp"}
     with pytest.raises(FigureError, match=r"1 point would be .* more than once .* Drop the rep"):
-        refuse_hidden(twice, fixed, ["dgp", "n", "method"])
+        check_no_hidden_rows(twice, fixed, ["dgp", "n", "method"])
 
 
 def test_missing_levels_count_as_one_level():
     frame = pd.DataFrame({"x": [1, 1], "k": [np.nan, np.nan], "d": ["a", "b"]})
     with pytest.raises(FigureError, match=r"differ in d \(2 levels\)"):
-        refuse_hidden(frame, {"x": "x", "color": "k"}, ["x", "k", "d"])
+        check_no_hidden_rows(frame, {"x": "x", "color": "k"}, ["x", "k", "d"])
 
 
 def test_rows_with_their_own_places_pass():
     coverage = rows_of(make_summary(), ["coverage"])
-    refuse_hidden(coverage, {"x": "n", "color": "method", "panel": "dgp"}, ["dgp", "n", "method"])
+    check_no_hidden_rows(
+        coverage, {"x": "n", "color": "method", "panel": "dgp"}, ["dgp", "n", "method"]
+    )
 
 
 def test_levels_are_ordered_by_size_by_category_or_as_they_come():

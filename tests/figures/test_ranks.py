@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from simstudy.figures import rank_plot
-from simstudy.measures.ranks import check_ranks
+from simstudy.measures.sbc import check_ranks
 from tests.figures.data import text_of
 
 RNG = np.random.default_rng(2)

@@ -137,7 +137,7 @@ def test_the_backend_in_use_stays(tmp_path):
 
 @pytest.mark.parametrize("name", ["", "a/b", "../a"])
 def test_a_name_that_leaves_the_folder_is_refused(tmp_path, name):
-    with pytest.raises(FigureError, match="is no file name for a figure"):
+    with pytest.raises(FigureError, match="is not a file name for a figure"):
         save_figure(Figure(), tmp_path, name)
 
 
@@ -235,7 +235,7 @@ def test_what_is_no_width_in_inches_is_refused(tmp_path, width):
 
 
 def test_a_width_named_like_no_folder_is_refused(tmp_path):
-    with pytest.raises(FigureError, match="is no name of a width"):
+    with pytest.raises(FigureError, match="is not a name of a width"):
         save_pdfs(Figure(), tmp_path, "1", columns={"../one": 3.5})
 
 

@@ -83,7 +83,7 @@ def test_a_run_a_longer_one_and_its_outputs_are_those_in_a_folder(keep, out, tmp
             publish(result, about="Aims", config=standing.CONFIG, module_file=standing.FILE)
     assert_same(out, tmp_path, but=(*OUTPUTS_OF_TIME, "index.html", "index.json"))
     assert study.run(100, out=out, keep=keep, workers=INLINE).outcome.n_blocks == 0
-    early = study.look(100, out=out, keep=keep)
+    early = study.partial_result(100, out=out, keep=keep)
     pd.testing.assert_frame_equal(early.summary, result.summary, check_exact=True)
 
 

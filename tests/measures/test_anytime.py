@@ -116,7 +116,8 @@ def test_limits_of_a_mean_are_closest_where_that_was_planned():
 
 @pytest.mark.parametrize("planned", [0, "x"])
 def test_a_plan_of_nothing_is_refused(planned):
-    with pytest.raises(DesignError, match=f"planned={planned!r} is no number of values at which"):
+    expected = f"planned={planned!r} is not a number of values at which"
+    with pytest.raises(DesignError, match=expected):
         anytime_mean(0.0, 1.0, 10, level=0.95, planned=planned)
 
 
@@ -135,7 +136,7 @@ def test_a_result_gives_them_for_shares_and_means():
     ("measure", "text"),
     [
         ("empirical_se", "'empirical_se' is neither a share nor a mean of one value per replicate"),
-        ("bias", "'bias' is a mean, whose limits hold at every look if all looks have the same"),
+        ("bias", "'bias' is a mean, whose limits hold at every look if all looks plan for the"),
     ],
 )
 def test_what_has_no_such_limits_is_refused(measure, text):

@@ -126,7 +126,7 @@ def test_a_study_seeds_it_and_says_the_same_bits_again():
 
     def placed(study, seed):
         columns = {"x": np.arange(20.0) ** 2, "truth": 1.0}
-        within = made(skewness).within(m.Setting({}, study, seed))
+        within = made(skewness).bind(m.MeasureContext({}, study, seed))
         return float(within.estimate(columns).mcse)
 
     assert len({placed("a", 1), placed("a", 2), placed("b", 1)}) == 3

@@ -91,7 +91,7 @@ MEASURES = {
 RESAMPLED = {"bootstrapped"}
 """Whose errors come from resamples, and not from an influence of each replicate."""
 NO_ERROR = {"rank_check"}
-"""p-values, which have no Monte Carlo error: `test_ranks.py` has their contract."""
+"""p-values, which have no Monte Carlo error: `test_sbc.py` has their contract."""
 ADJUSTED = {"controlled"}
 """Whose failures are another matter: `test_controlled.py` has their contract."""
 NO_MEASURES = {
@@ -218,15 +218,15 @@ def test_a_conditional_measure_is_that_of_the_replicates_in_the_condition(measur
 OTHER_NAMES = {
     "area_under_curve": "test_association",
     "bias_eliminated_coverage_at": "bias_eliminated_at",
-    "conditional": "test_conditional",
+    "conditional": "test_rao_blackwell",
     "convergence_rate": "test_convergence_counts_every_replicate",
     "proportion": "test_means_and_shares_are_those_of_a_loop",
     "relative_error_model_se": "relative_error",
     "relative_precision": "test_relative_precision_is_its_formula_over_complete_pairs",
     "tail_miss": "miss_below, miss_above",
     "type_1_error": "power, under its other name",
-    "weighted_mean": "test_weighted",
-    "weighted_proportion": "test_weighted",
+    "weighted_mean": "test_importance_sampling",
+    "weighted_proportion": "test_importance_sampling",
 }
 """Measures whose plain loop goes by another name, here or in test_identities."""
 

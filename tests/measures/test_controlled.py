@@ -7,7 +7,7 @@ from scipy import special
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures.control_variates import regress
-from simstudy.measures.core import Setting
+from simstudy.measures.core import MeasureContext
 from simstudy.measures.stated_means import far_from_zero
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
 
@@ -268,7 +268,7 @@ def test_a_measures_own_axis_and_controls_without_axes():
 
 def test_a_cell_has_the_same_bits_alone_and_in_company_and_in_groups():
     columns = drawn(n_cells=5)
-    measure = BY_BOTH.within(Setting({}, "study", 1, 3))
+    measure = BY_BOTH.bind(MeasureContext({}, "study", 1, 3))
     third = {n: column[:, 2:3].copy() for n, column in columns.items() if n != "three"}
     together, alone = (measure.estimate(c) for c in (columns, third | {"three": columns["three"]}))
     for one, two in zip(together, alone, strict=True):
@@ -282,7 +282,7 @@ def test_controls_of_groups_are_their_means():
     several = {
         n: column if column.ndim == 0 else column.repeat(3, axis=0) for n, column in one.items()
     }
-    found = BY_BOTH.within(Setting({}, "study", 1, 3)).estimate(several)
+    found = BY_BOTH.bind(MeasureContext({}, "study", 1, 3)).estimate(several)
     alone = BY_BOTH.estimate(one)
     for name in ("estimate", "mcse", "lower", "upper"):
         np.testing.assert_allclose(getattr(found, name), getattr(alone, name), rtol=1e-10)

@@ -6,7 +6,7 @@ import pytest
 from simstudy import measures as m
 from simstudy.dgps.in_groups import antithetic_normals
 from simstudy.errors import StudyError
-from simstudy.measures.core import Setting
+from simstudy.measures.core import MeasureContext
 from simstudy.measures.groups import n_groups
 from tests.support import critical_z, replicates_to_catch
 
@@ -14,7 +14,7 @@ SIZE = 4
 
 
 def in_groups(measure, size=SIZE):
-    return measure.within(Setting({}, "study", 1, size))
+    return measure.bind(MeasureContext({}, "study", 1, size))
 
 
 def drawn(n_rep=60):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from simstudy.analysis.precision import read_targets, shortfalls
+from simstudy.analysis.precision import precision_ratios, read_targets
 from simstudy.errors import ConfigError
 from simstudy.measures import (
     bias_eliminated_coverage,
@@ -40,7 +40,7 @@ def test_a_share_that_theory_knows_to_be_certain_takes_what_one_more_replicate_w
     n = study.protocol(precision={"rejection_rate": 0.01}).n_rep
     assert n == 100
     (target,) = read_targets({"rejection_rate": 0.01}, study.measures)
-    (short,) = shortfalls(study.run(n, workers=INLINE), [target]).values()
+    (short,) = precision_ratios(study.run(n, workers=INLINE), [target]).values()
     assert short <= 1
 
 
@@ -50,7 +50,7 @@ def test_what_has_no_bound_is_refused_until_there_is_a_pilot():
     )
     with pytest.raises(ConfigError, match=said):
         planned({"bias": 0.1})
-    with pytest.raises(ConfigError, match="pilot=1: allowed is a whole number at least 2"):
+    with pytest.raises(ConfigError, match="pilot=1: must be a whole number at least 2"):
         planned({"bias": 0.1}, pilot=1)
 
 
@@ -86,7 +86,7 @@ def test_so_many_replicates_have_the_error_that_was_planned_and_an_eighth_has_no
     assert protocol.deviations(enough) == []
     (target,) = read_targets(asked, study.measures)
     few = study.run(n // 8, workers=INLINE, out=tmp_path)
-    assert max(shortfalls(few, [target]).values()) > 1
+    assert max(precision_ratios(few, [target]).values()) > 1
     assert any("rejection_rate: planned" in said for said in protocol.deviations(few))
 
 

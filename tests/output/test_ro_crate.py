@@ -126,7 +126,7 @@ def test_the_archive_is_a_crate_that_others_can_read_and_the_same_bytes_again(fo
         (lambda f: (f / "summary.parquet").write_bytes(b""), "summary.parquet was changed since"),
         (lambda f: (f / "figures" / "1.png").unlink(), "1.png is missing"),
         (lambda f: say(f, made_from={}), "a later run has begun and not ended"),
-        (lambda f: say(f, published=False), "nobody has published its results"),
+        (lambda f: say(f, published=False), "its results are not published"),
         (lambda f: say(f, figures_failed=["1"]), "1 could not be made"),
     ],
 )

@@ -187,5 +187,5 @@ def test_short_hash_is_pinned():
 
 def test_the_nearest_name_or_all_of_them():
     assert nearest("two_stge", ["two_stage", "classifier"]) == "did you mean 'two_stage'?"
-    assert nearest("zzz", ["beta", "alpha"]) == "there is: alpha, beta"
-    assert nearest("zzz", []) == "there is: nothing"
+    assert nearest("zzz", ["beta", "alpha"]) == "available: alpha, beta"
+    assert nearest("zzz", []) == "available: nothing"

@@ -135,7 +135,11 @@ def test_a_share_opens_the_files_of_other_splits_and_of_whole_runs(tmp_path):
     )
     flipped(theirs)
     store = Store(tmp_path, ROWS, OWNER, label="-aa-2")
-    assert {file.name for file in store.files_in_use} == {whole.name, mine.name, other_split.name}
+    assert {file.name for file in store.referenced_files} == {
+        whole.name,
+        mine.name,
+        other_split.name,
+    }
     assert not store.damaged
     (named,) = open_store(tmp_path).damaged
     assert named.startswith(theirs.name)

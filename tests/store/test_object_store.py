@@ -164,7 +164,7 @@ def test_a_damaged_file_that_was_not_read_yet_is_refused_when_it_is(filled, monk
     monkeypatch.setattr(object_store, "TAIL_BYTES", size_of_smallest(filled) - 1)
     store = Store(again(filled, at_once=False), ROWS, OWNER)
     (name,) = [
-        file.name for file in store.files_in_use if file.number == store.index.of("c")["file"]
+        file.name for file in store.referenced_files if file.number == store.index.of("c")["file"]
     ]
     damage(filled, name)
     said = f"{name} in counting://.* cannot be used: its bytes are not .* draws its blocks again"

@@ -6,8 +6,8 @@ import pytest
 
 from simstudy.store import run_records
 from simstudy.store.run_records import (
+    BlockTimings,
     RunRecord,
-    Spent,
     Times,
     merge_records,
     read_records,
@@ -59,7 +59,7 @@ def test_many_files_become_one_that_says_the_same(drawn, monkeypatch):
     blocks = path.parents[1]
     for i in range(3):
         record = RunRecord(
-            dict.fromkeys(result.plan.keys, Spent(2, 0.5, 0.25)),
+            dict.fromkeys(result.plan.keys, BlockTimings(2, 0.5, 0.25)),
             Times(f"2026-01-0{3 - i}T00:00:00Z", "2026-01-04T00:00:00Z"),
             {("odd", next(iter(result.plan.keys))): f"text {i}"},
         )

@@ -28,8 +28,8 @@ def test_latex_alone(tmp_path):
 @pytest.mark.parametrize(
     ("table", "name", "said"),
     [
-        (TABLE, "a/b", "'a/b' is no file name for a table"),
-        (TABLE, "", "'' is no file name for a table"),
+        (TABLE, "a/b", "'a/b' is not a file name for a table"),
+        (TABLE, "", "'' is not a file name for a table"),
         (TABLE.frame, "x", "a DataFrame cannot be saved as a table"),
     ],
 )

@@ -14,7 +14,7 @@ from simstudy.design import Scenario
 from simstudy.design.plan import Plan
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
-from simstudy.measures import Measure, Setting
+from simstudy.measures import Measure, MeasureContext
 
 __all__ = ["Question", "ScenarioOf", "Search", "Simulation", "Solution", "Solvable", "solve"]
 
@@ -110,7 +110,7 @@ def solve(
     simulation = Simulation(
         plan,
         _varied(scenario, factor),
-        chosen.within(Setting(plan.axes, plan.name, plan.seed, study.group_size)),
+        chosen.bind(MeasureContext(plan.axes, plan.name, plan.seed, study.group_size)),
         cell=where or {},
         worst=study.worst,
         workers=workers or Workers(),

@@ -45,7 +45,7 @@ from simstudy.store.blocks import Store
 from simstudy.store.columns import imputed
 
 
-class Reading(NamedTuple):
+class Evaluation(NamedTuple):
     """A measure at one value of the factor, from all replicates drawn there.
 
     `lower` and `upper` are an interval of one standard error either side, for a proportion by
@@ -61,7 +61,7 @@ class Reading(NamedTuple):
     reason: str = ""
 
 
-class Readings:
+class Evaluations:
     """Readings at values of the factor, and what a fit of them says.
 
     Parameters
@@ -76,7 +76,7 @@ class Readings:
         self.question, self.roughness = question, roughness
         self.scale = FactorScale(question.low, question.high)
         self.z = critical_value(question.level)
-        self.at: dict[Number, Reading] = {}
+        self.at: dict[Number, Evaluation] = {}
 
     def in_words(self, value: Number) -> str:
         """What the measure is at a value of the factor."""
@@ -99,7 +99,7 @@ class Readings:
         share, half = (reading.lower + reading.upper) / 2, (reading.upper - reading.lower) / 2
         return float(special.logit(share)), half / (share * (1 - share))
 
-    def _typical_error(self, reading: Reading) -> float:
+    def _typical_error(self, reading: Evaluation) -> float:
         """Of replicates that happen to be all equal: the error by the spread at other points."""
         known = [other.mcse**2 * other.n_rep for other in self.at.values() if other.mcse > 0]
         if math.isnan(reading.mcse):
@@ -150,7 +150,7 @@ ONE_SE = math.erf(math.sqrt(0.5))  # level of an interval of one standard error 
 
 
 class Simulation:
-    """Reads a measure by drawing blocks through the streams and the store of the engine.
+    """Evaluates a measure at values of a factor, by drawing blocks through engine and store.
 
     Parameters
     ----------
@@ -158,10 +158,14 @@ class Simulation:
         The study's; its scenarios are not used.
     scenario_of
         The scenario at a value of the factor.
+    measure
+        The measure that is to reach its target.
     cell
         Labels that choose one cell of the measure, by axis.
     worst
         What failed values count as, if the study says so.
+    workers
+        How blocks are drawn.
     """
 
     def __init__(
@@ -180,7 +184,7 @@ class Simulation:
         self._store = Store(Path(self._folder.name), plan.block_size)
         self._values: dict[str, Number] = {}
 
-    def __call__(self, n_blocks: Mapping[Number, int]) -> dict[Number, Reading]:
+    def __call__(self, n_blocks: Mapping[Number, int]) -> dict[Number, Evaluation]:
         scenarios = {value: self.scenario_of(value) for value in n_blocks}
         keys = {value: self._key(value, scenario) for value, scenario in scenarios.items()}
         plan = self.plan.only(scenarios.values())
@@ -220,16 +224,16 @@ class Simulation:
 
     def _reading(
         self, value: Number, scenario: Scenario, estimator: FromRows, n_rep: int, outcome: RunStats
-    ) -> Reading:
+    ) -> Evaluation:
         estimates = estimator(scenario, self.measure)
         if outcome.failures and not np.any(estimates.n_rep):
             raise StudyError(
                 f"no replicate of {scenario} could be used, so {self.measure.name} has no value "
-                f"there. The first failure of this round: {outcome.failures[0][1]}. Mend it, or "
+                f"there. The first failure of this round: {outcome.failures[0][1]}. Fix it, or "
                 f"choose a bracket without {value:g}."
             )
         cell = self._cell(estimates)
-        return Reading(
+        return Evaluation(
             n_rep=n_rep,
             estimate=float(cell.estimate),
             mcse=float(cell.mcse),
@@ -256,5 +260,5 @@ class Simulation:
                 f"hold for all. Say which: where={{{axis!r}: {labels[0]!r}}}."
             )
         if self.cell[axis] not in labels:
-            raise StudyError(f"where: {axis} has no {self.cell[axis]!r}; there is {shown}.")
+            raise StudyError(f"where: {axis} has no {self.cell[axis]!r}; available: {shown}.")
         return labels.index(self.cell[axis])

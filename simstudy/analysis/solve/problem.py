@@ -14,7 +14,7 @@ Number = int | float
 
 @dataclass(frozen=True)
 class Question:
-    """A target, a bracket, and when to stop.
+    """What is solved for: a target, a bracket, and when to stop.
 
     Parameters
     ----------
@@ -35,6 +35,11 @@ class Question:
         Coverage of the interval.
     proportion
         Whether the measure is one.
+
+    Raises
+    ------
+    ConfigError
+        If the bracket is empty, the target is out of range, or a number is not allowed.
     """
 
     factor: str
@@ -86,7 +91,18 @@ class Question:
         return float(special.logit(self.target)) if self.proportion else self.target
 
     def number(self, value: float) -> Number:
-        """The nearest value that the factor can take."""
+        """Return the nearest value that the factor can take.
+
+        Parameters
+        ----------
+        value
+            Any value, in units of the factor.
+
+        Returns
+        -------
+        Number
+            A value within the bracket, whole for an integer factor.
+        """
         value = min(max(value, self.low), self.high)
         return round(value) if self.integer else value
 
@@ -125,6 +141,8 @@ class Solution:
         The answer on the scale of the factor; between whole numbers if only these are possible.
     lower, upper
         Interval for it, of coverage `level`; an end of the bracket where it reaches so far.
+    level
+        Coverage of the interval.
     n_rep
         Replicates drawn, all of them.
     reached

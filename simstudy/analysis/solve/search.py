@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.solve.evaluations import Reading, Readings
+from simstudy.analysis.solve.evaluations import Evaluation, Evaluations
 from simstudy.analysis.solve.problem import Number, Question, Solution
 from simstudy.array_types import Float
 from simstudy.errors import ConfigError, StudyError
@@ -36,17 +36,19 @@ MARGIN = 1.1  # the replicates still needed are an estimate themselves
 LEAST_GROWTH = 0.02  # of all replicates, in a last round that misses the tolerance by little
 
 
-Read = Callable[[Mapping[Number, int]], Mapping[Number, Reading]]
+Read = Callable[[Mapping[Number, int]], Mapping[Number, Evaluation]]
 """From blocks wanted at each value of the factor (all, not further ones) to what they say."""
 
 
 class Search:
-    """The rounds: read, fit, and decide where the next replicates go.
+    """The rounds of a search: evaluate, fit, and decide where the next replicates go.
 
     Parameters
     ----------
     read
         Draws what is missing and measures.
+    question
+        What is solved for.
     block_size
         Replicates in a block; only whole blocks are drawn.
     roughness
@@ -62,7 +64,7 @@ class Search:
     ) -> None:
         self.read, self.question, self.block_size = read, question, block_size
         self.blocks: dict[Number, int] = {}
-        self.readings = Readings(question, roughness)
+        self.readings = Evaluations(question, roughness)
         self.rows: list[dict[str, Any]] = []
         self._refuse_small_budget()
 
@@ -86,7 +88,13 @@ class Search:
         return sum(self.blocks.values()) * self.block_size
 
     def solve(self) -> Solution:
-        """Bracket, then close in."""
+        """Draw until the interval is as narrow as asked, or the budget is spent.
+
+        Returns
+        -------
+        Solution
+            The value with its interval.
+        """
         self.settle_ends()
         while True:
             found = self.locate()
@@ -96,7 +104,13 @@ class Search:
             self.draw(self.next_points(found, n_blocks))
 
     def draw(self, further: Mapping[Number, int]) -> None:
-        """Draw further blocks, and note what they say."""
+        """Draw further blocks, and record the evaluations.
+
+        Parameters
+        ----------
+        further
+            Numbers of blocks, by value of the factor.
+        """
         for value, n in further.items():
             self.blocks[value] = self.blocks.get(value, 0) + n
         self.readings.at |= self.read({value: self.blocks[value] for value in further})
@@ -120,7 +134,13 @@ class Search:
 
     # ---- the ends
     def settle_ends(self) -> None:
-        """Draw at both ends until each is told from the target, and on different sides of it."""
+        """Draw at both ends until each differs from the target, on different sides of it.
+
+        Raises
+        ------
+        StudyError
+            If both ends are on one side of the target, or the budget cannot tell.
+        """
         ends = (self.question.low, self.question.high)
         self.draw(dict.fromkeys(ends, self.first))
         while True:
@@ -134,7 +154,18 @@ class Search:
             self.draw(open_ends)
 
     def side(self, end: Number) -> int:
-        """1 where the measure is above its target, -1 where below, 0 while it cannot be told."""
+        """Tell on which side of the target the measure is at an end of the bracket.
+
+        Parameters
+        ----------
+        end
+            The end, in units of the factor.
+
+        Returns
+        -------
+        int
+            1 above, -1 below, 0 while it cannot be told.
+        """
         height, error = self.readings.height(end)
         if not (math.isfinite(height) and math.isfinite(error)):
             return 0
@@ -168,7 +199,13 @@ class Search:
 
     # ---- the next round
     def locate(self) -> Crossing:
-        """Find the crossing by all readings, and note it beside this round's."""
+        """Find the crossing by all evaluations, and record it for this round.
+
+        Returns
+        -------
+        Crossing
+            The crossing.
+        """
         found = self.readings.crossing()
         interval = self.readings.interval(found)
         for row in reversed(self.rows):
@@ -178,7 +215,18 @@ class Search:
         return found
 
     def blocks_wanted(self, found: Crossing) -> int:
-        """Blocks of the next round: what the tolerance needs, at most as many as there are."""
+        """Compute the blocks of the next round: what the tolerance needs, within the budget.
+
+        Parameters
+        ----------
+        found
+            The crossing, by all evaluations so far.
+
+        Returns
+        -------
+        int
+            Number of blocks; 0 to stop.
+        """
         left = (self.question.max_n_rep - self.n_rep) // self.block_size
         if self.reached(found):
             return 0
@@ -187,7 +235,18 @@ class Search:
         return max(min(math.ceil(n_rep / self.block_size), left), 0)
 
     def reached(self, found: Crossing) -> bool:
-        """Whether the interval is as narrow as was asked."""
+        """Whether the interval is as narrow as asked.
+
+        Parameters
+        ----------
+        found
+            The crossing, by all evaluations so far.
+
+        Returns
+        -------
+        bool
+            False also where no tolerance was asked for.
+        """
         tolerance = self.question.tolerance
         return tolerance is not None and self.readings.half_width(found) <= tolerance
 
@@ -205,6 +264,18 @@ class Search:
 
         Places are rounded to an eighth of the interval, in nested steps, so that rounds meet at
         the same values: a few values with many replicates, none of them nearly equal.
+
+        Parameters
+        ----------
+        found
+            The crossing, by all evaluations so far.
+        n_blocks
+            Blocks of the round.
+
+        Returns
+        -------
+        dict[Number, int]
+            Numbers of blocks, by value of the factor.
         """
         at_side = round(n_blocks * (1 - CENTRE) / 2)
         distance = SIDE * math.sqrt(found.half_width / 2)  # the bracket's half-width is 1/2
@@ -219,7 +290,18 @@ class Search:
         return {value: n for value, n in sorted(points.items()) if n}
 
     def solution(self, found: Crossing) -> Solution:
-        """The answer, with all that led to it."""
+        """Return the answer with its trace.
+
+        Parameters
+        ----------
+        found
+            The crossing, by all evaluations so far.
+
+        Returns
+        -------
+        Solution
+            The answer.
+        """
         question, interval = self.question, self.readings.interval(found)
         return Solution(
             factor=question.factor,

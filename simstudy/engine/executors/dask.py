@@ -17,10 +17,10 @@ from typing import Any, cast
 
 from simstudy.engine.executors import dask_clusters
 from simstudy.engine.executors.dask_clusters import (
+    check_one_cluster,
+    check_own_versions,
+    check_worker_versions,
     connected,
-    refuse_another_version,
-    refuse_both,
-    refuse_other_versions,
     started,
     threads_of,
     threads_there,
@@ -68,7 +68,7 @@ class Dask:
         cluster_options: Mapping[str, Any] | None = None,
         timeout: float = 30.0,
     ) -> None:
-        refuse_both(address, cluster)
+        check_one_cluster(address, cluster)
         self._open = ExitStack()
         self._end = weakref.finalize(self, self._open.close)
         try:
@@ -76,7 +76,7 @@ class Dask:
             self._client = self._open.enter_context(connected(where, float(timeout)))
             self._asked = 0 if address else n_workers  # of which some may still have to begin
             self.n_workers = max(self._asked, threads_of(self._client, float(timeout)))
-            refuse_other_versions(self._client)
+            check_worker_versions(self._client)
         except BaseException:
             self._end()
             raise
@@ -165,7 +165,7 @@ def draw_elsewhere(
     ConfigError
         Where this worker, which may have joined late, has other versions than the caller.
     """
-    refuse_another_version(versions)
+    check_own_versions(versions)
     sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
     if parent_process() is not None:  # somebody, a nanny, puts another one in its place
         mark_as_worker()

@@ -15,7 +15,7 @@ from simstudy.provenance.modules import library_version
 LOOPBACK = "127.0.0.1"
 
 
-def refuse_both(address: str | None, cluster: str | None) -> None:
+def check_one_cluster(address: str | None, cluster: str | None) -> None:
     try:
         import distributed  # noqa: F401
     except ImportError:
@@ -97,7 +97,7 @@ def threads_there(client: Any) -> int:
     return max(1, sum(map(int, client.nthreads().values())))
 
 
-def refuse_other_versions(client: Any) -> None:
+def check_worker_versions(client: Any) -> None:
     """Workers with another Python, or without simstudy, would fail in every task."""
     try:
         found = client.run(versions)
@@ -109,7 +109,7 @@ def refuse_other_versions(client: Any) -> None:
     _refuse_others(found, own_versions())
 
 
-def refuse_another_version(expected: Mapping[str, str]) -> None:
+def check_own_versions(expected: Mapping[str, str]) -> None:
     """In a worker: hold its versions to those of who sent it a task."""
     global _checked
     if _checked != expected:

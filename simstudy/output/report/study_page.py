@@ -25,7 +25,7 @@ from simstudy.output.report.pages import page
 from simstudy.output.up_to_date import REPORT, TABLES
 from simstudy.provenance.modules import PACKAGE, experiment_files
 from simstudy.remote.paths import Place
-from simstudy.tables.grid import Grid, in_words
+from simstudy.tables.cells import Grid, in_words
 from simstudy.tables.summary import Readings, as_words
 from simstudy.tables.table import Table
 

@@ -11,7 +11,22 @@ Real = Float[np.ndarray, "..."]
 
 
 def check_finite(name: str, value: ArrayLike, meaning: str) -> None:
-    """Refuse infinities and NaN, naming the first."""
+    """Raise an error for infinities and NaN, naming the first.
+
+    Parameters
+    ----------
+    name
+        Name of the argument, for the message.
+    value
+        A number or an array.
+    meaning
+        What cannot be computed from a wrong value, for the message.
+
+    Raises
+    ------
+    DesignError
+        If a value is not finite.
+    """
     values = np.atleast_1d(np.asarray(value, dtype=float))
     bad = ~np.isfinite(values)
     if bad.any():
@@ -22,12 +37,42 @@ def check_finite(name: str, value: ArrayLike, meaning: str) -> None:
 
 
 def check_positive(name: str, value: ArrayLike, meaning: str) -> None:
-    """Refuse what is not above 0 or not finite, naming the first."""
+    """Raise an error for what is not above 0 or not finite, naming the first.
+
+    Parameters
+    ----------
+    name
+        Name of the argument, for the message.
+    value
+        A number or an array.
+    meaning
+        What cannot be computed from a wrong value, for the message.
+
+    Raises
+    ------
+    DesignError
+        If a value is not positive and finite.
+    """
     check_size(name, value, meaning, unit=", in the units of the scores")
 
 
 def check_not_negative(name: str, value: ArrayLike, meaning: str) -> None:
-    """Refuse what is below 0 or not finite, naming the first."""
+    """Raise an error for what is below 0 or not finite, naming the first.
+
+    Parameters
+    ----------
+    name
+        Name of the argument, for the message.
+    value
+        A number or an array.
+    meaning
+        What cannot be computed from a wrong value, for the message.
+
+    Raises
+    ------
+    DesignError
+        If a value is negative or not finite.
+    """
     values = np.atleast_1d(np.asarray(value, dtype=float))
     bad = ~((values >= 0) & np.isfinite(values))
     if bad.any():
@@ -38,14 +83,42 @@ def check_not_negative(name: str, value: ArrayLike, meaning: str) -> None:
 
 
 def check_sizes(n: ArrayLike, n_check: ArrayLike | None, *, least: int = 1) -> None:
-    """Refuse numbers of scores that are not whole, or too few."""
+    """Raise an error for numbers of scores that are not whole, or too few.
+
+    Parameters
+    ----------
+    n
+        Scores in the reference.
+    n_check
+        Scores in the check; None for as many as in the reference, of the same prompts.
+    least
+        The least number allowed.
+
+    Raises
+    ------
+    DesignError
+        If a number is too small or not whole.
+    """
     check_count("n", n, least=least, meaning="the reference's mean")
     if n_check is not None:
         check_count("n_check", n_check, least=least, meaning="the check's mean")
 
 
 def check_correlation(correlation: ArrayLike, n_check: ArrayLike | None) -> None:
-    """Refuse what is no correlation of two scores that differ, and one of different prompts."""
+    """Raise an error for what is no correlation of two scores, and for one of different prompts.
+
+    Parameters
+    ----------
+    correlation
+        Correlation of the two scores of one prompt.
+    n_check
+        Scores in the check; None for as many as in the reference, of the same prompts.
+
+    Raises
+    ------
+    DesignError
+        If it is outside [-1, 1), or not 0 with `n_check`.
+    """
     values = np.atleast_1d(np.asarray(correlation, dtype=float))
     bad = ~((values >= -1) & (values < 1))
     if bad.any():
@@ -63,7 +136,18 @@ def check_correlation(correlation: ArrayLike, n_check: ArrayLike | None) -> None
 
 
 def check_errors(alpha: ArrayLike, beta: ArrayLike) -> None:
-    """Refuse rates that a test reaches without any data."""
+    """Raise an error for rates that a test reaches without any data.
+
+    Parameters
+    ----------
+    alpha, beta
+        Rates of the two errors; broadcast.
+
+    Raises
+    ------
+    DesignError
+        If a rate is not in (0, 1), or the two add up to 1 or more.
+    """
     check_proportion("alpha", alpha, "a test of that level")
     check_proportion("beta", beta, "a requirement")
     alpha, beta = np.broadcast_arrays(np.atleast_1d(alpha), beta)
@@ -77,7 +161,22 @@ def check_errors(alpha: ArrayLike, beta: ArrayLike) -> None:
 
 
 def check_counts_within(name: str, counts: ArrayLike, n: ArrayLike) -> None:
-    """Refuse counts outside 0 to n, and those that are not whole."""
+    """Raise an error for counts outside 0 to n, and for those that are not whole.
+
+    Parameters
+    ----------
+    name
+        Name of the argument, for the message.
+    counts
+        Counts of successes.
+    n
+        The largest count; broadcast.
+
+    Raises
+    ------
+    DesignError
+        If a count is outside 0 to n, or not whole.
+    """
     check_count(name, counts, least=0, meaning="a result")
     given, most = np.broadcast_arrays(np.atleast_1d(counts), n)
     if (given > most).any():
@@ -89,7 +188,22 @@ def check_counts_within(name: str, counts: ArrayLike, n: ArrayLike) -> None:
 
 
 def check_critical(critical: ArrayLike, length: int, least: int, most: int) -> None:
-    """Refuse lists of critical counts that belong to another design."""
+    """Raise an error for lists of critical counts that belong to another design.
+
+    Parameters
+    ----------
+    critical
+        Critical counts.
+    length
+        How many there have to be.
+    least, most
+        Range of a critical count.
+
+    Raises
+    ------
+    DesignError
+        If there are more or fewer, or one is out of range.
+    """
     counts = np.asarray(critical)
     if counts.shape != (length,):
         raise DesignError(
@@ -105,7 +219,20 @@ def check_critical(critical: ArrayLike, length: int, least: int, most: int) -> N
 
 
 def check_probability(name: str, value: ArrayLike) -> None:
-    """Refuse anything outside the closed interval [0, 1], naming the first offender."""
+    """Raise an error for anything outside [0, 1], naming the first.
+
+    Parameters
+    ----------
+    name
+        Name of the argument, for the message.
+    value
+        A number or an array.
+
+    Raises
+    ------
+    DesignError
+        If a value is outside [0, 1].
+    """
     values = np.atleast_1d(np.asarray(value, dtype=float))
     outside = ~((values >= 0) & (values <= 1))
     if outside.any():
@@ -116,5 +243,16 @@ def check_probability(name: str, value: ArrayLike) -> None:
 
 
 def sign_of_better(lower_is_better: bool) -> float:
-    """What scores are multiplied by so that higher is better."""
+    """Return the factor by which scores are multiplied so that higher is better.
+
+    Parameters
+    ----------
+    lower_is_better
+        Whether lower scores are better.
+
+    Returns
+    -------
+    float
+        -1 where lower is better, else 1.
+    """
     return -1.0 if lower_is_better else 1.0

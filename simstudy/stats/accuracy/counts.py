@@ -28,8 +28,14 @@ LOW, LOST, GAINED = (np.uint64(number) for number in (2**BITS - 1, BITS, 2 * BIT
 class Counts(NamedTuple):
     """What became of the prompts, in each replicate.
 
-    `reference` is how many the reference had right; of these the check `lost` some, and of the
-    others it `gained` some.
+    Attributes
+    ----------
+    reference : int array (rep,)
+        Prompts that the reference had right.
+    lost : int array (rep,)
+        Prompts that the reference had right and the check had wrong.
+    gained : int array (rep,)
+        Prompts that the reference had wrong and the check had right.
     """
 
     reference: Int[np.ndarray, " rep"]
@@ -46,7 +52,7 @@ class Counts(NamedTuple):
 def draw_counts(
     rng: np.random.Generator, n_rep: int, n: int, chance: Chances, *, kept: int | None = None
 ) -> Counts:
-    """References and checks of n prompts each.
+    """Draw references and checks of n prompts each.
 
     Parameters
     ----------
@@ -61,6 +67,11 @@ def draw_counts(
     kept
         Prompts that the reference had right, where it is the same in every replicate; unless
         given, it is drawn with the check.
+
+    Returns
+    -------
+    Counts
+        Counts of each replicate.
     """
     _check_sizes(n, kept)
     first, second = rng.integers(0, 2**64, size=2, dtype=np.uint64)
@@ -142,7 +153,20 @@ def _aliases(
 # ---------------------------------------------------------------- decisions
 @reading
 def decide(critical: CriticalCounts, counts: Counts) -> Bool[np.ndarray, "rep test"]:
-    """Which tests fail each check: those of `critical.right`, then those of `critical.lost`."""
+    """Decide which tests fail each check: those of `critical.right`, then those of `critical.lost`.
+
+    Parameters
+    ----------
+    critical
+        When each test fails a check.
+    counts
+        Counts of each replicate.
+
+    Returns
+    -------
+    bool array (rep, test)
+        True where the check fails.
+    """
     from simstudy.stats.accuracy import _count_kernels as kernels
 
     right, lost = (np.ascontiguousarray(table, np.int64) for table in critical)

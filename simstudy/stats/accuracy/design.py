@@ -45,7 +45,7 @@ MOST_SCORES = 2**53  # from here on whole numbers are not all doubles
 def standard_error(
     sigma: Numbers, n: Numbers, n_check: Numbers | None = None, *, correlation: Numbers = 0.0
 ) -> Any:
-    """Standard deviation of the check's mean less the reference's.
+    """Compute the standard deviation of the check's mean less the reference's.
 
     Parameters
     ----------
@@ -56,6 +56,11 @@ def standard_error(
     correlation
         Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
         `n_check=None`.
+
+    Returns
+    -------
+    float or array
+        In the units of the scores: σ·√(1/n + 1/m), or σ·√(2(1 − ρ)/n) for the same prompts.
     """
     check_positive("sigma", sigma, "the spread of a mean")
     return plain(np.asarray(sigma) * _error_of_unit(n, n_check, correlation))
@@ -81,7 +86,7 @@ def threshold(
     correlation: Numbers = 0.0,
     lower_is_better: bool = False,
 ) -> Any:
-    """γ, at which a check is as bad as its level allows: reference ± Φ⁻¹(α)·se.
+    """Compute γ, at which a check is as bad as its level allows: reference ± Φ⁻¹(α)·se.
 
     Parameters
     ----------
@@ -89,8 +94,20 @@ def threshold(
         Mean of the reference.
     alpha
         Chance that a check of unchanged quality fails, in (0, 1), over the draws of both.
+    sigma
+        Standard deviation of one score (not its variance), > 0.
+    n, n_check
+        Scores in the reference and in the check, whole, at least 1; `n_check=None`: as many.
+    correlation
+        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        `n_check=None`.
     lower_is_better
         For perplexity, error rates: the threshold then lies above the reference.
+
+    Returns
+    -------
+    float or array
+        In the units of the scores.
     """
     check_finite("reference", reference, "a threshold beside it")
     check_proportion("alpha", alpha, "a test of that level")
@@ -110,7 +127,27 @@ def p_value(
     correlation: Numbers = 0.0,
     lower_is_better: bool = False,
 ) -> Any:
-    """Chance that a check of unchanged quality is as bad as this one, or worse."""
+    """Compute the chance that a check of unchanged quality is as bad as this one, or worse.
+
+    Parameters
+    ----------
+    check, reference
+        Means.
+    sigma
+        Standard deviation of one score (not its variance), > 0.
+    n, n_check
+        Scores in the reference and in the check, whole, at least 1; `n_check=None`: as many.
+    correlation
+        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        `n_check=None`.
+    lower_is_better
+        For perplexity, error rates.
+
+    Returns
+    -------
+    float or array
+        One-sided p-value of the z test.
+    """
     check_finite("check", check, "its distance from the reference")
     check_finite("reference", reference, "the distance from it")
     error = standard_error(sigma, n, n_check, correlation=correlation)
@@ -122,7 +159,7 @@ def p_value(
 def fails(
     check: Numbers, gamma: Numbers, *, strictly: bool = False, lower_is_better: bool = False
 ) -> Any:
-    """Whether a check fails: at the threshold or beyond it, or beyond it alone.
+    """Decide whether a check fails: at the threshold or beyond it, or beyond it alone.
 
     Means of scores lie on a lattice (k/n for right and wrong), so a check can hit a threshold.
     Numbers that agree in half the digits of a double, 1.5e-8 of the larger, are taken as equal: a
@@ -137,6 +174,13 @@ def fails(
         Threshold of the same kind.
     strictly
         A check at the threshold passes.
+    lower_is_better
+        For perplexity, error rates: a check above the threshold fails.
+
+    Returns
+    -------
+    bool or array
+        True where the check fails.
     """
     check_finite("check", check, "whether it fails")
     check_finite("gamma", gamma, "whether a check fails there")
@@ -157,12 +201,24 @@ def detectable_effect(
     *,
     correlation: Numbers = 0.0,
 ) -> Any:
-    """θ, by how much worse a check must be to fail with probability 1 − β.
+    """Compute θ, by how much worse a check must be to fail with probability 1 − β.
 
     Parameters
     ----------
     alpha, beta
         Rates of the two errors, each in (0, 1) and together less than 1.
+    sigma
+        Standard deviation of one score (not its variance), > 0.
+    n, n_check
+        Scores in the reference and in the check, whole, at least 1; `n_check=None`: as many.
+    correlation
+        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        `n_check=None`.
+
+    Returns
+    -------
+    float or array
+        In the units of the scores.
     """
     error = standard_error(sigma, n, n_check, correlation=correlation)
     return plain(_both_quantiles(alpha, beta) * error)
@@ -184,9 +240,28 @@ def type_2_error(
     *,
     correlation: Numbers = 0.0,
 ) -> Any:
-    """β, the chance that a check that is worse by `theta` passes.
+    """Compute β, the chance that a check that is worse by `theta` passes.
 
     1 − α at θ = 0; θ < 0 is a check that has become better.
+
+    Parameters
+    ----------
+    theta
+        By how much the check is worse, in the units of the scores.
+    alpha
+        Chance that a check of unchanged quality fails, in (0, 1).
+    sigma
+        Standard deviation of one score (not its variance), > 0.
+    n, n_check
+        Scores in the reference and in the check, whole, at least 1; `n_check=None`: as many.
+    correlation
+        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        `n_check=None`.
+
+    Returns
+    -------
+    float or array
+        A probability.
     """
     return plain(special.ndtr(-_reach(theta, alpha, sigma, n, n_check, correlation)))
 
@@ -201,7 +276,27 @@ def power(
     *,
     correlation: Numbers = 0.0,
 ) -> Any:
-    """The chance that a check that is worse by `theta` fails: 1 − β, without cancellation."""
+    """Compute the chance that a check that is worse by `theta` fails: 1 − β, without cancellation.
+
+    Parameters
+    ----------
+    theta
+        By how much the check is worse, in the units of the scores.
+    alpha
+        Chance that a check of unchanged quality fails, in (0, 1).
+    sigma
+        Standard deviation of one score (not its variance), > 0.
+    n, n_check
+        Scores in the reference and in the check, whole, at least 1; `n_check=None`: as many.
+    correlation
+        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        `n_check=None`.
+
+    Returns
+    -------
+    float or array
+        A probability.
+    """
     return plain(special.ndtr(_reach(theta, alpha, sigma, n, n_check, correlation)))
 
 
@@ -230,7 +325,27 @@ def level(
     *,
     correlation: Numbers = 0.0,
 ) -> Any:
-    """α, the level that a test needs to find an effect `theta` with probability 1 − β."""
+    """Compute α, the level that a test needs to find an effect `theta` with probability 1 − β.
+
+    Parameters
+    ----------
+    theta
+        By how much the check is worse, in the units of the scores.
+    beta
+        Chance that a check that is worse by `theta` passes, in (0, 1).
+    sigma
+        Standard deviation of one score (not its variance), > 0.
+    n, n_check
+        Scores in the reference and in the check, whole, at least 1; `n_check=None`: as many.
+    correlation
+        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        `n_check=None`.
+
+    Returns
+    -------
+    float or array
+        A probability.
+    """
     check_finite("theta", theta, "the level that finds that effect")
     check_proportion("beta", beta, "a requirement")
     error = standard_error(sigma, n, n_check, correlation=correlation)
@@ -247,7 +362,27 @@ def largest_sigma(
     *,
     correlation: Numbers = 0.0,
 ) -> Any:
-    """σ, the largest spread of a score with which n scores detect `theta`."""
+    """Compute σ, the largest spread of a score with which n scores detect `theta`.
+
+    Parameters
+    ----------
+    theta
+        Effect to be detected, > 0.
+    alpha
+        Chance that a check of unchanged quality fails, in (0, 1).
+    beta
+        Chance that a check that is worse by `theta` passes, in (0, 1).
+    n, n_check
+        Scores in the reference and in the check, whole, at least 1; `n_check=None`: as many.
+    correlation
+        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        `n_check=None`.
+
+    Returns
+    -------
+    float or array
+        In the units of the scores.
+    """
     check_positive("theta", theta, "a design that detects it")
     error = _error_of_unit(n, n_check, correlation)
     return plain(np.asarray(theta) / (_both_quantiles(alpha, beta) * error))
@@ -258,7 +393,7 @@ def largest_sigma(
 def sample_size(
     theta: Numbers, alpha: Numbers, beta: Numbers, sigma: Numbers, *, correlation: Numbers = 0.0
 ) -> Any:
-    """The least n, of the reference and as many of the check, whose detectable effect is ≤ θ.
+    """Find the least n, of the reference and as many of the check, with a detectable effect ≤ θ.
 
     By the very comparison of `detectable_effect` with `theta`, which roundings cannot turn back
     for a larger n: n is the least also where the formula's n is whole, or a rounding off it.
@@ -267,6 +402,15 @@ def sample_size(
     ----------
     theta
         Effect to be detected, > 0.
+    alpha
+        Chance that a check of unchanged quality fails, in (0, 1).
+    beta
+        Chance that a check that is worse by `theta` passes, in (0, 1).
+    sigma
+        Standard deviation of one score (not its variance), > 0.
+    correlation
+        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        `n_check=None`.
 
     Returns
     -------
@@ -314,9 +458,30 @@ def doubled_sample_size(
     start: Numbers = 32,
     correlation: Numbers = 0.0,
 ) -> Any:
-    """The first n of start, 2·start, 4·start, … whose detectable effect is ≤ θ.
+    """Find the first n of start, 2·start, 4·start, … whose detectable effect is ≤ θ.
 
     Up to twice what `sample_size` says is enough.
+
+    Parameters
+    ----------
+    theta
+        Effect to be detected, > 0.
+    alpha
+        Chance that a check of unchanged quality fails, in (0, 1).
+    beta
+        Chance that a check that is worse by `theta` passes, in (0, 1).
+    sigma
+        Standard deviation of one score (not its variance), > 0.
+    start
+        The first n that is tried, at least 1.
+    correlation
+        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        `n_check=None`.
+
+    Returns
+    -------
+    int or array
+        Whole numbers.
     """
     check_count("start", start, least=1, meaning="a search from there")
     least = np.asarray(sample_size(theta, alpha, beta, sigma, correlation=correlation))
@@ -331,17 +496,24 @@ def doubled_sample_size(
 def rejection_probability(
     alpha: Numbers, assumed_error: Numbers, true_error: Numbers, theta: Numbers = 0.0
 ) -> Any:
-    """Chance that a check fails where the standard error that was assumed is not the true one.
+    """Compute the chance that a check fails where the assumed standard error is not the true one.
 
     Φ((Φ⁻¹(α)·assumed + θ)/true): for σ taken at its largest, 50 points, where it is less, or for
     scores of the same prompts that were taken as independent.
 
     Parameters
     ----------
+    alpha
+        Chance that a check of unchanged quality fails, in (0, 1).
     assumed_error, true_error
         Each from `standard_error`, > 0.
     theta
         By how much the check is worse.
+
+    Returns
+    -------
+    float or array
+        A probability.
     """
     check_proportion("alpha", alpha, "a test of that level")
     check_positive("assumed_error", assumed_error, "the threshold")
@@ -360,7 +532,7 @@ def level_given_reference(
     *,
     correlation: Numbers = 0.0,
 ) -> Any:
-    """Chance that a check of unchanged quality fails, given how lucky its reference was.
+    """Compute the chance that a check of unchanged quality fails, given its reference's luck.
 
     A test has the level α over draws of reference and check. A recorded reference is drawn once,
     and all checks are held against it: their false-alarm rate is then, at n = m and ρ = 0,
@@ -377,6 +549,16 @@ def level_given_reference(
         As in `standard_error`; only their ratio counts, which is 1 where they are left out.
     correlation
         As in `standard_error`, for normal scores: the same prompts carry the luck on.
+
+    Returns
+    -------
+    float or array
+        A probability.
+
+    Raises
+    ------
+    DesignError
+        If an argument is out of range, or the correlation is -1.
 
     Notes
     -----

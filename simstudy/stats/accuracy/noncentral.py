@@ -25,7 +25,22 @@ LOWEST, HALVINGS = -700.0, 64
 
 
 def noncentral_t_cdf(df: Real, noncentrality: Real, t: Real) -> Real:
-    """P(T ≤ t) for `df` degrees of freedom, at least 1."""
+    """Compute the distribution function of the noncentral t law, P(T ≤ t).
+
+    Parameters
+    ----------
+    df
+        Degrees of freedom, at least 1.
+    noncentrality
+        Mean of the normal numerator.
+    t
+        Where it is computed; all three are broadcast.
+
+    Returns
+    -------
+    Real
+        Probabilities.
+    """
     df, noncentrality, t = np.broadcast_arrays(
         *(np.asarray(each, float) for each in (df, noncentrality, t))
     )

@@ -209,7 +209,7 @@ def _refuse_beyond_one(loss: Real, gain: Real) -> None:
 def paired_z(
     mean_difference: Numbers, sd: Numbers, n: Numbers, *, lower_is_better: bool = False
 ) -> Any:
-    """One-sided p-value of the mean difference with a known standard deviation.
+    """Compute the one-sided p-value of the mean difference with a known standard deviation.
 
     Parameters
     ----------
@@ -222,6 +222,11 @@ def paired_z(
         Prompts, at least 1.
     lower_is_better
         For perplexity, error rates.
+
+    Returns
+    -------
+    float or array
+        p-values.
     """
     z = _standardised(mean_difference, sd, n, lower_is_better, least=1)
     return plain(special.ndtr(z))
@@ -231,10 +236,23 @@ def paired_z(
 def paired_t(
     mean_difference: Numbers, sd: Numbers, n: Numbers, *, lower_is_better: bool = False
 ) -> Any:
-    """One-sided p-value of Student's paired t test.
+    """Compute the one-sided p-value of Student's paired t test.
 
-    Parameters and conventions are those of `paired_z`, but `sd` is estimated from the differences
-    with divisor n − 1, and n is at least 2.
+    Parameters
+    ----------
+    mean_difference
+        Mean over prompts of the check's score less the reference's.
+    sd
+        Standard deviation of these differences, divisor n − 1, ≥ 0, in the same units.
+    n
+        Prompts, at least 2.
+    lower_is_better
+        For perplexity, error rates.
+
+    Returns
+    -------
+    float or array
+        p-values.
     """
     t = _standardised(mean_difference, sd, n, lower_is_better, least=2)
     return plain(student_cdf(np.asarray(n) - 1, t))

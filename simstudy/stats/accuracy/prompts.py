@@ -27,7 +27,19 @@ Laws = Float[np.ndarray, "given outcome"]
 
 
 class Chances(NamedTuple):
-    """Probabilities of the outcomes of a prompt; they sum to 1."""
+    """Probabilities of the outcomes of a prompt; they sum to 1.
+
+    Attributes
+    ----------
+    right
+        The reference and the check have the prompt right.
+    lost
+        Only the reference has it right.
+    gained
+        Only the check has it right.
+    wrong
+        Neither has it right.
+    """
 
     right: float
     lost: float
@@ -48,9 +60,14 @@ class Chances(NamedTuple):
 class CriticalCounts(NamedTuple):
     """When tests fail a check: a column for each test, a row for each count of 0 to n.
 
-    `right` is the largest count of right answers that fails, by the reference's count of them, -1
-    where none does; of tests that look at these. `lost` is the least number of prompts lost that
-    fails, by the number gained, n + 1 where none does; of tests that look at those.
+    Attributes
+    ----------
+    right
+        Of tests that look at right answers: the largest count of the check that fails, by the
+        reference's count; -1 where none does.
+    lost
+        Of tests that look at changes: the least number of prompts lost that fails, by the
+        number gained; n + 1 where none does.
     """
 
     right: CountTable
@@ -60,7 +77,7 @@ class CriticalCounts(NamedTuple):
 # ---------------------------------------------------------------- chances
 @reading
 def chances(accuracy: float, check_accuracy: float, correlation: float = 0.0) -> Chances:
-    """The chances of a prompt's outcomes, from both accuracies and the scores' correlation.
+    """Compute the chances of a prompt's outcomes from both accuracies and the scores' correlation.
 
     Parameters
     ----------
@@ -69,6 +86,11 @@ def chances(accuracy: float, check_accuracy: float, correlation: float = 0.0) ->
     correlation
         Of the two scores of one prompt; its limits depend on the accuracies, and only scores of
         one accuracy can have a correlation of 1.
+
+    Returns
+    -------
+    Chances
+        Probabilities that sum to 1.
     """
     for name, value in {"accuracy": accuracy, "check_accuracy": check_accuracy}.items():
         _check_accuracy(name, value)
@@ -105,7 +127,20 @@ def _check_correlation(
 # ---------------------------------------------------------------- laws
 @reading
 def binomial_law(n: int, probability: float) -> Float[np.ndarray, " count"]:
-    """Probabilities of 0 to n, relative error about n times that of a double; their sum is 1."""
+    """Compute the probabilities of 0 to n, with a relative error about n times that of a double.
+
+    Parameters
+    ----------
+    n
+        Trials, at least 0.
+    probability
+        Of a success, in [0, 1].
+
+    Returns
+    -------
+    float array (count,)
+        Probabilities of 0, 1, …, n, whose sum is 1.
+    """
     check_count("n", n, least=0, meaning="a law of counts")
     check_probability("probability", probability)
     count = np.arange(n + 1)
@@ -147,9 +182,21 @@ def rejection_given(
 
 @reading
 def rejection(critical: CriticalCounts, chance: Chances) -> Float[np.ndarray, " test"]:
-    """Probability that each test fails a check, averaged over the draws of the reference.
+    """Compute the probability that each test fails a check, over the draws of the reference.
 
-    As `rejection_given`; counts that have less than 1e-18 are left out.
+    Counts that have less than 1e-18 are left out.
+
+    Parameters
+    ----------
+    critical
+        When each test fails a check.
+    chance
+        Probabilities of a prompt's outcomes.
+
+    Returns
+    -------
+    float array (test,)
+        Tests of `critical.right`, then those of `critical.lost`.
     """
     n = len(critical.right) - 1
     law = binomial_law(n, chance.right + chance.lost)
@@ -163,12 +210,19 @@ def rejection(critical: CriticalCounts, chance: Chances) -> Float[np.ndarray, " 
 def rejection_of_different(
     critical: CriticalCounts, accuracy: float, check_accuracy: float
 ) -> Float[np.ndarray, " test"]:
-    """As `rejection` where reference and check are independent, ten times as fast.
+    """Compute `rejection` where reference and check are independent, ten times as fast.
 
     Parameters
     ----------
+    critical
+        When each test fails a check.
     accuracy, check_accuracy
         Probabilities that a prompt is right, in (0, 1).
+
+    Returns
+    -------
+    float array (test,)
+        Tests of `critical.right`, then those of `critical.lost`.
     """
     chance = chances(accuracy, check_accuracy)
     n = len(critical.right) - 1

@@ -34,7 +34,15 @@ Critical = Int[np.ndarray, " reference"]
 
 
 class Intervals(NamedTuple):
-    """Of angles, with the rates at both ends."""
+    """Intervals of angles, with the rates at both ends.
+
+    Attributes
+    ----------
+    left, right
+        Ends of each interval.
+    low, high
+        Rates at the left and at the right end.
+    """
 
     left: Points
     right: Points
@@ -45,9 +53,23 @@ class Intervals(NamedTuple):
 def rejection_rates(
     critical: Critical, n_check: int, p_reference: Points, p_check: Points
 ) -> Points:
-    """Probability that the check has at most as many successes as are critical for the reference.
+    """Compute the probability that the check has at most as many successes as are critical.
 
     Exact sums over all results, for each pair of success probabilities.
+
+    Parameters
+    ----------
+    critical
+        For each count 0 to n of the reference the largest of the check that fails; -1 for none.
+    n_check
+        Trials of the check.
+    p_reference, p_check
+        Success probabilities, in [0, 1].
+
+    Returns
+    -------
+    Points
+        A probability for each pair.
     """
     n = critical.size - 1
     per_chunk = max(1, CELLS // (n + n_check + 2))

@@ -45,7 +45,7 @@ def p_value(
     pooled: bool = False,
     lower_is_better: bool = False,
 ) -> Any:
-    """One-sided p-value of Welch's test, or of Student's.
+    """Compute the one-sided p-value of Welch's test, or of Student's.
 
     Parameters
     ----------
@@ -59,6 +59,16 @@ def p_value(
         Student's test with one variance; else Welch's with two.
     lower_is_better
         For perplexity, error rates.
+
+    Returns
+    -------
+    float or array
+        p-values.
+
+    References
+    ----------
+    Welch (1938), Biometrika 29, 350-362; Satterthwaite (1946), Biometrics Bulletin 2(6),
+    110-114.
     """
     check_sizes(n, n_check, least=2)
     check_finite("check", check, "its distance from the reference")
@@ -74,7 +84,24 @@ def p_value(
 def one_sided(
     difference: Any, first: Any, second: Any, n: Any, n_check: Any, *, pooled: bool
 ) -> Real:
-    """P-value of a difference of means, check less reference, from variances of scores."""
+    """Compute the p-value of a difference of means, check less reference, from variances of scores.
+
+    Parameters
+    ----------
+    difference
+        Mean of the check less that of the reference, with the sign by which lower is worse.
+    first, second
+        Variances of the reference's and of the check's scores.
+    n, n_check
+        Scores in the reference and in the check, at least 2.
+    pooled
+        Student's test with one variance; else Welch's with two.
+
+    Returns
+    -------
+    Real
+        One-sided p-values.
+    """
     df1, df2 = n - 1, n_check - 1
     if pooled:
         df = df1 + df2
@@ -96,17 +123,28 @@ def threshold(
     *,
     lower_is_better: bool = False,
 ) -> Any:
-    """γ that can be recorded with the reference, whose own scores say the spread.
+    """Compute a γ that can be recorded with the reference, whose own scores give the spread.
 
     reference ± t(α, n − 1)·s·√(1/n + 1/m): exact for normal scores whose spread in the check is
     that of the reference. A test that takes the check's spread too has no threshold beforehand.
 
     Parameters
     ----------
+    reference
+        Mean of the reference.
+    alpha
+        Chance that a check of unchanged quality fails, in (0, 1).
     sd_reference
         Standard deviation of the reference's scores, divisor n − 1, ≥ 0.
     n, n_check
         n at least 2, n_check at least 1; `n_check=None`: as many.
+    lower_is_better
+        For perplexity, error rates: the threshold then lies above the reference.
+
+    Returns
+    -------
+    float or array
+        In the units of the scores.
     """
     check_finite("reference", reference, "a threshold beside it")
     check_proportion("alpha", alpha, "a test of that level")
@@ -122,12 +160,14 @@ def threshold(
 def power(
     theta: Numbers, alpha: Numbers, sigma: Numbers, n: Numbers, n_check: Numbers | None = None
 ) -> Any:
-    """Chance that Student's pooled test finds an effect, for normal scores with one spread.
+    """Compute the chance that Student's pooled test finds an effect in normal scores of one spread.
 
     Parameters
     ----------
     theta
         By how much the check is worse.
+    alpha
+        Chance that a check of unchanged quality fails, in (0, 1).
     sigma
         Standard deviation of one score, > 0, which the test does not know.
     n, n_check
@@ -146,7 +186,24 @@ def power(
 def type_2_error(
     theta: Numbers, alpha: Numbers, sigma: Numbers, n: Numbers, n_check: Numbers | None = None
 ) -> Any:
-    """Chance that Student's pooled test misses an effect; see `power`. Without cancellation."""
+    """Compute the chance that Student's pooled test misses an effect, without cancellation.
+
+    Parameters
+    ----------
+    theta
+        By how much the check is worse.
+    alpha
+        Chance that a check of unchanged quality fails, in (0, 1).
+    sigma
+        Standard deviation of one score, > 0, which the test does not know.
+    n, n_check
+        At least 2.
+
+    Returns
+    -------
+    float or array
+        A tail of the noncentral t law on n + m − 2 degrees of freedom.
+    """
     effect, df, t = _noncentral(theta, alpha, sigma, n, n_check)
     return plain(noncentral_t_cdf(df, effect, -t))
 
@@ -166,7 +223,7 @@ def _noncentral(
 
 @reading
 def sample_size(theta: Numbers, alpha: Numbers, beta: Numbers, sigma: Numbers) -> Any:
-    """The least n, at least 2, of the reference and as many of the check, with power 1 − β.
+    """Find the least n, at least 2, of the reference and as many of the check, with power 1 − β.
 
     Parameters
     ----------
@@ -174,6 +231,8 @@ def sample_size(theta: Numbers, alpha: Numbers, beta: Numbers, sigma: Numbers) -
         Effect to be detected, > 0.
     alpha, beta
         Rates of the two errors, each in (0, 1) and together less than 1.
+    sigma
+        Standard deviation of one score, > 0, which the test does not know.
 
     Returns
     -------

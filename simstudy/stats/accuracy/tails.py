@@ -14,29 +14,69 @@ HALF_OF_INT64 = 2**62  # a product of counts; a difference of two such has room 
 
 
 class Tail(NamedTuple):
-    """Probability of less than a count, and of the count itself."""
+    """A tail of a distribution of counts.
+
+    Attributes
+    ----------
+    below
+        Probability of less than a count.
+    at
+        Probability of the count itself.
+    """
 
     below: Real
     at: Real
 
 
 def roundings(n_trials: int) -> float:
-    """Relative error of probabilities here: that of nine log factorials in the exponent, twice.
+    """Bound the relative error of probabilities: nine log factorials in the exponent, twice.
 
     p-values that agree so far are ties: of tables that mirror each other, or of a p-value that is
     alpha itself (1/20, the least of three trials against three).
+
+    Parameters
+    ----------
+    n_trials
+        Trials in all.
+
+    Returns
+    -------
+    float
+        Relative error below which two p-values are ties.
     """
     return 18 * EPS * float(1 + special.gammaln(n_trials + 2))
 
 
 def log_choose(n: Count, k: Count) -> Real:
-    """Log of the binomial coefficient."""
+    """Compute the log of the binomial coefficient.
+
+    Parameters
+    ----------
+    n, k
+        Whole numbers with 0 ≤ k ≤ n; broadcast.
+
+    Returns
+    -------
+    Real
+        log(n over k).
+    """
     ways = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
     return np.asarray(ways)
 
 
 def difference_of_products(a: Any, b: Any, c: Any, d: Any) -> np.ndarray:
-    """a·b − c·d of counts, exact until it is rounded once: Python's numbers where int64 ends."""
+    """Compute a·b − c·d of counts, exact until it is rounded once.
+
+    Parameters
+    ----------
+    a, b, c, d
+        Whole numbers; broadcast. Where int64 would overflow, Python's integers are used.
+
+    Returns
+    -------
+    np.ndarray
+        The differences.
+    """
     factors = [np.asarray(each) for each in (a, b, c, d)]
     largest = max((int(np.abs(each).max(initial=0)) for each in factors), default=0)
     if largest**2 <= HALF_OF_INT64:
@@ -47,9 +87,21 @@ def difference_of_products(a: Any, b: Any, c: Any, d: Any) -> np.ndarray:
 
 
 def in_one_unit(difference: Any, *spreads: Any) -> list[Real]:
-    """All over a power of two near the largest spread, so that squares have room in a double.
+    """Divide by a power of two near the largest spread, so that squares have room in a double.
 
     Ratios keep their bits, but where a square would have overflowed or vanished.
+
+    Parameters
+    ----------
+    difference
+        A difference of means.
+    spreads
+        Standard deviations; broadcast.
+
+    Returns
+    -------
+    list[Real]
+        The difference and the spreads, divided.
     """
     spreads = np.broadcast_arrays(*(np.asarray(each, float) for each in spreads))
     _, exponent = np.frexp(np.max(spreads, axis=0))
@@ -58,18 +110,57 @@ def in_one_unit(difference: Any, *spreads: Any) -> list[Real]:
 
 
 def over_root(difference: np.ndarray, variance: np.ndarray) -> Real:
-    """The difference in standard errors: infinite where there is none, and 0 for 0."""
+    """Divide a difference by its standard error: infinite where that is 0, and 0 for 0.
+
+    Parameters
+    ----------
+    difference
+        A difference of means.
+    variance
+        Its variance.
+
+    Returns
+    -------
+    Real
+        The difference in standard errors.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(difference == 0, 0.0, difference / np.sqrt(variance))
 
 
 def student_cdf(df: np.ndarray, t: np.ndarray) -> Real:
-    """The distribution function of Student's law, also at infinity."""
+    """Compute the distribution function of Student's law, also at infinity.
+
+    Parameters
+    ----------
+    df
+        Degrees of freedom.
+    t
+        Where it is computed.
+
+    Returns
+    -------
+    Real
+        Probabilities.
+    """
     return np.asarray(np.where(np.isinf(t), t > 0, special.stdtr(df, t)))
 
 
 def binomial_masses(n: int, p: Float[np.ndarray, " point"]) -> Float[np.ndarray, "point successes"]:
-    """P(Binomial(n, p) = k) for every k = 0, …, n; p may be 0 or 1."""
+    """Compute P(Binomial(n, p) = k) for every k = 0, …, n.
+
+    Parameters
+    ----------
+    n
+        Trials.
+    p : float array (point,)
+        Success probabilities; 0 and 1 are allowed.
+
+    Returns
+    -------
+    float array (point, successes)
+        Probabilities, a row for each p.
+    """
     k, p = np.arange(n + 1), p[:, np.newaxis]
     with np.errstate(under="ignore"):
         mass = np.exp(

@@ -278,14 +278,23 @@ def _first(holds: Callable[[int], bool], n: int) -> int:
 def known_sigma_critical_counts(
     n: int, n_check: int, alpha: float, sigma: float, *, strictly: bool = False
 ) -> Critical:
-    """As `critical_counts`, of the z test with a known standard deviation of one score.
+    """List `critical_counts` of the z test with a known standard deviation of one score.
 
     Parameters
     ----------
+    n, n_check
+        Trials of the reference and of the check, at least 1.
+    alpha
+        Level of the test, in (0, 1).
     sigma
         On the scale of 0 and 1: at most 0.5 in truth, whatever the share.
     strictly
         A check at the threshold passes; see `design.fails`.
+
+    Returns
+    -------
+    Critical
+        For each count 0 to n of the reference the largest of the check that fails; -1 for none.
     """
     _check_one_design(n, n_check, alpha)
     gamma = threshold(np.arange(n + 1) / n, alpha, sigma, n, n_check)
@@ -294,12 +303,14 @@ def known_sigma_critical_counts(
 
 @reading
 def t_critical_counts(n: int, n_check: int, alpha: float, *, pooled: bool = False) -> Critical:
-    """As `critical_counts`, of the t test that takes 0 and 1 for measurements.
+    """List `critical_counts` of the t test that takes 0 and 1 for measurements.
 
     Parameters
     ----------
     n, n_check
         Trials of each, at least 2.
+    alpha
+        Level of the test, in (0, 1).
     pooled
         Student's test with one variance; else Welch's.
 
@@ -327,12 +338,14 @@ def _t_p_value(x: Count, y: Count, n: int, m: int, pooled: bool) -> Real:
 def rejection_probability(
     critical: Critical, n: int, n_check: int, p_reference: Numbers, p_check: Numbers
 ) -> Any:
-    """Probability that the check fails, over draws of both.
+    """Compute the probability that the check fails, over draws of both.
 
     Parameters
     ----------
     critical
         For each count 0 to n of the reference the largest of the check that fails; -1 for none.
+    n, n_check
+        Trials of the reference and of the check, at least 1.
     p_reference, p_check
         Success probabilities, in [0, 1].
 
@@ -354,7 +367,24 @@ def rejection_probability(
 def rejection_probability_given(
     critical: Critical, count_reference: ArrayLike, n_check: int, p_check: Numbers
 ) -> Any:
-    """Probability that the check fails, given what the reference has come out as."""
+    """Compute the probability that the check fails, given the reference's count.
+
+    Parameters
+    ----------
+    critical
+        For each count 0 to n of the reference the largest of the check that fails; -1 for none.
+    count_reference
+        The reference's successes, 0 to n.
+    n_check
+        Trials of the reference and of the check, at least 1.
+    p_check
+        Success probability of the check, in [0, 1].
+
+    Returns
+    -------
+    float or array
+        A probability.
+    """
     check_count("n_check", n_check, least=1, meaning="the check's mean")
     check_critical(critical, np.size(critical), -1, n_check)
     check_counts_within("count_reference", count_reference, np.size(critical) - 1)
@@ -365,9 +395,21 @@ def rejection_probability_given(
 
 @reading
 def size(critical: Critical, n: int, n_check: int) -> float:
-    """The largest rejection probability where both have the same success probability.
+    """Compute the largest rejection probability where both have the same success probability.
 
     Reached, and underestimated by at most a relative 1e-9 (above one half 1e-5).
+
+    Parameters
+    ----------
+    critical
+        For each count 0 to n of the reference the largest of the check that fails; -1 for none.
+    n, n_check
+        Trials of the reference and of the check, at least 1.
+
+    Returns
+    -------
+    float
+        A probability.
     """
     check_sizes(n, n_check)
     check_critical(critical, n + 1, -1, n_check)

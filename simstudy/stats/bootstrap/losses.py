@@ -25,10 +25,19 @@ MIN_TAIL_DRAWS = 5
 class StudentizedBootstrap(NamedTuple):
     """What a studentized bootstrap says of each replicate's metrics.
 
-    `mean` is the metric itself, `variance` its bootstrap variance (in its units squared),
-    `quantile` the Φ(-k) quantile of t* = (metric* - metric) / inner standard error, and
-    `n_constant` the number of resamples without any spread, whose t* is infinite. `quantile` is
-    NaN where it would be infinite, where the losses are constant, and where a loss is not finite.
+    Attributes
+    ----------
+    mean : float array (*rep_metric)
+        The metric itself.
+    variance : float array (*rep_metric)
+        Its bootstrap variance, in its units squared.
+    quantile : float array (*rep_metric)
+        The Φ(-k) quantile of t* = (metric* - metric) / inner standard error; NaN where it would
+        be infinite, where the losses are constant, and where a loss is not finite.
+    n_constant : int array (*rep_metric)
+        Resamples without any spread, whose t* is infinite.
+    k
+        The quantile is that at Φ(-k).
     """
 
     mean: Float[np.ndarray, "*rep_metric"]
@@ -95,13 +104,26 @@ def adjusted_std_error(
 
 
 def replicate_seeds(rng: np.random.Generator, n_rep: int) -> UInt64[np.ndarray, "rep 2"]:
-    """Words that start each replicate's two streams: its resamples, and its inner resamples."""
+    """Draw the words that start each replicate's two streams: resamples, and inner resamples.
+
+    Parameters
+    ----------
+    rng
+        Gives two words per replicate.
+    n_rep
+        Replicates.
+
+    Returns
+    -------
+    uint64 array (rep, 2)
+        A row for each replicate.
+    """
     return rng.integers(0, 2**64, size=(n_rep, 2), dtype=np.uint64)
 
 
 @reading
 def bootstrap_indices(seed: int, n_obs: int, n_boot: int) -> Int[np.ndarray, "boot obs"]:
-    """The very indices that the compiled bootstraps draw from one stream: slow, for looking.
+    """Return the very indices that the compiled bootstraps draw from one stream: slow, for tests.
 
     Parameters
     ----------
@@ -111,6 +133,11 @@ def bootstrap_indices(seed: int, n_obs: int, n_boot: int) -> Int[np.ndarray, "bo
         Indices lie in 0 to `n_obs` - 1, each with probability 1 / `n_obs` exactly.
     n_boot
         Number of resamples; the first of many are those of few.
+
+    Returns
+    -------
+    int array (boot, obs)
+        Indices from 0, a row for each resample.
 
     References
     ----------
@@ -149,7 +176,7 @@ def _to_index(
 def resampled_means(
     values: Float[np.ndarray, "rep obs column"], rng: np.random.Generator, *, n_boot: int
 ) -> Float[np.ndarray, "rep boot column"]:
-    """Mean of every column over every bootstrap resample of each replicate's observations.
+    """Average every column over every bootstrap resample of each replicate's observations.
 
     Parameters
     ----------
@@ -159,6 +186,11 @@ def resampled_means(
         Gives two words per replicate, whatever the sizes; `replicate_seeds` says which.
     n_boot
         Resamples per replicate, at least 2. The answer holds `n_boot` doubles per column.
+
+    Returns
+    -------
+    float array (rep, boot, column)
+        Means, in the units of the values.
     """
     _check_sizes(values, n_boot)
     from simstudy.stats.bootstrap import _loss_kernels as kernels
@@ -177,7 +209,7 @@ def bootstrap_variance(
     n_boot: int = 1000,
     ddof: int = 1,
 ) -> Float[np.ndarray, "rep metric"]:
-    """Bootstrap variance of each mean loss, in the units of the loss squared.
+    """Compute the bootstrap variance of each mean loss, in the units of the loss squared.
 
     Parameters
     ----------
@@ -191,6 +223,11 @@ def bootstrap_variance(
     ddof
         1 (default) for the variance whose mean over resamples is `ideal_variance`; 0 to divide by
         `n_boot`, as `np.var` does.
+
+    Returns
+    -------
+    float array (rep, metric)
+        Variances.
     """
     _check_sizes(losses, n_boot)
     _check_ddof(ddof)
@@ -204,7 +241,17 @@ def bootstrap_variance(
 
 @reading
 def ideal_variance(losses: Float[np.ndarray, "rep obs metric"]) -> Float[np.ndarray, "rep metric"]:
-    """The bootstrap variance of infinitely many resamples: population variance over n.
+    """Compute the bootstrap variance of infinitely many resamples: population variance over n.
+
+    Parameters
+    ----------
+    losses : float array (rep, obs, metric)
+        One loss per replicate, observation and metric.
+
+    Returns
+    -------
+    float array (rep, metric)
+        Variances, in the units of the loss squared.
 
     References
     ----------
@@ -225,7 +272,7 @@ def studentized_bootstrap(
     n_inner: int | None = None,
     ddof: int = 1,
 ) -> StudentizedBootstrap:
-    """Bootstrap variance and studentized quantile of each mean loss.
+    """Compute the bootstrap variance and the studentized quantile of each mean loss.
 
     Parameters
     ----------
@@ -244,6 +291,11 @@ def studentized_bootstrap(
         all of its outer resamples.
     ddof
         Divisor of both variances: 1 (default) for n - 1, 0 for n as in `np.var`.
+
+    Returns
+    -------
+    StudentizedBootstrap
+        Variance and quantile of each replicate and metric.
 
     References
     ----------
@@ -291,7 +343,24 @@ def _check_sizes(values: Float[np.ndarray, "..."], n_boot: int) -> None:
 
 
 def check_knobs(*, k: float, n_boot: int, ddof: int, n_inner: int | None = None) -> None:
-    """Refuse what leaves a studentized bootstrap without an answer."""
+    """Raise an error for what leaves a studentized bootstrap without an answer.
+
+    Parameters
+    ----------
+    k
+        The quantile is taken at Φ(-k).
+    n_boot
+        Outer resamples.
+    ddof
+        0 or 1.
+    n_inner
+        Inner resamples, at least 2; None for infinitely many.
+
+    Raises
+    ------
+    DesignError
+        If one is out of range, or fewer than 5 resamples lie beyond the quantile on average.
+    """
     _check_ddof(ddof)
     _check_tail(k, n_boot)
     _check_inner(n_inner)

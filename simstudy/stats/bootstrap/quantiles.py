@@ -38,7 +38,15 @@ QUANTILE_METHODS = (
 
 
 class Interpolation(NamedTuple):
-    """A sample quantile as (1−g)·X_(rank) + g·X_(rank+1); `rank` counts from 1."""
+    """A sample quantile as (1−g)·X_(rank) + g·X_(rank+1).
+
+    Attributes
+    ----------
+    rank
+        Rank of the lower order statistic, from 1.
+    g
+        Weight of the upper one, in [0, 1].
+    """
 
     rank: int
     g: float
@@ -48,8 +56,18 @@ class QuantileLaw(NamedTuple):
     """The bootstrap distribution of (X_(j), X_(j+1)) over ranks, in the form that sums fast.
 
     With ranks a, b counted from 0: P(a, a) is `diag[a]`, and P(a, b = a+1..c) is
-    `row[a]·(tail[a] − tail[c])`. `cdf_lower` and `cdf_upper` are the two marginal distribution
-    functions over ranks. `g` is the weight of the upper value. All of shape (obs,), read-only.
+    `row[a]·(tail[a] − tail[c])`. Arrays are read-only.
+
+    Attributes
+    ----------
+    g
+        Weight of the upper value.
+    diag : float array (obs,)
+        Probability that both order statistics have that rank.
+    row, tail : float array (obs,)
+        Factors of the probabilities of different ranks.
+    cdf_lower, cdf_upper : float array (obs,)
+        The two marginal distribution functions over ranks.
     """
 
     g: float
@@ -61,14 +79,30 @@ class QuantileLaw(NamedTuple):
 
 
 class Masses(NamedTuple):
-    """Bootstrap probability strictly below a value, and at or below it: (rep,) each."""
+    """Bootstrap probabilities on either side of a value.
+
+    Attributes
+    ----------
+    strict : float array (rep,)
+        Probability strictly below it.
+    weak : float array (rep,)
+        Probability at or below it.
+    """
 
     strict: Float[np.ndarray, " rep"]
     weak: Float[np.ndarray, " rep"]
 
 
 class BootstrapMoments(NamedTuple):
-    """Mean and standard deviation of the bootstrap distribution, in score units: (rep,) each."""
+    """Moments of the bootstrap distribution, in score units.
+
+    Attributes
+    ----------
+    mean : float array (rep,)
+        Its mean.
+    std : float array (rep,)
+        Its standard deviation.
+    """
 
     mean: Float[np.ndarray, " rep"]
     std: Float[np.ndarray, " rep"]
@@ -109,7 +143,22 @@ def interpolation(n_obs: int, q: float, method: str = "linear") -> Interpolation
 def sample_quantile(
     scores: Float[np.ndarray, "rep obs"], q: float, *, quantile_method: str = "linear"
 ) -> Float[np.ndarray, " rep"]:
-    """`np.quantile` of each row, to the last bit, at the cost of a sort."""
+    """Compute `np.quantile` of each row, to the last bit, at the cost of a sort.
+
+    Parameters
+    ----------
+    scores : float array (rep, obs)
+        One replicate per row, any units, in any order.
+    q
+        Probability of the quantile, in [0, 1].
+    quantile_method
+        A name of NumPy's that `interpolation` allows.
+
+    Returns
+    -------
+    float array (rep,)
+        Quantiles, in score units.
+    """
     block = as_scores(scores, least=1)
     return quantile_of_sorted(
         np.sort(block, axis=1), interpolation(block.shape[1], q, quantile_method)
@@ -120,7 +169,20 @@ def sample_quantile(
 def quantile_of_sorted(
     ordered: Float[np.ndarray, "... obs"], where: Interpolation
 ) -> Float[np.ndarray, "..."]:
-    """(1−g)·X_(j) + g·X_(j+1) of rows already in ascending order, rounded as NumPy rounds."""
+    """Interpolate order statistics of rows in ascending order, rounded as NumPy rounds.
+
+    Parameters
+    ----------
+    ordered : float array (..., obs)
+        Rows in ascending order.
+    where
+        The two order statistics and their weights.
+
+    Returns
+    -------
+    float array (...)
+        (1−g)·X_(j) + g·X_(j+1).
+    """
     lower = ordered[..., where.rank - 1]
     upper = ordered[..., min(where.rank, ordered.shape[-1] - 1)]
     if where.g >= 0.5:
@@ -168,10 +230,27 @@ def quantile_law(n_obs: int, q: float, method: str = "linear") -> QuantileLaw:
 
 @reading
 def rank_probabilities(n_obs: int, rank: int) -> Float[np.ndarray, " obs"]:
-    """P(X*_(rank) = x_(c)), c = 1..n: the bootstrap distribution of one order statistic.
+    """Compute the bootstrap distribution of one order statistic: P(X*_(rank) = x_(c)), c = 1..n.
 
     P(X*_(j) <= x_(c)) is the chance that at least j of n draws have rank at most c, a binomial
-    tail: I_{c/n}(j, n−j+1). Refused: a rank outside 1..n.
+    tail: I_{c/n}(j, n−j+1).
+
+    Parameters
+    ----------
+    n_obs
+        Observations in a sample.
+    rank
+        Rank of the order statistic, 1 to n.
+
+    Returns
+    -------
+    float array (obs,)
+        Probabilities of the ranks.
+
+    Raises
+    ------
+    DesignError
+        If the rank is outside 1..n.
     """
     check_count("rank", rank, least=1, meaning="an order statistic")
     check_count("n_obs", n_obs, least=rank, meaning=f"order statistic {rank}")
@@ -180,7 +259,18 @@ def rank_probabilities(n_obs: int, rank: int) -> Float[np.ndarray, " obs"]:
 
 @reading
 def pair_probabilities(law: QuantileLaw) -> Float[np.ndarray, "obs obs"]:
-    """The joint probabilities written out: row a, column b, ranks from 0; zero for b < a."""
+    """Write out the joint probabilities of two order statistics.
+
+    Parameters
+    ----------
+    law
+        The bootstrap law of the quantile, of as many scores as a row has.
+
+    Returns
+    -------
+    float array (obs, obs)
+        Row a, column b, ranks from 0; zero for b < a.
+    """
     above = law.row[:, np.newaxis] * -np.diff(law.tail, prepend=law.tail[:1])
     return np.asarray(np.triu(above, k=1) + np.diag(law.diag))
 
@@ -189,7 +279,7 @@ def pair_probabilities(law: QuantileLaw) -> Float[np.ndarray, "obs obs"]:
 def atoms_of_sorted(
     lowest: Float[np.ndarray, " low"], law: QuantileLaw
 ) -> tuple[Float[np.ndarray, " atom"], Float[np.ndarray, " atom"]]:
-    """Values that a bootstrapped quantile can take, and the probability of each.
+    """List the values that a bootstrapped quantile can take, and the probability of each.
 
     Parameters
     ----------
@@ -197,6 +287,11 @@ def atoms_of_sorted(
         The lowest scores of one sample, ascending; all of them, or as many as matter.
     law
         Of the whole sample.
+
+    Returns
+    -------
+    tuple[Float[np.ndarray, ' atom'], Float[np.ndarray, ' atom']]
+        Values and probabilities.
     """
     joint = pair_probabilities(law)[: len(lowest), : len(lowest)]
     lower, upper = np.nonzero(joint > 0)
@@ -243,9 +338,28 @@ def bootstrap_quantile(
 def bootstrap_moments(
     scores: Float[np.ndarray, "rep obs"], *, q: float, quantile_method: str = "linear"
 ) -> BootstrapMoments:
-    """Mean and standard deviation of the exact bootstrap distribution of each row's quantile.
+    """Compute mean and standard deviation of the exact bootstrap law of each row's quantile.
 
     The standard deviation is that of Maritz & Jarrett (1978), extended to interpolated quantiles.
+
+    Parameters
+    ----------
+    scores : float array (rep, obs)
+        One replicate per row, any units, in any order.
+    q
+        Probability of the quantile, in [0, 1].
+    quantile_method
+        A name of NumPy's that `interpolation` allows.
+
+    Returns
+    -------
+    BootstrapMoments
+        In score units.
+
+    References
+    ----------
+    Maritz & Jarrett (1978), J. Am. Stat. Assoc. 73, 194-196, extended here to interpolated
+    quantiles.
     """
     ordered = np.sort(as_scores(scores, least=1), axis=1)
     n_obs = ordered.shape[1]
@@ -261,7 +375,24 @@ def bootstrap_masses(
     q: float,
     quantile_method: str = "linear",
 ) -> Masses:
-    """Exact bootstrap probability below, and at or below, a value of each row's own; NaN of NaN."""
+    """Compute the exact bootstrap probability below, and at or below, a value of each row's own.
+
+    Parameters
+    ----------
+    scores : float array (rep, obs)
+        One replicate per row, any units, in any order.
+    at : float array (rep,)
+        A value for each row; NaN gives NaN.
+    q
+        Probability of the quantile, in [0, 1].
+    quantile_method
+        A name of NumPy's that `interpolation` allows.
+
+    Returns
+    -------
+    Masses
+        The two probabilities of each row.
+    """
     ordered = np.sort(as_scores(scores, least=1), axis=1)
     masses = masses_of_sorted(ordered, at, quantile_law(ordered.shape[1], q, quantile_method))
     unknown = np.isnan(at)
@@ -274,7 +405,22 @@ def quantiles_of_sorted(
     levels: Float[np.ndarray, "rep level"],
     law: QuantileLaw,
 ) -> Float[np.ndarray, "rep level"]:
-    """`bootstrap_quantile` of rows already sorted and checked."""
+    """Compute `bootstrap_quantile` of rows already sorted and checked.
+
+    Parameters
+    ----------
+    ordered : float array (rep, obs)
+        One replicate per row, ascending, without NaN.
+    levels : float array (rep, level)
+        Levels of the bootstrap distribution, in (0, 1), for each row.
+    law
+        The bootstrap law of the quantile, of as many scores as a row has.
+
+    Returns
+    -------
+    float array (rep, level)
+        Quantiles, in score units.
+    """
     from simstudy.stats.bootstrap import _quantile_kernels as kernels
 
     return np.asarray(kernels.quantiles(ordered, *law, np.require(levels, requirements=["C", "W"])))
@@ -284,7 +430,22 @@ def quantiles_of_sorted(
 def masses_of_sorted(
     ordered: Float[np.ndarray, "rep obs"], at: Float[np.ndarray, " rep"], law: QuantileLaw
 ) -> Masses:
-    """`bootstrap_masses` of rows already sorted and checked."""
+    """Compute `bootstrap_masses` of rows already sorted and checked.
+
+    Parameters
+    ----------
+    ordered : float array (rep, obs)
+        One replicate per row, ascending, without NaN.
+    at : float array (rep,)
+        A value for each row.
+    law
+        The bootstrap law of the quantile, of as many scores as a row has.
+
+    Returns
+    -------
+    Masses
+        The two probabilities of each row.
+    """
     from simstudy.stats.bootstrap import _quantile_kernels as kernels
 
     return Masses(*kernels.masses(ordered, *law[:4], np.require(at, requirements=["C", "W"])))
@@ -294,7 +455,22 @@ def masses_of_sorted(
 def moments_of_sorted(
     ordered: Float[np.ndarray, "rep obs"], center: Float[np.ndarray, " rep"], law: QuantileLaw
 ) -> BootstrapMoments:
-    """`bootstrap_moments` of rows already sorted and checked, accumulated around `center`."""
+    """Compute `bootstrap_moments` of rows already sorted and checked.
+
+    Parameters
+    ----------
+    ordered : float array (rep, obs)
+        One replicate per row, ascending, without NaN.
+    center : float array (rep,)
+        A value near the mean of each row, around which moments are accumulated.
+    law
+        The bootstrap law of the quantile, of as many scores as a row has.
+
+    Returns
+    -------
+    BootstrapMoments
+        In score units.
+    """
     from simstudy.stats.bootstrap import _quantile_kernels as kernels
 
     return BootstrapMoments(

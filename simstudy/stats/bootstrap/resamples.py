@@ -32,14 +32,32 @@ PerRep = Float[np.ndarray, " rep"]
 
 
 class Resamples(NamedTuple):
-    """Bootstrap values of each row in ascending order, and how many of the resamples took each."""
+    """Bootstrap values of each row, and how many of the resamples took each.
+
+    Attributes
+    ----------
+    values : float array (rep, value)
+        Values in ascending order, in score units.
+    counts : int array (rep, value)
+        Number of resamples with each value.
+    """
 
     values: Float[np.ndarray, "rep value"]
     counts: Int[np.ndarray, "rep value"]
 
 
 class Shape(NamedTuple):
-    """Mean, standard deviation and skewness of each row's bootstrap distribution."""
+    """Moments of each row's bootstrap distribution.
+
+    Attributes
+    ----------
+    mean
+        Mean, in score units.
+    std
+        Standard deviation, in score units.
+    skewness
+        Third central moment over the cube of the standard deviation.
+    """
 
     mean: PerRep
     std: PerRep
@@ -47,7 +65,15 @@ class Shape(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Ranks from 0 of two order statistics of a resample, and how probable they are together."""
+    """Ranks of two order statistics of a resample, and how probable they are together.
+
+    Attributes
+    ----------
+    lower, upper : int array (pair,)
+        Ranks from 0.
+    probability : float array (pair,)
+        Joint probability.
+    """
 
     lower: Int[np.ndarray, " pair"]
     upper: Int[np.ndarray, " pair"]
@@ -64,7 +90,7 @@ def draw_resamples(
     q: float,
     quantile_method: str = "linear",
 ) -> Resamples:
-    """The sample quantile of `n_boot` resamples of each row, without drawing the resamples.
+    """Draw the sample quantile of `n_boot` resamples of each row, without drawing the resamples.
 
     Parameters
     ----------
@@ -76,6 +102,11 @@ def draw_resamples(
         Resamples of each row, at least 1.
     q, quantile_method
         The sample quantile, as in `interpolation`.
+
+    Returns
+    -------
+    Resamples
+        Values and counts of each row.
     """
     check_count("n_boot", n_boot, least=1, meaning="a bootstrap")
     ordered = np.sort(as_scores(scores, least=1), axis=1)
@@ -91,7 +122,20 @@ def draw_resamples(
 def in_order(
     values: Float[np.ndarray, "rep value"], counts: Int[np.ndarray, "rep value"] | None = None
 ) -> Resamples:
-    """Bootstrap values that are already there, with how often each was drawn (None: once)."""
+    """Sort given bootstrap values, with how often each was drawn.
+
+    Parameters
+    ----------
+    values : float array (rep, value)
+        Bootstrap values of each row, in any order.
+    counts : int array (rep, value) or None
+        How often each was drawn; None for once.
+
+    Returns
+    -------
+    Resamples
+        Values in ascending order, with their counts.
+    """
     order = np.argsort(values, axis=1)
     counts = np.ones(values.shape, np.int64) if counts is None else counts
     _check_counts(counts)
@@ -103,9 +147,21 @@ def in_order(
 @reading
 @lru_cache(maxsize=64)
 def likely_pairs(n_obs: int, q: float, quantile_method: str = "linear") -> Pairs:
-    """Pairs of ranks in falling order of probability, which is 1 in all.
+    """List pairs of ranks in falling order of probability.
 
     In that order most of a multinomial is drawn after the first hundred pairs.
+
+    Parameters
+    ----------
+    n_obs
+        Observations in a sample.
+    q, quantile_method
+        The sample quantile, as in `interpolation`.
+
+    Returns
+    -------
+    Pairs
+        Pairs whose probabilities sum to 1.
     """
     law = quantile_law(n_obs, q, quantile_method)
     start, joint = _likely_block(law)
@@ -140,9 +196,21 @@ def _likely_block(law: QuantileLaw) -> tuple[int, Float[np.ndarray, "some some"]
 # ---------------------------------------------------------------- what the draws say
 @reading
 def shares_below(resamples: Resamples, at: PerRep) -> tuple[PerRep, PerRep]:
-    """Share of each row's resamples strictly below a value of its own, and at or below it.
+    """Compute the share of each row's resamples below, and at or below, a value of its own.
 
     NaN where that value or one of the row's resamples is.
+
+    Parameters
+    ----------
+    resamples
+        Bootstrap values of each row, with their counts.
+    at
+        A value for each row.
+
+    Returns
+    -------
+    tuple[PerRep, PerRep]
+        Shares below, and at or below; NaN where that value or one of the row's resamples is.
     """
     _check_resamples(resamples)
     n_boot = resamples.counts.sum(axis=1).astype(float)
@@ -155,10 +223,22 @@ def shares_below(resamples: Resamples, at: PerRep) -> tuple[PerRep, PerRep]:
 
 @reading
 def resampled_quantile(resamples: Resamples, level: PerRep) -> PerRep:
-    """NumPy's default quantile of all resamples of a row, each row at its own level.
+    """Compute NumPy's default quantile of all resamples of a row, each row at its own level.
 
     Infinite values are allowed: between them and anything else lies the upper one. A row with a
     NaN, among its resamples or as its level, has NaN.
+
+    Parameters
+    ----------
+    resamples
+        Bootstrap values of each row, with their counts.
+    level
+        Level of each row, in [0, 1].
+
+    Returns
+    -------
+    PerRep
+        Quantiles, in score units.
     """
     _check_levels(level)
     _check_resamples(resamples)
@@ -227,7 +307,18 @@ def _between(low: PerRep, high: PerRep, part: PerRep) -> PerRep:
 # ---------------------------------------------------------------- shape of the distribution
 @reading
 def resampled_shape(resamples: Resamples) -> Shape:
-    """Of the resamples as they were drawn; the standard deviation divides by their number."""
+    """Compute moments of the resamples as they were drawn.
+
+    Parameters
+    ----------
+    resamples
+        Bootstrap values of each row, with their counts.
+
+    Returns
+    -------
+    Shape
+        The standard deviation divides by the number of resamples.
+    """
     _check_resamples(resamples)
     weight = resamples.counts / resamples.counts.sum(axis=1, keepdims=True)
     mean = (weight * resamples.values).sum(axis=1)
@@ -238,7 +329,20 @@ def resampled_shape(resamples: Resamples) -> Shape:
 
 @reading
 def exact_shape(scores: Block, q: float) -> Shape:
-    """Of infinitely many resamples, from the probabilities of all pairs of ranks."""
+    """Compute moments of infinitely many resamples, from the probabilities of all pairs of ranks.
+
+    Parameters
+    ----------
+    scores
+        One replicate per row, in any order.
+    q
+        Probability of the sample quantile, in [0, 1].
+
+    Returns
+    -------
+    Shape
+        In score units.
+    """
     ordered = np.sort(scores, axis=1)
     law = quantile_law(ordered.shape[1], q)
     mean = bootstrap_moments(ordered, q=q).mean

@@ -104,11 +104,38 @@ def monte_carlo_bootstrap_bounds(
     ties: str = "mid",
     quantile_method: str = "linear",
 ) -> Bounds:
-    """Bootstrap bounds of each row from `n_boot` resamples; parameters as for the exact ones.
+    """Compute bootstrap bounds of each row's quantile from `n_boot` resamples.
 
     The studentized bound divides by each resample's own standard error, which is the exact
     bootstrap standard error of that resample (an inner bootstrap without inner noise). It needs
     whole resamples, drawn after the others, so that asking for it moves no other number.
+
+    Parameters
+    ----------
+    rng
+        Generator of the resamples.
+    scores : float array (rep, obs)
+        One replicate per row, any units, in any order.
+    q
+        Probability of the quantile that is bounded, in (0, 1).
+    confidence
+        Probability that the bound is on the safe side, in (0, 1).
+    n_boot
+        Resamples of each row, at least 1.
+    side
+        "lower" or "upper": on which side of the quantile the bound is.
+    methods
+        Names of bootstrap methods.
+    ties
+        How resamples equal to the estimate count in the bias correction, as in
+        `exact_bootstrap_bounds`.
+    quantile_method
+        A name of NumPy's, as in `interpolation`.
+
+    Returns
+    -------
+    Bounds
+        A bound for each row, by method, in score units.
     """
     _check(q, confidence, side, methods, ties)
     ordered = np.sort(as_scores(scores, least=2), axis=1)
@@ -145,7 +172,7 @@ def bounds_from_resamples(
     methods: Sequence[str] = EXACT_METHODS,
     ties: str = "mid",
 ) -> Bounds:
-    """Bounds from bootstrap values that are already there, whatever the statistic.
+    """Compute bounds from given bootstrap values, whatever the statistic.
 
     Parameters
     ----------
@@ -153,6 +180,15 @@ def bounds_from_resamples(
         From `draw_resamples`, or any others by `in_order`.
     estimate, acceleration
         Of each row; the acceleration matters to "bca" alone.
+    confidence
+        Probability that the bound is on the safe side, in (0, 1).
+    side
+        "lower" or "upper": on which side of the quantile the bound is.
+    methods
+        Names of bootstrap methods.
+    ties
+        How resamples equal to the estimate count in the bias correction, as in
+        `exact_bootstrap_bounds`.
 
     Returns
     -------
@@ -182,11 +218,29 @@ def studentized_draws(
     q: float,
     quantile_method: str = "linear",
 ) -> Float[np.ndarray, "rep boot"]:
-    """(estimate* − estimate)/se* of `n_boot` whole resamples of each row.
+    """Draw (estimate* − estimate)/se* of `n_boot` whole resamples of each row.
 
     A resample whose scores agree wherever its se* looks has se* = 0: its root is 0 where its
     estimate is unmoved and infinite otherwise. Rows are worked off in groups, to bound memory;
     the numbers do not depend on the grouping.
+
+    Parameters
+    ----------
+    rng
+        Generator of the resamples.
+    scores : float array (rep, obs)
+        One replicate per row, any units, in any order.
+    n_boot
+        Resamples of each row, at least 1.
+    q
+        Probability of the quantile that is bounded, in (0, 1).
+    quantile_method
+        A name of NumPy's, as in `interpolation`.
+
+    Returns
+    -------
+    float array (rep, boot)
+        Studentized roots, one for each resample.
     """
     check_count("n_boot", n_boot, least=1, meaning="a bootstrap")
     block = as_scores(scores, least=2)
@@ -205,9 +259,34 @@ def studentized_bound(
     confidence: float,
     side: str = "lower",
 ) -> PerRep:
-    """Estimate less the quantile of the studentized roots times the standard error.
+    """Compute the estimate less the quantile of the studentized roots times the standard error.
 
     A standard error of 0 leaves the estimate; NaN in a root or in either of them gives NaN.
+
+    Parameters
+    ----------
+    roots : float array (rep, boot)
+        Studentized roots, from `studentized_draws`.
+    estimate, std_error
+        Of each row, in score units.
+    confidence
+        Probability that the bound is on the safe side, in (0, 1).
+    side
+        "lower" or "upper": on which side of the quantile the bound is.
+
+    Returns
+    -------
+    PerRep
+        Bounds, in score units.
+
+    Raises
+    ------
+    DesignError
+        If a standard error is negative.
+
+    References
+    ----------
+    Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 12.5.
     """
     if (std_error < 0).any():
         raise DesignError(
@@ -263,10 +342,30 @@ def _corrected_levels(
 
 
 def corrected_level(z0: PerRep, acceleration: PerRep, alpha: float) -> PerRep:
-    """Φ(z0 + w/(1 − a·w)), w = z0 + z_α: the level at which BCa reads the bootstrap distribution.
+    """Compute the level at which BCa reads the bootstrap distribution.
 
     An infinite z0 reads the extreme on its side. Past the pole a·w = 1 the formula comes back
     from the other end; the level stays at the extreme it had reached.
+
+    The level is Φ(z0 + w/(1 − a·w)) with w = z0 + z_α.
+
+    Parameters
+    ----------
+    z0
+        Bias correction of each row.
+    acceleration
+        Acceleration a of each row.
+    alpha
+        Nominal level, in (0, 1).
+
+    Returns
+    -------
+    PerRep
+        Levels, in [0, 1].
+
+    References
+    ----------
+    Efron (1987), J. Am. Stat. Assoc. 82, 171-185.
     """
     w = np.where(np.isfinite(z0), z0, 0.0) + special.ndtri(alpha)
     room = 1.0 - acceleration * w
@@ -308,7 +407,22 @@ def _roots(
 def estimate_and_std_error(
     scores: Float[np.ndarray, "rep obs"], *, q: float, quantile_method: str = "linear"
 ) -> tuple[PerRep, PerRep]:
-    """Sample quantile of each row and its exact bootstrap standard error, in score units."""
+    """Compute the sample quantile of each row and its exact bootstrap standard error.
+
+    Parameters
+    ----------
+    scores : float array (rep, obs)
+        One replicate per row, any units, in any order.
+    q
+        Probability of the quantile that is bounded, in (0, 1).
+    quantile_method
+        A name of NumPy's, as in `interpolation`.
+
+    Returns
+    -------
+    tuple[PerRep, PerRep]
+        Estimates and standard errors, in score units.
+    """
     ordered = np.sort(as_scores(scores, least=1), axis=1)
     estimate = _estimate(ordered, q, quantile_method)
     law = bootstrap.quantile_law(ordered.shape[1], q, quantile_method)
@@ -327,6 +441,18 @@ def _check_names(methods: Sequence[str], ties: str) -> None:
 
 
 def refuse_exact_studentized(methods: Sequence[str]) -> None:
+    """Raise an error if the studentized method is among those to be computed exactly.
+
+    Parameters
+    ----------
+    methods
+        Names of bootstrap methods.
+
+    Raises
+    ------
+    DesignError
+        If `methods` has "studentized".
+    """
     if "studentized" in methods:
         raise DesignError(
             "method='studentized' has no exact bootstrap: its root depends on the whole resample, "

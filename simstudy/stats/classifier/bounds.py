@@ -63,9 +63,27 @@ def quantile_bound(
     ties: str = "mid",
     quantile_method: str = "linear",
 ) -> Float[np.ndarray, " rep"]:
-    """One bound by the name of its method, any of `METHODS`; see the functions it stands for.
+    """Compute a bound of each row's quantile by the name of its method.
 
-    `ties` and `quantile_method` matter to the bootstrap methods alone.
+    Parameters
+    ----------
+    scores : float array (rep, obs)
+        One replicate per row, any units, in any order.
+    method
+        Any of `METHODS`.
+    q
+        Probability of the quantile that is bounded, in (0, 1).
+    confidence
+        Probability that the bound is on the safe side, in (0, 1).
+    side
+        "lower" or "upper": on which side of the quantile the bound is.
+    ties, quantile_method
+        Of the bootstrap methods, as in `exact_bootstrap_bounds`.
+
+    Returns
+    -------
+    float array (rep,)
+        Bounds, in score units.
     """
     if method == "studentized":
         refuse_exact_studentized((method,))
@@ -93,9 +111,27 @@ def sensitivity_threshold(
     ties: str = "mid",
     quantile_method: str = "linear",
 ) -> Float[np.ndarray, " rep"]:
-    """Threshold from positive scores: a lower bound for their (1 − sensitivity)-quantile.
+    """Set a threshold from positive scores: a lower bound for their (1 − sensitivity)-quantile.
 
     To be used with score >= threshold.
+
+    Parameters
+    ----------
+    scores : float array (rep, obs)
+        One replicate per row, any units, in any order.
+    sensitivity
+        Share of positives to keep, in (0, 1).
+    confidence
+        Probability that the bound is on the safe side, in (0, 1).
+    method
+        Any of `METHODS`.
+    ties, quantile_method
+        Of the bootstrap methods, as in `exact_bootstrap_bounds`.
+
+    Returns
+    -------
+    float array (rep,)
+        Thresholds, in score units.
     """
     check_proportion("sensitivity", sensitivity, "a target to keep")
     return quantile_bound(
@@ -118,10 +154,28 @@ def specificity_threshold(
     ties: str = "mid",
     quantile_method: str = "linear",
 ) -> Float[np.ndarray, " rep"]:
-    """Threshold from negative scores: an upper bound for their specificity-quantile.
+    """Set a threshold from negative scores: an upper bound for their specificity-quantile.
 
     To be used with score >= threshold. With tied scores take the next larger number
     (`numpy.nextafter`), so that cases tied with the threshold stay negative.
+
+    Parameters
+    ----------
+    scores : float array (rep, obs)
+        One replicate per row, any units, in any order.
+    specificity
+        Share of negatives to keep, in (0, 1).
+    confidence
+        Probability that the bound is on the safe side, in (0, 1).
+    method
+        Any of `METHODS`.
+    ties, quantile_method
+        Of the bootstrap methods, as in `exact_bootstrap_bounds`.
+
+    Returns
+    -------
+    float array (rep,)
+        Thresholds, in score units.
     """
     check_proportion("specificity", specificity, "a target to keep")
     return quantile_bound(

@@ -18,10 +18,24 @@ COMPARED = {"umbrella": "umbrella_at_92", "bca strict": "bca_strict_at_92"}
 def described(
     x: Float[np.ndarray, "rep obs"], target: Target, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
-    """The exact bootstrap of each test set's quantile, its lowest scores, and some resamples.
+    """Describe test sets: the exact bootstrap of the quantile, the lowest scores, some resamples.
 
     Row r of `resample_1` is resample r of the block's first test set, in ascending order; and so on
     for the first four.
+
+    Parameters
+    ----------
+    x : float array (rep, obs)
+        Positive scores, a test set in each row.
+    target
+        What a threshold should keep.
+    rng
+        Generator of the resamples.
+
+    Returns
+    -------
+    dict
+        Columns of replicates: arrays (rep,) or (rep, *axes), by name.
     """
     check_target(target)
     x = np.sort(x, axis=1)
@@ -43,5 +57,20 @@ def described(
 
 @reading
 def n_low(n_obs: int, q: float) -> int:
-    """Of how many lowest scores a bootstrapped quantile is made, but for one resample in 10^9."""
+    """Count the lowest scores of which a bootstrapped quantile is made.
+
+    One resample in 10^9 has a quantile made of others.
+
+    Parameters
+    ----------
+    n_obs
+        Scores in a test set.
+    q
+        Probability of the quantile.
+
+    Returns
+    -------
+    int
+        A number, at most `n_obs`.
+    """
     return min(int(np.searchsorted(quantile_law(n_obs, q).cdf_upper, 1 - 1e-9)) + 1, n_obs)

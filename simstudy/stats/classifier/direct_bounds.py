@@ -23,14 +23,42 @@ SIDES = ("lower", "upper")
 
 @reading
 def level_of(confidence: float, side: str) -> float:
-    """α: the chance that the bound exceeds the quantile."""
+    """Return α: the chance that the bound exceeds the quantile.
+
+    Parameters
+    ----------
+    confidence
+        Probability that the bound is on the safe side, in (0, 1).
+    side
+        "lower" or "upper": on which side of the quantile the bound is.
+
+    Returns
+    -------
+    float
+        `confidence` for an upper bound, 1 − `confidence` for a lower one.
+    """
     check_proportion("confidence", confidence, "a bound")
     check_choice("side", side, SIDES)
     return confidence if side == "upper" else complement_of("confidence", confidence)
 
 
 def check_bound(q: float, confidence: float, side: str) -> None:
-    """Refuse what leaves a bound undefined."""
+    """Raise an error for what leaves a bound undefined.
+
+    Parameters
+    ----------
+    q
+        Probability of the quantile that is bounded, in (0, 1).
+    confidence
+        Probability that the bound is on the safe side, in (0, 1).
+    side
+        "lower" or "upper": on which side of the quantile the bound is.
+
+    Raises
+    ------
+    DesignError
+        If a proportion is outside (0, 1), or the side is unknown.
+    """
     check_proportion("q", q, "a quantile at that level")
     check_proportion("confidence", confidence, "a bound")
     check_choice("side", side, SIDES)
@@ -40,11 +68,27 @@ def check_bound(q: float, confidence: float, side: str) -> None:
 def order_statistic_bound(
     scores: Float[np.ndarray, "rep obs"], *, q: float, confidence: float, side: str = "lower"
 ) -> Float[np.ndarray, " rep"]:
-    """The tightest order statistic with at least the confidence: the exact binomial interval.
+    """Find the tightest order statistic with at least the confidence: the exact binomial interval.
 
     Lower: X_(r) with r = max{r : P(Binomial(n, q) < r) <= 1 − confidence}, which is the
     Neyman-Pearson umbrella rank; upper: its mirror image. Where no order statistic is safe the
     bound is infinite: the sample says nothing at that confidence.
+
+    Parameters
+    ----------
+    scores : float array (rep, obs)
+        One replicate per row, any units, in any order.
+    q
+        Probability of the quantile that is bounded, in (0, 1).
+    confidence
+        Probability that the bound is on the safe side, in (0, 1).
+    side
+        "lower" or "upper": on which side of the quantile the bound is.
+
+    Returns
+    -------
+    float array (rep,)
+        Bounds, in score units.
 
     References
     ----------
@@ -65,10 +109,26 @@ def order_statistic_bound(
 def normal_tolerance_bound(
     scores: Float[np.ndarray, "rep obs"], *, q: float, confidence: float, side: str = "lower"
 ) -> Float[np.ndarray, " rep"]:
-    """Mean plus a multiple of the standard deviation, exact where the scores are normal.
+    """Compute mean plus a multiple of the standard deviation, exact where the scores are normal.
 
     √n times the multiple is the α quantile of the noncentral t with n − 1 degrees of freedom and
     noncentrality √n·Φ⁻¹(q).
+
+    Parameters
+    ----------
+    scores : float array (rep, obs)
+        One replicate per row, any units, in any order.
+    q
+        Probability of the quantile that is bounded, in (0, 1).
+    confidence
+        Probability that the bound is on the safe side, in (0, 1).
+    side
+        "lower" or "upper": on which side of the quantile the bound is.
+
+    Returns
+    -------
+    float array (rep,)
+        Bounds, in score units.
 
     References
     ----------
@@ -82,7 +142,26 @@ def normal_tolerance_bound(
 
 @reading
 def normal_tolerance_factor(n_obs: int, q: float, alpha: float) -> float:
-    """The multiple c with P(mean + c·sd >= the q-quantile) = alpha for n normal scores."""
+    """Compute the multiple c with P(mean + c·sd >= the q-quantile) = alpha for n normal scores.
+
+    Parameters
+    ----------
+    n_obs
+        Scores, at least 2.
+    q
+        Probability of the quantile, in (0, 1).
+    alpha
+        Chance that the bound exceeds the quantile, in (0, 1).
+
+    Returns
+    -------
+    float
+        The multiple, negative for most lower bounds.
+
+    References
+    ----------
+    Owen (1968), Technometrics 10(3), 445-478.
+    """
     check_count("n_obs", n_obs, least=2, meaning="a standard deviation")
     check_proportion("q", q, "a quantile at that level")
     check_proportion("alpha", alpha, "a bound")
@@ -141,10 +220,26 @@ def smoothed_bound(
 def bayesian_bootstrap_bound(
     scores: Float[np.ndarray, "rep obs"], *, q: float, confidence: float, side: str = "lower"
 ) -> Float[np.ndarray, " rep"]:
-    """Quantile at α of the Bayesian bootstrap posterior of the q-quantile, exactly.
+    """Compute the quantile at α of the Bayesian bootstrap posterior of the q-quantile, exactly.
 
     With Dirichlet(1, ..., 1) weights the c smallest scores weigh beta(c, n−c) together, so the
     posterior puts P(beta(c, n−c) >= q) at or below X_(c), and the bound is an order statistic.
+
+    Parameters
+    ----------
+    scores : float array (rep, obs)
+        One replicate per row, any units, in any order.
+    q
+        Probability of the quantile that is bounded, in (0, 1).
+    confidence
+        Probability that the bound is on the safe side, in (0, 1).
+    side
+        "lower" or "upper": on which side of the quantile the bound is.
+
+    Returns
+    -------
+    float array (rep,)
+        Bounds, in score units.
 
     References
     ----------
@@ -158,7 +253,24 @@ def bayesian_bootstrap_bound(
 
 @reading
 def bayesian_bootstrap_cdf(n_obs: int, q: float) -> Float[np.ndarray, " obs"]:
-    """Posterior probability that the q-quantile is at or below X_(c), c = 1..n."""
+    """Compute the posterior probability that the q-quantile is at or below X_(c), c = 1..n.
+
+    Parameters
+    ----------
+    n_obs
+        Scores, at least 1.
+    q
+        Probability of the quantile, in (0, 1).
+
+    Returns
+    -------
+    float array (obs,)
+        Probabilities, the last of which is 1.
+
+    References
+    ----------
+    Rubin (1981), Annals of Statistics 9(1), 130-134.
+    """
     check_count("n_obs", n_obs, least=1, meaning="a posterior of a quantile")
     check_proportion("q", q, "a quantile at that level")
     c = np.arange(1, n_obs)

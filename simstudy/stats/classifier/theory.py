@@ -35,21 +35,82 @@ class KnownScores(Protocol):
         """Whether the normal tolerance bound is exact."""
 
     def cdf(self, threshold: Real) -> Real:
-        """P(score <= threshold), elementwise."""
+        """Compute P(score <= threshold), elementwise.
+
+        Parameters
+        ----------
+        threshold
+            Thresholds, in score units.
+
+        Returns
+        -------
+        Real
+            Probabilities.
+        """
 
     def sensitivity(self, threshold: Real) -> Real:
-        """P(score >= threshold), elementwise."""
+        """Compute P(score >= threshold), elementwise.
+
+        Parameters
+        ----------
+        threshold
+            Thresholds, in score units.
+
+        Returns
+        -------
+        Real
+            Probabilities.
+        """
 
     def quantile(self, q: Real) -> Real:
-        """Smallest value with at least `q` of the distribution at or below it."""
+        """Return the smallest value with at least `q` of the distribution at or below it.
+
+        Parameters
+        ----------
+        q
+            Probabilities.
+
+        Returns
+        -------
+        Real
+            Quantiles, in score units.
+        """
 
     def threshold(self, sensitivity: float) -> Real:
-        """Largest threshold that has at least this sensitivity."""
+        """Return the largest threshold that has at least this sensitivity.
+
+        Parameters
+        ----------
+        sensitivity
+            Share of positives to keep.
+
+        Returns
+        -------
+        Real
+            The threshold, in score units.
+        """
 
 
 @reading
 def exact_coverage(scores: KnownScores, method: str, n_obs: int, target: Target) -> float:
-    """Probability of a safe threshold; NaN where theory does not know it."""
+    """Compute the probability of a safe threshold.
+
+    Parameters
+    ----------
+    scores
+        Law of the positive scores.
+    method
+        Name of a method of setting thresholds.
+    n_obs
+        Positive scores in the test set.
+    target
+        What the threshold should keep.
+
+    Returns
+    -------
+    float
+        A probability; NaN where theory does not know it.
+    """
     if method == "tolerance" and scores.normal:
         return target.confidence
     law = order_law(method, n_obs, target)
@@ -61,7 +122,24 @@ def exact_coverage(scores: KnownScores, method: str, n_obs: int, target: Target)
 
 @reading
 def exact_mean_sensitivity(scores: KnownScores, method: str, n_obs: int, target: Target) -> float:
-    """Expected true sensitivity of the threshold; NaN where theory does not know it."""
+    """Compute the expected true sensitivity of the threshold.
+
+    Parameters
+    ----------
+    scores
+        Law of the positive scores.
+    method
+        Name of a method of setting thresholds.
+    n_obs
+        Positive scores in the test set.
+    target
+        What the threshold should keep.
+
+    Returns
+    -------
+    float
+        A proportion; NaN where theory does not know it.
+    """
     return expected_over_sensitivity(scores, method, n_obs, target, lambda kept: kept)
 
 
@@ -69,11 +147,30 @@ def exact_mean_sensitivity(scores: KnownScores, method: str, n_obs: int, target:
 def expected_over_sensitivity(
     scores: KnownScores, method: str, n_obs: int, target: Target, of: Callable[[Real], Real]
 ) -> float:
-    """Mean of a function of the threshold's true sensitivity.
+    """Compute the mean of a function of the threshold's true sensitivity.
 
     An integral over the law of two neighbouring uniform order statistics: U_(rank) is beta(rank,
     n − rank + 1), and given it the next is as far on as a beta(1, n − rank) says. Continuous
     scores only; NaN elsewhere, and where the method is no order statistic.
+
+    Parameters
+    ----------
+    scores
+        Law of the positive scores.
+    method
+        Name of a method of setting thresholds.
+    n_obs
+        Positive scores in the test set.
+    target
+        What the threshold should keep.
+    of
+        The function, elementwise.
+
+    Returns
+    -------
+    float
+        The mean; NaN for scores that are not continuous, and where the method is no order
+        statistic.
     """
     law = order_law(method, n_obs, target)
     if law is None or not scores.continuous:
@@ -108,7 +205,22 @@ def _beta_nodes(a: float, b: float, *, toward_0: bool = False) -> Nodes:
 
 @reading
 def expected_shift(scores: KnownScores, n_obs: int, q: float) -> float:
-    """E[bootstrap mean − sample quantile] of continuous scores, from means of order statistics."""
+    """Compute E[bootstrap mean − sample quantile] of continuous scores.
+
+    Parameters
+    ----------
+    scores
+        Law of the positive scores.
+    n_obs
+        Positive scores in the test set.
+    q
+        Probability of the quantile.
+
+    Returns
+    -------
+    float
+        In score units; NaN for scores that are not continuous.
+    """
     if not scores.continuous:
         return np.nan
     law = bootstrap.quantile_law(n_obs, q)
@@ -133,10 +245,24 @@ def _mean_order_statistics(scores: KnownScores, n_obs: int) -> Float[np.ndarray,
 def threshold_cdf(
     scores: KnownScores, law: OrderLaw, at: Float[np.ndarray, " point"]
 ) -> Float[np.ndarray, " point"]:
-    """P(threshold <= t) at each t.
+    """Compute the distribution function of a threshold, P(threshold <= t).
 
     The threshold exceeds t if X_(rank) does; or if X_(rank) = x <= t and the n − rank scores
     above x, which are independent draws above it, all exceed y = (t − (1−g)·x)/g.
+
+    Parameters
+    ----------
+    scores
+        Law of the positive scores.
+    law
+        The order statistics that are the threshold.
+    at : float array (point,)
+        Where it is computed, in score units.
+
+    Returns
+    -------
+    float array (point,)
+        Probabilities.
     """
     n_obs, rank, g = law
     if rank == 0:
@@ -155,9 +281,21 @@ def threshold_cdf(
 
 @reading
 def threshold_density(scores: KnownScores, law: OrderLaw) -> tuple[Nodes, Nodes]:
-    """Places and densities of an order statistic as threshold, and of its true sensitivity.
+    """Compute the density of an order statistic as threshold, and of its true sensitivity.
 
     By differences of quantiles, of all but a thousandth of the law; continuous scores, g = 0.
+
+    Parameters
+    ----------
+    scores
+        Law of the positive scores.
+    law
+        The order statistics that are the threshold.
+
+    Returns
+    -------
+    tuple[Nodes, Nodes]
+        Places and densities of the threshold, and of the sensitivity.
     """
     chance = np.linspace(0.0005, 0.9995, 400)
     u = special.betaincinv(law.rank, law.n_obs - law.rank + 1, chance)

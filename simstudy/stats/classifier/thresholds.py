@@ -47,7 +47,15 @@ Block = Float[np.ndarray, "rep obs"]
 
 
 class Target(NamedTuple):
-    """What a threshold should keep: a sensitivity, with a confidence."""
+    """What a threshold should keep: a sensitivity, with a confidence.
+
+    Attributes
+    ----------
+    sensitivity
+        Share of positives to keep, in (0, 1).
+    confidence
+        Probability that the threshold keeps it, in (0, 1).
+    """
 
     sensitivity: float
     confidence: float
@@ -59,7 +67,18 @@ class Target(NamedTuple):
 
 
 def check_target(target: Target) -> None:
-    """Refuse what is no share, by the name it has here."""
+    """Raise an error for a target outside (0, 1).
+
+    Parameters
+    ----------
+    target
+        What a threshold should keep.
+
+    Raises
+    ------
+    DesignError
+        If one of the two is not in (0, 1).
+    """
     check_proportion("sensitivity", target.sensitivity, "a target to keep")
     check_proportion("confidence", target.confidence, "a bound")
 
@@ -134,7 +153,17 @@ def _direct(ordered: Block, target: Target, method: str) -> PerRep:
 
 # ---------------------------------------------------------------- made of order statistics
 class OrderLaw(NamedTuple):
-    """A threshold (1−g)·X_(rank) + g·X_(rank+1) of n scores; g = 0 is an order statistic."""
+    """A threshold (1−g)·X_(rank) + g·X_(rank+1) of n scores; g = 0 is an order statistic.
+
+    Attributes
+    ----------
+    n_obs
+        Scores in the test set.
+    rank
+        Rank of the lower order statistic, from 1; 0 is −∞.
+    g
+        Weight of the upper one, in [0, 1).
+    """
 
     n_obs: int
     rank: int
@@ -144,7 +173,22 @@ class OrderLaw(NamedTuple):
 @reading
 @lru_cache(maxsize=1024)
 def order_law(method: str, n_obs: int, target: Target) -> OrderLaw | None:
-    """Which order statistics a method takes, where that does not depend on the scores."""
+    """Find the order statistics a method takes, where these do not depend on the scores.
+
+    Parameters
+    ----------
+    method
+        Name of a method.
+    n_obs
+        Scores in the test set.
+    target
+        What a threshold should keep.
+
+    Returns
+    -------
+    OrderLaw | None
+        The order statistics; None where they depend on the scores.
+    """
     check_choice("method", method, (*METHODS, *FURTHER))
     if method == "empirical":
         return OrderLaw(n_obs, *bootstrap.interpolation(n_obs, target.q))

@@ -54,7 +54,17 @@ Count = Int[np.ndarray, "..."]
 
 
 class TrialPower(NamedTuple):
-    """Reject at `critical` true positives or more (n + 1: never); chance of it under l and k."""
+    """The power of a trial that rejects at `critical` true positives or more.
+
+    Attributes
+    ----------
+    critical
+        Fewest true positives with which the test rejects; n + 1 for never.
+    size
+        Probability of rejecting under the null sensitivity.
+    power
+        Probability of rejecting under the true sensitivity.
+    """
 
     critical: Numbers
     size: Any
@@ -62,7 +72,15 @@ class TrialPower(NamedTuple):
 
 
 class SampleSizes(NamedTuple):
-    """Least n that reaches the power, and least n from which it never falls below again."""
+    """Least n that reaches the power, and least n from which it never falls below again.
+
+    Attributes
+    ----------
+    first
+        Least n that reaches the power.
+    forever
+        Least n from which the power never falls below again.
+    """
 
     first: int
     forever: int
@@ -70,9 +88,28 @@ class SampleSizes(NamedTuple):
 
 @reading
 def p_value(successes: Numbers, n_obs: Numbers, null: Numbers, *, rule: str = "exact") -> Any:
-    """P-value of `successes` true positives among `n_obs` against the null sensitivity.
+    """Compute the p-value of true positives against the null sensitivity.
 
-    Refused: a null outside (0, 1), n < 1, and counts outside 0..n.
+    Parameters
+    ----------
+    successes
+        True positives, 0 to `n_obs`.
+    n_obs
+        Positive cases in the trial, at least 1.
+    null
+        Sensitivity under the null hypothesis, in (0, 1).
+    rule
+        "exact", "score" or "mid_p".
+
+    Returns
+    -------
+    float or array
+        One-sided p-values.
+
+    Raises
+    ------
+    DesignError
+        If the null is outside (0, 1), n < 1, or a count outside 0..n.
     """
     check_choice("rule", rule, RULES)
     check_proportion("null", null, "a test against it")
@@ -84,9 +121,25 @@ def p_value(successes: Numbers, n_obs: Numbers, null: Numbers, *, rule: str = "e
 
 @reading
 def wilson_lower(successes: Fractional, n_obs: Fractional, alpha: Numbers) -> Any:
-    """Lower limit at one-sided level 1 − alpha: the null at which the score rule turns.
+    """Compute the lower limit at one-sided level 1 − alpha: the null at which the score rule turns.
 
-    Wilson (1927), JASA 22(158), 209-212. `successes` may be fractional.
+    Parameters
+    ----------
+    successes
+        True positives; may be fractional.
+    n_obs
+        Positive cases in the trial, at least 1.
+    alpha
+        Level of the test, in (0, 1).
+
+    Returns
+    -------
+    float or array
+        Limits in [0, 1].
+
+    References
+    ----------
+    Wilson (1927), J. Am. Stat. Assoc. 22(158), 209-212.
     """
     check_proportion("alpha", alpha, "a limit of that level")
     _check_within(successes, n_obs)
@@ -99,9 +152,25 @@ def wilson_lower(successes: Fractional, n_obs: Fractional, alpha: Numbers) -> An
 
 @reading
 def clopper_pearson_lower(successes: Numbers, n_obs: Numbers, alpha: Numbers) -> Any:
-    """Lower limit at one-sided level 1 − alpha: the null at which the exact rule turns.
+    """Compute the lower limit at one-sided level 1 − alpha: the null at which the exact rule turns.
 
-    Clopper & Pearson (1934), Biometrika 26(4), 404-413; 0 at no success.
+    Parameters
+    ----------
+    successes
+        True positives.
+    n_obs
+        Positive cases in the trial, at least 1.
+    alpha
+        Level of the test, in (0, 1).
+
+    Returns
+    -------
+    float or array
+        Limits; 0 at no success.
+
+    References
+    ----------
+    Clopper & Pearson (1934), Biometrika 26(4), 404-413.
     """
     check_proportion("alpha", alpha, "a limit of that level")
     _check_within(successes, n_obs)
@@ -113,9 +182,23 @@ def clopper_pearson_lower(successes: Numbers, n_obs: Numbers, alpha: Numbers) ->
 
 @reading
 def mid_p_lower(successes: Numbers, n_obs: Numbers, alpha: Numbers) -> Any:
-    """Lower limit at one-sided level 1 − alpha: the null at which the mid-p rule turns.
+    """Compute the lower limit at one-sided level 1 − alpha: the null at which the mid-p rule turns.
 
-    By bisection between 0 and 1; 0 where even the null 0 is not rejected, as at no success.
+    By bisection between 0 and 1.
+
+    Parameters
+    ----------
+    successes
+        True positives.
+    n_obs
+        Positive cases in the trial, at least 1.
+    alpha
+        Level of the test, in (0, 1).
+
+    Returns
+    -------
+    float or array
+        Limits; 0 where even the null 0 is not rejected, as at no success.
 
     References
     ----------
@@ -134,7 +217,24 @@ def mid_p_lower(successes: Numbers, n_obs: Numbers, alpha: Numbers) -> Any:
 
 @reading
 def critical_count(n_obs: Numbers, null: Numbers, alpha: Numbers, *, rule: str = "exact") -> Any:
-    """The fewest true positives with p <= alpha, roundings aside; n + 1 where all have more."""
+    """Find the fewest true positives with p <= alpha, roundings aside.
+
+    Parameters
+    ----------
+    n_obs
+        Positive cases in the trial, at least 1.
+    null
+        Sensitivity under the null hypothesis, in (0, 1).
+    alpha
+        Level of the test, in (0, 1).
+    rule
+        "exact", "score" or "mid_p".
+
+    Returns
+    -------
+    int or array
+        Counts; n + 1 where all have a larger p-value.
+    """
     check_choice("rule", rule, RULES)
     check_count("n_obs", n_obs, least=1, meaning="a trial")
     check_proportion("null", null, "a test against it")
@@ -178,10 +278,24 @@ def trial_power(
 
 @reading
 def power_at_sensitivities(critical: Numbers, n_obs: Numbers, sensitivities: Numbers) -> Any:
-    """Chance of at least `critical` true positives when the sensitivity is itself uncertain.
+    """Compute the chance of at least `critical` true positives for each of several sensitivities.
 
-    Elementwise; 0 and 1 are allowed. The mean over thresholds set on random test sets is the
-    unconditional power of the trial, without drawing a single trial.
+    The mean over thresholds set on random test sets is the unconditional power of the trial,
+    without drawing a trial.
+
+    Parameters
+    ----------
+    critical
+        Fewest true positives with which the test rejects.
+    n_obs
+        Positive cases in the trial, at least 1.
+    sensitivities
+        True sensitivities, in [0, 1]; broadcast.
+
+    Returns
+    -------
+    float or array
+        Probabilities.
     """
     return upper_tail(critical, n_obs, sensitivities)
 
@@ -196,10 +310,30 @@ def power_with_order_statistic(
     *,
     rule: str = "exact",
 ) -> Any:
-    """Unconditional power when the threshold is X_(rank) of `n_test` positive test scores.
+    """Compute the unconditional power when the threshold is X_(rank) of positive test scores.
 
     The sensitivity is then beta(n_test + 1 − rank, rank) for any continuous scores, so the count
     of true positives is beta-binomial: the power does not depend on the scores' distribution.
+
+    Parameters
+    ----------
+    rank
+        Rank of the threshold, 1 to `n_test`.
+    n_test
+        Positive scores in the test set.
+    n_trial
+        Positive cases in the trial.
+    null
+        Sensitivity under the null hypothesis, in (0, 1).
+    alpha
+        Level of the test, in (0, 1).
+    rule
+        "exact", "score" or "mid_p".
+
+    Returns
+    -------
+    float or array
+        Probabilities.
     """
     check_count("rank", rank, least=1, meaning="an order statistic")
     check_count("n_test", n_test, least=rank, meaning=f"order statistic {rank}")
@@ -215,7 +349,22 @@ def power_with_order_statistic(
 
 @reading
 def upper_tail(count: Numbers, n_obs: Numbers, p: Numbers) -> Any:
-    """P(Binomial(n, p) >= count): 1 at count <= 0 and 0 beyond n; NaN where p is."""
+    """Compute P(Binomial(n, p) >= count).
+
+    Parameters
+    ----------
+    count
+        Counts; broadcast.
+    n_obs
+        Trials n, at least 0.
+    p
+        Success probabilities, in [0, 1].
+
+    Returns
+    -------
+    float or array
+        1 at count <= 0 and 0 beyond n; NaN where p is.
+    """
     check_count("n_obs", n_obs, least=0, meaning="a number of trials")
     _check_probability(p)
     return _upper_tail(count, n_obs, p)
@@ -264,7 +413,24 @@ def normal_sample_size(
 
 @reading
 def normal_power(n_obs: Fractional, sensitivity: Numbers, margin: Numbers, alpha: Numbers) -> Any:
-    """Power of the normal approximation: `normal_sample_size` solved for the power."""
+    """Compute the power of the normal approximation: `normal_sample_size` solved for the power.
+
+    Parameters
+    ----------
+    n_obs
+        Positive cases in the trial, at least 1.
+    sensitivity
+        True sensitivity k, in (0, 1).
+    margin
+        By how much the null sensitivity is below the true one.
+    alpha
+        Level of the test, in (0, 1).
+
+    Returns
+    -------
+    float or array
+        Probabilities.
+    """
     check_size("n_obs", n_obs, "a trial")
     k, null = _hypotheses(sensitivity, margin)
     check_proportion("alpha", alpha, "a test at that level")
@@ -274,7 +440,24 @@ def normal_power(n_obs: Fractional, sensitivity: Numbers, margin: Numbers, alpha
 
 @reading
 def normal_alpha(n_obs: Fractional, sensitivity: Numbers, margin: Numbers, power: Numbers) -> Any:
-    """Level of the normal approximation: `normal_sample_size` solved for alpha."""
+    """Compute the level of the normal approximation: `normal_sample_size` solved for alpha.
+
+    Parameters
+    ----------
+    n_obs
+        Positive cases in the trial, at least 1.
+    sensitivity
+        True sensitivity k, in (0, 1).
+    margin
+        By how much the null sensitivity is below the true one.
+    power
+        Power that is required, in (0, 1).
+
+    Returns
+    -------
+    float or array
+        Probabilities.
+    """
     check_size("n_obs", n_obs, "a trial")
     k, null = _hypotheses(sensitivity, margin)
     check_proportion("power", power, "a requirement")
@@ -284,11 +467,27 @@ def normal_alpha(n_obs: Fractional, sensitivity: Numbers, margin: Numbers, power
 
 @reading
 def normal_margin(n_obs: Fractional, sensitivity: Numbers, power: Numbers, alpha: Numbers) -> Any:
-    """Margin of the normal approximation: `normal_sample_size` solved for k − l.
+    """Compute the margin of the normal approximation: `normal_sample_size` solved for k − l.
 
     The sensitivity that is observed or exceeded with the required power is k − √(k(1−k)/n)·Φ⁻¹
     (power); the null just rejected there is its Wilson limit. NaN where that share is below 0,
     because no null is then weak enough.
+
+    Parameters
+    ----------
+    n_obs
+        Positive cases in the trial, at least 1.
+    sensitivity
+        True sensitivity k, in (0, 1).
+    power
+        Power that is required, in (0, 1).
+    alpha
+        Level of the test, in (0, 1).
+
+    Returns
+    -------
+    float or array
+        Margins; NaN where no null is weak enough.
     """
     check_size("n_obs", n_obs, "a trial")
     check_proportion("sensitivity", sensitivity, "a trial that should show it")
@@ -310,12 +509,30 @@ def exact_margin(
     *,
     rule: str = "exact",
 ) -> Any:
-    """The infimum of the margins at which `n_obs` cases have the power.
+    """Compute the infimum of the margins at which `n_obs` cases have the power.
 
     Every larger margin has it too. The count that is reached with the required power is the
     critical one, and the null just rejected there is the rule's lower limit. NaN where no count
     of at least 1 is reached with that power: no null is weak enough. Negative where even a null
     above the true sensitivity would be rejected that often.
+
+    Parameters
+    ----------
+    n_obs
+        Positive cases in the trial, at least 1.
+    sensitivity
+        True sensitivity k, in (0, 1).
+    power
+        Power that is required, in (0, 1).
+    alpha
+        Level of the test, in (0, 1).
+    rule
+        "exact", "score" or "mid_p".
+
+    Returns
+    -------
+    float or array
+        Margins.
     """
     check_choice("rule", rule, RULES)
     _check_errors(power, alpha)
@@ -334,9 +551,27 @@ def exact_alpha(
     *,
     rule: str = "exact",
 ) -> Any:
-    """The infimum of the nominal levels at which `n_obs` cases have the power.
+    """Compute the infimum of the nominal levels at which `n_obs` cases have the power.
 
     The p-value of the count that is reached with the required power; every larger level has it.
+
+    Parameters
+    ----------
+    n_obs
+        Positive cases in the trial, at least 1.
+    sensitivity
+        True sensitivity k, in (0, 1).
+    margin
+        By how much the null sensitivity is below the true one.
+    power
+        Power that is required, in (0, 1).
+    rule
+        "exact", "score" or "mid_p".
+
+    Returns
+    -------
+    float or array
+        Levels.
     """
     check_choice("rule", rule, RULES)
     _, null = _hypotheses(sensitivity, margin)
@@ -346,7 +581,22 @@ def exact_alpha(
 
 @reading
 def reached_count(n_obs: Numbers, sensitivity: Numbers, power: Numbers) -> Any:
-    """The largest count c with P(Binomial(n, k) >= c) >= power, roundings aside."""
+    """Find the largest count c with P(Binomial(n, k) >= c) >= power, roundings aside.
+
+    Parameters
+    ----------
+    n_obs
+        Positive cases in the trial, at least 1.
+    sensitivity
+        True sensitivity k, in (0, 1).
+    power
+        Power that is required, in (0, 1).
+
+    Returns
+    -------
+    int or array
+        Counts.
+    """
     check_count("n_obs", n_obs, least=1, meaning="a trial")
     check_proportion("sensitivity", sensitivity, "a trial that should show it")
     check_proportion("power", power, "a requirement")
@@ -428,7 +678,7 @@ def solve_trial(
     rule: str = "normal",
     guarantee: str = "first",
 ) -> Any:
-    """Whichever of n, margin, power and alpha is left out, from the other three.
+    """Solve for whichever of n, margin, power and alpha is left out, from the other three.
 
     Parameters
     ----------
@@ -445,6 +695,11 @@ def solve_trial(
     -------
     Any
         For "normal", a real n; for the others a whole one.
+
+    Raises
+    ------
+    DesignError
+        If not exactly one of the four is left out, or one is out of range.
     """
     check_choice("rule", rule, ("normal", *RULES))
     check_choice("guarantee", guarantee, SampleSizes._fields)
@@ -464,10 +719,35 @@ def solve_trial(
 
 @reading
 def proven_sample_size(sensitivity: float, margin: float, power: float, alpha: float) -> int:
-    """A sample size from which every rule here has the power, by Hoeffding's inequality.
+    """Compute a sample size from which every rule here has the power, by Hoeffding's inequality.
 
     The critical count is at most n·l + √(n·log(1/α)/2) + 1, and fewer than that many successes
     have probability at most 1 − power once n·margin exceeds that excess by √(n·log(1/β)/2).
+
+    Parameters
+    ----------
+    sensitivity
+        True sensitivity k, in (0, 1).
+    margin
+        By how much the null sensitivity is below the true one.
+    power
+        Power that is required, in (0, 1).
+    alpha
+        Level of the test, in (0, 1).
+
+    Returns
+    -------
+    int
+        A number of positive cases.
+
+    Raises
+    ------
+    DesignError
+        If an argument is out of range, or the number is too large for a double.
+
+    References
+    ----------
+    Hoeffding (1963), J. Am. Stat. Assoc. 58, 13-30.
     """
     _hypotheses(sensitivity, margin)
     _check_errors(power, alpha)

@@ -33,7 +33,19 @@ INFEASIBLE = ("error", "-inf")
 
 
 class RankTable(NamedTuple):
-    """For ranks 0..n: P(Binomial(n, 1−k) = r), P(sensitivity >= k) and P(sensitivity < k)."""
+    """What each rank would give as threshold.
+
+    Attributes
+    ----------
+    rank : int array (rank,)
+        Ranks 0..n; 0 is the threshold −∞.
+    probability : float array (rank,)
+        P(Binomial(n, 1−k) = rank).
+    coverage : float array (rank,)
+        P(sensitivity >= k).
+    violation : float array (rank,)
+        P(sensitivity < k).
+    """
 
     rank: Int[np.ndarray, " rank"]
     probability: Float[np.ndarray, " rank"]
@@ -42,7 +54,15 @@ class RankTable(NamedTuple):
 
 
 class RandomisedRank(NamedTuple):
-    """Use `rank + 1` with probability `chance_of_next`, else `rank` (0 is the threshold −∞)."""
+    """Two neighbouring ranks, one of which is drawn.
+
+    Attributes
+    ----------
+    rank
+        The lower rank; 0 is the threshold −∞.
+    chance_of_next
+        Probability with which `rank + 1` is used.
+    """
 
     rank: int
     chance_of_next: float
@@ -106,9 +126,24 @@ def umbrella_rank(n_obs: Numbers, sensitivity: Numbers, confidence: Numbers) -> 
 
 @reading
 def least_feasible_n(sensitivity: Numbers, confidence: Numbers) -> Any:
-    """The fewest positive scores whose minimum is a safe threshold: k^n <= 1 − confidence.
+    """Compute the fewest positive scores whose minimum is a safe threshold: k^n <= 1 − confidence.
 
-    Refused where 1 − confidence is no double, or where no double counts so many scores.
+    Parameters
+    ----------
+    sensitivity
+        Share of positives to keep, in (0, 1).
+    confidence
+        Probability that the threshold keeps it, in (0, 1).
+
+    Returns
+    -------
+    int or array
+        Numbers of scores.
+
+    Raises
+    ------
+    DesignError
+        If 1 − confidence is no double, or no double counts so many scores.
     """
     check_proportion("sensitivity", sensitivity, "a target to keep")
     check_proportion("confidence", confidence, "a guarantee")
@@ -121,7 +156,20 @@ def least_feasible_n(sensitivity: Numbers, confidence: Numbers) -> Any:
 
 @reading
 def rank_table(n_obs: int, sensitivity: float) -> RankTable:
-    """What each rank would give: the table to read before insisting on a confidence."""
+    """List what each rank would give: the table to read before insisting on a confidence.
+
+    Parameters
+    ----------
+    n_obs
+        Positive scores, at least 1.
+    sensitivity
+        Share of positives to keep, in (0, 1).
+
+    Returns
+    -------
+    RankTable
+        A row for each rank.
+    """
     check_count("n_obs", n_obs, least=1, meaning="a table of ranks")
     check_proportion("sensitivity", sensitivity, "a target to keep")
     rank = np.arange(n_obs + 1)
@@ -173,11 +221,27 @@ def umbrella_specificity_threshold(
     confidence: float,
     infeasible: str = "error",
 ) -> Float[np.ndarray, " rep"]:
-    """Threshold of each row of negative scores that keeps the share below it, the specificity.
+    """Set the threshold of each row of negative scores that keeps the share below it.
 
     The mirror image: the least number above X_(n+1−r), because score >= threshold must leave
     X_(n+1−r) itself, and all scores tied with it, on the negative side. `infeasible="-inf"`
     stands for the safe extreme, which here is +∞: nobody is called positive.
+
+    Parameters
+    ----------
+    scores : float array (rep, obs)
+        Negative scores, one replicate per row.
+    specificity
+        Share of negatives to keep, in (0, 1).
+    confidence
+        Probability that the threshold keeps it, in (0, 1).
+    infeasible
+        "error", or "-inf" for the safe extreme, which here is +∞.
+
+    Returns
+    -------
+    float array (rep,)
+        Thresholds, in score units.
     """
     check_proportion("specificity", specificity, "a target to keep")
     mirrored = -as_scores(scores, least=1)
@@ -189,9 +253,23 @@ def umbrella_specificity_threshold(
 
 @reading
 def randomised_rank(n_obs: int, sensitivity: float, confidence: float) -> RandomisedRank:
-    """Two neighbouring ranks and the chance of each that spend the confidence exactly.
+    """Find two neighbouring ranks and the chance of each that spend the confidence exactly.
 
     Feasible for every n: below `least_feasible_n` the two are −∞ and the minimum.
+
+    Parameters
+    ----------
+    n_obs
+        Positive scores, at least 1.
+    sensitivity
+        Share of positives to keep, in (0, 1).
+    confidence
+        Probability that the threshold keeps it, in (0, 1).
+
+    Returns
+    -------
+    RandomisedRank
+        The lower rank, and the chance of the next.
     """
     rank = int(umbrella_rank(n_obs, sensitivity, confidence))
     here = float(violation(rank, n_obs, sensitivity))
@@ -208,10 +286,28 @@ def randomised_threshold(
     sensitivity: float,
     confidence: float,
 ) -> Float[np.ndarray, " rep"]:
-    """Threshold that keeps the sensitivity with exactly the given confidence (continuous scores).
+    """Set a threshold that keeps the sensitivity with exactly the given confidence.
 
     One uniform draw a row decides between two ranks; −∞ is among them where n is too small, and
     rank n + 1, reached only where the whole sample is safe, is +∞.
+
+    Exact for continuous scores.
+
+    Parameters
+    ----------
+    rng
+        Gives a uniform number for each row.
+    scores : float array (rep, obs)
+        Positive scores, one replicate per row.
+    sensitivity
+        Share of positives to keep, in (0, 1).
+    confidence
+        Probability that the threshold keeps it, in (0, 1).
+
+    Returns
+    -------
+    float array (rep,)
+        Thresholds, in score units.
     """
     block = as_scores(scores, least=1)
     choice = randomised_rank(block.shape[1], sensitivity, confidence)
@@ -223,11 +319,33 @@ def randomised_threshold(
 
 @reading
 def interpolation_weight(n_obs: int, sensitivity: float, confidence: float) -> tuple[int, float]:
-    """Rank r and weight λ for which X_(r) + λ·(X_(r+1) − X_(r)) has exactly the confidence.
+    """Find the rank r and weight λ with which X_(r) + λ·(X_(r+1) − X_(r)) has the confidence.
 
     Exact where the density of the scores is flat around the threshold, and in error by O(1/n)
-    elsewhere (Beran & Hall 1993, JRSS B 55(3), 643-652). Refused where no rank is safe, as there
-    is then nothing to interpolate from; r = n has no neighbour and gets λ = 0.
+    elsewhere. r = n has no neighbour and gets λ = 0.
+
+    Parameters
+    ----------
+    n_obs
+        Positive scores, at least 1.
+    sensitivity
+        Share of positives to keep, in (0, 1).
+    confidence
+        Probability that the threshold keeps it, in (0, 1).
+
+    Returns
+    -------
+    tuple[int, float]
+        Rank, from 1, and weight, in [0, 1].
+
+    Raises
+    ------
+    DesignError
+        If no rank is safe, so that there is nothing to interpolate from.
+
+    References
+    ----------
+    Beran & Hall (1993), J. R. Stat. Soc. B 55(3), 643-652.
     """
     rank = int(umbrella_rank(n_obs, sensitivity, confidence))
     if rank == 0:
@@ -245,12 +363,33 @@ def interpolation_weight(n_obs: int, sensitivity: float, confidence: float) -> t
 
 @reading
 def interpolated_violation(rank: int, weight: float, n_obs: int, miss: float) -> float:
-    """P(U_(r) + λ·(U_(r+1) − U_(r)) > 1 − k) for uniform scores.
+    """Compute P(U_(r) + λ·(U_(r+1) − U_(r)) > 1 − k) for uniform scores.
 
     Given U_(r) = u <= 1−k, the other n − r scores are uniform above u, so the event has
     probability (1 − (1−k−u)/(λ·(1−u)))^(n−r). The product with the density of U_(r) is a
     polynomial of degree n − 1, which Gauss-Legendre with n nodes integrates exactly. Where
     u is so far below that the power is under e^−60 nothing is left to integrate.
+
+    Parameters
+    ----------
+    rank
+        Rank r, 1 to n − 1.
+    weight
+        Weight λ, in [0, 1].
+    n_obs
+        Scores n.
+    miss
+        1 − k, in (0, 1).
+
+    Returns
+    -------
+    float
+        A probability.
+
+    Raises
+    ------
+    DesignError
+        If an argument is out of range.
     """
     check_count("rank", rank, least=1, meaning="an order statistic")
     check_count("n_obs - rank", n_obs - rank, least=1, meaning="the order statistic after it")
@@ -281,11 +420,27 @@ def interpolated_threshold(
     confidence: float,
     infeasible: str = "error",
 ) -> Float[np.ndarray, " rep"]:
-    """Threshold between two order statistics that spends the confidence, nearly exactly.
+    """Set a threshold between two order statistics that has nearly exactly the confidence.
 
     See `interpolation_weight`. Between X_(r) and X_(r+1) no guarantee holds for every
     distribution: that is the price of using all of the confidence without a coin. `infeasible` is
     that of `umbrella_threshold`.
+
+    Parameters
+    ----------
+    scores : float array (rep, obs)
+        Positive scores, one replicate per row.
+    sensitivity
+        Share of positives to keep, in (0, 1).
+    confidence
+        Probability that the threshold keeps it, in (0, 1).
+    infeasible
+        "error", or "-inf" for a threshold of −∞ where no rank is safe.
+
+    Returns
+    -------
+    float array (rep,)
+        Thresholds, in score units.
     """
     check_choice("infeasible", infeasible, INFEASIBLE)
     ordered = np.sort(as_scores(scores, least=1), axis=1)

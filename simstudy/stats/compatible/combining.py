@@ -20,15 +20,36 @@ FAR = np.log(1e15)  # from there on 1/x and the tail of Landau's law differ by a
 
 @reading
 def in_log10(log_p: ArrayLike) -> PerReplicate:
-    """Natural logs as logs to the base 10, which are what is reported."""
+    """Convert natural logs to logs to the base 10, which are reported.
+
+    Parameters
+    ----------
+    log_p
+        Natural logs.
+
+    Returns
+    -------
+    PerReplicate
+        Logs to the base 10.
+    """
     return np.asarray(np.asarray(log_p, float) / np.log(10))
 
 
 @reading
 def fisher(log_p: LogP) -> PerReplicate:
-    """Fisher's: -2 Σ log p is χ² with 2 n degrees of freedom under independent uniforms.
+    """Combine p-values by Fisher's test: -2 Σ log p is χ² with 2 n degrees of freedom.
 
     With an even number of degrees of freedom its tail is that of a Poisson count: a sum of n terms.
+
+    Parameters
+    ----------
+    log_p
+        Natural logs of p-values, (..., n); combined along the last axis.
+
+    Returns
+    -------
+    PerReplicate
+        Natural logs of the combined p-values.
 
     References
     ----------
@@ -47,7 +68,7 @@ def fisher(log_p: LogP) -> PerReplicate:
 
 @reading
 def stouffer(log_p: LogP, *, weights: ArrayLike | None = None) -> PerReplicate:
-    """Stouffer's: the sum of normal scores, upper tail, by the root of their number.
+    """Combine p-values by Stouffer's test: the sum of normal scores over the root of their number.
 
     Made for one-sided p-values. One p-value of 1 gives 1 whatever the others are, and none is there
     (NaN) where another is 0.
@@ -58,6 +79,11 @@ def stouffer(log_p: LogP, *, weights: ArrayLike | None = None) -> PerReplicate:
         Natural logs.
     weights
         Positive, (n,) or broadcasting with the p-values; equal unless given.
+
+    Returns
+    -------
+    PerReplicate
+        Natural logs of the combined p-values.
 
     References
     ----------
@@ -74,12 +100,22 @@ def stouffer(log_p: LogP, *, weights: ArrayLike | None = None) -> PerReplicate:
 
 @reading
 def harmonic_mean(log_p: LogP) -> PerReplicate:
-    """Wilson's: the harmonic mean, calibrated by Landau's law, which its inverse has in the limit.
+    """Combine p-values by Wilson's test: the harmonic mean, calibrated by Landau's law.
 
     1/p of a uniform p is in the domain of attraction of the stable law with index 1, so that the
     mean of n of them is of that law, with location log n + 1 - γ + log(π/2) and scale π/2, for
     large n, and nearly so under dependence. The plain harmonic mean is too small to be a p-value by
     that location. Of a few p-values it is an approximation, whose level is not exact.
+
+    Parameters
+    ----------
+    log_p
+        Natural logs of p-values, (..., n); combined along the last axis.
+
+    Returns
+    -------
+    PerReplicate
+        Natural logs of the combined p-values.
 
     References
     ----------
@@ -98,9 +134,19 @@ def harmonic_mean(log_p: LogP) -> PerReplicate:
 
 @reading
 def cauchy(log_p: LogP) -> PerReplicate:
-    """Liu and Xie's: the mean of cot(π p) has the tail of a Cauchy variable, also under dependence.
+    """Combine p-values by Liu and Xie's test: the mean of cot(π p) has a Cauchy tail.
 
     p-values of 0 and of 1 together give NaN.
+
+    Parameters
+    ----------
+    log_p
+        Natural logs of p-values, (..., n); combined along the last axis.
+
+    Returns
+    -------
+    PerReplicate
+        Natural logs of the combined p-values.
 
     References
     ----------
@@ -132,7 +178,17 @@ def _log_cotangent(log_p: LogP) -> tuple[LogP, LogP]:
 
 @reading
 def minimum(log_p: LogP) -> PerReplicate:
-    """Šidák's: the chance that the smallest of n independent uniforms is as small.
+    """Combine p-values by Šidák's test: the chance of so small a smallest one of n uniforms.
+
+    Parameters
+    ----------
+    log_p
+        Natural logs of p-values, (..., n); combined along the last axis.
+
+    Returns
+    -------
+    PerReplicate
+        Natural logs of the combined p-values.
 
     References
     ----------

@@ -23,7 +23,17 @@ Ranks = Float[np.ndarray, " n"]
 
 @reading
 def nfdr(p: PValues) -> PValues:
-    """Achieved nonlocal false discovery rate: min(n p / #{p_j <= p}, 1).
+    """Compute the achieved nonlocal false discovery rate: min(n p / #{p_j <= p}, 1).
+
+    Parameters
+    ----------
+    p
+        p-values in [0, 1], one list along the last axis; NaN fails its list.
+
+    Returns
+    -------
+    PValues
+        A rate for each p-value.
 
     References
     ----------
@@ -36,7 +46,7 @@ def nfdr(p: PValues) -> PValues:
 
 @reading
 def cfdr(p: PValues, *, order: str = "nfdr", clipped: bool = False) -> PValues:
-    """Corrected false discovery rate: the NFDR at rank i times 1 + 1/2 + ... + 1/i.
+    """Compute the corrected false discovery rate: the NFDR at rank i times 1 + 1/2 + ... + 1/i.
 
     Parameters
     ----------
@@ -48,6 +58,11 @@ def cfdr(p: PValues, *, order: str = "nfdr", clipped: bool = False) -> PValues:
     clipped
         Whether values above 1 are taken for 1. As printed they are not, and are no probabilities.
 
+    Returns
+    -------
+    PValues
+        A rate for each p-value.
+
     References
     ----------
     Bickel (2019), hal-02334579, equation 4; Bickel & Rahal (2019), Commun. Stat. Simul. Comput.
@@ -57,7 +72,7 @@ def cfdr(p: PValues, *, order: str = "nfdr", clipped: bool = False) -> PValues:
 
 @reading
 def rfdr(p: PValues, *, order: str = "nfdr", ratio: float = PRINTED_RATIO) -> PValues:
-    """Re-ranked false discovery rate: the NFDR at rank [1.6 i], or 1 where there is no such rank.
+    """Compute the re-ranked false discovery rate: the NFDR at rank [1.6 i], or 1 where none is.
 
     Parameters
     ----------
@@ -65,6 +80,11 @@ def rfdr(p: PValues, *, order: str = "nfdr", ratio: float = PRINTED_RATIO) -> PV
         As for `cfdr`.
     ratio
         At least 1: as printed, or `EXACT_RATIO`. (1.6 i is never halfway between whole numbers.)
+
+    Returns
+    -------
+    PValues
+        A rate for each p-value.
 
     References
     ----------
@@ -96,7 +116,18 @@ def _put_back(values: PValues, order: Int[np.ndarray, "... n"]) -> PValues:
 
 @reading
 def ascending_nfdr(ordered: PValues) -> PValues:
-    """NFDR of p-values in ascending order, NaN in all of a row with one."""
+    """Compute the NFDR of p-values in ascending order.
+
+    Parameters
+    ----------
+    ordered
+        p-values in ascending order along the last axis.
+
+    Returns
+    -------
+    PValues
+        Rates; NaN in all of a row with one.
+    """
     n = ordered.shape[-1]
     last_of_ties = np.ones(ordered.shape, dtype=bool)
     last_of_ties[..., :-1] = ordered[..., 1:] > ordered[..., :-1]
@@ -108,21 +139,58 @@ def ascending_nfdr(ordered: PValues) -> PValues:
 
 @reading
 def corrected(rates: PValues, *, clipped: bool) -> PValues:
-    """Ranked NFDRs times harmonic numbers."""
+    """Multiply ranked NFDRs by harmonic numbers.
+
+    Parameters
+    ----------
+    rates
+        NFDRs in the order of ranks.
+    clipped
+        Whether values above 1 are taken for 1.
+
+    Returns
+    -------
+    PValues
+        CFDRs.
+    """
     values = rates * harmonic_numbers(rates.shape[-1])
     return np.asarray(np.minimum(values, 1.0) if clipped else values)
 
 
 @reading
 def harmonic_numbers(n: int) -> Ranks:
-    """1, 1 + 1/2, ..., 1 + 1/2 + ... + 1/n."""
+    """Compute 1, 1 + 1/2, ..., 1 + 1/2 + ... + 1/n.
+
+    Parameters
+    ----------
+    n
+        Number of terms.
+
+    Returns
+    -------
+    Ranks
+        The sums.
+    """
     check_count("n", n, least=0, meaning="a number of terms")
     return np.asarray(np.cumsum(1 / np.arange(1, n + 1)))
 
 
 @reading
 def reranked(rates: PValues, *, ratio: float) -> PValues:
-    """The NFDR at a later rank, or 1."""
+    """Take the NFDR at a later rank, or 1.
+
+    Parameters
+    ----------
+    rates
+        NFDRs in the order of ranks.
+    ratio
+        By how much later, at least 1.
+
+    Returns
+    -------
+    PValues
+        RFDRs.
+    """
     later = later_ranks(rates.shape[-1], ratio)
     found = np.ones_like(rates)
     there = later <= len(later)
@@ -132,7 +200,25 @@ def reranked(rates: PValues, *, ratio: float) -> PValues:
 
 @reading
 def later_ranks(n: int, ratio: float) -> Int[np.ndarray, " n"]:
-    """The rank, from 1 on and maybe above n, whose NFDR each rank is given."""
+    """Compute the rank whose NFDR each rank is given: from 1 on, possibly above n.
+
+    Parameters
+    ----------
+    n
+        p-values of a list.
+    ratio
+        By how much later, at least 1.
+
+    Returns
+    -------
+    int array (n,)
+        A rank for each rank.
+
+    Raises
+    ------
+    DesignError
+        If the ratio is below 1.
+    """
     if not (np.isfinite(ratio) and ratio >= 1):
         raise DesignError(
             f"ratio={ratio:g} would give a prediction the rate of one with a smaller p-value, and "
@@ -144,7 +230,23 @@ def later_ranks(n: int, ratio: float) -> Int[np.ndarray, " n"]:
 
 
 def checked(p: ArrayLike) -> PValues:
-    """p-values as floats; NaN passes."""
+    """Return p-values as floats, or raise an error; NaN is allowed.
+
+    Parameters
+    ----------
+    p
+        p-values in [0, 1], one list along the last axis; NaN fails its list.
+
+    Returns
+    -------
+    PValues
+        The p-values.
+
+    Raises
+    ------
+    DesignError
+        If there is no list of p-values, or one is outside [0, 1].
+    """
     values = np.asarray(p, float)
     if values.ndim == 0 or values.shape[-1] == 0:
         raise DesignError(

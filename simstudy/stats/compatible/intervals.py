@@ -14,7 +14,13 @@ ROOM = 1 << 21  # resampled p-values at a time
 
 
 class Interval(NamedTuple):
-    """Limits, each a proportion."""
+    """Limits, each a proportion.
+
+    Attributes
+    ----------
+    lower, upper : float array (rep,)
+        The limits, proportions.
+    """
 
     lower: Float[np.ndarray, " rep"]
     upper: Float[np.ndarray, " rep"]
@@ -29,7 +35,7 @@ def percentile_interval(
     n_boot: int = 99,
     level: float = 0.9,
 ) -> Interval:
-    """Percentile interval of any estimator, from lists of p-values drawn with replacement.
+    """Compute the percentile interval of any estimator, by resampling lists of p-values.
 
     It takes the p-values for independent, and does not know of a bias of the estimator.
 
@@ -46,6 +52,11 @@ def percentile_interval(
         whole, as with 99 and 0.9.
     level
         Nominal coverage, in (0, 1).
+
+    Returns
+    -------
+    Interval
+        Limits for each row.
 
     References
     ----------

@@ -40,9 +40,27 @@ TOLERANCE = 1e-6
 # ---------------------------------------------------------------- of the paper
 @reading
 def cfdr_proportion(p: PValues, *, order: str = "nfdr", clipped: bool = False) -> Shares:
-    """Mean of the CFDRs: above 1, as printed, wherever most predictions are compatible.
+    """Estimate the share of compatible predictions by the mean of the CFDRs.
 
-    Parameters are those of `false_discovery.cfdr`.
+    It is above 1, as printed, wherever most predictions are compatible.
+
+    Parameters
+    ----------
+    p
+        p-values in [0, 1], one list along the last axis; NaN gives NaN.
+    order
+        What is ranked: `nfdr` as in the paper, ties by p, or `p`.
+    clipped
+        Whether values above 1 are taken for 1.
+
+    Returns
+    -------
+    Shares
+        An estimate for each list.
+
+    References
+    ----------
+    Bickel (2019), hal-02334579, equation 4.
     """
     from simstudy.stats.compatible import _kernels as kernels
 
@@ -54,9 +72,27 @@ def cfdr_proportion(p: PValues, *, order: str = "nfdr", clipped: bool = False) -
 
 @reading
 def rfdr_proportion(p: PValues, *, order: str = "nfdr", ratio: float = PRINTED_RATIO) -> Shares:
-    """Mean of the RFDRs: never below the share of ranks without a later one (63 of 168).
+    """Estimate the share of compatible predictions by the mean of the RFDRs.
 
-    Parameters are those of `false_discovery.rfdr`.
+    It is never below the share of ranks without a later one (63 of 168).
+
+    Parameters
+    ----------
+    p
+        p-values in [0, 1], one list along the last axis; NaN gives NaN.
+    order
+        What is ranked: `nfdr` as in the paper, ties by p, or `p`.
+    ratio
+        At least 1: as printed, or `EXACT_RATIO`.
+
+    Returns
+    -------
+    Shares
+        An estimate for each list.
+
+    References
+    ----------
+    Bickel (2019), hal-02334579, equation 5.
     """
     from simstudy.stats.compatible import _kernels as kernels
 
@@ -78,7 +114,19 @@ def _of_ascending(p: PValues, kernel: Callable[..., None], *settings: Any) -> Sh
 # ---------------------------------------------------------------- beyond a threshold
 @reading
 def storey(p: PValues, lam: float = 0.5) -> Shares:
-    """p-values above a threshold over what uniform ones would give, n (1 - λ); at most 1.
+    """Divide the p-values above a threshold by what uniform ones would give, n (1 - λ); at most 1.
+
+    Parameters
+    ----------
+    p
+        p-values in [0, 1], one list along the last axis; NaN gives NaN.
+    lam
+        The threshold λ, in (0, 1).
+
+    Returns
+    -------
+    Shares
+        An estimate for each list.
 
     References
     ----------
@@ -93,9 +141,20 @@ def storey(p: PValues, lam: float = 0.5) -> Shares:
 
 @reading
 def storey_smoother(p: PValues) -> Shares:
-    """Storey's for 19 thresholds, smoothed by a natural cubic spline of 3 df, at the last one.
+    """Smooth Storey's estimate for 19 thresholds by a natural cubic spline, at the last one.
 
-    The spline is linear in the estimates: one weight for each threshold. Kept within [0, 1].
+    The spline has 3 degrees of freedom and is linear in the estimates: one weight for each
+    threshold. Kept within [0, 1].
+
+    Parameters
+    ----------
+    p
+        p-values in [0, 1], one list along the last axis; NaN gives NaN.
+
+    Returns
+    -------
+    Shares
+        An estimate for each list.
 
     References
     ----------
@@ -106,7 +165,7 @@ def storey_smoother(p: PValues) -> Shares:
 
 @reading
 def storey_bootstrap(p: PValues, *, reference: float = 0.0) -> Shares:
-    """Storey's at the threshold with the least bootstrap mean squared error; at most 1.
+    """Compute Storey's estimate at the threshold of least bootstrap mean squared error; at most 1.
 
     Of infinitely many resamples: the count above a threshold is then binomial. The first of several
     least ones is taken.
@@ -118,6 +177,11 @@ def storey_bootstrap(p: PValues, *, reference: float = 0.0) -> Shares:
     reference
         Quantile of the estimates that the error is about: the least, as published, or 0.1 as in the
         authors' package qvalue since version 2.
+
+    Returns
+    -------
+    Shares
+        An estimate for each list.
 
     References
     ----------
@@ -188,10 +252,22 @@ def _roughness(places: Grid) -> Float[np.ndarray, "threshold threshold"]:
 # ---------------------------------------------------------------- by bins, means, densities
 @reading
 def jiang_doerge(p: PValues, *, n_bins: int = 20) -> Shares:
-    """Mean of Storey's estimates from just before the first bin that is no fuller than the rest.
+    """Average Storey's estimates from just before the first bin that is no fuller than the rest.
 
     A bin is no fuller where it has no more p-values than the mean of it and of all to its right.
     At most 1. The bins are given: the authors choose among five numbers of them by a bootstrap.
+
+    Parameters
+    ----------
+    p
+        p-values in [0, 1], one list along the last axis; NaN gives NaN.
+    n_bins
+        Bins of the histogram, at least 2.
+
+    Returns
+    -------
+    Shares
+        An estimate for each list.
 
     References
     ----------
@@ -211,7 +287,17 @@ def jiang_doerge(p: PValues, *, n_bins: int = 20) -> Shares:
 
 @reading
 def pounds_cheng(p: PValues) -> Shares:
-    """Twice the mean p-value, at most 1: 2 E p is 1 for compatible predictions.
+    """Compute twice the mean p-value, at most 1: 2 E p is 1 for compatible predictions.
+
+    Parameters
+    ----------
+    p
+        p-values in [0, 1], one list along the last axis; NaN gives NaN.
+
+    Returns
+    -------
+    Shares
+        An estimate for each list.
 
     References
     ----------
@@ -222,11 +308,21 @@ def pounds_cheng(p: PValues) -> Shares:
 
 @reading
 def langaas(p: PValues) -> Shares:
-    """Height at 1 of the likeliest density that decreases and is convex.
+    """Compute the height at 1 of the most likely density that decreases and is convex.
 
     Such a density is a mixture of the uniform and of triangles that end at θ. θ is one of 0.01,
     0.02, ..., 1, and the weights are found by exchanging mass between the worst and the best of
     them until the mean log likelihood is within 1e-6 of its maximum.
+
+    Parameters
+    ----------
+    p
+        p-values in [0, 1], one list along the last axis; NaN gives NaN.
+
+    Returns
+    -------
+    Shares
+        An estimate for each list.
 
     References
     ----------

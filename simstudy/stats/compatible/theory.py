@@ -25,7 +25,17 @@ CountLaw = Float[np.ndarray, "place count"]
 
 
 class Mixture(NamedTuple):
-    """Independent p-values, some uniform and the others with a distribution of their own."""
+    """Independent p-values, some uniform and the others with a distribution of their own.
+
+    Attributes
+    ----------
+    n_null
+        Uniform p-values.
+    n_other
+        Other p-values.
+    cdf
+        Distribution function of the others, elementwise.
+    """
 
     n_null: int
     n_other: int
@@ -33,12 +43,24 @@ class Mixture(NamedTuple):
 
     @property
     def n(self) -> int:
+        """Number of p-values."""
         return self.n_null + self.n_other
 
     def counts(self, places: Float[np.ndarray, " place"]) -> CountLaw:
-        """Probabilities of 0, 1, ..., n p-values at or below each place; errors below 1e-14.
+        """Compute probabilities of 0, 1, ..., n p-values at or below each place.
 
-        From the characteristic function, by a Fourier transform as long as there are counts.
+        From the characteristic function, by a Fourier transform as long as there are counts. Errors
+        are below 1e-14.
+
+        Parameters
+        ----------
+        places : float array (places,)
+            Places in [0, 1].
+
+        Returns
+        -------
+        CountLaw
+            A row of probabilities for each place.
         """
         n = self.n
         turn = np.exp(-2j * np.pi * np.arange(n // 2 + 1 + n % 2) / (n + 1)) - 1
@@ -50,7 +72,17 @@ class Mixture(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Mean and standard deviation of an estimate, and how often it has its most frequent value."""
+    """Moments of an estimate, and how often it has its most frequent value.
+
+    Attributes
+    ----------
+    mean
+        Expectation.
+    sd
+        Standard deviation.
+    most_frequent
+        Probability of the most frequent value.
+    """
 
     mean: float
     sd: float
@@ -59,7 +91,20 @@ class Moments(NamedTuple):
 
 @reading
 def mean_cfdr_proportion(mixture: Mixture, *, clipped: bool = False) -> float:
-    """Of CFDRs in the order of p."""
+    """Compute the expectation of `cfdr_proportion` in the order of p.
+
+    Parameters
+    ----------
+    mixture
+        Law of the p-values.
+    clipped
+        Whether values above 1 are taken for 1.
+
+    Returns
+    -------
+    float
+        The expectation.
+    """
     harmonic = harmonic_numbers(mixture.n)
     if clipped:
         return float(_mean_capped(mixture, _steps(mixture) / harmonic).mean())
@@ -68,7 +113,20 @@ def mean_cfdr_proportion(mixture: Mixture, *, clipped: bool = False) -> float:
 
 @reading
 def mean_rfdr_proportion(mixture: Mixture, *, ratio: float = PRINTED_RATIO) -> float:
-    """Of RFDRs in the order of p."""
+    """Compute the expectation of `rfdr_proportion` in the order of p.
+
+    Parameters
+    ----------
+    mixture
+        Law of the p-values.
+    ratio
+        At least 1: as printed, or `EXACT_RATIO`.
+
+    Returns
+    -------
+    float
+        The expectation.
+    """
     later = later_ranks(mixture.n, ratio)
     rates = _mean_capped(mixture, _steps(mixture))
     there = later <= mixture.n
@@ -77,7 +135,20 @@ def mean_rfdr_proportion(mixture: Mixture, *, ratio: float = PRINTED_RATIO) -> f
 
 @reading
 def storey_moments(mixture: Mixture, lam: float = 0.5) -> Moments:
-    """Of Storey's estimate, clipped at 1: a function of one count."""
+    """Compute moments of Storey's estimate, clipped at 1: a function of one count.
+
+    Parameters
+    ----------
+    mixture
+        Law of the p-values.
+    lam
+        The threshold λ, in (0, 1).
+
+    Returns
+    -------
+    Moments
+        The moments.
+    """
     above = mixture.n - np.arange(mixture.n + 1)
     estimate = np.minimum(above / (mixture.n * (1 - lam)), 1.0)
     law = mixture.counts(np.array([lam]))[0]

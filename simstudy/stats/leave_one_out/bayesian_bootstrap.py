@@ -49,7 +49,7 @@ class _Sums(NamedTuple):
 def bayesian_bootstrap(
     pointwise: Pointwise, rng: np.random.Generator, *, n_draw: int = 4000
 ) -> Estimate:
-    """Mean and standard deviation (divisor `n_draw` - 1) of every utility over the draws.
+    """Compute mean and standard deviation (divisor `n_draw` - 1) of every utility over the draws.
 
     Parameters
     ----------
@@ -59,6 +59,11 @@ def bayesian_bootstrap(
         Gives two words per replicate, whatever the sizes (`replicate_seeds`).
     n_draw
         At least 2; the first of many are those of few.
+
+    Returns
+    -------
+    Estimate
+        Utilities with their standard errors.
 
     References
     ----------
@@ -73,12 +78,26 @@ def bayesian_bootstrap(
 def bayesian_bootstrap_difference(
     first: Pointwise, second: Pointwise, rng: np.random.Generator, *, n_draw: int = 4000
 ) -> Estimate:
-    """As `bayesian_bootstrap`, of first less second under the same weights.
+    """Compare two models: `bayesian_bootstrap` of first less second, under the same weights.
+
+    Parameters
+    ----------
+    first, second
+        Predictions of two models of the same data.
+    rng
+        Gives two words per replicate, whatever the sizes (`replicate_seeds`).
+    n_draw
+        Draws of weights, at least 2; the first of many are those of few.
+
+    Returns
+    -------
+    Estimate
+        Differences with their standard errors.
 
     Raises
     ------
     DesignError
-        Where the responses differ: the two are then not paired.
+        If the responses differ: the two are then not paired.
     """
     check_paired(first, second)
     return _summarise(
@@ -90,10 +109,31 @@ def bayesian_bootstrap_difference(
 def bayesian_bootstrap_against(
     first: Pointwise, others: Sequence[Pointwise], rng: np.random.Generator, *, n_draw: int = 4000
 ) -> list[Estimate]:
-    """Utilities of a model, then those of it less each of the others, all under the same weights.
+    """Compute utilities of a model, and of it less each of others, under the same weights.
 
     As `bayesian_bootstrap` and `bayesian_bootstrap_difference` with the same generator, to the last
     bit, in one pass over the draws.
+
+    Parameters
+    ----------
+    first
+        Predictions of two models of the same data.
+    others
+        Predictions of the other models.
+    rng
+        Gives two words per replicate, whatever the sizes (`replicate_seeds`).
+    n_draw
+        Draws of weights, at least 2; the first of many are those of few.
+
+    Returns
+    -------
+    list[Estimate]
+        Utilities of the model, then a difference for each of the others.
+
+    Raises
+    ------
+    DesignError
+        If the responses differ.
     """
     check_pointwise(first)
     for other in others:
@@ -112,7 +152,22 @@ def _of_chunk(models: tuple[Draws, ...]) -> Iterator[Estimate]:
 
 @reading
 def bootstrap_draws(pointwise: Pointwise, rng: np.random.Generator, *, n_draw: int = 4000) -> Draws:
-    """The draws that `bayesian_bootstrap` summarises, in the order of `UTILITIES`."""
+    """Return the draws that `bayesian_bootstrap` summarises, in the order of `UTILITIES`.
+
+    Parameters
+    ----------
+    pointwise
+        One replicate per row, at least two observations.
+    rng
+        Gives two words per replicate, whatever the sizes (`replicate_seeds`).
+    n_draw
+        Draws of weights, at least 2; the first of many are those of few.
+
+    Returns
+    -------
+    Draws
+        Utilities of each draw.
+    """
     check_pointwise(pointwise)
     return np.concatenate(list(_draws([pointwise], rng, n_draw)))
 

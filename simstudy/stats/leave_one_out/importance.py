@@ -22,7 +22,19 @@ LOG_2PI = float(np.log(2 * np.pi))
 
 
 class ImportanceLeaveOneOut(NamedTuple):
-    """As the exact answer, from draws, with the Pareto k of each observation's weights."""
+    """Leave-one-out predictions from draws, with the Pareto k of each observation's weights.
+
+    Attributes
+    ----------
+    y : float array (rep, obs)
+        Responses.
+    error : float array (rep, obs)
+        Response less its leave-one-out prediction, in its units.
+    log_density : float array (rep, obs)
+        Log of the leave-one-out predictive density at the response.
+    pareto_k : float array (rep, obs)
+        Shape of the weights' tail; above 0.7 the answer is not to be trusted.
+    """
 
     y: Float[np.ndarray, "rep obs"]
     error: Float[np.ndarray, "rep obs"]
@@ -41,7 +53,7 @@ def importance_leave_one_out(
     y: Float[np.ndarray, "rep obs"],
     draws: PosteriorDraws,
 ) -> ImportanceLeaveOneOut:
-    """Leave-one-out predictions from draws given all observations.
+    """Compute leave-one-out predictions from draws given all observations.
 
     Parameters
     ----------
@@ -49,6 +61,11 @@ def importance_leave_one_out(
         What the draws were made from.
     draws
         Independent, at least 25 per replicate. One replicate's predictions are held at a time.
+
+    Returns
+    -------
+    ImportanceLeaveOneOut
+        Predictions and Pareto k of each observation.
 
     References
     ----------
@@ -77,12 +94,22 @@ def _of_replicate(
 def smoothed_log_weights(
     log_ratios: Float[np.ndarray, "*rep draw"],
 ) -> tuple[Float[np.ndarray, "*rep draw"], Float[np.ndarray, "*rep"]]:
-    """Log weights that sum to one over the draws, and Pareto k, by ArviZ.
+    """Smooth importance weights by ArviZ.
 
     Parameters
     ----------
     log_ratios
         Logs of raw importance ratios, of independent draws, which lie along the last axis.
+
+    Returns
+    -------
+    tuple[Float[np.ndarray, '*rep draw'], Float[np.ndarray, '*rep']]
+        Log weights that sum to one over the draws, and Pareto k.
+
+    References
+    ----------
+    Vehtari, Simpson, Gelman, Yao & Gabry (2024), Journal of Machine Learning Research 25(72),
+    1-58.
     """
     log_weights, pareto_k = _arviz().psislw(log_ratios, reff=1.0)
     return np.asarray(log_weights), np.asarray(pareto_k)

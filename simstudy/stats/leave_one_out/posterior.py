@@ -21,7 +21,17 @@ NEWTON_STEPS = 8  # from a linear start inside one cell: quadratic convergence n
 
 
 class PosteriorDraws(NamedTuple):
-    """Joint draws; the intercept is the prediction where features are 0."""
+    """Joint draws from a posterior.
+
+    Attributes
+    ----------
+    intercept : float array (rep, draw)
+        The prediction where features are 0, in the units of the response.
+    coefficients : float array (rep, draw, feature)
+        In units of the response per unit of their feature.
+    sigma : float array (rep, draw)
+        Standard deviation of the errors, in the units of the response.
+    """
 
     intercept: Float[np.ndarray, "rep draw"]
     coefficients: Float[np.ndarray, "rep draw feature"]
@@ -30,7 +40,18 @@ class PosteriorDraws(NamedTuple):
     def predict(
         self, features: Float[np.ndarray, "rep obs feature"]
     ) -> Float[np.ndarray, "rep draw obs"]:
-        """The linear predictor of every draw, in the units of the response."""
+        """Compute the linear predictor of every draw, in the units of the response.
+
+        Parameters
+        ----------
+        features : float array (rep, obs, feature)
+            Features, one replicate per matrix.
+
+        Returns
+        -------
+        float array (rep, draw, obs)
+            Predictions.
+        """
         slopes = np.matmul(self.coefficients, features.transpose(0, 2, 1))
         return np.asarray(self.intercept[:, :, np.newaxis] + slopes)
 
@@ -44,7 +65,7 @@ def posterior_draws(
     *,
     n_draw: int = 4000,
 ) -> PosteriorDraws:
-    """Independent draws of intercept, coefficients and σ, given all observations.
+    """Draw intercept, coefficients and σ independently, given all observations.
 
     Parameters
     ----------
@@ -54,6 +75,16 @@ def posterior_draws(
         Gives a uniform for each σ, then a normal for each coefficient.
     n_draw
         At least 1.
+
+    Returns
+    -------
+    PosteriorDraws
+        The draws.
+
+    Raises
+    ------
+    DesignError
+        If `n_draw` is below 1, or the data or the prior have no posterior.
     """
     check_training(features, y)
     check_prior(prior, features.shape[0], features.shape[2])
@@ -88,7 +119,27 @@ def _standardised(
 def sigma_quantiles(
     spectrum: Spectrum, prior: Prior, probability: Float[np.ndarray, "rep draw"]
 ) -> Float[np.ndarray, "rep draw"]:
-    """Quantiles of the posterior of σ, in the units of the response."""
+    """Compute quantiles of the posterior of σ, in the units of the response.
+
+    Parameters
+    ----------
+    spectrum
+        Data and prior, from `decompose`.
+    prior
+        The prior.
+    probability : float array (rep, draw)
+        Probabilities in [0, 1].
+
+    Returns
+    -------
+    float array (rep, draw)
+        Quantiles.
+
+    Raises
+    ------
+    DesignError
+        If a probability is outside [0, 1], or the numbers of replicates differ.
+    """
     check_probability("probability", probability)
     if len(probability) != len(spectrum.squares) or not len(probability):
         raise DesignError(

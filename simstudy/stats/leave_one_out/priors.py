@@ -23,8 +23,19 @@ LEAST_SCALE = float(np.sqrt(np.finfo(float).tiny) / np.finfo(float).eps)  # squa
 class Prior(NamedTuple):
     """One prior per replicate.
 
-    Means and standard deviations of α in the units of the response, of β_j in those per unit of
-    their feature; `sigma_rate` per unit of the response.
+    Means and standard deviations are in the units of the response, or in those per unit of a
+    feature.
+
+    Attributes
+    ----------
+    intercept_mean : float array (rep,)
+        Mean of α, the intercept at the features' means.
+    intercept_sd : float array (rep,)
+        Standard deviation of α.
+    coefficient_sd : float array (rep, feature)
+        Standard deviation of each β_j; its mean is 0.
+    sigma_rate : float array (rep,)
+        Rate of the exponential prior of σ, per unit of the response.
     """
 
     intercept_mean: Float[np.ndarray, " rep"]
@@ -37,10 +48,22 @@ class Prior(NamedTuple):
 def default_prior(
     features: Float[np.ndarray, "rep obs feature"], y: Float[np.ndarray, "rep obs"]
 ) -> Prior:
-    """The default of rstanarm's `stan_glm` for normal errors, since version 2.21 of July 2020.
+    """Return the default prior of rstanarm's `stan_glm` for normal errors, since version 2.21.
 
     m = mean(y), s_α = 2.5 sd(y), s_j = 2.5 sd(y) / sd(x_j), r = 1 / sd(y); standard deviations have
     the divisor n - 1. A constant feature, which predicts nothing once it is centred, has sd 1.
+
+    Parameters
+    ----------
+    features : float array (rep, obs, feature)
+        One replicate per matrix.
+    y : float array (rep, obs)
+        Responses.
+
+    Returns
+    -------
+    Prior
+        A prior for each replicate.
 
     Raises
     ------
@@ -71,7 +94,7 @@ def wide_prior(
     *,
     coefficient_sd: float = 10.0,
 ) -> Prior:
-    """The default for intercept and σ, and one standard deviation for every coefficient.
+    """Return the default for intercept and σ, with one standard deviation for every coefficient.
 
     Parameters
     ----------
@@ -79,6 +102,16 @@ def wide_prior(
         As in `default_prior`.
     coefficient_sd
         s_j, whatever the scale of the features: as `prior = normal(0, coefficient_sd)` in rstanarm.
+
+    Returns
+    -------
+    Prior
+        A prior for each replicate.
+
+    Raises
+    ------
+    DesignError
+        If `coefficient_sd` is not positive and finite, or a response is constant.
     """
     if not 0 < coefficient_sd < np.inf:
         raise DesignError(
@@ -102,7 +135,20 @@ def _response_sd(y: Float[np.ndarray, "rep obs"]) -> Float[np.ndarray, " rep"]:
 
 # ---------------------------------------------------------------- what is refused
 def check_training(features: Float[np.ndarray, "..."], y: Float[np.ndarray, "..."]) -> None:
-    """Refuse data of which no observation can be left out and predicted."""
+    """Raise an error for data of which no observation can be left out and predicted.
+
+    Parameters
+    ----------
+    features : float array (...)
+        One replicate per matrix.
+    y : float array (...)
+        Responses.
+
+    Raises
+    ------
+    DesignError
+        If shapes do not match, there are fewer than two observations, or a value is not finite.
+    """
     if features.ndim != 3 or features.shape[:2] != y.shape:
         raise DesignError(
             f"features have shape {features.shape} and y {y.shape}, so observations cannot be "
@@ -123,7 +169,22 @@ def check_training(features: Float[np.ndarray, "..."], y: Float[np.ndarray, "...
 
 
 def check_prior(prior: Prior, n_rep: int, n_feature: int) -> None:
-    """Refuse a prior that does not belong to the data, or is none."""
+    """Raise an error for a prior that does not belong to the data, or is none.
+
+    Parameters
+    ----------
+    prior
+        A prior.
+    n_rep
+        Replicates of the data.
+    n_feature
+        Features of the data.
+
+    Raises
+    ------
+    DesignError
+        If shapes do not match, or a scale is not positive and finite.
+    """
     if prior.coefficient_sd.shape != (n_rep, n_feature):
         raise DesignError(
             f"coefficient_sd has shape {prior.coefficient_sd.shape}, and the data have {n_rep} "

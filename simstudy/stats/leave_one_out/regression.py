@@ -27,10 +27,27 @@ class Spectrum(NamedTuple):
     """Data and prior in the directions that the design can move the responses in.
 
     The design has a column of ones and the centred features, each times its prior standard
-    deviation: U diag(√squares) right. `projected` is U' (y - m). `rest` is what is left of y - m
-    outside U, `rest_square` its squared length, `rest_leverage` the diagonal of I - U U', and
-    `n_rest` the number of directions there. A direction without any prior variance, as collinear
+    deviation: U diag(√squares) right. A direction without any prior variance, as collinear
     features leave, counts as outside: its entries are 0.
+
+    Attributes
+    ----------
+    left : float array (rep, direction, obs)
+        The directions U.
+    squares : float array (rep, direction)
+        Squared singular values of the design.
+    right : float array (rep, direction, column)
+        Right singular vectors.
+    projected : float array (rep, direction)
+        U' (y - m).
+    rest : float array (rep, obs)
+        What is left of y - m outside U.
+    rest_leverage : float array (rep, obs)
+        Diagonal of I - U U'.
+    rest_square : float array (rep,)
+        Squared length of `rest`.
+    n_rest : int array (rep,)
+        Number of directions outside U.
     """
 
     left: Float[np.ndarray, "rep direction obs"]
@@ -91,7 +108,7 @@ def exact_leave_one_out(
     *,
     refine: float = 1.0,
 ) -> ExactLeaveOneOut:
-    """Posterior and leave-one-out predictions of every replicate.
+    """Compute the posterior and leave-one-out predictions of every replicate.
 
     Parameters
     ----------
@@ -105,6 +122,11 @@ def exact_leave_one_out(
         observation is left out, and so do the means that features are centred on.
     refine
         By how much to divide the quadrature's step: 2 shows how little the answers depend on it.
+
+    Returns
+    -------
+    ExactLeaveOneOut
+        Predictions, and summaries of the posterior.
 
     Raises
     ------
@@ -146,7 +168,21 @@ def exact_leave_one_out(
 def decompose(
     features: Float[np.ndarray, "rep obs feature"], y: Float[np.ndarray, "rep obs"], prior: Prior
 ) -> Spectrum:
-    """Singular vectors of the scaled design, and the responses in their directions.
+    """Compute singular vectors of the scaled design, and the responses in their directions.
+
+    Parameters
+    ----------
+    features : float array (rep, obs, feature)
+        One replicate per matrix.
+    y : float array (rep, obs)
+        Responses, at least two per replicate.
+    prior
+        One prior per replicate.
+
+    Returns
+    -------
+    Spectrum
+        The decomposition.
 
     Raises
     ------
@@ -174,11 +210,25 @@ def decompose(
 
 @reading
 def leverages(spectrum: Spectrum, sigma: Float[np.ndarray, " rep"]) -> Float[np.ndarray, "rep obs"]:
-    """Share of each observation in its own fitted value, given σ: the diagonal of K (K + σ² I)⁻¹.
+    """Compute the share of each observation in its own fitted value, given σ.
 
     Given σ it is also the Pareto k of the importance weights that leave the observation out. The
     linear predictor μ of y_i has the posterior variance h σ², and the weights are
     1 / p(y_i | μ) ∝ exp((y_i - μ)² / 2σ²): their tail P(weight > t) falls off as t^(-1/h).
+
+    It is the diagonal of K (K + σ² I)⁻¹.
+
+    Parameters
+    ----------
+    spectrum
+        Data and prior, from `decompose`.
+    sigma : float array (rep,)
+        Standard deviation of the errors, in the units of the response.
+
+    Returns
+    -------
+    float array (rep, obs)
+        Shares in [0, 1).
     """
     kept = spectrum.squares / (spectrum.squares + sigma[:, np.newaxis] ** 2)
     return _combine(kept, spectrum.left**2)
@@ -214,7 +264,24 @@ def to_coefficients(
     features: Float[np.ndarray, "rep obs feature"],
     prior: Prior,
 ) -> tuple[Float[np.ndarray, " rep"], Float[np.ndarray, "rep feature"]]:
-    """Intercept where features are 0, and coefficients, from standardised ones by direction."""
+    """Convert standardised coefficients by direction to the intercept and the coefficients.
+
+    Parameters
+    ----------
+    standard : float array (rep, direction)
+        Standardised coefficients.
+    spectrum
+        Data and prior, from `decompose`.
+    features : float array (rep, obs, feature)
+        One replicate per matrix.
+    prior
+        One prior per replicate.
+
+    Returns
+    -------
+    tuple[Float[np.ndarray, ' rep'], Float[np.ndarray, 'rep feature']]
+        Intercept where features are 0, and coefficients.
+    """
     scaled = _combine(standard, spectrum.right)
     coefficients = scaled[:, 1:] * prior.coefficient_sd
     at_means = prior.intercept_mean + scaled[:, 0] * prior.intercept_sd

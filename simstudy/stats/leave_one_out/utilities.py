@@ -44,9 +44,15 @@ PerObservation = Float[np.ndarray, "rep obs"]
 class Pointwise(NamedTuple):
     """What one model predicts of each observation from all others.
 
-    `y` is the response and `error` the response less its leave-one-out prediction, in its units;
-    `log_density` is the log of the leave-one-out predictive density there, per that unit. Without
-    densities elpd is NaN.
+    Attributes
+    ----------
+    y : float array (rep, obs)
+        The response.
+    error : float array (rep, obs)
+        The response less its leave-one-out prediction, in its units.
+    log_density : float array (rep, obs) or None
+        Log of the leave-one-out predictive density at the response; None where the model gives
+        none, and elpd is then NaN.
     """
 
     y: Float[np.ndarray, "rep obs"]
@@ -55,10 +61,18 @@ class Pointwise(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """Utilities in the order of `UTILITIES`, and their standard errors, in the same units.
+    """Utilities in the order of `UTILITIES`, and their standard errors.
 
     MAE and RMSE are in the units of the response, MSE in their square, R² is a share, and elpd is
     a sum over observations, in nats.
+
+    Attributes
+    ----------
+    value : float array (rep, utility)
+        MAE and RMSE in the units of the response, MSE in their square, R² as a share, elpd as a
+        sum over observations, in nats.
+    std_error : float array (rep, utility)
+        Standard errors, in the same units.
     """
 
     value: Float[np.ndarray, "rep utility"]
@@ -67,10 +81,20 @@ class Estimate(NamedTuple):
 
 @reading
 def taylor_ratio(n_obs: int) -> float:
-    """Taylor's standard error over that of the Bayesian bootstrap with infinitely many draws.
+    """Compute Taylor's standard error over the Bayesian bootstrap's with infinitely many draws.
 
     sqrt((n + 1) / (n - 1)): for MAE, MSE, elpd and their differences always, for the others to
     first order. Weights of the Bayesian bootstrap have variance (n - 1) / (n² (n + 1)) each.
+
+    Parameters
+    ----------
+    n_obs
+        Observations, at least 2.
+
+    Returns
+    -------
+    float
+        The ratio, above 1.
     """
     check_count("n_obs", n_obs, least=2, meaning="a standard error")
     return float(np.sqrt((n_obs + 1) / (n_obs - 1)))
@@ -78,7 +102,7 @@ def taylor_ratio(n_obs: int) -> float:
 
 @reading
 def taylor(pointwise: Pointwise) -> Estimate:
-    """Every utility with Taylor's standard error.
+    """Compute every utility with Taylor's standard error.
 
     R² of a constant response is NaN: nothing is there to be explained. A model without any error
     has RMSE 0 with standard error 0.
@@ -87,6 +111,11 @@ def taylor(pointwise: Pointwise) -> Estimate:
     ----------
     pointwise
         One replicate per row, at least two observations.
+
+    Returns
+    -------
+    Estimate
+        Utilities with their standard errors.
 
     References
     ----------
@@ -101,7 +130,17 @@ def taylor(pointwise: Pointwise) -> Estimate:
 
 @reading
 def taylor_difference(first: Pointwise, second: Pointwise) -> Estimate:
-    """First less second, in every utility, for two models of the same data.
+    """Compare two models of the same data: first less second, in every utility.
+
+    Parameters
+    ----------
+    first, second
+        Predictions of two models of the same data.
+
+    Returns
+    -------
+    Estimate
+        Differences with their standard errors.
 
     Raises
     ------
@@ -118,7 +157,24 @@ def taylor_difference(first: Pointwise, second: Pointwise) -> Estimate:
 
 @reading
 def influence(pointwise: Pointwise, utility: str) -> PerObservation:
-    """The influence of each observation on one utility, in its units; a row sums to zero."""
+    """Compute the influence of each observation on one utility, in its units.
+
+    Parameters
+    ----------
+    pointwise
+        One replicate per row, at least two observations.
+    utility
+        One of `UTILITIES`.
+
+    Returns
+    -------
+    PerObservation
+        Influences; a row sums to zero.
+
+    References
+    ----------
+    Hampel (1974), J. Am. Stat. Assoc. 69, 383-393.
+    """
     check_choice("utility", utility, UTILITIES)
     check_pointwise(pointwise)
     return _influence(pointwise, utility)
@@ -126,7 +182,18 @@ def influence(pointwise: Pointwise, utility: str) -> PerObservation:
 
 @reading
 def mean_std_error(psi: PerObservation) -> Float[np.ndarray, " rep"]:
-    """Standard error of a mean, divisor n - 1, from values about their mean."""
+    """Compute the standard error of a mean, divisor n - 1, from values about their mean.
+
+    Parameters
+    ----------
+    psi
+        Values about their mean, one replicate per row.
+
+    Returns
+    -------
+    float array (rep,)
+        Standard errors.
+    """
     n_obs = psi.shape[1]
     return np.asarray(np.sqrt((psi**2).sum(axis=1) / (n_obs * (n_obs - 1))))
 
@@ -149,7 +216,18 @@ def _share(
 
 @reading
 def about_mean(y: PerObservation) -> PerObservation:
-    """Exactly zero for a constant response, whose mean may differ from it by a rounding."""
+    """Subtract the mean of each row: exactly zero for a constant response.
+
+    Parameters
+    ----------
+    y
+        Values, one replicate per row.
+
+    Returns
+    -------
+    PerObservation
+        The differences.
+    """
     constant = np.ptp(y, axis=1, keepdims=True) == 0
     return np.where(constant, 0.0, _centred(y))
 
@@ -179,7 +257,18 @@ def _r2(pointwise: Pointwise, name: str) -> Float[np.ndarray, " rep"]:
 
 @reading
 def log_densities(pointwise: Pointwise) -> PerObservation:
-    """NaN where the model gave none."""
+    """Return the log densities, or NaN where the model gave none.
+
+    Parameters
+    ----------
+    pointwise
+        One replicate per row, at least two observations.
+
+    Returns
+    -------
+    PerObservation
+        Log densities.
+    """
     if pointwise.log_density is None:
         return np.full_like(pointwise.y, np.nan)
     return pointwise.log_density
@@ -235,7 +324,18 @@ def _clipped_influence(pointwise: Pointwise, name: str) -> PerObservation:
 
 # ---------------------------------------------------------------- what is refused
 def check_pointwise(pointwise: Pointwise) -> None:
-    """Refuse anything but matching matrices of at least two observations."""
+    """Raise an error for anything but matching matrices of at least two observations.
+
+    Parameters
+    ----------
+    pointwise
+        One replicate per row, at least two observations.
+
+    Raises
+    ------
+    DesignError
+        If shapes differ, or there are fewer than two observations.
+    """
     shapes = [part.shape for part in pointwise if part is not None]
     if len(set(shapes)) > 1 or len(shapes[0]) != 2:
         raise DesignError(
@@ -264,7 +364,18 @@ def _check_size(what: str, size: Float[np.ndarray, " rep"]) -> None:
 
 
 def check_paired(first: Pointwise, second: Pointwise) -> None:
-    """Refuse two models that did not see the same responses."""
+    """Raise an error for two models that did not see the same responses.
+
+    Parameters
+    ----------
+    first, second
+        Predictions of two models of the same data.
+
+    Raises
+    ------
+    DesignError
+        If the responses differ.
+    """
     check_pointwise(first)
     check_pointwise(second)
     if not np.array_equal(first.y, second.y):

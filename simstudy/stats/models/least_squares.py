@@ -17,7 +17,17 @@ CHUNK = 1 << 15  # numbers at a time: they stay in the cache while they are used
 
 
 class LinearFit(NamedTuple):
-    """A linear predictor per replicate; NaN where `full_rank` is false."""
+    """A linear predictor per replicate; NaN where `full_rank` is false.
+
+    Attributes
+    ----------
+    intercept : float array (rep,)
+        Prediction where features are 0, in the units of the response.
+    coefficients : float array (rep, feature)
+        In units of the response per unit of their feature.
+    full_rank : bool array (rep,)
+        Whether the fit is the only one.
+    """
 
     intercept: Float[np.ndarray, " rep"]
     coefficients: Float[np.ndarray, "rep feature"]
@@ -26,20 +36,47 @@ class LinearFit(NamedTuple):
     def predict(
         self, features: Float[np.ndarray, "rep obs feature"]
     ) -> Float[np.ndarray, "rep obs"]:
-        """Each replicate's prediction for its own features, in the units of the response."""
+        """Predict for each replicate's own features, in the units of the response.
+
+        Parameters
+        ----------
+        features : float array (rep, obs, feature)
+            Features, one replicate per matrix.
+
+        Returns
+        -------
+        float array (rep, obs)
+            Predictions.
+        """
         slopes = np.matmul(features, self.coefficients[:, :, np.newaxis])[:, :, 0]
         return np.asarray(self.intercept[:, np.newaxis] + slopes)
 
 
 class FitFailure(NamedTuple):
-    """Why one replicate has no prediction."""
+    """Why one replicate has no prediction.
+
+    Attributes
+    ----------
+    replicate
+        Its row.
+    error
+        What its fit raised.
+    """
 
     replicate: int
     error: str
 
 
 class Predictions(NamedTuple):
-    """One row per replicate; NaN throughout where the replicate is among the failures."""
+    """Predictions, one row per replicate.
+
+    Attributes
+    ----------
+    prediction : float array (rep, new)
+        NaN throughout where the replicate is among the failures.
+    failures
+        The replicates that failed.
+    """
 
     prediction: Float[np.ndarray, "rep new"]
     failures: tuple[FitFailure, ...]
@@ -48,7 +85,7 @@ class Predictions(NamedTuple):
 def fit_least_squares(
     features: Float[np.ndarray, "rep obs feature"], y: Float[np.ndarray, "rep obs"]
 ) -> LinearFit:
-    """Ordinary least squares with an intercept, for every replicate; all arithmetic is float64.
+    """Fit ordinary least squares with an intercept to every replicate, in float64.
 
     Features and response are centred on their means, so that the intercept drops out, and one
     Householder QR of both gives the triangular system (Golub & Van Loan 2013, section 5.3). A
@@ -62,6 +99,16 @@ def fit_least_squares(
         intercept no other number has a unique answer.
     y
         Response, in any unit; the coefficients are in that unit per unit of their feature.
+
+    Returns
+    -------
+    LinearFit
+        The fits.
+
+    Raises
+    ------
+    DesignError
+        If there are no more observations than features.
     """
     return _fit(features, y, precision=_eps_of(features))
 
@@ -194,7 +241,20 @@ def _check_training(
 
 
 def check_enough_observations(n_obs: int, n_feature: int) -> None:
-    """Refuse a least-squares fit that is not the only one."""
+    """Raise an error for a least-squares fit that is not the only one.
+
+    Parameters
+    ----------
+    n_obs
+        Observations.
+    n_feature
+        Features.
+
+    Raises
+    ------
+    DesignError
+        If there are no more observations than features.
+    """
     if n_obs <= n_feature:
         raise DesignError(
             f"{n_obs} observations are too few for {n_feature} features and an intercept: many "

@@ -41,9 +41,21 @@ EPS = float(np.finfo(float).eps)
 class Metric:
     """A smooth function of means over the observations.
 
-    `moments(y, prediction)` has shape (rep, obs, moment); `value` and `gradient` take their means,
-    of shape (..., moment), and give (...) and (..., moment). A value that does not exist (the R² of
-    a constant response) is NaN. As a part of a scenario a metric is named by `name`.
+    A value that does not exist (the R² of a constant response) is NaN. In a scenario a metric
+    is identified by `name`.
+
+    Parameters
+    ----------
+    name
+        Name of the metric.
+    moments
+        From responses and predictions, the moments: (rep, obs, moment).
+    value
+        From the means of the moments (..., moment), the metric (...).
+    gradient
+        From the same means, derivatives of the metric (..., moment).
+    lower_is_better
+        Whether lower values are better.
     """
 
     name: str
@@ -53,6 +65,13 @@ class Metric:
     lower_is_better: bool = True
 
     def identity_text(self) -> str:
+        """Return the text that stands for the metric in random streams and in the store.
+
+        Returns
+        -------
+        str
+            The name, quoted.
+        """
         return repr(self.name)
 
     def __str__(self) -> str:
@@ -60,7 +79,15 @@ class Metric:
 
 
 class MetricEstimate(NamedTuple):
-    """A metric of each replicate and its standard error, in the metric's units."""
+    """A metric of each replicate, with its standard error.
+
+    Attributes
+    ----------
+    value : float array (rep,)
+        The metric.
+    std_error : float array (rep,)
+        Its standard error, in the metric's units.
+    """
 
     value: Float[np.ndarray, " rep"]
     std_error: Float[np.ndarray, " rep"]
@@ -71,24 +98,59 @@ class MetricEstimate(NamedTuple):
 
 @reading
 def squared_error(y: Block, prediction: Block) -> Block:
+    """Compute (y - prediction)².
+
+    Parameters
+    ----------
+    y, prediction
+        Response and prediction, one replicate per row.
+
+    Returns
+    -------
+    Block
+        In squared units of the response.
+    """
     return np.asarray(np.square(y - prediction))
 
 
 @reading
 def absolute_error(y: Block, prediction: Block) -> Block:
+    """Compute |y - prediction|.
+
+    Parameters
+    ----------
+    y, prediction
+        Response and prediction, one replicate per row.
+
+    Returns
+    -------
+    Block
+        In the units of the response.
+    """
     return np.asarray(np.abs(y - prediction))
 
 
 @reading
 def absolute_percentage_error(y: Block, prediction: Block) -> Block:
-    """|y - prediction| / |y|, a proportion; not finite where y = 0, which has no percentage."""
+    """Compute |y - prediction| / |y|, a proportion.
+
+    Parameters
+    ----------
+    y, prediction
+        Response and prediction, one replicate per row.
+
+    Returns
+    -------
+    Block
+        Proportions; not finite where y = 0, which has no percentage.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.abs(y - prediction) / np.abs(y))
 
 
 @reading
 def tweedie_loss(power: float) -> Loss:
-    """Unit deviance of the Tweedie family: its mean is the Tweedie deviance.
+    """Return the unit deviance of the Tweedie family: its mean is the Tweedie deviance.
 
     Parameters
     ----------
@@ -96,6 +158,16 @@ def tweedie_loss(power: float) -> Loss:
         Variance power: 0 is the squared error, 1 Poisson, 2 gamma, 3 inverse Gaussian. Between 0
         and 1 no such distribution exists, and it is refused. A response or prediction outside the
         domain (prediction > 0 unless `power` = 0; y >= 0 from 1 on, y > 0 from 2 on) gives NaN.
+
+    Returns
+    -------
+    Loss
+        A function of responses and predictions.
+
+    Raises
+    ------
+    DesignError
+        If `power` is between 0 and 1, or not finite.
 
     References
     ----------
@@ -140,7 +212,20 @@ def _in_domain(y: Block, mu: Block, power: float) -> Bool[np.ndarray, "rep obs"]
 
 
 def mean_metric(name: str, loss: Loss) -> Metric:
-    """The mean of a loss, as a metric."""
+    """Make a metric of the mean of a loss.
+
+    Parameters
+    ----------
+    name
+        Name of the metric.
+    loss
+        From responses and predictions, the loss of each observation.
+
+    Returns
+    -------
+    Metric
+        The metric.
+    """
     return Metric(name, partial(_one_moment, loss), _first_mean, np.ones_like)
 
 
@@ -158,7 +243,18 @@ def _root_of_first(means: Means) -> Float[np.ndarray, "*rep"]:
 
 @reading
 def tweedie_deviance(power: float) -> Metric:
-    """Mean Tweedie deviance; see `tweedie_loss`."""
+    """Return the mean Tweedie deviance; see `tweedie_loss`.
+
+    Parameters
+    ----------
+    power
+        Variance power: 0 is the squared error, 1 Poisson, 2 gamma.
+
+    Returns
+    -------
+    Metric
+        The metric.
+    """
     return mean_metric(f"tweedie_{power:g}", tweedie_loss(power))
 
 
@@ -252,7 +348,19 @@ def _moments(metric: Metric, y: Block, prediction: Block) -> Float[np.ndarray, "
 
 @reading
 def influence(metric: Metric, y: Block, prediction: Block) -> Float[np.ndarray, "rep obs"]:
-    """How far each observation pulls the metric: gradient times its distance from the means.
+    """Compute how far each observation pulls the metric: gradient times distance from the means.
+
+    Parameters
+    ----------
+    metric
+        A function of means.
+    y, prediction
+        Response and prediction, one replicate per row.
+
+    Returns
+    -------
+    float array (rep, obs)
+        Influences, in the metric's units.
 
     References
     ----------
@@ -266,7 +374,7 @@ def influence(metric: Metric, y: Block, prediction: Block) -> Float[np.ndarray, 
 
 @reading
 def estimate(metric: Metric, y: Block, prediction: Block, *, ddof: int = 0) -> MetricEstimate:
-    """Value and influence-function standard error of a metric, for every replicate.
+    """Compute a metric and its influence-function standard error, for every replicate.
 
     Parameters
     ----------
@@ -278,6 +386,16 @@ def estimate(metric: Metric, y: Block, prediction: Block, *, ddof: int = 0) -> M
     ddof
         0 (default) for the infinitesimal jackknife, which for a mean is the bootstrap of infinitely
         many resamples; 1 for the textbook standard error of a mean, s / √n. Others are refused.
+
+    Returns
+    -------
+    MetricEstimate
+        Metric and standard error.
+
+    Raises
+    ------
+    DesignError
+        If `ddof` is neither 0 nor 1.
 
     References
     ----------
@@ -310,7 +428,7 @@ def metric_bootstrap(
     n_boot: int = 1000,
     ddof: int = 1,
 ) -> StudentizedBootstrap:
-    """Bootstrap variance and studentized quantile of a function of means.
+    """Compute the bootstrap variance and studentized quantile of a function of means.
 
     The inner standard error is the influence-function one of the resample, which needs the means
     of the products of the moments too: all are resampled by the compiled loop, on the same
@@ -332,6 +450,11 @@ def metric_bootstrap(
     StudentizedBootstrap
         One value per replicate. NaN where the metric does not exist, in the sample or in any
         resample: R² of a resample that holds one observation n times, for example.
+
+    Raises
+    ------
+    DesignError
+        If there is no replicate, or a setting is out of range.
     """
     check_knobs(k=k, n_boot=n_boot, ddof=ddof)
     if not len(y):
@@ -416,7 +539,7 @@ def function_bootstrap(
     n_inner: int = 250,
     ddof: int = 1,
 ) -> StudentizedBootstrap:
-    """Studentized bootstrap of any metric at all, by resamples of resamples: general, and slow.
+    """Compute the studentized bootstrap of any metric at all, by resamples of resamples: slow.
 
     Parameters
     ----------
@@ -429,6 +552,11 @@ def function_bootstrap(
         `bootstrap.losses.studentized_bootstrap` with the same `n_inner`.
     k, n_boot, n_inner, ddof
         As there; `n_inner` is at least 2, for a general function has no closed form.
+
+    Returns
+    -------
+    StudentizedBootstrap
+        Variance and quantile of each replicate.
     """
     _check_blocks(y, prediction)
     check_knobs(k=k, n_boot=n_boot, ddof=ddof, n_inner=n_inner)

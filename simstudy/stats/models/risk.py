@@ -16,7 +16,15 @@ TOLERANCE = 1e-9
 
 
 class StudentMixture(NamedTuple):
-    """A unit-variance Student t as normals of random `variance`, each with its `weight`."""
+    """A unit-variance Student t as a mixture of normals.
+
+    Attributes
+    ----------
+    variance : float array (node,)
+        Variance of each normal.
+    weight : float array (node,)
+        Weight of each normal.
+    """
 
     variance: Float[np.ndarray, " node"]
     weight: Float[np.ndarray, " node"]
@@ -26,7 +34,19 @@ class StudentMixture(NamedTuple):
 def folded_normal_mean(
     mean: Float[np.ndarray, "*shape"], variance: Float[np.ndarray, "*shape"]
 ) -> Float[np.ndarray, "*shape"]:
-    """E|e| of a normal e, in its units; `variance` above zero.
+    """Compute E|e| of a normal e, in its units.
+
+    Parameters
+    ----------
+    mean : float array (*shape)
+        Means.
+    variance : float array (*shape)
+        Variances, above zero.
+
+    Returns
+    -------
+    float array (*shape)
+        Expectations.
 
     References
     ----------
@@ -40,16 +60,28 @@ def folded_normal_mean(
 
 @reading
 def student_mixture(df: float) -> StudentMixture:
-    """Nodes and weights for the expectation of anything that grows no faster than the scale.
+    """Compute nodes and weights for expectations under a unit-variance Student t.
 
     A unit-variance t is √V times a standard normal, V = (df - 2) / χ²(df). The trapezoidal rule
     in log χ² converges geometrically: the density of log χ² is analytic and falls off on both
     sides (Trefethen & Weideman 2014, SIAM Rev. 56(3), 385-458).
 
+    They are exact for anything that grows no faster than the scale.
+
     Parameters
     ----------
     df
         Above 2, so that the variance exists.
+
+    Returns
+    -------
+    StudentMixture
+        The mixture.
+
+    Raises
+    ------
+    DesignError
+        If `df` is not above 2, or not finite.
     """
     if not 2 < df < np.inf:
         raise DesignError(
@@ -69,7 +101,7 @@ def student_mixture(df: float) -> StudentMixture:
 def normal_expectation(
     function: Callable[[Float[np.ndarray, " node"]], Float[np.ndarray, "rep node"]],
 ) -> Float[np.ndarray, " rep"]:
-    """E f(z) for a standard normal z, replicate by replicate, to a relative 1e-9.
+    """Integrate a function under the standard normal, replicate by replicate, to a relative 1e-9.
 
     The trapezoidal rule, its step halved until the answer holds still; it converges geometrically
     for smooth functions. NaN for a replicate that still moves at a step of 1/1024: its function
@@ -79,6 +111,11 @@ def normal_expectation(
     ----------
     function
         Takes nodes and gives one value per replicate and node.
+
+    Returns
+    -------
+    float array (rep,)
+        E f(z) of each replicate.
     """
     step = FIRST_STEP
     total = _weighted_sum(function, np.arange(-REACH, REACH + step, step))

@@ -27,10 +27,17 @@ REASONS = np.array([None, WRONG_SIDE, NO_SPREAD, NOT_FINITE], dtype=object)  # t
 
 
 class Stage(NamedTuple):
-    """A metric on one sample, shape `(rep, 1, metric)`, and by method `(rep, method, metric)`.
+    """A metric on one sample, with standard errors by method.
 
-    `std_error` is in the metric's units, `reach` in standard errors: minus the studentized
-    quantile, and k itself for the vanilla bootstrap.
+    Attributes
+    ----------
+    estimate : float array (rep, 1, metric)
+        The metric.
+    std_error : float array (rep, method, metric)
+        Its standard error, in the metric's units.
+    reach : float array (rep, method, metric)
+        Distance of the bound in standard errors: minus the studentized quantile, and k itself
+        for the vanilla bootstrap.
     """
 
     estimate: Float[np.ndarray, "rep 1 metric"]
@@ -40,7 +47,18 @@ class Stage(NamedTuple):
 
 @reading
 def stage_of(boot: StudentizedBootstrap) -> Stage:
-    """Both methods' standard errors, from one bootstrap of each replicate, `(rep, metric)`."""
+    """Combine both methods' standard errors, from one bootstrap of each replicate.
+
+    Parameters
+    ----------
+    boot
+        Bootstrap of each replicate and metric.
+
+    Returns
+    -------
+    Stage
+        The stage.
+    """
     reach = -boot.quantile * np.copysign(1.0, boot.k)
     std_error = np.stack([boot.adjusted_std_error, boot.std_error], axis=1)
     both = np.stack([reach, np.full_like(reach, abs(boot.k))], axis=1)
@@ -57,9 +75,27 @@ def stage_of_metric(
     k: float,
     n_boot: int,
 ) -> Stage:
-    """The stage of one metric, from responses and predictions, one replicate per row.
+    """Compute the stage of one metric.
 
     Where more is better, losses are minus the metric: so is k.
+
+    Parameters
+    ----------
+    metric
+        A function of means.
+    y, prediction
+        Response and prediction, one replicate per row.
+    rng
+        Generator of the resamples.
+    k
+        Standard errors from the estimate to the bound.
+    n_boot
+        Resamples.
+
+    Returns
+    -------
+    Stage
+        The stage.
     """
     toward_worse = k if metric.lower_is_better else -k
     boot = metric_bootstrap(metric, y, prediction, rng, k=toward_worse, n_boot=n_boot, ddof=0)
@@ -76,7 +112,26 @@ def stage_of_errors(
     n_boot: int,
     n_inner: float,
 ) -> Stage:
-    """MSE and MAE of a sample's errors; `n_inner` is infinite for the closed form."""
+    """Compute the stage of MSE and MAE from a sample's errors.
+
+    Parameters
+    ----------
+    error : float array (rep, obs)
+        Response less prediction.
+    rng
+        Generator of the resamples.
+    k
+        Standard errors from the estimate to the bound.
+    n_boot
+        Resamples.
+    n_inner
+        Inner resamples, at least 2; infinite for the closed form.
+
+    Returns
+    -------
+    Stage
+        The stage.
+    """
     losses = np.stack([error**2, np.abs(error)], axis=-1)
     if n_inner != np.inf:
         check_count("n_inner", n_inner, least=2, meaning="an inner standard error")
@@ -85,7 +140,18 @@ def stage_of_errors(
 
 
 def joined(stages: list[Stage]) -> Stage:
-    """Stages of several metrics on the same sample, side by side along the axis of metrics."""
+    """Join stages of several metrics on the same sample, along the axis of metrics.
+
+    Parameters
+    ----------
+    stages
+        One for each metric.
+
+    Returns
+    -------
+    Stage
+        The stage of all metrics.
+    """
     return Stage(*(np.concatenate(part, axis=-1) for part in zip(*stages, strict=True)))
 
 
@@ -93,7 +159,7 @@ def joined(stages: list[Stage]) -> Stage:
 def verdict(
     first: Stage, second: Stage, *, k: float, limit: float, sign: Any = 1
 ) -> dict[str, np.ndarray]:
-    """Bound, z and whether it rejects; `error` where a method has no answer.
+    """Test a prospective sample against the bound from the test sample.
 
     Parameters
     ----------
@@ -105,6 +171,11 @@ def verdict(
         Critical value of z.
     sign
         1 where lower is better, -1 where higher is, for each metric.
+
+    Returns
+    -------
+    dict
+        `bound`, `z` and `reject`, and `error` where a method has no answer.
     """
     bound = first.estimate + sign * k * first.std_error
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -131,7 +202,24 @@ def null_columns(
     suffix: str = "",
     sign: Any = 1,
 ) -> dict[str, np.ndarray]:
-    """Whether the null, that the risk is no better than the bound, is false; and is true."""
+    """Compute whether the null, that the risk is no better than the bound, is false, and is true.
+
+    Parameters
+    ----------
+    bound : float array (...)
+        Bounds.
+    risk : float array (...)
+        True risks, in the same units.
+    suffix
+        Added to the names of the columns.
+    sign
+        1 where lower is better, -1 where higher is.
+
+    Returns
+    -------
+    dict
+        Columns `null_is_false` and `null_is_true`, with the suffix.
+    """
     is_false = sign * (bound - risk) > 0
     return {f"null_is_false{suffix}": is_false, f"null_is_true{suffix}": ~is_false}
 
@@ -139,5 +227,22 @@ def null_columns(
 @reading
 @functools.lru_cache(maxsize=256)
 def trial_design(n_test: int, k: float, alpha: float, power: float) -> TwoStageDesign:
-    """Prospective sample size and critical value, solved once for all blocks of a scenario."""
+    """Solve for the prospective sample size and critical value, once for all blocks of a scenario.
+
+    Parameters
+    ----------
+    n_test
+        Test sample.
+    k
+        Standard errors from the test sample's estimate to the bound.
+    alpha
+        Level of the test, in (0, 1).
+    power
+        Power that is required, in (0, 1).
+
+    Returns
+    -------
+    TwoStageDesign
+        The design.
+    """
     return solve_design(n1=n_test, k=k, alpha=alpha, power=power)

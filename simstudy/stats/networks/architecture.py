@@ -31,12 +31,17 @@ Weights = list[np.ndarray]
 
 @dataclass(frozen=True)
 class Network:
-    """How many outputs each hidden layer has; one number comes out at the end.
+    """A network: how many outputs each hidden layer has; it has one output in the end.
 
     Parameters
     ----------
     hidden
         Outputs of the linear layers before the last, at least one layer.
+
+    Raises
+    ------
+    DesignError
+        If there is no hidden layer, or one has no outputs.
     """
 
     hidden: tuple[int, ...]
@@ -49,14 +54,39 @@ class Network:
             )
 
     def layers(self, n_feature: int) -> list[tuple[int, int]]:
-        """Inputs and outputs of each linear layer."""
+        """List inputs and outputs of each linear layer.
+
+        Parameters
+        ----------
+        n_feature
+            Features.
+
+        Returns
+        -------
+        list[tuple[int, int]]
+            A pair for each layer.
+        """
         sizes = (n_feature, *self.hidden, 1)
         return list(itertools.pairwise(sizes))
 
     def initial(self, n_network: int, n_feature: int, rng: np.random.Generator) -> Weights:
-        """Weights to begin with: uniform, with the variance 2 / inputs that suits a ramp.
+        """Draw initial weights: uniform, with the variance 2 / inputs that suits a ramp.
 
         Uniform numbers, unlike normal ones, are the same bits on every machine.
+
+        Parameters
+        ----------
+        n_network
+            Networks.
+        n_feature
+            Features.
+        rng
+            Generator of the weights.
+
+        Returns
+        -------
+        list
+            An array (network, input, output) for each layer.
 
         References
         ----------
@@ -82,6 +112,12 @@ class Training:
         batches as equal as possible.
     learning_rate
         Of Adam.
+
+    Raises
+    ------
+    DesignError
+        If epochs do not ascend from at least 1, the batch size is below 2, or the rate is not
+        positive.
     """
 
     epochs: tuple[int, ...] = (100,)
@@ -107,7 +143,23 @@ class Training:
             )
 
     def batches(self, n_obs: int) -> list[slice]:
-        """Mini-batches of an epoch, as parts of its order."""
+        """Cut an epoch into mini-batches, as slices of its order.
+
+        Parameters
+        ----------
+        n_obs
+            Observations, at least 2.
+
+        Returns
+        -------
+        list[slice]
+            The slices.
+
+        Raises
+        ------
+        DesignError
+            If there are fewer than 2 observations.
+        """
         if n_obs < 2:
             raise DesignError(
                 f"{n_obs} observations have no variance to normalise by, so no network can be "
@@ -120,7 +172,24 @@ class Training:
 
 
 def first_rates(n_step: int, learning_rate: float) -> tuple[float, float]:
-    """Adam's rate and the divisor of its second root at a step, with the start's bias undone."""
+    """Compute Adam's rate at a step, and the divisor of its second root, with the bias undone.
+
+    Parameters
+    ----------
+    n_step
+        The step, from 1.
+    learning_rate
+        Adam's learning rate.
+
+    Returns
+    -------
+    tuple[float, float]
+        Rate and divisor.
+
+    References
+    ----------
+    Kingma & Ba (2015), ICLR, algorithm 1.
+    """
     return (
         learning_rate / (1 - FIRST_DECAY**n_step),
         float(np.sqrt(1 - SECOND_DECAY**n_step)),
@@ -128,5 +197,16 @@ def first_rates(n_step: int, learning_rate: float) -> tuple[float, float]:
 
 
 def count_of(weights: Weights) -> int:
-    """Networks side by side."""
+    """Count the networks in weights.
+
+    Parameters
+    ----------
+    weights
+        An array (network, input, output) for each layer.
+
+    Returns
+    -------
+    int
+        Their number.
+    """
     return len(weights[0])

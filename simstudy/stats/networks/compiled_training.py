@@ -93,16 +93,43 @@ class CompiledTrainer:
         self.values[:, self.plan.scales[0] : self.plan.shifts[0]] = 1
 
     def of_network(self, at: int, numbers: Float[np.ndarray, "block parameter lane"]) -> np.ndarray:
-        """One network's own: weights by layer, then scales, shifts, and the last layer's bias."""
+        """Return the numbers of one network.
+
+        These are weights by layer, then scales, shifts, and the last layer's bias.
+
+        Parameters
+        ----------
+        at
+            Index of the network.
+        numbers : float array (block, parameter, lane)
+            Numbers of all networks, in lanes.
+
+        Returns
+        -------
+        array (parameter,)
+            The network's own.
+        """
         return np.asarray(numbers[at // self.lanes, :, at % self.lanes])
 
     def epoch(self, order: Int[np.ndarray, "network draw"]) -> None:
-        """One pass over each network's observations, in its own order."""
+        """Train for one pass over each network's observations, in its own order.
+
+        Parameters
+        ----------
+        order : int array (network, draw)
+            Indices of observations, a row for each network.
+        """
         batches = self.training.batches(order.shape[1])
         self._pass(order, batches, [self._next_step() for _ in batches])
 
     def gradient_of(self, rows: Int[np.ndarray, "network obs"]) -> None:
-        """Gradients of each network's mean squared error over one batch of its own."""
+        """Compute gradients of each network's mean squared error over one batch of its own.
+
+        Parameters
+        ----------
+        rows : int array (network, obs)
+            Indices of observations, a row for each network.
+        """
         self._pass(rows, [slice(0, rows.shape[1])], [(0.0, 1.0)])
 
     def _next_step(self) -> tuple[float, float]:
@@ -137,7 +164,13 @@ class CompiledTrainer:
         return Constants(*map(self.dtype.type, numbers))
 
     def predict(self) -> Float[np.ndarray, "network obs"]:
-        """What each network says of every observation, standardised as the response was."""
+        """Predict every observation by each network, standardised as the response was.
+
+        Returns
+        -------
+        float array (network, obs)
+            Predictions.
+        """
         from simstudy.stats.networks import _training_kernels as kernels
 
         most = min(self.training.batch_size, len(self.table))
@@ -151,7 +184,20 @@ class CompiledTrainer:
 
 
 def planned(sizes: list[int], lanes: int) -> tuple[Any, int]:
-    """A plan of layers, and how many units a batch takes room for."""
+    """Plan the layers of a network in memory.
+
+    Parameters
+    ----------
+    sizes
+        Units of each layer, from inputs to output.
+    lanes
+        Networks side by side.
+
+    Returns
+    -------
+    tuple[Any, int]
+        The plan, and how many units a batch takes room for.
+    """
     from simstudy.stats.networks._layer_kernels import Plan
 
     n_in, n_out = np.array(sizes[:-1]), np.array(sizes[1:])

@@ -23,10 +23,14 @@ def ensemble_predictions(
     initial: np.random.Generator,
     order: np.random.Generator,
 ) -> Float[np.ndarray, "epoch network obs"]:
-    """What each network says of all observations after some numbers of epochs.
+    """Train networks, and predict all observations after some numbers of epochs.
 
     Parameters
     ----------
+    network
+        The layers.
+    training
+        How the networks are trained.
     features
         Of the training observations, and after them of those to predict.
     y
@@ -59,9 +63,21 @@ def ensemble_predictions(
 def standardised(
     features: Float[np.ndarray, "obs feature"], n_train: int
 ) -> Float[np.ndarray, "obs feature"]:
-    """Features less the mean and over the standard deviation of the first `n_train` observations.
+    """Standardise features by mean and standard deviation of the first `n_train` observations.
 
-    One that is constant among them is only centred.
+    A feature that is constant among them is only centred.
+
+    Parameters
+    ----------
+    features : float array (obs, feature)
+        Features of all observations.
+    n_train
+        Training observations, which come first.
+
+    Returns
+    -------
+    float array (obs, feature)
+        The features, without units.
     """
     train = features[:n_train]
     spread = train.std(axis=0)

@@ -10,10 +10,22 @@ WORDS = 2**64
 def shuffled(
     rows: Int[np.ndarray, "network draw"], rng: np.random.Generator
 ) -> Int[np.ndarray, "network draw"]:
-    """Each network's rows in an order of their own, all orders equally likely.
+    """Shuffle each network's rows in an order of their own, all orders equally likely.
 
     A word of 64 bits for each network is drawn from `rng`; it begins a stream of SplitMix64 that
     shuffles, which takes a fifth of the time of `rng.permuted` or less.
+
+    Parameters
+    ----------
+    rows : int array (network, draw)
+        Indices of observations, a row for each network.
+    rng
+        Gives a word of 64 bits for each network.
+
+    Returns
+    -------
+    int array (network, draw)
+        The rows in new orders.
     """
     from simstudy.stats.networks._order_kernels import shuffle_each
 

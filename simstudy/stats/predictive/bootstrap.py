@@ -18,7 +18,7 @@ Draws = Float[np.ndarray, "... boot obs"]
 
 @reading
 def fitted(draws: Draws, *, residual_sd: ArrayLike = 0.0) -> Normal:
-    """Normal with the mean and the unbiased variance of the bootstrap predictions.
+    """Fit normals with the mean and the unbiased variance of the bootstrap predictions.
 
     Parameters
     ----------
@@ -27,6 +27,11 @@ def fitted(draws: Draws, *, residual_sd: ArrayLike = 0.0) -> Normal:
     residual_sd
         Standard deviation of an observation about the predicted function, which broadcasts with
         (..., obs); its square is added to the variance.
+
+    Returns
+    -------
+    Normal
+        A normal for each prediction.
 
     References
     ----------
@@ -39,7 +44,7 @@ def fitted(draws: Draws, *, residual_sd: ArrayLike = 0.0) -> Normal:
 def centered(
     draws: Draws, center: Float[np.ndarray, "... obs"], *, residual_sd: ArrayLike = 0.0
 ) -> Normal:
-    """The same spread about the prediction of the model that was trained on all data.
+    """Fit normals with the same spread about the prediction of the model trained on all data.
 
     Parameters
     ----------
@@ -47,6 +52,11 @@ def centered(
         As for `fitted`.
     center
         That model's predictions.
+
+    Returns
+    -------
+    Normal
+        A normal for each prediction.
 
     References
     ----------

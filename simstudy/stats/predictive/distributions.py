@@ -31,11 +31,73 @@ class Predictive(Protocol):
     """What is asked of a predictive distribution."""
 
     @property
-    def mean(self) -> Values: ...
-    def log_cdf(self, y: ArrayLike) -> Values: ...
-    def log_sf(self, y: ArrayLike) -> Values: ...
-    def quantile(self, probability: ArrayLike) -> Values: ...
-    def crps(self, y: ArrayLike) -> Values: ...
+    def mean(self) -> Values:
+        """Mean of each distribution, in the units of the values."""
+        ...
+
+    def log_cdf(self, y: ArrayLike) -> Values:
+        """Compute the log probability of a value at or below `y`.
+
+        Parameters
+        ----------
+        y
+            Values, which broadcast with the distributions.
+
+        Returns
+        -------
+        Values
+            Natural logs.
+        """
+        ...
+
+    def log_sf(self, y: ArrayLike) -> Values:
+        """Compute the log probability of a value at or above `y`.
+
+        Parameters
+        ----------
+        y
+            Values, which broadcast with the distributions.
+
+        Returns
+        -------
+        Values
+            Natural logs.
+        """
+        ...
+
+    def quantile(self, probability: ArrayLike) -> Values:
+        """Compute quantiles.
+
+        Parameters
+        ----------
+        probability
+            Probabilities, which broadcast with the distributions.
+
+        Returns
+        -------
+        Values
+            In the units of the values.
+        """
+        ...
+
+    def crps(self, y: ArrayLike) -> Values:
+        """Compute the continuous ranked probability score; less is better.
+
+        Parameters
+        ----------
+        y
+            Values, which broadcast with the distributions.
+
+        Returns
+        -------
+        Values
+            In the units of the values.
+
+        References
+        ----------
+        Gneiting & Raftery (2007), J. Am. Stat. Assoc. 102, 359-378, section 4.2.
+        """
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +127,21 @@ class Normal:
         return np.asarray(self.mean + self.sd * special.ndtri(_checked(probability)))
 
     def crps(self, y: ArrayLike) -> Values:
-        """Gneiting & Raftery (2007), J. Am. Stat. Assoc. 102, 359-378, section 4.2.
+        """Compute the continuous ranked probability score: without spread the absolute error.
 
-        Without spread it is the absolute error.
+        Parameters
+        ----------
+        y
+            Values, which broadcast with the distributions.
+
+        Returns
+        -------
+        Values
+            In the units of the values.
+
+        References
+        ----------
+        Gneiting & Raftery (2007), J. Am. Stat. Assoc. 102, 359-378, section 4.2.
         """
         off = np.asarray(y, float) - self.mean
         z = self._standardised(y)
@@ -95,6 +169,11 @@ class StudentT:
         Positive; the standard deviation is scale √(df / (df - 2)).
     df
         Degrees of freedom, positive and finite.
+
+    Raises
+    ------
+    DesignError
+        If a scale or `df` is not positive and finite.
     """
 
     mean: Parameter
@@ -122,7 +201,22 @@ class StudentT:
         return np.asarray(self.mean + self.scale * special.stdtrit(self.df, _checked(probability)))
 
     def crps(self, y: ArrayLike) -> Values:
-        """Jordan, Krüger & Lerch (2019), J. Stat. Softw. 90(12), appendix; infinite for df <= 1."""
+        """Compute the continuous ranked probability score; infinite for df <= 1.
+
+        Parameters
+        ----------
+        y
+            Values, which broadcast with the distributions.
+
+        Returns
+        -------
+        Values
+            In the units of the values.
+
+        References
+        ----------
+        Jordan, Krüger & Lerch (2019), J. Stat. Softw. 90(12), appendix.
+        """
         z, df = self._standardised(y), self.df
         log_height = -special.betaln(0.5, df / 2) - 0.5 * np.log(df)
         near = np.clip(z, -FAR, FAR)  # farther out, what depends on it is nothing beside z
@@ -139,8 +233,9 @@ class StudentT:
 
 @dataclass(frozen=True, eq=False)
 class Empirical:
-    """The distribution of some draws, each with the same weight; without the value among them, ties
-    count half (mid-rank).
+    """The distribution of some draws, each with the same weight.
+
+    Unless `with_value`, ties with the value count half (mid-rank).
 
     Parameters
     ----------
@@ -151,6 +246,11 @@ class Empirical:
         whole in both tails, and so do draws that are equal to it: where it comes from the same
         distribution, a p-value is at most α with a probability of at most α, and never 0. The tails
         then add up to more than 1. Without, a value beyond all draws has the log p-value -inf.
+
+    Raises
+    ------
+    DesignError
+        If there are no draws.
     """
 
     draws: Float[np.ndarray, "... boot"]
@@ -167,6 +267,7 @@ class Empirical:
 
     @property
     def mean(self) -> Values:
+        """Mean of the draws."""
         return np.asarray(self.draws.mean(axis=-1))
 
     def log_cdf(self, y: ArrayLike) -> Values:
@@ -185,7 +286,18 @@ class Empirical:
         return np.where(np.isnan(y[..., 0] + draws.sum(axis=-1)), np.nan, share)
 
     def quantile(self, probability: ArrayLike) -> Values:
-        """The least draw that has such a share of draws at or below it."""
+        """Return the least draw that has such a share of draws at or below it.
+
+        Parameters
+        ----------
+        probability
+            Probabilities, which broadcast with the distributions.
+
+        Returns
+        -------
+        Values
+            In the units of the values.
+        """
         n_draw = self.draws.shape[-1]
         rank = np.ceil(_checked(probability) * n_draw * (1 - 4 * EPS)).astype(int) - 1
         shape = np.broadcast_shapes(rank.shape, self.draws.shape[:-1])
@@ -194,8 +306,20 @@ class Empirical:
         return np.asarray(np.take_along_axis(draws, at, axis=-1)[..., 0])
 
     def crps(self, y: ArrayLike) -> Values:
-        """Mean distance of the draws from the value, less half that of two draws from each other.
+        """Compute the mean distance of draws from the value, less half that of two draws.
 
+        Parameters
+        ----------
+        y
+            Values, which broadcast with the distributions.
+
+        Returns
+        -------
+        Values
+            In the units of the values.
+
+        References
+        ----------
         Gneiting & Raftery (2007), J. Am. Stat. Assoc. 102, 359-378, equation 21.
         """
         n_draw = self.draws.shape[-1]
@@ -240,7 +364,18 @@ class Custom:
         return np.asarray(center + above - over_half_line(lambda u: self.cdf(center - u), scale))
 
     def quantile(self, probability: ArrayLike) -> Values:
-        """By bisection, elementwise; NaN where the distribution function is NaN."""
+        """Compute quantiles by bisection.
+
+        Parameters
+        ----------
+        probability
+            Probabilities, which broadcast with the distributions.
+
+        Returns
+        -------
+        Values
+            In the units of the values; NaN where the distribution function is NaN.
+        """
         wanted = _checked(probability)
         low, high = self._bracket(wanted)
         for _ in range(HALVINGS):
@@ -251,9 +386,20 @@ class Custom:
         return np.where(np.isnan(self.cdf(found)), np.nan, found)
 
     def crps(self, y: ArrayLike) -> Values:
-        """Of the median, and from there on the integral of 2 F - 1: by quadrature.
+        """Compute the continuous ranked probability score by quadrature.
 
-        Up to the value the score's integrand is F² instead of (1 - F)², and they differ by that.
+        It is the score of the median, and from there on the integral of 2 F - 1: up to the value
+        the integrand is F² instead of (1 - F)², and they differ by that.
+
+        Parameters
+        ----------
+        y
+            Values, which broadcast with the distributions.
+
+        Returns
+        -------
+        Values
+            In the units of the values.
         """
         center, scale = self._center_and_scale()
         below = over_half_line(lambda u: self.cdf(center - u) ** 2, scale)

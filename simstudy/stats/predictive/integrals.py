@@ -13,7 +13,19 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(128)
 
 
 def over_half_line(function: Callable[[Values], Values], scale: Values) -> Values:
-    """Integral from 0 to infinity of a function that decreases over distances like `scale`.
+    """Integrate a function that decreases over distances like `scale`, from 0 to infinity.
+
+    Parameters
+    ----------
+    function
+        From places (node, ...) to values.
+    scale
+        Distance over which the function decreases, for each integral.
+
+    Returns
+    -------
+    Values
+        Integrals.
 
     References
     ----------
@@ -27,7 +39,20 @@ def over_half_line(function: Callable[[Values], Values], scale: Values) -> Value
 
 
 def from_zero_to(end: Values, function: Callable[[Values], Values]) -> Values:
-    """Integral from 0 to each of many ends, of either sign, by Gauss and Legendre."""
+    """Integrate from 0 to each of many ends, of either sign, by Gauss and Legendre.
+
+    Parameters
+    ----------
+    end
+        The ends.
+    function
+        From places (node, ...) to values.
+
+    Returns
+    -------
+    Values
+        Integrals.
+    """
     half = np.asarray(end) / 2
     values = function(np.multiply.outer(1 + NODES, half))
     return np.asarray(np.tensordot(WEIGHTS, values, axes=1) * half)

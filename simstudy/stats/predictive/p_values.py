@@ -46,5 +46,20 @@ def log_p_value(distribution: Predictive, y: ArrayLike, *, tail: str = "both") -
 
 @reading
 def p_value(distribution: Predictive, y: ArrayLike, *, tail: str = "both") -> Values:
-    """The same as a probability; 0 below some 1e-308."""
+    """Compute the p-value of each value as a probability; see `log_p_value`.
+
+    Parameters
+    ----------
+    distribution
+        A distribution for each prediction.
+    y
+        The values, (..., obs).
+    tail
+        As in `log_p_value`.
+
+    Returns
+    -------
+    Values
+        p-values; 0 below some 1e-308.
+    """
     return np.asarray(np.exp(log_p_value(distribution, y, tail=tail)))

@@ -18,7 +18,17 @@ from simstudy.stats.smoothing.spline import Curve
 
 
 class Crossing(NamedTuple):
-    """Where a curve crosses its goal, with an interval and the slope there; all on [0, 1]."""
+    """Where a curve crosses its goal, on [0, 1].
+
+    Attributes
+    ----------
+    place
+        The crossing.
+    lower, upper
+        Its interval.
+    slope
+        Slope of the curve there.
+    """
 
     place: float
     lower: float
@@ -27,6 +37,7 @@ class Crossing(NamedTuple):
 
     @property
     def half_width(self) -> float:
+        """Half of the interval's width."""
         return (self.upper - self.lower) / 2
 
 
@@ -35,7 +46,22 @@ DISTANCES = np.geomspace(1e-7, 1, 60)  # from a crossing, to look for the ends o
 
 @reading
 def cross(curve: Curve, goal: float, z: float) -> Crossing:
-    """The crossing, and the places around it that are within z standard errors of the goal."""
+    """Find the crossing, and the places around it within z standard errors of the goal.
+
+    Parameters
+    ----------
+    curve
+        The curve, with its standard errors.
+    goal
+        The value to be crossed.
+    z
+        Standard errors, > 0.
+
+    Returns
+    -------
+    Crossing
+        The crossing with its interval.
+    """
     check_positive("z", z, "an interval of so many standard errors")
     place = _crossing(curve, goal)
     lower, upper = (_edge(curve, goal, z, place, side) for side in (-1, 1))

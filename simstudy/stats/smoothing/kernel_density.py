@@ -15,7 +15,17 @@ FAR = 40.0  # bandwidths, from which on an end is none
 
 
 class Density(NamedTuple):
-    """A density at some places, and two standard errors either side of it."""
+    """A density at some places, with its Monte Carlo error.
+
+    Attributes
+    ----------
+    value : float array (places,)
+        The places.
+    density : float array (places,)
+        The density there.
+    lower, upper : float array (places,)
+        Two standard errors either side of it.
+    """
 
     value: Float[np.ndarray, " place"]
     density: Float[np.ndarray, " place"]

@@ -29,7 +29,7 @@ def permutation(
     n_perm: int = 999,
     studentized: bool = True,
 ) -> Comparison:
-    """Permutation test of equal means, and the interval of the shifts that it does not reject.
+    """Test equal means by permutations, and find the interval of the shifts that are not rejected.
 
     Every statistic has the standard error of its own partition (Welch's, not pooled). With
     `studentized=False` it is the plain difference of means. Both are exact where the distributions
@@ -48,6 +48,9 @@ def permutation(
         Level of the two-sided test, in (0, 1); the interval's nominal coverage is 1 - alpha.
     n_perm
         Random partitions of each replicate, at least 1; all shifts are tested on the same ones.
+    studentized
+        True for the statistic of each partition over its own standard error, False for the
+        plain difference of means.
 
     Returns
     -------
@@ -96,9 +99,23 @@ def _tested(
 
 @reading
 def partitions(seed: int, n1: int, n2: int, n_perm: int) -> Int[np.ndarray, "perm n_least"]:
-    """Places of the smaller group in each partition that one stream draws: slow, for looking.
+    """Return the smaller group's places in each partition one stream draws: slow, for tests.
 
     Places below n1 are the first sample's.
+
+    Parameters
+    ----------
+    seed
+        One word of `replicate_seeds`.
+    n1, n2
+        Observations of the two samples.
+    n_perm
+        Partitions.
+
+    Returns
+    -------
+    int array (perm, n_least)
+        Places, a row for each partition.
     """
     from simstudy.stats.two_sample._permutation_kernels import shuffle_on
 

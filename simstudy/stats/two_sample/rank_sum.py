@@ -32,7 +32,15 @@ AT_ONCE = 1 << 18  # differences held at a time: 2 MB
 
 
 class RankSum(NamedTuple):
-    """Mann and Whitney's U of each replicate, and the variance that ties leave it."""
+    """Mann and Whitney's U of each replicate.
+
+    Attributes
+    ----------
+    u
+        U of the first sample.
+    variance
+        Variance of U given the ties.
+    """
 
     u: PerRep
     variance: PerRep
@@ -77,7 +85,17 @@ def rank_sum(x: First, y: Second, *, alpha: float = 0.05) -> Comparison:
 # ---------------------------------------------------------------- the statistic
 @reading
 def rank_sum_statistic(x: First, y: Second) -> RankSum:
-    """U from midranks, and its variance given the ties (0 where all observations are equal).
+    """Compute U from midranks, and its variance given the ties.
+
+    Parameters
+    ----------
+    x, y
+        One replicate per row, in the same units.
+
+    Returns
+    -------
+    RankSum
+        U and its variance, which is 0 where all observations are equal.
 
     References
     ----------
@@ -109,10 +127,20 @@ def _runs(ordered: Sample) -> tuple[np.ndarray, np.ndarray]:
 @reading
 @functools.lru_cache(maxsize=64)
 def rank_sum_law(n1: int, n2: int) -> Float[np.ndarray, " u"]:
-    """Probabilities of U = 0, ..., n1·n2 for identical continuous distributions.
+    """Compute probabilities of U = 0, ..., n1·n2 for identical continuous distributions.
 
     The largest of all observations is the first sample's with probability n1 / (n1 + n2), and
     then adds n2 to U. All terms are positive, so nothing cancels.
+
+    Parameters
+    ----------
+    n1, n2
+        Observations of the two samples.
+
+    Returns
+    -------
+    float array (u,)
+        Probabilities.
 
     References
     ----------
@@ -133,13 +161,35 @@ def rank_sum_law(n1: int, n2: int) -> Float[np.ndarray, " u"]:
 
 @reading
 def is_exact(n1: int, n2: int) -> bool:
-    """Whether samples of these sizes, without ties, are held against the exact distribution."""
+    """Whether samples of these sizes, without ties, are compared with the exact distribution.
+
+    Parameters
+    ----------
+    n1, n2
+        Observations of the two samples.
+
+    Returns
+    -------
+    bool
+        True where both are small.
+    """
     return max(n1, n2) < EXACT_BELOW
 
 
 @reading
 def p_values_of_u(n1: int, n2: int) -> Float[np.ndarray, " u"]:
-    """Two-sided p-value of each U = 0, ..., n1·n2 where there are no ties."""
+    """Compute the two-sided p-value of each U = 0, ..., n1·n2 where there are no ties.
+
+    Parameters
+    ----------
+    n1, n2
+        Observations of the two samples.
+
+    Returns
+    -------
+    float array (u,)
+        p-values.
+    """
     _check_sizes(n1, n2, least=1)
     u = np.arange(n1 * n2 + 1)
     if is_exact(n1, n2):
@@ -151,13 +201,39 @@ def p_values_of_u(n1: int, n2: int) -> Float[np.ndarray, " u"]:
 
 @reading
 def least_kept(n1: int, n2: int, alpha: float) -> int:
-    """The smallest U that is not rejected (p > alpha), which is where the interval begins."""
+    """Find the smallest U that is not rejected (p > alpha), where the interval begins.
+
+    Parameters
+    ----------
+    n1, n2
+        Observations of the two samples.
+    alpha
+        Level of the two-sided test, in (0, 1).
+
+    Returns
+    -------
+    int
+        The smallest U.
+    """
     return int(np.argmax(~is_rejected(p_values_of_u(n1, n2), alpha)))
 
 
 @reading
 def rank_sum_size(n1: int, n2: int, alpha: float) -> float:
-    """Probability of p <= alpha for identical continuous distributions, exact."""
+    """Compute the exact probability of p <= alpha for identical continuous distributions.
+
+    Parameters
+    ----------
+    n1, n2
+        Observations of the two samples.
+    alpha
+        Level of the two-sided test, in (0, 1).
+
+    Returns
+    -------
+    float
+        The size.
+    """
     return float(rank_sum_law(n1, n2)[is_rejected(p_values_of_u(n1, n2), alpha)].sum())
 
 

@@ -19,10 +19,18 @@ PerRep = Float[np.ndarray, " rep"]
 class Comparison(NamedTuple):
     """What a method says of each replicate's first sample less its second.
 
-    `p` is two-sided, and the interval holds the differences that the test does not reject, so
-    p <= alpha where it leaves out 0. `lower` and `upper`, in the units of the data as is
-    `estimate`, are infinite where the method rejects no difference that is large enough on that
-    side. Where a method has no answer, `p` and the limits are NaN.
+    The interval holds the differences that the test does not reject, so p <= alpha where it
+    leaves out 0.
+
+    Attributes
+    ----------
+    estimate
+        Estimate of the difference, in the units of the data.
+    lower, upper
+        Limits in the same units; infinite where the method rejects no difference that is large
+        enough on that side, NaN where it has no answer.
+    p
+        Two-sided p-value; NaN where the method has no answer.
     """
 
     estimate: PerRep
@@ -32,7 +40,15 @@ class Comparison(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """First mean less second, and the variances (divisor n - 1) of each mean."""
+    """First mean less second, and the variances (divisor n - 1) of each mean.
+
+    Attributes
+    ----------
+    difference
+        First mean less second.
+    first, second
+        Variance of each mean.
+    """
 
     difference: PerRep
     first: PerRep
@@ -48,7 +64,19 @@ class Moments(NamedTuple):
 def checked(
     x: Float[np.ndarray, "..."], y: Float[np.ndarray, "..."], alpha: float
 ) -> tuple[First, Second]:
-    """Both samples as floats, one replicate per row.
+    """Return both samples as floats, one replicate per row.
+
+    Parameters
+    ----------
+    x, y : float array (...)
+        One replicate per row, in the same units.
+    alpha
+        Level of the two-sided test, in (0, 1).
+
+    Returns
+    -------
+    tuple[First, Second]
+        The two samples.
 
     Raises
     ------
@@ -73,7 +101,18 @@ def checked(
 
 @reading
 def moments(x: First, y: Second) -> Moments:
-    """Of two samples that are `checked`."""
+    """Compute the difference of means, and the variance of each mean.
+
+    Parameters
+    ----------
+    x, y
+        One replicate per row, in the same units.
+
+    Returns
+    -------
+    Moments
+        In the units of the data, and their squares.
+    """
     with np.errstate(invalid="ignore"):  # infinite observations have no variance
         difference = x.mean(axis=1) - y.mean(axis=1)
         return Moments(difference, _variance_of_mean(x), _variance_of_mean(y))
@@ -81,7 +120,18 @@ def moments(x: First, y: Second) -> Moments:
 
 @reading
 def centred(x: Sample) -> Sample:
-    """About the mean of each row."""
+    """Subtract the mean of each row.
+
+    Parameters
+    ----------
+    x
+        One replicate per row.
+
+    Returns
+    -------
+    Sample
+        Distances from the mean.
+    """
     with np.errstate(invalid="ignore"):
         return np.asarray(x - x.mean(axis=1, keepdims=True))
 
@@ -94,17 +144,40 @@ def _variance_of_mean(x: Sample) -> PerRep:
 
 @reading
 def no_answer(x: First, y: Second) -> Bool[np.ndarray, " rep"]:
-    """Where an observation is not finite."""
+    """Find the replicates in which an observation is not finite.
+
+    Parameters
+    ----------
+    x, y
+        One replicate per row, in the same units.
+
+    Returns
+    -------
+    bool array (rep,)
+        True where one is not.
+    """
     return np.asarray(~(np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1)))
 
 
 @reading
 def fewest_as_extreme(n_drawn: int, alpha: float) -> int:
-    """How many of the drawn statistics must be as extreme for (1 + #) / (1 + drawn) > alpha.
+    """Count the drawn statistics that must be as extreme for (1 + #) / (1 + drawn) > alpha.
 
     A test rejects at p <= alpha, so that 999 partitions have a size of 0.05: 50 of 999 at 0.05.
     P-values are compared in floating point by `is_rejected`, so that a test and its interval agree
     to the last draw.
+
+    Parameters
+    ----------
+    n_drawn
+        Statistics drawn, at least 1.
+    alpha
+        Level of the two-sided test, in (0, 1).
+
+    Returns
+    -------
+    int
+        A number.
 
     References
     ----------
@@ -116,13 +189,41 @@ def fewest_as_extreme(n_drawn: int, alpha: float) -> int:
 
 @reading
 def is_rejected(p_value: ArrayLike, alpha: float) -> Bool[np.ndarray, "..."]:
-    """Return where a test rejects: p-value <= alpha, up to a relative rounding error of 1e-12."""
+    """Return where a test rejects: p-value <= alpha, up to a relative rounding error of 1e-12.
+
+    Parameters
+    ----------
+    p_value
+        p-values.
+    alpha
+        Level of the two-sided test, in (0, 1).
+
+    Returns
+    -------
+    bool array (...)
+        True where the test rejects.
+    """
     check_proportion("alpha", alpha, "a test of that level")
     return np.asarray(np.asarray(p_value) <= alpha * (1 + ROUNDING))
 
 
 def check_drawn(name: str, n_drawn: int, *, least: int) -> None:
-    """Refuse fewer resamples or partitions."""
+    """Raise an error for too few resamples or partitions.
+
+    Parameters
+    ----------
+    name
+        Name of the argument, for the message.
+    n_drawn
+        How many are drawn.
+    least
+        The least number allowed.
+
+    Raises
+    ------
+    DesignError
+        If there are fewer.
+    """
     if n_drawn < least:
         raise DesignError(
             f"{name}={n_drawn} draws leave nothing to hold the statistic against. Use at least "

@@ -36,7 +36,24 @@ def welch(x: First, y: Second, *, alpha: float = 0.05) -> Comparison:
 
 @reading
 def satterthwaite(first: PerRep, second: PerRep, df1: int, df2: int) -> PerRep:
-    """Degrees of freedom of a sum of two variances, those of two means; NaN where both are 0."""
+    """Compute degrees of freedom of a sum of two variances of means.
+
+    Parameters
+    ----------
+    first, second
+        Variances of the two means.
+    df1, df2
+        Degrees of freedom of each.
+
+    Returns
+    -------
+    PerRep
+        Degrees of freedom; NaN where both variances are 0.
+
+    References
+    ----------
+    Satterthwaite (1946), Biometrics Bulletin 2(6), 110-114.
+    """
     with np.errstate(invalid="ignore"):
         share = first / (first + second)
         return np.asarray(1 / (share**2 / df1 + (1 - share) ** 2 / df2))
@@ -44,9 +61,19 @@ def satterthwaite(first: PerRep, second: PerRep, df1: int, df2: int) -> PerRep:
 
 @reading
 def student(x: First, y: Second, *, alpha: float = 0.05) -> Comparison:
-    """Student's t test with a pooled variance, and its interval: right where variances are equal.
+    """Test equal means by Student's pooled t test, with its interval: for equal variances.
 
-    Parameters and return value are those of `welch`.
+    Parameters
+    ----------
+    x, y
+        One replicate per row, in the same units; at least two observations each.
+    alpha
+        Level of the two-sided test, in (0, 1); the interval's nominal coverage is 1 - alpha.
+
+    Returns
+    -------
+    Comparison
+        Estimate, interval and p-value of each replicate.
 
     References
     ----------

@@ -31,11 +31,27 @@ class _Shares(NamedTuple):
 def welch_rejection(
     n1: int, n2: int, variance_ratio: float, *, effect: float = 0.0, alpha: float = 0.05
 ) -> float:
-    """Probability that Welch's test rejects, for normal data.
+    """Compute the probability that Welch's test rejects, for normal data.
 
     Given how the squares are shared among the samples, both the degrees of freedom and the ratio
     of the squared standard error to the sum of squares are fixed, and the statistic is a
     noncentral t on n1 + n2 - 2 degrees of freedom times a constant.
+
+    Parameters
+    ----------
+    n1, n2
+        Observations of the two samples.
+    variance_ratio
+        Variance of the first sample over that of the second.
+    effect
+        First mean less second, in standard errors of the difference of sample means.
+    alpha
+        Level of the two-sided test, in (0, 1).
+
+    Returns
+    -------
+    float
+        A probability.
 
     References
     ----------
@@ -53,7 +69,24 @@ def welch_rejection(
 def student_rejection(
     n1: int, n2: int, variance_ratio: float, *, effect: float = 0.0, alpha: float = 0.05
 ) -> float:
-    """As `welch_rejection`, of Student's test with the pooled variance."""
+    """Compute the probability that Student's pooled test rejects, for normal data.
+
+    Parameters
+    ----------
+    n1, n2
+        Observations of the two samples.
+    variance_ratio
+        Variance of the first sample over that of the second.
+    effect
+        First mean less second, in standard errors of the difference of sample means.
+    alpha
+        Level of the two-sided test, in (0, 1).
+
+    Returns
+    -------
+    float
+        A probability.
+    """
     _check_design(n1, n2, variance_ratio, alpha)
     shares, df = _shares(n1, n2, N_NODES), n1 + n2 - 2
     first, second = _mean_variances(n1, n2, variance_ratio, shares.share)
@@ -123,10 +156,22 @@ def _rejection(
 # ---------------------------------------------------------------- equal distributions
 @reading
 def permutation_size(n_perm: int, alpha: float) -> float:
-    """Probability that a permutation test of `n_perm` partitions rejects (p <= alpha).
+    """Compute the probability that a permutation test rejects (p <= alpha).
 
     For identical continuous distributions: the rank of the statistic among the drawn ones is
     uniform. Partitions that repeat the samples, one in binomial(n1 + n2, n1), are left aside.
+
+    Parameters
+    ----------
+    n_perm
+        Random partitions of each replicate.
+    alpha
+        Level of the two-sided test, in (0, 1).
+
+    Returns
+    -------
+    float
+        A probability.
     """
     return fewest_as_extreme(n_perm, alpha) / (n_perm + 1)
 
@@ -134,10 +179,24 @@ def permutation_size(n_perm: int, alpha: float) -> float:
 # ---------------------------------------------------------------- large samples
 @reading
 def pooled_size(n1: int, n2: int, variance_ratio: float, *, alpha: float = 0.05) -> float:
-    """Size in large samples of the plain permutation test, and of Student's pooled t.
+    """Compute the size in large samples of the plain permutation test, and of Student's pooled t.
 
-    Both hold the difference of means against σ1²/n2 + σ2²/n1, where its variance is
-    σ1²/n1 + σ2²/n2.
+    Both compare the difference of means with σ1²/n2 + σ2²/n1, where its variance is σ1²/n1 +
+    σ2²/n2.
+
+    Parameters
+    ----------
+    n1, n2
+        Observations of the two samples.
+    variance_ratio
+        Variance of the first sample over that of the second.
+    alpha
+        Level of the two-sided test, in (0, 1).
+
+    Returns
+    -------
+    float
+        A probability.
 
     References
     ----------
@@ -153,11 +212,25 @@ def pooled_size(n1: int, n2: int, variance_ratio: float, *, alpha: float = 0.05)
 def rank_sum_size_for_normals(
     n1: int, n2: int, variance_ratio: float, *, alpha: float = 0.05
 ) -> float:
-    """Size in large samples of the rank-sum test for normal data with equal means.
+    """Compute the size in large samples of the rank-sum test for normal data with equal means.
 
     U is asymptotically normal about its null mean, with a variance that follows from the
     probabilities that two observations of one sample are both larger than one of the other; these
     are orthants of a bivariate normal.
+
+    Parameters
+    ----------
+    n1, n2
+        Observations of the two samples.
+    variance_ratio
+        Variance of the first sample over that of the second.
+    alpha
+        Level of the two-sided test, in (0, 1).
+
+    Returns
+    -------
+    float
+        A probability.
 
     References
     ----------

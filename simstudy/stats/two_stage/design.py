@@ -37,7 +37,19 @@ LARGEST_K = 60.0
 
 
 class OutcomeTable(NamedTuple):
-    """Probability of each outcome of a trial; the four sum to 1."""
+    """Probability of each outcome of a trial; the four sum to 1.
+
+    Attributes
+    ----------
+    reject_null_true
+        A true null is rejected.
+    keep_null_true
+        A true null is kept.
+    reject_null_false
+        A false null is rejected.
+    keep_null_false
+        A false null is kept.
+    """
 
     reject_null_true: Any
     keep_null_true: Any
@@ -85,9 +97,26 @@ class TwoStageDesign:
 
 @reading
 def critical_value(alpha: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayLike) -> Any:
-    """The alpha-quantile of the statistic given that the null is true; all broadcast.
+    """Compute the alpha-quantile of the statistic given that the null is true.
 
-    Refused: alpha outside (0, 1), and parameters that `TwoStageStatistic` refuses.
+    Parameters
+    ----------
+    alpha
+        Level of the test, in (0, 1).
+    k
+        Standard errors from the first estimate to the bound.
+    n1, n2
+        Observations of the first and of the second stage, > 0.
+
+    Returns
+    -------
+    float or array
+        Critical values; all arguments broadcast.
+
+    Raises
+    ------
+    DesignError
+        If alpha is outside (0, 1), or `TwoStageStatistic` does not allow a parameter.
     """
     check_proportion("alpha", alpha, "a test at that level")
     return TwoStageStatistic(k, n1, n2, null=True).ppf(alpha)
@@ -95,26 +124,69 @@ def critical_value(alpha: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayLike)
 
 @reading
 def power(alpha: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayLike) -> Any:
-    """Probability of rejecting given that the null is false; all broadcast."""
+    """Compute the probability of rejecting given that the null is false.
+
+    Parameters
+    ----------
+    alpha
+        Level of the test, in (0, 1).
+    k
+        Standard errors from the first estimate to the bound.
+    n1, n2
+        Observations of the first and of the second stage, > 0.
+
+    Returns
+    -------
+    float or array
+        Probabilities; all arguments broadcast.
+    """
     limit = critical_value(alpha, k, n1, n2)
     return TwoStageStatistic(k, n1, n2, null=False).cdf(limit)
 
 
 @reading
 def boundary_rejection(alpha: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayLike) -> Any:
-    """Probability of rejecting when the bound equals the mean, so that the null is just true.
+    """Compute the probability of rejecting when the bound equals the mean: the null is just true.
 
     There Y = 0 and the statistic is standard normal, which gives Phi(critical value). The test's
     alpha is an average over all true nulls, most of them truer than this one.
+
+    Parameters
+    ----------
+    alpha
+        Level of the test, in (0, 1).
+    k
+        Standard errors from the first estimate to the bound.
+    n1, n2
+        Observations of the first and of the second stage, > 0.
+
+    Returns
+    -------
+    float or array
+        Probabilities; all arguments broadcast.
     """
     return special.ndtr(critical_value(alpha, k, n1, n2))
 
 
 @reading
 def boundary_power(alpha: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayLike) -> Any:
-    """Power of the test that has level alpha even where the bound equals the mean.
+    """Compute the power of the test that has level alpha even where the bound equals the mean.
 
     It rejects below the alpha-quantile of the standard normal distribution.
+
+    Parameters
+    ----------
+    alpha
+        Level of the test, in (0, 1).
+    k
+        Standard errors from the first estimate to the bound.
+    n1, n2
+        Observations of the first and of the second stage, > 0.
+
+    Returns
+    -------
+    float or array
+        Probabilities; all arguments broadcast.
     """
     check_proportion("alpha", alpha, "a test at that level")
     limit = special.ndtri(np.asarray(alpha, dtype=float))
@@ -123,9 +195,28 @@ def boundary_power(alpha: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayLike)
 
 @reading
 def boundary_n2(power: ArrayLike, alpha: ArrayLike, k: ArrayLike, n1: ArrayLike) -> Any:
-    """Least whole n2 with which the test of level alpha at the boundary has that power.
+    """Find the least whole n2 with which the test of level alpha at the boundary has a power.
 
-    All broadcast. Refused: a power that any n2 exceeds, or that none below 2^53 reaches.
+    Parameters
+    ----------
+    power
+        Power that is required, in (0, 1).
+    alpha
+        Level of the test, in (0, 1).
+    k
+        Standard errors from the first estimate to the bound.
+    n1
+        Observations of the first and of the second stage, > 0.
+
+    Returns
+    -------
+    int or array
+        Sizes; all arguments broadcast.
+
+    Raises
+    ------
+    DesignError
+        If any n2 exceeds the power, or none below 2^53 reaches it.
     """
     check_proportion("power", power, "a sample size")
     check_proportion("alpha", alpha, "a test at that level")
@@ -137,9 +228,23 @@ def boundary_n2(power: ArrayLike, alpha: ArrayLike, k: ArrayLike, n1: ArrayLike)
 
 @reading
 def outcome_table(alpha: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayLike) -> OutcomeTable:
-    """Probabilities of rejecting or keeping a true or a false null; all broadcast.
+    """Compute probabilities of rejecting or keeping a true or a false null.
 
     The null is false with probability Phi(k).
+
+    Parameters
+    ----------
+    alpha
+        Level of the test, in (0, 1).
+    k
+        Standard errors from the first estimate to the bound.
+    n1, n2
+        Observations of the first and of the second stage, > 0.
+
+    Returns
+    -------
+    OutcomeTable
+        Probabilities; all arguments broadcast.
     """
     limit = critical_value(alpha, k, n1, n2)
     given_false = TwoStageStatistic(k, n1, n2, null=False)

@@ -87,32 +87,98 @@ class TwoStageStatistic:
 
     @reading
     def cdf(self, x: ArrayLike) -> Any:
-        """P(X <= x)."""
+        """Compute P(X <= x).
+
+        Parameters
+        ----------
+        x
+            Values of the statistic; broadcast with the parameters.
+
+        Returns
+        -------
+        float or array
+            Probabilities.
+        """
         return self._tail(x, upper=False, log=False)
 
     @reading
     def sf(self, x: ArrayLike) -> Any:
-        """P(X > x), accurate where cdf rounds to 1."""
+        """Compute P(X > x), accurate where cdf rounds to 1.
+
+        Parameters
+        ----------
+        x
+            Values of the statistic; broadcast with the parameters.
+
+        Returns
+        -------
+        float or array
+            Probabilities.
+        """
         return self._tail(x, upper=True, log=False)
 
     @reading
     def logcdf(self, x: ArrayLike) -> Any:
-        """Log P(X <= x), accurate where cdf underflows and where it rounds to 1."""
+        """Compute log P(X <= x), accurate where cdf underflows and where it rounds to 1.
+
+        Parameters
+        ----------
+        x
+            Values of the statistic; broadcast with the parameters.
+
+        Returns
+        -------
+        float or array
+            Natural logs.
+        """
         return self._tail(x, upper=False, log=True)
 
     @reading
     def logsf(self, x: ArrayLike) -> Any:
-        """Log P(X > x), accurate where sf underflows and where it rounds to 1."""
+        """Compute log P(X > x), accurate where sf underflows and where it rounds to 1.
+
+        Parameters
+        ----------
+        x
+            Values of the statistic; broadcast with the parameters.
+
+        Returns
+        -------
+        float or array
+            Natural logs.
+        """
         return self._tail(x, upper=True, log=True)
 
     @reading
     def pdf(self, x: ArrayLike) -> Any:
-        """Density, per unit of the statistic."""
+        """Compute the density, per unit of the statistic.
+
+        Parameters
+        ----------
+        x
+            Values of the statistic; broadcast with the parameters.
+
+        Returns
+        -------
+        float or array
+            Densities.
+        """
         return np.exp(self.logpdf(x))
 
     @reading
     def logpdf(self, x: ArrayLike) -> Any:
-        """Log density: the formula at the head of this module."""
+        """Compute the log density: the formula at the head of this module.
+
+        Parameters
+        ----------
+        x
+            Values of the statistic; broadcast with the parameters.
+
+        Returns
+        -------
+        float or array
+            Natural logs.
+        """
         x = np.asarray(x, dtype=float)
         spread = np.hypot(1.0, self.r)
         with np.errstate(over="ignore"):  # minus infinity is right
@@ -124,58 +190,147 @@ class TwoStageStatistic:
 
     @reading
     def ppf(self, p: ArrayLike) -> Any:
-        """The x with cdf(x) = p; infinite at 0 and 1, refused outside [0, 1]."""
+        """Compute the x with cdf(x) = p.
+
+        Parameters
+        ----------
+        p
+            Probabilities, in [0, 1]; broadcast with the parameters.
+
+        Returns
+        -------
+        float or array
+            Quantiles; infinite at 0 and 1.
+        """
         return self._quantile(_log_probability(p), upper=False)
 
     @reading
     def isf(self, p: ArrayLike) -> Any:
-        """The x with sf(x) = p; infinite at 0 and 1, refused outside [0, 1]."""
+        """Compute the x with sf(x) = p.
+
+        Parameters
+        ----------
+        p
+            Probabilities, in [0, 1]; broadcast with the parameters.
+
+        Returns
+        -------
+        float or array
+            Quantiles; infinite at 0 and 1.
+        """
         return self._quantile(_log_probability(p), upper=True)
 
     @reading
     def ilogcdf(self, log_p: ArrayLike) -> Any:
-        """The x with logcdf(x) = log_p, also where exp(log_p) underflows; refused above 0."""
+        """Compute the x with logcdf(x) = log_p, also where exp(log_p) underflows.
+
+        Parameters
+        ----------
+        log_p
+            Logs of probabilities, at most 0; broadcast with the parameters.
+
+        Returns
+        -------
+        float or array
+            Quantiles.
+        """
         return self._quantile(_checked_log(log_p), upper=False)
 
     @reading
     def ilogsf(self, log_p: ArrayLike) -> Any:
-        """The x with logsf(x) = log_p, also where exp(log_p) underflows; refused above 0."""
+        """Compute the x with logsf(x) = log_p, also where exp(log_p) underflows.
+
+        Parameters
+        ----------
+        log_p
+            Logs of probabilities, at most 0; broadcast with the parameters.
+
+        Returns
+        -------
+        float or array
+            Quantiles.
+        """
         return self._quantile(_checked_log(log_p), upper=True)
 
     def median(self) -> Any:
-        """The x that X exceeds with probability one half."""
+        """Compute the x that X exceeds with probability one half.
+
+        Returns
+        -------
+        float or array
+            Medians.
+        """
         return self.ppf(0.5)
 
     @reading
     def interval(self, confidence: ArrayLike) -> tuple[Any, Any]:
-        """Endpoints with equal tails around the median that hold X with that probability."""
+        """Compute endpoints with equal tails around the median that hold X with some probability.
+
+        Parameters
+        ----------
+        confidence
+            That probability, in [0, 1].
+
+        Returns
+        -------
+        tuple[Any, Any]
+            Lower and upper ends.
+        """
         check_probability("confidence", confidence)
         outside = 0.5 * (1 - np.asarray(confidence, dtype=float))
         return self.ppf(outside), self.isf(outside)
 
     def mean(self) -> Any:
-        """-r times the mean of Y, which given its sign is a truncated normal."""
+        """Compute the mean: -r times that of Y, which given its sign is a truncated normal.
+
+        Returns
+        -------
+        float or array
+            Means.
+        """
         if self.null is None:
             return np.negative(self.r * self.k)
         return -self._sign * self.r * _truncated_moments(self._sign * self.k)[0]
 
     def var(self) -> Any:
-        """1 + r^2 times the variance of Y."""
+        """Compute the variance: 1 + r^2 times that of Y.
+
+        Returns
+        -------
+        float or array
+            Variances.
+        """
         if self.null is None:
             return 1 + np.square(self.r)
         return 1 + np.square(self.r) * _truncated_moments(self._sign * self.k)[1]
 
     def std(self) -> Any:
-        """Square root of the variance, in units of the statistic."""
+        """Compute the square root of the variance, in units of the statistic.
+
+        Returns
+        -------
+        float or array
+            Standard deviations.
+        """
         return np.sqrt(self.var())
 
     @reading
     def rvs(self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator) -> Any:
-        """Exact draws: first z2, then Y by inversion of its upper tail; nothing is rejected.
+        """Draw exactly: first z2, then Y by inversion of its upper tail, without rejection.
 
-        `size` is the shape of the result and defaults to that of the parameters; refused where
-        the parameters do not broadcast to it. Each draw takes one normal and one uniform variate
-        (two normals without a condition).
+        Each draw takes one normal and one uniform variate (two normals without a condition).
+
+        Parameters
+        ----------
+        size
+            Shape of the result, to which the parameters broadcast; theirs if None.
+        rng
+            Generator of the draws.
+
+        Returns
+        -------
+        float or array
+            Draws.
         """
         shape = self._checked_size(size)
         z2 = rng.standard_normal(shape)
@@ -228,7 +383,7 @@ class TwoStageStatistic:
 def conditional_p_value(
     s2: ArrayLike, null_is_false: Any, k: ArrayLike, n1: ArrayLike, n2: ArrayLike
 ) -> Any:
-    """Distribution function of each statistic under the state of its own null.
+    """Compute the distribution function of each statistic under the state of its own null.
 
     Parameters
     ----------
@@ -241,7 +396,13 @@ def conditional_p_value(
 
     Returns
     -------
-    Probabilities that are uniform where the model holds.
+    float or array
+        Probabilities that are uniform where the model holds.
+
+    Raises
+    ------
+    DesignError
+        If `null_is_false` is not boolean, or a parameter is not allowed.
     """
     state = np.asarray(null_is_false)
     if state.dtype != bool:
@@ -305,7 +466,25 @@ def _moments_far_below(z: Any) -> tuple[Any, Any]:
 
 @reading
 def checked_parameters(k: ArrayLike, n1: ArrayLike, n2: ArrayLike) -> tuple[Any, Any, Any]:
-    """The three as floats; refused where not finite, where a size is not positive, by shape."""
+    """Return the three parameters as floats.
+
+    Parameters
+    ----------
+    k
+        Standard errors from the first estimate to the bound.
+    n1, n2
+        Observations of the two stages, > 0.
+
+    Returns
+    -------
+    tuple[Any, Any, Any]
+        The three.
+
+    Raises
+    ------
+    DesignError
+        If one is not finite, a size is not positive, or shapes do not broadcast.
+    """
     checked = (_finite("k", k), _positive("n1", n1), _positive("n2", n2))
     shapes = [np.shape(value) for value in checked]
     if _broadcast(*shapes) is None:

@@ -1,4 +1,4 @@
-"""An early look: the result of the blocks that are there by now."""
+"""A partial result: that of the blocks stored so far, of a run that may still be going on."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from simstudy.engine.run_stats import RunStats
 from simstudy.remote.paths import place_of
 from simstudy.store.run_records import read_records
 from simstudy.store.study_folder import StudyFolder, no_blocks_error
-from simstudy.study.declared import Declared
 from simstudy.study.results import blocks_of_each, provenance_of, result_of
 from simstudy.study.run_options import RunOptions, check_keep
+from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_whole_groups
 
 
-def look(study: Declared, asked: RunOptions) -> Result:
-    """The result of what is stored of what is asked for.
+def partial_result(study: StudySpec, asked: RunOptions) -> Result:
+    """Return the result of the stored blocks among those asked for.
 
     Raises
     ------
     StoreError
-        Where nothing is.
+        Where no block is stored.
     """
     check_n_rep(asked.n_rep)
     check_whole_groups(study.group_size, asked.n_rep)

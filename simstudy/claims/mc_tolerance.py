@@ -22,7 +22,7 @@ DEVIATION = "largest of {n} deviations {deviation:.4f} of {margin:.4g} allowed (
 
 
 def chance_limit(n_compared: int = 1, *, false_alarm: float = FALSE_ALARM) -> float:
-    """How many standard errors the largest of several deviations stays below, chance alone.
+    """Compute the number of standard errors that the largest of several deviations stays below.
 
     Parameters
     ----------
@@ -30,6 +30,16 @@ def chance_limit(n_compared: int = 1, *, false_alarm: float = FALSE_ALARM) -> fl
         Deviations compared, at least 1; whether they are independent does not matter (Bonferroni).
     false_alarm
         Probability that one of them exceeds the limit though nothing is wrong, in (0, 1).
+
+    Returns
+    -------
+    float
+        Two-sided normal quantile at the false alarm over the number of deviations.
+
+    Raises
+    ------
+    StudyError
+        If nothing is compared, or `false_alarm` is not in (0, 1).
     """
     if n_compared < 1 or not 0 < false_alarm < 1:
         raise StudyError(
@@ -48,11 +58,11 @@ def reach_of(mcse: float, n_rep: float = math.inf) -> float:
 
 
 def chance_reach(mcse: Any, n_rep: Any, n_compared: int = 1) -> Any:
-    """How far chance reaches from each of several estimates whose errors are estimates too.
+    """Compute how far chance moves each of several estimates whose errors are estimates too.
 
-    `chance_limit` errors and more: Student's t of the replicates, at the same probability.
-    Infinite for one replicate, which says nothing of its error, and where fewer than `ALL_ALIKE`
-    had no spread.
+    `chance_limit` errors and more: Student's t of the replicates, at the same probability. It
+    is infinite for one replicate, whose error is unknown, and where fewer than `ALL_ALIKE` had
+    no spread.
 
     Parameters
     ----------
@@ -60,6 +70,11 @@ def chance_reach(mcse: Any, n_rep: Any, n_compared: int = 1) -> Any:
         Monte Carlo error of each, and the replicates that it was estimated from; broadcast.
     n_compared
         Estimates compared, as `chance_limit` has it.
+
+    Returns
+    -------
+    Any
+        The distance, in the units of `mcse`.
     """
     return _reach(mcse, n_rep, float(special.ndtr(-chance_limit(n_compared))))
 
@@ -72,7 +87,7 @@ def _reach(mcse: Any, n_rep: Any, below: float) -> Any:
 
 
 def shares_reach(found: Any, n: Any, n_compared: int = 1) -> tuple[Any, Any]:
-    """From where to where shares of n independent replicates may truly lie, chance allowing.
+    """Compute exact limits between which shares of independent replicates truly lie.
 
     Exact (Clopper and Pearson 1934, Biometrika 26), so a share with few hits or none claims no
     more than it knows.
@@ -83,6 +98,15 @@ def shares_reach(found: Any, n: Any, n_compared: int = 1) -> tuple[Any, Any]:
         Each share, and the replicates that it is of; broadcast.
     n_compared
         Shares compared, as `chance_limit` has it.
+
+    Returns
+    -------
+    tuple[Any, Any]
+        Lower and upper limits.
+
+    References
+    ----------
+    Clopper & Pearson (1934), Biometrika 26, 404-413.
     """
     return _exact_limits(found, n, float(special.ndtr(-chance_limit(n_compared))))
 
@@ -104,7 +128,7 @@ def _exact_limits(found: Any, n: Any, below: float) -> tuple[Any, Any]:
 
 
 def decided(excess: Any, reach: Any, detail: str, *, everywhere: bool = True) -> Reproduced:
-    """Whether something is above 0 in every cell, or in one, beyond what chance explains.
+    """Decide whether something is above 0 in every cell, or in one, beyond what chance explains.
 
     Parameters
     ----------
@@ -117,10 +141,17 @@ def decided(excess: Any, reach: Any, detail: str, *, everywhere: bool = True) ->
     everywhere
         Whether it must be so in every cell; else one is enough.
 
+    Returns
+    -------
+    Reproduced
+        1 where it is, 0 where it is not.
+
     Raises
     ------
     TooFewReplicatesError
-        Where replicates are too few for either answer, so that no verdict is easier with fewer.
+        If replicates are too few for either answer, so that no verdict is easier with fewer.
+    StudyError
+        If `reach` is negative.
     """
     found, error = np.broadcast_arrays(
         np.atleast_1d(np.asarray(excess, float)), np.asarray(reach, float)
@@ -163,7 +194,7 @@ def matches(
     n_rep: Any = math.inf,
     detail: str = DEVIATION,
 ) -> Reproduced:
-    """Whether each of several numbers is within a margin of theory, chance included.
+    """Decide whether each of several numbers is within a margin of theory, chance included.
 
     More replicates make it harder to hold by chance, and easier to hold: the interval of each
     deviation, at `chance_limit`, has to lie within the margin (an equivalence test; Schuirmann
@@ -180,6 +211,11 @@ def matches(
     detail
         What to say, of `n`, `deviation`, `margin` and `z`: the one nearest to its margin.
 
+    Returns
+    -------
+    Reproduced
+        1 where all are, 0 where one is not.
+
     Raises
     ------
     TooFewReplicatesError
@@ -193,7 +229,31 @@ def matches(
 def shares_match(
     found: Any, theory: Any, n: Any, *, margin: Any, detail: str = DEVIATION
 ) -> Reproduced:
-    """`matches` for shares of n replicates each, by exact intervals (`shares_reach`)."""
+    """Decide whether shares of replicates are within a margin of theory, by exact intervals.
+
+    The same as `matches`, with the limits of `shares_reach`.
+
+    Parameters
+    ----------
+    found, theory
+        What was found, and what it should be; broadcast.
+    n
+        Replicates of each share.
+    margin
+        The smallest deviation worth calling one; a number, or one each.
+    detail
+        What to say, of `n`, `deviation`, `margin` and `z`: the one nearest to its margin.
+
+    Returns
+    -------
+    Reproduced
+        1 where all are, 0 where one is not.
+
+    Raises
+    ------
+    TooFewReplicatesError
+        If chance alone could carry one across its margin.
+    """
     n_compared = np.broadcast(found, theory, n, margin).size
     between = shares_reach(found, n, max(n_compared, 1))
     with np.errstate(invalid="ignore", divide="ignore"):

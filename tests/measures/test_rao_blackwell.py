@@ -6,7 +6,7 @@ from scipy import special
 
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
-from simstudy.measures.core import Setting
+from simstudy.measures.core import MeasureContext
 from tests.support import critical_z, replicates_to_catch
 
 N_STUDIES = replicates_to_catch(0.1, sd=np.sqrt(0.5))
@@ -67,9 +67,9 @@ def test_an_expectation_of_something_else_is_said():
 def test_only_replicates_that_both_have_are_used_and_groups_are_those_of_the_study():
     columns = drawn(n_cells=1)
     columns["p"][:30] = np.nan
-    found = BY_CHANCE.within(Setting({}, "study", 1, 2)).estimate(columns)
+    found = BY_CHANCE.bind(MeasureContext({}, "study", 1, 2)).estimate(columns)
     rest = {name: column[30:] for name, column in columns.items()}
-    alone = m.mean("p", given="given").within(Setting({}, "study", 1, 2)).estimate(rest)
+    alone = m.mean("p", given="given").bind(MeasureContext({}, "study", 1, 2)).estimate(rest)
     assert (found.n_rep, found.n_failed) == (N - 30, 30)
     np.testing.assert_allclose(found.mcse, alone.mcse, rtol=1e-12)
     raw = RAW.estimate(rest)  # of independent replicates

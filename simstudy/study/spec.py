@@ -14,14 +14,14 @@ from simstudy.design.plan import Derived, Method, Plan
 from simstudy.design.reprs import names_in_short, shown
 from simstudy.engine.derived import columns_behind
 from simstudy.engine.per_replicate import EachReplicate
-from simstudy.measures import Measure, Setting
+from simstudy.measures import Measure, MeasureContext
 from simstudy.store.arrow_schema import ReplicateStorage, StoragePolicy
 from simstudy.store.moments import MomentStorage, streamable
 from simstudy.study.validation import check_declared, check_seed
 
 
 @dataclass(frozen=True)
-class Declared:
+class StudySpec:
     """What is said of a study before anybody runs it; `Study` says what each field is."""
 
     name: str
@@ -72,10 +72,10 @@ class Declared:
         own = {self.methods_axis: tuple(self.methods)} if self.methods else {}
         return own | {axis: tuple(labels) for axis, labels in self.axes.items()}
 
-    def measures_within(self, seed: int) -> tuple[Measure, ...]:
+    def bound_measures(self, seed: int) -> tuple[Measure, ...]:
         """The measures that know the names of the axes, and the seed of what they draw."""
-        setting = Setting(self.all_axes, self.name, seed, self.group_size)
-        return tuple(measure.within(setting) for measure in self.measures)
+        context = MeasureContext(self.all_axes, self.name, seed, self.group_size)
+        return tuple(measure.bind(context) for measure in self.measures)
 
     def analysed_of(
         self,
@@ -136,6 +136,6 @@ class Declared:
     def kept(self, keep: str) -> StoragePolicy:
         """What is kept of blocks: `replicates`, or as `summary` the moments of the measures."""
         if keep == "summary":
-            measures = self.measures_within(1)  # moments are of measures that draw nothing
+            measures = self.bound_measures(1)  # moments are of measures that draw nothing
             return MomentStorage(streamable(measures), self.worst)
         return ReplicateStorage()

@@ -56,7 +56,7 @@ class RankCheck(NamedTuple):
 def check_ranks(
     ranks: Float[np.ndarray, " rep"], n_draws: int, *, level: float = 0.95
 ) -> RankCheck:
-    """Hold ranks against uniform ones, by all counts up to some ranks at once.
+    """Compare ranks with uniform ones, by all counts up to some ranks at once.
 
     At each place the count of ranks below it is binomial. Together the counts are those of a
     multinomial sample: independent Poisson counts, given their sum. So the probability that all lie
@@ -73,13 +73,24 @@ def check_ranks(
     level
         Probability of the band, in (0, 1).
 
+    Returns
+    -------
+    RankCheck
+        The differences from uniform, their band, and the p-value.
+
+    Raises
+    ------
+    DesignError
+        If `level` is not in (0, 1), `n_draws` is less than 1, no rank is known, or one is no
+        whole number from 0 to `n_draws`.
+
     References
     ----------
     Säilynoja, Bürkner and Vehtari (2022), Stat. Comput. 32, 32.
     """
     known = _known_ranks(ranks, n_draws)
     if not _is_number(level) or not 0 < level < 1:
-        raise DesignError(f"level={level!r} is no probability of a band. Give one such as 0.95.")
+        raise DesignError(f"level={level!r} is not a probability of a band. Give one such as 0.95.")
     n_places = min(n_draws, MOST_PLACES)
     last = np.unique(np.linspace(0, n_draws, n_places + 1).astype(int)[:-1])  # below the place
     place = (last + 1) / (n_draws + 1)
@@ -105,12 +116,23 @@ def rank_check(rank: str, *, n_draws: int, name: str = "rank_check") -> Measure:
         Column with the number of a replicate's draws that are below its truth, 0 to `n_draws`.
     n_draws
         Draws of each replicate, at least 1.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    Measure
+        A measure whose estimate is the p-value, without an MCSE.
 
     Notes
     -----
     The p-value is exact for the replicates at hand (`check_ranks`). It has no Monte Carlo standard
     error, since it is no estimate of a quantity beyond these replicates; `mcse` is NaN and `reason`
     says so.
+
+    References
+    ----------
+    Säilynoja, Bürkner and Vehtari (2022), Stat. Comput. 32, 32.
     """
     return _RankUniformity(name=name, kind="rank_check", reads=(rank,), n_draws=n_draws)
 

@@ -39,14 +39,14 @@ def interrupted(folder, n_rep: int) -> None:
 
 def test_every_scenario_has_its_share(tmp_path):
     interrupted(tmp_path, 3 * 50 + 20)
-    sizes = study().look(1000, out=tmp_path).n_rep
+    sizes = study().partial_result(1000, out=tmp_path).n_rep
     assert min(sizes.values()) >= 50
     assert max(sizes.values()) - min(sizes.values()) <= 50 * 2
 
 
 def test_what_it_shows_is_the_head_of_the_whole(tmp_path):
     interrupted(tmp_path, 400)
-    early = study().look(1000, out=tmp_path)
+    early = study().partial_result(1000, out=tmp_path)
     whole = study().run(1000, workers=INLINE)
     for one in early.plan.scenarios:
         n = early.n_rep[next(k for k, s in early.plan.keys.items() if s == one)]
@@ -56,19 +56,19 @@ def test_what_it_shows_is_the_head_of_the_whole(tmp_path):
 
 def test_what_is_kept_as_a_summary_is_looked_at_as_one(tmp_path):
     study().run(100, out=tmp_path, keep="summary", workers=Workers("inline"))
-    early = study().look(200, out=tmp_path, keep="summary")
+    early = study().partial_result(200, out=tmp_path, keep="summary")
     assert set(early.n_rep.values()) == {100}
     assert early.summary.equals(study().run(100, keep="summary", workers=INLINE).summary)
     said = "holds no block of this study yet, .*keep=replicates.*; there is a run with keep=summary"
     with pytest.raises(StoreError, match=said):
-        study().look(200, out=tmp_path)
+        study().partial_result(200, out=tmp_path)
     with pytest.raises(ConfigError, match="only whole blocks of 50"):
-        study().look(120, out=tmp_path, keep="summary")
+        study().partial_result(120, out=tmp_path, keep="summary")
 
 
 def test_a_look_sees_all_while_another_run_compacts(tmp_path, monkeypatch):
     interrupted(tmp_path, 400)
-    other = study().look(1000, out=tmp_path)
+    other = study().partial_result(1000, out=tmp_path)
     plain, compacted = Folder.names, []
 
     def names(self):
@@ -80,12 +80,12 @@ def test_a_look_sees_all_while_another_run_compacts(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Folder, "names", names)
     monkeypatch.setattr(compaction, "MANY_FILES", 0)
-    found = study().look(1000, out=tmp_path)
+    found = study().partial_result(1000, out=tmp_path)
     assert compacted
     assert found.n_rep == other.n_rep
-    assert len(found.details.store.files_in_use) == 1
+    assert len(found.details.store.referenced_files) == 1
 
 
 def test_nothing_to_look_at_is_said(tmp_path):
     with pytest.raises(StoreError, match="holds no block of this study yet"):
-        study().look(out=tmp_path)
+        study().partial_result(out=tmp_path)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simstudy.errors import DesignError, in_one_line
-from simstudy.measures.columns import Columns, names_in, refuse_where
+from simstudy.measures.columns import Columns, check_none, names_in
 from simstudy.measures.core import Influence
 from simstudy.measures.moments import Means, MomentMeasure, only, ratio, share
 from simstudy.measures.proportions import flags
@@ -56,6 +56,16 @@ def weighted_mean(
     name
         What the summary calls it.
 
+    Returns
+    -------
+    MomentMeasure
+        A measure in the units of the column.
+
+    Raises
+    ------
+    DesignError
+        If `normalised` is not True or False.
+
     Notes
     -----
     Influences are w y - estimate, and w (y - estimate) over the mean of w. `n_effective` is the
@@ -93,6 +103,16 @@ def weighted_proportion(
         Column of True and False, or 1 and 0.
     weight, normalised, name
         As of `weighted_mean`, with its notes and sources.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval.
+
+    Raises
+    ------
+    DesignError
+        If `normalised` is not True or False.
     """
     return _weighted(event, weight, name or event, normalised=normalised, is_share=True)
 
@@ -126,13 +146,13 @@ def _weighted(
 
 
 def _weights(columns: Columns, name: str) -> np.ndarray:
-    refuse_where(
+    check_none(
         lambda values: values < 0,
         columns[name],
         what=f"column {name!r} has negative weights, and a likelihood ratio is none",
         instead="Return ratios of densities, not their logs, and 0 where the numerator is 0.",
     )
-    refuse_where(
+    check_none(
         lambda values: values > LARGEST,
         columns[name],
         what=f"column {name!r} has weights so large that no double holds their fourth powers",

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
-from simstudy.tables.rounding import Rounded
+from simstudy.tables.rounding import RoundedToError
 
-Cell = str | Rounded  # a text, or a number with its error
+Cell = str | RoundedToError  # a text, or a number with its error
 NAMED: Final = {"nan": "–", "inf": "∞", "-inf": "-∞"}
 SPECIAL = re.compile(r"([\\`*_\[\]<>|$~&#])")  # letters that are more than themselves in Markdown
 GAP: Final = "  "  # between columns in a terminal

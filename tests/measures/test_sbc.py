@@ -10,8 +10,8 @@ from scipy import stats
 from simstudy import Study, grid
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures import rank_check
-from simstudy.measures import ranks as module
-from simstudy.measures.ranks import check_ranks
+from simstudy.measures import sbc as module
+from simstudy.measures.sbc import check_ranks
 from tests.support import critical_z
 
 

@@ -18,7 +18,7 @@ from simstudy.figures.frame import in_words, is_number
 from simstudy.figures.panels import facets, turned_labels
 from simstudy.figures.replicate_rows import (
     drawable,
-    lost_in_words,
+    format_lost,
     truth_of,
 )
 from simstudy.figures.theme import BLUE, INK, OKABE_ITO, color_scales, theme_study
@@ -271,5 +271,5 @@ def _what_is_shown(n_all: int, drawn: pd.DataFrame, shown: pd.DataFrame) -> list
         f"Points: {len(shown):,} of {len(drawn):,} replicates, the first and the outermost."
         if len(shown) < len(drawn)
         else "",
-        lost_in_words(n_all, len(drawn)),
+        format_lost(n_all, len(drawn)),
     ]

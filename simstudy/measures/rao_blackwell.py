@@ -7,7 +7,7 @@ import numpy as np
 from simstudy.array_types import Bool
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.measures.columns import Columns
-from simstudy.measures.core import Influence, Measure, Setting, standard_error
+from simstudy.measures.core import Influence, Measure, MeasureContext, standard_error
 from simstudy.measures.groups import grouped_sums
 from simstudy.measures.stated_means import far_from_zero
 
@@ -28,6 +28,17 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
         It says how the interval is made, and by how much the error is smaller.
     name
         What the summary calls it; as the raw measure, if not given.
+
+    Returns
+    -------
+    Measure
+        The measure, in the units of `raw`.
+
+    Raises
+    ------
+    DesignError
+        If the two measures have different axes, or one of them has no influence of each
+        replicate.
 
     Notes
     -----
@@ -80,10 +91,10 @@ class _Conditional(Measure):
     def remarks(self) -> bool:
         return True
 
-    def within(self, setting: Setting) -> Measure:
-        alone = setting._replace(group_size=1)
-        smooth, raw = self.smooth.within(alone), self.raw.within(alone)
-        return replace(self, smooth=smooth, raw=raw, group_size=setting.group_size)
+    def bind(self, context: MeasureContext) -> Measure:
+        alone = context._replace(group_size=1)
+        smooth, raw = self.smooth.bind(alone), self.raw.bind(alone)
+        return replace(self, smooth=smooth, raw=raw, group_size=context.group_size)
 
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         used, also = self.smooth.used(columns), self.raw.used(columns)
