@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from simstudy.claims.chance import chance_reach, decided
+from simstudy.claims.mc_tolerance import chance_reach, decided
 from simstudy.claims.claim import Claim, Rival
 from simstudy.claims.reproduced import Reproduced
 from simstudy.claims.verdict import DIFFERS, REPRODUCED
