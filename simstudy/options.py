@@ -206,7 +206,7 @@ def read_settings(path: Path) -> dict[str, Any]:
         return {}
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigError(f"{path}{line}, is no YAML: {error.problem}") from None
+        raise ConfigError(f"{path}{line}, is not valid YAML: {error.problem}") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path} cannot be read: {describe(error)}") from None
     if values is None or isinstance(values, dict):

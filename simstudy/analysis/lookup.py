@@ -34,7 +34,7 @@ def scenario_with(scenarios: Sequence[Any], where: Mapping[str, Any]) -> Any:
         )
     there = {name: list(dict.fromkeys(getattr(each, name) for each in scenarios)) for name in where}
     raise LookupError(
-        f"no scenario of this run has {_in_words(where)}; there is: {_in_words(there)}"
+        f"no scenario of this run has {_in_words(where)}; available: {_in_words(there)}"
     )
 
 

@@ -193,6 +193,8 @@ class Result(SummaryAccess):
             Two positions on one of the study's axes, such as `axis="method", first="t",
             second="z"`, compared on the replicates they share. Without `axis` two scenarios,
             which are paired if they share random numbers.
+        axis
+            The axis on which the two are; None for two scenarios.
         scale
             `difference` (first - second) or `ratio` (first/second).
         **factors
@@ -203,6 +205,12 @@ class Result(SummaryAccess):
         pd.DataFrame
             A row per scenario and cell of the other axes, of two scenarios per cell of the axes;
             the MCSE is that of the pairs.
+
+        Raises
+        ------
+        StudyError
+            If it is not clear on which axis `first` and `second` are, or a measure has no such
+            contrast.
         """
         from simstudy.analysis.comparisons import Comparisons
         from simstudy.analysis.lookup import rows_with

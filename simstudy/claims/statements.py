@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from simstudy.claims.mc_tolerance import chance_reach, decided
 from simstudy.claims.claim import Claim, Rival
+from simstudy.claims.mc_tolerance import chance_reach, decided
 from simstudy.claims.reproduced import Reproduced
 from simstudy.claims.verdict import DIFFERS, REPRODUCED
 from simstudy.lazy import pd
@@ -46,7 +46,7 @@ def statement(
     Returns
     -------
     Claim
-        It is expected to be reproduced, or, without a rival, to differ.
+        The claim, to be given to `Study(claims=...)`.
     """
     other = {"method": rival} if isinstance(rival, str) else dict(rival)
     wrong = Rival(_in_words(other), partial(check, **{**right, **other})) if other else None
@@ -63,7 +63,7 @@ def _in_words(arguments: Mapping[str, Any]) -> str:
 def is_above(
     result: Any, measure: str, limit: float, *, everywhere: bool = True, **where: Any
 ) -> Reproduced:
-    """Whether a measure is above a limit, in every row with these factors or in one of them.
+    """Decide whether a measure is above a limit, in every row with these factors or in one of them.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def is_above(
     Returns
     -------
     Reproduced
-        1 where the statement holds, 0 where it does not.
+        1 where it is, 0 where it is not.
 
     Raises
     ------
@@ -95,17 +95,19 @@ def is_above(
 def is_below(
     result: Any, measure: str, limit: float, *, everywhere: bool = True, **where: Any
 ) -> Reproduced:
-    """Whether a measure is below a limit, in every row with these factors or in one of them.
+    """Decide whether a measure is below a limit, in every row with these factors or in one of them.
 
     Parameters
     ----------
     result, measure, limit, everywhere, **where
         As of `is_above`.
+    limit
+        In the units of the measure.
 
     Returns
     -------
     Reproduced
-        1 where the statement holds, 0 where it does not.
+        1 where it is, 0 where it is not.
 
     Raises
     ------
@@ -119,7 +121,7 @@ def is_below(
 def is_near(
     result: Any, measure: str, value: float | str, margin: float, **where: Any
 ) -> Reproduced:
-    """Whether a measure is nearer to a value than a margin, in every row with these factors.
+    """Decide whether a measure is nearer to a value than a margin, in every row with these factors.
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ def is_near(
     Returns
     -------
     Reproduced
-        1 where the statement holds, 0 where it does not.
+        1 where it is, 0 where it is not.
 
     Raises
     ------
@@ -153,19 +155,21 @@ def is_far(
     everywhere: bool = True,
     **where: Any,
 ) -> Reproduced:
-    """Whether a measure is further from a value than a margin, in every row or in one of them.
+    """Decide whether a measure is further from a value than a margin, in every row or in one.
 
     Parameters
     ----------
     result, measure, everywhere, **where
         As of `is_above`.
-    value, margin
-        As of `is_near`.
+    value
+        A number, or the column that holds it, such as `exact`.
+    margin
+        The smallest distance worth calling one, in the units of the measure.
 
     Returns
     -------
     Reproduced
-        1 where the statement holds, 0 where it does not.
+        1 where it is, 0 where it is not.
 
     Raises
     ------
@@ -186,7 +190,7 @@ def is_more(
     axis: str = "method",
     **where: Any,
 ) -> Reproduced:
-    """Whether a measure of one method exceeds that of another on the same data, everywhere.
+    """Decide whether a measure of one method exceeds that of another on the same data, everywhere.
 
     Parameters
     ----------
@@ -199,14 +203,14 @@ def is_more(
     by
         By more than so much; a negative number allows for as much less.
     axis
-        Name of the axis.
+        The axis on which the two are.
     **where
         Factors and other axes of the rows, as of `Result.contrast`.
 
     Returns
     -------
     Reproduced
-        1 where the statement holds, 0 where it does not.
+        1 where it does, 0 where it does not.
 
     Raises
     ------

@@ -371,7 +371,7 @@ def check_lists(**declared: tuple[Any, type, str]) -> None:
             if not isinstance(part, kind) or isinstance(part, type):
                 made = f", or call it, {part.__name__}(...)" if hasattr(part, "__name__") else ""
                 raise StudyError(
-                    f"{what} has {in_one_line(repr(part))} in it, which is no {kind.__name__}: "
+                    f"{what} has {in_one_line(repr(part))} in it, which is not a {kind.__name__}: "
                     f"give a list such as [{such_as}]{made}."
                 )
 

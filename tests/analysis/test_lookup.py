@@ -26,7 +26,7 @@ def test_the_one_scenario_with_these_factors():
 
 
 def test_none_names_what_there_is():
-    said = r"run has n=40, way='law'; there is: n=\[10, 50\], way=\['raw', 'law'\]"
+    said = r"run has n=40, way='law'; available: n=\[10, 50\], way=\['raw', 'law'\]"
     with pytest.raises(LookupError, match=said):
         scenario_with(POINTS, {"n": 40, "way": "law"})
 

@@ -101,7 +101,7 @@ def test_when_it_was_drawn_spans_all_runs_of_this_code_and_of_no_other(tmp_path,
         if said["spent"][0][-2] == first:  # one that is damaged says nothing
             entries = [[*entry[:-2], "yesterday", 5] for entry in said["spent"]]
             path.write_text(json.dumps({"spent": entries}))
-    assert study().look(out=tmp_path).details.times == (last, last)
+    assert study().partial_result(out=tmp_path).details.times == (last, last)
     assert study().run(SIZE, workers=INLINE).details.times is None
 
 

@@ -257,7 +257,7 @@ def test_a_misspelt_name_of_theory_is_refused():
             return {"mean_of_x": 0.5, "meam_x": 0.5}
 
     study = Study("slip", [Slip()], [mean("x", name="mean_x")], block_size=10)
-    with pytest.raises(StudyError, match=r"speaks of 'mea.*did you mean 'mean_x'"):
+    with pytest.raises(StudyError, match=r"names 'mea.*did you mean 'mean_x'"):
         study.run(10, workers=INLINE).summary  # noqa: B018
 
 

@@ -96,7 +96,7 @@ def test_help_of_one_method_has_its_own(capsys):
         (["accuracy", "scores.csv", "theta="], "theta= is empty: leave theta out, or say"),
         (["accuracy", "scores.csv", "alpha=.1", "alpha=.2"], "alpha=.2: alpha was given already"),
         (["accuracy", "score.csv"], "score.csv is not there; did you mean 'scores.csv'?"),
-        (["thresholds", "scores.csv"], "prompt is no column of a table of tasks; "),
+        (["thresholds", "scores.csv"], "prompt is not a column of a table of tasks; "),
         (["accuracy", "scores.csv", *SIDES, "out=tasks.csv"], "cannot write tasks.csv: "),
         (["accuracy", "scores.csv", *SIDES, "paired=true", "sigma=1"], "sigma=1 does not say"),
     ],

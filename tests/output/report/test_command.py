@@ -50,7 +50,7 @@ def test_published_settings_need_not_be_named():
     assert published_settings("none", ROOT) == published_settings("two_stage", None) == {}
 
 
-@pytest.mark.parametrize("stop_by", ["looks", "pilot"])
+@pytest.mark.parametrize("stop_by", ["sequential", "pilot"])
 def test_other_settings_than_published_are_asked_for_as_they_were(stop_by):
     decided = {"precision": {"power": 0.01}, "stop_by": stop_by, "at_least": 500}
     asked = {
