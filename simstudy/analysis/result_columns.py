@@ -108,12 +108,15 @@ class Rows:
 class RecentColumns(OrderedDict[Hashable, dict[str, np.ndarray]]):
     """Columns that were read last, by what was asked for; who gets them may write into them."""
 
+    n_bytes = 0
+
     def note(self, asked: Hashable, columns: Mapping[str, np.ndarray]) -> None:
         """Keep these, and let go of those that nobody asked for the longest."""
         if _n_bytes(columns) <= AT_HAND:
             self[asked] = _copied(columns)
-        while sum(map(_n_bytes, self.values())) > AT_HAND:
-            self.popitem(last=False)
+            self.n_bytes += _n_bytes(columns)
+        while self.n_bytes > AT_HAND:
+            self.n_bytes -= _n_bytes(self.popitem(last=False)[1])
 
     def again(self, asked: Hashable) -> dict[str, np.ndarray]:
         """What is kept."""
