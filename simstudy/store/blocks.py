@@ -32,7 +32,7 @@ SCANS = 5  # of files that another run merges meanwhile, before a read gives up
 PAUSE_SECONDS = 0.05  # between two of them
 VALUES_AT_ONCE = 1 << 20  # of a column, of the scenarios that are read together: 8 MB
 CACHE_BYTES = 1 << 27  # of row groups that were read last
-OPEN_AT_ONCE = 256  # files: as many small ones as a run leaves
+OPEN_AT_ONCE = 128  # files: half of what some systems allow a process
 
 
 class StoredFile(NamedTuple):
