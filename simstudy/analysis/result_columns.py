@@ -28,7 +28,7 @@ from simstudy.store.arrow_schema import ERROR, stored_column
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, simulated_columns, stored_names
 
-AT_HAND = 128 << 20  # bytes of columns that were read last: many claims ask for the same ones
+AT_HAND = 256 << 20  # bytes of columns that were read last: many claims ask for the same ones
 
 
 @dataclass
@@ -58,12 +58,12 @@ class ResultColumns:
         A method that only failed is NaN.
         """
         n = self.n_rep[key] if n_rep is None else n_rep
-        asked = key, tuple(names), n
-        if asked in self._recent:
-            return self._recent.again(asked)
-        columns = self._read_columns(key, names, n)
-        self._recent.note(asked, columns)
-        return columns
+        columns = {name: self._recent.again((key, name, n)) for name in names}
+        absent = [name for name, column in columns.items() if column is None]
+        read = self._read_columns(key, absent, n) if absent else {}
+        for name, column in read.items():
+            self._recent.note((key, name, n), column)
+        return {name: read[name] if column is None else column for name, column in columns.items()}
 
     def _read_columns(self, key: str, names: Sequence[str], n: int) -> dict[str, np.ndarray]:
         each = [self.derived.columns(drawn, n, names) for drawn in self.plan.drawn_keys[key]]
@@ -105,18 +105,23 @@ class ResultColumns:
         }
 
 
-class RecentColumns(OrderedDict[Hashable, dict[str, np.ndarray]]):
-    """Columns that were read last, by what was asked for; who gets them may write into them."""
+class RecentColumns(OrderedDict[Hashable, np.ndarray]):
+    """Columns that were read last, by what was asked for; who gets one may write into it."""
 
-    def note(self, asked: Hashable, columns: Mapping[str, np.ndarray]) -> None:
-        """Keep these, and let go of those that nobody asked for the longest."""
-        if _n_bytes(columns) <= AT_HAND:
-            self[asked] = _copied(columns)
-        while sum(map(_n_bytes, self.values())) > AT_HAND:
-            self.popitem(last=False)
+    n_bytes = 0
 
-    def again(self, asked: Hashable) -> dict[str, np.ndarray]:
-        """What is kept."""
+    def note(self, asked: Hashable, column: np.ndarray) -> None:
+        """Keep it, and let go of those that nobody asked for the longest."""
+        if column.nbytes <= AT_HAND:
+            self[asked] = _copied(column)
+            self.n_bytes += column.nbytes
+        while self.n_bytes > AT_HAND:
+            self.n_bytes -= self.popitem(last=False)[1].nbytes
+
+    def again(self, asked: Hashable) -> np.ndarray | None:
+        """What is kept, if it is."""
+        if asked not in self:
+            return None
         self.move_to_end(asked)
         return _copied(self[asked])
 
@@ -125,13 +130,9 @@ class RecentColumns(OrderedDict[Hashable, dict[str, np.ndarray]]):
         return RecentColumns, ()
 
 
-def _copied(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _copied(column: np.ndarray) -> np.ndarray:
     """In the same order in memory, on which the last bits of sums depend."""
-    return {name: column.copy(order="K") for name, column in columns.items()}
-
-
-def _n_bytes(columns: Mapping[str, np.ndarray]) -> int:
-    return sum(column.nbytes for column in columns.values())
+    return column.copy(order="K")
 
 
 def _as_objects(vectors: np.ndarray) -> np.ndarray:

@@ -4,11 +4,14 @@ import contextlib
 import gc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from simstudy.cli.experiment_groups import ALL
 from simstudy.cli.project import FOLDER, Project, experiment_names
 from simstudy.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from simstudy.cli.resolved_config import ResolvedConfig
 
 SEVERAL = ("-m", "--multirun")
 SIZE = ("scale", "n_rep", "precision.MEASURE", "seed")
@@ -76,15 +79,18 @@ def run_study(line: CommandLine) -> int:
     """Do with a study, or a sweep of them, what the verb says."""
     settings = with_experiments(line)
     with _no_garbage(to_the_end=line.is_program):
-        from simstudy.cli.commands import carry_out
-        from simstudy.cli.hydra_compose import compose_one, compose_runs, compose_text
-
         if line.shows_config:
+            from simstudy.cli.hydra_compose import compose_text
+
             print(compose_text(settings.arguments, line.project), end="")
             return 0
+        from simstudy.cli.commands import carry_out
+
         if not settings.is_sweep:
-            config = compose_one(settings.arguments, line.project, line.verb)
+            config = _compose_one(settings)
         else:
+            from simstudy.cli.hydra_compose import compose_runs
+
             runs = compose_runs(settings.arguments, line.project, line.verb, is_sweep=True)
     if not settings.is_sweep:
         return carry_out(config, line.typed)
@@ -95,6 +101,18 @@ def run_study(line: CommandLine) -> int:
     if launches_jobs(settings.arguments):
         return launch_sweep(runs, settings.arguments, line.project)
     return run_sweep(runs, line.typed)
+
+
+def _compose_one(line: CommandLine) -> "ResolvedConfig":
+    """The only run that a command asks for; Hydra is imported where it is needed."""
+    from simstudy.cli.plain_compose import compose_plain
+
+    plain = compose_plain(line.arguments, line.project, line.verb)
+    if plain is not None:
+        return plain
+    from simstudy.cli.hydra_compose import compose_one
+
+    return compose_one(line.arguments, line.project, line.verb)
 
 
 def with_experiments(line: CommandLine) -> CommandLine:
@@ -182,11 +200,10 @@ def _with_operand(line: CommandLine, expected: str, hint: str = "") -> int:
             f"{VERBS[line.verb].usage}{hint}"
         )
     from simstudy.cli.commands import carry_out
-    from simstudy.cli.hydra_compose import compose_one
 
     rest = tuple(text for text in line.arguments if text not in operands)
     settings = with_experiments(replace(line, arguments=rest))
-    config = compose_one(settings.arguments, line.project, line.verb)
+    config = _compose_one(settings)
     return carry_out(replace(config, operand=operands[0]), line.typed)
 
 

@@ -44,9 +44,13 @@ def check_columns_read(
     """
     if set(columns) <= {ERROR, WARNING}:
         return
-    derived = (each.name for each in plan.derived)
-    known = {*columns, *derived, *number_factors(scenario), CONVERGED}
-    read = set(itertools.chain.from_iterable(plan.reads.values()))
+    known = {*columns, *(each.name for each in plan.derived), CONVERGED}
+    read, named = (
+        set(itertools.chain.from_iterable(names.values())) for names in (plan.reads, plan.named)
+    )
+    if read <= known and named <= known.union(plan.vectors):
+        return  # without asking for factors, which takes longer than all else here
+    known |= number_factors(scenario).keys()
     known |= number_properties(scenario, read - known).keys()
     for measure, names in plan.reads.items():
         for name in names:

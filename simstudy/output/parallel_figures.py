@@ -6,12 +6,20 @@ import os
 import pickle
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 START_SECONDS = 2.0  # until a worker has started and loaded what draws a figure
 ENDED = "the process that drew it ended: it was killed, ran out of memory, or its own code ended it"
 
 Drawn = TypeVar("Drawn")
+Futures = dict[str, Any]  # of what workers draw, by the figure's name
+
+
+class Begun(NamedTuple):
+    """Figures that workers have begun: what draws them, as it was sent, and what they will give."""
+
+    packed: bytes
+    futures: Futures
 
 
 class FigureWorkers:
@@ -38,7 +46,20 @@ class FigureWorkers:
             self._pool.shutdown(kill_workers=True)
             self._pool = None
 
-    def map(self, draw: Callable[[str], Drawn], names: Sequence[str]) -> list[Drawn | None]:
+    def begin(self, draw: Callable[[str], Drawn], names: Sequence[str]) -> Begun | None:
+        """Have workers draw figures while this process does something else; None without workers.
+
+        Parameters
+        ----------
+        draw
+            As for `map`, which gives what they drew.
+        """
+        packed = _packed(draw) if self.n_jobs > 1 and names else None
+        return None if packed is None else Begun(packed, self._submitted(packed, names))
+
+    def map(
+        self, draw: Callable[[str], Drawn], names: Sequence[str], begun: Begun | None = None
+    ) -> list[Drawn | None]:
         """Draw each figure, in the order of the names; None where the process that drew it ended.
 
         This process draws the first ones, until their times say that workers are worth their start.
@@ -47,7 +68,11 @@ class FigureWorkers:
         ----------
         draw
             Draws a figure and raises nothing. One that cannot be pickled is called in this process.
+        begun
+            What workers have begun of these.
         """
+        if begun is not None:
+            return self._in_workers(draw, begun.packed, names, begun.futures)
         drawn: list[Drawn | None] = []
         start = time.perf_counter()
         while len(drawn) < len(names):
@@ -67,19 +92,21 @@ class FigureWorkers:
         return self._pool is not None or seconds * (n_left - n_left / n_workers) > START_SECONDS
 
     def _in_workers(
-        self, draw: Callable[[str], Drawn], packed: bytes, names: Sequence[str]
+        self,
+        draw: Callable[[str], Drawn],
+        packed: bytes,
+        names: Sequence[str],
+        begun: Futures | None = None,
     ) -> list[Drawn | None]:
         """Draw side by side; once a worker has died, what is left is drawn in one of its own."""
-        drawn: dict[str, Drawn] = {}
+        drawn: dict[str, Drawn] = self._received(draw, begun) if begun else {}
         for group in (names, *([name] for name in names)):
             left = [name for name in group if name not in drawn]
-            drawn |= self._received(draw, packed, left) if left else {}
+            drawn |= self._received(draw, self._submitted(packed, left)) if left else {}
         return [drawn.get(name) for name in names]
 
-    def _received(
-        self, draw: Callable[[str], Drawn], packed: bytes, names: Sequence[str]
-    ) -> dict[str, Drawn]:
-        """What workers drew, by name, without what was under way when one of them died."""
+    def _submitted(self, packed: bytes, names: Sequence[str]) -> Futures:
+        """Figures that workers draw, by name; they are started where there are none."""
         from joblib.externals.loky import ProcessPoolExecutor
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
@@ -89,10 +116,19 @@ class FigureWorkers:
             self._pool = ProcessPoolExecutor(
                 self.n_jobs, initializer=end_with, initargs=(os.getpid(),)
             )
-        drawn = {}
         try:
             with deaf_to_interrupts():
-                futures = {name: self._pool.submit(_draw, packed, name) for name in names}
+                return {name: self._pool.submit(_draw, packed, name) for name in names}
+        except BrokenProcessPool:
+            self.__exit__()
+            return {}
+
+    def _received(self, draw: Callable[[str], Drawn], futures: Futures) -> dict[str, Drawn]:
+        """What workers drew, by name, without what was under way when one of them died."""
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        drawn = {}
+        try:
             for name, future in futures.items():
                 error = future.exception()
                 if isinstance(error, BrokenProcessPool):

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from simstudy.errors import StoreError
 from simstudy.remote.paths import place_of
-from simstudy.store.arrow_schema import concat_tables, with_schema
+from simstudy.store.arrow_schema import REP, concat_tables, with_schema
 from simstudy.store.block_files import FileMetadata, file_metadata, joint_schema
 from simstudy.store.block_index import RETRY_GENERATION, BlockIndex, slices_of_file
 from simstudy.store.files import Files, Folder, is_of_another_share
@@ -32,7 +32,7 @@ SCANS = 5  # of files that another run merges meanwhile, before a read gives up
 PAUSE_SECONDS = 0.05  # between two of them
 VALUES_AT_ONCE = 1 << 20  # of a column, of the scenarios that are read together: 8 MB
 CACHE_BYTES = 1 << 27  # of row groups that were read last
-OPEN_AT_ONCE = 64  # files
+OPEN_AT_ONCE = 128  # files: half of what some systems allow a process
 
 
 class StoredFile(NamedTuple):
@@ -251,9 +251,10 @@ class Store:
         """The same rows, some whole blocks at a time, of which each fits into memory."""
         first, n_blocks = 0, -(-n_rows // self.rows_per_block)
         for _ in range(SCANS):
+            schema = self._selected(columns)
             try:
                 for piece in self.slices(key, n_blocks, first):
-                    yield self.rows_of(piece, columns)
+                    yield self._rows_of(piece, schema)
                     first = int(piece["first"] + piece["n"])
             except FileNotFoundError:  # another run has merged files: look again
                 time.sleep(PAUSE_SECONDS)
@@ -277,8 +278,11 @@ class Store:
 
     def rows_of(self, piece: np.void, columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of a slice, in the store's own types."""
+        return self._rows_of(piece, self._selected(columns))
+
+    def _rows_of(self, piece: np.void, schema: pa.Schema) -> pa.Table:
         file, size = self._by_number[piece["file"]], self.rows_per_block
-        table = self._row_groups.read(file, int(piece["row_group"]), self._selected(columns))
+        table = self._row_groups.read(file, int(piece["row_group"]), schema)
         return table.slice(int(piece["offset"]) * size, int(piece["n"]) * size)
 
     def gather(self, slices: np.ndarray) -> pa.Table:
@@ -301,7 +305,9 @@ class Store:
     def _selected(self, columns: Sequence[str] | None) -> pa.Schema:
         if columns is None:
             return self.schema
-        return pa.schema([column for column in self.schema if column.name in columns])
+        chosen = [column for column in self.schema if column.name in columns]
+        counted = [column for column in self.schema if column.name == REP]
+        return pa.schema(chosen or counted)  # a table without columns has no rows
 
     def _no_rows(self, columns: Sequence[str] | None) -> pa.Table:
         return self._selected(columns).empty_table()

@@ -25,7 +25,7 @@ from simstudy.store.arrow_schema import (
 # ---------------------------------------------------------------- from the store
 def stored_names(names: Sequence[str]) -> list[str]:
     """What to read of the store to have these columns: always with what went wrong."""
-    return [*(name for name in names if name != CONVERGED), ERROR, CELL_ERROR, "rep"]
+    return [*(name for name in names if name != CONVERGED), ERROR, CELL_ERROR]
 
 
 def columns_of(

@@ -9,25 +9,27 @@ from simstudy.analysis.result_columns import RecentColumns
 
 
 def test_what_is_written_into_columns_is_not_there_when_they_are_asked_for_again():
-    recent, columns = RecentColumns(), {"x": np.zeros(3)}
-    recent.note("a", columns)
-    columns["x"][:] = 1
-    recent.again("a")["x"][:] = 2
-    assert (recent.again("a")["x"] == 0).all()
+    recent, column = RecentColumns(), np.zeros(3)
+    recent.note("a", column)
+    column[:] = 1
+    recent.again("a")[:] = 2
+    assert (recent.again("a") == 0).all()
+    assert recent.again("b") is None
 
 
 def test_columns_that_nobody_asked_for_the_longest_are_let_go(monkeypatch):
     monkeypatch.setattr(result_columns, "AT_HAND", 2 * np.zeros(3).nbytes)
     recent = RecentColumns()
-    recent.note("a", {"x": np.zeros(3)})
-    recent.note("b", {"x": np.zeros(3)})
+    recent.note("a", np.zeros(3))
+    recent.note("b", np.zeros(3))
     recent.again("a")
-    recent.note("c", {"x": np.zeros(3)})
-    recent.note("large", {"x": np.zeros(100)})
+    recent.note("c", np.zeros(3))
+    recent.note("large", np.zeros(100))
     assert set(recent) == {"a", "c"}
+    assert recent.n_bytes == 2 * np.zeros(3).nbytes
 
 
 def test_another_process_gets_none():
     recent = RecentColumns()
-    recent.note("a", {"x": np.zeros(3)})
+    recent.note("a", np.zeros(3))
     assert pickle.loads(pickle.dumps(recent)) == {}

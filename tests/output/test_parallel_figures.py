@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 from matplotlib.figure import Figure
 
-from simstudy.output import parallel_figures
+from simstudy.output import folder, parallel_figures
 from simstudy.output.folder import publish
 from simstudy.output.parallel_figures import ENDED, FigureWorkers
 from tests.output.standing import CONFIG, FILE, manifest_of, study
@@ -75,6 +75,28 @@ def test_what_cannot_be_pickled_is_drawn_here():
         assert {process for _, process in workers.map(unsendable, "abc")} == {os.getpid()}
 
 
+def test_workers_that_began_at_once_draw_all_and_those_that_end_cost_one():
+    with FigureWorkers(2) as workers:
+        begun = workers.begin(where, "abc")
+        names, processes = zip(*workers.map(where, "abc", begun), strict=True)
+        ended = workers.begin(end_at_b, "abc")
+        assert [each and each[0] for each in workers.map(end_at_b, "abc", ended)] == [
+            "a",
+            None,
+            "c",
+        ]
+    assert "".join(names) == "abc"
+    assert os.getpid() not in processes
+    with FigureWorkers(1) as workers:
+        assert workers.begin(where, "abc") is None
+
+
+def end_at_b(name):
+    if name == "b":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return where(name)
+
+
 def is_worker():
     return "Loky" in multiprocessing.current_process().name
 
@@ -106,6 +128,12 @@ def published(folder, figures, workers):
     return made, {path.name: path.read_bytes() for path in (made.folder / "figures").iterdir()}
 
 
+@pytest.fixture(params=[5.0, -1.0], ids=["after the claims", "beside the claims"])
+def _begun(request, monkeypatch):
+    monkeypatch.setattr(folder, "LONG_SECONDS", request.param)
+
+
+@pytest.mark.usefixtures("_begun")
 def test_files_and_captions_are_those_that_one_process_makes(tmp_path):
     in_turn, expected = published(tmp_path / "in_turn", figures(), None)
     with FigureWorkers(2) as workers:
@@ -116,6 +144,7 @@ def test_files_and_captions_are_those_that_one_process_makes(tmp_path):
     assert captions[0] == captions[1]
 
 
+@pytest.mark.usefixtures("_begun")
 def test_a_figure_that_raises_or_kills_its_worker_is_recorded_and_the_others_are_drawn(tmp_path):
     broken = {"1": plain, "ends": ending, "raises": raising, "2": plain, "3": plain}
     with FigureWorkers(2) as workers:
