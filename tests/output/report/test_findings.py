@@ -22,7 +22,8 @@ SUMMARY = pd.DataFrame({
 
 def findings(*claims, summary=SUMMARY):
     return findings_of(SimpleNamespace(
-        summary=summary, details=SimpleNamespace(measures=()), plan=SimpleNamespace(scenarios=[1, 2]),
+        summary=summary, details=SimpleNamespace(measures=()),
+        plan=SimpleNamespace(scenarios=[1, 2]),
         claims=pd.DataFrame([CLAIM | claim for claim in claims], columns=[*CLAIM]),
     ))  # fmt: skip
 
