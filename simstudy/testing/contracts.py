@@ -278,7 +278,7 @@ class ExperimentContracts:
         everywhere = set.intersection(*names.values()) | set(study.derived) | factors
         for measure in study.measures:
             known = [set(number_properties(each, measure.reads)) for each in study.scenarios]
-            lacking = set(measure.reads) - everywhere - set.intersection(*known) - {CONVERGED}
+            lacking = set(measure.reads) - everywhere - known[0].intersection(*known) - {CONVERGED}
             assert not lacking, f"{measure.name} reads {lacking}, which simulate does not return"
 
     # ------------------------------------------------------------ what is true
