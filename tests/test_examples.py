@@ -132,7 +132,7 @@ def test_the_cox_models_are_that_of_r(example, monkeypatch):
         np.testing.assert_allclose(ours["se"], known["se"], rtol=1e-5)
     one_arm = module.coxph(data["time"], data["died"] & data["treated"], data["treated"])
     assert np.isnan(one_arm["estimate"]).all()
-    assert all("may be infinite" in text for text in one_arm["error"])
+    assert all("converge" in text for text in one_arm["error"])
 
 
 def test_the_cox_model_has_no_estimate_where_all_deaths_are_in_one_arm(patients):

@@ -254,7 +254,7 @@ def as_enumerated(result: Result, shift: int = 0) -> Reproduced:
 
     To half a percent, which is a tenth of α; above twice α, to one.
     """
-    rows = result.select(measure="rejection_rate")
+    rows = result.summary[result.summary["measure"] == "rejection_rate"]
     share, n_rep, exact = (rows[name].to_numpy(float) for name in ("estimate", "n_rep", "exact"))
     margin = np.where(exact > 0.1, 2 * HALF_A_PERCENT, HALF_A_PERCENT)
     error = cautious_binomial_error(share, n_rep)

@@ -86,3 +86,8 @@ def test_refuses_what_is_not_there(result, ask, says):
     with pytest.raises(StudyError) as refusal:
         result.contrast(measure, axis=axis, first=first, second=second)
     assert says in str(refusal.value)
+
+
+def test_two_names_without_their_axis_are_refused(result):
+    with pytest.raises(StudyError, match=r"add axis=\.\.\., one of method"):
+        result.contrast("coverage", first="t", second="z")

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.two_stage import study as two_stage
+from simstudy.analysis.result import Result
 from simstudy.design import scenario_key
 from simstudy.engine import scheduler
 from simstudy.engine.progress import Silent
@@ -98,7 +99,7 @@ def test_any_order_of_blocks(name, reference, tmp_path):
     for _ in draw_blocks(factory, shuffled, workers=Workers("inline", 1), progress=Silent()):
         pass
     store.scan()
-    assert content(replace(reference, store=store)) == content(reference)
+    assert content(Result(replace(reference.details, store=store))) == content(reference)
 
 
 class Stop(Silent):

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import fields
 from functools import partial
 
 import pytest
@@ -163,4 +164,4 @@ def test_workers_get_a_result_without_its_large_frames():
     _, (sent, _, _) = _Draw(result, None, {}).__reduce__()
     assert sent.summary is result.summary
     assert not {"failures", "claims", "warnings"} & set(vars(sent))
-    assert "details" in vars(sent)
+    assert set(vars(sent.details)) == {each.name for each in fields(sent.details)}

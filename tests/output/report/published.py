@@ -37,12 +37,9 @@ def _result(published, folder, manifest):
     return SimpleNamespace(
         plan=SimpleNamespace(name=folder.name, scenarios=keys),
         folder=folder,
-        measures=(),
         n_rep=dict.fromkeys(keys, manifest["replicates_per_scenario"]),
         n_failed=0,
-        level=0.95,
-        readings={},
-        given="",
+        details=SimpleNamespace(measures=(), level=0.95, readings={}, given=""),
         summary=pd.read_parquet(published / "summary.parquet"),
         claims=pd.read_parquet(published / "claims.parquet"),
         warnings=pd.DataFrame(),
