@@ -19,6 +19,7 @@ from simstudy.engine.thread_limits import single_threaded
 from simstudy.engine.timeouts import mark_as_worker
 from simstudy.errors import (
     StaleCodeError,
+    StudyError,
     UnreadableTaskError,
     UnsendableError,
     describe,
@@ -104,12 +105,29 @@ class IsolatedWorker(Loky):
             self._pool = None
 
     def _begin_pool(self) -> Any:
-        """A process that has begun: what a block takes is not what that takes."""
-        from joblib.externals.loky import ProcessPoolExecutor
+        """A process that has begun: what a block takes is not what that takes.
 
-        pool = ProcessPoolExecutor(max_workers=1, initializer=_begin, initargs=(os.getpid(),))
-        pool.submit(os.getpid).result()
-        return pool
+        Raises
+        ------
+        StudyError
+            If none begins: then no block is at fault.
+        """
+        from joblib.externals.loky import ProcessPoolExecutor
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        for _ in range(2):  # somebody else may have ended the first
+            pool = ProcessPoolExecutor(max_workers=1, initializer=_begin, initargs=(os.getpid(),))
+            try:
+                pool.submit(os.getpid).result()
+            except BrokenProcessPool as broken:
+                error = broken
+            else:
+                return pool
+        raise StudyError(
+            f"worker processes end as soon as they start ({describe(error)}): they inherit this "
+            "process's environment, which a library may have changed. backend=inline draws without "
+            "workers."
+        ) from error
 
 
 WARNINGS = {

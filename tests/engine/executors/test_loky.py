@@ -19,6 +19,7 @@ from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.blocks import Store
 from simstudy.study import Study
 from tests import toy
+from tests.cli.projects import python
 
 PLAN = toy.study((3,)).plan()
 
@@ -97,3 +98,26 @@ def test_joblib_works_in_a_process_that_has_run_a_study():
     study.run(100, workers=Workers("loky", 2))
     assert Parallel(n_jobs=2)(delayed(abs)(number) for number in (-1, 2)) == [1, 2]
     assert study.run(200, workers=Workers("loky", 2)).outcome.n_failed == 0
+
+
+NONE_BEGINS = """
+import os
+from simstudy import Workers
+from simstudy.errors import StudyError
+from tests import toy
+from tests.cli.projects import python
+
+if __name__ == "__main__":
+    toy.study().run(50, workers=Workers("loky", 2))  # begins what all pools share
+    os.environ["PYTHONHOME"] = "/there/is/no/python"
+    try:
+        toy.study(block_size=10).run(100, workers=Workers("loky", 3))
+    except StudyError as error:
+        print(error)
+"""
+
+
+def test_workers_that_cannot_start_are_no_failure_of_blocks(tmp_path):
+    (tmp_path / "run.py").write_text(NONE_BEGINS)
+    done = python(tmp_path, "run.py")
+    assert done.stdout.startswith("worker processes end as soon as they start"), done.stderr
