@@ -208,19 +208,21 @@ def plain_columns(made: Any) -> Any:
 def with_drawn_columns(plan: Plan, data: Data, made: Any) -> Any:
     """A method's columns, and the drawn numbers that a measure reads and the method left out.
 
-    Such a column has one number for each replicate. It is stored with every method's columns, so
-    that each is complete by itself.
+    Such a column has one number for each replicate, or the same for all. It is stored with every
+    method's columns, so that each is complete by itself.
     """
     if not isinstance(made, Mapping) or set(made) <= {*TEXTS}:  # every replicate failed
         return made
-    read = {name for names in plan.reads.values() for name in names}
-    return dict(made) | {
-        name: value
+    read = {name for names in plan.reads.values() for name in names} - made.keys()
+    drawn = {
+        name: np.asarray(value)
         for name, value in data.items()
-        if name in read - made.keys()
-        and isinstance(value, np.ndarray)
-        and value.ndim == 1
-        and value.dtype.kind in "biuf"
+        if name in read and isinstance(value, np.ndarray | np.generic | int | float)
+    }
+    return dict(made) | {
+        name: value if value.ndim else np.full(plan.block_size, value)
+        for name, value in drawn.items()
+        if value.ndim <= 1 and value.dtype.kind in "biuf"
     }
 
 

@@ -109,3 +109,18 @@ def test_a_method_of_which_every_replicate_fails_has_no_columns_beside_others():
     result = both.run(100, n_jobs=1)
     assert result.row("bias", n_obs=4, method="fails")["n_failed"] == 100
     assert result.row("bias", n_obs=4, method="average")["n_failed"] == 0
+
+
+@dataclass(frozen=True)
+class OneTruth(RandomTruth):
+    def draw(self, streams, n_rep):
+        return {"truth": 0.5, "x": streams("data").normal(0.5, 1.0, (n_rep, self.n_obs))}
+
+
+def test_one_number_for_all_replicates_is_read_too():
+    measures = [bias("estimate", truth="truth")]
+    drawn = Study("one", [OneTruth(5)], methods={"mean": average}, measures=measures)
+    result = drawn.run(100)
+    assert (result.replicates["truth"] == 0.5).all()
+    expected = result.replicates["estimate"].mean() - 0.5
+    assert result.row("bias")["estimate"] == pytest.approx(expected)
