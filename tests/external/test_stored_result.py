@@ -102,7 +102,7 @@ def test_each_name_of_a_result_is_there_or_says_what_has_it(kept):
     lacking = {name for name in of_result if name not in dir(stored)}
     assert lacking == set(OF_ITS_CODE)
     for name in lacking:
-        with pytest.raises(AttributeError, match=r"study\.look\(out="):
+        with pytest.raises(AttributeError, match=r"study\.partial_result\(out="):
             getattr(stored, name)
 
 
