@@ -130,6 +130,7 @@ class IsolatedWorker(Loky):
         ) from error
 
 
+STOPS = ("SIGINT", "SIGTERM", "SIGHUP")
 WARNINGS = {
     getattr(signal, name)
     for name in ("SIGUSR1", "SIGUSR2")
@@ -154,15 +155,40 @@ def deaf_to_interrupts() -> Iterator[None]:
 
     from joblib.externals.loky.backend import resource_tracker as of_loky
 
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, WARNINGS)
+    with _stops_deferred():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, WARNINGS)
+        try:
+            with _ignored_where_begun("SIGHUP"):
+                resource_tracker.ensure_running()
+                of_loky.ensure_running()
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _stops_deferred() -> Iterator[None]:
+    """Within it no signal raises an exception; it does at the end.
+
+    A worker that is half started when the parent stops would report that with a traceback.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [getattr(signal, name) for name in STOPS if hasattr(signal, name)]
+    handlers = {number: signal.getsignal(number) for number in numbers}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    heard: list[int] = []
+    for number in handlers:
+        signal.signal(number, lambda number, _frame: heard.append(number))
     try:
-        with _ignored_where_begun("SIGHUP"):
-            resource_tracker.ensure_running()
-            of_loky.ensure_running()
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in heard[:1]:
+            signal.raise_signal(number)
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from joblib import Parallel, delayed
 
-from simstudy.engine.executors.loky import draw_packed, packed
+from simstudy.engine.executors.loky import deaf_to_interrupts, draw_packed, packed
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.task_factory import TaskFactory
 from simstudy.engine.work_queue import missing_blocks
@@ -90,6 +90,25 @@ def test_ctrl_c_is_for_the_parent_alone():
     study = Study("listens", [Listens()], block_size=2)
     assert study.run(8, workers=Workers("loky", 2)).replicates["deaf"].all()
     assert not study.run(8, workers=Workers("inline")).replicates["deaf"].any()
+
+
+def start_and_tell(started, number):
+    with deaf_to_interrupts():
+        signal.raise_signal(number)
+        started.append(number)
+
+
+def test_a_signal_waits_until_a_worker_has_started():
+    """Else the worker, half started, would print a traceback beside the one line of the run."""
+    started = []
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with pytest.raises(KeyboardInterrupt):
+                start_and_tell(started, number)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert started == [signal.SIGINT, signal.SIGTERM]
 
 
 def test_joblib_works_in_a_process_that_has_run_a_study():
