@@ -107,14 +107,20 @@ class Dask:
         now = time.monotonic()
         if now - self._looked > LOOK_SECONDS:
             self._looked = now
-            self.n_workers = max(self._asked, threads_there(self._client))
+            try:
+                self.n_workers = max(self._asked, threads_there(self._client))
+            except OSError:  # nobody answers
+                raise self._lost() from None
         return TASKS_AHEAD * self.n_workers
 
     @property
     def trouble(self) -> str:
         """That no worker is left: tasks wait until one joins."""
-        if self._client.nthreads():
-            return ""
+        try:
+            if self._client.nthreads():
+                return ""
+        except OSError:
+            raise self._lost() from None
         return (
             f"no worker is left at the Dask scheduler {self._client.scheduler.address}: waiting "
             "for one to join"
@@ -128,16 +134,19 @@ class Dask:
             self._refuse_elsewhere(task, files)
             return cast(TaskResult, result)
         if done.status != "error":
-            raise SchedulerLostError(
-                f"the Dask scheduler at {self._client.scheduler.address} has gone away. What "
-                "was finished is kept. Start a scheduler, and run the same command again."
-            )
+            raise self._lost()
         error = done.exception()
         if isinstance(error, KilledWorker):
             raise WorkerDiedError(DIED, by_signal=False)
         if isinstance(error, FileNotFoundError) and not self._seen:
             raise _not_shared(task, f"cannot write there: {describe(error)}")
         raise error
+
+    def _lost(self) -> SchedulerLostError:
+        return SchedulerLostError(
+            f"the Dask scheduler at {self._client.scheduler.address} has gone away. What "
+            "was finished is kept. Start a scheduler, and run the same command again."
+        )
 
     def _refuse_elsewhere(self, task: Task, files: Collection[str]) -> None:
         """Once: what lies there for a worker is seen from here."""
