@@ -190,9 +190,9 @@ class Result(SummaryAccess):
         measure
             Name of a measure of the study.
         first, second
-            Two positions on one of the study's axes, such as `axis="method", first="t",
-            second="z"`, compared on the replicates they share. Without `axis` two scenarios,
-            which are paired if they share random numbers.
+            Two positions on one of the study's axes, such as `"t"` and `"z"` of the methods,
+            compared on the replicates they share. Without `axis` two scenarios, which are paired
+            if they share random numbers.
         axis
             The axis on which the two are; None for two scenarios.
         scale
