@@ -1,7 +1,7 @@
 """Nothing finished is lost, doubled or half-read: after kills, damage, full disks, and company."""
 
-import errno
 import contextlib
+import errno
 import os
 import random
 import shutil
