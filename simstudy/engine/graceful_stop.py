@@ -3,10 +3,11 @@
 import contextlib
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
+Handler = Callable[[int, FrameType | None], Any]
 _stop_request = threading.Event()
 
 
@@ -68,37 +69,48 @@ def host_signals_deferred() -> Iterator[None]:
     batch system's library (submitit) sends SIGUSR2 before the time is up; its handler queues the
     job again, and does so after what was begun is stored.
     """
-    hosts = _host_handlers()
-    heard: list[int] = []
+    hosts = {
+        number: handler
+        for number, handler in handlers_of("SIGUSR1", "SIGUSR2").items()
+        if not getattr(handler, "__module__", "").startswith("simstudy.")
+    }
+    with deferred(hosts, request_stop, clear_stop_request):
+        yield
+
+
+def handlers_of(*names: str) -> dict[int, Handler]:
+    """Handlers of these signals; none outside the main thread, which alone may change them."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    found = {number: signal.getsignal(number) for number in numbers}
+    return {number: handler for number, handler in found.items() if callable(handler)}
+
+
+@contextlib.contextmanager
+def deferred(
+    handlers: Mapping[int, Handler],
+    on_signal: Callable[[], None] = lambda: None,
+    before_handlers: Callable[[], None] = lambda: None,
+) -> Iterator[None]:
+    """Within it these signals call `on_signal`; at its end their handlers are called, each once."""
+    heard: dict[int, None] = {}
 
     def defer(number: int, _frame: FrameType | None) -> None:
-        heard.append(number)
-        request_stop()
+        heard[number] = None
+        on_signal()
 
-    for number in hosts:
+    for number in handlers:
         signal.signal(number, defer)
     try:
         yield
     finally:
-        for number, handler in hosts.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
         if heard:
-            clear_stop_request()
-        for number in dict.fromkeys(heard):
-            hosts[number](number, None)
-
-
-def _host_handlers() -> dict[int, Callable[[int, FrameType | None], Any]]:
-    """Handlers of other code than ours, by signal; only the main thread may change them."""
-    if threading.current_thread() is not threading.main_thread():
-        return {}
-    numbers = [getattr(signal, n) for n in ("SIGUSR1", "SIGUSR2") if hasattr(signal, n)]
-    found = {number: signal.getsignal(number) for number in numbers}
-    return {
-        number: handler
-        for number, handler in found.items()
-        if callable(handler) and not getattr(handler, "__module__", "").startswith("simstudy.")
-    }
+            before_handlers()
+        for number in heard:
+            handlers[number](number, None)
 
 
 def raise_if_stopped(n_left: int) -> None:

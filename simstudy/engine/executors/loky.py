@@ -13,6 +13,7 @@ from concurrent.futures import CancelledError, Future
 from typing import Any, cast
 
 from simstudy.engine.executors.worker_death import WorkerDiedError, forwarded
+from simstudy.engine.graceful_stop import deferred, handlers_of
 from simstudy.engine.provenance import as_imported, digest_of
 from simstudy.engine.tasks import Task, TaskResult, draw_task
 from simstudy.engine.thread_limits import single_threaded
@@ -44,6 +45,7 @@ class Loky:
         self.n_workers, self.expected = n_workers, expected
         self.idle_worker_timeout = float(idle_worker_timeout)
         self._pool: Any = None
+        self._latest: Any = None  # future of the pool's own
 
     def submit(self, task: Task) -> "Future[TaskResult]":
         """Begin a task."""
@@ -51,7 +53,8 @@ class Loky:
         with deaf_to_interrupts():
             try:
                 self._pool = self._pool or self._begin_pool()
-                return forwarded(self._pool.submit(draw_packed, sent), self._result)
+                self._latest = self._pool.submit(draw_packed, sent)
+                return forwarded(self._latest, self._result)
             except RuntimeError as error:  # a worker died as it began, or a moment ago
                 raise self._death(error) from error
 
@@ -62,8 +65,17 @@ class Loky:
     def close(self, *, kill: bool) -> None:
         """Leave the processes to the next run, or end them."""
         if kill and self._pool is not None:
+            self._until_taken()
             self._pool.shutdown(wait=False, kill_workers=True)
             self._pool = None
+
+    def _until_taken(self) -> None:
+        """Wait until loky's own thread has taken the latest task; killed earlier, it fails."""
+        end = time.monotonic() + LOOK_SECONDS
+        while not (self._latest is None or self._latest.running() or self._latest.done()):
+            if time.monotonic() > end:
+                return
+            time.sleep(0.001)
 
     def _begin_pool(self) -> Any:
         from joblib.executor import get_memmapping_executor
@@ -130,7 +142,6 @@ class IsolatedWorker(Loky):
         ) from error
 
 
-STOPS = ("SIGINT", "SIGTERM", "SIGHUP")
 WARNINGS = {
     getattr(signal, name)
     for name in ("SIGUSR1", "SIGUSR2")
@@ -155,7 +166,8 @@ def deaf_to_interrupts() -> Iterator[None]:
 
     from joblib.externals.loky.backend import resource_tracker as of_loky
 
-    with _stops_deferred():
+    # a worker that is half started when the parent stops would report that with a traceback
+    with deferred(handlers_of("SIGINT", "SIGTERM", "SIGHUP")):
         before = signal.pthread_sigmask(signal.SIG_BLOCK, WARNINGS)
         try:
             with _ignored_where_begun("SIGHUP"):
@@ -165,30 +177,6 @@ def deaf_to_interrupts() -> Iterator[None]:
             yield
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextlib.contextmanager
-def _stops_deferred() -> Iterator[None]:
-    """Within it no signal raises an exception; it does at the end.
-
-    A worker that is half started when the parent stops would report that with a traceback.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = [getattr(signal, name) for name in STOPS if hasattr(signal, name)]
-    handlers = {number: signal.getsignal(number) for number in numbers}
-    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
-    heard: list[int] = []
-    for number in handlers:
-        signal.signal(number, lambda number, _frame: heard.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        for number in heard[:1]:
-            signal.raise_signal(number)
 
 
 @contextlib.contextmanager
