@@ -52,9 +52,9 @@ def test_it_ends_after_what_is_under_way_and_goes_on_later(backend, tmp_path):
 
 @dataclass(frozen=True)
 class Warned:
-    """The warning comes while a block is drawn."""
+    """The warning comes in the first block, which is a task of its own."""
 
-    bad: int = 2
+    bad: int = 0
 
     def simulate(self, streams, n_rep):
         if streams.block == self.bad:
@@ -66,17 +66,17 @@ def test_a_block_under_way_is_finished_and_stored(tmp_path):
     study = Study("warned", [Warned()], measures=[mean("x")], block_size=10)
     with pytest.raises(OutOfTime) as stop:
         study.run(100, out=tmp_path, workers=Workers("inline"))
-    assert stop.value.n_left <= 7
+    assert stop.value.n_left == 9
     graceful_stop.clear_stop_request()
-    again = study.run(10 * (10 - stop.value.n_left), out=tmp_path, workers=Workers("inline"))
+    again = study.run(10, out=tmp_path, workers=Workers("inline"))
     assert again.outcome.n_blocks == 0
 
 
 @dataclass(frozen=True)
 class Signalled:
-    """A batch system tells this process in a block that its time is nearly up."""
+    """A batch system tells this process in the first block that its time is nearly up."""
 
-    bad: int = 2
+    bad: int = 0
 
     def simulate(self, streams, n_rep):
         if streams.block == self.bad:
@@ -100,6 +100,6 @@ def test_a_handler_of_the_hosts_runs_after_the_block_and_is_no_failure(backend, 
         rest = study.run(1000, out=tmp_path, workers=Workers("inline", 1))
     finally:
         signal.signal(signal.SIGUSR2, before)
-    assert 0 < rest.outcome.n_blocks <= 100 - 3, "what was begun is stored, and the rest goes on"
+    assert 0 < rest.outcome.n_blocks < 100, "what was begun is stored, and the rest goes on"
     assert rest.outcome.n_failed == 0
     assert len(rest.failures) == 0
