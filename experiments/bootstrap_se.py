@@ -20,7 +20,7 @@ import numpy as np
 
 from experiments._yardsticks import ALMOST
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, Rival, average
+from simstudy.claims import Claim, Finding, WrongAlternative, average
 from simstudy.design import grid
 from simstudy.dgps.linear import LinearModel
 from simstudy.figures import (
@@ -174,7 +174,7 @@ def _shared(scenario: BootstrapSe, limit: pd.DataFrame) -> str:
 PUBLISHED = {"n_train": 100, "n_test": 1000, "n_boot": 1000.0}
 
 
-def _unbiased(result: Result, truth: str = "variance_printed") -> Reproduced:
+def _unbiased(result: Result, truth: str = "variance_printed") -> Finding:
     """Ratio of the mean bootstrap variance to the true one, for the document's truth."""
     rows = {
         "with the intercept in the truth": result.row("variance_bias", **PUBLISHED),
@@ -186,7 +186,7 @@ def _unbiased(result: Result, truth: str = "variance_printed") -> Reproduced:
     data = result.columns(scenario, "variance", "variance_printed")
     data["variance_of_noise"] = np.full(len(data["variance"]), variance_of_noise(scenario.model))
     found = relative_bias("variance", truth=truth).estimate(data)
-    ratio = Reproduced(1 + float(found.estimate), float(found.mcse), f"ratio of means; {said}")
+    ratio = Finding(1 + float(found.estimate), float(found.mcse), f"ratio of means; {said}")
     return ratio._replace(n_rep=len(data["variance"]))
 
 
@@ -195,7 +195,7 @@ def variance_of_noise(model: LinearModel) -> float:
     return 2 * model.noise_variance**2
 
 
-def _times_n(result: Result) -> Reproduced:
+def _times_n(result: Result) -> Finding:
     """Standard deviation of the metric, times n, over that of an observation."""
     scenario = result.scenario(**PUBLISHED)
     ratio = result.columns(scenario, "ratio")["ratio"] * np.sqrt(scenario.n_test)
@@ -210,7 +210,7 @@ CLAIMS = (
         _unbiased,
         published=1.0,
         tolerance=ALMOST,
-        rival=Rival(
+        rival=WrongAlternative(
             "the variance of the noise as the true one",
             partial(_unbiased, truth="variance_of_noise"),
         ),

@@ -24,7 +24,7 @@ import numpy as np
 from experiments.proportion_compatible.figures import ORDERED_WORDS, WORDS
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
-from simstudy.claims import Claim, Reproduced, Rival, chance_limit, decided
+from simstudy.claims import Claim, Finding, WrongAlternative, decide, mc_limit
 from simstudy.design import grid
 from simstudy.design.plan import factors_of
 from simstudy.figures import captions, dots_plot, in_order, theme
@@ -102,7 +102,7 @@ def measure_figure(result: Result, measure: str) -> ggplot:
 # ---------------------------------------------------------------- claims
 def _cover(
     result: Result, estimators: Sequence[str], *, at_least: bool, dependent: bool = False
-) -> Reproduced:
+) -> Finding:
     """Whether coverage is at least nominal, or below it, for all of some estimators.
 
     Of p-values of which some are not compatible, independent or with a common factor.
@@ -118,7 +118,7 @@ def _cover(
         z += list(_deviation(found, n_rep, trials[0].level) * (1 if at_least else -1))
         said.append(f"{name} {', '.join(f'{share:.3f}' for share in found)}")
     shares = ", ".join(f"{trial.null_share:g}" for trial in trials)
-    return decided(z, chance_limit(len(z)), f"{'; '.join(said)} at shares {shares}")
+    return decide(z, mc_limit(len(z)), f"{'; '.join(said)} at shares {shares}")
 
 
 def _deviation(
@@ -142,8 +142,8 @@ CLAIMS = (
         "derived: the variance of a sum given the numbers of both kinds is below that of a sample",
         partial(_cover, estimators=("storey",), at_least=True),
         published=True,
-        ours=True,
-        rival=Rival(
+        scored=False,
+        rival=WrongAlternative(
             "with a common factor",
             partial(_cover, estimators=("storey",), at_least=True, dependent=True),
         ),
@@ -156,8 +156,8 @@ CLAIMS = (
         "derived: resampling does not know of a bias",
         partial(_cover, estimators=CORRECTED, at_least=False),
         published=True,
-        ours=True,
-        rival=Rival(
+        scored=False,
+        rival=WrongAlternative(
             "about Storey's estimate", partial(_cover, estimators=("storey",), at_least=False)
         ),
     ),

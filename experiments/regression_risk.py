@@ -24,12 +24,12 @@ from experiments._yardsticks import ALIGNED
 from simstudy.analysis.result import Result
 from simstudy.claims import (
     Claim,
-    Reproduced,
-    Rival,
+    Finding,
+    WrongAlternative,
     average,
-    chance_reach,
-    decided,
+    decide,
     matches,
+    mc_margin,
 )
 from simstudy.design import grid
 from simstudy.dgps.linear import LinearModel
@@ -194,7 +194,7 @@ def _published(result: Result) -> RegressionRisk:
     return scenario
 
 
-def _aligned(result: Result, truth: str = "risk") -> Reproduced:
+def _aligned(result: Result, truth: str = "risk") -> Finding:
     """Whether the empirical metrics scatter about the risk as their standard error says."""
     data = result.columns(_published(result), "empirical", truth, "std_error")
     z = (data["empirical"] - data[truth]) / data["std_error"]
@@ -208,7 +208,7 @@ def _aligned(result: Result, truth: str = "risk") -> Reproduced:
     return matches(spread, 1.0, error, margin=ALIGNED, n_rep=len(z), detail=said)
 
 
-def _centred(result: Result, truth: str) -> Reproduced:
+def _centred(result: Result, truth: str) -> Finding:
     """Whether the mean distance of metric and risk is none, by interval."""
     scenario = _published(result)
     data = result.columns(scenario, "empirical", truth)
@@ -225,7 +225,7 @@ def _centred(result: Result, truth: str) -> Reproduced:
     return matches(value, 0.0, error, margin=margin, n_rep=n, detail=said)
 
 
-def _risk_without_intercept(_: Any, squared_outside: bool = True) -> Reproduced:
+def _risk_without_intercept(_: Any, squared_outside: bool = True) -> Finding:
     """Whether the printed risk is the mean squared error, for a model without an intercept.
 
     The mean over features and noise of ±1 times their standard deviations, all combinations, is
@@ -237,10 +237,10 @@ def _risk_without_intercept(_: Any, squared_outside: bool = True) -> Reproduced:
     norm = ((truth - fitted) ** 2 if squared_outside else truth - fitted**2).sum()
     printed, mean = noise**2 + float(norm), float((errors**2).mean())
     said = f"printed {printed:.4f}, mean squared error {mean:.4f}"
-    return decided(EXACTLY - abs(printed / mean - 1), 0.0, said)
+    return decide(EXACTLY - abs(printed / mean - 1), 0.0, said)
 
 
-def _vanishes(result: Result) -> Reproduced:
+def _vanishes(result: Result) -> Finding:
     """Distance from the printed risk over the standard error, at the largest test sample."""
     largest = max(scenario.n_test for scenario in result.plan.scenarios)
     if largest <= PUBLISHED_TEST:
@@ -252,10 +252,10 @@ def _vanishes(result: Result) -> Reproduced:
     detail += f"{printed['estimate'] / unit:.2f}, with the intercept "
     detail += f"{with_intercept['estimate'] / unit:.2f}"
     excess = 1 + ALIGNED - printed["estimate"] / unit
-    return decided(excess, chance_reach(printed["mcse"], printed["n_rep"]) / unit, detail)
+    return decide(excess, mc_margin(printed["mcse"], printed["n_rep"]) / unit, detail)
 
 
-def _chi_square(result: Result) -> Reproduced:
+def _chi_square(result: Result) -> Finding:
     """Mean of the sum of squared errors over the root of the fit's risk, per degree of freedom.
 
     The risk with the fitted intercept; with the printed one, without it, the mean is 0.01 higher.
@@ -264,19 +264,19 @@ def _chi_square(result: Result) -> Reproduced:
     return average(data["empirical"][:, 0] / np.sqrt(data["risk"][:, 0]), "1 would be chi-square")
 
 
-def _norm_as_printed(_: Result) -> Reproduced:
+def _norm_as_printed(_: Result) -> Finding:
     """The printed sum at the true coefficients, all of one half."""
     theta = np.full(20, 0.5)
-    return Reproduced(float((theta - theta**2).sum()), detail="20 coefficients of 0.5")
+    return Finding(float((theta - theta**2).sum()), detail="20 coefficients of 0.5")
 
 
-def _half_normal(result: Result, root: bool = True) -> Reproduced:
+def _half_normal(result: Result, root: bool = True) -> Finding:
     """Mean of the MAE over the root of the MSE, of the same test samples."""
     data = result.columns(_published(result), "empirical")["empirical"]
     return average(data[:, 1] / (np.sqrt(data[:, 0]) if root else data[:, 0]))
 
 
-def _variance_of_mse(result: Result, factor: float = 2.0) -> Reproduced:
+def _variance_of_mse(result: Result, factor: float = 2.0) -> Finding:
     """Mean squared error of the MSE, over the printed variance with the intercept in the risk."""
     scenario = _published(result)
     data = result.columns(scenario, "empirical", "risk")
@@ -294,7 +294,7 @@ CLAIMS = (
         "figure 2A",
         _aligned,
         published=True,
-        rival=Rival("the risk as printed", partial(_aligned, truth="risk_printed")),
+        rival=WrongAlternative("the risk as printed", partial(_aligned, truth="risk_printed")),
         criterion="a tenth of the standard error",
         note="Checked with the fitted intercept in the risk.",
     ),
@@ -304,7 +304,7 @@ CLAIMS = (
         "section 2",
         partial(_centred, truth="risk"),
         published=True,
-        rival=Rival("the risk as printed", partial(_centred, truth="risk_printed")),
+        rival=WrongAlternative("the risk as printed", partial(_centred, truth="risk_printed")),
         criterion="0.5% of the risk",
         note="Checked with the fitted intercept in the risk.",
     ),
@@ -314,7 +314,7 @@ CLAIMS = (
         "section 2",
         _risk_without_intercept,
         published=True,
-        rival=Rival(
+        rival=WrongAlternative(
             "the norm as the sum of theta0_j - theta_j^2",
             partial(_risk_without_intercept, squared_outside=False),
         ),
@@ -351,7 +351,7 @@ CLAIMS = (
         _half_normal,
         published=math.sqrt(2 / math.pi),
         difference=0.001,  # a tenth of a per cent of the MAE
-        rival=Rival("without the root", partial(_half_normal, root=False)),
+        rival=WrongAlternative("without the root", partial(_half_normal, root=False)),
     ),
     Claim(
         "variance of the MSE",
@@ -360,7 +360,7 @@ CLAIMS = (
         _variance_of_mse,
         published=1.0,
         difference=A_FIFTH,
-        rival=Rival("4/n times", partial(_variance_of_mse, factor=4.0)),
+        rival=WrongAlternative("4/n times", partial(_variance_of_mse, factor=4.0)),
         note="Over the printed formula, with the fitted intercept in the risk.",
     ),
     Claim(

@@ -23,7 +23,7 @@ import numpy as np
 from experiments.regression_trial.claims import paired_error
 from experiments.regression_trial.figures import studentized_reach
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, Rival, matches
+from simstudy.claims import Claim, Finding, WrongAlternative, matches
 from simstudy.design import grid
 from simstudy.figures import agreement_plot, captions, theme
 from simstudy.figures.agreement import panels_in_words
@@ -101,7 +101,7 @@ def figure_inner(result: Result) -> ggplot:
 AGREE = 0.01  # a point: the width of the document's own "80-81%"
 
 
-def _same_conclusions(result: Result, method: str = "studentized") -> Reproduced:
+def _same_conclusions(result: Result, method: str = "studentized") -> Finding:
     """Paired differences of the power and of the share of false nulls from the closed form's."""
     names = ("reject", "null_is_false")
     drawn, closed = (
@@ -130,8 +130,10 @@ CLAIMS = (
         "section 3, code",
         _same_conclusions,
         published=True,
-        ours=True,  # of the document's code
-        rival=Rival("the vanilla bootstrap", partial(_same_conclusions, method="vanilla")),
+        scored=False,  # of the document's code
+        rival=WrongAlternative(
+            "the vanilla bootstrap", partial(_same_conclusions, method="vanilla")
+        ),
         note="Agreement is to a point, the width of the document's own statement on power.",
     ),
 )

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced
+from simstudy.claims import Claim, Finding
 from simstudy.design.plan import factors_of
 from simstudy.dgps.linear import LinearModel
 from simstudy.lazy import special
@@ -102,7 +102,7 @@ NEAR = 0.02  # two points of a share, as of a power that is given in whole point
 SHARES = ("null_is_false", "power", "type_1_error")
 
 
-def _with_skewed_errors(result: Result) -> Reproduced:
+def _with_skewed_errors(result: Result) -> Finding:
     """Share of false nulls by MSE where a curved signal is missed, mean over the models.
 
     In the smallest test samples. The models are fitted to the same data, so the error of their
@@ -119,10 +119,10 @@ def _with_skewed_errors(result: Result) -> Reproduced:
     )
     cells = by_size.get_group(SMALLEST)
     share, mcse = cells["estimate"].mean(), cells["mcse"].mean()
-    return Reproduced(float(share), float(mcse), f"by model {said}", float(cells["n_rep"].min()))
+    return Finding(float(share), float(mcse), f"by model {said}", float(cells["n_rep"].min()))
 
 
-def _keeps(result: Result, names: tuple[str, ...]) -> Reproduced:
+def _keeps(result: Result, names: tuple[str, ...]) -> Finding:
     dgps = tuple(DGPS[name] for name in names)
     return keeps_the_design(result, SHARES, within=NEAR, dgps=dgps)
 
@@ -149,7 +149,7 @@ CLAIMS = (
         criterion="2 points",
         published=True,
         expected="differs",
-        ours=True,  # of models and metrics, which "any model and metric" counts, and not of data
+        scored=False,  # of models and metrics, which "any model and metric" counts, and not of data
         note="By MSE, RMSE and R² not where the noise is heavy-tailed: a squared error without a "
         "variance has no bootstrap standard error, at any size of the sample. By MAE it holds.",
     ),

@@ -22,7 +22,14 @@ from typing import Any
 from experiments import regression_trial_models as plain
 from experiments._yardsticks import JUST_AS_WELL
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, Rival, cautious_binomial_error, chance_reach, decided
+from simstudy.claims import (
+    Claim,
+    Finding,
+    WrongAlternative,
+    cautious_binomial_error,
+    decide,
+    mc_margin,
+)
 from simstudy.design.plan import factors_of
 from simstudy.dgps.prices import Prices
 from simstudy.lazy import special
@@ -72,7 +79,7 @@ def study(config: Config) -> Study:
 
 
 # ---------------------------------------------------------------- claims
-def _forest(result: Result, spread: float, n_test: int) -> Reproduced:
+def _forest(result: Result, spread: float, n_test: int) -> Finding:
     """Share of false nulls of a forest tried by its Tweedie deviance."""
     dgp = factors_of(result.scenario(dgp=Prices(spread)))["dgp"]
     cell = {"dgp": dgp, "n_test": str(n_test), "metric": "tweedie_1.5"}
@@ -81,18 +88,18 @@ def _forest(result: Result, spread: float, n_test: int) -> Reproduced:
     detail = f"power {power['estimate']:.3f} ± {2 * power['mcse']:.3f}; n_test={n_test}"
     row = result.row("null_is_false", **cell)
     error = max(row["mcse"], float(cautious_binomial_error(row["estimate"], row["n_rep"])))
-    return Reproduced(row["estimate"], error, detail, row["n_rep"])
+    return Finding(row["estimate"], error, detail, row["n_rep"])
 
 
 NOMINAL = float(special.ndtr(1.5))  # share of false nulls at k = 1.5
 
 
-def _skewness_costs(result: Result, spread: float = 1.0, n_test: int = 50) -> Reproduced:
+def _skewness_costs(result: Result, spread: float = 1.0, n_test: int = 50) -> Finding:
     """Whether the share of false nulls falls short of its design, beyond "just as well"."""
     found = _forest(result, spread, n_test)
-    reach = chance_reach(found.mcse, found.n_rep)
+    reach = mc_margin(found.mcse, found.n_rep)
     said = f"share of false nulls {found.value:.3f}; {found.detail}"
-    return decided(NOMINAL - JUST_AS_WELL - found.value, reach, said)
+    return decide(NOMINAL - JUST_AS_WELL - found.value, reach, said)
 
 
 CLAIMS = (
@@ -102,7 +109,9 @@ CLAIMS = (
         "section 4",
         _skewness_costs,
         published=True,
-        rival=Rival("nearly normal prices", partial(_skewness_costs, spread=0.25, n_test=200)),
+        rival=WrongAlternative(
+            "nearly normal prices", partial(_skewness_costs, spread=0.25, n_test=200)
+        ),
         criterion="by more than 3 points",
         note="Lognormal prices with a spread of 1 in logs, 50 of them in the test sample. What a "
         "discontinuous statistic does is not tried.",
@@ -115,7 +124,7 @@ CLAIMS = (
         partial(_forest, spread=0.25, n_test=200),
         published=NOMINAL,
         difference=JUST_AS_WELL,
-        rival=Rival("skewed prices", partial(_forest, spread=1.0, n_test=50)),
+        rival=WrongAlternative("skewed prices", partial(_forest, spread=1.0, n_test=50)),
     ),
     Claim(
         "forest and deviance, skewed",
@@ -125,7 +134,7 @@ CLAIMS = (
         published=NOMINAL,
         difference=JUST_AS_WELL,
         expected="differs",
-        ours=True,  # the document names extreme skewness as a limit: "skewness limits"
+        scored=False,  # the document names extreme skewness as a limit: "skewness limits"
         note="Skewness, which the document names as a limit, costs points of the share of false "
         "nulls, and the studentized adjustment repairs only part of them.",
     ),

@@ -22,12 +22,12 @@ from experiments._yardsticks import MUCH
 from simstudy.analysis.result import Result
 from simstudy.claims import (
     Claim,
-    Reproduced,
-    Right,
-    Rival,
+    Finding,
+    IntendedQuantity,
+    WrongAlternative,
     cautious_binomial_error,
-    chance_reach,
-    decided,
+    decide,
+    mc_margin,
 )
 from simstudy.design import grid
 from simstudy.figures import (
@@ -171,51 +171,51 @@ INFEASIBLE = 30  # positive cases with which no score is a safe threshold
 HALF_A_POINT = 0.005  # of a probability printed in whole per cents, beyond their rounding
 
 
-def _table_entry(result: Result, name: str, rank: int) -> Reproduced:
+def _table_entry(result: Result, name: str, rank: int) -> Finding:
     share, mcse = _simulated(result, name, rank)
     exact = getattr(rank_table(50, 0.95), name)[rank]
-    return Reproduced(share, mcse, f"exactly {exact:.4f}")
+    return Finding(share, mcse, f"exactly {exact:.4f}")
 
 
-def _largest_safe(result: Result, n: int, confidence: float = 0.8) -> Reproduced:
+def _largest_safe(result: Result, n: int, confidence: float = 0.8) -> Finding:
     """The umbrella's rank where simulation says that it is safe and the next is not; else 0."""
     about = {"rank": "umbrella", "n_obs": n, "sensitivity": 0.95, "confidence": confidence}
     safe, exactly = (result.row(name, **about) for name in ("coverage", "exactly"))
     rank = int(umbrella_rank(n, 0.95, confidence))
     kept = np.array([safe["estimate"], safe["estimate"] - exactly["estimate"]])
     detail = f"rank {rank} keeps the sensitivity in {kept[0]:.4f}, the next in {kept[1]:.4f}"
-    reach = chance_reach(cautious_binomial_error(kept, safe["n_rep"]), safe["n_rep"], 2)
-    known = decided((kept - confidence) * [1, -1], reach, detail)
-    return Reproduced(rank * known.value, detail=detail)
+    reach = mc_margin(cautious_binomial_error(kept, safe["n_rep"]), safe["n_rep"], 2)
+    known = decide((kept - confidence) * [1, -1], reach, detail)
+    return Finding(rank * known.value, detail=detail)
 
 
-def _printed_sum(_: Result) -> Reproduced:
+def _printed_sum(_: Result) -> Finding:
     """v(1) at n = 50 with the binomial coefficient as printed: C(n, r) for every term."""
     r, n, k = 1, 50, 0.95
     terms = np.arange(r, n + 1)
     value = 1 - n * float(((1 - k) ** terms * k ** (n - terms)).sum())
     detail = f"with C(n, r) in every term; with C(n, l) it is {violation(1, 50, 0.95):.4f}"
-    return Reproduced(value, detail=detail)
+    return Finding(value, detail=detail)
 
 
-def _much_tighter(result: Result, n: int = 50) -> Reproduced:
+def _much_tighter(result: Result, n: int = 50) -> Finding:
     """Whether the umbrella's rank has more than 85% confidence where 80% is asked for."""
     row = result.row("coverage", rank="umbrella", **(FIFTY | {"n_obs": n}))
     excess = row["estimate"] - FIFTY["confidence"]
     detail = f"n = {n}: {excess:.4f} ({row['mcse']:.4f}) beyond; exactly "
     detail += f"{row['exact'] - FIFTY['confidence']:.4f}"
-    return decided(excess - MUCH, chance_reach(row["mcse"], row["n_rep"]), detail)
+    return decide(excess - MUCH, mc_margin(row["mcse"], row["n_rep"]), detail)
 
 
-def _rank_of_function(_: Result, n: int = INFEASIBLE) -> Reproduced:
+def _rank_of_function(_: Result, n: int = INFEASIBLE) -> Finding:
     """What the document's function gives: the largest safe rank, or 1 where there is none."""
     rank = max(int(umbrella_rank(n, 0.95, 0.8)), 1)
     detail = f"n = {n}; from n = {least_feasible_n(0.95, 0.8)} rank 1 is safe"
-    return Reproduced(float(rank), detail=detail)
+    return Finding(float(rank), detail=detail)
 
 
-def _safe_rank(_: Result) -> Reproduced:
-    return Reproduced(float(umbrella_rank(INFEASIBLE, 0.95, 0.8)))
+def _safe_rank(_: Result) -> Finding:
+    return Finding(float(umbrella_rank(INFEASIBLE, 0.95, 0.8)))
 
 
 def _table_claim(name: str, rank: int, value: float) -> Claim:
@@ -228,7 +228,7 @@ def _table_claim(name: str, rank: int, value: float) -> Claim:
         published=value,
         rounding=0.005,
         difference=HALF_A_POINT,
-        rival=Rival(f"rank {other}", partial(_table_entry, name=name, rank=other)),
+        rival=WrongAlternative(f"rank {other}", partial(_table_entry, name=name, rank=other)),
     )
 
 
@@ -241,17 +241,17 @@ CLAIMS = (
     Claim(
         "rank at n = 50", "With 50 positive cases the smallest score has to be the threshold",
         "section 2", partial(_largest_safe, n=50), published=1,
-        rival=Rival("60 cases", partial(_largest_safe, n=60)),
+        rival=WrongAlternative("60 cases", partial(_largest_safe, n=60)),
     ),
     Claim(
         "rank at n = 200", "With 200 positive cases it is the seventh", "figure 3",
         partial(_largest_safe, n=200), published=7,
-        rival=Rival("175 cases", partial(_largest_safe, n=175)),
+        rival=WrongAlternative("175 cases", partial(_largest_safe, n=175)),
     ),
     Claim(
         "tighter than needed", "At n = 50 the umbrella's bound is much tighter than what is asked "
         "for", "section 2", _much_tighter, published=True,
-        rival=Rival("60 cases", partial(_much_tighter, n=60)),
+        rival=WrongAlternative("60 cases", partial(_much_tighter, n=60)),
         criterion="by more than 5 points",
         note="At n = 60 it is 1 point.",
     ),
@@ -264,8 +264,8 @@ CLAIMS = (
     Claim(
         "never below 1", "The function gives rank 1 where no rank is safe", "section 2, code",
         _rank_of_function, published=1, expected="right in print, wrong in substance",
-        rival=Rival("100 cases", partial(_rank_of_function, n=100)),
-        right=Right("the largest rank that is safe, with 30 cases", _safe_rank),
+        rival=WrongAlternative("100 cases", partial(_rank_of_function, n=100)),
+        right=IntendedQuantity("the largest rank that is safe, with 30 cases", _safe_rank),
         note="Below n = 32, and only there, no score is a safe threshold for 95% sensitivity with "
         "80% confidence: with 30 cases the smallest one has 78.5%. Rank 0 stands for the threshold "
         "that calls everybody positive.",

@@ -12,9 +12,9 @@ from simstudy.lazy import exports
 
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
-    from simstudy.claims import Claim, Reproduced, Right, Rival, Uncheckable
+    from simstudy.claims import Claim, Finding, IntendedQuantity, Uncheckable, WrongAlternative
     from simstudy.data.parts import Data
-    from simstudy.design import Columns, grid, together
+    from simstudy.design import Columns, grid, zipped
     from simstudy.engine.error_policy import by_method
     from simstudy.engine.per_replicate import each_replicate
     from simstudy.engine.workers import Workers
@@ -30,14 +30,14 @@ __all__ = [
     "Claim",
     "Columns",
     "Data",
-    "Reproduced",
+    "Finding",
+    "IntendedQuantity",
     "Result",
-    "Right",
-    "Rival",
     "Streams",
     "Study",
     "Uncheckable",
     "Workers",
+    "WrongAlternative",
     "by_method",
     "discover",
     "each_replicate",
@@ -48,14 +48,14 @@ __all__ = [
     "method_grid",
     "option",
     "published",
-    "together",
+    "zipped",
 ]
 
 _HOMES = {
     "analysis.result": ("Result",),
-    "claims": ("Claim", "Reproduced", "Right", "Rival", "Uncheckable"),
+    "claims": ("Claim", "Finding", "IntendedQuantity", "WrongAlternative", "Uncheckable"),
     "data.parts": ("Data",),
-    "design": ("Columns", "grid", "together"),
+    "design": ("Columns", "grid", "zipped"),
     "external.from_frame": ("from_file", "from_frame"),
     "engine.error_policy": ("by_method",),
     "engine.per_replicate": ("each_replicate",),

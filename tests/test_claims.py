@@ -12,18 +12,16 @@ from simstudy.analysis.lookup import rows_with
 from simstudy.claims import (
     CLOSE_Z,
     Claim,
-    Reproduced,
-    Right,
-    Rival,
+    Finding,
+    IntendedQuantity,
     Uncheckable,
+    WrongAlternative,
     average,
     binomial_error,
     cautious_binomial_error,
-    chance_limit,
-    chance_reach,
     check_claims,
     count_verdicts,
-    decided,
+    decide,
     format_allowed,
     format_counts,
     format_intended,
@@ -35,16 +33,18 @@ from simstudy.claims import (
     is_more,
     is_near,
     matches,
+    mc_limit,
+    mc_margin,
     of_row,
     share,
+    share_limits,
     shares_match,
-    shares_reach,
     statement,
 )
 from simstudy.errors import StudyError, TooFewReplicatesError
 
 
-def claim(published=0.8, reproduce=lambda _: Reproduced(0.8), **changes):
+def claim(published=0.8, reproduce=lambda _: Finding(0.8), **changes):
     about = {"name": "power", "statement": "Power is 0.8", "source": "table 1"}
     return Claim(reproduce=reproduce, published=published, **{**about, **changes})
 
@@ -57,36 +57,36 @@ RIGHT_NUMBERS = ("right_published", "right_value", "right_mcse")
     ("changes", "ours", "verdict"),
     [
         # exact facts are exact
-        ({}, Reproduced(0.8), "reproduced"),
-        ({}, Reproduced(0.8001), "differs"),
-        ({"rounding": 0.005}, Reproduced(0.8049), "reproduced"),
-        ({"rounding": 0.005}, Reproduced(0.8051), "differs"),
-        ({"rounding": 0.005}, Reproduced(0.805), "reproduced"),
-        ({"tolerance": 0.02}, Reproduced(0.7801), "reproduced"),
-        ({"rounding": 0.005, "tolerance": 0.02}, Reproduced(0.7749), "differs"),
+        ({}, Finding(0.8), "reproduced"),
+        ({}, Finding(0.8001), "differs"),
+        ({"rounding": 0.005}, Finding(0.8049), "reproduced"),
+        ({"rounding": 0.005}, Finding(0.8051), "differs"),
+        ({"rounding": 0.005}, Finding(0.805), "reproduced"),
+        ({"tolerance": 0.02}, Finding(0.7801), "reproduced"),
+        ({"rounding": 0.005, "tolerance": 0.02}, Finding(0.7749), "differs"),
         # an interval inside what is allowed, outside of it, or across its end
-        (WITHIN, Reproduced(0.8, 3.3e-3), "reproduced"),
-        (WITHIN, Reproduced(0.8, 3.4e-3), "too few replicates"),
-        (WITHIN, Reproduced(0.805, 1.6e-3), "reproduced"),
-        (WITHIN, Reproduced(0.805, 1.7e-3), "too few replicates"),
-        (WITHIN, Reproduced(0.815, 1.7e-3), "too few replicates"),
-        (WITHIN, Reproduced(0.815, 1.6e-3), "differs"),
-        (WITHIN, Reproduced(0.785, 1.6e-3), "differs"),
-        ({}, Reproduced(0.8, 1e-9), "too few replicates"),  # what has an error needs room for it
+        (WITHIN, Finding(0.8, 3.3e-3), "reproduced"),
+        (WITHIN, Finding(0.8, 3.4e-3), "too few replicates"),
+        (WITHIN, Finding(0.805, 1.6e-3), "reproduced"),
+        (WITHIN, Finding(0.805, 1.7e-3), "too few replicates"),
+        (WITHIN, Finding(0.815, 1.7e-3), "too few replicates"),
+        (WITHIN, Finding(0.815, 1.6e-3), "differs"),
+        (WITHIN, Finding(0.785, 1.6e-3), "differs"),
+        ({}, Finding(0.8, 1e-9), "too few replicates"),  # what has an error needs room for it
         # Student's t of three degrees of freedom reaches further; one replicate, anywhere
-        (WITHIN, Reproduced(0.8, 3e-3, n_rep=4), "too few replicates"),
-        (WITHIN, Reproduced(0.8, 1e-4, n_rep=4), "reproduced"),
-        (WITHIN, Reproduced(0.8, 0.0, n_rep=1), "too few replicates"),
+        (WITHIN, Finding(0.8, 3e-3, n_rep=4), "too few replicates"),
+        (WITHIN, Finding(0.8, 1e-4, n_rep=4), "reproduced"),
+        (WITHIN, Finding(0.8, 0.0, n_rep=1), "too few replicates"),
         # the document's own error excuses, and never reproduces
-        ({"published_mcse": 0.01}, Reproduced(0.8), "reproduced"),
-        ({"published_mcse": 0.01}, Reproduced(0.8299), "too few replicates"),
-        ({"published_mcse": 0.01}, Reproduced(0.8301), "differs"),
-        (WITHIN | {"published_mcse": 3e-3}, Reproduced(0.8 + 0.0249, 4e-3), "too few replicates"),
-        (WITHIN | {"published_mcse": 3e-3}, Reproduced(0.8 + 0.0251, 4e-3), "differs"),
-        ({}, Reproduced(math.nan), "no data"),
-        ({}, Reproduced(math.inf), "no data"),
-        ({}, Reproduced(0.8, math.nan), "too few replicates"),
-        (WITHIN, Reproduced(math.nan, math.nan, n_rep=1), "too few replicates"),
+        ({"published_mcse": 0.01}, Finding(0.8), "reproduced"),
+        ({"published_mcse": 0.01}, Finding(0.8299), "too few replicates"),
+        ({"published_mcse": 0.01}, Finding(0.8301), "differs"),
+        (WITHIN | {"published_mcse": 3e-3}, Finding(0.8 + 0.0249, 4e-3), "too few replicates"),
+        (WITHIN | {"published_mcse": 3e-3}, Finding(0.8 + 0.0251, 4e-3), "differs"),
+        ({}, Finding(math.nan), "no data"),
+        ({}, Finding(math.inf), "no data"),
+        ({}, Finding(0.8, math.nan), "too few replicates"),
+        (WITHIN, Finding(math.nan, math.nan, n_rep=1), "too few replicates"),
     ],
 )
 def test_verdicts(changes, ours, verdict):
@@ -100,7 +100,7 @@ def test_no_verdict_is_easier_with_fewer_replicates(true_value, published_mcse):
     """What was decided stays so with a smaller error, and no smaller error decides otherwise."""
     ours = claim(**WITHIN, published_mcse=published_mcse)
     errors = [0.1 / 2**halvings for halvings in range(20)]
-    verdicts = [ours.verdict(Reproduced(true_value, error)) for error in errors]
+    verdicts = [ours.verdict(Finding(true_value, error)) for error in errors]
     first = next((i for i, verdict in enumerate(verdicts) if verdict != "too few replicates"), 20)
     assert len(set(verdicts[first:])) <= 1, verdicts
     assert "reproduced" not in verdicts or abs(true_value - 0.8) <= 0.01
@@ -113,17 +113,17 @@ def test_the_number_of_replicates_that_would_do(value, published_mcse):
     """With so many times the replicates there is a verdict, and with 5% fewer there is none."""
     ours = claim(**WITHIN, published_mcse=published_mcse)
     error = 5e-3
-    times = ours.times_needed(Reproduced(value, error))
+    times = ours.times_needed(Finding(value, error))
     assert times > 1
-    given = [Reproduced(value, error / math.sqrt(times * share)) for share in (0.95, 1.0001)]
+    given = [Finding(value, error / math.sqrt(times * share)) for share in (0.95, 1.0001)]
     assert ours.verdict(given[0]) == "too few replicates"
     assert ours.verdict(given[1]) != "too few replicates"
 
 
 def test_where_no_number_of_replicates_would_do():
     beyond = claim(**WITHIN, published_mcse=0.01)
-    assert beyond.times_needed(Reproduced(0.82, 1e-3)) == math.inf  # the document has too few
-    (row,) = check_claims([claim(0.8, lambda _: Reproduced(0.8, 1e-3))], None).to_dict("records")
+    assert beyond.times_needed(Finding(0.82, 1e-3)) == math.inf  # the document has too few
+    (row,) = check_claims([claim(0.8, lambda _: Finding(0.8, 1e-3))], None).to_dict("records")
     assert row["verdict"] == "too few replicates"
     assert row["detail"] == "how many would decide cannot be said"
 
@@ -133,7 +133,7 @@ class Drawn:
 
 
 def test_too_few_replicates_are_said_with_the_number_that_would_do():
-    ours = Reproduced(0.805, 5e-3, "of two")
+    ours = Finding(0.805, 5e-3, "of two")
     table = check_claims([claim(reproduce=lambda _: ours, **WITHIN)], Drawn())
     assert table["verdict"].tolist() == ["too few replicates"]
     assert table["reproduced"].tolist() == [0.805]
@@ -143,7 +143,7 @@ def test_too_few_replicates_are_said_with_the_number_that_would_do():
 
 def test_a_statement_with_too_few_replicates_says_how_many_would_do():
     def undecided(_):
-        return decided(0.01, 0.02, "0.01 above")
+        return decide(0.01, 0.02, "0.01 above")
 
     table = check_claims([claim(True, undecided)], Drawn())
     assert table["verdict"].tolist() == ["too few replicates"]
@@ -155,23 +155,23 @@ def test_a_statement_with_too_few_replicates_says_how_many_would_do():
 # ---------------------------------------------------------------- intended quantities
 def stands(ours, right, **changes):
     """The row of a number of 0.8 and of what it is taken for, 0.8 to within a hundredth."""
-    meant = Right("the exact power", right, **changes)
+    meant = IntendedQuantity("the exact power", right, **changes)
     return check_claims([claim(reproduce=lambda _: ours, right=meant, **WITHIN)], None).iloc[0]
 
 
 @pytest.mark.parametrize(
     ("ours", "right", "verdict"),
     [
-        (0.8, Reproduced(0.78, 1e-3), "right in print, wrong in substance"),
-        (0.8, Reproduced(0.795, 1e-3), "reproduced"),  # it falls where the right value is near
-        (0.8, Reproduced(0.78, 1e-2), "too few replicates"),
-        (0.8, Reproduced(math.nan), "no data"),
-        (0.7, Reproduced(0.7), "differs"),  # then the print decides
-        (0.7, Reproduced(0.8), "differs"),
+        (0.8, Finding(0.78, 1e-3), "right in print, wrong in substance"),
+        (0.8, Finding(0.795, 1e-3), "reproduced"),  # it falls where the right value is near
+        (0.8, Finding(0.78, 1e-2), "too few replicates"),
+        (0.8, Finding(math.nan), "no data"),
+        (0.7, Finding(0.7), "differs"),  # then the print decides
+        (0.7, Finding(0.8), "differs"),
     ],
 )
 def test_the_print_decides_and_then_the_intended_quantity(ours, right, verdict):
-    row = stands(Reproduced(ours), lambda _: right)
+    row = stands(Finding(ours), lambda _: right)
     assert row["verdict"] == verdict
     assert row["right_name"] == "the exact power"
     assert (row["right_value"], row["right_published"]) == pytest.approx(
@@ -181,10 +181,8 @@ def test_the_print_decides_and_then_the_intended_quantity(ours, right, verdict):
 
 def test_the_right_quantity_is_held_against_what_the_document_takes_it_for():
     taken_for = {"taken_for": 0.5, "difference": 0.05}
-    assert stands(Reproduced(0.8), lambda _: Reproduced(0.46), **taken_for)["verdict"] == (
-        "reproduced"
-    )
-    found = stands(Reproduced(0.8), lambda _: Reproduced(0.44, 1e-3), **taken_for)
+    assert stands(Finding(0.8), lambda _: Finding(0.46), **taken_for)["verdict"] == ("reproduced")
+    found = stands(Finding(0.8), lambda _: Finding(0.44, 1e-3), **taken_for)
     assert found["verdict"] == "right in print, wrong in substance"
     assert found["reproduced"] == 0.8
 
@@ -193,14 +191,14 @@ def test_a_right_quantity_that_breaks_costs_no_claim_and_is_told():
     def broken(_):
         raise ZeroDivisionError("no nulls")
 
-    row = stands(Reproduced(0.8), broken)
+    row = stands(Finding(0.8), broken)
     assert row["verdict"] == "no data"
     assert row["detail"] == ("the exact power: could not be computed: ZeroDivisionError: no nulls")
 
 
 def test_what_differs_in_print_has_no_right_value_beside_it():
     with pytest.raises(StudyError, match="has right= and expects 'differs'"):
-        claim(expected="differs", right=Right("power", lambda _: Reproduced(0.7)))
+        claim(expected="differs", right=IntendedQuantity("power", lambda _: Finding(0.7)))
 
 
 def test_what_cannot_be_checked_says_what_is_missing():
@@ -210,7 +208,7 @@ def test_what_cannot_be_checked_says_what_is_missing():
     assert (row["missing"], row["kind"]) == ("the split", "statement")
     with pytest.raises(StudyError, match="does not say why: name in missing="):
         Uncheckable("figure 1", "Net 5 is best", "figure 1")
-    meant = Right("power", lambda _: Reproduced(0.7))
+    meant = IntendedQuantity("power", lambda _: Finding(0.7))
     with pytest.raises(StudyError, match="has right= and cannot be checked"):
         Uncheckable("figure 1", "Net 5 is best", "figure 1", missing="the split", right=meant)
 
@@ -304,7 +302,7 @@ def test_the_intended_quantity_has_its_error_and_what_it_is_taken_for():
 
 # ---------------------------------------------------------------- rivals
 def test_a_claim_is_tried_with_its_rival():
-    rival = Rival("the vanilla bootstrap", lambda _: Reproduced(0.7, 1e-3))
+    rival = WrongAlternative("the vanilla bootstrap", lambda _: Finding(0.7, 1e-3))
     table = check_claims([claim(rival=rival, **WITHIN), claim()], None)
     assert table["rival"].tolist() == ["the vanilla bootstrap (0.7): differs", ""]
 
@@ -313,20 +311,20 @@ def test_a_rival_that_cannot_be_tried_says_why():
     def absent(_):
         raise LookupError("k=9")
 
-    table = check_claims([claim(rival=Rival("k = 9", absent))], None)
+    table = check_claims([claim(rival=WrongAlternative("k = 9", absent))], None)
     assert table["rival"].tolist() == ["k = 9: no data (not in this run: k=9)"]
     assert table["verdict"].tolist() == ["reproduced"]
 
 
 def test_a_statement_holds_or_fails():
-    holds, fails = (claim(True, lambda _, v=v: Reproduced(v)) for v in (1.0, 0.0))
+    holds, fails = (claim(True, lambda _, v=v: Finding(v)) for v in (1.0, 0.0))
     table = check_claims([holds, fails], None)
     assert table["kind"].tolist() == ["statement", "statement"]
     assert table["verdict"].tolist() == ["reproduced", "differs"]
 
 
 def test_a_table_of_claims():
-    ours = Reproduced(0.7, 0.01, "of 5 nulls")
+    ours = Finding(0.7, 0.01, "of 5 nulls")
     table = check_claims(
         [claim(reproduce=lambda _: ours, expected="differs", note="why", **WITHIN)], None
     )
@@ -335,7 +333,7 @@ def test_a_table_of_claims():
         "claim": "power", "statement": "Power is 0.8", "source": "table 1", "kind": "number",
         "published": 0.8, "reproduced": 0.7, "mcse": 0.01, "allowed": 0.01, "criterion": "",
         "verdict": "differs", "expected": "differs", "rival": "",
-        "detail": "of 5 nulls", "note": "why", "ours": False, "misprint": False,
+        "detail": "of 5 nulls", "note": "why", "scored": True, "misprint": False,
         "missing": "", "right_name": "",
     } | {name: pytest.approx(math.nan, nan_ok=True) for name in RIGHT_NUMBERS}  # fmt: skip
 
@@ -394,28 +392,28 @@ def test_what_differs_does_not_look_alike(published, ours, texts):
 
 # ---------------------------------------------------------------- chance
 def test_the_limit_of_chance_is_that_of_a_false_alarm_rate():
-    assert chance_limit(1, false_alarm=0.05) == pytest.approx(1.959963984540054)
+    assert mc_limit(1, false_alarm=0.05) == pytest.approx(1.959963984540054)
     # By the definition: all of 27 stay within it in all but one of ten thousand studies.
-    exceeds = 2 * stats.norm.sf(chance_limit(27))
+    exceeds = 2 * stats.norm.sf(mc_limit(27))
     assert 27 * exceeds == pytest.approx(1e-4)
 
 
 @pytest.mark.parametrize(("n", "rate"), [(0, 0.1), (1, 0.0), (1, 1.0)])
 def test_a_limit_of_nothing_is_refused(n, rate):
     with pytest.raises(StudyError, match="compares nothing, or always or never raises an alarm"):
-        chance_limit(n, false_alarm=rate)
+        mc_limit(n, false_alarm=rate)
 
 
 def test_chance_reaches_further_where_errors_are_estimates():
-    reach = chance_reach(0.1, [1, 3, 50, 10**9], 4)
-    below = stats.norm.sf(chance_limit(4))
+    reach = mc_margin(0.1, [1, 3, 50, 10**9], 4)
+    below = stats.norm.sf(mc_limit(4))
     assert reach[0] == math.inf
     np.testing.assert_allclose(reach[1:3], 0.1 * stats.t.isf(below, [2, 49]))
-    assert reach[3] == pytest.approx(0.1 * chance_limit(4))
+    assert reach[3] == pytest.approx(0.1 * mc_limit(4))
 
 
 def test_matching_theory_is_being_within_a_margin_of_it_chance_included():
-    reach = chance_limit(2)
+    reach = mc_limit(2)
     found = [0.50, 0.52]
     assert reach * 0.01 < 0.05
     fine = matches(found, 0.5, 0.01, margin=0.02 + reach * 0.01 + 1e-9)
@@ -439,11 +437,11 @@ def test_each_deviation_has_its_own_margin():
 )
 def test_the_replicates_that_would_decide_a_statement(excess, reach, everywhere):
     with pytest.raises(TooFewReplicatesError) as caught:
-        decided(excess, reach, "said", everywhere=everywhere)
+        decide(excess, reach, "said", everywhere=everywhere)
     times = caught.value.times
-    decided(excess, np.asarray(reach) / np.sqrt(times * 1.0001), "said", everywhere=everywhere)
+    decide(excess, np.asarray(reach) / np.sqrt(times * 1.0001), "said", everywhere=everywhere)
     with pytest.raises(TooFewReplicatesError):
-        decided(excess, np.asarray(reach) / np.sqrt(times * 0.99), "said", everywhere=everywhere)
+        decide(excess, np.asarray(reach) / np.sqrt(times * 0.99), "said", everywhere=everywhere)
 
 
 def test_too_few_replicates_reach_another_process_whole():
@@ -453,26 +451,26 @@ def test_too_few_replicates_reach_another_process_whole():
 
 def test_everywhere_asks_for_all_cells_and_otherwise_one_is_enough():
     excess, reach = np.array([1.0, -1.0]), np.array([0.1, 0.1])
-    assert decided(excess, reach, everywhere=True, detail="").value == 0
-    assert decided(excess, reach, everywhere=False, detail="").value == 1
+    assert decide(excess, reach, everywhere=True, detail="").value == 0
+    assert decide(excess, reach, everywhere=False, detail="").value == 1
     with pytest.raises(LookupError):
-        decided(excess, np.array([2.0, 0.1]), everywhere=False, detail="")
+        decide(excess, np.array([2.0, 0.1]), everywhere=False, detail="")
 
 
 @pytest.mark.parametrize(
     ("errors", "value"), [([5.0, 9.0], 1), ([5.0, -5.0], 0), ([-9.0, -5.0], 0)]
 )
 def test_a_statement_holds_where_each_case_says_so(errors, value):
-    found = decided(errors, chance_limit(len(errors)), "said")
-    assert found == Reproduced(value, detail="said")
+    found = decide(errors, mc_limit(len(errors)), "said")
+    assert found == Finding(value, detail="said")
 
 
 @pytest.mark.parametrize("errors", [[0.0], [-3.0], [9.0, 3.0], [9.0, -3.0]])
 def test_too_few_replicates_decide_nothing(errors):
-    limit = chance_limit(len(errors))
+    limit = mc_limit(len(errors))
     assert np.abs(errors).min() < limit
     with pytest.raises(LookupError, match=r"too few replicates to tell \(said\)"):
-        decided(errors, limit, "said")
+        decide(errors, limit, "said")
 
 
 def test_two_hits_of_two_settle_nothing():
@@ -520,7 +518,7 @@ def test_what_failed_is_no_hit_and_no_value():
 @pytest.mark.parametrize("published", [0.0, 0.02, 0.5])
 def test_replicates_that_are_all_alike_decide_nothing_while_they_are_few(n, published):
     ours = claim(published, difference=0.005)
-    for found in (Reproduced(0.0, 0.0, n_rep=n), average(np.zeros(n))):
+    for found in (Finding(0.0, 0.0, n_rep=n), average(np.zeros(n))):
         assert ours.verdict(found) == "too few replicates"
     assert ours.verdict(average(np.zeros(100_000))) == ("differs", "reproduced")[published == 0]
     with pytest.raises(TooFewReplicatesError):
@@ -546,7 +544,7 @@ def test_shares_with_rare_hits_are_held_to_exact_intervals():
         shares_match([0.5, 0.0], [3e-4, 0.5], 2, margin=0.02)
     assert shares_match([0.05, 0.9], [0.051, 0.9], 100_000, margin=0.01).value == 1
     assert shares_match([0.05, 0.9], [0.08, 0.9], 100_000, margin=0.01).value == 0
-    low, high = shares_reach(0.03, 1000)
+    low, high = share_limits(0.03, 1000)
     tail = 1e-4 / 2
     assert stats.binom.sf(29, 1000, low) == pytest.approx(tail)
     assert stats.binom.cdf(30, 1000, high) == pytest.approx(tail)
@@ -557,13 +555,13 @@ def test_exact_facts_need_no_margin():
     assert matches(1.0, 1.0, 0.0, margin=0.0).value == 1
     assert matches(0.1 + 0.2, 0.3, 0.0, margin=0.0).value == 1
     assert matches(0.3001, 0.3, 0.0, margin=0.0).value == 0
-    assert decided(0.0, 0.0, "is not above 0").value == 0
+    assert decide(0.0, 0.0, "is not above 0").value == 0
 
 
 @pytest.mark.parametrize("everywhere", [True, False])
 def test_what_is_said_of_no_cell_is_no_data(everywhere):
     with pytest.raises(LookupError, match="a cell that the statement is about"):
-        decided([], [], "said", everywhere=everywhere)
+        decide([], [], "said", everywhere=everywhere)
     with pytest.raises(LookupError, match="a cell that the statement is about"):
         matches([], [], [], margin=1.0)
 
@@ -590,12 +588,12 @@ def test_what_is_published_is_a_number(published):
 @pytest.mark.parametrize(
     "ours",
     [
-        Reproduced(np.array([0.5, 0.5])), Reproduced(None), Reproduced("x"), Reproduced(0.8, None),
-        Reproduced(0.8, -0.1), Reproduced(0.8, 0.1, detail=3),
+        Finding(np.array([0.5, 0.5])), Finding(None), Finding("x"), Finding(0.8, None),
+        Finding(0.8, -0.1), Finding(0.8, 0.1, detail=3),
     ],
 )  # fmt: skip
 def test_what_is_no_reproduced_number_costs_no_other_claim(ours):
-    rival = Rival("a rival", lambda _: ours)
+    rival = WrongAlternative("a rival", lambda _: ours)
     table = check_claims([claim(reproduce=lambda _: ours), claim(rival=rival)], None)
     assert table["verdict"].tolist() == ["no data", "reproduced"]
     assert table["detail"][0].startswith("could not be computed: TypeError: the claim 'power' gave")
@@ -604,9 +602,9 @@ def test_what_is_no_reproduced_number_costs_no_other_claim(ours):
 
 def test_a_row_of_the_summary_is_a_reproduced_number():
     row = {"estimate": 0.8, "mcse": 0.01}
-    assert of_row(row, "why") == Reproduced(0.8, 0.01, "why")
-    assert of_row(row | {"n_rep": 50}) == Reproduced(0.8, 0.01, "", 50)
-    assert of_row(row | {"n_rep": 50, "n_given": 3}) == Reproduced(0.8, 0.01, "", 3)
+    assert of_row(row, "why") == Finding(0.8, 0.01, "why")
+    assert of_row(row | {"n_rep": 50}) == Finding(0.8, 0.01, "", 50)
+    assert of_row(row | {"n_rep": 50, "n_given": 3}) == Finding(0.8, 0.01, "", 3)
 
 
 class Rows:
@@ -666,7 +664,7 @@ def test_a_statement_is_tried_with_what_its_rival_changes():
     assert table["verdict"].tolist() == ["reproduced", "reproduced", "differs"]
     assert table["rival"].tolist() == ["z (fails): differs", "limit = 0.93 (fails): differs", ""]
     assert table.loc[0, "detail"] == "0.9000 ± 0.0001"
-    assert table["ours"].tolist() == [False, True, False]
+    assert table["scored"].tolist() == [True, False, True]
     assert (made[0].name, made[0].statement, made[0].note) == ("t covers", "t covers", "so it is")
 
 

@@ -226,7 +226,7 @@ def test_a_claim_is_found_by_its_name_and_counted_by_its_verdict(trial):
 
 # ---------------------------------------------------------------- the scoreboard
 OF_CLAIM = {"kind": "number", "published": 0.8, "reproduced": 0.8, "mcse": 0.001, "note": "why",
-            "source": "table 1", "detail": "d", "missing": "", "ours": False, "right_name": "",
+            "source": "table 1", "detail": "d", "missing": "", "scored": True, "right_name": "",
             "allowed": 0.01, "criterion": "", "misprint": False, "expected": "reproduced",
             **dict.fromkeys(("right_published", "right_value", "right_mcse"), math.nan),
             }  # fmt: skip
@@ -238,7 +238,7 @@ KINDS = {
     "seedless": {"verdict": "cannot be checked", "missing": "the seed", "reproduced": math.nan,
                  "mcse": math.nan},
     "open": {"verdict": "too few replicates"},
-    "derived": {"verdict": "reproduced", "ours": True},
+    "derived": {"verdict": "reproduced", "scored": False},
 }  # fmt: skip
 
 
@@ -271,7 +271,7 @@ def test_every_published_entry_is_counted_once_and_has_one_verdict(tmp_path):
 
 def test_no_published_entry_is_left_out_unseen(tmp_path):
     absent = OF_CLAIM | {"claim": "broken", "statement": "a", "verdict": "no data"}
-    beside = absent | {"claim": "derived", "ours": True}  # which nobody counts
+    beside = absent | {"claim": "derived", "scored": False}  # which nobody counts
     with pytest.raises(PageError, match="no data for 'broken of trial', which the scoreboard"):
         counted([with_claims(tmp_path, pd.DataFrame([absent, beside]))])
 

@@ -68,8 +68,14 @@ SCENARIOS = grid(toy.Mean, n_obs=[3])
             {"common": "n_obs"},
             r"common='n_obs' is not a collection of names: .*common=\('n_obs',\)",
         ),
-        ({"readings": {"n_ops": {0: "∞"}}}, "readings names 'n_ops', .* did you mean 'n_obs'"),
-        ({"readings": {"n_obs": "∞"}}, r"readings\['n_obs'\] is '∞': tables show a text in the"),
+        (
+            {"value_labels": {"n_ops": {0: "∞"}}},
+            "names 'n_ops', .* did you mean 'n_obs'",
+        ),
+        (
+            {"value_labels": {"n_obs": "∞"}},
+            r"value_labels\['n_obs'\] is '∞': tables show",
+        ),
         (
             {"common": ("n_ops",)},
             "common names 'n_ops', which is not a factor .*did you mean 'n_obs'",

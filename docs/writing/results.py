@@ -66,9 +66,9 @@ class Claim(Record):
         return Known(float(self.reproduced), float(self.mcse))
 
     @property
-    def ours(self) -> bool:
-        """Whether it is no statement of the document, or counted elsewhere."""
-        return bool(self._values.get("ours", False))
+    def scored(self) -> bool:
+        """Whether it is a statement of the document that no other claim counts."""
+        return bool(self._values.get("scored", True))
 
     @property
     def right(self) -> Known:

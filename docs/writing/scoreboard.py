@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 
 
 def counted(studies: Iterable[Study]) -> list[Claim]:
-    """The entries of a document: all claims that are not ours.
+    """The entries of a document: all scored claims.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def counted(studies: Iterable[Study]) -> list[Claim]:
             f"the claims of {listed(older)} were published before they said which are misprints: "
             "publish these studies again."
         )
-    found = [(claim, study.name) for study in studies for claim in study.claims if not claim.ours]
+    found = [(claim, study.name) for study in studies for claim in study.claims if claim.scored]
     lost = [f"{claim.claim} of {name}" for claim, name in found if claim.verdict == NO_DATA]
     if lost:
         raise PageError(
@@ -85,8 +85,8 @@ def counts_in_words(studies: Iterable[Study]) -> str:
     """Counts of verdicts of some studies: entries of a document first, then claims of our own."""
     claims = [claim for study in studies for claim in study.claims]
     entries, own = (
-        format_counts([c.values for c in claims if c.ours is is_ours], explained=False)
-        for is_ours in (False, True)
+        format_counts([c.values for c in claims if c.scored is is_scored], explained=False)
+        for is_scored in (True, False)
     )
     return "; ".join(filter(None, [entries, f"our own: {own}" if own else ""]))
 

@@ -14,11 +14,11 @@ from experiments.accuracy_regression.figures import POINTS, TARGETS, like, same_
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import (
-    Reproduced,
+    Finding,
     cautious_binomial_error,
-    chance_limit,
-    decided,
+    decide,
     matches,
+    mc_limit,
 )
 from simstudy.design.plan import factors_of
 from simstudy.lazy import special
@@ -62,20 +62,20 @@ def of_one_reference(result: Result, quantile: float) -> AccuracyCheck:
 
 def failing(
     result: Result, choose: Callable[[Result], AccuracyCheck], method: str = "document"
-) -> Reproduced:
+) -> Finding:
     """The share of checks that fail."""
     row = _row(result, choose(result), "rejection_rate", method=method)
     error = cautious_binomial_error(row["estimate"], row["n_rep"])
-    return Reproduced(
+    return Finding(
         row["estimate"], float(error), f"exactly {row['exact']:.4f}", float(row["n_rep"])
     )
 
 
-def passing(result: Result, choose: Callable[[Result], AccuracyCheck]) -> Reproduced:
+def passing(result: Result, choose: Callable[[Result], AccuracyCheck]) -> Finding:
     """The share of checks that the document's test lets pass."""
     found = failing(result, choose)
     exact = _row(result, choose(result), "rejection_rate", method="document")["exact"]
-    return Reproduced(1 - found.value, found.mcse, f"exactly {1 - exact:.4f}", found.n_rep)
+    return Finding(1 - found.value, found.mcse, f"exactly {1 - exact:.4f}", found.n_rep)
 
 
 def _row(result: Result, check: AccuracyCheck, measure: str, **where: str) -> Any:
@@ -86,11 +86,11 @@ def _shares(result: Result, checks: Checks, method: str) -> tuple[PerCheck, PerC
     """The shares that fail, and how far chance reaches from each."""
     rows = [_row(result, check, "rejection_rate", method=method) for check in checks]
     share, n_rep = (np.array([row[name] for row in rows], float) for name in ("estimate", "n_rep"))
-    return share, chance_limit(len(rows)) * cautious_binomial_error(share, n_rep)
+    return share, mc_limit(len(rows)) * cautious_binomial_error(share, n_rep)
 
 
 # ---------------------------------------------------------------- the formulas
-def variance(result: Result, choose: Callable[[Result], AccuracyCheck]) -> Reproduced:
+def variance(result: Result, choose: Callable[[Result], AccuracyCheck]) -> Finding:
     """The variance of the difference over 2σ²/n with the true σ."""
     check = choose(result)
     sigma = np.sqrt(check.accuracy * (1 - check.accuracy))
@@ -102,7 +102,7 @@ def variance(result: Result, choose: Callable[[Result], AccuracyCheck]) -> Repro
     )
 
 
-def variance_over_sigma(result: Result) -> Reproduced:
+def variance_over_sigma(result: Result) -> Finding:
     """The variance of one score over the σ that √(2σ²/n) needs, both from the difference's."""
     check = one_half(result)
     found = _squared_spread(result, check)
@@ -112,7 +112,7 @@ def variance_over_sigma(result: Result) -> Reproduced:
     return found._replace(value=sigma, mcse=mcse, detail=detail)
 
 
-def _squared_spread(result: Result, check: AccuracyCheck) -> Reproduced:
+def _squared_spread(result: Result, check: AccuracyCheck) -> Finding:
     """The variance of the difference of accuracies, with an error that few replicates leave large.
 
     The influence function's error is estimated from the same replicates, and is 0 of two of them;
@@ -121,10 +121,10 @@ def _squared_spread(result: Result, check: AccuracyCheck) -> Reproduced:
     row = _row(result, check, "empirical_se")
     spread, n_rep = row["estimate"], float(row["n_rep"])
     by_theory = spread / np.sqrt(2 * (n_rep - 1)) if n_rep > 1 else np.inf
-    return Reproduced(spread**2, 2 * spread * max(row["mcse"], by_theory), n_rep=n_rep)
+    return Finding(spread**2, 2 * spread * max(row["mcse"], by_theory), n_rep=n_rep)
 
 
-def below_reference(result: Result, upper: bool = False) -> Reproduced:
+def below_reference(result: Result, upper: bool = False) -> Finding:
     """Whether every reference passes a check that is as good; `upper` takes the other quantile."""
     checks = {check.n: check for check in result.plan.scenarios}.values()
     levels = {c.n: 1 - c.alpha if upper else c.alpha for c in checks}
@@ -133,16 +133,16 @@ def below_reference(result: Result, upper: bool = False) -> Reproduced:
         f"{POINTS * design.threshold(0.0, alpha, LARGEST_SIGMA, n):.2f} at n = {n}"
         for n, alpha in levels.items()
     )
-    return Reproduced(float(all(below)), detail=f"γ less x̄, in points: {said}")
+    return Finding(float(all(below)), detail=f"γ less x̄, in points: {said}")
 
 
-def is_t_test(result: Result) -> Reproduced:
+def is_t_test(result: Result) -> Finding:
     """Whether both tests fail the very same checks."""
     check = far_from_one_half(result)
     same = _same_decisions(check, "document", "estimated")
     found = [failing(result, far_from_one_half, method) for method in ("document", "estimated")]
     detail = "σ as assumed {:.4f}, estimated {:.4f}".format(*(share.value for share in found))
-    return Reproduced(float(same), detail=f"share that fails at accuracy 0.9: {detail}")
+    return Finding(float(same), detail=f"share that fails at accuracy 0.9: {detail}")
 
 
 def _same_decisions(check: AccuracyCheck, first: str, second: str) -> bool:
@@ -151,7 +151,7 @@ def _same_decisions(check: AccuracyCheck, first: str, second: str) -> bool:
     return bool((right[:, METHODS.index(first)] == right[:, METHODS.index(second)]).all())
 
 
-def at_or_below(result: Result, at: str, below: str) -> Reproduced:
+def at_or_below(result: Result, at: str, below: str) -> Finding:
     checks = like(result, effect=0.0, accuracy=0.5, correlation=0.0, quantile=0.0)
     same = all(_same_decisions(check, at, below) for check in checks)
     said = ", ".join(
@@ -159,17 +159,17 @@ def at_or_below(result: Result, at: str, below: str) -> Reproduced:
         f"{_row(result, check, 'rejection_rate', method=below)['estimate']:.4f} at n = {check.n}"
         for check in checks
     )
-    return Reproduced(float(same), detail=f"share that fails at or below, and below: {said}")
+    return Finding(float(same), detail=f"share that fails at or below, and below: {said}")
 
 
-def least_size(result: Result) -> Reproduced:
+def least_size(result: Result) -> Finding:
     sizes = [sizes_of(target, result.plan.scenarios[0]) for target in TARGETS]
     said = "; ".join(size["words"] for size in sizes)
     same = all(size["least"] == size["doubled"] for size in sizes)
-    return Reproduced(float(same), detail=f"in points: {said}")
+    return Finding(float(same), detail=f"in points: {said}")
 
 
-def least_of_all(_: Result, by: str = "least") -> Reproduced:
+def least_of_all(_: Result, by: str = "least") -> Finding:
     """Whether a size is enough for θ and one prompt less is not, for each target."""
     asked = (0.05, 0.2, LARGEST_SIGMA)
     said, least = [], []
@@ -179,10 +179,10 @@ def least_of_all(_: Result, by: str = "least") -> Reproduced:
         effects = [float(design.detectable_effect(*asked, size)) for size in (n, n - 1)]
         least.append(effects[0] <= target / POINTS < effects[1])
         said.append(f"{n:,} for {target:g}")
-    return Reproduced(float(all(least)), detail=f"in points: {', '.join(said)}")
+    return Finding(float(all(least)), detail=f"in points: {', '.join(said)}")
 
 
-def all_of_theta(_: Result, turned: bool = False) -> Reproduced:
+def all_of_theta(_: Result, turned: bool = False) -> Finding:
     """Largest relative distance of both printed forms from ours, and whether θ > 0, on a grid."""
     rates = np.array([0.01, 0.05, 0.2, 0.4])
     alpha, beta = (rate.ravel() for rate in np.meshgrid(rates, rates))
@@ -192,11 +192,11 @@ def all_of_theta(_: Result, turned: bool = False) -> Reproduced:
     forms = [(special.ndtri(1 - beta) - lower) * error, -(lower + special.ndtri(beta)) * error]
     off = max(float(np.abs(form / ours - 1).max()) for form in forms)
     least = min(float(form.min()) for form in forms)
-    return decided([1e-9 - off, least], 0.0, f"largest distance {off:.1e}, least θ {least:.4f}")
+    return decide([1e-9 - off, least], 0.0, f"largest distance {off:.1e}, least θ {least:.4f}")
 
 
 # ---------------------------------------------------------------- statements about many scenarios
-def conservative(result: Result, method: str = "document") -> Reproduced:
+def conservative(result: Result, method: str = "document") -> Finding:
     """Whether half a percent and more of α is to spare wherever the accuracy is 0.7 or more."""
     checks = [
         c for c in like(result, effect=0.0, correlation=0.0, quantile=0.0) if c.accuracy >= 0.7
@@ -204,10 +204,10 @@ def conservative(result: Result, method: str = "document") -> Reproduced:
     share, reach = _shares(result, checks, method)
     excess = np.array([check.alpha for check in checks]) - HALF_A_PERCENT - share
     detail = f"largest of {len(checks)} shares {share.max():.4f}, smallest {share.min():.4f}"
-    return decided(excess, reach, everywhere=True, detail=detail)
+    return decide(excess, reach, everywhere=True, detail=detail)
 
 
-def by_luck(result: Result, law: Callable[..., Any] = design.level_given_reference) -> Reproduced:
+def by_luck(result: Result, law: Callable[..., Any] = design.level_given_reference) -> Finding:
     """Whether the formula holds for every kept reference, to what the lattice can move it.
 
     The normal law has a threshold anywhere, the lattice one between two counts: at most half a
@@ -223,20 +223,20 @@ def by_luck(result: Result, law: Callable[..., Any] = design.level_given_referen
     said = ", ".join(f"{distance[n == size].max():.4f} at n = {size}" for size in np.unique(n))
     lowest, highest = share.min(), share.max()
     detail = f"shares from {lowest:.4f} to {highest:.4f}; largest distance {said}"
-    return decided(moved - distance, reach, everywhere=True, detail=detail)
+    return decide(moved - distance, reach, everywhere=True, detail=detail)
 
 
-def pairs_keep_level(result: Result, tests: Sequence[str] = PAIRED) -> Reproduced:
+def pairs_keep_level(result: Result, tests: Sequence[str] = PAIRED) -> Finding:
     """Whether tests of pairs have at most half of alpha to spare on the same prompts."""
     checks = [check for check in same_prompts(result) if check.effect == 0]
     found = [_shares(result, checks, method) for method in tests]
     share, reach = (np.concatenate(values) for values in zip(*found, strict=True))
     alpha = checks[0].alpha
     detail = f"{len(share)} shares from {share.min():.4f} to {share.max():.4f}"
-    return decided(alpha / 2 - np.abs(share - alpha), reach, everywhere=True, detail=detail)
+    return decide(alpha / 2 - np.abs(share - alpha), reach, everywhere=True, detail=detail)
 
 
-def pairs_find_more(result: Result, test: str = "mcnemar") -> Reproduced:
+def pairs_find_more(result: Result, test: str = "mcnemar") -> Finding:
     """Whether a test finds θ on the same prompts more often than the document's, everywhere."""
     checks = [check for check in same_prompts(result) if check.effect == 1]
     if not checks:
@@ -246,10 +246,10 @@ def pairs_find_more(result: Result, test: str = "mcnemar") -> Reproduced:
     )
     gain = exact - document
     detail = f"between {gain.min():.4f} and {gain.max():.4f} more, in {len(checks)} scenarios"
-    return decided(gain, np.hypot(own, other), everywhere=True, detail=detail)
+    return decide(gain, np.hypot(own, other), everywhere=True, detail=detail)
 
 
-def as_enumerated(result: Result, shift: int = 0) -> Reproduced:
+def as_enumerated(result: Result, shift: int = 0) -> Finding:
     """Whether shares are the exact ones; `shift` takes those of the tests so many places before.
 
     To half a percent, which is a tenth of α; above twice α, to one.

@@ -16,7 +16,7 @@ import numpy as np
 from experiments.accuracy_scores.figures import SCORES, WORDS, saved_from
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
-from simstudy.claims import Reproduced, cautious_binomial_error, chance_limit, decided
+from simstudy.claims import Finding, cautious_binomial_error, decide, mc_limit
 from simstudy.design import PlainFactor
 from simstudy.design.plan import factors_of
 from simstudy.lazy import special
@@ -51,7 +51,7 @@ class Rates(NamedTuple):
     def reach(self) -> PerCheck:
         """How far chance reaches in each; a share of 0 is not without error."""
         error = cautious_binomial_error(self.share, self.n_rep)
-        return np.asarray(chance_limit(len(self.share)) * error)
+        return np.asarray(mc_limit(len(self.share)) * error)
 
 
 # ---------------------------------------------------------------- what was found
@@ -105,7 +105,7 @@ def sized_as_saved(result: Result, trials: Checks) -> list[ScoreCheck]:
 
 
 # ---------------------------------------------------------------- verdicts
-def near(found: Rates, trials: Checks, known: PerCheck, margin: PerCheck) -> Reproduced:
+def near(found: Rates, trials: Checks, known: PerCheck, margin: PerCheck) -> Finding:
     """Whether each rate is within a margin of what is said of it."""
     gap = np.abs(found.share - known)
     worst = int((gap - margin).argmax())
@@ -113,7 +113,7 @@ def near(found: Rates, trials: Checks, known: PerCheck, margin: PerCheck) -> Rep
         f"furthest of {len(known)}: {found.share[worst]:.4f} for {known[worst]:.4f}, "
         f"{_said(trials[worst])}"
     )
-    return decided(margin - gap, found.reach, everywhere=True, detail=detail)
+    return decide(margin - gap, found.reach, everywhere=True, detail=detail)
 
 
 def margin_about(known: PerCheck, alpha: PerCheck) -> PerCheck:
@@ -133,56 +133,50 @@ def _said(check: ScoreCheck) -> str:
     return f"{words[check.scores]}, n = {check.n}{related}{fixed}"
 
 
-def _level_kept(result: Result, trials: Checks, method: str, share: float) -> Reproduced:
+def _level_kept(result: Result, trials: Checks, method: str, share: float) -> Finding:
     alpha = np.array([each.alpha for each in trials])
     return near(rates(result, trials, method), trials, alpha, share * alpha)
 
 
-def _power_kept(result: Result, trials: Checks, method: str) -> Reproduced:
+def _power_kept(result: Result, trials: Checks, method: str) -> Finding:
     beta = np.array([each.beta for each in trials])
     return near(rates(result, trials, method), trials, 1 - beta, STRINGENT * beta)
 
 
 # ---------------------------------------------------------------- the test as it is described
-def level_at(
-    result: Result, scores: Sequence[str], choice: Choice, method: str = "z"
-) -> Reproduced:
+def level_at(result: Result, scores: Sequence[str], choice: Choice, method: str = "z") -> Finding:
     """Whether alpha is kept with the n that is chosen."""
     trials = with_n(redrawn(result, scores, worse=False), choice)
     return _level_kept(result, trials, method, STRINGENT)
 
 
-def power_at(
-    result: Result, scores: Sequence[str], choice: Choice, method: str = "z"
-) -> Reproduced:
+def power_at(result: Result, scores: Sequence[str], choice: Choice, method: str = "z") -> Finding:
     """Whether beta is."""
     return _power_kept(result, with_n(redrawn(result, scores, worse=True), choice), method)
 
 
 # ---------------------------------------------------------------- what σ is taken to be
-def level_by(result: Result, scores: Sequence[str], method: str, share: float) -> Reproduced:
+def level_by(result: Result, scores: Sequence[str], method: str, share: float) -> Finding:
     """Whether alpha is kept to a share of it, with every n."""
     return _level_kept(result, redrawn(result, scores, worse=False), method, share)
 
 
-def safe_side(result: Result, method: str = "z_sigma_large") -> Reproduced:
+def safe_side(result: Result, method: str = "z_sigma_large") -> Finding:
     """Levels below alpha and powers below 1 - beta, in every cell."""
     level, power = (redrawn(result, ALL, worse=worse) for worse in (False, True))
     low, high = (rates(result, trials, method) for trials in (level, power))
     both = Rates(*(np.concatenate(pair) for pair in zip(low, high, strict=True)))
     limits = np.array([each.alpha for each in level] + [1 - each.beta for each in power])
     detail = f"largest level {low.share.max():.4f}, largest power {high.share.max():.4f}"
-    return decided(limits - both.share, both.reach, everywhere=True, detail=detail)
+    return decide(limits - both.share, both.reach, everywhere=True, detail=detail)
 
 
-def pilot_trusted(
-    result: Result, scores: Sequence[str], measure: str = "misled_by_256"
-) -> Reproduced:
+def pilot_trusted(result: Result, scores: Sequence[str], measure: str = "misled_by_256") -> Finding:
     """Whether few pilot runs move the level of the z test far."""
     trials = redrawn(result, scores, worse=False)
     found = rates(result, trials, measure=measure)
     detail = f"largest share of {len(trials)}: {found.share.max():.4f}"
-    return decided(MOST_MISLED - found.share, found.reach, everywhere=True, detail=detail)
+    return decide(MOST_MISLED - found.share, found.reach, everywhere=True, detail=detail)
 
 
 # ---------------------------------------------------------------- the same prompts
@@ -190,7 +184,7 @@ def _related(result: Result, scores: Sequence[str]) -> list[ScoreCheck]:
     return sized_as_saved(result, redrawn(result, scores, worse=False, related=True))
 
 
-def level_on_the_same(result: Result, scores: Sequence[str], method: str) -> Reproduced:
+def level_on_the_same(result: Result, scores: Sequence[str], method: str) -> Finding:
     """Whether alpha is kept on the same prompts."""
     return _level_kept(result, _related(result, scores), method, STRINGENT)
 
@@ -207,25 +201,25 @@ def without_root(check: ScoreCheck) -> float:
     return float(special.ndtr(special.ndtri(check.alpha) / (1 - check.correlation)))
 
 
-def level_as_derived(result: Result, law: Law = normal_level) -> Reproduced:
+def level_as_derived(result: Result, law: Law = normal_level) -> Finding:
     """Whether it is what normal theory says it is, with as many prompts as are saved from."""
     return _as_normal(result, _related(result, ALL), law)
 
 
-def level_as_derived_of_few(result: Result) -> Reproduced:
+def level_as_derived_of_few(result: Result) -> Finding:
     """Whether so it is with the least n."""
     related = redrawn(result, ALL, worse=False, related=True)
     least = min(each.n for each in redrawn(result, ALL, worse=False))
     return _as_normal(result, [each for each in related if each.n == least], normal_level)
 
 
-def _as_normal(result: Result, trials: Checks, law: Law) -> Reproduced:
+def _as_normal(result: Result, trials: Checks, law: Law) -> Finding:
     known = np.array([law(each) for each in trials])
     alpha = np.array([each.alpha for each in trials])
     return near(rates(result, trials, "z"), trials, known, margin_about(known, alpha))
 
 
-def saved(result: Result, scores: Sequence[str], method: str = "paired_z") -> Reproduced:
+def saved(result: Result, scores: Sequence[str], method: str = "paired_z") -> Finding:
     """Whether a test has with few prompts the power that z has with many others."""
     few = _with_fewer(result, scores)
     paired = rates(result, few, method)
@@ -236,7 +230,7 @@ def saved(result: Result, scores: Sequence[str], method: str = "paired_z") -> Re
     worst = int(gap.argmax())
     detail = f"{paired.share[worst]:.4f} for {unpaired.share[0]:.4f}, {_said(few[worst])}"
     reach = np.hypot(paired.reach, unpaired.reach)
-    return decided(margin - gap, reach, everywhere=True, detail=detail)
+    return decide(margin - gap, reach, everywhere=True, detail=detail)
 
 
 def _worth_of_prompts(check: ScoreCheck, share: float = STRINGENT) -> float:
@@ -263,14 +257,14 @@ def _fixed(result: Result, scores: Sequence[str]) -> list[ScoreCheck]:
     )
 
 
-def level_given_any(result: Result) -> Reproduced:
+def level_given_any(result: Result) -> Finding:
     """Whether alpha is kept to half of it, whatever the reference."""
     return _level_kept(result, _fixed(result, ["normal"]), "z", LIBERAL)
 
 
 def as_luck_says(
     result: Result, scores: Sequence[str], law: Callable[..., Any] = level_given_reference
-) -> Reproduced:
+) -> Finding:
     """Whether the rate of false alarms is what the luck of the reference makes of it."""
     trials = _fixed(result, scores)
     alpha = np.array([each.alpha for each in trials])

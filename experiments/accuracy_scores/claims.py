@@ -24,7 +24,7 @@ from experiments.accuracy_scores.answers import (
     without_root,
 )
 from experiments.accuracy_scores.figures import WORDS
-from simstudy.claims import Claim, Rival
+from simstudy.claims import Claim, WrongAlternative
 from simstudy.stats.accuracy.design import level_given_reference
 from simstudy.trials.score_checks import LIBERAL
 
@@ -44,8 +44,8 @@ CLAIMS = (
             "two-sample t-test",
             partial(level_at, scores=[name], choice=min),
             published=True,
-            ours=True,
-            rival=Rival(
+            scored=False,
+            rival=WrongAlternative(
                 SIGMA_TOO_SMALL,
                 partial(level_at, scores=[name], choice=min, method="z_sigma_small"),
             ),
@@ -61,8 +61,8 @@ CLAIMS = (
             "two-sample t-test",
             partial(power_at, scores=[name], choice=min),
             published=True,
-            ours=True,
-            rival=Rival(
+            scored=False,
+            rival=WrongAlternative(
                 SIGMA_TOO_LARGE,
                 partial(power_at, scores=[name], choice=min, method="z_sigma_large"),
             ),
@@ -77,7 +77,9 @@ CLAIMS = (
         "two-sample t-test",
         partial(level_at, scores=ALL, choice=max),
         published=True,
-        rival=Rival(PILOT, partial(level_at, scores=ALL, choice=max, method="z_pilot_32")),
+        rival=WrongAlternative(
+            PILOT, partial(level_at, scores=ALL, choice=max, method="z_pilot_32")
+        ),
         criterion=NEAR_LEVEL,
     ),
     Claim(
@@ -86,7 +88,7 @@ CLAIMS = (
         "two-sample t-test",
         partial(power_at, scores=ALL, choice=max),
         published=True,
-        rival=Rival(
+        rival=WrongAlternative(
             SIGMA_TOO_LARGE, partial(power_at, scores=ALL, choice=max, method="z_sigma_large")
         ),
         criterion=NEAR_POWER,
@@ -97,7 +99,7 @@ CLAIMS = (
         "two-sample t-test",
         partial(level_by, scores=["normal"], method="z_sigma_small", share=STRINGENT),
         published=True,
-        ours=True,
+        scored=False,
         expected="differs",
         note="It is a z test, and takes what σ it is given.",
     ),
@@ -107,8 +109,10 @@ CLAIMS = (
         "theory",
         partial(level_by, scores=ALL, method="t", share=STRINGENT),
         published=True,
-        ours=True,
-        rival=Rival(PILOT, partial(level_by, scores=ALL, method="z_pilot_32", share=STRINGENT)),
+        scored=False,
+        rival=WrongAlternative(
+            PILOT, partial(level_by, scores=ALL, method="z_pilot_32", share=STRINGENT)
+        ),
         note=DERIVED,
     ),
     Claim(
@@ -117,8 +121,8 @@ CLAIMS = (
         "theory",
         safe_side,
         published=True,
-        ours=True,
-        rival=Rival(SIGMA_TOO_SMALL, partial(safe_side, method="z_sigma_small")),
+        scored=False,
+        rival=WrongAlternative(SIGMA_TOO_SMALL, partial(safe_side, method="z_sigma_small")),
         note=DERIVED,
     ),
     *(
@@ -128,8 +132,8 @@ CLAIMS = (
             "steps to add accuracy tests",
             partial(level_by, scores=[name], method="z_pilot_32", share=LIBERAL),
             published=True,
-            ours=True,
-            rival=Rival(
+            scored=False,
+            rival=WrongAlternative(
                 SIGMA_TOO_SMALL,
                 partial(level_by, scores=[name], method="z_sigma_small", share=LIBERAL),
             ),
@@ -145,8 +149,10 @@ CLAIMS = (
             "steps to add accuracy tests",
             partial(pilot_trusted, scores=[name]),
             published=True,
-            ours=True,
-            rival=Rival(PILOT, partial(pilot_trusted, scores=[name], measure="misled_by_32")),
+            scored=False,
+            rival=WrongAlternative(
+                PILOT, partial(pilot_trusted, scores=[name], measure="misled_by_32")
+            ),
             expected="differs" if name == "perplexity" else "reproduced",
             note=TAIL if name == "perplexity" else "",
         )
@@ -158,7 +164,7 @@ CLAIMS = (
         "null hypothesis and alternative hypothesis",
         partial(level_on_the_same, scores=ALL, method="z"),
         published=True,
-        ours=True,
+        scored=False,
         expected="differs",
         note="The runs are paired: the difference varies less than independent runs would have it.",
     ),
@@ -168,8 +174,10 @@ CLAIMS = (
         "theory",
         level_as_derived,
         published=True,
-        ours=True,
-        rival=Rival("Φ(Φ⁻¹(alpha)/(1 - correlation))", partial(level_as_derived, law=without_root)),
+        scored=False,
+        rival=WrongAlternative(
+            "Φ(Φ⁻¹(alpha)/(1 - correlation))", partial(level_as_derived, law=without_root)
+        ),
         note=f"{DERIVED} Of less than 0.001 only that it is less.",
     ),
     Claim(
@@ -178,7 +186,7 @@ CLAIMS = (
         "theory",
         level_as_derived_of_few,
         published=True,
-        ours=True,
+        scored=False,
         expected="differs",
         note="Of heavy tails a mean of few has a far tail that is not normal.",
     ),
@@ -188,8 +196,8 @@ CLAIMS = (
         "theory",
         partial(level_on_the_same, scores=ALL, method="paired_t"),
         published=True,
-        ours=True,
-        rival=Rival("Student's t", partial(level_on_the_same, scores=ALL, method="t")),
+        scored=False,
+        rival=WrongAlternative("Student's t", partial(level_on_the_same, scores=ALL, method="t")),
         note=DERIVED,
     ),
     *(
@@ -199,8 +207,8 @@ CLAIMS = (
             "theory",
             partial(saved, scores=[name]),
             published=True,
-            ours=True,
-            rival=Rival("z with so few", partial(saved, scores=[name], method="z")),
+            scored=False,
+            rival=WrongAlternative("z with so few", partial(saved, scores=[name], method="z")),
             expected="differs" if name == "binary" else "reproduced",
             note="A worse accuracy means prompts that are lost: what is correlated where nothing "
             "has changed is less so then."
@@ -215,7 +223,7 @@ CLAIMS = (
         "two-sample t-test",
         level_given_any,
         published=True,
-        ours=True,
+        scored=False,
         expected="differs",
         note="It is the average over references; of one it depends on how lucky that was.",
     ),
@@ -225,8 +233,8 @@ CLAIMS = (
         "theory",
         partial(as_luck_says, scores=["normal"]),
         published=True,
-        ours=True,
-        rival=Rival(
+        scored=False,
+        rival=WrongAlternative(
             "a check of twice as many prompts",
             partial(
                 as_luck_says,
@@ -243,7 +251,7 @@ CLAIMS = (
             "theory",
             partial(as_luck_says, scores=[name]),
             published=True,
-            ours=True,
+            scored=False,
             expected="differs",
             note="Between two redrawn runs skewness cancels; against a fixed one it does not.",
         )

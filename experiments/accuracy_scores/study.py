@@ -25,7 +25,7 @@ from typing import Any
 
 from experiments.accuracy_scores.claims import CLAIMS
 from experiments.accuracy_scores.figures import FIGURES, SCORES
-from simstudy.design import grid, together
+from simstudy.design import grid, zipped
 from simstudy.options import option, published
 from simstudy.stats.accuracy.design import detectable_effect, sample_size
 from simstudy.study import Study
@@ -70,7 +70,7 @@ def _redrawn(config: Config) -> list[ScoreCheck]:
     effects = [at for n in config.n for at in (0, n)]
     return grid(
         ScoreCheck,
-        together(n=sizes, detectable_at=effects),
+        zipped(n=sizes, detectable_at=effects),
         correlation=config.correlation,
         **_common(config),
     )
@@ -85,7 +85,7 @@ def _saving(config: Config) -> list[ScoreCheck]:
     ]
     return grid(
         ScoreCheck,
-        together(correlation=[rho for rho, _ in pairs], n=[n for _, n in pairs]),
+        zipped(correlation=[rho for rho, _ in pairs], n=[n for _, n in pairs]),
         detectable_at=[0, config.saved_from],
         **_common(config),
     )

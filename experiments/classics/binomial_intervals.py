@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from simstudy import Claim, Reproduced, Rival, Study, option, published
+from simstudy import Claim, Finding, Study, WrongAlternative, option, published
 from simstudy.claims import is_near, statement
 from simstudy.figures import caption, colors_of, measure_curves, theme_study
 from simstudy.lazy import p9, pd, special, stats
@@ -77,7 +77,7 @@ def holds(result, method, criterion):
     """Whether a criterion holds of a method's exact coverages, those over p at n = 50 first."""
     found = result.select(method=method)["exact"].to_numpy()
     said = f"mean {found[:N_P].mean():.4f}, least {found.min():.4f}"
-    return Reproduced(float(criterion(found)), detail=said)
+    return Finding(float(criterion(found)), detail=said)
 
 
 N_P = 25
@@ -107,7 +107,7 @@ def printed(n, p, known):
     """The exact coverage of Wald's interval, against the level that it is asked for."""
     words = f"Wald's interval covers p = {p} with probability {known} at n = {n}"
     check = lambda result: result.row("coverage", n=n, p=p, method="Wald")["exact"]  # noqa: E731
-    rival = Rival("the level asked for", lambda _: 0.95)
+    rival = WrongAlternative("the level asked for", lambda _: 0.95)
     return Claim(words, words, "examples 1 to 3", check, known, rounding=5e-4, rival=rival)
 
 

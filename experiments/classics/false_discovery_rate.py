@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 
 from simstudy import Study, grid, option, published
-from simstudy.claims import chance_reach, decided, is_more, is_near, statement
+from simstudy.claims import decide, is_more, is_near, mc_margin, statement
 from simstudy.figures import measure_curves
 from simstudy.lazy import special
 from simstudy.measures import mean, rejection_rate
@@ -88,7 +88,7 @@ def keeps_power(result, method):
     where = {"method": method, "null_share": 0, "pattern": "equal"}
     few, many = (result.row("power", m=m, **where) for m in (4, 64))
     loss, error = few["estimate"] - many["estimate"], np.hypot(few["mcse"], many["mcse"])
-    return decided(0.1 - loss, chance_reach(error, few["n_rep"]), f"power falls by {loss:.3f}")
+    return decide(0.1 - loss, mc_margin(error, few["n_rep"]), f"power falls by {loss:.3f}")
 
 
 gain = {"measure": "power", "by": -1e-3}  # no less, to a thousandth

@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from simstudy import Study, grid, option, published, together
+from simstudy import Study, grid, option, published, zipped
 from simstudy.claims import is_above, is_below, is_near, statement
 from simstudy.figures import measure_curves
 from simstudy.lazy import special, stats
@@ -113,7 +113,7 @@ class Config:
 
 
 def study(config):
-    sizes = together(n1=[10, 10, 30], n2=[10, 30, 10])
+    sizes = zipped(n1=[10, 10, 30], n2=[10, 30, 10])
     factors = {"sd": config.sd, "shape": ["normal", "lognormal"], "shift": [0.0, 1.0]}
     tests = {"Student": student, "Welch": welch, "Wilcoxon": wilcoxon}
     return Study(

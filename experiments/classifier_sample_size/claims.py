@@ -16,10 +16,10 @@ from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import (
     Claim,
-    Reproduced,
-    Right,
-    Rival,
+    Finding,
+    IntendedQuantity,
     Uncheckable,
+    WrongAlternative,
     of_row,
     shares_match,
 )
@@ -38,50 +38,50 @@ SAME_ODDS_RATIO = 0.34  # is to 51% in odds what 98% is to 99%
 
 
 # ---------------------------------------------------------------- the normal approximation
-def _applied_size(_: Result, alpha: float = 0.05) -> Reproduced:
+def _applied_size(_: Result, alpha: float = 0.05) -> Finding:
     n = float(normal_sample_size(0.95, 0.05, 0.8, alpha))
     sizes = sample_sizes(0.95, 0.05, 0.8, alpha, rule="score")
     said = f"80% is first reached at n = {sizes.first} and never lost from n = {sizes.forever}"
-    return Reproduced(float(np.ceil(n)), detail=f"{n:.2f} before rounding up; {said}")
+    return Finding(float(np.ceil(n)), detail=f"{n:.2f} before rounding up; {said}")
 
 
-def _printed_formula(_: Result) -> Reproduced:
+def _printed_formula(_: Result) -> Finding:
     """The formula as printed, with k(k − k) where k(1 − k) belongs."""
     value = (np.sqrt(0.9 * 0.1) * special.ndtri(0.95) / 0.05) ** 2
-    return Reproduced(float(np.ceil(value)), detail=f"{value:.2f}: the first term vanishes")
+    return Finding(float(np.ceil(value)), detail=f"{value:.2f}: the first term vanishes")
 
 
-def _easier_with_k(_: Result, sensitivities: tuple[float, ...] = SENSITIVITIES) -> Reproduced:
+def _easier_with_k(_: Result, sensitivities: tuple[float, ...] = SENSITIVITIES) -> Finding:
     n = grid_of_sizes(sensitivities)
     falls = bool((np.diff(n, axis=0) < 0).all())
-    return Reproduced(float(falls), detail=f"n at b = 0.05, beta = 0.2: {_in_words(n[:, 2, 2])}")
+    return Finding(float(falls), detail=f"n at b = 0.05, beta = 0.2: {_in_words(n[:, 2, 2])}")
 
 
-def _more_for_less_beta(_: Result, powers: tuple[float, ...] = ()) -> Reproduced:
+def _more_for_less_beta(_: Result, powers: tuple[float, ...] = ()) -> Finding:
     n = grid_of_sizes(powers=powers)
     falls = bool((np.diff(n, axis=2) < 0).all())
-    return Reproduced(float(falls), detail=f"n at k = 0.95, b = 0.05: {_in_words(n[2, 2])}")
+    return Finding(float(falls), detail=f"n at k = 0.95, b = 0.05: {_in_words(n[2, 2])}")
 
 
 def _in_words(n: Float[np.ndarray, " size"]) -> str:
     return ", ".join(f"{value:.0f}" for value in np.ceil(n))
 
 
-def _factor(_: Result) -> Reproduced:
+def _factor(_: Result) -> Finding:
     n = grid_of_sizes()
     factor = n[:, 0] / n[:, 2]
     detail = f"largest of {factor.size}; the smallest is {factor.min():.1f}"
-    return Reproduced(float(factor.max()), detail=detail)
+    return Finding(float(factor.max()), detail=detail)
 
 
-def _easier_near_1(_: Result, other_null: float = 0.5) -> Reproduced:
+def _easier_near_1(_: Result, other_null: float = 0.5) -> Finding:
     """Sizes for 99 against 98% and for 51 against 50%, of trials that have their power for good."""
     pairs = [(0.99, 0.98), (0.51, other_null)]
     sizes = [sample_sizes(k, k - null, 0.8, 0.05, rule="exact").forever for k, null in pairs]
     said = [
         f"{n:,} for {k:.0%} against {null:.0%}" for n, (k, null) in zip(sizes, pairs, strict=True)
     ]
-    return Reproduced(float(sizes[0] < sizes[1]), detail=f"exact tests: {' and '.join(said)}")
+    return Finding(float(sizes[0] < sizes[1]), detail=f"exact tests: {' and '.join(said)}")
 
 
 # ---------------------------------------------------------------- simulated trials
@@ -93,7 +93,7 @@ def _all_published(result: Result, rule: str = "score") -> pd.DataFrame:
     return rows.assign(beta_hat=1 - rows["estimate"], exact_beta=1 - rows["exact"])
 
 
-def _largest_distance(result: Result, rule: str = "score") -> Reproduced:
+def _largest_distance(result: Result, rule: str = "score") -> Finding:
     """The largest distance of an exact power from its target over the designs."""
     rows = _all_published(result, rule)
     off = (rows["exact_beta"] - rows["beta"]).abs()
@@ -103,15 +103,15 @@ def _largest_distance(result: Result, rule: str = "score") -> Reproduced:
         f"exactly {off.max():.4f}, at k = {worst['sensitivity']:g}, margin {worst['margin']:g}, "
         f"beta = {worst['beta']:g}; the largest simulated distance is {drawn:.4f}"
     )
-    return Reproduced(float(off.max()), detail=detail)
+    return Finding(float(off.max()), detail=detail)
 
 
-def _drawn_as_exact(result: Result, law: str = "exact_beta") -> Reproduced:
+def _drawn_as_exact(result: Result, law: str = "exact_beta") -> Finding:
     rows = _all_published(result)
     return shares_match(rows["beta_hat"], rows[law], rows["n_rep"], margin=A_POINT)
 
 
-def _on_the_axes(result: Result) -> Reproduced:
+def _on_the_axes(result: Result) -> Finding:
     """Whether all simulated powers lie within the limits of the axes."""
     rows = _all_published(result)
     shown = rows["beta_hat"]
@@ -121,13 +121,13 @@ def _on_the_axes(result: Result) -> Reproduced:
     )  # fmt: skip
 
 
-def _applied(result: Result, measure: str) -> Reproduced:
+def _applied(result: Result, measure: str) -> Finding:
     """The simulated trial at the approximation's size."""
     row = result.row(measure, rule="score", **APPLIED)
     return of_row(row, f"exactly {row['exact']:.4f}")
 
 
-def _applied_power(result: Result) -> Reproduced:
+def _applied_power(result: Result) -> Finding:
     return _applied(result, "power")
 
 
@@ -137,8 +137,8 @@ CLAIMS = (
         "184 positive cases are needed to reject the null 80% of the time (95% against 90%, size "
         "5%)", "section 4", _applied_size, published=184,
         expected="right in print, wrong in substance",
-        rival=Rival("a two-sided test", partial(_applied_size, alpha=0.025)),
-        right=Right(
+        rival=WrongAlternative("a two-sided test", partial(_applied_size, alpha=0.025)),
+        right=IntendedQuantity(
             "the power of 184 cases", _applied_power, taken_for=0.8, difference=IN_WHOLE_PERCENTS
         ),
         note="184 is the normal approximation's answer. The power of a binomial test is a sawtooth "
@@ -153,7 +153,7 @@ CLAIMS = (
     Claim(
         "easier with k", "A larger k needs fewer cases", "figure 5", _easier_with_k,
         published=True,
-        rival=Rival(
+        rival=WrongAlternative(
             "sensitivities below one half",
             partial(_easier_with_k, sensitivities=(0.25, 0.35, 0.45)),
         ),
@@ -162,13 +162,17 @@ CLAIMS = (
         "easier near 100%",
         "99% is easier to tell from 98% than 51% from 50%", "section 3", _easier_near_1,
         published=True,
-        rival=Rival("the same odds ratio", partial(_easier_near_1, other_null=SAME_ODDS_RATIO)),
+        rival=WrongAlternative(
+            "the same odds ratio", partial(_easier_near_1, other_null=SAME_ODDS_RATIO)
+        ),
         note="A point is worth more there: in odds 99% is twice 98%.",
     ),
     Claim(
         "beta", "A smaller beta needs more cases", "figure 5", _more_for_less_beta,
         published=True,
-        rival=Rival("beta taken for the power", partial(_more_for_less_beta, powers=BETAS)),
+        rival=WrongAlternative(
+            "beta taken for the power", partial(_more_for_less_beta, powers=BETAS)
+        ),
     ),
     Claim(
         # One digit is printed: 25 would be called 30, and 24 would not.
@@ -180,13 +184,13 @@ CLAIMS = (
         "within 2 points", "The actual power is within 2% of the target: the largest distance of "
         "27 designs", "section 3, figure 6", _largest_distance, published=0.02,
         rounding=IN_WHOLE_PERCENTS,
-        rival=Rival("the exact test", partial(_largest_distance, rule="exact")),
+        rival=WrongAlternative("the exact test", partial(_largest_distance, rule="exact")),
         note="In whole per cents. One of the 27 designs is 2.1 points off, and the others are "
         "within 2.",
     ),
     Claim(
         "figure 6", "The simulated type-II errors", "figure 6", _drawn_as_exact, published=True,
-        rival=Rival("the normal approximation", partial(_drawn_as_exact, law="beta")),
+        rival=WrongAlternative("the normal approximation", partial(_drawn_as_exact, law="beta")),
         criterion="1 point",
         note="The document prints no numbers: ours are held against the exact ones.",
     ),
@@ -200,7 +204,7 @@ CLAIMS = (
         "size at n = 184", "The trial of 184 cases has a type-I error of 5%", "section 4",
         partial(_applied, measure="size"), published=0.05, rounding=IN_WHOLE_PERCENTS,
         expected="differs",
-        ours=True,  # a setting of the test, which keeps it: 5% is the most that it may have
+        scored=False,  # a setting of the test, which keeps it: 5% is the most that it may have
         note="3.8%: the count of true positives is a whole number.",
     ),
     *FORMULAS,

@@ -8,7 +8,7 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
-from simstudy.claims import Claim, Reproduced, Rival, decided
+from simstudy.claims import Claim, Finding, WrongAlternative, decide
 from simstudy.lazy import special
 from simstudy.stats.classifier.trial import normal_sample_size, trial_power, upper_tail
 
@@ -24,24 +24,24 @@ def grid_of_sizes(
     return np.asarray(normal_sample_size(k, b, power, 0.05))
 
 
-def _infimum_as_printed(_: Result) -> Reproduced:
+def _infimum_as_printed(_: Result) -> Finding:
     """The least n with s_A(n) ≥ Φ⁻¹(β), which is the wrong way round: s_A falls with n."""
     sizes = np.arange(1, 1000)
     null, true = (np.sqrt(p * (1 - p)) for p in (0.9, 0.95))
     s_a = (np.sqrt(sizes) * (0.9 - 0.95) + null * special.ndtri(0.95)) / true
     reached = s_a >= special.ndtri(0.2)
     said = f"from n = {sizes[~reached].min()} on it is no longer so"
-    return Reproduced(float(sizes[reached].min()), detail=said)
+    return Finding(float(sizes[reached].min()), detail=said)
 
 
-def _size_of_printed_bound(_: Result) -> Reproduced:
+def _size_of_printed_bound(_: Result) -> Finding:
     """Size of a trial of 184 that rejects above l + σ_l Φ⁻¹(α), as the display begins."""
     bound = 0.9 + np.sqrt(0.9 * 0.1 / 184) * special.ndtri(0.05)
     count = int(np.floor(184 * bound)) + 1
-    return Reproduced(float(upper_tail(count, 184, 0.9)), detail=f"{count} of 184 reject")
+    return Finding(float(upper_tail(count, 184, 0.9)), detail=f"{count} of 184 reject")
 
 
-def _most_by_margin(_: Result, factors: tuple[int, ...] = (0, 2)) -> Reproduced:
+def _most_by_margin(_: Result, factors: tuple[int, ...] = (0, 2)) -> Finding:
     """Whether b moves n by a larger factor, in every row of the grid, than others anywhere."""
     n = grid_of_sizes()
     by = [
@@ -55,36 +55,36 @@ def _most_by_margin(_: Result, factors: tuple[int, ...] = (0, 2)) -> Reproduced:
         f"by {name} {factor.min():.1f} to {factor.max():.1f}"
         for name, factor in zip(("k", "b", "beta"), by, strict=True)
     )
-    return decided(by[champion].min() - others, 0.0, said)
+    return decide(by[champion].min() - others, 0.0, said)
 
 
-def _without_bound(_: Result, factor: float = 2.0) -> Reproduced:
+def _without_bound(_: Result, factor: float = 2.0) -> Finding:
     """Whether n grows nearly four times each time that b is divided by 2, or by `factor`."""
     margins = 0.01 / factor ** np.arange(8)
     n = np.asarray(normal_sample_size(0.95, margins, 0.8, 0.05))
     grows = n[1:] / n[:-1]
     said = f"n = {n[-1]:,.0f} at b = {margins[-1]:.6f}, {grows[-1]:.3f} times the one before"
-    return decided(grows - 3.5, 0.0, said)
+    return decide(grows - 3.5, 0.0, said)
 
 
-def _never_rejected(_: Result, null: float = 0.95) -> Reproduced:
+def _never_rejected(_: Result, null: float = 0.95) -> Finding:
     """Whether the share of rejections does not grow with n, where the truth is 95%."""
     sizes = np.array([100, 1000, 10_000, 100_000])
     powers = np.asarray(trial_power(sizes, 0.95, null, 0.05, rule="score").power)
     said = ", ".join(f"{value:.3f}" for value in powers)
-    return decided(2 * 0.05 - powers.max(), 0.0, f"rejections of 100 to 100,000 cases: {said}")
+    return decide(2 * 0.05 - powers.max(), 0.0, f"rejections of 100 to 100,000 cases: {said}")
 
 
-def _in_the_end(_: Result, margin: float = 0.01) -> Reproduced:
+def _in_the_end(_: Result, margin: float = 0.01) -> Finding:
     """Whether a trial of a million cases all but surely rejects, with a margin below k."""
     power = float(trial_power(1_000_000, 0.95, 0.95 - margin, 0.05, rule="score").power)
-    return decided(power - 0.999, 0.0, f"power {power:.4f} with a million cases")
+    return decide(power - 0.999, 0.0, f"power {power:.4f} with a million cases")
 
 
-def _must_be_certain(_: Result) -> Reproduced:
+def _must_be_certain(_: Result) -> Finding:
     """Whether k - l = 95% leaves no k but 100%: whether 96% against 1% has no sample size."""
     n = float(normal_sample_size(0.96, 0.95, 0.8, 0.05))
-    return Reproduced(float(not np.isfinite(n)), detail=f"96% against 1% takes {np.ceil(n):.0f}")
+    return Finding(float(not np.isfinite(n)), detail=f"96% against 1% takes {np.ceil(n):.0f}")
 
 
 FORMULAS = (
@@ -104,24 +104,24 @@ FORMULAS = (
     Claim(
         "the margin counts most", "Of k, beta and b it is b that moves n most", "figure 5",
         _most_by_margin, published=True,
-        rival=Rival("beta", partial(_most_by_margin, factors=(0, 1))),
+        rival=WrongAlternative("beta", partial(_most_by_margin, factors=(0, 1))),
     ),
     Claim(
         "no free lunch", "A margin that goes to 0 takes a number of cases without bound",
         "section 3", _without_bound, published=True,
-        rival=Rival("a margin that stays", partial(_without_bound, factor=1.0)),
+        rival=WrongAlternative("a margin that stays", partial(_without_bound, factor=1.0)),
         criterion="3.5 times as many for half the margin",
     ),
     Claim(
         "margin of 0", "With l = k the null is not rejected more often as cases are added",
         "section 3", _never_rejected, published=True,
-        rival=Rival("l = 90%", partial(_never_rejected, null=0.9)),
+        rival=WrongAlternative("l = 90%", partial(_never_rejected, null=0.9)),
         criterion="twice the size, up to 100,000 cases",
     ),
     Claim(
         "margin above 0", "With l < k enough cases lead to a rejection", "section 3",
         _in_the_end, published=True,
-        rival=Rival("no margin", partial(_in_the_end, margin=0.0)),
+        rival=WrongAlternative("no margin", partial(_in_the_end, margin=0.0)),
         criterion="a power of 99.9% with a million cases",
     ),
     Claim(

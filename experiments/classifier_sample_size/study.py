@@ -62,6 +62,6 @@ def study(config: Config) -> Study:
             "6_deviation": figure_6_deviation,
         },
         tables={"designs": table_of_designs},
-        readings={"n_obs": {0: "by formula"}},
+        value_labels={"n_obs": {0: "by formula"}},
         claims=CLAIMS,
     )

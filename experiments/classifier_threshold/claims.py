@@ -13,14 +13,14 @@ from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import (
     Claim,
-    Reproduced,
-    Right,
-    Rival,
+    Finding,
+    IntendedQuantity,
     Uncheckable,
+    WrongAlternative,
     average,
     binomial_error,
-    chance_reach,
-    decided,
+    decide,
+    mc_margin,
     of_row,
     share,
 )
@@ -78,27 +78,27 @@ def _reach_of_differences(rows: dict[str, Any], n_compared: int = 0) -> Float[np
     """How far chance reaches from the first row less each other: on one data, so at most as far."""
     first, *others = rows.values()
     errors = np.hypot(first["mcse"], [row["mcse"] for row in others])
-    return np.asarray(chance_reach(errors, first["n_rep"], n_compared or len(others)))
+    return np.asarray(mc_margin(errors, first["n_rep"], n_compared or len(others)))
 
 
 # ---------------------------------------------------------------- the empirical quantile
-def _too_high(result: Result, name: str = "empirical") -> Reproduced:
+def _too_high(result: Result, name: str = "empirical") -> Finding:
     exact = _coverage(result, "empirical")["exact"]
     above = _thresholds(result, name) > result.scenario(**EXACTLY).true_threshold
     return share(above, f"the empirical quantile exactly {1 - exact:.4f}")
 
 
-def _at_least_half(result: Result, method: str = "empirical") -> Reproduced:
+def _at_least_half(result: Result, method: str = "empirical") -> Finding:
     """Of 50 cases; theory says it of other sizes."""
     row = _coverage(result, method)
     sizes = (10, 20, 100, 1000)
     safe = [exact_coverage(NormalScores(), "empirical", n, Target(0.95, 0.8)) for n in sizes]
     known = ", ".join(f"{1 - p:.3f} at n={n}" for n, p in zip(sizes, safe, strict=True))
     detail = f"{1 - row['estimate']:.3f} ({row['mcse']:.3f}) at n=50; the quantile exactly {known}"
-    return decided(0.5 - row["estimate"], chance_reach(row["mcse"], row["n_rep"]), detail)
+    return decide(0.5 - row["estimate"], mc_margin(row["mcse"], row["n_rep"]), detail)
 
 
-def _skewed(result: Result, method: str = "empirical") -> Reproduced:
+def _skewed(result: Result, method: str = "empirical") -> Finding:
     """Whether thresholds are skewed to the left, for anybody to see.
 
     The mean of what each test set adds to the skewness is the skewness, and their spread that of
@@ -107,84 +107,84 @@ def _skewed(result: Result, method: str = "empirical") -> Reproduced:
     z = stats.zscore(_thresholds(result, method))
     found = average(z**3 - 3 * z - 1.5 * (z**3).mean() * (z**2 - 1))
     detail = f"skewness {found.value:.3f} ({found.mcse:.3f})"
-    return decided(-SKEWED - found.value, chance_reach(found.mcse, found.n_rep), detail)
+    return decide(-SKEWED - found.value, mc_margin(found.mcse, found.n_rep), detail)
 
 
-def _sensitivity_on_test_set(result: Result) -> Reproduced:
+def _sensitivity_on_test_set(result: Result) -> Finding:
     (kept,) = _stored(result, "sensitivity_on_test_set")
     return average(kept, f"from {kept.min():.2f} to {kept.max():.2f}")
 
 
-def _minimum_is_safe(result: Result) -> Reproduced:
+def _minimum_is_safe(result: Result) -> Finding:
     safe = _thresholds(result, "score_1") <= result.scenario(**EXACTLY).true_threshold
     return share(safe, f"exactly 1 - 0.95^50 = {1 - 0.95**50:.4f}, for any continuous scores")
 
 
 # ---------------------------------------------------------------- bounds and their coverage
-def _covered(result: Result, method: str) -> Reproduced:
+def _covered(result: Result, method: str) -> Finding:
     limit = _in_words({"with infinitely many": _coverage(result, method)})
     row = result.row("coverage", method=method, **AS_PUBLISHED)
     return of_row(row, f"1000 resamples; {limit}")
 
 
-def _nearest_to_target(result: Result, champion: str = "bca strict") -> Reproduced:
+def _nearest_to_target(result: Result, champion: str = "bca strict") -> Finding:
     """Whether one BCa misses 80% by less than any other kind of bootstrap does."""
     others = [method for method in PUBLISHED if method not in BCA]
     rows = {method: _coverage(result, method) for method in (champion, *others)}
     off = np.array([abs(row["estimate"] - 0.8) for row in rows.values()])
     reach = _reach_of_differences(rows)
     ties = _in_words({method: _coverage(result, method) for method in BCA if method not in rows})
-    return decided(off[1:] - off[0], reach, f"{_in_words(rows)}; {ties}")
+    return decide(off[1:] - off[0], reach, f"{_in_words(rows)}; {ties}")
 
 
-def _near_target(result: Result) -> Reproduced:
+def _near_target(result: Result) -> Finding:
     rows = {m: result.row("coverage", method=m, **AS_PUBLISHED) for m in BCA}
     return of_row(rows[BCA[0]], _in_words(rows))
 
 
-def _parametric(result: Result) -> Reproduced:
+def _parametric(result: Result) -> Finding:
     """Whether the tolerance bound misses its confidence: the law of the quantile is known."""
     row = _coverage(result, "tolerance")
     detail = f"coverage {_in_words({'tolerance': row})}, exactly {row['exact']:.3f}"
     off = abs(row["estimate"] - 0.8)
-    return decided(off - TWO_POINTS, chance_reach(row["mcse"], row["n_rep"]), detail)
+    return decide(off - TWO_POINTS, mc_margin(row["mcse"], row["n_rep"]), detail)
 
 
 # ---------------------------------------------------------------- what a bootstrap is like
-def _bootstrap_mean(result: Result, name: str = "bootstrap_mean") -> Reproduced:
+def _bootstrap_mean(result: Result, name: str = "bootstrap_mean") -> Finding:
     (value,) = _stored(result, name)
     above = value - _thresholds(result, "empirical")
     scenario, found = result.scenario(**EXACTLY), average(above)
     expected = expected_shift(scenario.scores, scenario.n_obs, scenario.target.q)
     detail = f"above by {found.value:.4f} ({found.mcse:.4f}), the bootstrap mean exactly by "
     detail += f"{expected:.4f}; above in {(above > 0).mean():.0%} of {len(above)} test sets"
-    return decided(found.value, chance_reach(found.mcse, found.n_rep), detail)
+    return decide(found.value, mc_margin(found.mcse, found.n_rep), detail)
 
 
-def _left_skew(result: Result, sign: int = 1) -> Reproduced:
+def _left_skew(result: Result, sign: int = 1) -> Finding:
     """Mean skewness of the bootstrap distributions, or of these reflected."""
     (skewness,) = _stored(result, "bootstrap_skewness")
     found, left = average(sign * skewness), (skewness < 0).mean()
     detail = f"mean skewness {found.value:.3f} ({found.mcse:.3f}); of bootstraps as they are, to "
     detail += f"the left in {left:.0%} of {len(skewness)} test sets"
-    return decided(-found.value, chance_reach(found.mcse, found.n_rep), detail)
+    return decide(-found.value, mc_margin(found.mcse, found.n_rep), detail)
 
 
 # ---------------------------------------------------------------- the umbrella
-def _umbrella_covers(result: Result, method: str = "umbrella") -> Reproduced:
+def _umbrella_covers(result: Result, method: str = "umbrella") -> Finding:
     row = result.row("coverage", method=method, **AS_PUBLISHED)
     return of_row(row, f"exactly {row['exact']:.4f}")
 
 
-def _spreads_more(result: Result, method: str = "umbrella") -> Reproduced:
+def _spreads_more(result: Result, method: str = "umbrella") -> Finding:
     """Than BCa's thresholds, whatever its ties."""
     rows = {m: result.row("sd_threshold", method=m, **EXACTLY) for m in (method, *BCA)}
     spread = np.array([row["estimate"] for row in rows.values()])
     detail = f"sd of thresholds: {_in_words(rows)}"
-    return decided(spread[0] - spread[1:], _reach_of_differences(rows), detail)
+    return decide(spread[0] - spread[1:], _reach_of_differences(rows), detail)
 
 
-def _spreads_more_at_92(result: Result, name: str = COMPARED["umbrella"]) -> Reproduced:
+def _spreads_more_at_92(result: Result, name: str = COMPARED["umbrella"]) -> Finding:
     """What Levene's test with medians compares, distances from the median, pairs of a test set."""
     pair = [_thresholds(result, column) for column in (name, COMPARED["bca strict"])]
     far, near = (np.abs(values - np.median(values)) for values in pair)
@@ -193,10 +193,10 @@ def _spreads_more_at_92(result: Result, name: str = COMPARED["umbrella"]) -> Rep
     detail = f"mean distance from the median {far.mean():.3f} for BCa's {near.mean():.3f} "
     detail += f"(difference {found.value:.3f}, MCSE {found.mcse:.4f}); p = {p:.1g} "
     detail += f"for the first {N_SIM} test sets"
-    return decided(found.value, chance_reach(found.mcse, found.n_rep), detail)
+    return decide(found.value, mc_margin(found.mcse, found.n_rep), detail)
 
 
-def _bca_is_better(result: Result, method: str = "bca strict") -> Reproduced:
+def _bca_is_better(result: Result, method: str = "bca strict") -> Finding:
     """Coverage nearer to its target than the umbrella's, and mean sensitivity nearer to 95%."""
     excess, reach, said = [], [], []
     for name, aim in AIMS.items():
@@ -205,10 +205,10 @@ def _bca_is_better(result: Result, method: str = "bca strict") -> Reproduced:
         excess.append(other - mine)
         reach += list(_reach_of_differences(rows, n_compared=len(AIMS)))
         said.append(f"{name} {_in_words(rows)}")
-    return decided(excess, reach, "; ".join(said))
+    return decide(excess, reach, "; ".join(said))
 
 
-GETS_CLOSE = Right(
+GETS_CLOSE = IntendedQuantity(
     "said to get close to 80%", partial(_covered, method="bca strict"), taken_for=0.8,
     tolerance=CLOSE, difference=0.0,
 )  # fmt: skip
@@ -222,17 +222,19 @@ CLAIMS = (
         "empirical threshold", "The empirical threshold is above the true one 66% of the time",
         "section 1, figure 1", _too_high, published=0.66, rounding=0.005,
         published_mcse=float(binomial_error(0.66, N_SIM)), difference=TWO_POINTS,
-        rival=Rival("the third smallest score", partial(_too_high, name=THIRD)),
+        rival=WrongAlternative("the third smallest score", partial(_too_high, name=THIRD)),
     ),
     Claim(
         "at best one half", "The empirical threshold fails at least half of the time", "section 1",
         _at_least_half, published=True,
-        rival=Rival("the percentile bound", partial(_at_least_half, method="percentile")),
+        rival=WrongAlternative(
+            "the percentile bound", partial(_at_least_half, method="percentile")
+        ),
     ),
     Claim(
         "skewed thresholds", "Empirical thresholds are skewed to the left", "figure 1, section 2",
         _skewed, published=True,
-        rival=Rival("the normal tolerance bound", partial(_skewed, method="tolerance")),
+        rival=WrongAlternative("the normal tolerance bound", partial(_skewed, method="tolerance")),
         criterion="a skewness below −0.1",
         note="The document does not say of its figure to which side; of the bootstrap it does.",
     ),
@@ -264,7 +266,7 @@ CLAIMS = (
             "section 2, coverage table", partial(_covered, method=method), published=covered,
             rounding=0.0005, published_mcse=float(binomial_error(covered, N_SIM)),
             difference=TWO_POINTS,
-            rival=Rival(
+            rival=WrongAlternative(
                 RIVAL_BOUNDS[method][0], partial(_covered, method=RIVAL_BOUNDS[method][1])
             ),
             right=GETS_CLOSE if method == "bca strict" else None,
@@ -275,14 +277,14 @@ CLAIMS = (
     Claim(
         "BCa is nearest", "Of the four bootstraps BCa comes closest to the target",
         "section 2, coverage table", _nearest_to_target, published=True,
-        rival=Rival(
+        rival=WrongAlternative(
             "BCa with all ties counted", partial(_nearest_to_target, champion="bca weak")
         ),
     ),
     Claim(
         "BCa at its target", "BCa has a coverage of 80%, to two points", "section 2",
         _near_target, published=0.8, tolerance=TWO_POINTS, expected="differs",
-        ours=True,  # "coverage, bca strict" counts it
+        scored=False,  # "coverage, bca strict" counts it
         note="77%, and only if bootstrap values equal to the estimate are left out of the bias "
         "correction. About one in ten is equal; counting half of them, as SciPy does, or all, "
         "costs 7 and 14 points more.",
@@ -290,7 +292,7 @@ CLAIMS = (
     Claim(
         "bootstrap mean", "The mean of the bootstrapped quantiles exceeds the empirical quantile",
         "section 2, figure 2", _bootstrap_mean, published=True,
-        rival=Rival(
+        rival=WrongAlternative(
             "the third smallest score", partial(_bootstrap_mean, name=THIRD)
         ),
         note="On average over test sets; in two of five it is the other way round.",
@@ -298,29 +300,37 @@ CLAIMS = (
     Claim(
         "left skew", "The bootstrapped quantiles are skewed to the left", "section 2, figure 2",
         _left_skew, published=True,
-        rival=Rival("reflected, as in the basic bootstrap", partial(_left_skew, sign=-1)),
+        rival=WrongAlternative(
+            "reflected, as in the basic bootstrap", partial(_left_skew, sign=-1)
+        ),
         note="On average; nearly as many are skewed to the right.",
     ),
     Claim(
         "umbrella's confidence", "The umbrella's actual confidence is 92%", "figure 4",
         _umbrella_covers, published=0.92, rounding=0.005, difference=HALF_A_POINT,
-        rival=Rival("the tolerance bound", partial(_umbrella_covers, method="tolerance")),
+        rival=WrongAlternative(
+            "the tolerance bound", partial(_umbrella_covers, method="tolerance")
+        ),
     ),
     Claim(
         "umbrella's spread", "The umbrella's thresholds vary more than BCa's, wherever their mean",
         "section 2, figure 4", _spreads_more, published=True,
-        rival=Rival("the percentile bound", partial(_spreads_more, method="percentile")),
+        rival=WrongAlternative("the percentile bound", partial(_spreads_more, method="percentile")),
     ),
     Claim(
         "umbrella's spread at 92%", "At 92% confidence they still do, by Levene's test",
         "section 2", _spreads_more_at_92, published=True,
-        rival=Rival("percentile bounds, at 80%", partial(_spreads_more_at_92, name="percentile")),
+        rival=WrongAlternative(
+            "percentile bounds, at 80%", partial(_spreads_more_at_92, name="percentile")
+        ),
     ),
     Claim(
         "exact and efficient",
         "At n = 50 BCa is closer to its confidence than the umbrella, and more efficient",
         "section 2, summary", _bca_is_better, published=True,
-        rival=Rival("BCa with all ties counted", partial(_bca_is_better, method="bca weak")),
+        rival=WrongAlternative(
+            "BCa with all ties counted", partial(_bca_is_better, method="bca weak")
+        ),
         note="It depends on n: with 59 cases the umbrella's confidence is 80.1%.",
     ),
     Uncheckable(

@@ -51,7 +51,7 @@ def study(config: Config) -> Study:
         n_rep=config.n_rep,
         figures={"coverage_table": figure_coverage, "1": figure_1, "2": figure_2, "4": figure_4},
         tables={"coverage": table_of_coverage},
-        readings={"n_boot": {0: "∞"}},
+        value_labels={"n_boot": {0: "∞"}},
         claims=CLAIMS,
         common=("confidence", "n_boot"),
     )

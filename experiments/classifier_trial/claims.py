@@ -7,7 +7,7 @@ import numpy as np
 from experiments._yardsticks import SLIGHTLY
 from experiments.classifier_trial.figures import PUBLISHED_MCSE
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, Rival, chance_reach, decided, of_row
+from simstudy.claims import Claim, Finding, WrongAlternative, decide, mc_margin, of_row
 from simstudy.stats.classifier.trial import normal_sample_size, trial_power
 
 EXACTLY = {
@@ -17,7 +17,7 @@ EXACTLY = {
 AS_PUBLISHED = EXACTLY | {"n_boot": 1000}
 
 
-def _published_measure(result: Result, name: str, method: str = "bca strict") -> Reproduced:
+def _published_measure(result: Result, name: str, method: str = "bca strict") -> Finding:
     others = "; ".join(
         f"{m} {result.row(name, method=m, **EXACTLY)['estimate']:.4f}"
         for m in ("bca mid", "bca weak", "umbrella", "tolerance")
@@ -26,20 +26,18 @@ def _published_measure(result: Result, name: str, method: str = "bca strict") ->
     return of_row(row, f"other thresholds: {others}")
 
 
-def _sensitivity(result: Result, method: str) -> Reproduced:
+def _sensitivity(result: Result, method: str) -> Finding:
     return of_row(result.row("mean_trial_sensitivity", method=method, **EXACTLY))
 
 
-def _overpowered(result: Result, method: str = "bca strict") -> Reproduced:
+def _overpowered(result: Result, method: str = "bca strict") -> Finding:
     row = result.row("mean_power_given_threshold", method=method, **AS_PUBLISHED)
     power, error = row["estimate"], row["mcse"]
     detail = f"mean over thresholds {power:.4f} ({error:.4f})"
-    return decided(
-        [power - 0.8, 0.8 + SLIGHTLY - power], chance_reach(error, row["n_rep"], 2), detail
-    )
+    return decide([power - 0.8, 0.8 + SLIGHTLY - power], mc_margin(error, row["n_rep"], 2), detail)
 
 
-def _both_causes(result: Result) -> Reproduced:
+def _both_causes(result: Result) -> Finding:
     """Whether the approximation, and the threshold, each add to the power."""
     fixed = result.row("power", method="true", **EXACTLY)
     row = result.row("mean_power_given_threshold", method="bca strict", **EXACTLY)
@@ -50,35 +48,35 @@ def _both_causes(result: Result) -> Reproduced:
         f"({fixed['mcse']:.4f}; exactly {fixed['exact']:.4f}), the threshold from there to "
         f"{row['estimate']:.4f} ({row['mcse']:.4f})"
     )
-    return decided(gained, chance_reach(error, row["n_rep"], 2), detail)
+    return decide(gained, mc_margin(error, row["n_rep"], 2), detail)
 
 
-def _size(_: Result) -> Reproduced:
+def _size(_: Result) -> Finding:
     known = trial_power(184, 0.95, 0.9, 0.05, rule="score")
-    return Reproduced(float(known.size), detail=f"exact: {known.critical} of 184 reject")
+    return Finding(float(known.size), detail=f"exact: {known.critical} of 184 reject")
 
 
-def _needed(_: Result, alpha: float = 0.05) -> Reproduced:
-    return Reproduced(float(np.ceil(normal_sample_size(0.95, 0.05, 0.8, alpha))))
+def _needed(_: Result, alpha: float = 0.05) -> Finding:
+    return Finding(float(np.ceil(normal_sample_size(0.95, 0.05, 0.8, alpha))))
 
 
 CLAIMS = (
     Claim(
         "sample size", "184 positive cases are needed", "section 4", _needed, published=184,
-        rival=Rival("a two-sided test", partial(_needed, alpha=0.025)),
-        ours=True,  # classifier_sample_size counts it
+        rival=WrongAlternative("a two-sided test", partial(_needed, alpha=0.025)),
+        scored=False,  # classifier_sample_size counts it
     ),
     Claim(
         "true threshold", "Above t* = μ + σ Φ⁻¹(1 - k) the sensitivity is k", "section 1",
         partial(_sensitivity, method="true"), published=0.95, difference=0.001,
-        rival=Rival("BCa's threshold", partial(_sensitivity, method="bca strict")),
+        rival=WrongAlternative("BCa's threshold", partial(_sensitivity, method="bca strict")),
     ),
     Claim(
         "rejections", "The trial rejects 83.5% of the time", "section 4",
         partial(_published_measure, name="power"), published=0.835, rounding=0.0005,
         published_mcse=PUBLISHED_MCSE["power"],
         difference=0.0175,  # half of the excess over 80% that the document weighs
-        rival=Rival(
+        rival=WrongAlternative(
             "percentile bounds", partial(_published_measure, name="power", method="percentile")
         ),
     ),
@@ -87,14 +85,17 @@ CLAIMS = (
         partial(_published_measure, name="mean_trial_sensitivity"), published=0.964,
         rounding=0.0005, published_mcse=PUBLISHED_MCSE["mean_trial_sensitivity"],
         difference=0.001,  # a unit of the last digit, of the same excess of 1.4 points
-        rival=Rival(
+        rival=WrongAlternative(
             "BCa with half of the ties counted",
             partial(_published_measure, name="mean_trial_sensitivity", method="bca mid"),
         ),
     ),
     Claim(
         "overpowered", "The trial is slightly overpowered", "section 4", _overpowered,
-        published=True, rival=Rival("the true threshold", partial(_overpowered, method="true")),
+        published=True,
+        rival=WrongAlternative(
+            "the true threshold", partial(_overpowered, method="true")
+        ),
         criterion="above 80%, by at most 5 points",
     ),
     Claim(
@@ -106,7 +107,7 @@ CLAIMS = (
     Claim(
         "size", "The trial has a 5% type-I error", "section 4", _size, published=0.05,
         rounding=0.005, expected="differs",
-        ours=True,  # a setting: 5% is the most that it may have
+        scored=False,  # a setting: 5% is the most that it may have
         note="3.8%: the count of true positives is a whole number. classifier_sample_size "
         "simulates it.",
     ),

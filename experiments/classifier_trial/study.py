@@ -58,7 +58,7 @@ def study(config: Config) -> Study:
         n_rep=config.n_rep,
         figures={"power": figure_power, "power_given_threshold": figure_given_threshold},
         tables={"applied": table_of_applied},
-        readings={"n_boot": {0: "∞"}},
+        value_labels={"n_boot": {0: "∞"}},
         claims=CLAIMS,
         common=("n_boot",),
     )

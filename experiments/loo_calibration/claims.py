@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.loo_r2.claims import A_POINT, reach
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, Rival, decided
+from simstudy.claims import Claim, Finding, WrongAlternative, decide
 from simstudy.lazy import pd
 from simstudy.trials.leave_one_out import METHODS, LeaveOneOut
 
@@ -66,7 +66,7 @@ def _in_words(result: Result, where: Where) -> str:
 
 
 # ---------------------------------------------------------------- what was found
-def _is_right(result: Result, where: Where = many_observations) -> Reproduced:
+def _is_right(result: Result, where: Where = many_observations) -> Finding:
     """Mean relative error of Taylor's standard error over cells."""
     mean = _mean_over_cells(_rows(result, where, "taylor"))
     return mean._replace(detail=f"{_nearer(result, where)}; {_in_words(result, where)}")
@@ -83,26 +83,26 @@ def _nearer(result: Result, where: Where) -> str:
     return "Taylor less bootstrap, paired: " + ", ".join(said)
 
 
-def _mean_over_cells(rows: pd.DataFrame) -> Reproduced:
+def _mean_over_cells(rows: pd.DataFrame) -> Finding:
     """Mean relative error against the spread; the cells are independent."""
     errors = rows[rows["measure"] == SPREAD]
     mcse = float(np.sqrt((errors["mcse"] ** 2).sum())) / len(errors)
-    return Reproduced(float(errors["estimate"].mean()), mcse, n_rep=float(errors["n_rep"].min()))
+    return Finding(float(errors["estimate"].mean()), mcse, n_rep=float(errors["n_rep"].min()))
 
 
-def _biased(result: Result, where: Where = few_observations) -> Reproduced:
+def _biased(result: Result, where: Where = few_observations) -> Finding:
     """Whether Taylor's standard error is not the spread on average over the cells, either way."""
     mean = _mean_over_cells(_rows(result, where, "taylor"))
     said = f"mean of Taylor's relative error {mean.value:.3f} ± {2 * mean.mcse:.3f}; "
-    return decided(abs(mean.value) - A_POINT, reach(mean), said + _in_words(result, where))
+    return decide(abs(mean.value) - A_POINT, reach(mean), said + _in_words(result, where))
 
 
-def _too_small(result: Result, where: Where = many_features) -> Reproduced:
+def _too_small(result: Result, where: Where = many_features) -> Finding:
     """Whether Taylor's standard error is below the spread with each number of features."""
     rows = _rows(result, where, "taylor")
     means = [_mean_over_cells(cells) for _, cells in rows.groupby("n_feature")]
     excess = [-mean.value - A_POINT for mean in means]
-    return decided(excess, [reach(mean) for mean in means], _in_words(result, where))
+    return decide(excess, [reach(mean) for mean in means], _in_words(result, where))
 
 
 CLAIMS = (
@@ -113,8 +113,8 @@ CLAIMS = (
         _is_right,
         published=0.0,
         difference=A_POINT,
-        rival=Rival("5 and 10 observations", partial(_is_right, where=few_observations)),
-        ours=True,  # the figure has the bootstrap beside it, not the truth: "large n" of loo_r2
+        rival=WrongAlternative("5 and 10 observations", partial(_is_right, where=few_observations)),
+        scored=False,  # the figure has the bootstrap beside it, not the truth: "large n" of loo_r2
         note="The mean of the relative error over the cells. What is called a difference would "
         "cost a 95% interval one point of its coverage. What is missing grows with p/n, for "
         "leave-one-out errors share a fit: with 100 observations and 10 features it is more.",
@@ -125,8 +125,10 @@ CLAIMS = (
         "section 5, figure simres_low_n",
         _biased,
         published=True,
-        rival=Rival("100 observations and more", partial(_biased, where=many_observations)),
-        ours=True,  # against the truth; the report has the bootstrap, and "low n" of loo_r2 counts
+        rival=WrongAlternative(
+            "100 observations and more", partial(_biased, where=many_observations)
+        ),
+        scored=False,  # against the truth; the report has the bootstrap; "low n" of loo_r2 counts
         note="Too small against the truth in all cells but that of n = 5, p = 1, σ = 2. "
         "The bootstrap is larger on average by a few very large values, and its interval covers "
         "hardly more often.",
@@ -137,11 +139,11 @@ CLAIMS = (
         "section 5, figure simres_high_p_n50",
         _too_small,
         published=True,
-        rival=Rival(
+        rival=WrongAlternative(
             "100 observations and more of 1 to 10 features",
             partial(_too_small, where=many_observations),
         ),
-        ours=True,  # against the spread over data sets; the figure has the bootstrap: loo_r2
+        scored=False,  # against the spread over data sets; the figure has the bootstrap: loo_r2
         note="And so are the bootstrap's, by as much: each takes the observations' errors for "
         "independent, and they share the fit.",
     ),

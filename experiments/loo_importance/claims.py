@@ -10,24 +10,24 @@ from experiments.loo_importance.figures import wide
 from experiments.loo_r2.cells import values
 from experiments.loo_r2.claims import IN_R2, OVERFITTED, close_to_one, downward, overfitted
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, Right, Rival, average
+from simstudy.claims import Claim, Finding, IntendedQuantity, WrongAlternative, average
 
 
-def _downward(result: Result) -> Reproduced:
+def _downward(result: Result) -> Finding:
     return downward(result, overfitted(result), answer="importance")
 
 
-def _leaves_out(result: Result) -> Reproduced:
+def _leaves_out(result: Result) -> Finding:
     """Mean difference of R² by importance sampling from the exact one, with p = n and more."""
     gaps = {s.n_feature: _gap(result, s) for s in wide(result)}
     said = ", ".join(f"{gap.value:.3f} ± {2 * gap.mcse:.3f} at p = {p}" for p, gap in gaps.items())
     most = [gaps[s.n_feature] for s in overfitted(result)]
     mcse = float(np.sqrt(sum(gap.mcse**2 for gap in most))) / len(most)
     n_rep = min(gap.n_rep for gap in most)
-    return Reproduced(float(np.mean([gap.value for gap in most])), mcse, said, n_rep)
+    return Finding(float(np.mean([gap.value for gap in most])), mcse, said, n_rep)
 
 
-def _gap(result: Result, scenario: object) -> Reproduced:
+def _gap(result: Result, scenario: object) -> Finding:
     by_answer = [
         values(result, scenario, "estimate", answer=answer, utility="r2_variance", method="taylor")
         for answer in ("importance", "exact")
@@ -44,7 +44,7 @@ CLAIMS = (
         _downward,
         published=True,
         expected="differs",
-        ours=True,  # "high p" of loo_r2 counts the sentence
+        scored=False,  # "high p" of loo_r2 counts the sentence
         note="Not even with the leave-one-out of the software. What the document saw is not in its "
         "formulas.",
     ),
@@ -55,13 +55,15 @@ CLAIMS = (
             "section 5, figure simres_high_p_n50",
             partial(close_to_one, n_feature=p, answer="importance"),
             published=True,
-            rival=Rival("exact leave-one-out", partial(close_to_one, n_feature=p, answer="exact")),
+            rival=WrongAlternative(
+                "exact leave-one-out", partial(close_to_one, n_feature=p, answer="exact")
+            ),
             expected="right in print, wrong in substance",
             criterion="nearer to 1 than to the R² of the same fit on new data",
-            right=Right(
+            right=IntendedQuantity(
                 "with exact leave-one-out", partial(close_to_one, n_feature=p, answer="exact")
             ),
-            ours=p > FIRST,  # one sentence, of all numbers of features
+            scored=p <= FIRST,  # one sentence, of all numbers of features
             note="The importance weights have a Pareto k near 0.9 at most observations: R² is then "
             "more that of the fit than that of leave-one-out.",
         )
@@ -75,7 +77,7 @@ CLAIMS = (
         published=0.0,
         difference=IN_R2,
         expected="differs",
-        ours=True,  # the document tells of another paper's method, and of no p
+        scored=False,  # the document tells of another paper's method, and of no p
         note="The leverage of every observation is then near 1, and it is the k of the weights: "
         "no posterior draw is where the posterior without the observation lies.",
     ),

@@ -21,15 +21,15 @@ from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import (
     Claim,
-    Reproduced,
-    Right,
-    Rival,
+    Finding,
+    IntendedQuantity,
+    WrongAlternative,
     average,
     binomial_error,
-    chance_reach,
-    decided,
+    decide,
+    mc_margin,
 )
-from simstudy.claims.mc_tolerance import reach_of
+from simstudy.claims.mc_tolerance import close_margin
 from simstudy.lazy import pd, special
 from simstudy.trials.leave_one_out import LEVEL, LeaveOneOut
 
@@ -51,13 +51,13 @@ def moves_coverage(points: float) -> float:
 A_POINT = moves_coverage(0.01)  # 4.0%: coverages are quoted in whole per cents
 
 
-def reach(found: Reproduced) -> float:
+def reach(found: Finding) -> float:
     """How far chance reaches on either side of what was found."""
-    return reach_of(found.mcse, found.n_rep)
+    return close_margin(found.mcse, found.n_rep)
 
 
 # ---------------------------------------------------------------- many observations
-def _agree(result: Result, of: Choose = ordinary) -> Reproduced:
+def _agree(result: Result, of: Choose = ordinary) -> Finding:
     """Mean of Taylor over bootstrap as published, all cells together."""
     scenarios = of(result)
     drawn = standard_errors(result, scenarios)
@@ -68,7 +68,7 @@ def _agree(result: Result, of: Choose = ordinary) -> Reproduced:
     detail = "smallest ratio {} as published and {} of the right form".format(*least)
     ratio = float(np.exp(mean.value))
     said_of_all = f"{', '.join(said)}; {detail}"
-    return Reproduced(ratio, ratio * mean.mcse, said_of_all, mean.n_rep)
+    return Finding(ratio, ratio * mean.mcse, said_of_all, mean.n_rep)
 
 
 # ---------------------------------------------------------------- few observations
@@ -108,35 +108,33 @@ def _in_both(rows: pd.DataFrame, form: str) -> str:
     return f"{said[0]} where R² is small, {said[1]} elsewhere"
 
 
-def _low_r2(result: Result, form: str = PUBLISHED) -> Reproduced:
+def _low_r2(result: Result, form: str = PUBLISHED) -> Finding:
     """Whether Taylor's standard error is larger beside the bootstrap's where R² is small."""
     rows = _few(result)
     gap = average(_parting(rows, form))
     fewer = int(rows["small"].value_counts().min())  # what the error hangs on
     detail = f"Taylor over bootstrap: {_in_both(rows, form)}"
-    return decided(gap.value - A_POINT, reach_of(gap.mcse, fewer), detail)
+    return decide(gap.value - A_POINT, close_margin(gap.mcse, fewer), detail)
 
 
-def _left_by_right_form(result: Result) -> Reproduced:
+def _left_by_right_form(result: Result) -> Finding:
     """Share of that parting, in logs, which the right form of the bootstrap leaves."""
     rows = _few(result)
     published, right = (_parting(rows, form) for form in (PUBLISHED, RIGHT))
     left = right.mean() / published.mean()
     error = average((right - left * published) / published.mean())
     said = f"Taylor over bootstrap: {_in_both(rows, RIGHT)}"
-    return Reproduced(float(left), error.mcse, said, error.n_rep)
+    return Finding(float(left), error.mcse, said, error.n_rep)
 
 
-def _disperses(
-    result: Result, more: Choose = few_observations, less: Choose = ordinary
-) -> Reproduced:
+def _disperses(result: Result, more: Choose = few_observations, less: Choose = ordinary) -> Finding:
     """Whether log ratios scatter more in some scenarios than in others."""
     logs = [log_ratios(standard_errors(result, choose(result))) for choose in (more, less)]
     squares = [average((each - each.mean()) ** 2) for each in logs]
     excess = squares[0].value - squares[1].value
     said = [f"{np.sqrt(square.value):.3f}" for square in squares]
     detail = f"scatter of the log ratio {said[0]}, and {said[1]} with others"
-    return decided(excess, math.hypot(*map(reach, squares)), detail)
+    return decide(excess, math.hypot(*map(reach, squares)), detail)
 
 
 # ---------------------------------------------------------------- many features
@@ -148,7 +146,7 @@ def overfitted(result: Result) -> list[LeaveOneOut]:
     return found
 
 
-def downward(result: Result, scenarios: Sequence[LeaveOneOut], **where: str) -> Reproduced:
+def downward(result: Result, scenarios: Sequence[LeaveOneOut], **where: str) -> Finding:
     """Whether Taylor's standard errors lie below the bootstrap's in each of the scenarios.
 
     By the share of data sets below the diagonal of the figure: more than half, beyond chance.
@@ -167,15 +165,15 @@ def downward(result: Result, scenarios: Sequence[LeaveOneOut], **where: str) -> 
             f"p = {scenario.n_feature}: {below:.0%} of data sets below the diagonal, Taylor over "
             f"bootstrap {ratio_in_words(logs)} as published, {ratio_in_words(right)} right"
         )
-    reach = chance_reach(errors, sizes, len(errors))
-    return decided(excess, reach, "; ".join(said))
+    reach = mc_margin(errors, sizes, len(errors))
+    return decide(excess, reach, "; ".join(said))
 
 
-def _downward(result: Result) -> Reproduced:
+def _downward(result: Result) -> Finding:
     return downward(result, overfitted(result))
 
 
-def close_to_one(result: Result, n_feature: int, **where: str) -> Reproduced:
+def close_to_one(result: Result, n_feature: int, **where: str) -> Finding:
     """Whether R² as published is nearer to 1 than to the R² of the same fit on new data."""
     (scenario,) = (s for s in overfitted(result) if s.n_feature == n_feature)
     place = {"utility": PUBLISHED, "method": "bootstrap", **where}
@@ -188,7 +186,7 @@ def close_to_one(result: Result, n_feature: int, **where: str) -> Reproduced:
         f"mean R² {_with_error(estimate)}, from {estimate.min():.2f} to {estimate.max():.2f}; "
         f"on new data {_with_error(truth)}"
     )
-    return decided(beyond.value, reach(beyond), detail)
+    return decide(beyond.value, reach(beyond), detail)
 
 
 def _with_error(found: Float[np.ndarray, " rep"]) -> str:
@@ -197,7 +195,7 @@ def _with_error(found: Float[np.ndarray, " rep"]) -> str:
 
 
 # ---------------------------------------------------------------- definitions
-def _one_definition(result: Result, *, many: bool = True) -> Reproduced:
+def _one_definition(result: Result, *, many: bool = True) -> Finding:
     """Mean of 1 - Var(e)/Var(y) less 1 - MSE/MSE_y, each of which is ē²/V.
 
     Over data sets of 50 observations and more, or of fewer.
@@ -223,7 +221,7 @@ CLAIMS = (
         _agree,
         published=1.0,
         difference=A_POINT,
-        rival=Rival("5 and 10 observations", partial(_agree, of=few_observations)),
+        rival=WrongAlternative("5 and 10 observations", partial(_agree, of=few_observations)),
         note="Drawn and not stated. What is called a difference would cost a 95% interval one "
         "point of its coverage. Off the diagonal are data sets "
         "whose R² is near 0 (one feature with a coefficient near 0): the misplaced parenthesis "
@@ -236,7 +234,7 @@ CLAIMS = (
         "section 5, figure simres_low_n",
         _disperses,
         published=True,
-        rival=Rival(
+        rival=WrongAlternative(
             "many observations beside few",
             partial(_disperses, more=ordinary, less=few_observations),
         ),
@@ -248,10 +246,10 @@ CLAIMS = (
         "section 5, figure simres_low_n",
         _low_r2,
         published=True,
-        rival=Rival("the right form of the bootstrap", partial(_low_r2, form=RIGHT)),
+        rival=WrongAlternative("the right form of the bootstrap", partial(_low_r2, form=RIGHT)),
         criterion="by more than 4%",
         expected="right in print, wrong in substance",
-        right=Right(
+        right=IntendedQuantity(
             "the share of it that the formula makes",
             _left_by_right_form,
             taken_for=1.0,
@@ -270,7 +268,7 @@ CLAIMS = (
         published=1.0,
         difference=A_TENTH,
         expected="differs",
-        ours=True,  # "low n" counts it
+        scored=False,  # "low n" counts it
         note="Share of the parting (in logs) that is left when the bootstrap, and nothing of "
         "Taylor's formula, is mended: all of it, if the formula were the cause. What parts them is "
         "the bootstrap as published.",
@@ -296,7 +294,7 @@ CLAIMS = (
             partial(close_to_one, n_feature=p),
             published=True,
             expected="differs",
-            ours=True,  # loo_importance counts it
+            scored=False,  # loo_importance counts it
             note="Close is taken as nearer to 1 than to the R² that the same fit has on new data. "
             "Leave-one-out sees the overfitting; importance sampling from the full posterior does "
             "not: see loo_importance.",
@@ -310,7 +308,7 @@ CLAIMS = (
         _one_definition,
         published=0.0,
         difference=IN_R2,
-        rival=Rival("5 and 10 observations", partial(_one_definition, many=False)),
+        rival=WrongAlternative("5 and 10 observations", partial(_one_definition, many=False)),
         note="The difference of the two R². Leave-one-out errors do not have mean zero, so it is "
         "the square of that mean over the variance of y: 0.07 on average with 5 observations, 0.03 "
         "with 10, and 0.001 with 50.",
@@ -323,7 +321,7 @@ CLAIMS = (
         published=0.0,
         difference=IN_R2,
         expected="differs",
-        ours=True,  # "one definition" counts the sentence, by n
+        scored=False,  # "one definition" counts the sentence, by n
     ),
     *FORMULAS,
     *NOT_CHECKED,

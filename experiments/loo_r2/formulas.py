@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.array_types import Float
-from simstudy.claims import Claim, Reproduced, Rival, Uncheckable, decided
+from simstudy.claims import Claim, Finding, Uncheckable, WrongAlternative, decide
 from simstudy.stats.leave_one_out.utilities import UTILITIES, Pointwise, taylor, taylor_difference
 
 N_OBS = 20
@@ -62,26 +62,26 @@ def _by_gradient() -> float:
     return float(taylor(_left_out(0)).std_error[0, R2])
 
 
-def _equation_is(_: Any, sign: int = -1) -> Reproduced:
+def _equation_is(_: Any, sign: int = -1) -> Finding:
     off = abs(_std_error(sign) / _by_gradient() - 1)
-    return decided(EXACTLY - off, 0.0, f"relative distance {off:.1e}")
+    return decide(EXACTLY - off, 0.0, f"relative distance {off:.1e}")
 
 
-def _about_predictions(_: Any) -> Reproduced:
+def _about_predictions(_: Any) -> Finding:
     ratio = _std_error(of_predictions=True) / _std_error()
-    return Reproduced(ratio, detail=f"on {N_OBS} fixed observations")
+    return Finding(ratio, detail=f"on {N_OBS} fixed observations")
 
 
-def _difference_as_printed(_: Any) -> Reproduced:
+def _difference_as_printed(_: Any) -> Finding:
     """The difference of two models' MSE, less that of a model and itself, in its own errors."""
     meant = taylor_difference(_left_out(0), _left_out(0, 1))
     mse = UTILITIES.index("mse")
     value, error = float(meant.value[0, mse]), float(meant.std_error[0, mse])
     said = f"as printed 0 whatever the models; of two models of {N_OBS} observations {value:.3f}"
-    return Reproduced(value, detail=f"{said} with a standard error of {error:.3f}")
+    return Finding(value, detail=f"{said} with a standard error of {error:.3f}")
 
 
-def _optimistic(_: Any, left_out: bool = False) -> Reproduced:
+def _optimistic(_: Any, left_out: bool = False) -> Finding:
     """Expected mean squares over σ²: of errors on the training data, or left out, and on new ones.
 
     On the same features, for which σ²(1 - h), σ²/(1 - h) and σ²(1 + h) are exact.
@@ -90,21 +90,21 @@ def _optimistic(_: Any, left_out: bool = False) -> Reproduced:
     leverage, _ = _fit(y, first, second)
     own = (1 / (1 - leverage) if left_out else 1 - leverage).mean()
     new = (1 + leverage).mean()
-    return decided(new - own, 0.0, f"{own:.3f}, on new data {new:.3f}, in units of σ²")
+    return decide(new - own, 0.0, f"{own:.3f}, on new data {new:.3f}, in units of σ²")
 
 
-def _beyond_one(_: Any, slope: float | None = 3.0) -> Reproduced:
+def _beyond_one(_: Any, slope: float | None = 3.0) -> Finding:
     """Whether Var(ŷ)/Var(y) can exceed 1: with a slope that a sure prior says, or fitted."""
     first, _, y = _data()
     by_prior = slope if slope is not None else float(np.polyfit(first, y, 1)[0])
     ratio = float(np.var(by_prior * first) / np.var(y))
-    return decided(ratio - 1, 0.0, f"explained over all variance {ratio:.2f}")
+    return decide(ratio - 1, 0.0, f"explained over all variance {ratio:.2f}")
 
 
-def _mae_as_printed(_: Any) -> Reproduced:
+def _mae_as_printed(_: Any) -> Finding:
     """The MAE of n errors of 1, by a sum from 0 to n over n."""
     n_terms = N_OBS + 1
-    return Reproduced(n_terms / N_OBS, detail=f"{n_terms} terms over n = {N_OBS}")
+    return Finding(n_terms / N_OBS, detail=f"{n_terms} terms over n = {N_OBS}")
 
 
 FORMULAS = (
@@ -114,7 +114,7 @@ FORMULAS = (
         "section 4, last equation",
         _equation_is,
         published=True,
-        rival=Rival("a covariance that is added", partial(_equation_is, sign=1)),
+        rival=WrongAlternative("a covariance that is added", partial(_equation_is, sign=1)),
         criterion="1e−9",
         note="Against the spread of our influence function, on fixed data.",
     ),
@@ -157,7 +157,7 @@ FORMULAS = (
         "section 2",
         _optimistic,
         published=True,
-        rival=Rival("leave-one-out", partial(_optimistic, left_out=True)),
+        rival=WrongAlternative("leave-one-out", partial(_optimistic, left_out=True)),
         note="By the expected mean square of least squares, which is exact.",
     ),
     Claim(
@@ -166,7 +166,7 @@ FORMULAS = (
         "section 4",
         _beyond_one,
         published=True,
-        rival=Rival("least squares", partial(_beyond_one, slope=None)),
+        rival=WrongAlternative("least squares", partial(_beyond_one, slope=None)),
         note="Explained over all variance, where a prior is sure of a slope of 3 and 1 is true.",
     ),
 )

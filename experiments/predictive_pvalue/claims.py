@@ -16,7 +16,7 @@ from experiments.predictive_pvalue.cells import (
 )
 from simstudy.analysis.result import Result
 from simstudy.array_types import Bool, Float
-from simstudy.claims import Claim, Reproduced, Rival, Uncheckable, average, share
+from simstudy.claims import Claim, Finding, Uncheckable, WrongAlternative, average, share
 from simstudy.stats.networks.architecture import Network
 
 REJECTED = -5.0  # log to base 10 of the document's level
@@ -48,7 +48,7 @@ def of_method(result: Result, column: str, method: str) -> Float[np.ndarray, " r
 
 
 # ---------------------------------------------------------------- which network is best
-def _all_rejected(result: Result, distribution: str = "centered") -> Reproduced:
+def _all_rejected(result: Result, distribution: str = "centered") -> Finding:
     """How often all three are."""
     logs = of_networks(result, "log10_p", distribution=distribution)
     said = ", ".join(
@@ -64,7 +64,7 @@ def ordered_as_printed(measured: ByNetwork) -> PerReplicate:
     return np.asarray((five > eight) & (eight > ten))
 
 
-def _as_printed(result: Result, column: str) -> Reproduced:
+def _as_printed(result: Result, column: str) -> Finding:
     measured = of_networks(result, column)
     gap = average(measured[:, 2] - measured[:, 0])
     said = f"Net 5 less Net 10 on average {gap.value:.3g} ± {2 * gap.mcse:.2g}"
@@ -72,20 +72,20 @@ def _as_printed(result: Result, column: str) -> Reproduced:
     return share(ordered_as_printed(measured), detail)
 
 
-def _all_as_printed(result: Result) -> Reproduced:
+def _all_as_printed(result: Result) -> Finding:
     return share(
         np.all([ordered_as_printed(of_networks(result, column)) for column in MEASURES], axis=0)
     )
 
 
-def _agree(result: Result) -> Reproduced:
+def _agree(result: Result) -> Finding:
     """Whether all three have the same best and the same worst, whichever these are."""
     measured = np.stack([of_networks(result, column) for column in MEASURES])
     best, worst = measured.argmax(axis=2), measured.argmin(axis=2)
     return share(((best == best[0]) & (worst == worst[0])).all(axis=0))
 
 
-def _best_has_least_error(result: Result) -> Reproduced:
+def _best_has_least_error(result: Result) -> Finding:
     """Whether the network with the largest RFDR has the least RMSE of the three."""
     best = of_networks(result, "rfdr").argmax(axis=1)
     return share(
@@ -93,14 +93,14 @@ def _best_has_least_error(result: Result) -> Reproduced:
     )
 
 
-def _layers(_: Result, all_kinds: bool = True) -> Reproduced:
+def _layers(_: Result, all_kinds: bool = True) -> Finding:
     """Layers of Net 10: linear ones, with a normalisation and a ramp after all but the last."""
     linear = len(Network((15, 10)).layers(n_feature=13))
-    return Reproduced(float(linear + all_kinds * 2 * (linear - 1)))
+    return Finding(float(linear + all_kinds * 2 * (linear - 1)))
 
 
 # ---------------------------------------------------------------- what the numbers mean
-def _coverage(result: Result, distribution: str) -> Reproduced:
+def _coverage(result: Result, distribution: str) -> Finding:
     noise = of_networks(result, "coverage", distribution=f"{distribution}_noise").mean(axis=1)
     with_noise = average(noise)
     detail = f"with residual noise {with_noise.value:.3f} ± {2 * with_noise.mcse:.3f}"
@@ -108,7 +108,7 @@ def _coverage(result: Result, distribution: str) -> Reproduced:
     return average(covered, detail)
 
 
-def _of_method(result: Result, column: str, method: str) -> Reproduced:
+def _of_method(result: Result, column: str, method: str) -> Finding:
     found = of_method(result, column, method)
     return average(found, f"from {found.min():.3g} to {found.max():.3g}")
 
@@ -127,7 +127,7 @@ CLAIMS = (
         _all_rejected,
         published=1.0,
         difference=NOT_REJECTED,
-        rival=Rival(
+        rival=WrongAlternative(
             "distributions with residual noise",
             partial(_all_rejected, distribution="centered_noise"),
         ),
@@ -142,7 +142,7 @@ CLAIMS = (
             published=1.0,
             difference=NOT_IN_ORDER,
             expected="differs",
-            ours=True,  # as "order by all"
+            scored=False,  # as "order by all"
             note=SPLITS,
         )
         for column, words in MEASURES.items()
@@ -155,7 +155,7 @@ CLAIMS = (
         published=1.0,
         difference=NOT_IN_ORDER,
         expected="differs",
-        ours=True,  # of other splits: "order in figure 1" is of the document's own
+        scored=False,  # of other splits: "order in figure 1" is of the document's own
         note=SPLITS,
     ),
     Claim(
@@ -166,7 +166,7 @@ CLAIMS = (
         published=1.0,
         difference=NOT_IN_ORDER,
         expected="differs",
-        ours=True,  # as "order by all"
+        scored=False,  # as "order by all"
         note=SPLITS,
     ),
     Claim(
@@ -175,7 +175,7 @@ CLAIMS = (
         "section 5.1",
         _layers,
         published=7,
-        rival=Rival("linear layers alone", partial(_layers, all_kinds=False)),
+        rival=WrongAlternative("linear layers alone", partial(_layers, all_kinds=False)),
         note="Three linear ones, and after the first two a normalisation and a ramp each.",
     ),
     Uncheckable(
@@ -224,7 +224,7 @@ CONTROLS = (
         published=1.0,
         difference=NOT_IN_ORDER,
         expected="differs",
-        ours=True,  # the document means the predictive distribution, not its centre
+        scored=False,  # the document means the predictive distribution, not its centre
         note="By mean RFDR and by root mean squared error. A distribution that holds the spread of "
         "the trained function alone makes p-values larger where that spread is larger, whether or "
         "not predictions are better.",
@@ -237,7 +237,7 @@ CONTROLS = (
         published=0.9,
         difference=A_POINT,
         expected="differs",
-        ours=True,  # the document makes it a null hypothesis, and rejects it: "joint null"
+        scored=False,  # the document makes it a null hypothesis, and rejects it: "joint null"
         note="Share of test values in central 90% intervals, mean of the three networks. The "
         "distribution holds the spread of the trained function and no residual noise.",
     ),
@@ -249,7 +249,7 @@ CONTROLS = (
         published=1.0,
         difference=IN_A_SHARE,
         expected="differs",
-        ours=True,  # proportion_compatible counts it
+        scored=False,  # proportion_compatible counts it
         note="Mean CFDR where nothing can be improved: equation (4) as printed is not held at 1.",
     ),
     Claim(
@@ -258,15 +258,17 @@ CONTROLS = (
         "section 4.1",
         partial(_of_method, column="log10_p", method="true_nulls"),
         published=OF_UNIFORM,
-        ours=True,
+        scored=False,
         difference=TWOFOLD,
-        rival=Rival("p-values of Net 5", partial(_of_method, column="log10_p", method="net_5")),
+        rival=WrongAlternative(
+            "p-values of Net 5", partial(_of_method, column="log10_p", method="net_5")
+        ),
         note="Mean log to base 10; derived. A difference would be a p-value twice or half as large "
         "in geometric mean.",
     ),
 )
 
-ON_OTHER_DATA = tuple(replace(claim, ours=True) for claim in CONTROLS)
+ON_OTHER_DATA = tuple(replace(claim, scored=False) for claim in CONTROLS)
 """The same on data that the document does not have: not counted once more."""
 
 OF_TRUTH = tuple(
@@ -277,8 +279,10 @@ OF_TRUTH = tuple(
         partial(_of_method, column=column, method="truth"),
         published=expected,
         difference=difference,
-        ours=name != "coverage",
-        rival=Rival("distributions of Net 5", partial(_of_method, column=column, method="net_5")),
+        scored=name == "coverage",
+        rival=WrongAlternative(
+            "distributions of Net 5", partial(_of_method, column=column, method="net_5")
+        ),
         note="By example 5 p-values are uniform then.",
     )
     for name, words, column, expected, difference in (

@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.proportion_compatible.lists import DOCUMENT_N, independent
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, Rival, chance_reach, decided
+from simstudy.claims import Claim, Finding, WrongAlternative, decide, mc_margin
 from simstudy.design.plan import factors_of
 from simstudy.lazy import special
 from simstudy.stats.compatible.false_discovery import cfdr, rfdr
@@ -16,7 +16,7 @@ from simstudy.stats.compatible.false_discovery import cfdr, rfdr
 OFF = 3  # predictive standard deviations
 
 
-def _falls_with_n(result: Result, wrong: bool = True) -> Reproduced:
+def _falls_with_n(result: Result, wrong: bool = True) -> Finding:
     """Whether p falls by a factor of ten and more from each number of predictions to the next.
 
     With as many compatible as there are lists of less than all, and the rest three standard
@@ -30,13 +30,13 @@ def _falls_with_n(result: Result, wrong: bool = True) -> Reproduced:
     cells = [chosen[n] for n in sorted(chosen)]
     rows = [result.row("mean_log10_p", estimator="rfdr", **factors_of(t)) for t in cells]
     found, error = (np.array([row[name] for row in rows]) for name in ("estimate", "mcse"))
-    reach = chance_reach(np.hypot(error[1:], error[:-1]), rows[0]["n_rep"], len(rows) - 1)
+    reach = mc_margin(np.hypot(error[1:], error[:-1]), rows[0]["n_rep"], len(rows) - 1)
     pairs = zip(found, sorted(chosen), strict=True)
     said = ", ".join(f"{value:.1f} of {n}" for value, n in pairs)
-    return decided(-1 - np.diff(found), reach, f"mean log10 p {said}; {share:.0%} compatible")
+    return decide(-1 - np.diff(found), reach, f"mean log10 p {said}; {share:.0%} compatible")
 
 
-def _exaggerating_costs(_: Result, wide: float = 2.0) -> Reproduced:
+def _exaggerating_costs(_: Result, wide: float = 2.0) -> Finding:
     """Whether distributions too wide have worse measures than right ones, one of them at least.
 
     Of errors at the quantiles of what is so, by the sum of log p, mean CFDR and mean RFDR.
@@ -49,7 +49,7 @@ def _exaggerating_costs(_: Result, wide: float = 2.0) -> Reproduced:
         "RFDR": [float(rfdr(p).mean()) for p in (right, too_wide)],
     }
     said = ", ".join(f"{name} {a:.3f} right, {b:.3f} too wide" for name, (a, b) in both.items())
-    return decided([a - b for a, b in both.values()], 0.0, said, everywhere=False)
+    return decide([a - b for a, b in both.values()], 0.0, said, everywhere=False)
 
 
 ABSOLUTE = (
@@ -60,7 +60,7 @@ ABSOLUTE = (
         _exaggerating_costs,
         published=True,
         expected="differs",
-        ours=True,  # the introduction asks it of measures, and does not say it of these
+        scored=False,  # the introduction asks it of measures, and does not say it of these
         note="Distributions twice as wide as they should be have large p-values, and by all three "
         "measures they are no worse than right ones. The measures are told of small ones alone.",
     ),
@@ -70,7 +70,7 @@ ABSOLUTE = (
         "section 4.1",
         _falls_with_n,
         published=True,
-        rival=Rival("a model that is right", partial(_falls_with_n, wrong=False)),
+        rival=WrongAlternative("a model that is right", partial(_falls_with_n, wrong=False)),
         criterion="by a factor of 10 for each longer list",
     ),
 )

@@ -15,13 +15,13 @@ from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import (
     Claim,
-    Reproduced,
-    Rival,
+    Finding,
+    WrongAlternative,
     average,
-    chance_limit,
-    chance_reach,
-    decided,
+    decide,
     matches,
+    mc_limit,
+    mc_margin,
 )
 from simstudy.design.plan import factors_of
 from simstudy.errors import first_few
@@ -45,12 +45,12 @@ def estimates(result: Result, trial: Proportion, estimator: str) -> Float[np.nda
 
 
 # ---------------------------------------------------------------- statements
-def _of_a_perfect_model(result: Result, estimator: str, n: int = DOCUMENT_N) -> Reproduced:
+def _of_a_perfect_model(result: Result, estimator: str, n: int = DOCUMENT_N) -> Finding:
     (trial,) = scenarios(result, perfect, n)
     return average(estimates(result, trial, estimator))
 
 
-def _floor(result: Result, estimator: str = "rfdr") -> Reproduced:
+def _floor(result: Result, estimator: str = "rfdr") -> Finding:
     """The mean where no prediction is compatible; where a list is below the floor, that list."""
     (trial,) = scenarios(
         result, lambda trial: independent(trial) and trial.null_share == 0 and trial.shift >= FAR
@@ -59,21 +59,21 @@ def _floor(result: Result, estimator: str = "rfdr") -> Reproduced:
     beyond = int((later_ranks(DOCUMENT_N, PRINTED_RATIO) > DOCUMENT_N).sum())
     detail = f"least of all lists {found.min():.4f}; {beyond} of {DOCUMENT_N} ranks have no later"
     if found.min() < FLOOR - FLOOR_ROUNDING:
-        return Reproduced(float(found.min()), detail=detail)
+        return Finding(float(found.min()), detail=detail)
     return average(found, detail)
 
 
-def _orders_differ(result: Result, pair: Sequence[str] = ("cfdr", "cfdr_by_p")) -> Reproduced:
+def _orders_differ(result: Result, pair: Sequence[str] = ("cfdr", "cfdr_by_p")) -> Finding:
     """CFDR of a perfect model, by NFDR less by p, paired: apart by more than a hundredth."""
     (trial,) = scenarios(result, perfect)
     first, second = (estimates(result, trial, name) for name in pair)
     gap = average(first - second)
     said = f"mean difference {gap.value:.4f} ± {2 * gap.mcse:.4f}"
     detail = f"{said}, in {(first != second).mean():.0%} of lists"
-    return decided(abs(gap.value) - HUNDREDTH, chance_reach(gap.mcse, gap.n_rep), detail)
+    return decide(abs(gap.value) - HUNDREDTH, mc_margin(gap.mcse, gap.n_rep), detail)
 
 
-def _exact_means(result: Result, instead: Mapping[str, str] | None = None) -> Reproduced:
+def _exact_means(result: Result, instead: Mapping[str, str] | None = None) -> Finding:
     """Biases of all estimators that theory knows, in all independent scenarios.
 
     With others' estimates `instead` of some, by name, held against what is known of these.
@@ -84,7 +84,7 @@ def _exact_means(result: Result, instead: Mapping[str, str] | None = None) -> Re
         raise LookupError("independent p-values")
     found = _of_others(rows, known, instead) if instead else known
     size = np.maximum(np.abs(known["exact"] + known["null_share"]), 1)
-    error = chance_reach(found["mcse"], found["n_rep"], len(found)) / chance_limit(len(found))
+    error = mc_margin(found["mcse"], found["n_rep"], len(found)) / mc_limit(len(found))
     return matches(found["estimate"].to_numpy(), known["exact"], error, margin=HUNDREDTH * size)
 
 
@@ -95,7 +95,7 @@ def _of_others(rows: pd.DataFrame, known: pd.DataFrame, instead: Mapping[str, st
     return wanted.merge(rows.assign(estimator=rows["estimator"].astype(str)), on=keys, how="left")
 
 
-def _suffice(result: Result) -> Reproduced:
+def _suffice(result: Result) -> Finding:
     """Whether one of the two has a smaller error than Storey's estimate in every setting."""
     trials = scenarios(result, lambda trial: independent(trial) and trial.spread == 1)
     n_compared = len(trials) * len(SUFFICES)
@@ -108,7 +108,7 @@ def _suffice(result: Result) -> Reproduced:
         if high < 0
     ]
     detail = f"larger beyond chance in {len(larger)} of {len(trials)} settings: {first_few(larger)}"
-    return decided((least + most) / 2, (most - least) / 2, detail)
+    return decide((least + most) / 2, (most - least) / 2, detail)
 
 
 def _errors_below_storey(
@@ -118,14 +118,14 @@ def _errors_below_storey(
     storey, *both = (_rmse(result, trial, name) for name in ("storey", *SUFFICES))
     gaps = [storey["estimate"] - row["estimate"] for row in both]
     errors = [np.hypot(storey["mcse"], row["mcse"]) for row in both]
-    return np.array([gaps, chance_reach(errors, storey["n_rep"], n_compared)])
+    return np.array([gaps, mc_margin(errors, storey["n_rep"], n_compared)])
 
 
 def _rmse(result: Result, trial: Proportion, estimator: str) -> Any:
     return result.row("rmse", estimator=estimator, **factors_of(trial))
 
 
-def _noise_lowers(result: Result, names: Sequence[str], of: str = "") -> Reproduced:
+def _noise_lowers(result: Result, names: Sequence[str], of: str = "") -> Finding:
     """Whether each step to a wider spread lowers each of the measures, beyond chance.
 
     Or another measure `of` the same estimators.
@@ -136,9 +136,9 @@ def _noise_lowers(result: Result, names: Sequence[str], of: str = "") -> Reprodu
         found, errors, n_rep = _by_spread(result, estimator, of or measure)
         falls += list(-np.diff(found))
         of_steps = np.hypot(errors[1:], errors[:-1])
-        reach += list(chance_reach(of_steps, n_rep, len(names) * len(of_steps)))
+        reach += list(mc_margin(of_steps, n_rep, len(names) * len(of_steps)))
         said.append(f"{name} {', '.join(f'{value:.3g}' for value in found)}")
-    return decided(falls, reach, f"{'; '.join(said)} with ever wider residual noise")
+    return decide(falls, reach, f"{'; '.join(said)} with ever wider residual noise")
 
 
 def _by_spread(result: Result, estimator: str, measure: str) -> tuple[Any, Any, int]:
@@ -158,7 +158,7 @@ def _by_spread(result: Result, estimator: str, measure: str) -> tuple[Any, Any, 
     return found, np.array([row["mcse"] for row in rows]), min(row["n_rep"] for row in rows)
 
 
-def _without_noise(result: Result, estimator: str) -> Reproduced:
+def _without_noise(result: Result, estimator: str) -> Finding:
     (trial,) = scenarios(result, lambda trial: trial.spread == NOISY)
     return average(estimates(result, trial, estimator))
 
@@ -178,7 +178,7 @@ CLAIMS = (
             difference=FAR_OFF if estimator == "rfdr" else HUNDREDTH,
             rival=rival,
             expected="differs" if rival is None else "reproduced",
-            ours=estimator == "cfdr_clipped",  # which the document does not clip
+            scored=estimator != "cfdr_clipped",  # which the document does not clip
             note=note,
         )
         for estimator, words, rival, note in (
@@ -191,13 +191,15 @@ CLAIMS = (
             (
                 "cfdr_clipped",
                 "CFDR clipped at 1",
-                Rival("the RFDR", partial(_of_a_perfect_model, estimator="rfdr")),
+                WrongAlternative("the RFDR", partial(_of_a_perfect_model, estimator="rfdr")),
                 "To within a hundredth, from below: what is clipped at 1 cannot be 1 on average.",
             ),
             (
                 "rfdr",
                 "RFDR",
-                Rival("the CFDR as printed", partial(_of_a_perfect_model, estimator="cfdr")),
+                WrongAlternative(
+                    "the CFDR as printed", partial(_of_a_perfect_model, estimator="cfdr")
+                ),
                 "97%, from below: a mean of rates of at most 1.",
             ),
         )
@@ -208,9 +210,11 @@ CLAIMS = (
         DERIVED,
         partial(_of_a_perfect_model, estimator="cfdr"),
         published=4.6,
-        ours=True,
+        scored=False,
         rounding=0.05,
-        rival=Rival("of 50 predictions", partial(_of_a_perfect_model, estimator="cfdr", n=50)),
+        rival=WrongAlternative(
+            "of 50 predictions", partial(_of_a_perfect_model, estimator="cfdr", n=50)
+        ),
         note="In the order of p it is 4.55, from theory.",
     ),
     Claim(
@@ -219,9 +223,9 @@ CLAIMS = (
         DERIVED,
         _floor,
         published=FLOOR,
-        ours=True,
+        scored=False,
         rounding=FLOOR_ROUNDING,
-        rival=Rival("the clipped CFDR", partial(_floor, estimator="cfdr_clipped")),
+        rival=WrongAlternative("the clipped CFDR", partial(_floor, estimator="cfdr_clipped")),
         note="Ranks above 105 have no later rank and are given 1. The value is the mean where all "
         "predictions are six standard deviations away, and no list is below it.",
     ),
@@ -231,8 +235,8 @@ CLAIMS = (
         DERIVED,
         _orders_differ,
         published=True,
-        ours=True,
-        rival=Rival(
+        scored=False,
+        rival=WrongAlternative(
             "both clipped", partial(_orders_differ, pair=("cfdr_clipped", "cfdr_by_p_clipped"))
         ),
         note="By more than a hundredth. Harmonic numbers go with the ranks: ascending rates make "
@@ -244,8 +248,8 @@ CLAIMS = (
         DERIVED,
         _exact_means,
         published=True,
-        ours=True,
-        rival=Rival(
+        scored=False,
+        rival=WrongAlternative(
             "the smoother for Storey's estimate",
             partial(_exact_means, instead={"storey": "storey_smoother"}),
         ),
@@ -258,7 +262,7 @@ CLAIMS = (
         _suffice,
         published=True,
         expected="differs",
-        ours=True,  # the document has them suffice to measure, not excel: "residual noise"
+        scored=False,  # the document has them suffice to measure, not excel: "residual noise"
         note="The clipped CFDR and the RFDR, by root mean squared error, for independent p-values.",
     ),
     Claim(
@@ -268,7 +272,7 @@ CLAIMS = (
         SECTION,
         partial(_noise_lowers, names=(FISHER, "CFDR clipped", "RFDR")),
         published=True,
-        rival=Rival(
+        rival=WrongAlternative(
             "standard deviations of the shares",
             partial(_noise_lowers, names=("CFDR clipped", "RFDR"), of="empirical_se"),
         ),
@@ -281,8 +285,8 @@ CLAIMS = (
         "sections 2 and 5.3",
         partial(_noise_lowers, names=("CFDR as printed",)),
         published=True,
-        ours=True,  # "residual noise" counts it
-        rival=Rival(
+        scored=False,  # "residual noise" counts it
+        rival=WrongAlternative(
             "its standard deviation",
             partial(_noise_lowers, names=("CFDR as printed",), of="empirical_se"),
         ),
@@ -294,7 +298,7 @@ CLAIMS = (
             SECTION,
             partial(_without_noise, estimator=estimator),
             published=0.0,
-            ours=True,  # the document says of neither what it is there
+            scored=False,  # the document says of neither what it is there
             difference=FAR_OFF,
             expected="differs",
             note="Distributions half as wide as they should be: p-values of what is not compatible "

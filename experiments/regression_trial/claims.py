@@ -14,15 +14,15 @@ from simstudy.analysis.result import Result
 from simstudy.array_types import Bool
 from simstudy.claims import (
     Claim,
-    Reproduced,
-    Right,
-    Rival,
+    Finding,
+    IntendedQuantity,
     Uncheckable,
+    WrongAlternative,
     average,
     cautious_binomial_error,
-    chance_reach,
-    decided,
+    decide,
     matches,
+    mc_margin,
     share,
 )
 from simstudy.lazy import special
@@ -41,7 +41,7 @@ def _by_metric(values: Iterable[float], form: str) -> str:
     return ", ".join(f"{m} {value:{form}}" for m, value in zip(METRICS, values, strict=True))
 
 
-def _intercept_moves(result: Result) -> Reproduced:
+def _intercept_moves(result: Result) -> Finding:
     """Points of the share of false nulls that the intercept costs, on the same replicates."""
     data = result.columns(first_trial(result), "null_is_false", "null_is_false_printed")
     null = rejection_rate("null", name="null")
@@ -69,7 +69,7 @@ def paired_error(
     return np.fmax(np.asarray(contrast.mcse), cautious)
 
 
-def _quantiles_beyond_k(result: Result, method: int = STUDENTIZED) -> Reproduced:
+def _quantiles_beyond_k(result: Result, method: int = STUDENTIZED) -> Finding:
     data = result.columns(first_trial(result), *(f"reach_{sample}" for sample in SAMPLES))
     shares = {
         f"{metric} {sample}": share(data[f"reach_{sample}"][:, method, i] > first_trial(result).k)
@@ -78,10 +78,10 @@ def _quantiles_beyond_k(result: Result, method: int = STUDENTIZED) -> Reproduced
     }
     said = ", ".join(f"{name} {beyond.value:.3f}" for name, beyond in shares.items())
     value, error, _, n = (np.array(part) for part in zip(*shares.values(), strict=True))
-    return decided(value - 0.5, chance_reach(error, n, value.size), f"share beyond k: {said}")
+    return decide(value - 0.5, mc_margin(error, n, value.size), f"share beyond k: {said}")
 
 
-def _sd_over(result: Result, method: str = "studentized") -> Reproduced:
+def _sd_over(result: Result, method: str = "studentized") -> Finding:
     """Whether the standard deviation of the MSE is on average above its true one, but slightly."""
     said, over = [], []
     for sample in SAMPLES:
@@ -95,11 +95,11 @@ def _sd_over(result: Result, method: str = "studentized") -> Reproduced:
         np.array([row[name] for row in over], float) for name in ("estimate", "mcse", "n_rep")
     )
     both = np.concatenate([excess, SLIGHTLY_OF_OTHERS - excess])
-    chance = chance_reach(np.tile(error, 2), np.tile(n_rep, 2), both.size)
-    return decided(both, chance, "relative bias of the standard deviation: " + ", ".join(said))
+    chance = mc_margin(np.tile(error, 2), np.tile(n_rep, 2), both.size)
+    return decide(both, chance, "relative bias of the standard deviation: " + ", ".join(said))
 
 
-def _vanilla_worse(result: Result, method: int = VANILLA) -> Reproduced:
+def _vanilla_worse(result: Result, method: int = VANILLA) -> Finding:
     """More type-II errors and more true nulls by a method than by the other, in each metric."""
     data = result.columns(first_trial(result), "reject", "null_is_false", "null_is_true")
     power, nulls = (
@@ -117,32 +117,32 @@ def _vanilla_worse(result: Result, method: int = VANILLA) -> Reproduced:
         for contrast, name in ((power, "reject"), (nulls, "null_is_true"))
     ]
     worse = np.concatenate([-power.estimate, nulls.estimate])
-    chance = chance_reach(np.concatenate(errors), len(data["reject"]), worse.size)
+    chance = mc_margin(np.concatenate(errors), len(data["reject"]), worse.size)
     words = f"points, {METHODS[method]} minus {METHODS[1 - method]}; "
-    return decided(worse, chance, words + "; ".join(said))
+    return decide(worse, chance, words + "; ".join(said))
 
 
-def _too_many_true(result: Result, method: str = "vanilla") -> Reproduced:
+def _too_many_true(result: Result, method: str = "vanilla") -> Finding:
     """Whether half a point or more of nulls beyond Phi(-k) are true, in each metric."""
     nominal = float(special.ndtr(-first_trial(result).k))
     true = [share(~column(result, "null_is_false", metric, method)) for metric in METRICS]
     excess = np.array([found.value - nominal - HALF_A_POINT for found in true])
-    reach = [chance_reach(found.mcse, found.n_rep, excess.size) for found in true]
+    reach = [mc_margin(found.mcse, found.n_rep, excess.size) for found in true]
     said = _by_metric([found.value for found in true], ".4f")
     detail = f"share of true nulls {said}; nominal {nominal:.4f}"
-    return decided(excess, reach, detail)
+    return decide(excess, reach, detail)
 
 
-def _slightly(result: Result, method: str = "vanilla") -> Reproduced:
+def _slightly(result: Result, method: str = "vanilla") -> Finding:
     """Whether true nulls by MSE, the worse of the metrics, exceed Phi(-k) by 5 points at most."""
     nominal = float(special.ndtr(-first_trial(result).k))
     found = share(~column(result, "null_is_false", "mse", method))
     said = f"{found.value / nominal:.2f} times as many"
     excess = nominal + SLIGHTLY - found.value
-    return decided(excess, chance_reach(found.mcse, found.n_rep), said)
+    return decide(excess, mc_margin(found.mcse, found.n_rep), said)
 
 
-def _biased_downwards(result: Result, method: int = VANILLA) -> Reproduced:
+def _biased_downwards(result: Result, method: int = VANILLA) -> Finding:
     """Whether the standard deviation is a per cent or more too small, of both metrics at least one.
 
     On the test sample, over the true one.
@@ -151,9 +151,9 @@ def _biased_downwards(result: Result, method: int = VANILLA) -> Reproduced:
     ratio = data["sd_test"][:, method, :] / data["sd_true"][:, method, :]
     means = [average(ratio[:, i]) for i in range(len(METRICS))]
     excess = np.array([1 - A_PER_CENT - mean.value for mean in means])
-    reach = chance_reach([mean.mcse for mean in means], means[0].n_rep, len(means))
+    reach = mc_margin([mean.mcse for mean in means], means[0].n_rep, len(means))
     said = f"mean ratio {_by_metric([mean.value for mean in means], '.4f')}"
-    return decided(excess, reach, said, everywhere=False)
+    return decide(excess, reach, said, everywhere=False)
 
 
 CLAIMS = (
@@ -164,7 +164,9 @@ CLAIMS = (
         "section 3",
         _biased_downwards,
         published=True,
-        rival=Rival("the studentized bootstrap", partial(_biased_downwards, method=STUDENTIZED)),
+        rival=WrongAlternative(
+            "the studentized bootstrap", partial(_biased_downwards, method=STUDENTIZED)
+        ),
         criterion="by 1% or more, by one of the metrics",
         note="With 150 observations.",
     ),
@@ -175,7 +177,7 @@ CLAIMS = (
         _intercept_moves,
         published=True,
         expected="differs",
-        ours=True,  # "no variation in the limit" of regression_risk counts the omission
+        scored=False,  # "no variation in the limit" of regression_risk counts the omission
         note="The fitted intercept is left out of the risk, which makes the null look false more "
         "often by about half a point.",
     ),
@@ -185,7 +187,7 @@ CLAIMS = (
         "figure 3B",
         _sd_over,
         published=True,
-        rival=Rival("the vanilla bootstrap", partial(_sd_over, method="vanilla")),
+        rival=WrongAlternative("the vanilla bootstrap", partial(_sd_over, method="vanilla")),
         criterion="above 0, at most 20% of the standard deviation",
         note="In standard deviations, as figure 3B has it; of the variance itself it is two fifths "
         "on the test sample and a fifth on the prospective one. The plain bootstrap variance is "
@@ -198,7 +200,9 @@ CLAIMS = (
         "figure 3C",
         _quantiles_beyond_k,
         published=True,
-        rival=Rival("the vanilla bootstrap", partial(_quantiles_beyond_k, method=VANILLA)),
+        rival=WrongAlternative(
+            "the vanilla bootstrap", partial(_quantiles_beyond_k, method=VANILLA)
+        ),
         criterion="in more than half of the trials",
     ),
     Claim(
@@ -207,11 +211,13 @@ CLAIMS = (
         "section 3, not shown",
         _vanilla_worse,
         published=True,
-        rival=Rival("the studentized one does", partial(_vanilla_worse, method=STUDENTIZED)),
+        rival=WrongAlternative(
+            "the studentized one does", partial(_vanilla_worse, method=STUDENTIZED)
+        ),
         criterion="above 0, at most 5 points",
         note="Slightly, in points of all trials: true nulls by MSE are 1.5 times as many as "
         "designed.",
-        right=Right("true nulls by MSE are at most 5 points too many", _slightly),
+        right=IntendedQuantity("true nulls by MSE are at most 5 points too many", _slightly),
     ),
     Claim(
         "vanilla against nominal",
@@ -219,8 +225,10 @@ CLAIMS = (
         "section 3, not shown",
         _too_many_true,
         published=True,
-        rival=Rival("the studentized bootstrap", partial(_too_many_true, method="studentized")),
-        ours=True,  # "vanilla against studentized" counts the sentence
+        rival=WrongAlternative(
+            "the studentized bootstrap", partial(_too_many_true, method="studentized")
+        ),
+        scored=False,  # "vanilla against studentized" counts the sentence
     ),
     Uncheckable(
         "percentages of figure 3A",

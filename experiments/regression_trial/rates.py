@@ -9,7 +9,7 @@ import numpy as np
 from experiments._yardsticks import SPOT_ON
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
-from simstudy.claims import Claim, Reproduced, Rival, share
+from simstudy.claims import Claim, Finding, WrongAlternative, share
 from simstudy.lazy import special
 from simstudy.stats.models.trial import METHODS, trial_design
 from simstudy.trials.regression import METRICS, RegressionTrial
@@ -47,7 +47,7 @@ def _rejected(
     metric: str,
     method: str = "studentized",
     limit: float | None = None,
-) -> Reproduced:
+) -> Finding:
     """Share of the trials in a state of the null, by the printed risk, whose z is below a limit."""
     critical = _published(result).design.critical_value if limit is None else limit
     below = column(result, "z", metric, method) < critical
@@ -58,9 +58,7 @@ def _rejected(
     return printed._replace(detail=f"with the true risk {true.value:.4f} ± {2 * true.mcse:.4f}")
 
 
-def _false(
-    result: Result, metric: str, method: str = "studentized", *, printed: bool
-) -> Reproduced:
+def _false(result: Result, metric: str, method: str = "studentized", *, printed: bool) -> Finding:
     """Share of false nulls, by the risk as printed or with the intercept."""
     _published(result)
     true, as_printed = (
@@ -70,10 +68,10 @@ def _false(
     return (as_printed if printed else true)._replace(detail=said)
 
 
-def _sample_size(result: Result, n_test: int | None = None) -> Reproduced:
+def _sample_size(result: Result, n_test: int | None = None) -> Finding:
     trial = _published(result)
     design = trial_design(n_test or trial.n_test, trial.k, trial.alpha, trial.power)
-    return Reproduced(design.n2, detail=f"critical value {design.critical_value:.4f}")
+    return Finding(design.n2, detail=f"critical value {design.critical_value:.4f}")
 
 
 # ---------------------------------------------------------------- claims
@@ -86,8 +84,8 @@ def _error_rates(metric: str) -> tuple[Claim, ...]:
     power = partial(_rejected, given="false", metric=metric)
     type_1_error = partial(_rejected, given="true", metric=metric)
     null_is_false = partial(_false, metric=metric, printed=True)
-    on_the_bound = Rival(TO_A_LEVEL_ON_THE_BOUND, partial(power, limit=ON_THE_BOUND))
-    vanilla = Rival("the vanilla bootstrap", partial(power, method="vanilla"))
+    on_the_bound = WrongAlternative(TO_A_LEVEL_ON_THE_BOUND, partial(power, limit=ON_THE_BOUND))
+    vanilla = WrongAlternative("the vanilla bootstrap", partial(power, method="vanilla"))
     return (
         Claim(
             f"power {name}",
@@ -109,7 +107,9 @@ def _error_rates(metric: str) -> tuple[Claim, ...]:
             published=0.04,
             rounding=0.01,
             difference=HALF_A_POINT,
-            rival=Rival(TO_A_LEVEL_ON_THE_BOUND, partial(type_1_error, limit=ON_THE_BOUND)),
+            rival=WrongAlternative(
+                TO_A_LEVEL_ON_THE_BOUND, partial(type_1_error, limit=ON_THE_BOUND)
+            ),
         ),
         Claim(
             f"null is false {name}",
@@ -119,7 +119,9 @@ def _error_rates(metric: str) -> tuple[Claim, ...]:
             published=FALSE_NULLS[metric],
             rounding=0.0005,
             difference=HALF_A_POINT,
-            rival=Rival("the vanilla bootstrap", partial(null_is_false, method="vanilla")),
+            rival=WrongAlternative(
+                "the vanilla bootstrap", partial(null_is_false, method="vanilla")
+            ),
             note="By the risk as printed, without the fitted intercept.",
         ),
     )
@@ -132,7 +134,7 @@ RATES = (
         "section 3",
         _sample_size,
         published=399,
-        rival=Rival("test samples of 149", partial(_sample_size, n_test=149)),
+        rival=WrongAlternative("test samples of 149", partial(_sample_size, n_test=149)),
     ),
     *_error_rates("mse"),
     *_error_rates("mae"),
@@ -155,7 +157,7 @@ RATES = (
         partial(_false, metric="mae", printed=False),
         published=float(special.ndtr(1.5)),
         difference=SPOT_ON,
-        rival=Rival(
+        rival=WrongAlternative(
             "the risk as printed",
             partial(_false, metric="mae", printed=True),
         ),

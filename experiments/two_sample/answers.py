@@ -17,12 +17,12 @@ from experiments.two_sample.figures import DGPS
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import (
-    Reproduced,
+    Finding,
     average,
     cautious_binomial_error,
-    chance_limit,
-    chance_reach,
-    decided,
+    decide,
+    mc_limit,
+    mc_margin,
     shares_match,
 )
 from simstudy.design.plan import factors_of
@@ -81,7 +81,7 @@ def _row(result: Result, trial: ComparedSamples, method: str, measure: str) -> A
 
 
 # ---------------------------------------------------------------- what decides
-def near_theory(found: Sizes, known: PerCell, margin: PerCell) -> Reproduced:
+def near_theory(found: Sizes, known: PerCell, margin: PerCell) -> Finding:
     """Whether each share is within a margin of what is known of it."""
     return shares_match(found.share, known, found.n_rep, margin=margin)
 
@@ -89,11 +89,11 @@ def near_theory(found: Sizes, known: PerCell, margin: PerCell) -> Reproduced:
 def _reach(found: Sizes) -> PerCell:
     """How far chance reaches in each cell."""
     error = cautious_binomial_error(found.share, found.n_rep)
-    return np.asarray(chance_limit(len(found.share)) * error)
+    return np.asarray(mc_limit(len(found.share)) * error)
 
 
 # ---------------------------------------------------------------- derived from theory
-def exact_t_tests(result: Result, method: str, drawn: str = "") -> Reproduced:
+def exact_t_tests(result: Result, method: str, drawn: str = "") -> Finding:
     """What one test, or another that was drawn in its place, rejects of normal data."""
     trials = cells(result, dgps=["normal"])
     rate = {"student": theory.student_rejection, "welch": theory.welch_rejection}[method]
@@ -101,7 +101,7 @@ def exact_t_tests(result: Result, method: str, drawn: str = "") -> Reproduced:
     return near_theory(sizes(result, trials, drawn or method), *_with_margin(trials, known))
 
 
-def exact_under_equality(result: Result, method: str, ratio: float = 1.0) -> Reproduced:
+def exact_under_equality(result: Result, method: str, ratio: float = 1.0) -> Finding:
     """All cells with equal distributions together, so that their mean is sharp.
 
     Or with another ratio of variances, held against the same theory.
@@ -127,7 +127,7 @@ def _own_theory(trial: ComparedSamples, method: str) -> float:
 
 def large_sample_size(
     result: Result, method: str, size: Callable[..., float], dgps: Sequence[str]
-) -> Reproduced:
+) -> Finding:
     trials = cells(result, dgps=dgps, largest=True)
     known = [size(t.n1, t.n2, t.variance_ratio, alpha=t.alpha) for t in trials]
     return near_theory(sizes(result, trials, method), *_with_margin(trials, known))
@@ -139,7 +139,7 @@ def nominal(n1: int, n2: int, variance_ratio: float, *, alpha: float) -> float:
     return alpha
 
 
-def keeps_level(result: Result, method: str, dgps: Sequence[str]) -> Reproduced:
+def keeps_level(result: Result, method: str, dgps: Sequence[str]) -> Finding:
     trials = cells(result, dgps=dgps, largest=True)
     known = [trial.alpha for trial in trials]
     return near_theory(sizes(result, trials, method), *_with_margin(trials, known))
@@ -155,7 +155,7 @@ def _liberal(trials: Cells) -> float:
     return LIBERAL * trials[0].alpha
 
 
-def one_sided_misses(result: Result, method: str = "bootstrap_t") -> Reproduced:
+def one_sided_misses(result: Result, method: str = "bootstrap_t") -> Finding:
     """Whether a method halves the imbalance of Welch's misses, paired by replicate."""
     trials = cells(
         result, dgps=["exponential"], largest=True, keep=lambda trial: _side_missed(trial) != 0
@@ -168,9 +168,9 @@ def one_sided_misses(result: Result, method: str = "bootstrap_t") -> Reproduced:
     gaps = [average(w / 2 - side * b) for w, b in zip(welch, other, strict=True)]
     excess = np.array([np.mean([gap.value for gap in gaps])])
     error = np.linalg.norm([gap.mcse for gap in gaps]) / len(gaps)
-    reach = chance_reach(error, min(gap.n_rep for gap in gaps))
+    reach = mc_margin(error, min(gap.n_rep for gap in gaps))
     detail = f"one side less the other: Welch {means[0]:.4f}, {method} {means[1]:.4f}"
-    return decided(excess, reach, everywhere=True, detail=detail)
+    return decide(excess, reach, everywhere=True, detail=detail)
 
 
 def _signed_misses(
@@ -206,14 +206,14 @@ def _unequal_but_balanced(result: Result) -> list[ComparedSamples]:
     )
 
 
-def inflated_though_balanced(result: Result, method: str = "rank_sum") -> Reproduced:
+def inflated_though_balanced(result: Result, method: str = "rank_sum") -> Finding:
     trials = _unequal_but_balanced(result)
     found = sizes(result, trials, method)
     limit = trials[0].alpha + _liberal(trials)
-    return decided(found.share - limit, _reach(found), everywhere=True, detail=_said(trials, found))
+    return decide(found.share - limit, _reach(found), everywhere=True, detail=_said(trials, found))
 
 
-def grows_with_n(result: Result, method: str = "rank_sum") -> Reproduced:
+def grows_with_n(result: Result, method: str = "rank_sum") -> Finding:
     """Sizes of the larger total less those of the smaller, for each shape."""
     trials = _unequal_but_balanced(result)
     totals = sorted({trial.n1 for trial in trials})
@@ -223,25 +223,25 @@ def grows_with_n(result: Result, method: str = "rank_sum") -> Reproduced:
     small, large = (sizes(result, some, method) for some in (few, many))
     reach = np.hypot(_reach(small), _reach(large))
     detail = f"{_said(few, small)}; {_said(many, large)}"
-    return decided(large.share - small.share, reach, everywhere=True, detail=detail)
+    return decide(large.share - small.share, reach, everywhere=True, detail=detail)
 
 
-def worse_after_ranking(result: Result, method: str = "rank_sum") -> Reproduced:
+def worse_after_ranking(result: Result, method: str = "rank_sum") -> Finding:
     trials = _unequal_but_balanced(result)
     ranks, means = (sizes(result, trials, name) for name in (method, "student"))
     reach = np.hypot(_reach(ranks), _reach(means))
     detail = f"{method} {_said(trials, ranks)}; student {_said(trials, means)}"
     excess = ranks.share - means.share - _liberal(trials)
-    return decided(excess, reach, everywhere=True, detail=detail)
+    return decide(excess, reach, everywhere=True, detail=detail)
 
 
-def no_omnibus_test(result: Result, dgps: Sequence[str] = SKEWED) -> Reproduced:
+def no_omnibus_test(result: Result, dgps: Sequence[str] = SKEWED) -> Finding:
     trials = cells(result, dgps=dgps)
     found = sizes(result, trials, "welch")
     worst = int(found.share.argmax())
     limit = trials[0].alpha + _liberal(trials)
     detail = f"largest {_said([trials[worst]], Sizes(found.share[[worst]], found.n_rep))}"
-    return decided(found.share - limit, _reach(found), everywhere=False, detail=detail)
+    return decide(found.share - limit, _reach(found), everywhere=False, detail=detail)
 
 
 def _said(trials: Cells, found: Sizes) -> str:

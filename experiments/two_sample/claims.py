@@ -18,7 +18,7 @@ from experiments.two_sample.answers import (
     one_sided_misses,
     worse_after_ranking,
 )
-from simstudy.claims import Claim, Rival
+from simstudy.claims import Claim, WrongAlternative
 from simstudy.stats.two_sample import theory
 
 DERIVED = "Derived, and not read off a table: the study's own theory."
@@ -33,7 +33,9 @@ CLAIMS = (
             "Wang (1971), J. Am. Stat. Assoc. 66, 605-608",
             partial(exact_t_tests, method=method),
             published=True,
-            rival=Rival(f"{other.title()}'s t", partial(exact_t_tests, method=method, drawn=other)),
+            rival=WrongAlternative(
+                f"{other.title()}'s t", partial(exact_t_tests, method=method, drawn=other)
+            ),
             note=DERIVED,
         )
         for method, other, words in (
@@ -48,7 +50,7 @@ CLAIMS = (
             source,
             partial(exact_under_equality, method=method),
             published=True,
-            rival=Rival(
+            rival=WrongAlternative(
                 "unequal variances", partial(exact_under_equality, method=method, ratio=UNEQUAL)
             ),
             note=DERIVED + " A test rejects at p <= alpha: at 50 of 1000 p-values, and of ranks "
@@ -83,7 +85,7 @@ CLAIMS = (
             dgps=["normal"],
         ),
         published=True,
-        rival=Rival(
+        rival=WrongAlternative(
             "the nominal size",
             partial(large_sample_size, method="rank_sum", size=nominal, dgps=["normal"]),
         ),
@@ -100,7 +102,7 @@ CLAIMS = (
             dgps=SYMMETRIC,
         ),
         published=True,
-        rival=Rival(
+        rival=WrongAlternative(
             "the nominal size",
             partial(large_sample_size, method="plain_permutation", size=nominal, dgps=SYMMETRIC),
         ),
@@ -112,7 +114,7 @@ CLAIMS = (
         "Janssen (1997); Chung & Romano (2013), Ann. Statist. 41, 484-507, abstract",
         partial(keeps_level, method="permutation", dgps=SYMMETRIC),
         published=True,
-        rival=Rival(
+        rival=WrongAlternative(
             "the plain permutation test",
             partial(keeps_level, method="plain_permutation", dgps=SYMMETRIC),
         ),
@@ -124,7 +126,9 @@ CLAIMS = (
         "Hall (1988), Ann. Statist. 16, 927-953",
         one_sided_misses,
         published=True,
-        rival=Rival("studentized permutations", partial(one_sided_misses, method="permutation")),
+        rival=WrongAlternative(
+            "studentized permutations", partial(one_sided_misses, method="permutation")
+        ),
         note="Of an order smaller is taken as less than half of the imbalance of Welch's misses.",
     ),
     Claim(
@@ -133,7 +137,7 @@ CLAIMS = (
         ZIMMERMAN,
         inflated_though_balanced,
         published=True,
-        rival=Rival("Welch's t", partial(inflated_though_balanced, method="welch")),
+        rival=WrongAlternative("Welch's t", partial(inflated_though_balanced, method="welch")),
         note=BEYOND,
     ),
     Claim(
@@ -142,7 +146,7 @@ CLAIMS = (
         ZIMMERMAN,
         grows_with_n,
         published=True,
-        rival=Rival("Student's t", partial(grows_with_n, method="student")),
+        rival=WrongAlternative("Student's t", partial(grows_with_n, method="student")),
     ),
     Claim(
         "worse after ranking",
@@ -150,7 +154,7 @@ CLAIMS = (
         ZIMMERMAN,
         worse_after_ranking,
         published=True,
-        rival=Rival("Welch's t", partial(worse_after_ranking, method="welch")),
+        rival=WrongAlternative("Welch's t", partial(worse_after_ranking, method="welch")),
         note="Greater is taken as by half of alpha.",
     ),
     Claim(
@@ -159,7 +163,7 @@ CLAIMS = (
         "Fagerland & Sandvik (2009), Contemp. Clin. Trials 30, 490-496, abstract",
         no_omnibus_test,
         published=True,
-        rival=Rival("symmetric data", partial(no_omnibus_test, dgps=SYMMETRIC)),
+        rival=WrongAlternative("symmetric data", partial(no_omnibus_test, dgps=SYMMETRIC)),
         note=BEYOND,
     ),
 )

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from experiments.two_sample.claims import CLAIMS
 from experiments.two_sample.figures import DGPS, FIGURES
-from simstudy.design import Linked, grid, together
+from simstudy.design import ZippedFactors, grid, zipped
 from simstudy.errors import ConfigError
 from simstudy.options import option, published
 from simstudy.study import Study
@@ -70,7 +70,7 @@ def study(config: Config) -> Study:
     )
 
 
-def _sizes(config: Config) -> Linked:
+def _sizes(config: Config) -> ZippedFactors:
     """Both sample sizes, at least 2 each, for every total and share."""
     pairs = [(n, round(n * share)) for n in config.n_total for share in config.first_share]
     for n, first in pairs:
@@ -80,4 +80,4 @@ def _sizes(config: Config) -> Linked:
                 "observations in a sample, which has no spread to judge the difference by: use "
                 "shares that leave at least 2 in each."
             )
-    return together(n1=[first for _, first in pairs], n2=[n - first for n, first in pairs])
+    return zipped(n1=[first for _, first in pairs], n2=[n - first for n, first in pairs])

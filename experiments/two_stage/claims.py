@@ -16,11 +16,11 @@ from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import (
     Claim,
-    Reproduced,
-    Right,
-    Rival,
-    chance_reach,
-    decided,
+    Finding,
+    IntendedQuantity,
+    WrongAlternative,
+    decide,
+    mc_margin,
     of_row,
     share,
     shares_match,
@@ -45,7 +45,7 @@ GROWTH = 0.01  # a point: what grows by less does not grow in figure 1B
 
 
 # ---------------------------------------------------------------- power and size
-def _grows(result: Result, measure: str = "power") -> Reproduced:
+def _grows(result: Result, measure: str = "power") -> Finding:
     """Whether a measure grows by a point or more with k, in steps of 1, and as n2 doubles."""
     ks, sizes = swept(result)
     k, n2 = _apart(ks, lambda last: last + 1), _apart(sizes, lambda last: 2 * last)
@@ -57,7 +57,7 @@ def _grows(result: Result, measure: str = "power") -> Reproduced:
     steps = [_steps(value, error, axis) for axis in (0, 1)]
     step, mcse = (np.concatenate(parts) for parts in zip(*steps, strict=True))
     said = f"least of {step.size} steps {100 * step.min():+.1f} points"
-    return decided(step - GROWTH, chance_reach(mcse, n, step.size), said)
+    return decide(step - GROWTH, mc_margin(mcse, n, step.size), said)
 
 
 ESTIMATES = ("estimate", "mcse")
@@ -85,7 +85,7 @@ def _steps(
     return np.diff(value, axis=axis).ravel(), np.sqrt(variance).ravel()
 
 
-def _power_on(result: Result, theory: Callable[..., Any] = power) -> Reproduced:
+def _power_on(result: Result, theory: Callable[..., Any] = power) -> Finding:
     """Empirical power of each trial of the grid against a theory of it."""
     trials = grid_of(result)
     rejects = [_rejections(result, trial, null_is_false=True) for trial in trials]
@@ -100,7 +100,7 @@ def _rejections(result: Result, trial: TwoStage, *, null_is_false: bool) -> Any:
     return data["reject"][data["null_is_false"].astype(bool) == null_is_false]
 
 
-def _type_1_error(result: Result, within: float = np.inf, detail: str = "") -> Reproduced:
+def _type_1_error(result: Result, within: float = np.inf, detail: str = "") -> Finding:
     """Rejections of true nulls in the whole grid, over those with a bound so near the truth.
 
     `within` is in standard errors of the first mean.
@@ -112,7 +112,7 @@ def _type_1_error(result: Result, within: float = np.inf, detail: str = "") -> R
     return share(rejects, f"of {len(rejects):,} true nulls{detail}")
 
 
-def _by_n2(result: Result, within: float = np.inf) -> Reproduced:
+def _by_n2(result: Result, within: float = np.inf) -> Finding:
     """Type-I errors of each n2, over all k, against the level; of bounds so near the truth."""
     rejects: dict[int, list[Any]] = {}
     for trial in grid_of(result):
@@ -126,7 +126,7 @@ def _by_n2(result: Result, within: float = np.inf) -> Reproduced:
     return shares_match(found, np.full(len(n), level), n, margin=CONVERGED)
 
 
-def _size_at_boundary(result: Result) -> Reproduced:
+def _size_at_boundary(result: Result) -> Finding:
     """Rejections of true nulls whose bound is within a tenth of a standard error of the truth."""
     exact = float(boundary_rejection(0.05, 1.5, 100, 400))
     needed = boundary_n2(0.8, 0.05, 1.5, 150)
@@ -139,7 +139,7 @@ def _size_at_boundary(result: Result) -> Reproduced:
 
 
 # ---------------------------------------------------------------- outcomes and design
-def _outcomes(result: Result, table: Callable[..., OutcomeTable] = outcome_table) -> Reproduced:
+def _outcomes(result: Result, table: Callable[..., OutcomeTable] = outcome_table) -> Finding:
     """Frequencies of the four outcomes of each trial against a table of them."""
     trials = grid_of(result)
     expected = np.array([table(t.alpha, t.k, t.n1, t.n2) for t in trials])
@@ -165,7 +165,7 @@ def _of_independent_decisions(alpha: float, k: float, n1: int, n2: int) -> Outco
     )
 
 
-def _limit_of_s2(result: Result) -> Reproduced:
+def _limit_of_s2(result: Result) -> Finding:
     """Mean of s2 at the largest n2 with k = 1.5, which the document has tend to -k."""
     row = _row(result, "mean_s2", 1.5, swept(result)[1][-1])
     r = np.sqrt(row["n2"] / row["n1"])
@@ -173,12 +173,12 @@ def _limit_of_s2(result: Result) -> Reproduced:
     return of_row(row, said)
 
 
-def _sample_size(_: Result, n1: int = 150) -> Reproduced:
+def _sample_size(_: Result, n1: int = 150) -> Finding:
     design = solve_design(n1=n1, k=1.5, alpha=0.05, power=0.8)
-    return Reproduced(design.n2, detail=f"power really reached {design.achieved_power:.5f}")
+    return Finding(design.n2, detail=f"power really reached {design.achieved_power:.5f}")
 
 
-def _three_of_four(_: Result, n1: int = 150) -> Reproduced:
+def _three_of_four(_: Result, n1: int = 150) -> Finding:
     """Each of n2, k, alpha and power from the other three, with n1 in the first stage."""
     whole: dict[str, Any] = {"n2": 399, "k": 1.5, "alpha": 0.05}
     whole["power"] = float(power(0.05, 1.5, 150, 399))
@@ -187,7 +187,7 @@ def _three_of_four(_: Result, n1: int = 150) -> Reproduced:
         for name in whole
     }
     worst = max(abs(found[name] / whole[name] - 1) for name in whole)
-    return decided(1e-6 - worst, 0.0, f"largest relative difference {worst:.1e}")
+    return decide(1e-6 - worst, 0.0, f"largest relative difference {worst:.1e}")
 
 
 CLAIMS = (
@@ -200,7 +200,7 @@ CLAIMS = (
         "figure 1B",
         _grows,
         published=True,
-        rival=Rival("the type-I error", partial(_grows, measure="type_1_error")),
+        rival=WrongAlternative("the type-I error", partial(_grows, measure="type_1_error")),
         criterion="by a point or more for each step",
     ),
     Claim(
@@ -209,7 +209,7 @@ CLAIMS = (
         "figure 1C",
         _power_on,
         published=True,
-        rival=Rival(
+        rival=WrongAlternative(
             "the power of a test of that level on the bound",
             partial(_power_on, theory=boundary_power),
         ),
@@ -222,7 +222,7 @@ CLAIMS = (
         _type_1_error,
         published=0.05,
         difference=SIZE,
-        rival=Rival(
+        rival=WrongAlternative(
             "only where the bound is half a standard error or less from the truth",
             partial(_type_1_error, within=0.5),
         ),
@@ -233,7 +233,7 @@ CLAIMS = (
         "figure 1C",
         _by_n2,
         published=True,
-        rival=Rival(
+        rival=WrongAlternative(
             "only where the bound is half a standard error or less from the truth",
             partial(_by_n2, within=0.5),
         ),
@@ -247,11 +247,11 @@ CLAIMS = (
         _type_1_error,
         published=0.05,
         difference=SIZE,
-        rival=Rival(
+        rival=WrongAlternative(
             "only where the bound is half a standard error or less from the truth",
             partial(_type_1_error, within=0.5),
         ),
-        right=Right("where the bound all but equals the truth", _size_at_boundary),
+        right=IntendedQuantity("where the bound all but equals the truth", _size_at_boundary),
         expected="right in print, wrong in substance",
         note="Given that the null is true, and so on average over how true it is, it is alpha. At "
         "a given truth it is not bounded by alpha: it is Phi(t_alpha) on the bound.",
@@ -262,7 +262,7 @@ CLAIMS = (
         "section 4, table",
         _outcomes,
         published=True,
-        rival=Rival(
+        rival=WrongAlternative(
             "decisions that do not depend on the state",
             partial(_outcomes, table=_of_independent_decisions),
         ),
@@ -286,7 +286,7 @@ CLAIMS = (
         published=0.05,
         difference=SIZE,
         expected="differs",
-        ours=True,  # "level" counts it
+        scored=False,  # "level" counts it
         note="True on average over the states with a true null; where the bound equals the truth "
         "the test rejects with probability Phi(t_alpha).",
     ),
@@ -296,8 +296,8 @@ CLAIMS = (
         "section 3",
         _sample_size,
         published=399,
-        rival=Rival("n1 = 149", partial(_sample_size, n1=149)),
-        ours=True,  # regression_trial counts it
+        rival=WrongAlternative("n1 = 149", partial(_sample_size, n1=149)),
+        scored=False,  # regression_trial counts it
     ),
     Claim(
         "three of four",
@@ -305,7 +305,7 @@ CLAIMS = (
         "section 4",
         _three_of_four,
         published=True,
-        rival=Rival("solved for n1 = 149", partial(_three_of_four, n1=149)),
+        rival=WrongAlternative("solved for n1 = 149", partial(_three_of_four, n1=149)),
         criterion="1e−6",
     ),
     *FORMULAS,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.array_types import Float
-from simstudy.claims import Claim, Reproduced, Rival, decided
+from simstudy.claims import Claim, Finding, WrongAlternative, decide
 from simstudy.lazy import special, stats
 from simstudy.stats.two_stage.law import TwoStageStatistic
 
@@ -30,7 +30,7 @@ def _density(x: Any, k: float, r: float, sign: int, *, power: int = 1) -> Any:
     )
 
 
-def _density_is(_: Any, power: int = 1) -> Reproduced:
+def _density_is(_: Any, power: int = 1) -> Finding:
     """Largest distance of the printed density from ours, over laws and quantiles."""
     gaps = []
     for k, n2, null in GRID:
@@ -38,7 +38,7 @@ def _density_is(_: Any, power: int = 1) -> Reproduced:
         x = np.array([float(law.ppf(p)) for p in AT])
         printed = _density(x, k, float(np.sqrt(n2 / N1)), -1 if null else 1, power=power)
         gaps.append(np.abs(printed - law.pdf(x)).max())
-    return decided(CLOSE - max(gaps), 0.0, f"largest of {len(gaps)} distances {max(gaps):.1e}")
+    return decide(CLOSE - max(gaps), 0.0, f"largest of {len(gaps)} distances {max(gaps):.1e}")
 
 
 def _owen(x: float, k: float, r: float, sign: int, *, turned: int = 1) -> float:
@@ -51,7 +51,7 @@ def _owen(x: float, k: float, r: float, sign: int, *, turned: int = 1) -> float:
     return float(both / special.ndtr(sign * k))
 
 
-def _owen_is(_: Any, turned: int = 1) -> Reproduced:
+def _owen_is(_: Any, turned: int = 1) -> Finding:
     """Largest distance of equation 3 from our distribution function, where p is so much."""
     gaps: list[Float[np.ndarray, ""]] = []
     for k, n2, null in GRID:
@@ -59,11 +59,11 @@ def _owen_is(_: Any, turned: int = 1) -> Reproduced:
         sign, r = -1 if null else 1, float(np.sqrt(n2 / N1))
         gaps += [np.abs(_owen(float(law.ppf(p)), k, r, sign, turned=turned) - p) for p in AT]
     worst = float(max(gaps))
-    return decided(1e-4 - worst, 0.0, f"largest of {len(gaps)} distances {worst:.1e}")
+    return decide(1e-4 - worst, 0.0, f"largest of {len(gaps)} distances {worst:.1e}")
 
 
-def _expectation(_: Any, k: float = 1.5) -> Reproduced:
-    return Reproduced(NormalDist().cdf(k), detail="Φ(1.5)")
+def _expectation(_: Any, k: float = 1.5) -> Finding:
+    return Finding(NormalDist().cdf(k), detail="Φ(1.5)")
 
 
 EXACT = (
@@ -73,7 +73,7 @@ EXACT = (
         "section 1, before equation 3",
         _density_is,
         published=True,
-        rival=Rival("the factor 1/√(1 + r²) twice", partial(_density_is, power=2)),
+        rival=WrongAlternative("the factor 1/√(1 + r²) twice", partial(_density_is, power=2)),
         criterion="1e−6",
     ),
     Claim(
@@ -82,7 +82,7 @@ EXACT = (
         "section 1, equation 3",
         _owen_is,
         published=True,
-        rival=Rival("a correlation of the other sign", partial(_owen_is, turned=-1)),
+        rival=WrongAlternative("a correlation of the other sign", partial(_owen_is, turned=-1)),
         criterion="1e−4",
         note="As a formula, without the factor 1/σ_W before the integral. As a way to compute, it "
         "divides a small error by Φ(-k), which is smaller for large k.",
@@ -94,6 +94,6 @@ EXACT = (
         _expectation,
         published=0.933,
         rounding=0.0005,
-        rival=Rival("k = 1.4", partial(_expectation, k=1.4)),
+        rival=WrongAlternative("k = 1.4", partial(_expectation, k=1.4)),
     ),
 )

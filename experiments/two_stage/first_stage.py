@@ -9,7 +9,7 @@ import numpy as np
 from experiments.two_stage.trials import SIZE, grid_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
-from simstudy.claims import Claim, Reproduced, Rival, average, chance_reach, decided, share
+from simstudy.claims import Claim, Finding, WrongAlternative, average, decide, mc_margin, share
 from simstudy.lazy import special
 from simstudy.stats.two_stage.design import critical_value
 
@@ -32,12 +32,12 @@ def _passes(errors: Float[np.ndarray, " rep"]) -> Float[np.ndarray, " rep"]:
     return errors[errors < MARGIN + special.ndtri(LEVEL)]
 
 
-def _bias(result: Result, filtered: bool = False) -> Reproduced:
+def _bias(result: Result, filtered: bool = False) -> Finding:
     errors = _first_errors(result)
     return average(_passes(errors) if filtered else errors)
 
 
-def _filter_flatters(result: Result, filtered: bool = True) -> Reproduced:
+def _filter_flatters(result: Result, filtered: bool = True) -> Finding:
     """Whether first estimates are too good by a tenth of an error, and the samples asked too few.
 
     As many samples are needed as one over the square of the gap between estimate and null, which
@@ -48,12 +48,12 @@ def _filter_flatters(result: Result, filtered: bool = True) -> Reproduced:
     bias = average(chosen)
     fewer = average(np.minimum((MARGIN / (MARGIN - chosen)) ** 2, 1 / A_TENTH))
     excess = [-A_TENTH - bias.value, 1 - A_TENTH - fewer.value]
-    reach = chance_reach([bias.mcse, fewer.mcse], bias.n_rep, 2)
+    reach = mc_margin([bias.mcse, fewer.mcse], bias.n_rep, 2)
     said = f"mean error {bias.value:.3f} standard errors, {len(chosen):,} first samples pass; "
-    return decided(excess, reach, said + f"samples asked over those needed {fewer.value:.2f}")
+    return decide(excess, reach, said + f"samples asked over those needed {fewer.value:.2f}")
 
 
-def _when_shifted(result: Result, shift: float = SHIFT) -> Reproduced:
+def _when_shifted(result: Result, shift: float = SHIFT) -> Finding:
     """Whether true nulls are not rejected alpha of the time where the second mean has shifted."""
     rejects = []
     for trial in grid_of(result):
@@ -61,9 +61,9 @@ def _when_shifted(result: Result, shift: float = SHIFT) -> Reproduced:
         limit = float(critical_value(trial.alpha, trial.k, trial.n1, trial.n2))
         rejects.append(data["s2"][data["null_is_true"].astype(bool)] < limit + shift)
     found = share(np.concatenate(rejects))
-    reach = chance_reach(found.mcse, found.n_rep)
+    reach = mc_margin(found.mcse, found.n_rep)
     said = f"type-I error {found.value:.4f} where second means are {shift:g} standard errors lower"
-    return decided(abs(found.value - LEVEL) - SIZE, reach, said)
+    return decide(abs(found.value - LEVEL) - SIZE, reach, said)
 
 
 FIRST_STAGE = (
@@ -74,7 +74,7 @@ FIRST_STAGE = (
         _bias,
         published=0.0,
         difference=IN_ERRORS,
-        rival=Rival("of trials that pass a filter", partial(_bias, filtered=True)),
+        rival=WrongAlternative("of trials that pass a filter", partial(_bias, filtered=True)),
         note="The mean error of the first estimate, in its standard errors.",
     ),
     Claim(
@@ -84,7 +84,7 @@ FIRST_STAGE = (
         "introduction",
         _filter_flatters,
         published=True,
-        rival=Rival("all first estimates", partial(_filter_flatters, filtered=False)),
+        rival=WrongAlternative("all first estimates", partial(_filter_flatters, filtered=False)),
         criterion="by a tenth or more",
         note="A null one standard error from the truth. Of sample sizes the largest are held at "
         "ten times the right one, which no mean of them would survive.",
@@ -95,7 +95,7 @@ FIRST_STAGE = (
         "section 4, footnote 1",
         _when_shifted,
         published=True,
-        rival=Rival("data that are alike", partial(_when_shifted, shift=0.0)),
+        rival=WrongAlternative("data that are alike", partial(_when_shifted, shift=0.0)),
         criterion="by more than half a point",
         note="Tried by its type-I error, with second means that are a standard error lower.",
     ),

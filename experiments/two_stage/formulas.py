@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.two_stage.trials import SIZE, grid_of
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, average, share
+from simstudy.claims import Claim, Finding, average, share
 from simstudy.stats.two_stage.design import critical_value
 from simstudy.stats.two_stage.law import conditional_p_value
 from simstudy.trials.two_stage import TwoStage
@@ -25,7 +25,7 @@ def _quantile_of_w(trial: TwoStage) -> float:
     return float(limit + trial.k * np.sqrt(trial.n2 / trial.n1)) / _spread(trial)
 
 
-def _rejected_below_quantile_of_w(result: Result) -> Reproduced:
+def _rejected_below_quantile_of_w(result: Result) -> Finding:
     """Share of the true nulls of the grid whose s2 is below the quantile of w."""
     rejects = []
     for trial in grid_of(result):
@@ -35,7 +35,7 @@ def _rejected_below_quantile_of_w(result: Result) -> Reproduced:
     return share(np.concatenate(rejects), "type-I error over the grid, of the printed formula")
 
 
-def _mean_of_printed_cdf(result: Result) -> Reproduced:
+def _mean_of_printed_cdf(result: Result) -> Finding:
     """Of F_W as printed, at the simulated w of the grid's first trial, in either state."""
     trial = grid_of(result)[0]
     data = result.columns(trial, "s2", "null_is_false")
@@ -45,7 +45,7 @@ def _mean_of_printed_cdf(result: Result) -> Reproduced:
     return average(p / _spread(trial), said)
 
 
-def _variance_as_printed(result: Result) -> Reproduced:
+def _variance_as_printed(result: Result) -> Finding:
     """Variance of the statistic over sigma^2/n2 in place of its root, in those of the law."""
     trial = grid_of(result)[0]
     as_printed = np.sqrt(trial.n2 / trial.dgp.variance)
@@ -55,7 +55,7 @@ def _variance_as_printed(result: Result) -> Reproduced:
     return average(as_printed**2 * square, said)
 
 
-def _false_nulls_of_variances(result: Result) -> Reproduced:
+def _false_nulls_of_variances(result: Result) -> Finding:
     """How often the null is false where the bound is k variances above the first mean."""
     trial = result.scenario(k=1.5, n1=grid_of(result)[0].n1, n2=max(t.n2 for t in grid_of(result)))
     distance = result.columns(trial, "distance")["distance"]

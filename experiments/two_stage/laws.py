@@ -11,7 +11,7 @@ import numpy as np
 from experiments.two_stage.figures import Statistics, statistics_by_state
 from experiments.two_stage.trials import PROBABILITY, grid_of, reach
 from simstudy.analysis.result import Result
-from simstudy.claims import FALSE_ALARM, Claim, Reproduced, Rival, decided, matches
+from simstudy.claims import FALSE_ALARM, Claim, Finding, WrongAlternative, decide, matches
 from simstudy.lazy import special
 from simstudy.stats.two_stage.law import TwoStageStatistic, conditional_p_value
 from simstudy.trials.two_stage import TwoStage
@@ -39,7 +39,7 @@ def _from_uniform(p: Statistics) -> float:
     return float(pit_distance(p))
 
 
-def _follows(result: Result, law: Law) -> Reproduced:
+def _follows(result: Result, law: Law) -> Finding:
     """Distance of the p-values by a law from uniform, for each k and state, all n2 together."""
     p: dict[tuple[float, bool], list[Statistics]] = {}
     for trial, s2, state in statistics_by_state(result):
@@ -47,10 +47,10 @@ def _follows(result: Result, law: Law) -> Reproduced:
     pooled = [np.concatenate(values) for values in p.values()]
     distance = np.array([_from_uniform(values) for values in pooled])
     said = f"largest distance {distance.max():.3f}, for {len(pooled)} pairs of k and state"
-    return decided(PROBABILITY - distance, reach(map(len, pooled)), said)
+    return decide(PROBABILITY - distance, reach(map(len, pooled)), said)
 
 
-def _comes_close(result: Result, null_is_false: bool = True) -> Reproduced:
+def _comes_close(result: Result, null_is_false: bool = True) -> Finding:
     """Whether the unconditional law's distance falls from k to k, given the state of the null."""
     cells: dict[float, list[tuple[float, int]]] = {}
     for trial, s2, state in statistics_by_state(result):
@@ -64,7 +64,7 @@ def _comes_close(result: Result, null_is_false: bool = True) -> Reproduced:
     said = ", ".join(f"{d:.3f} at k={k:g}" for d, k in zip(worst, sorted(cells), strict=True))
     excess = np.append(-np.diff(worst), PROBABILITY - worst[-1])
     reaches = np.append(chance[1:] + chance[:-1], chance[-1])
-    return decided(excess, reaches, f"largest distance {said}")
+    return decide(excess, reaches, f"largest distance {said}")
 
 
 # ---------------------------------------------------------------- by the sizes
@@ -76,7 +76,7 @@ class Pair(NamedTuple):
     null_is_false: bool
 
 
-def _ratio_alone(result: Result, next_ratio: int = 0) -> Reproduced:
+def _ratio_alone(result: Result, next_ratio: int = 0) -> Finding:
     """Distance of the statistic's laws in trials of one ratio and other sizes, given the state.
 
     With `next_ratio`, in trials whose ratios are so many places apart.
@@ -89,7 +89,7 @@ def _ratio_alone(result: Result, next_ratio: int = 0) -> Reproduced:
     pooled = np.array([1 / sum(1 / len(s2) for s2 in both) for both in samples])
     chance = special.kolmogi(FALSE_ALARM / len(pairs)) / np.sqrt(pooled)
     said = f"largest distance {distance.max():.3f}, of {len(pairs)} pairs of trials"
-    return decided(PROBABILITY - distance, chance, said)
+    return decide(PROBABILITY - distance, chance, said)
 
 
 def _pairs(result: Result, next_ratio: int) -> list[Pair]:
@@ -120,7 +120,7 @@ def distance_between(first: Statistics, second: Statistics) -> float:
     return float(np.abs(below[0] - below[1]).max())
 
 
-def _standard_normal(result: Result, large: bool = True) -> Reproduced:
+def _standard_normal(result: Result, large: bool = True) -> Finding:
     """Distance of s2 from a standard normal, by k, with the largest first stage or the grid's."""
     first = result.plan.scenarios[0]
     beyond = [trial for trial in result.plan.scenarios if trial.n1 > first.n1]
@@ -131,10 +131,10 @@ def _standard_normal(result: Result, large: bool = True) -> Reproduced:
     s2 = [result.columns(trial, "s2")["s2"] for trial in trials]
     distance = np.array([_from_uniform(special.ndtr(values)) for values in s2])
     said = f"largest distance {distance.max():.3f} at n1={size:,}, n2={n2}"
-    return decided(PROBABILITY - distance, reach(map(len, s2)), said)
+    return decide(PROBABILITY - distance, reach(map(len, s2)), said)
 
 
-def _whole_law(result: Result, spread: float | None = None) -> Reproduced:
+def _whole_law(result: Result, spread: float | None = None) -> Finding:
     """Distance of s2 in both states from the normal law, for each trial of figure 1.
 
     With a `spread` of its own in the place of √(1 + n2/n1).
@@ -150,10 +150,10 @@ def _whole_law(result: Result, spread: float | None = None) -> Reproduced:
         distance.append(_from_uniform(np.sort(special.ndtr(z))))
         sizes.append(len(s2))
     said = f"largest distance {max(distance):.4f}, of {len(distance)} trials"
-    return decided(PROBABILITY - np.array(distance), reach(sizes), said)
+    return decide(PROBABILITY - np.array(distance), reach(sizes), said)
 
 
-def _correlated(result: Result, printed: bool = True) -> Reproduced:
+def _correlated(result: Result, printed: bool = True) -> Finding:
     """Correlation of s2 and the bound's distance from the truth, Y, against -r/√(1 + r²)."""
     trials = grid_of(result)
     r = np.sqrt([trial.n2 / trial.n1 for trial in trials])
@@ -173,7 +173,7 @@ LAWS = (
         "section 1",
         _whole_law,
         published=True,
-        rival=Rival("a variance of 1", partial(_whole_law, spread=1.0)),
+        rival=WrongAlternative("a variance of 1", partial(_whole_law, spread=1.0)),
         criterion=APART,
     ),
     Claim(
@@ -182,7 +182,7 @@ LAWS = (
         "section 1, equation 2",
         _correlated,
         published=True,
-        rival=Rival("-1/sqrt(1 + r^2)", partial(_correlated, printed=False)),
+        rival=WrongAlternative("-1/sqrt(1 + r^2)", partial(_correlated, printed=False)),
         criterion="0.02",
         note="r is the root of n2/n1.",
     ),
@@ -192,7 +192,7 @@ LAWS = (
         "figure 1",
         partial(_follows, law=_conditional),
         published=True,
-        rival=Rival("the unconditional law", partial(_follows, law=_unconditional)),
+        rival=WrongAlternative("the unconditional law", partial(_follows, law=_unconditional)),
         criterion=APART,
     ),
     Claim(
@@ -201,7 +201,7 @@ LAWS = (
         "figure 1",
         _comes_close,
         published=True,
-        rival=Rival("given a true null", partial(_comes_close, null_is_false=False)),
+        rival=WrongAlternative("given a true null", partial(_comes_close, null_is_false=False)),
         criterion=APART,
     ),
     Claim(
@@ -210,7 +210,9 @@ LAWS = (
         "section 4",
         _ratio_alone,
         published=True,
-        rival=Rival("beside a trial of another ratio", partial(_ratio_alone, next_ratio=1)),
+        rival=WrongAlternative(
+            "beside a trial of another ratio", partial(_ratio_alone, next_ratio=1)
+        ),
         criterion=APART,
     ),
     Claim(
@@ -219,7 +221,7 @@ LAWS = (
         "section 1",
         _standard_normal,
         published=True,
-        rival=Rival("the grid's first stage", partial(_standard_normal, large=False)),
+        rival=WrongAlternative("the grid's first stage", partial(_standard_normal, large=False)),
         criterion=APART,
         note="Slowly: its mean is -k sqrt(n2/n1), so n1 is to be some thousand times n2.",
     ),

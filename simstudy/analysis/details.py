@@ -73,7 +73,7 @@ class Details:
     design: tuple[str, ...] = ()
     keep_alive: object = field(default=None, repr=False)
     tables: Mapping[str, MakesTable] = field(default_factory=dict)
-    readings: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+    value_labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     given: str = ""
     group_size: int = 1
@@ -137,7 +137,7 @@ class Details:
         """Whether any of these replicates failed, whatever else is stored beside them."""
         from simstudy.analysis.frames import any_failure
 
-        return any_failure(self.plan.drawn, self.store, self.drawn_sizes)
+        return any_failure(self.plan.work_units, self.store, self.drawn_sizes)
 
     @property
     def drawn_sizes(self) -> dict[str, int]:

@@ -127,7 +127,7 @@ class FromRows:
 
     def _columns(self, table: pa.Table) -> Columns:
         names = names_read(self._by_cell)
-        return columns_of(self.plan.drawn, table, names, known=self._rows.derived.known)
+        return columns_of(self.plan.work_units, table, names, known=self._rows.derived.known)
 
     def _side_by_side(self, batch: Batch) -> Found:
         columns = self._columns(batch.table)
@@ -190,7 +190,7 @@ class FromMoments:
         if measure.reads == (CONVERGED,):
             return measure.from_moments(self._without_error(key), level=self.level)
         merged = self._merged[key, measure.name]
-        if self.plan.drawn.axes and np.ndim(merged.n) == 0:
+        if self.plan.work_units.axes and np.ndim(merged.n) == 0:
             merged = spread_over(merged, self._cells_of(measure.name))
         return measure.from_moments(merged, level=self.level)
 
@@ -209,7 +209,7 @@ class FromMoments:
 
     def _without_error(self, key: str) -> Moments:
         """Of whether replicates went without an error, in each cell: which the errors tell."""
-        axes = self.plan.drawn.axes
+        axes = self.plan.work_units.axes
         shape = tuple(len(labels) for labels in axes.values())
         n_rep = self.plan.drawn_sizes(self.n_rep)[key]
         failed: list[set[int]] = [set() for _ in range(math.prod(shape))]

@@ -12,7 +12,7 @@ import numpy as np
 from simstudy.analysis.result_columns import ResultColumns
 from simstudy.analysis.summary import factor_names
 from simstudy.design import Scenario
-from simstudy.design.plan import Plan, factors_in, scenario_behind
+from simstudy.design.plan import Plan, base_scenario, factors_in
 from simstudy.engine.block import Address
 from simstudy.lazy import pd
 from simstudy.store.arrow_schema import ERROR, WARNING
@@ -133,7 +133,7 @@ class _Count:
 
     def add(self, drawn: Scenario) -> None:
         self.n += 1
-        self.scenarios.add(id(scenario_behind(drawn)))
+        self.scenarios.add(id(base_scenario(drawn)))
 
 
 DATA = "(data)"  # in the place of a method: drawing what all of them analyse

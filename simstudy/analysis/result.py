@@ -60,7 +60,7 @@ class Result(SummaryAccess):
 
     def __init__(self, details: Details) -> None:
         self.details = details
-        self._readings, self._labels = details.readings, details.labels
+        self._value_labels, self._labels = details.value_labels, details.labels
 
     @property
     def plan(self) -> Plan:
@@ -471,7 +471,7 @@ class Result(SummaryAccess):
 
         if not self.details.any_failed:
             return pd.DataFrame(columns=["address", ERROR])
-        found = failure_frame(self.plan.drawn, self.details.store, self.details.drawn_sizes)
+        found = failure_frame(self.plan.work_units, self.details.store, self.details.drawn_sizes)
         names = [*factor_names(self.plan), "block", "rep", *self.plan.axes, ERROR, "address"]
         return found[names]
 
@@ -481,7 +481,7 @@ class Result(SummaryAccess):
         from simstudy.analysis.frames import warning_counts
 
         of = self.details
-        return warning_counts(self.plan.drawn, of.store, of.drawn_sizes, [*self.plan.axes])
+        return warning_counts(self.plan.work_units, of.store, of.drawn_sizes, [*self.plan.axes])
 
     def _frame(self, scenario: Scenario, names: Sequence[str] | None) -> pd.DataFrame:
         from simstudy.analysis.frames import replicate_frame

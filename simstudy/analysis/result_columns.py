@@ -15,10 +15,10 @@ import pyarrow as pa
 from simstudy.design.plan import (
     Derived,
     Plan,
+    base_scenario,
     number_factors,
     number_properties,
     properties_in,
-    scenario_behind,
 )
 from simstudy.engine.call_by_name import said_by
 from simstudy.engine.derived import derived_column, optional, read_by
@@ -48,7 +48,7 @@ class ResultColumns:
 
     @cached_property
     def derived(self) -> DerivedColumns:
-        return DerivedColumns(self.plan.drawn, self.store)
+        return DerivedColumns(self.plan.work_units, self.store)
 
     def columns(
         self, key: str, names: Sequence[str], n_rep: int | None = None
@@ -269,7 +269,7 @@ class DerivedColumns:
     ) -> list[tuple[pa.Table, Sequence[str]]]:
         """Tables with what a column reads, and the names of what it reads of each."""
         read = set(read_by(derived))
-        factors = said_by(scenario_behind(self.plan.keys[key]))
+        factors = said_by(base_scenario(self.plan.keys[key]))
         absent = optional(derived) - self.store.column_names()
         names = sorted(read - set(factors) - self.names - absent)
         stored = self.store.read(key, n_rep, stored_names(names)), [*names, ERROR]

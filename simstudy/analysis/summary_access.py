@@ -20,7 +20,7 @@ SUMMARY = "summary"  # the table that every study has
 class SummaryAccess:
     """Rows, tables and the `repr` of a result with a `summary`; a base class."""
 
-    _readings: Mapping[str, Mapping[Any, str]] = MappingProxyType({})
+    _value_labels: Mapping[str, Mapping[Any, str]] = MappingProxyType({})
     _labels: Mapping[str, str] = MappingProxyType({})
 
     @property
@@ -62,7 +62,7 @@ class SummaryAccess:
             return None
         if not len(rows):
             return None
-        return summary_head(summary_table(rows, self._name, self._readings, self._labels))
+        return summary_head(summary_table(rows, self._name, self._value_labels, self._labels))
 
     def select(self, **factors: Any) -> pd.DataFrame:
         """The rows of the summary with these values of factors, axes and `measure`.
@@ -99,7 +99,7 @@ class SummaryAccess:
                 f"columns={columns!r} with table {name!r}: only the table of the summary can be "
                 "laid out by an axis. Leave out the name, or columns."
             )
-        more = self._name, self._readings, self._labels
+        more = self._name, self._value_labels, self._labels
         if columns is None:
             return summary_table(self.summary, *more)
         return summary_table_by(self.summary, columns, *more)

@@ -1,22 +1,22 @@
 """What a document states, against what our simulation says."""
 
 from simstudy.claims.claim import Claim as Claim
-from simstudy.claims.claim import Right as Right
-from simstudy.claims.claim import Rival as Rival
+from simstudy.claims.claim import IntendedQuantity as IntendedQuantity
 from simstudy.claims.claim import Uncheckable as Uncheckable
+from simstudy.claims.claim import WrongAlternative as WrongAlternative
 from simstudy.claims.format import format_allowed as format_allowed
 from simstudy.claims.format import format_intended as format_intended
 from simstudy.claims.format import format_values as format_values
 from simstudy.claims.format import format_verdict as format_verdict
 from simstudy.claims.mc_tolerance import CLOSE_Z as CLOSE_Z
 from simstudy.claims.mc_tolerance import FALSE_ALARM as FALSE_ALARM
-from simstudy.claims.mc_tolerance import chance_limit as chance_limit
-from simstudy.claims.mc_tolerance import chance_reach as chance_reach
-from simstudy.claims.mc_tolerance import decided as decided
+from simstudy.claims.mc_tolerance import decide as decide
 from simstudy.claims.mc_tolerance import matches as matches
+from simstudy.claims.mc_tolerance import mc_limit as mc_limit
+from simstudy.claims.mc_tolerance import mc_margin as mc_margin
+from simstudy.claims.mc_tolerance import share_limits as share_limits
 from simstudy.claims.mc_tolerance import shares_match as shares_match
-from simstudy.claims.mc_tolerance import shares_reach as shares_reach
-from simstudy.claims.reproduced import Reproduced as Reproduced
+from simstudy.claims.reproduced import Finding as Finding
 from simstudy.claims.reproduced import average as average
 from simstudy.claims.reproduced import binomial_error as binomial_error
 from simstudy.claims.reproduced import cautious_binomial_error as cautious_binomial_error

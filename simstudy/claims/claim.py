@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from simstudy.claims.mc_tolerance import CLOSE_Z, ROUNDING_OF_FLOATS, reach_of, share_between
-from simstudy.claims.reproduced import Reproduced
+from simstudy.claims.mc_tolerance import CLOSE_Z, ROUNDING_OF_FLOATS, close_margin, share_between
+from simstudy.claims.reproduced import Finding
 from simstudy.claims.verdict import (
     DECIDED,
     DIFFERS,
@@ -24,7 +24,7 @@ from simstudy.errors import StudyError
 ALLOWANCES = ("rounding", "published_mcse", "tolerance", "difference")
 
 
-class Rival(NamedTuple):
+class WrongAlternative(NamedTuple):
     """A plausible wrong answer, which the claim must reject.
 
     A claim that holds for it too says nothing.
@@ -38,11 +38,11 @@ class Rival(NamedTuple):
     """
 
     name: str
-    reproduce: Callable[[Any], Reproduced]
+    reproduce: Callable[[Any], Finding]
 
 
 @dataclass(frozen=True)
-class Right:
+class IntendedQuantity:
     """What a document means by a number, for claims whose printed number reproduces.
 
     It is held against what the document takes it for, as the claim against what is printed: where
@@ -63,7 +63,7 @@ class Right:
     """
 
     name: str
-    reproduce: Callable[[Any], Reproduced]
+    reproduce: Callable[[Any], Finding]
     taken_for: float | bool | None = None
     tolerance: float = 0.0
     difference: float | None = None
@@ -104,9 +104,9 @@ class Claim:
         Why it differs, or what to keep in mind.
     right
         What the document means by the number, where that is another number: computed, and tried.
-    ours
-        True for what the document does not state, or what another claim has already counted: a
-        score of the document leaves it out.
+    scored
+        False for what the document does not state, and for what another claim has already counted:
+        the score of the document leaves it out.
     misprint
         Whether what differs is a slip of the pen: an index, a letter or a bracket, and the next
         line or the code of the document has it right. Such claims have the verdict `differs`, and
@@ -125,17 +125,17 @@ class Claim:
     name: str
     statement: str
     source: str
-    reproduce: Callable[[Any], Reproduced]
+    reproduce: Callable[[Any], Finding]
     published: float | bool
     rounding: float = 0.0
     published_mcse: float = 0.0
     tolerance: float = 0.0
     difference: float = 0.0
-    rival: Rival | None = None
+    rival: WrongAlternative | None = None
     expected: str = REPRODUCED
     note: str = ""
-    right: Right | None = None
-    ours: bool = False
+    right: IntendedQuantity | None = None
+    scored: bool = True
     misprint: bool = False
     criterion: str = ""
 
@@ -148,7 +148,7 @@ class Claim:
         if self.expected == IN_PRINT_ONLY and self.right is None:
             raise StudyError(
                 f"claim {self.name!r} expects {IN_PRINT_ONLY!r} and has no right=, so nothing is "
-                "checked beside the print: give the intended quantity as right=Right(...)."
+                "checked beside the print: give right=IntendedQuantity(...)."
             )
         if self.misprint and self.expected != DIFFERS:
             raise StudyError(
@@ -230,7 +230,7 @@ class Claim:
         """How far from the published number ours may truly be, Monte Carlo errors aside."""
         return self.rounding + self.tolerance + self.difference
 
-    def verdict(self, ours: Reproduced) -> str:
+    def verdict(self, ours: Finding) -> str:
         """Decide on the printed number alone.
 
         Our number's interval lies within what is allowed (`reproduced`), or beyond it by more than
@@ -257,13 +257,13 @@ class Claim:
             return REPRODUCED
         return DIFFERS if self._least_distance(ours, low, high) > allowed else TOO_FEW
 
-    def _least_distance(self, ours: Reproduced, low: float, high: float) -> float:
+    def _least_distance(self, ours: Finding, low: float, high: float) -> float:
         """How far ours is from the published number at least, both errors allowed for."""
         end, sign = (low, 1) if ours.value > self.published else (high, -1)
         reach = math.hypot(ours.value - end, CLOSE_Z * self.published_mcse)
         return sign * (ours.value - self.published) - reach
 
-    def times_needed(self, ours: Reproduced) -> float:
+    def times_needed(self, ours: Finding) -> float:
         """Compute how many times our replicates would decide, if our value is the true one.
 
         Parameters
@@ -282,13 +282,13 @@ class Claim:
             room = math.sqrt(max(room**2 - (CLOSE_Z * self.published_mcse) ** 2, 0.0))
         return (CLOSE_Z * ours.mcse / room) ** 2 if room else math.inf
 
-    def _distance(self, ours: Reproduced) -> tuple[float, float]:
+    def _distance(self, ours: Finding) -> tuple[float, float]:
         """From the published number, and how much of it is allowed."""
         allowed = self.allowed + ROUNDING_OF_FLOATS * abs(self.published)
         return abs(ours.value - self.published), allowed
 
 
-def between(ours: Reproduced) -> tuple[float, float]:
+def between(ours: Finding) -> tuple[float, float]:
     """From where to where our number may truly be, chance allowing.
 
     The mean of values that are 0 or 1 is told by its error: it is a share, and has an exact
@@ -296,11 +296,11 @@ def between(ours: Reproduced) -> tuple[float, float]:
     """
     if ours.is_share:
         return share_between(ours.value, ours.n_rep)
-    reach = reach_of(ours.mcse, ours.n_rep)
+    reach = close_margin(ours.mcse, ours.n_rep)
     return ours.value - reach, ours.value + reach
 
 
-def _cannot(_: Any) -> Reproduced:
+def _cannot(_: Any) -> Finding:
     raise LookupError("what nobody has published")
 
 
@@ -323,7 +323,7 @@ class Uncheckable(Claim):
         If `missing` is empty, or `published` is no number.
     """
 
-    reproduce: Callable[[Any], Reproduced] = field(default=_cannot, init=False, repr=False)
+    reproduce: Callable[[Any], Finding] = field(default=_cannot, init=False, repr=False)
     published: float | bool = True
     expected: str = field(default=UNCHECKABLE, init=False)
     missing: str = ""

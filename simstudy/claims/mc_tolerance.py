@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.claims.reproduced import Reproduced, binomial_error
+from simstudy.claims.reproduced import Finding, binomial_error
 from simstudy.errors import StudyError, TooFewReplicatesError
 from simstudy.lazy import special
 
@@ -21,7 +21,7 @@ ALL_ALIKE = 1000  # replicates without any spread: of these, chance hides 1% wit
 DEVIATION = "largest of {n} deviations {deviation:.4f} of {margin:.4g} allowed ({z:.2f} MCSE)"
 
 
-def chance_limit(n_compared: int = 1, *, false_alarm: float = FALSE_ALARM) -> float:
+def mc_limit(n_compared: int = 1, *, false_alarm: float = FALSE_ALARM) -> float:
     """Compute the number of standard errors that the largest of several deviations stays below.
 
     Parameters
@@ -49,18 +49,18 @@ def chance_limit(n_compared: int = 1, *, false_alarm: float = FALSE_ALARM) -> fl
     return -float(special.ndtri(false_alarm / (2 * n_compared)))
 
 
-def reach_of(mcse: float, n_rep: float = math.inf) -> float:
+def close_margin(mcse: float, n_rep: float = math.inf) -> float:
     """How far chance reaches on either side of a value: `CLOSE_Z` errors, or more.
 
-    As `chance_reach`, at the probability of `CLOSE_Z`.
+    As `mc_margin`, at the probability of `CLOSE_Z`.
     """
     return float(_reach(mcse, n_rep, float(special.ndtr(-CLOSE_Z))))
 
 
-def chance_reach(mcse: Any, n_rep: Any, n_compared: int = 1) -> Any:
+def mc_margin(mcse: Any, n_rep: Any, n_compared: int = 1) -> Any:
     """Compute how far chance moves each of several estimates whose errors are estimates too.
 
-    `chance_limit` errors and more: Student's t of the replicates, at the same probability. It
+    `mc_limit` errors and more: Student's t of the replicates, at the same probability. It
     is infinite for one replicate, whose error is unknown, and where fewer than `ALL_ALIKE` had
     no spread.
 
@@ -69,14 +69,14 @@ def chance_reach(mcse: Any, n_rep: Any, n_compared: int = 1) -> Any:
     mcse, n_rep
         Monte Carlo error of each, and the replicates that it was estimated from; broadcast.
     n_compared
-        Estimates compared, as `chance_limit` has it.
+        Estimates compared, as `mc_limit` has it.
 
     Returns
     -------
     Any
         The distance, in the units of `mcse`.
     """
-    return _reach(mcse, n_rep, float(special.ndtr(-chance_limit(n_compared))))
+    return _reach(mcse, n_rep, float(special.ndtr(-mc_limit(n_compared))))
 
 
 def _reach(mcse: Any, n_rep: Any, below: float) -> Any:
@@ -86,7 +86,7 @@ def _reach(mcse: Any, n_rep: Any, below: float) -> Any:
     return np.where(unknown, math.inf, np.where(error == 0, 0.0, error * limit))[()]
 
 
-def shares_reach(found: Any, n: Any, n_compared: int = 1) -> tuple[Any, Any]:
+def share_limits(found: Any, n: Any, n_compared: int = 1) -> tuple[Any, Any]:
     """Compute exact limits between which shares of independent replicates truly lie.
 
     Exact (Clopper and Pearson 1934, Biometrika 26), so a share with few hits or none claims no
@@ -97,7 +97,7 @@ def shares_reach(found: Any, n: Any, n_compared: int = 1) -> tuple[Any, Any]:
     found, n
         Each share, and the replicates that it is of; broadcast.
     n_compared
-        Shares compared, as `chance_limit` has it.
+        Shares compared, as `mc_limit` has it.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def shares_reach(found: Any, n: Any, n_compared: int = 1) -> tuple[Any, Any]:
     ----------
     Clopper & Pearson (1934), Biometrika 26, 404-413.
     """
-    return _exact_limits(found, n, float(special.ndtr(-chance_limit(n_compared))))
+    return _exact_limits(found, n, float(special.ndtr(-mc_limit(n_compared))))
 
 
 def share_between(found: float, n: float) -> tuple[float, float]:
@@ -127,7 +127,7 @@ def _exact_limits(found: Any, n: Any, below: float) -> tuple[Any, Any]:
     return low, high
 
 
-def decided(excess: Any, reach: Any, detail: str, *, everywhere: bool = True) -> Reproduced:
+def decide(excess: Any, reach: Any, detail: str, *, everywhere: bool = True) -> Finding:
     """Decide whether something is above 0 in every cell, or in one, beyond what chance explains.
 
     Parameters
@@ -135,7 +135,7 @@ def decided(excess: Any, reach: Any, detail: str, *, everywhere: bool = True) ->
     excess
         By how much what was found speaks for the statement, in each cell.
     reach
-        How far chance reaches there, as `chance_reach` gives it.
+        How far chance reaches there, as `mc_margin` gives it.
     detail
         What was found, in words.
     everywhere
@@ -143,7 +143,7 @@ def decided(excess: Any, reach: Any, detail: str, *, everywhere: bool = True) ->
 
     Returns
     -------
-    Reproduced
+    Finding
         1 where it is, 0 where it is not.
 
     Raises
@@ -161,7 +161,7 @@ def decided(excess: Any, reach: Any, detail: str, *, everywhere: bool = True) ->
     return _decided(found - error, found + error, detail, everywhere)
 
 
-def _decided(low: Any, high: Any, detail: str, everywhere: bool) -> Reproduced:
+def _decided(low: Any, high: Any, detail: str, everywhere: bool) -> Finding:
     """Whether what lies between two numbers is above 0: in every cell, or in one."""
     if low.size == 0:
         raise LookupError(f"a cell that the statement is about ({detail})")
@@ -172,7 +172,7 @@ def _decided(low: Any, high: Any, detail: str, everywhere: bool) -> Reproduced:
         with np.errstate(invalid="ignore"):  # where nothing is known of a cell
             middle, reach = (low + high) / 2, (high - low) / 2
         raise TooFewReplicatesError(detail, _times(middle, reach, everywhere))
-    return Reproduced(float(holds), detail=detail)
+    return Finding(float(holds), detail=detail)
 
 
 def _times(excess: Any, reach: Any, everywhere: bool) -> float:
@@ -193,11 +193,11 @@ def matches(
     margin: Any,
     n_rep: Any = math.inf,
     detail: str = DEVIATION,
-) -> Reproduced:
+) -> Finding:
     """Decide whether each of several numbers is within a margin of theory, chance included.
 
     More replicates make it harder to hold by chance, and easier to hold: the interval of each
-    deviation, at `chance_limit`, has to lie within the margin (an equivalence test; Schuirmann
+    deviation, at `mc_limit`, has to lie within the margin (an equivalence test; Schuirmann
     1987, J. Pharmacokinet. Biopharm. 15).
 
     Parameters
@@ -213,7 +213,7 @@ def matches(
 
     Returns
     -------
-    Reproduced
+    Finding
         1 where all are, 0 where one is not.
 
     Raises
@@ -222,16 +222,16 @@ def matches(
         Where chance alone could carry one across its margin.
     """
     n_compared = np.broadcast(found, theory, error, margin).size
-    reach = chance_reach(error, n_rep, max(n_compared, 1))
+    reach = mc_margin(error, n_rep, max(n_compared, 1))
     return _within(found, theory, (found - reach, found + reach), error, margin, detail)
 
 
 def shares_match(
     found: Any, theory: Any, n: Any, *, margin: Any, detail: str = DEVIATION
-) -> Reproduced:
+) -> Finding:
     """Decide whether shares of replicates are within a margin of theory, by exact intervals.
 
-    The same as `matches`, with the limits of `shares_reach`.
+    The same as `matches`, with the limits of `share_limits`.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def shares_match(
 
     Returns
     -------
-    Reproduced
+    Finding
         1 where all are, 0 where one is not.
 
     Raises
@@ -255,7 +255,7 @@ def shares_match(
         If chance alone could carry one across its margin.
     """
     n_compared = np.broadcast(found, theory, n, margin).size
-    between = shares_reach(found, n, max(n_compared, 1))
+    between = share_limits(found, n, max(n_compared, 1))
     with np.errstate(invalid="ignore", divide="ignore"):
         error = binomial_error(np.asarray(theory, float), n)
     return _within(found, theory, between, error, margin, detail)
@@ -263,7 +263,7 @@ def shares_match(
 
 def _within(
     found: Any, theory: Any, between: tuple[Any, Any], error: Any, margin: Any, detail: str
-) -> Reproduced:
+) -> Finding:
     """Whether each number, which lies between two others, is within a margin of theory."""
     given = (found, theory, *between, error, margin)
     arrays = np.broadcast_arrays(*(np.asarray(array, float) for array in given))

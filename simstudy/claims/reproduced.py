@@ -9,7 +9,7 @@ from simstudy.errors import TooFewReplicatesError
 from simstudy.measures.intervals import cautious_binomial_error as cautious_binomial_error
 
 
-class Reproduced(NamedTuple):
+class Finding(NamedTuple):
     """Our value of a claimed number, with its Monte Carlo error.
 
     Attributes
@@ -57,7 +57,7 @@ def binomial_error(share: Any, n: Any) -> Any:
     return np.sqrt(share * (1 - np.asarray(share, float)) / n)
 
 
-def share(hits: Any, detail: str = "") -> Reproduced:
+def share(hits: Any, detail: str = "") -> Finding:
     """Compute the share of replicates that are hits; failed replicates (NaN) are left out.
 
     Parameters
@@ -69,7 +69,7 @@ def share(hits: Any, detail: str = "") -> Reproduced:
 
     Returns
     -------
-    Reproduced
+    Finding
         The share with its Monte Carlo error.
 
     Raises
@@ -83,10 +83,10 @@ def share(hits: Any, detail: str = "") -> Reproduced:
         raise TooFewReplicatesError(detail or "none meets the condition of this share", math.inf)
     hit = float(flags.mean())
     error = binomial_error if 0 < hit < 1 else cautious_binomial_error
-    return Reproduced(hit, float(error(hit, flags.size)), detail, flags.size)
+    return Finding(hit, float(error(hit, flags.size)), detail, flags.size)
 
 
-def average(values: Any, detail: str = "") -> Reproduced:
+def average(values: Any, detail: str = "") -> Finding:
     """Average one value per replicate; failed replicates (NaN) are left out.
 
     Parameters
@@ -98,7 +98,7 @@ def average(values: Any, detail: str = "") -> Reproduced:
 
     Returns
     -------
-    Reproduced
+    Finding
         The mean with its Monte Carlo error.
 
     Raises
@@ -112,10 +112,10 @@ def average(values: Any, detail: str = "") -> Reproduced:
         raise TooFewReplicatesError(detail or f"{len(given)} values have no error", math.inf)
     spread = given.std(ddof=1) if np.ptp(given) else 0.0  # of equal values 0, not their rounding
     error = float(spread / np.sqrt(len(given)))
-    return Reproduced(float(given.mean()), error, detail, len(given))
+    return Finding(float(given.mean()), error, detail, len(given))
 
 
-def of_row(row: Any, detail: str = "") -> Reproduced:
+def of_row(row: Any, detail: str = "") -> Finding:
     """Take the estimate of a row of the summary, with its error and the replicates behind it.
 
     Parameters
@@ -127,9 +127,9 @@ def of_row(row: Any, detail: str = "") -> Reproduced:
 
     Returns
     -------
-    Reproduced
+    Finding
         The estimate with its Monte Carlo error.
     """
     n_rep = row.get("n_given", row.get("n_rep", math.inf))
     carried = row.get("n_effective", math.nan)  # of weights that are not equal, fewer
-    return Reproduced(row["estimate"], row["mcse"], detail, float(np.fmin(n_rep, carried)))
+    return Finding(row["estimate"], row["mcse"], detail, float(np.fmin(n_rep, carried)))

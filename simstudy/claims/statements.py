@@ -6,19 +6,19 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from simstudy.claims.claim import Claim, Rival
-from simstudy.claims.mc_tolerance import chance_reach, decided
-from simstudy.claims.reproduced import Reproduced
+from simstudy.claims.claim import Claim, WrongAlternative
+from simstudy.claims.mc_tolerance import decide, mc_margin
+from simstudy.claims.reproduced import Finding
 from simstudy.claims.verdict import DIFFERS, REPRODUCED
 from simstudy.lazy import pd
 
 
 def statement(
     words: str,
-    check: Callable[..., Reproduced],
+    check: Callable[..., Finding],
     right: Mapping[str, Any],
     rival: Mapping[str, Any] | str,
-    ours: bool = False,
+    scored: bool = True,
     *,
     source: str,
     **more: Any,
@@ -36,8 +36,8 @@ def statement(
     rival
         Those that differ in the nearest wrong answer, and name it, such as another factor; a text
         is another method. Empty where the claim itself is expected to differ.
-    ours
-        Whether the document does not state it.
+    scored
+        False for what the document does not state.
     source
         Where the document says so: figure, table or section.
     **more
@@ -49,9 +49,11 @@ def statement(
         The claim, to be given to `Study(claims=...)`.
     """
     other = {"method": rival} if isinstance(rival, str) else dict(rival)
-    wrong = Rival(_in_words(other), partial(check, **{**right, **other})) if other else None
+    wrong = (
+        WrongAlternative(_in_words(other), partial(check, **{**right, **other})) if other else None
+    )
     expected = REPRODUCED if other else DIFFERS
-    known = {"rival": wrong, "expected": expected, "ours": ours, **more}
+    known = {"rival": wrong, "expected": expected, "scored": scored, **more}
     return Claim(words, words, source, partial(check, **right), True, **known)
 
 
@@ -62,7 +64,7 @@ def _in_words(arguments: Mapping[str, Any]) -> str:
 
 def is_above(
     result: Any, measure: str, limit: float, *, everywhere: bool = True, **where: Any
-) -> Reproduced:
+) -> Finding:
     """Decide whether a measure is above a limit, in every row with these factors or in one of them.
 
     Parameters
@@ -80,7 +82,7 @@ def is_above(
 
     Returns
     -------
-    Reproduced
+    Finding
         1 where it is, 0 where it is not.
 
     Raises
@@ -94,7 +96,7 @@ def is_above(
 
 def is_below(
     result: Any, measure: str, limit: float, *, everywhere: bool = True, **where: Any
-) -> Reproduced:
+) -> Finding:
     """Decide whether a measure is below a limit, in every row with these factors or in one of them.
 
     Parameters
@@ -106,7 +108,7 @@ def is_below(
 
     Returns
     -------
-    Reproduced
+    Finding
         1 where it is, 0 where it is not.
 
     Raises
@@ -118,9 +120,7 @@ def is_below(
     return _decided(rows, limit - rows["estimate"], everywhere)
 
 
-def is_near(
-    result: Any, measure: str, value: float | str, margin: float, **where: Any
-) -> Reproduced:
+def is_near(result: Any, measure: str, value: float | str, margin: float, **where: Any) -> Finding:
     """Decide whether a measure is nearer to a value than a margin, in every row with these factors.
 
     Parameters
@@ -134,7 +134,7 @@ def is_near(
 
     Returns
     -------
-    Reproduced
+    Finding
         1 where it is, 0 where it is not.
 
     Raises
@@ -154,7 +154,7 @@ def is_far(
     *,
     everywhere: bool = True,
     **where: Any,
-) -> Reproduced:
+) -> Finding:
     """Decide whether a measure is further from a value than a margin, in every row or in one.
 
     Parameters
@@ -168,7 +168,7 @@ def is_far(
 
     Returns
     -------
-    Reproduced
+    Finding
         1 where it is, 0 where it is not.
 
     Raises
@@ -189,7 +189,7 @@ def is_more(
     by: float = 0.0,
     axis: str = "method",
     **where: Any,
-) -> Reproduced:
+) -> Finding:
     """Decide whether a measure of one method exceeds that of another on the same data, everywhere.
 
     Parameters
@@ -209,7 +209,7 @@ def is_more(
 
     Returns
     -------
-    Reproduced
+    Finding
         1 where it does, 0 where it does not.
 
     Raises
@@ -226,10 +226,10 @@ def _distance(rows: pd.DataFrame, value: float | str) -> pd.Series:
     return (rows["estimate"] - known).abs()
 
 
-def _decided(rows: pd.DataFrame, excess: pd.Series, everywhere: bool) -> Reproduced:
+def _decided(rows: pd.DataFrame, excess: pd.Series, everywhere: bool) -> Finding:
     """The statement that an excess is above 0, with the errors of the rows."""
-    reach = chance_reach(rows["mcse"], rows.get("n_given", rows["n_rep"]), max(len(rows), 1))
+    reach = mc_margin(rows["mcse"], rows.get("n_given", rows["n_rep"]), max(len(rows), 1))
     found = rows["estimate"]
     said = f"{found.min():.4f}"
     said += f" ± {rows['mcse'].max():.4f}" if len(rows) == 1 else f" to {found.max():.4f}"
-    return decided(excess, reach, said, everywhere=everywhere)
+    return decide(excess, reach, said, everywhere=everywhere)

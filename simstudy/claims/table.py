@@ -11,7 +11,7 @@ import numpy as np
 
 from simstudy.claims.claim import Claim, Uncheckable
 from simstudy.claims.format import format_values
-from simstudy.claims.reproduced import Reproduced
+from simstudy.claims.reproduced import Finding
 from simstudy.claims.verdict import (
     DIFFERS,
     NO_DATA,
@@ -28,7 +28,7 @@ MOST_TIMES = 1e6  # as many replicates are no advice
 LIKELY = 2.0  # times as many decide nine times in ten: what is found then varies too
 COLUMNS = [
     *("claim", "statement", "source", "kind", "published", "reproduced", "mcse", "allowed"),
-    *("criterion", "verdict", "expected", "misprint", "rival", "detail", "note", "ours"),
+    *("criterion", "verdict", "expected", "misprint", "rival", "detail", "note", "scored"),
     *("right_name", "right_published", "right_value", "right_mcse", "missing"),
 ]
 
@@ -74,7 +74,7 @@ def _row(claim: Claim, result: Any) -> dict[str, Any]:
         "rival": _tried(claim, result),
         "detail": ours.detail,
         "note": claim.note,
-        "ours": claim.ours,
+        "scored": claim.scored,
         "missing": claim.missing if isinstance(claim, Uncheckable) else "",
     } | _of_right(claim, result, ours.detail, verdict)
 
@@ -108,7 +108,7 @@ def _tried(claim: Claim, result: Any) -> str:
     return f"{claim.rival.name}{gives}: {verdict}{why}"
 
 
-def _judged(claim: Claim, reproduce: Callable[[Any], Any], result: Any) -> tuple[Reproduced, str]:
+def _judged(claim: Claim, reproduce: Callable[[Any], Any], result: Any) -> tuple[Finding, str]:
     """What a function of the result gave, its detail completed, and the claim's verdict on it."""
     if isinstance(claim, Uncheckable):
         return _nothing(""), UNCHECKABLE
@@ -126,8 +126,8 @@ def _judged(claim: Claim, reproduce: Callable[[Any], Any], result: Any) -> tuple
     return ours._replace(detail=_and_more(ours.detail, claim.times_needed(ours), result)), verdict
 
 
-def _nothing(detail: str) -> Reproduced:
-    return Reproduced(math.nan, math.nan, detail)
+def _nothing(detail: str) -> Finding:
+    return Finding(math.nan, math.nan, detail)
 
 
 def _and_more(detail: str, times: float, result: Any) -> str:
@@ -150,7 +150,7 @@ def _rounded_up(value: float) -> float:
     return math.ceil(round(value / unit, 6)) * unit
 
 
-def _as_reproduced(claim: Claim, ours: Any) -> Reproduced:
+def _as_reproduced(claim: Claim, ours: Any) -> Finding:
     """What a claim gave: a plain number is a value without an error of its own.
 
     Raises
@@ -158,7 +158,7 @@ def _as_reproduced(claim: Claim, ours: Any) -> Reproduced:
     TypeError
         Where it cannot be held against a published number.
     """
-    given = ours if isinstance(ours, Reproduced) else Reproduced(ours)
+    given = ours if isinstance(ours, Finding) else Finding(ours)
     for name in ("value", "mcse", "n_rep"):
         number = getattr(given, name)
         if not isinstance(number, numbers.Real | np.bool_):

@@ -223,7 +223,7 @@ def take_inventory(config: "ResolvedConfig") -> Inventory:
         keep=settings.keep,
         precision=settings.precision,
     )
-    plan = study.plan(settings.seed, n_analysed=n_analysed).drawn
+    plan = study.plan(settings.seed, n_analysed=n_analysed).work_units
     kept = study.kept(settings.keep)
     provenance = compute_provenance(plan, kept.measures, study.worst).of_blocks
     redraw = check_redraw(settings.redraw or (), study.methods)
@@ -354,11 +354,11 @@ def _scenario_lines(found: Inventory) -> Iterator[str]:
 
 
 def _by_scenario(plan: "Plan", blocks: "BlockSet") -> Counter[str]:
-    from simstudy.design.plan import scenario_behind
+    from simstudy.design.plan import base_scenario
 
     counts = Counter[str]()
     for key, chosen in blocks.chosen.items():
-        counts[plan.identity_of(scenario_behind(plan.keys[key]))] += int(chosen.sum())
+        counts[plan.identity_of(base_scenario(plan.keys[key]))] += int(chosen.sum())
     return counts
 
 

@@ -7,15 +7,15 @@ from simstudy.design.grid import (
     Exact,
     Grid,
     HasExact,
-    Linked,
     PlainFactor,
     Scenario,
     ScenarioT,
     Simulates,
+    ZippedFactors,
     check_distinct,
     grid,
     scenario_key,
-    together,
+    zipped,
 )
 
 __all__ = [
@@ -25,13 +25,13 @@ __all__ = [
     "Exact",
     "Grid",
     "HasExact",
-    "Linked",
     "PlainFactor",
     "Scenario",
     "ScenarioT",
     "Simulates",
+    "ZippedFactors",
     "check_distinct",
     "grid",
     "scenario_key",
-    "together",
+    "zipped",
 ]

@@ -99,8 +99,8 @@ PlainFactor = bool | int | float | str | None
 
 
 @dataclass(frozen=True)
-class Linked:
-    """Factors that move together; made by `together`.
+class ZippedFactors:
+    """Factors that move together; made by `zipped`.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Linked:
     rows: tuple[tuple[Any, ...], ...]
 
 
-def together(**factors: Sequence[Any]) -> Linked:
+def zipped(**factors: Sequence[Any]) -> ZippedFactors:
     """Pair the values of several factors: the i-th value of each with the i-th of the others.
 
     Parameters
@@ -124,7 +124,7 @@ def together(**factors: Sequence[Any]) -> Linked:
 
     Returns
     -------
-    Linked
+    ZippedFactors
         An argument of `grid`.
 
     Raises
@@ -138,7 +138,7 @@ def together(**factors: Sequence[Any]) -> Linked:
             f"together(...) pairs values one to one, but the lengths differ: {lengths}. "
             "Give each factor the same number of values, or cross them with grid(...)."
         )
-    return Linked(tuple(factors), tuple(zip(*factors.values(), strict=True)))
+    return ZippedFactors(tuple(factors), tuple(zip(*factors.values(), strict=True)))
 
 
 class Grid(list[ScenarioT]):
@@ -150,7 +150,7 @@ class Grid(list[ScenarioT]):
 
 def grid(
     scenario: Callable[..., ScenarioT],
-    *linked: Linked,
+    *linked: ZippedFactors,
     where: Callable[[ScenarioT], bool] | None = None,
     **factors: Any,
 ) -> Grid[ScenarioT]:
@@ -161,7 +161,7 @@ def grid(
     scenario
         The scenario's class.
     *linked
-        Factors that move together, from `together`; crossed with the rest.
+        Factors that move together, from `zipped`; crossed with the rest.
     where
         Keeps the scenarios for which it is true.
     **factors
@@ -179,7 +179,10 @@ def grid(
         or nothing left.
     """
     _refuse_values_without_a_name(scenario, linked)
-    crossed = [*linked, *(Linked((name,), _column(name, value)) for name, value in factors.items())]
+    crossed = [
+        *linked,
+        *(ZippedFactors((name,), _column(name, value)) for name, value in factors.items()),
+    ]
     names = [name for link in crossed for name in link.names]
     _check_factors(scenario, names)
     combinations = itertools.product(*(link.rows for link in crossed))
@@ -195,7 +198,7 @@ def grid(
 
 def _refuse_values_without_a_name(scenario: object, given: Sequence[object]) -> None:
     for value in given:
-        if not isinstance(value, Linked):
+        if not isinstance(value, ZippedFactors):
             raise DesignError(
                 f"grid was given {_in_short(value)} for no factor. Write grid({_name(scenario)}, "
                 "n=[5, 10]), with the factor's name before its values, or together(...) for "

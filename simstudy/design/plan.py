@@ -59,7 +59,7 @@ class Derived:
 
 
 @dataclass(frozen=True, repr=False)
-class Analysed:
+class MethodRun:
     """A scenario's data in the hands of one method: drawn, stored and owned apart."""
 
     scenario: AnyScenario
@@ -69,19 +69,19 @@ class Analysed:
         return f"method {self.method.name} of {self.scenario!r}"
 
 
-def scenario_behind(drawn: AnyScenario) -> AnyScenario:
+def base_scenario(drawn: AnyScenario) -> AnyScenario:
     """The scenario whose data a method analyses; of a scenario itself, that."""
-    return drawn.scenario if isinstance(drawn, Analysed) else drawn
+    return drawn.scenario if isinstance(drawn, MethodRun) else drawn
 
 
 def method_of(drawn: AnyScenario) -> str:
     """The name of the method that analyses a scenario's data; empty where it simulates."""
-    return drawn.method.name if isinstance(drawn, Analysed) else ""
+    return drawn.method.name if isinstance(drawn, MethodRun) else ""
 
 
 def factors_of(scenario: Scenario) -> dict[str, PlainFactor]:
     """The factors of a scenario as plain values; parts are shown by identity, data by name."""
-    if isinstance(scenario, Analysed):
+    if isinstance(scenario, MethodRun):
         return factors_of(scenario.scenario) | {scenario.method.axis: scenario.method.name}
     values = ((field.name, getattr(scenario, field.name)) for field in fields(scenario))
     return {name: _shown(value) for name, value in values}
@@ -96,27 +96,27 @@ def factors_in(plan: "Plan", drawn: Scenario) -> dict[str, PlainFactor]:
     factors = factors_of(drawn)
     if not plan.has_classes or SCENARIO_CLASS in factors:
         return factors
-    kind = type(scenario_behind(drawn))
+    kind = type(base_scenario(drawn))
     label = None if "label" in factors else getattr(kind, "label", None)
     return {SCENARIO_CLASS: label if isinstance(label, str) else kind.__name__} | factors
 
 
 def number_factors(drawn: AnyScenario) -> dict[str, float]:
     """The factors of a scenario that are numbers: measures read them as constants."""
-    factors = factors_of(scenario_behind(drawn))
+    factors = factors_of(base_scenario(drawn))
     return {name: float(v) for name, v in factors.items() if isinstance(v, bool | int | float)}
 
 
 def properties_in(drawn: AnyScenario, names: Iterable[str]) -> set[str]:
     """Names that are properties of a scenario's class."""
-    kind = type(scenario_behind(drawn))
+    kind = type(base_scenario(drawn))
     made = ((name, inspect.getattr_static(kind, name, None)) for name in names)
     return {name for name, how in made if isinstance(how, property | cached_property)}
 
 
 def number_properties(drawn: AnyScenario, names: Iterable[str]) -> dict[str, float]:
     """Properties of a scenario among some names that are numbers: measures read them too."""
-    behind = scenario_behind(drawn)
+    behind = base_scenario(drawn)
     values = {name: getattr(behind, name) for name in properties_in(drawn, names)}
     return {name: float(v) for name, v in values.items() if isinstance(v, numbers.Real)}
 
@@ -206,11 +206,11 @@ class Plan:
     @cached_property
     def has_classes(self) -> bool:
         """Whether its scenarios are of several classes."""
-        return len({type(scenario_behind(scenario)) for scenario in self.scenarios}) > 1
+        return len({type(base_scenario(scenario)) for scenario in self.scenarios}) > 1
 
     # ---------------------------------------------------------------- methods
     @cached_property
-    def drawn(self) -> "Plan":
+    def work_units(self) -> "Plan":
         """What the engine draws, stores and owns: each scenario, or each method of each scenario.
 
         The methods of a scenario are neighbours, and their columns have the further axes only.
@@ -219,7 +219,7 @@ class Plan:
             return self
         further = {axis: n for axis, n in self.axes.items() if axis != self.methods_axis}
         pairs = itertools.product(self.scenarios, self.methods)
-        scenarios = tuple(Analysed(scenario, method) for scenario, method in pairs)
+        scenarios = tuple(MethodRun(scenario, method) for scenario, method in pairs)
         return replace(self, scenarios=scenarios, axes=further, methods=())
 
     @property
@@ -230,7 +230,7 @@ class Plan:
     @cached_property
     def drawn_keys(self) -> dict[str, tuple[str, ...]]:
         """By a scenario's key, the keys of what is drawn of it: of each method, in order."""
-        keys, n = list(self.drawn.keys), len(self.methods) or 1
+        keys, n = list(self.work_units.keys), len(self.methods) or 1
         return {key: tuple(keys[i * n : (i + 1) * n]) for i, key in enumerate(self.keys)}
 
     def drawn_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
@@ -256,7 +256,7 @@ class Plan:
     def streams(self, scenario: Scenario, block: int) -> Streams:
         """The random streams of one block: of its data, or a method's own."""
         study = f"{self.name}/{self.block_size}"
-        address = self._address_of(scenario_behind(scenario))
+        address = self._address_of(base_scenario(scenario))
         return Streams(self.seed, study, address, block, method_of(scenario))
 
     def _address_of(self, scenario: Scenario) -> str:
@@ -267,7 +267,7 @@ class Plan:
     @cached_property
     def _own(self) -> dict[int, AnyScenario]:
         """The plan's scenarios, and those behind them, by their place in memory."""
-        pairs = ((each, scenario_behind(each)) for each in self.scenarios)
+        pairs = ((each, base_scenario(each)) for each in self.scenarios)
         return {id(each): each for each in itertools.chain.from_iterable(pairs)}
 
     @cached_property
@@ -286,7 +286,7 @@ class Plan:
 
     def lengths_of(self, scenario: AnyScenario) -> dict[str, int]:
         """How long each vector of a scenario is."""
-        behind = scenario_behind(scenario)
+        behind = base_scenario(scenario)
         return {
             name: int(getattr(behind, said) if isinstance(said, str) else said)
             for name, said in self.vectors.items()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import AnyScenario
-from simstudy.design.plan import Derived, Plan, scenario_behind
+from simstudy.design.plan import Derived, Plan, base_scenario
 from simstudy.engine.call_by_name import given, parameters_of, said_by
 from simstudy.engine.columns import agree, validate_column
 from simstudy.engine.rng_checks import watching_generators
@@ -59,7 +59,7 @@ def derived_column(
     them; NaN, which counts as missing, in the cells that failed.
     """
     what = _named(derived)
-    known = {**said_by(scenario_behind(scenario)), **_as_floats(columns)}
+    known = {**said_by(base_scenario(scenario)), **_as_floats(columns)}
     unknown = partial(_unknown, derived, known)
     arguments = given(what, derived.function, known, unknown)
     try:
@@ -118,7 +118,7 @@ def _without_failures(column: np.ndarray, columns: Columns) -> np.ndarray:
 
 def _refuse_unknown(plan: Plan, scenario: AnyScenario, columns: Columns) -> None:
     """Refuse a function that asks for what a block that came back does not have."""
-    known = {**said_by(scenario_behind(scenario)), **dict.fromkeys(columns)}
+    known = {**said_by(base_scenario(scenario)), **dict.fromkeys(columns)}
     for derived in plan.derived:
         if derived.name in columns:
             raise StudyError(

@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from simstudy.design import Scenario
-from simstudy.design.plan import Analysed, Plan, method_of, scenario_behind
+from simstudy.design.plan import MethodRun, Plan, base_scenario, method_of
 from simstudy.engine.columns import validate_columns
 from simstudy.engine.machine_code import drop_stale_machine_code
 from simstudy.engine.methods import analysed, checked_data, without_truth_values
@@ -116,8 +116,8 @@ def compute_provenance(
         What failures count as, where moments are kept.
     """
     forget_modules()
-    plan = plan.drawn
-    kinds = _by_kind(map(scenario_behind, plan.scenarios))
+    plan = plan.work_units
+    kinds = _by_kind(map(base_scenario, plan.scenarios))
     methods = _methods_of(plan)
     engine = METHODS if methods else ENGINE
     derived = [(d.function,) for d in plan.derived if d.name in plan.at_drawing]
@@ -164,7 +164,7 @@ def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:
 
 def _methods_of(plan: Plan) -> dict[str, tuple[Any, ...]]:
     """By name, what each method's own code is: what it shares with others is the engine's."""
-    drawn = (each.method for each in plan.scenarios if isinstance(each, Analysed))
+    drawn = (each.method for each in plan.scenarios if isinstance(each, MethodRun))
     functions = {method.name: method.function for method in drawn}
     return {name: _used_by(function) for name, function in functions.items()}
 
@@ -190,7 +190,7 @@ def _codes(
     }
     kind_at = {id(scenario): kind for kind, alike in kinds.items() for scenario in alike}
     return {
-        key: known[kind_at[id(scenario_behind(drawn))], method_of(drawn)]
+        key: known[kind_at[id(base_scenario(drawn))], method_of(drawn)]
         for key, drawn in plan.keys.items()
     }
 
@@ -227,7 +227,7 @@ def _values_of(
         for scenario, text in zip(scenarios, traces[kind].tokens, strict=False)
     }
     return {
-        key: _by(method_of(drawn)) + said[id(scenario_behind(drawn))]
+        key: _by(method_of(drawn)) + said[id(base_scenario(drawn))]
         for key, drawn in plan.keys.items()
     }
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from simstudy.design.plan import Plan, scenario_behind
+from simstudy.design.plan import Plan, base_scenario
 from simstudy.errors import SimstudyError
 from simstudy.remote.paths import Place
 from simstudy.store.provenance import Provenance
@@ -53,7 +53,7 @@ class RunStats:
         for (key, _), own, data in each:
             self._keep_least(key, own)
             if data:
-                self._keep_least(plan.key_of(scenario_behind(plan.keys[key])), data)
+                self._keep_least(plan.key_of(base_scenario(plan.keys[key])), data)
 
     def _keep_least(self, key: str, seconds: float) -> None:
         self.seconds_per_block[key] = min(seconds, self.seconds_per_block.get(key, seconds))

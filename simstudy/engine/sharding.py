@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from simstudy.design.plan import Plan, scenario_behind
+from simstudy.design.plan import Plan, base_scenario
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.store.provenance import Provenance
 
@@ -40,7 +40,7 @@ def shards_of(
     cost = np.ones(len(places)) if weights is None else _cost_of_each(plan, places, weights)
     deal = _in_turn if (cost == cost[0]).all() else _by_cost
     dealt = deal(cost, n_shares)
-    return {key: dealt[places[id(scenario_behind(drawn))]] for key, drawn in plan.keys.items()}
+    return {key: dealt[places[id(base_scenario(drawn))]] for key, drawn in plan.keys.items()}
 
 
 def share_label(
@@ -91,7 +91,7 @@ def _by_cost(cost: np.ndarray, n_shares: int) -> list[ShareOf]:
 
 def _places(plan: Plan) -> dict[int, int]:
     """The scenarios behind what is drawn, by place in memory, numbered in order."""
-    behind = dict.fromkeys(id(scenario_behind(drawn)) for drawn in plan.scenarios)
+    behind = dict.fromkeys(id(base_scenario(drawn)) for drawn in plan.scenarios)
     return {scenario: place for place, scenario in enumerate(behind)}
 
 
@@ -101,7 +101,7 @@ def _cost_of_each(
     """What a block of each scenario costs, with its data and all of its methods."""
     names: list[dict[str, None]] = [{} for _ in places]  # in order: sums of floats depend on it
     for key, drawn in plan.keys.items():
-        behind = scenario_behind(drawn)
+        behind = base_scenario(drawn)
         names[places[id(behind)]] |= {plan.key_of(behind): None, key: None}
     costs = [[weights[name] for name in of_scenario if name in weights] for of_scenario in names]
     known = [sum(each) for each in costs if each]

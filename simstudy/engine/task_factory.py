@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from simstudy.design.plan import Analysed, Plan, scenario_behind
+from simstudy.design.plan import MethodRun, Plan, base_scenario
 from simstudy.engine.methods import Returned, column_over
 from simstudy.engine.provenance import RunProvenance, digest_of
 from simstudy.engine.tasks import Task
@@ -69,7 +69,7 @@ class TaskFactory:
         if not self._methods or not isinstance(self.keep, ReplicateStorage):
             return  # moments say nothing of columns
         drawn = {block_id.key for block_id in blocks}
-        behind = (scenario_behind(block_id.scenario) for block_id in blocks)
+        behind = (base_scenario(block_id.scenario) for block_id in blocks)
         for scenario in {id(each): each for each in behind}.values():
             beside = (named for named in self._methods[id(scenario)] if named[1] not in drawn)
             stored = ((name, self._columns_of(key)) for name, key in beside)
@@ -95,6 +95,6 @@ class TaskFactory:
         """By place in memory of a scenario, names and keys of the methods that analyse it."""
         found: dict[int, list[tuple[str, str]]] = {}
         for key, drawn in self.plan.keys.items():
-            if isinstance(drawn, Analysed):
+            if isinstance(drawn, MethodRun):
                 found.setdefault(id(drawn.scenario), []).append((drawn.method.name, key))
         return found

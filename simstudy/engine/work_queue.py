@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simstudy.design import Scenario
-from simstudy.design.plan import Plan, scenario_behind
+from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.sharding import shards_of
 from simstudy.store.blocks import Store
 from simstudy.store.messages import failed_blocks, n_failed_rows
@@ -84,7 +84,7 @@ def group_by_dataset(plan: Plan, keys: Iterable[str]) -> list[list[str]]:
     """Keys of what is drawn of the same data, next to each other."""
     families: dict[int, list[str]] = {}
     for key in keys:
-        families.setdefault(id(scenario_behind(plan.keys[key])), []).append(key)
+        families.setdefault(id(base_scenario(plan.keys[key])), []).append(key)
     return list(families.values())
 
 
@@ -126,7 +126,7 @@ class WorkQueue:
 
 def _same_data(one: BlockId, other: BlockId) -> bool:
     """Whether two blocks analyse the same data; those of a scenario that simulates share none."""
-    behind = scenario_behind(one.scenario) is scenario_behind(other.scenario)
+    behind = base_scenario(one.scenario) is base_scenario(other.scenario)
     return behind and one.block == other.block
 
 

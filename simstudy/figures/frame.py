@@ -218,8 +218,8 @@ def _all_text(levels: Sequence[Any]) -> bool:
 
 def _distinct_words(levels: Sequence[Any]) -> list[str]:
     """Words for the levels, as short as tells them apart."""
-    readings: tuple[Callable[[Any], str], ...] = (_word, str, repr)
-    several = [[reading(level) for level in levels] for reading in readings]
+    value_labels: tuple[Callable[[Any], str], ...] = (_word, str, repr)
+    several = [[reading(level) for level in levels] for reading in value_labels]
     return next((words for words in several if len(set(words)) == len(words)), several[-1])
 
 

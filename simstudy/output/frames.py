@@ -40,7 +40,7 @@ def write_frames(result: Result, folder: Place, frames: Mapping[str, pd.DataFram
         The files.
     """
     files = {f"{name}.parquet": _bytes_of_frame(frame) for name, frame in frames.items()}
-    drawn = result.plan.drawn
+    drawn = result.plan.work_units
     files[SCENARIOS] = _bytes_of_table(scenario_table(drawn))
     if drawn.axes:
         files[CELLS] = _bytes_of_table(cell_table(drawn))

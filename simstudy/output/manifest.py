@@ -47,13 +47,15 @@ def facts_of(result: Result, blocks: str) -> dict[str, Any]:
         "digest": digest(result),
         "made_from": {"blocks": blocks},
         **_data_of(plan),
-        "design": design_of(result.details.design or plan.drawn.keys),
+        "design": design_of(result.details.design or plan.work_units.keys),
     }
 
 
 def _data_of(plan: Plan) -> dict[str, Any]:
     """The data that scenarios and methods hold, by name, with the hash of their content."""
-    parts = {part.name: part.sha256 for drawn in plan.drawn.scenarios for part in data_parts(drawn)}
+    parts = {
+        part.name: part.sha256 for drawn in plan.work_units.scenarios for part in data_parts(drawn)
+    }
     return {"data": dict(sorted(parts.items()))} if parts else {}
 
 

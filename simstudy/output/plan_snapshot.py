@@ -75,7 +75,7 @@ def _snapshot(
             "max_failed": plan.max_failed,
         },
         "precision": dict(precision),
-        "owner": owner.to_json(plan.drawn.keys),
+        "owner": owner.to_json(plan.work_units.keys),
     }
     return dict(json.loads(json.dumps(content, default=str)))  # as a file says it
 

@@ -18,7 +18,7 @@ from simstudy.claims import (
     REPRODUCED,
     TOO_FEW,
     UNCHECKABLE,
-    Reproduced,
+    Finding,
     format_values,
     is_unexpected,
 )
@@ -124,7 +124,7 @@ def undecided_claims(result: Result) -> list[str]:
     claimed = {claim.name: claim for claim in result.details.claimed}
     most, texts = max(result.n_rep.values()), []
     for row in rows.to_dict("records"):
-        ours = Reproduced(row["reproduced"], row["mcse"])
+        ours = Finding(row["reproduced"], row["mcse"])
         times = claimed[row["claim"]].times_needed(ours)
         if row["kind"] != "statement" and math.isfinite(times) and times > 1:
             texts.append(f"{row['claim']}: about n_rep={_rounded_up(times * most):,} decide it")

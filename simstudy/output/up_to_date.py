@@ -243,7 +243,7 @@ def _removed(
 
     Empty where it has them all.
     """
-    keys = {*(design or plan.drawn.keys)}
+    keys = {*(design or plan.work_units.keys)}
     if published_design in (None, design_of(keys)):
         return []
     try:

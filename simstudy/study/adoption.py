@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from simstudy.analysis.result import Result
-from simstudy.design.plan import Plan, method_of, scenario_behind
+from simstudy.design.plan import Plan, base_scenario, method_of
 from simstudy.errors import StoreError, first_few
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import adopt_blocks
@@ -38,7 +38,7 @@ def blocks_of_other_code(plan: Plan, store: Store) -> Provenance:
 def part_to_draw(study: StudySpec, plan: Plan, other: Provenance) -> StudySpec:
     """The study with only those scenarios and methods whose blocks are of other code."""
     changed = [drawn for key, drawn in plan.keys.items() if key in other.codes]
-    scenarios = list({id(each): each for each in map(scenario_behind, changed)}.values())
+    scenarios = list({id(each): each for each in map(base_scenario, changed)}.values())
     names = {method_of(drawn) for drawn in changed}
     return replace(
         study,

@@ -28,10 +28,10 @@ def merge(study: StudySpec, asked: RunOptions, source: Out) -> int:
     if not blocks.exists():
         raise no_blocks_error(blocks.parent, asked.keep)
     provenance = provenance_of(study, plan, kept)
-    theirs = Store(blocks, kept.rows_per_block(plan.drawn), provenance)
+    theirs = Store(blocks, kept.rows_per_block(plan.work_units), provenance)
     differing = [
         f"{drawn!r}: {first_few(each.differences(provenance, key))}"
-        for key, drawn in plan.drawn.keys.items()
+        for key, drawn in plan.work_units.keys.items()
         for each in theirs.others.get(key, ())[:1]
         if not theirs.n_blocks(key)
     ]
@@ -41,7 +41,7 @@ def merge(study: StudySpec, asked: RunOptions, source: Out) -> int:
             f"this study's would be ({'; '.join(differing[:3])}), and these cannot be mixed. Draw "
             "them there with this study's code, settings and seed, or leave them out."
         )
-    home = StudyFolder.open(plan.drawn, asked.out, provenance, kept)
+    home = StudyFolder.open(plan.work_units, asked.out, provenance, kept)
     n_new = copy_blocks(theirs, home.store)
     if isinstance(home.store.files, Folder):
         copy_records(blocks, home.store.files.path)

@@ -32,7 +32,7 @@ def partial_result(study: StudySpec, asked: RunOptions) -> Result:
     if not (folder / kept.folder).exists():
         raise no_blocks_error(folder, asked.keep)
     provenance = provenance_of(study, plan, kept)
-    home = StudyFolder.open(plan.drawn, asked.out, provenance, kept)
+    home = StudyFolder.open(plan.work_units, asked.out, provenance, kept)
     blocks = blocks_of_each(plan, home.store)
     there = {key: min(n * study.block_size, asked.n_rep) for key, n in blocks.items()}
     begun = plan.only(scenario for key, scenario in plan.keys.items() if there[key])
@@ -41,4 +41,4 @@ def partial_result(study: StudySpec, asked: RunOptions) -> Result:
     sizes = {key: there[key] for key in begun.keys}
     known = list(read_records(folder / kept.folder, provenance).first_warnings.values())
     result = result_of(study, begun, home, RunStats(noticed=known), kept, sizes)
-    return Result(replace(result.details, design=tuple(plan.drawn.keys)))
+    return Result(replace(result.details, design=tuple(plan.work_units.keys)))

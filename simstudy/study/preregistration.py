@@ -127,8 +127,10 @@ def _count_drawn_blocks(study: StudySpec, plan: Plan, folder: Place) -> int:
         if (folder / below).exists():
             kept = study.kept(keep)
             files = files_at(folder / kept.folder, at_once=False)
-            store = Store(files, kept.rows_per_block(plan.drawn), provenance_of(study, plan, kept))
-            n_blocks += sum(store.n_blocks(key) for key in plan.drawn.keys)
+            store = Store(
+                files, kept.rows_per_block(plan.work_units), provenance_of(study, plan, kept)
+            )
+            n_blocks += sum(store.n_blocks(key) for key in plan.work_units.keys)
     return n_blocks
 
 

@@ -33,7 +33,7 @@ def result_of(
         declared=study.bound_measures(plan.seed),
         figures=study.figures,
         tables=study.tables,
-        readings=study.readings,
+        value_labels=study.value_labels,
         labels=study.labels,
         claimed=study.claims,
         worst=study.worst,

@@ -102,7 +102,7 @@ class _Run:
         kept = study.kept(asked.keep)
         provenance = compute_provenance(plan, kept.measures, study.worst)
         home = StudyFolder.open(
-            plan.drawn,
+            plan.work_units,
             asked.out,
             provenance.of_blocks,
             kept,
@@ -110,12 +110,12 @@ class _Run:
             redraw=check_redraw(asked.redraw, study.methods),
             adopt=asked.adopt,
             at_once=asked.is_all,
-            label=share_label(plan.drawn, provenance.of_blocks, asked.shard, asked.weights),
+            label=share_label(plan.work_units, provenance.of_blocks, asked.shard, asked.weights),
         )
         if asked.adopt:
             _adopt(study, asked, plan, home, progress)
         workers = (asked.workers or Workers()).limited(study.block_seconds)
-        work = RunLoop(plan.drawn, home, kept, provenance, workers, progress, asked.weights)
+        work = RunLoop(plan.work_units, home, kept, provenance, workers, progress, asked.weights)
         work.warn_unfingerprintable()
         return cls(study, asked, plan, work, asked.targets(study))
 
@@ -251,7 +251,7 @@ def _adopt(
     StoreError
         Where a block differs, or is of other settings.
     """
-    other = blocks_of_other_code(plan.drawn, home.store)
+    other = blocks_of_other_code(plan.work_units, home.store)
     if other.codes:
         size = plan.n_analysed or plan.block_size
         one_block = RunOptions(
@@ -263,14 +263,14 @@ def _adopt(
             whole_blocks=not plan.n_analysed,
             explain=False,
         )
-        drawn = run(part_to_draw(study, plan.drawn, other), one_block)
-        adopt_equal_blocks(plan.drawn, home, other, drawn)
+        drawn = run(part_to_draw(study, plan.work_units, other), one_block)
+        adopt_equal_blocks(plan.work_units, home, other, drawn)
         progress.note(
             f"adopted: the current code drew {drawn.outcome.n_blocks} block(s), one of each "
             "scenario and method that changed, and all bits agree, so the stored blocks are kept"
         )
     if home.path is not None:
-        check_provenance(plan.drawn, home.path, home.store)
+        check_provenance(plan.work_units, home.path, home.store)
 
 
 def _check_data(plan: Plan) -> None:

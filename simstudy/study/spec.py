@@ -44,7 +44,7 @@ class StudySpec:
     block_seconds: float | None = None
     max_failed: float | None = None
     tables: Mapping[str, MakesTable] = field(default_factory=dict)
-    readings: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+    value_labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     group_size: int = 1
     across_replicates: tuple[str, ...] = ()

@@ -66,7 +66,7 @@ class Study(StudySpec):
     tables
         By name, functions of the result that return a `simstudy.tables.Table`. There is one called
         `summary` unless the study has its own of that name.
-    readings
+    value_labels
         By factor, what values mean that are not what they say, such as
         `{"n_boot": {0: "∞"}}`: tables for readers have these words, data the values.
     labels

@@ -99,17 +99,17 @@ def check_common(common: Sequence[str], factors: Collection[str]) -> None:
             )
 
 
-def check_readings(readings: Mapping[str, Any], factors: Collection[str]) -> None:
+def check_value_labels(value_labels: Mapping[str, Any], factors: Collection[str]) -> None:
     """Refuse words for the values of what is no factor, and what are no words."""
-    for name, words in readings.items():
+    for name, words in value_labels.items():
         if name not in factors:
             raise StudyError(
-                f"readings names {name!r}, which is not a factor of the scenarios, so no table "
+                f"value_labels names {name!r}, which is not a factor of the scenarios, so no table "
                 f"would show its words; {nearest(name, factors)}"
             )
         if not isinstance(words, Mapping) or not all(isinstance(w, str) for w in words.values()):
             raise StudyError(
-                f"readings[{name!r}] is {words!r}: tables show a text in the place of a value, so "
+                f"value_labels[{name!r}] is {words!r}: tables show a text in place of a value, so "
                 'give what each value means, such as {0: "∞"}.'
             )
 
@@ -404,7 +404,7 @@ def check_declared(study: "StudySpec") -> None:
         raise StudyError(f"study {study.name!r} has no scenarios: there is nothing to simulate.")
     check_distinct(study.scenarios)
     check_common(study.common, factors)
-    check_readings(study.readings, factors)
+    check_value_labels(study.value_labels, factors)
     check_labels(study.labels)
     check_drawing(study.scenarios, study.methods)
     check_vectors(study.vectors, study.scenarios)
@@ -418,8 +418,8 @@ def _check_kinds(study: "StudySpec") -> None:
     """Refuse what is not of the kind that all that follows takes it for."""
     check_mappings(
         methods=study.methods, vectors=study.vectors, derived=study.derived, axes=study.axes,
-        figures=study.figures, tables=study.tables, readings=study.readings, labels=study.labels,
-        worst=study.worst,
+        figures=study.figures, tables=study.tables, value_labels=study.value_labels,
+        labels=study.labels, worst=study.worst,
     )  # fmt: skip
     for axis, labels in study.axes.items():
         check_names(**{f"axes[{axis!r}]": labels})

@@ -30,7 +30,7 @@ PARENTHESES = "In parentheses: Monte Carlo standard errors, by which numbers are
 def summary_table(
     summary: pd.DataFrame,
     title: str,
-    readings: Readings = MappingProxyType({}),
+    value_labels: Readings = MappingProxyType({}),
     labels: Labels = MappingProxyType({}),
 ) -> Table:
     """Make a table of a summary, with its measures side by side; constant columns are named below.
@@ -42,7 +42,7 @@ def summary_table(
         its `estimate`, `mcse` and `n_rep`.
     title
         What it is a summary of.
-    readings
+    value_labels
         By factor, what values mean that are not what they say.
     labels
         Headings of factors, axes and measures, by name; others are headed by their names.
@@ -58,7 +58,7 @@ def summary_table(
     same = {name: summary[name].iloc[0] for name in keys if is_constant(summary[name])}
     data = {n: summary[n].iloc[firsts].tolist() for n in keys if n not in same}
     columns: dict[str, Column | str] = {
-        n: factor_column(data[n], readings.get(n, {}), labels.get(n, "")) for n in data
+        n: factor_column(data[n], value_labels.get(n, {}), labels.get(n, "")) for n in data
     }
     for measure, rows in summary.groupby(MEASURE, sort=False):
         name, error = (_free(f"{measure}{suffix}", keys) for suffix in ("", "_mcse"))
@@ -71,7 +71,7 @@ def summary_table(
                 beside = _free(f"{measure}_{name}", keys)
                 columns[beside] = Column(f"{as_words(measure)}: {heading}", decimals=1)
                 data[beside] = _spread(rows[name], at, len(firsts))
-    notes = [format_constants(same, readings, labels), _replicates(summary), PARENTHESES]
+    notes = [format_constants(same, value_labels, labels), _replicates(summary), PARENTHESES]
     return Table(pd.DataFrame(data), _caption(summary, title), columns, [*filter(None, notes)])
 
 
@@ -87,7 +87,7 @@ def summary_table_by(
     summary: pd.DataFrame,
     axis: str,
     title: str,
-    readings: Readings = MappingProxyType({}),
+    value_labels: Readings = MappingProxyType({}),
     labels: Labels = MappingProxyType({}),
 ) -> Table:
     """A summary with a column for each value of one factor or axis, and a row for each measure.
@@ -117,18 +117,18 @@ def summary_table_by(
     data = {n: rest[n].iloc[firsts].tolist() for n in names if n not in same}
     columns: dict[str, Column | str] = {
         n: factor_column(
-            data[n], labels if n == MEASURE else readings.get(n, {}), labels.get(n, "")
+            data[n], labels if n == MEASURE else value_labels.get(n, {}), labels.get(n, "")
         )
         for n in data
     }
-    words = readings.get(axis, {})
+    words = value_labels.get(axis, {})
     for value, rows in summary.groupby(axis, sort=False, dropna=False):
         name, error = f"{axis}={value}", f"{axis}={value}_mcse"
         columns[name] = Column(words.get(value, labels.get(value, as_words(value))), mcse=error)
         at = [places[row] for row in summary.index.get_indexer(rows.index)]
         data[name] = _spread(rows["estimate"], at, len(firsts))
         data[error] = _spread(rows["mcse"], at, len(firsts))
-    notes = [format_constants(same, readings, labels), _replicates(summary), PARENTHESES]
+    notes = [format_constants(same, value_labels, labels), _replicates(summary), PARENTHESES]
     return Table(pd.DataFrame(data), _caption(summary, title, axis), columns, [*notes])
 
 
@@ -187,11 +187,13 @@ def _spread(values: pd.Series, places: Sequence[int], n: int) -> list[float]:
 
 
 def format_constants(
-    same: Mapping[Any, Any], readings: Readings, labels: Labels = MappingProxyType({})
+    same: Mapping[Any, Any], value_labels: Readings, labels: Labels = MappingProxyType({})
 ) -> str:
     """What holds in all rows, each as a column would show it."""
     there = {name: value for name, value in same.items() if value is not None and value == value}
-    shown = {n: factor_column([v], readings.get(n, {})).cell(v, math.nan) for n, v in there.items()}
+    shown = {
+        n: factor_column([v], value_labels.get(n, {})).cell(v, math.nan) for n, v in there.items()
+    }
     heads = {name: labels.get(name, as_words(name)) for name in shown}
     said = [f"{heads[name]} = {in_words(cell)}" for name, cell in shown.items()]
     return f"{', '.join(said)}." if said else ""

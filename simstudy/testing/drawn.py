@@ -25,7 +25,7 @@ Drawn = Mapping[tuple[str, int], Mapping[str, np.ndarray]]
 
 def draw(study: Study, places: Sequence[tuple[int, int]], seed: int = 1) -> Drawn:
     """Blocks drawn in this order, each a place among the scenarios and a number."""
-    plan = study.plan(seed).drawn
+    plan = study.plan(seed).work_units
     keys = list(plan.keys)
     columns = {}
     with single_threaded():

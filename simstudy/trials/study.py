@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, matches
+from simstudy.claims import Claim, Finding, matches
 from simstudy.design import grid
 from simstudy.design.plan import factors_of
 from simstudy.errors import ConfigError
@@ -269,7 +269,7 @@ def in_metric_words(name: str) -> str:
 # ---------------------------------------------------------------- claims
 def keeps_the_design(
     result: Result, measures: tuple[str, ...], *, within: float, dgps: Sequence[RegressionDgp]
-) -> Reproduced:
+) -> Finding:
     """Whether studentized shares are near the design in every cell, by interval.
 
     Parameters

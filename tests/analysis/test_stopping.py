@@ -10,7 +10,7 @@ from scipy import stats
 
 from benchmarks.stopping import N_RUNS, Rule
 from simstudy.analysis.precision import seed_of_pilot
-from simstudy.claims import chance_limit
+from simstudy.claims import mc_limit
 from simstudy.design import grid
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
@@ -42,12 +42,12 @@ def by_pilot():
 
 @pytest.mark.slow
 def test_looks_leave_rare_rates_low():
-    assert bias_in_errors(runs("sequential", 50)) < -chance_limit()
+    assert bias_in_errors(runs("sequential", 50)) < -mc_limit()
 
 
 @pytest.mark.slow
 def test_a_pilot_biases_nothing(by_pilot):
-    assert abs(bias_in_errors(by_pilot)) < chance_limit()
+    assert abs(bias_in_errors(by_pilot)) < mc_limit()
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstudy.design import DrawsData, HasExact, Scenario, Simulates, grid, scenario_key, together
+from simstudy.design import DrawsData, HasExact, Scenario, Simulates, grid, scenario_key, zipped
 from simstudy.design.plan import Plan, factors_of
 from simstudy.errors import DesignError
 
@@ -56,7 +56,7 @@ def test_values_may_come_from_anything_that_can_be_looped_over():
 
 
 def test_together_pairs_values_and_crosses_the_pairs_with_the_rest():
-    made = grid(Trial, together(k=[0, 1], n_obs=[5, 6]), tail=["left", "right"])
+    made = grid(Trial, zipped(k=[0, 1], n_obs=[5, 6]), tail=["left", "right"])
     shown = [(trial.k, trial.n_obs, trial.tail) for trial in made]
     assert shown == [(0, 5, "left"), (0, 5, "right"), (1, 6, "left"), (1, 6, "right")]
 
@@ -85,10 +85,10 @@ class Plain:
         (lambda: grid(Trial, k={1, 2}, n_obs=1), "factor k has a set of values, which has another"),
         (lambda: grid(Trial, k=1, n_ob=[1]), "no factor 'n_ob'; did you mean 'n_obs'"),
         (lambda: grid(Trial, n_obs=[1]), "factor 'k' of Trial has no default: give it"),
-        (lambda: grid(Trial, together(k=[1]), k=[2]), "factor 'k' is given twice"),
+        (lambda: grid(Trial, zipped(k=[1]), k=[2]), "factor 'k' is given twice"),
         (lambda: grid(Trial, k=[1, 1.0]), r"Trial\(k=1\) is in the grid twice"),
         (lambda: grid(Trial, k=[1], n_obs=[10, 10]), r"Trial\(k=1\) is in the grid twice"),
-        (lambda: together(k=[1, 2], n_obs=[1]), "one to one, but the lengths differ.*'k': 2"),
+        (lambda: zipped(k=[1, 2], n_obs=[1]), "one to one, but the lengths differ.*'k': 2"),
         (lambda: grid(Trial(1)), r"given the scenario Trial\(k=1.*not its class.*grid\(Trial, "),
         (lambda: grid(Trial, 5), r"given 5 for no factor\. Write grid\(Trial, n=\[5, 10\]\)"),
         (lambda: grid(Trial, {"k": [1]}), r"given {'k': \[1\]} for no factor"),

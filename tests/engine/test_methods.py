@@ -131,8 +131,8 @@ def test_every_method_is_the_plain_loop():
 
 
 def test_a_methods_purposes_are_never_the_datas():
-    streams = study().plan().drawn.streams
-    first, second, *_ = study().plan().drawn.scenarios
+    streams = study().plan().work_units.streams
+    first, second, *_ = study().plan().work_units.scenarios
     addresses = [
         (seeded.method, purpose)
         for seeded in (streams(first.scenario, 0), streams(first, 0), streams(second, 0))
@@ -146,10 +146,10 @@ def test_a_methods_purposes_are_never_the_datas():
 
 def streams_of(plan, method):
     drawn = next(
-        (each for each in plan.drawn.scenarios if each.method.name == method),
+        (each for each in plan.work_units.scenarios if each.method.name == method),
         plan.scenarios[0],
     )
-    return plan.drawn.streams(drawn, 0)
+    return plan.work_units.streams(drawn, 0)
 
 
 def test_a_default_holds_where_nothing_has_its_name():
@@ -227,7 +227,7 @@ def test_bits_do_not_depend_on_which_methods_run_together(names):
 
 
 def test_shards_join_and_hold_all_methods_of_a_block(tmp_path):
-    plan = study().plan().drawn
+    plan = study().plan().work_units
     jobs = missing_blocks(plan, dict.fromkeys(plan.keys, 3), Store(tmp_path, SIZE))
     shares = [blocks_of_shard(plan, jobs, (i, 5)) for i in range(1, 6)]
     assert sorted(job.key + str(job.block) for share in shares for job in share) == sorted(
@@ -373,7 +373,7 @@ def of_given(data, methods, **changes):
     axes = {"method": tuple(method.name for method in methods)}
     plan = Plan(
         "given", 1, (giving(data),), axes, SIZE, methods=methods, max_failed=1, **changes
-    ).drawn
+    ).work_units
     return [draw_block(plan, drawn, 0) for drawn in plan.scenarios]
 
 

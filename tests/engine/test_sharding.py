@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstudy.design.plan import scenario_behind
+from simstudy.design.plan import base_scenario
 from simstudy.engine.sharding import shards_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
@@ -17,7 +17,7 @@ from tests.guarantees.content import content
 
 PLAN = toy.study((3, 10, 30, 100)).plan()
 KEYS = list(PLAN.keys)
-ANALYSED = study_with_methods().plan().drawn
+ANALYSED = study_with_methods().plan().work_units
 
 
 def share_of_each(n_shares, n_blocks, weights=None, plan=PLAN):
@@ -77,7 +77,7 @@ def test_by_number_one_share_would_have_had_all_the_dear_blocks():
 
 def test_methods_of_a_block_are_in_one_share_and_their_costs_add_up():
     drawn = list(ANALYSED.keys)
-    data = ANALYSED.key_of(scenario_behind(ANALYSED.keys[drawn[0]]))
+    data = ANALYSED.key_of(base_scenario(ANALYSED.keys[drawn[0]]))
     weights = {drawn[0]: 2.0, drawn[1]: 3.0, data: 5.0}
     found = share_of_each(6, 9, weights, ANALYSED)
     for at in range(0, len(drawn), len(METHODS)):

@@ -21,7 +21,7 @@ from tests.engine.test_methods import METHODS
 from tests.engine.test_methods import study as study_with_methods
 
 PLAN = toy.study((3, 10, 30)).plan()
-ANALYSED = study_with_methods().plan().drawn
+ANALYSED = study_with_methods().plan().work_units
 
 
 def every(plan, n_blocks):

@@ -16,7 +16,7 @@ from experiments.accuracy_regression.figures import (
     sizes_of,
 )
 from experiments.accuracy_regression.study import Config, study
-from simstudy.claims import Reproduced
+from simstudy.claims import Finding
 from simstudy.engine.workers import Workers
 from simstudy.errors import TooFewReplicatesError
 from simstudy.trials.accuracy import METHODS, AccuracyCheck
@@ -92,7 +92,7 @@ def test_a_twentieth_of_the_variance_moves_the_level_by_less_than_half_a_percent
     assert 0 < smaller < answers.HALF_A_PERCENT
 
 
-def enumerated(shift: float, n_rep: int = 2_000_000) -> Reproduced:
+def enumerated(shift: float, n_rep: int = 2_000_000) -> Finding:
     exact = np.array([0.0, 1e-7, 0.05, 0.8, 1.0])
     share = np.round(np.clip(exact + shift, 0, 1) * n_rep) / n_rep
     rows = {"measure": "rejection_rate", "estimate": share, "exact": exact, "n_rep": n_rep}

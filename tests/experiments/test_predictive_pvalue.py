@@ -12,7 +12,7 @@ from experiments import predictive_pvalue_diabetes, predictive_pvalue_friedman
 from experiments.predictive_pvalue import claims
 from experiments.predictive_pvalue.distributions import FISHER, beyond_the_panel
 from experiments.predictive_pvalue.settings import Options, prediction_study
-from simstudy.claims import Reproduced, check_claims
+from simstudy.claims import Finding, check_claims
 from simstudy.errors import ConfigError
 from simstudy.trials.predictions import Networks, Regressor, TrueNulls
 from tests.figures.data import text_of
@@ -135,7 +135,7 @@ def test_uniform_p_values_are_told_from_those_of_a_network():
 
 def test_a_mean_of_two_replicates_is_not_told_from_theory():
     (uniform,) = (c for c in claims.CONTROLS if c.name == "combined p of true nulls")
-    found = Reproduced(claims.OF_UNIFORM - 0.01, 0.05, n_rep=2)
+    found = Finding(claims.OF_UNIFORM - 0.01, 0.05, n_rep=2)
     assert uniform.verdict(found) == "too few replicates"
     assert uniform.verdict(found._replace(n_rep=40)) == "reproduced"
     assert uniform.verdict(found._replace(n_rep=40, value=-1.0)) == "differs"

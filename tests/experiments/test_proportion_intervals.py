@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments import proportion_intervals
-from simstudy.claims import chance_limit
+from simstudy.claims import mc_limit
 from simstudy.engine.workers import Workers
 from simstudy.trials.proportions import INTERVAL_METHODS
 from tests.experiments.claimed import assert_as_foreseen, assert_rivals_fall, assert_undecided
@@ -37,10 +37,10 @@ def test_three_lists_decide_nothing():
 @pytest.mark.parametrize("hits", range(4))
 def test_three_replicates_are_never_far_from_nominal(hits):
     deviation = proportion_intervals._deviation(np.array([hits / 3]), np.array([3]), LEVEL)
-    assert abs(deviation[0]) < chance_limit()
+    assert abs(deviation[0]) < mc_limit()
 
 
 def test_many_replicates_are_as_far_as_their_share_is():
     n_rep = np.array([2000, 2000, 2000])
     below, at, above = proportion_intervals._deviation(np.array([0.8, 0.9, 0.97]), n_rep, LEVEL)
-    assert below < -chance_limit() < at < chance_limit() < above
+    assert below < -mc_limit() < at < mc_limit() < above

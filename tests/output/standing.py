@@ -4,7 +4,7 @@ import json
 
 from matplotlib.figure import Figure
 
-from simstudy.claims import Claim, Reproduced
+from simstudy.claims import Claim, Finding
 from simstudy.errors import FigureError
 from simstudy.measures import bias, coverage
 from simstudy.output.folder import publish
@@ -42,9 +42,7 @@ def study(n_obs=(3, 10), figures=None):
         axes={"method": toy.METHODS},
         block_size=50,
         figures=figures or {"1": plain_figure, "2": needs_more, "3": would_hide, "4": breaks},
-        claims=[
-            Claim("c", "Coverage is 95%", "table 1", lambda r: Reproduced(0.95), published=0.95)
-        ],
+        claims=[Claim("c", "Coverage is 95%", "table 1", lambda r: Finding(0.95), published=0.95)],
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from simstudy.claims import Claim, Reproduced, check_claims
+from simstudy.claims import Claim, Finding, check_claims
 from simstudy.output.folder import Published
 from simstudy.output.terminal import (
     NARROWEST,
@@ -70,9 +70,9 @@ def test_a_pipe_that_nobody_reads_is_the_callers_business(monkeypatch):
 
 def test_a_statement_has_no_error_and_a_number_has_its_own(monkeypatch):
     claims = check_claims(
-        [Claim("of two", "It grows", "text", lambda result: Reproduced(1.0), published=True),
+        [Claim("of two", "It grows", "text", lambda result: Finding(1.0), published=True),
          Claim("[of] one", "It shrinks", "text", lambda result: 1 / 0, published=True),
-         Claim("size", "About 5%", "text", lambda result: Reproduced(0.049, 0.002), 0.05,
+         Claim("size", "About 5%", "text", lambda result: Finding(0.049, 0.002), 0.05,
                    difference=0.01)],
         result=None,
     )  # fmt: skip
@@ -109,7 +109,7 @@ def test_a_short_summary_is_printed_itself(tmp_path, monkeypatch):
 def test_an_undecided_claim_has_the_number_of_replicates_that_it_needs():
     def share(result):
         row = result.row("coverage", n_obs=10, method="t")
-        return Reproduced(row["estimate"], row["mcse"], n_rep=row["n_rep"])
+        return Finding(row["estimate"], row["mcse"], n_rep=row["n_rep"])
 
     claim = Claim("coverage", "Covers 95%.", "here", share, 0.95, tolerance=0.02)
     with_claim = replace(toy.study((10,)), claims=[claim])

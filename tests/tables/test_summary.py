@@ -70,8 +70,8 @@ def test_only_what_a_person_would_read_is_made_for_every_run():
 
 def test_factors_read_as_the_study_says():
     """In a column, and where they are the same in all rows."""
-    readings = {"n": {10: "few"}, "k": {0.5: "half"}}
-    shown = summary_table(SUMMARY, "toy", readings).markdown()
+    value_labels = {"n": {10: "few"}, "k": {0.5: "half"}}
+    shown = summary_table(SUMMARY, "toy", value_labels).markdown()
     assert "| few |" in shown
     assert "k = half, method = a." in shown
 

@@ -58,12 +58,12 @@ def test_every_model_is_a_plain_loop_over_blocks():
         for at, model in enumerate((LINE, RIDGE)):
             drawn = next(
                 each
-                for each in plan.drawn.scenarios
+                for each in plan.work_units.scenarios
                 if each.scenario is scenario and each.method.name == model.name
             )
             for block in range(2):
                 data = scenario.draw(plan.streams(scenario, block), 5)
-                own = try_model(model, scenario, plan.drawn.streams(drawn, block), **data)
+                own = try_model(model, scenario, plan.work_units.streams(drawn, block), **data)
                 for name in COLUMNS:
                     part = found[name][5 * block : 5 * block + 5, at]
                     np.testing.assert_array_equal(part, own[name])

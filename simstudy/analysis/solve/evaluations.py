@@ -199,11 +199,11 @@ class Simulation:
 
     def _draw(self, plan: Plan, wanted: Mapping[str, int]) -> RunStats:
         """What is missing of so many blocks of each scenario, by key."""
-        factory = TaskFactory(plan.drawn, self._store, ReplicateStorage())
-        blocks = missing_blocks(plan.drawn, plan.drawn_sizes(wanted), self._store)
+        factory = TaskFactory(plan.work_units, self._store, ReplicateStorage())
+        blocks = missing_blocks(plan.work_units, plan.drawn_sizes(wanted), self._store)
         stats = RunStats()
         for result in draw_blocks(factory, blocks, workers=self.workers, progress=Silent()):
-            stats.count(plan.drawn, result)
+            stats.count(plan.work_units, result)
         self._store.scan()
         return stats
 

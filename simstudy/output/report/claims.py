@@ -52,8 +52,8 @@ class ClaimRow(NamedTuple):
         One of `simstudy.claims.VERDICTS`.
     verdict_text
         The verdict, and whether it is a misprint or unexpected.
-    is_ours
-        Whether it is a further claim: no document states it, or another claim counts it.
+    is_scored
+        False for a further claim: no document states it, or another claim counts it.
     rival
         The wrong alternative that the claim has to reject, with its verdict; empty without one.
     remarks
@@ -71,7 +71,7 @@ class ClaimRow(NamedTuple):
     verdict: str
     verdict_text: str
     is_unexpected: bool
-    is_ours: bool
+    is_scored: bool
     rival: str
     remarks: dict[str, str]
 
@@ -103,7 +103,7 @@ def _claim_row(claim: Mapping[Any, Any], study: str) -> ClaimRow:
         verdict=str(claim["verdict"]),
         verdict_text=format_verdict(claim) + ", unexpected" * unexpected,
         is_unexpected=unexpected,
-        is_ours=bool(claim["ours"]),
+        is_scored=bool(claim["scored"]),
         rival=claim["rival"],
         remarks={label: text for label, text in remarks.items() if text},
     )

@@ -41,14 +41,15 @@ def count_claims(claims: Sequence[dict[Any, Any]]) -> list[tuple[str, str]]:
     claims
         Rows of tables of claims. Either kind is left out where there is none of it.
     """
-    labels = {False: "claim of the document", True: "further claim"}
-    several = {False: "claims of the document", True: "further claims"}
-    split = {is_ours: [c for c in claims if bool(c["ours"]) is is_ours] for is_ours in labels}
-    return [
-        (counted(len(rows), labels[is_ours], several[is_ours]), format_counts(rows))
-        for is_ours, rows in split.items()
-        if rows
-    ]
+    scored = [claim for claim in claims if claim["scored"]]
+    further = [claim for claim in claims if not claim["scored"]]
+    found = []
+    if scored:
+        label = counted(len(scored), "claim of the document", "claims of the document")
+        found.append((label, format_counts(scored)))
+    if further:
+        found.append((counted(len(further), "further claim"), format_counts(further)))
+    return found
 
 
 def _verdicts(claims: pd.DataFrame) -> str:

@@ -200,8 +200,10 @@ class _Reader:
             "command": None if "file" in config else self._command(manifest, folder),
             "report": _path(name, REPORT) if REPORT in files else None,
             "figures": figures,
-            "claims": dict(Counter(claim.verdict for claim in claims if not claim.is_ours)),
-            "claims_of_ours": dict(Counter(claim.verdict for claim in claims if claim.is_ours)),
+            "claims": dict(Counter(claim.verdict for claim in claims if claim.is_scored)),
+            "unscored_claims": dict(
+                Counter(claim.verdict for claim in claims if not claim.is_scored)
+            ),
         }
         alts = dict.fromkeys(small, "") | manifest.get("alt_texts", {})
         return Study(entry, part, mark, len(wrong), claims, small, alts)
@@ -323,23 +325,23 @@ class Group:
     is_document: bool
     studies: Sequence[Study]
 
-    def _claims(self, is_ours: bool) -> list[ClaimRow]:
+    def _claims(self, is_scored: bool) -> list[ClaimRow]:
         every = (claim for study in self.studies for claim in study.claims)
-        return [claim for claim in every if claim.is_ours is is_ours]
+        return [claim for claim in every if claim.is_scored is is_scored]
 
     @property
     def claims(self) -> list[ClaimRow]:
         """What the document states."""
-        return self._claims(False)
-
-    @property
-    def ours(self) -> list[ClaimRow]:
-        """Further claims: no document states them, or another claim counts them."""
         return self._claims(True)
 
     @property
+    def unscored(self) -> list[ClaimRow]:
+        """Further claims: no document states them, or another claim counts them."""
+        return self._claims(False)
+
+    @property
     def has_claims(self) -> bool:
-        return bool(self.claims or self.ours)
+        return bool(self.claims or self.unscored)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -348,10 +350,10 @@ class Group:
         return {verdict: found[verdict] for verdict in MEANINGS}
 
     @property
-    def ours_in_words(self) -> str:
+    def unscored_in_words(self) -> str:
         """The counts of the further claims, such as "16: 5 reproduced, 11 differ"."""
-        counts = format_counts(map(_as_row, self.ours), explained=False)
-        return f"{len(self.ours):,}: {counts}" if counts else ""
+        counts = format_counts(map(_as_row, self.unscored), explained=False)
+        return f"{len(self.unscored):,}: {counts}" if counts else ""
 
 
 def _as_row(claim: ClaimRow) -> dict[str, str]:
@@ -364,7 +366,7 @@ def _claims_in_words(groups: Sequence[Group]) -> list[tuple[str, str]]:
     claims = {
         "claim of a document": [c for g in groups if g.is_document for c in g.claims],
         "claim of other studies": [c for g in groups if not g.is_document for c in g.claims],
-        "further claim": [c for g in groups for c in g.ours],
+        "further claim": [c for g in groups for c in g.unscored],
     }
     several = ("claims of documents", "claims of other studies", "further claims")
     return [
@@ -382,7 +384,7 @@ def _groups(studies: Sequence[Study], results: Place, root: Path | None) -> list
     """
     n_claims: Counter[str] = Counter()
     for study in studies:
-        n_claims[study.part.get("group", "")] += sum(not claim.is_ours for claim in study.claims)
+        n_claims[study.part.get("group", "")] += sum(claim.is_scored for claim in study.claims)
 
     def rank(study: Study) -> tuple[Any, ...]:
         part = study.part
@@ -417,7 +419,7 @@ def _as_json(groups: Sequence[Group], others: Sequence[Other], version: str) -> 
             "document": group.title,
             "page": group.page or None,
             "claims": group.counts,
-            "claims_of_ours": dict(Counter(claim.verdict for claim in group.ours)),
+            "unscored_claims": dict(Counter(claim.verdict for claim in group.unscored)),
         }
         for group in groups
     ]

@@ -95,7 +95,7 @@ def write_report(
         "planned": manifest.get("protocol"),
         "warnings": None if warned.empty else html_table(warned, "Warnings", heading="warning"),
         "failures": _failures(result.failures),
-        "summary": summary_of(result.summary, result.details.readings),
+        "summary": summary_of(result.summary, result.details.value_labels),
         "times": _run_times(result),
         "again": result.details.given or command_of(manifest, root, result.folder),
         "made": {name: value for name, value in manifest.items() if name not in LEFT_OUT},
@@ -153,12 +153,12 @@ class Summary(NamedTuple):
     has_conditions: bool  # some estimates are shares of fewer replicates than were used
 
 
-def summary_of(summary: pd.DataFrame, readings: Readings = MappingProxyType({})) -> Summary:
+def summary_of(summary: pd.DataFrame, value_labels: Readings = MappingProxyType({})) -> Summary:
     """The summary, with what does not differ set apart.
 
     Parameters
     ----------
-    readings
+    value_labels
         By factor, what values mean that are not what they say.
     """
     frame = with_n(summary)
@@ -168,10 +168,14 @@ def summary_of(summary: pd.DataFrame, readings: Readings = MappingProxyType({}))
     same = [
         name for name in factors if len(frame) > 1 and frame[name].map(cell_text).nunique() == 1
     ]
-    common = {as_words(name): read_as(frame[name].iloc[0], readings.get(name, {})) for name in same}
+    common = {
+        as_words(name): read_as(frame[name].iloc[0], value_labels.get(name, {})) for name in same
+    }
     choices = [*factors, MEASURE]
     shown = frame.drop(columns=same)
-    table = html_table(shown, "Summary", heading=MEASURE, choices=choices, readings=readings)
+    table = html_table(
+        shown, "Summary", heading=MEASURE, choices=choices, value_labels=value_labels
+    )
     return Summary(table, common, "n" in frame)
 
 
@@ -204,7 +208,7 @@ def _run_times(result: Result) -> HtmlTable | None:
         return None
     ordered = result.seconds.sort_values(IN_ALL, ascending=False, kind="stable")
     axis = [result.plan.methods_axis] if result.plan.methods else []
-    return html_table(ordered, "Run time", choices=axis, readings=result.details.readings)
+    return html_table(ordered, "Run time", choices=axis, value_labels=result.details.value_labels)
 
 
 # ---------------------------------------------------------------- tables of the page
@@ -255,7 +259,7 @@ def html_table(
     *,
     heading: str | None = None,
     choices: Collection[str] = (),
-    readings: Readings = MappingProxyType({}),
+    value_labels: Readings = MappingProxyType({}),
 ) -> HtmlTable:
     """A data frame's first rows as a table.
 
@@ -265,13 +269,13 @@ def html_table(
         Name of the column that names a row; the first, if None.
     choices
         Columns of numbers that a reader may choose by, as by any of texts.
-    readings
+    value_labels
         By column, what values mean that are not what they say.
     """
     shown = frame.head(SHOWN_ROWS)
     columns, texts = [], []
     for at, name in enumerate(shown.columns):  # by position: two may share a name
-        values, words = shown.iloc[:, at], readings.get(name, {})
+        values, words = shown.iloc[:, at], value_labels.get(name, {})
         is_number = _is_number(values)
         as_count = is_number and name in COUNTS
         texts.append([_count(v) if as_count else read_as(v, words) for v in values.tolist()])

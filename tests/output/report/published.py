@@ -39,7 +39,7 @@ def _result(published, folder, manifest):
         folder=folder,
         n_rep=dict.fromkeys(keys, manifest["replicates_per_scenario"]),
         n_failed=0,
-        details=SimpleNamespace(measures=(), level=0.95, readings={}, given=""),
+        details=SimpleNamespace(measures=(), level=0.95, value_labels={}, given=""),
         summary=pd.read_parquet(published / "summary.parquet"),
         claims=pd.read_parquet(published / "claims.parquet"),
         warnings=pd.DataFrame(),

@@ -12,7 +12,7 @@ CLAIM = {
     "claim": "size", "statement": "About 5%", "source": "table 1", "kind": "number",
     "published": 0.05, "reproduced": 0.049, "mcse": 0.002, "allowed": 0.015,
     "verdict": "reproduced", "expected": "reproduced", "rival": "", "detail": "", "note": "",
-    "misprint": False, "criterion": "", "ours": False, "missing": "",
+    "misprint": False, "criterion": "", "scored": True, "missing": "",
     "right_name": "", "right_published": math.nan, "right_value": math.nan, "right_mcse": math.nan,
 }  # fmt: skip
 

@@ -12,7 +12,7 @@ from tests.support import ROOT
 
 CLAIM = {
     "claim": "size", "kind": "number", "published": 0.05, "reproduced": 0.075, "mcse": 0.002,
-    "allowed": 0.01, "verdict": "differs", "expected": "differs", "misprint": False, "ours": False,
+    "allowed": 0.01, "verdict": "differs", "expected": "differs", "misprint": False, "scored": True,
 }  # fmt: skip
 SUMMARY = pd.DataFrame({
     "measure": ["power", "power", "type_1_error"], "estimate": [0.4, 0.8, 0.05],
@@ -30,7 +30,7 @@ def findings(*claims, summary=SUMMARY):
 
 def test_verdicts_the_largest_difference_and_the_errors():
     level = {"claim": "level", "published": 0.01, "reproduced": 0.03, "mcse": 0.0}
-    ours = {"verdict": "reproduced", "expected": "reproduced", "reproduced": 9.0, "ours": True}
+    ours = {"verdict": "reproduced", "expected": "reproduced", "reproduced": 9.0, "scored": False}
     assert findings({}, level, ours) == [
         "2 claims of the document: 2 differ (all explained). 1 further claim: 1 reproduced.",
         "Largest difference: level, published 0.01, ours 0.03.",
@@ -66,8 +66,8 @@ def test_without_claims_it_says_the_ranges():
 @pytest.mark.parametrize("name", ["two_stage", "accuracy_regression"])
 def test_published_verdicts_are_all_counted(name):
     rows = pd.read_parquet(ROOT / "results" / name / "claims.parquet").to_dict("records")
-    for (label, text), is_ours in zip(count_claims(rows), (False, True), strict=True):
-        some = [row for row in rows if row["ours"] is is_ours]
+    for (label, text), is_scored in zip(count_claims(rows), (True, False), strict=True):
+        some = [row for row in rows if row["scored"] is is_scored]
         assert label.startswith(f"{len(some)} ")
         for verdict, n in count_verdicts(some).items():
             assert f"{n} {verdict}" in text.replace("differ ", "differs ")

@@ -50,7 +50,8 @@ def claims_of(*verdicts, **more):
         "kind": "number", "published": 0.05, "reproduced": 0.1242, "mcse": 0.0013, "allowed": 0.01,
         "verdict": verdicts, "expected": "reproduced", "rival": "", "detail": "", "note": "",
         "misprint": False, "criterion": "", "right_name": "at the boundary", "right_value": 0.1391,
-        "right_mcse": 0.0021, "right_published": 0.05, "missing": "the seed", "ours": False, **more,
+        "right_mcse": 0.0021, "right_published": 0.05, "missing": "the seed",
+        "scored": True, **more,
     })  # fmt: skip
 
 
@@ -122,14 +123,16 @@ def test_claims_are_counted_by_kind_and_each_count_leads_to_its_claims(tmp_path)
     write(tmp_path, "alone", FINE)
     claims_of("reproduced").to_parquet(tmp_path / "alone" / "claims.parquet")
     claims_of(*MEANINGS, "differs", "no data").to_parquet(tmp_path / "one" / "claims.parquet")
-    claims_of("reproduced", "reproduced", ours=True).to_parquet(tmp_path / "two" / "claims.parquet")
+    claims_of("reproduced", "reproduced", scored=False).to_parquet(
+        tmp_path / "two" / "claims.parquet"
+    )
     unexpected = claims_of("differs", "differs")
     unexpected.to_parquet(tmp_path / "three" / "claims.parquet")
     page, said = index(tmp_path)
     first, second, _ = (row["claims"] for row in said["scoreboard"])
     assert first == dict.fromkeys(MEANINGS, 1) | {"differs": 2}
     assert second == dict.fromkeys(MEANINGS, 0) | {"differs": 2}
-    assert [row["claims_of_ours"] for row in said["scoreboard"]] == [{"reproduced": 2}, {}, {}]
+    assert [row["unscored_claims"] for row in said["scoreboard"]] == [{"reproduced": 2}, {}, {}]
     assert page.has_words(
         "9 claims of documents: 1 reproduced, 1 right in print, wrong in substance, 4 differ, "
         "1 cannot be checked, 1 too few replicates, 1 no data; 5 unexpected "
