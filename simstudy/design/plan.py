@@ -59,7 +59,7 @@ class Derived:
 
 
 @dataclass(frozen=True, repr=False)
-class MethodRun:
+class Analysed:
     """A scenario's data in the hands of one method: drawn, stored and owned apart."""
 
     scenario: AnyScenario
@@ -71,17 +71,17 @@ class MethodRun:
 
 def base_scenario(drawn: AnyScenario) -> AnyScenario:
     """The scenario whose data a method analyses; of a scenario itself, that."""
-    return drawn.scenario if isinstance(drawn, MethodRun) else drawn
+    return drawn.scenario if isinstance(drawn, Analysed) else drawn
 
 
 def method_of(drawn: AnyScenario) -> str:
     """The name of the method that analyses a scenario's data; empty where it simulates."""
-    return drawn.method.name if isinstance(drawn, MethodRun) else ""
+    return drawn.method.name if isinstance(drawn, Analysed) else ""
 
 
 def factors_of(scenario: Scenario) -> dict[str, PlainFactor]:
     """The factors of a scenario as plain values; parts are shown by identity, data by name."""
-    if isinstance(scenario, MethodRun):
+    if isinstance(scenario, Analysed):
         return factors_of(scenario.scenario) | {scenario.method.axis: scenario.method.name}
     values = ((field.name, getattr(scenario, field.name)) for field in fields(scenario))
     return {name: _shown(value) for name, value in values}
@@ -219,7 +219,7 @@ class Plan:
             return self
         further = {axis: n for axis, n in self.axes.items() if axis != self.methods_axis}
         pairs = itertools.product(self.scenarios, self.methods)
-        scenarios = tuple(MethodRun(scenario, method) for scenario, method in pairs)
+        scenarios = tuple(Analysed(scenario, method) for scenario, method in pairs)
         return replace(self, scenarios=scenarios, axes=further, methods=())
 
     @property

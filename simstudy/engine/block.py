@@ -9,7 +9,7 @@ import numpy as np
 
 from simstudy.data.parts import data_parts
 from simstudy.design import AnyScenario, Scenario
-from simstudy.design.plan import MethodRun, Plan
+from simstudy.design.plan import Analysed, Plan
 from simstudy.engine.columns import count_failed, validate_columns
 from simstudy.engine.derived import apply_derived_columns
 from simstudy.engine.error_policy import (
@@ -135,7 +135,7 @@ def simulate_columns(
     """What a block returns, from `simulate` or a method: each `()`, `(rep,)` or `(rep, *axes)`."""
     with naming_axes(plan.axes):
         raw = _simulated(plan, scenario, index, last)
-    if isinstance(scenario, MethodRun):
+    if isinstance(scenario, Analysed):
         return without_truth_values(validate_columns(plan, scenario, raw, "it"))
     return validate_columns(plan, scenario, raw)
 
@@ -186,7 +186,7 @@ def _raise_swallowed(
 def _simulated(plan: Plan, scenario: AnyScenario, index: int, last: DatasetCache | None) -> Any:
     """What `simulate` or a method returns, or raises."""
     streams, n_rep = plan.streams(scenario, index), plan.block_size
-    if not isinstance(scenario, MethodRun):
+    if not isinstance(scenario, Analysed):
         simulate = partial(scenario.simulate, streams, n_rep)
         made = _declared(plan, scenario, simulate, "simulate")
         check_streams(scenario, streams, made, n_rep)
@@ -200,7 +200,7 @@ def _simulated(plan: Plan, scenario: AnyScenario, index: int, last: DatasetCache
     return with_drawn_columns(plan, data, made)
 
 
-def _analysed_alone(drawn: MethodRun, streams: Streams, data: Data) -> Any:
+def _analysed_alone(drawn: Analysed, streams: Streams, data: Data) -> Any:
     n_rows = max(len(x) for x in data.values() if isinstance(x, np.ndarray) and x.ndim)
     with np.errstate():
         return plain_columns(analysed(drawn, data, streams, n_rows))

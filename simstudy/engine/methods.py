@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import Scenario
-from simstudy.design.plan import Method, MethodRun, Plan
+from simstudy.design.plan import Analysed, Method, Plan
 from simstudy.engine.call_by_name import factors_by_name, given, said_by
 from simstudy.engine.per_replicate import EachReplicate, analysing, is_from_pandas
 from simstudy.errors import StudyError, nearest
@@ -145,7 +145,7 @@ class DatasetCache:
 
 # ---------------------------------------------------------------- what a method is given
 def analysed(
-    drawn: MethodRun,
+    drawn: Analysed,
     data: Data,
     streams: Streams,
     n_rep: int,

@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from simstudy.design import Scenario
-from simstudy.design.plan import MethodRun, Plan, base_scenario, method_of
+from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
 from simstudy.engine.columns import validate_columns
 from simstudy.engine.machine_code import drop_stale_machine_code
 from simstudy.engine.methods import analysed, checked_data, without_truth_values
@@ -164,7 +164,7 @@ def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:
 
 def _methods_of(plan: Plan) -> dict[str, tuple[Any, ...]]:
     """By name, what each method's own code is: what it shares with others is the engine's."""
-    drawn = (each.method for each in plan.scenarios if isinstance(each, MethodRun))
+    drawn = (each.method for each in plan.scenarios if isinstance(each, Analysed))
     functions = {method.name: method.function for method in drawn}
     return {name: _used_by(function) for name, function in functions.items()}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.design.plan import Method, MethodRun, Plan
+from simstudy.design.plan import Analysed, Method, Plan
 from simstudy.engine.call_by_name import parameters_of
 from simstudy.engine.columns import validate_columns
 from simstudy.engine.per_replicate import EachReplicate
@@ -34,7 +34,7 @@ def may_check_rows(plan: Plan, method: Method) -> bool:
 
 def check_rows(
     plan: Plan,
-    drawn: MethodRun,
+    drawn: Analysed,
     data: Mapping[str, Any],
     made: Any,
     analyse: Callable[[Mapping[str, Any]], Any],

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from simstudy.design.plan import MethodRun, Plan, base_scenario
+from simstudy.design.plan import Analysed, Plan, base_scenario
 from simstudy.engine.methods import Returned, column_over
 from simstudy.engine.provenance import RunProvenance, digest_of
 from simstudy.engine.tasks import Task
@@ -95,6 +95,6 @@ class TaskFactory:
         """By place in memory of a scenario, names and keys of the methods that analyse it."""
         found: dict[int, list[tuple[str, str]]] = {}
         for key, drawn in self.plan.keys.items():
-            if isinstance(drawn, MethodRun):
+            if isinstance(drawn, Analysed):
                 found.setdefault(id(drawn.scenario), []).append((drawn.method.name, key))
         return found

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.design.plan import MethodRun, Plan, method_of
+from simstudy.design.plan import Analysed, Plan, method_of
 from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.columns import (
     BlockConstant,
@@ -127,7 +127,7 @@ def _check_columns(task: Task, blocks: Sequence[Block]) -> None:
     """
     returned: dict[tuple[str, int], list[Returned]] = {}
     for block in blocks:
-        if isinstance(block.scenario, MethodRun):
+        if isinstance(block.scenario, Analysed):
             key = task.plan.key_of(block.scenario.scenario)
             stored = [of for scenario, of in task.stored_columns if scenario == key]
             returned.setdefault((key, block.number), stored).append(_returned(task.plan, block))

@@ -248,7 +248,8 @@ def _removed(
         return []
     try:
         with (folder / SCENARIOS).open("rb") as file:
-            published = pq.read_table(file).to_pylist()
+            # with read_table, which leaves threads that read the file, an exit soon after may abort
+            published = pq.ParquetFile(file).read(use_threads=False).to_pylist()
     except (OSError, pa.ArrowInvalid):
         return ["it has other scenarios or methods"]
     gone = [row for row in published if row["scenario"] not in keys]

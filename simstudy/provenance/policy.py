@@ -11,8 +11,8 @@ from typing import Any
 
 # ---------------------------------------------------------------- modules of ours
 _PACKAGES = """
-analysis atomic_files claims cli engine external figures options output provenance remote store
-study tables testing
+analysis atomic_files claims cli design engine external figures options output provenance remote
+store study tables testing
 """
 RUNS = frozenset(_PACKAGES.split())
 """Packages that run studies. They are not followed: a change in them that moves a number is
