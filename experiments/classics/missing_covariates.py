@@ -107,7 +107,7 @@ STATEMENTS = [  # what has to hold, what must not, and whether the paper leaves 
     ("Both are biased if x is missing by x and y",
      is_far, imputation | by_both | {"method": ["complete cases", "imputed"]}, by_y),
     ("Imputation covers 95%, to 2 points, if x is missing by y",
-     is_near, covers, "complete cases", True),
+     is_near, covers, "complete cases", False),
     ("Imputation is much more precise for z, missing at random",
      is_above, gains | {"method": "imputed", "missing_by": "random"}, {"coefficient": "x"}),
 ]  # fmt: skip
