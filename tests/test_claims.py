@@ -404,7 +404,7 @@ def test_a_limit_of_nothing_is_refused(n, rate):
         mc_limit(n, false_alarm=rate)
 
 
-def test_chance_reaches_further_where_errors_are_estimates():
+def test_mc_margines_further_where_errors_are_estimates():
     reach = mc_margin(0.1, [1, 3, 50, 10**9], 4)
     below = stats.norm.sf(mc_limit(4))
     assert reach[0] == math.inf

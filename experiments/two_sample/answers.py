@@ -1,7 +1,7 @@
 """What `two_sample` finds of such tests, held against theory and against limits.
 
 A statement holds or fails where the simulation decides it: Monte Carlo error at
-`simstudy.claims.chance_limit` is added to what is held against a limit. Where it does not, the
+`simstudy.claims.mc_limit` is added to what is held against a limit. Where it does not, the
 statement needs more replicates than the run has, and none can hold for want of them.
 """
 

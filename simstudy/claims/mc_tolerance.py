@@ -43,7 +43,7 @@ def mc_limit(n_compared: int = 1, *, false_alarm: float = FALSE_ALARM) -> float:
     """
     if n_compared < 1 or not 0 < false_alarm < 1:
         raise StudyError(
-            f"chance_limit({n_compared}, false_alarm={false_alarm:g}) compares nothing, or always "
+            f"mc_limit({n_compared}, false_alarm={false_alarm:g}) compares nothing, or always "
             "or never raises an alarm. Compare at least 1 deviation, at a rate between 0 and 1."
         )
     return -float(special.ndtri(false_alarm / (2 * n_compared)))

@@ -121,6 +121,11 @@ def read_records(blocks: Place, provenance: Provenance) -> RunRecord:
     return found
 
 
+def adopt_records(blocks: Place, old: Provenance, new: Provenance) -> None:
+    """Write the records of blocks of one provenance again for another one."""
+    write_record(blocks, uuid.uuid4().hex, new, read_records(blocks, old))
+
+
 def merge_records(blocks: Place) -> None:
     """Make one file of those of many runs; seconds of one that is under way may count twice."""
     paths = record_files(blocks)

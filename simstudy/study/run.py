@@ -32,7 +32,7 @@ from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.moments import MomentStorage
-from simstudy.store.run_records import merge_records
+from simstudy.store.run_records import adopt_records, merge_records
 from simstudy.store.study_folder import StudyFolder, check_provenance
 from simstudy.study.adoption import adopt_equal_blocks, blocks_of_other_code, part_to_draw
 from simstudy.study.results import blocks_of_each, result_of
@@ -265,6 +265,8 @@ def _adopt(
         )
         drawn = run(part_to_draw(study, plan.work_units, other), one_block)
         adopt_equal_blocks(plan.work_units, home, other, drawn)
+        if home.path is not None:
+            adopt_records(home.path / study.kept(asked.keep).folder, other, home.store.provenance)
         progress.note(
             f"adopted: the current code drew {drawn.outcome.n_blocks} block(s), one of each "
             "scenario and method that changed, and all bits agree, so the stored blocks are kept"

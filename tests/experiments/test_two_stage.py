@@ -115,7 +115,7 @@ def test_the_distance_of_two_samples_is_kolmogorovs():
     assert distance_between(first, second) == pytest.approx(known, rel=1e-12)
 
 
-def test_chance_reaches_as_far_as_kolmogorovs_law_says():
+def test_mc_margines_as_far_as_kolmogorovs_law_says():
     """One of three cells of 400 is further out once in ten thousand studies."""
     (each,) = set(reach([400] * 3))
     assert 3 * stats.kstwobign.sf(each * np.sqrt(400)) == pytest.approx(1e-4)

@@ -152,6 +152,7 @@ def test_what_no_number_depends_on_may_change(change, written, first, tmp_path):
     again = written.study().run(50, out=tmp_path / "out", workers=INLINE)
     assert again.outcome.n_blocks == 0
     assert content(again) == content(first)
+    assert again.details.spent == first.details.spent, "timings are adopted with their blocks"
 
 
 def test_another_measure_needs_no_new_replicates(written, first, tmp_path):
@@ -381,6 +382,7 @@ def test_a_scenario_that_simulates_is_adopted(written, first, tmp_path):
     again = written.study().run(50, out=tmp_path / "out", workers=INLINE, adopt=True)
     assert again.outcome.n_blocks == 0
     assert content(again) == content(first)
+    assert again.details.spent == first.details.spent, "timings are adopted with their blocks"
 
 
 def test_one_number_that_differs_is_named_and_nothing_is_adopted(methods, tmp_path):
