@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Atomic writes: a file exists completely or not at all."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""What can go wrong, by whose hand.
+"""The exceptions of the package, and the helpers that word their messages.
 
 Every message says what is wrong (with the value), why it matters, and what to do instead.
 """

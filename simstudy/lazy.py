@@ -1,4 +1,4 @@
-"""Libraries at their first use: a run that has nothing to do needs none of them.
+"""Late imports of heavy libraries, which a run with nothing to do does not need.
 
 Together they take as long to import as everything else that such a run does. A module says
 `from simstudy.lazy import pd` and, so that the return type `pd.DataFrame` is not a use,

@@ -1,4 +1,4 @@
-"""What an annotation lets a setting be, values as their types have them, and as one writes them."""
+"""Annotations of settings: parses values to their types and formats them."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Typed settings with ranges: what a value may be, said once, where the field is declared."""
+"""Typed settings with ranges, declared on the fields of a dataclass."""
 
 import dataclasses
 import difflib

@@ -1,4 +1,4 @@
-"""Tables of users, here or behind a URL, as data frames: text, Parquet, Feather and Stata files."""
+"""Reads users' tables from files and URLs: text, Parquet, Feather, Stata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Differences between methods, and between scenarios, with the error that pairing leaves."""
+"""Paired and unpaired differences between methods and between scenarios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a result rests on: its store, what its study declares, and how it was run."""
+"""Details of a result: its store, its declarations, and how it was run."""
 
 from __future__ import annotations
 

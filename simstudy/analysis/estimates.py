@@ -1,4 +1,4 @@
-"""Measures' estimates, from stored replicates or from stored moments.
+"""Estimates of measures, from stored replicates or from stored moments.
 
 Scenarios are read in the order of the files, many at a time; a measure whose cells are each their
 own takes those that were read together side by side, as further cells.

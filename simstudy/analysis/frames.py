@@ -1,4 +1,4 @@
-"""Stored rows as tidy frames: replicates, failures, warnings, and what drawing took."""
+"""Stored rows as tidy data frames: replicates, failures, warnings and run times."""
 
 from __future__ import annotations
 

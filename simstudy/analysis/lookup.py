@@ -1,4 +1,4 @@
-"""Scenarios, and rows of tables, by their factors."""
+"""Look-up of scenarios, and of rows of tables, by their factors."""
 
 from __future__ import annotations
 

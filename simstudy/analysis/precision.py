@@ -1,4 +1,4 @@
-"""How many replicates: enough for a Monte Carlo error that was asked for, and no more.
+"""The number of replicates that a requested Monte Carlo error needs.
 
 By looks, a scenario runs on until its own error is small enough. It then stops where the error
 happens to look small, and estimates whose error grows with them come out low: a rate by about one

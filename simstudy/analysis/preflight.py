@@ -1,4 +1,4 @@
-"""What can be told of a study's measures before all is drawn: each is taken of a first block."""
+"""A check before the run: every measure is computed from a first block."""
 
 import warnings
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a run found, read from its store.
+"""The result of a run, read from its store.
 
 What reads it is imported by those who ask: a run that has nothing to do asks for nothing.
 """

@@ -1,4 +1,4 @@
-"""A result's columns: what is stored of each scenario and method, and what is derived of that."""
+"""The columns of a result: stored for each scenario and method, or derived from those."""
 
 from __future__ import annotations
 

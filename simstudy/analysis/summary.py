@@ -1,4 +1,4 @@
-"""Replicates to measures: one row per scenario, cell and measure; and what rows say."""
+"""The summary: one row per scenario, cell and measure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every result offers of its summary, whether it was drawn here or loaded."""
+"""Access to a summary, shared by results that were drawn here and results that were loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A number or a statement that a document publishes, and its verdict on what we find."""
+"""A claim: a published number or statement, and its verdict."""
 
 from __future__ import annotations
 

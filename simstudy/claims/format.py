@@ -1,4 +1,4 @@
-"""Claims in words and digits, as terminal, report, index and pages show them."""
+"""Claims as text for the terminal, the report, the index and the pages."""
 
 from __future__ import annotations
 

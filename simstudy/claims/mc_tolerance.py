@@ -1,4 +1,4 @@
-"""How far chance reaches, and what is decided beyond it.
+"""Decisions that allow for Monte Carlo error.
 
 No verdict may be easier with fewer replicates. So what is held against a limit is an interval: a
 statement holds where all of it does, fails where none of it does, and otherwise the replicates are

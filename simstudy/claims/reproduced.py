@@ -1,4 +1,4 @@
-"""Our value of a claimed number, from a row of the summary or from replicates."""
+"""Our value of a claimed number, from the summary or from replicates."""
 
 import math
 from typing import Any, NamedTuple

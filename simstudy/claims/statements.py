@@ -1,4 +1,4 @@
-"""Statements about rows of a summary: whether they hold, beyond what chance explains."""
+"""Statements about rows of a summary, tested with allowance for Monte Carlo error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The claims of a study as a table: published, reproduced, and what is to be said of it."""
+"""The claims of a study as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdicts on a claim, in the words that tables, terminal, pages and scoreboard share."""
+"""The verdicts on a claim, and their names in tables, terminal, pages and scoreboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios, and grids of them."""
+"""Scenarios and grids of scenarios."""
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set

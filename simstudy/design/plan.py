@@ -1,4 +1,4 @@
-"""The plan of a run: what is drawn, by which methods, and where its random numbers come from."""
+"""The plan of a run: scenarios, methods, blocks, and the seeds of their random streams."""
 
 import inspect
 import itertools

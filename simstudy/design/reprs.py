@@ -1,4 +1,4 @@
-"""What a study, a grid or a result is, in the few lines that a terminal shows of it."""
+"""Short text representations of studies, grids and results."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields

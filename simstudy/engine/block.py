@@ -1,4 +1,4 @@
-"""One block: drawn, or recorded as failed; and one replicate of it, drawn again."""
+"""Draws one block, or records that it failed; replays one replicate."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Functions whose parameters name what they are given: methods, and derived columns."""
+"""Calls functions whose parameter names say what they need: methods and derived columns."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping

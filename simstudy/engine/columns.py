@@ -1,4 +1,4 @@
-"""What `simulate` returned, checked: columns of full shape, with what is missing named."""
+"""Checks the columns that `simulate` returns: their shapes, and which values may be missing."""
 
 import itertools
 import math

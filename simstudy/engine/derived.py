@@ -1,4 +1,4 @@
-"""Derived columns: functions of what a block returned, or of what is stored of it."""
+"""Derived columns: functions of a block's columns or of stored columns."""
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence

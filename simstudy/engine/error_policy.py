@@ -1,4 +1,4 @@
-"""Methods that may fail: what they returned is kept, and what went wrong is data.
+"""Runs methods that may fail: keeps what they return and records their errors.
 
 A failed cell carries its error as text in the column `error`; the engine then stores no values for
 it. `raising` lets the errors of one replicate through, for a replay. Memory or a disk that has run

@@ -1,4 +1,4 @@
-"""A warning that the time is nearly up: what is under way is finished, and nothing more begun."""
+"""Graceful stop: blocks under way are finished, and no more are started."""
 
 import contextlib
 import signal

@@ -1,4 +1,4 @@
-"""Compiled functions of users, with machine code that is never older than what it was made of.
+"""Cache of users' compiled functions, keyed by all that they depend on.
 
 numba keeps machine code on disk (`cache=True`) and holds it against the file of the function that
 it compiled. A helper from another file, or a constant, is part of the machine code and is not

@@ -1,4 +1,4 @@
-"""Methods: what each is given of a block's data, and what its columns must be beside others'."""
+"""Methods: the arguments they are given, and the columns they must return."""
 
 import copy
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Methods that analyse replicates one by one: what one returns is a row, and so is its failure."""
+"""Methods that analyse one replicate at a time: each call gives one row or one failure."""
 
 import contextlib
 import itertools

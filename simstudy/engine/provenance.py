@@ -1,4 +1,4 @@
-"""What a plan's numbers depend on: its settings, its scenarios' values, and their code."""
+"""The provenance of a plan: settings, scenario values and fingerprints of code."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Random numbers that no seed of the study reaches: streams unasked for, global generators.
+"""Detects random numbers that do not come from the study's streams.
 
 They make every block the same, or blocks that are never found again, and no replicate fails of it.
 So the first two blocks of each scenario are watched as they are drawn, and compared.

@@ -1,4 +1,4 @@
-"""Whether a method's rows depend on each other: some of them, analysed again alone, are the same.
+"""Checks that a method's rows do not depend on each other, by analysing some of them alone.
 
 A mean without `axis=1`, centring across replicates, or a generator that nobody seeded makes rows
 that belong to each other, and no replicate fails of it.

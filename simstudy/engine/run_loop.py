@@ -1,4 +1,4 @@
-"""The run loop: what is missing is drawn, until all that is wanted is there."""
+"""The run loop: draws missing blocks until all requested blocks are stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run watched as it goes: too many failures, blocks that are equal, blocks that take too long."""
+"""Checks during a run: failure limits, equal blocks, slow blocks."""
 
 import math
 from collections.abc import Mapping, Sequence

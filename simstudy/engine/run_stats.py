@@ -1,4 +1,4 @@
-"""What a run did: blocks, failures, seconds; and the seconds left beside its blocks."""
+"""Statistics of a run: blocks, failures and seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks to workers as tasks, whose size follows what blocks cost; and what happens when one dies.
+"""The scheduler: groups blocks into tasks, submits them, and handles workers that die.
 
 With `auto` the first tasks are drawn in this process, which measures what a block costs; workers
 are started when they pay.

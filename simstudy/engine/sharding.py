@@ -1,4 +1,4 @@
-"""Whose share of a study a block is: the same for everybody, whatever is stored."""
+"""Assigns blocks to shares, independently of what is stored."""
 
 import json
 import math

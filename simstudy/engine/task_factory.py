@@ -1,4 +1,4 @@
-"""What all tasks of a run have in common, and tasks made of it."""
+"""Makes tasks from what all tasks of a run have in common."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a worker gets and gives: a task of blocks to draw, and the result when they are written.
+"""Tasks and their results.
 
 Workers write what they draw, so that nothing finished depends on the parent. A task writes one
 file.

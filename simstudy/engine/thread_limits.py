@@ -1,4 +1,4 @@
-"""One thread for BLAS, OpenMP, numba and torch: no sum may depend on how many cores there are.
+"""Limits BLAS, OpenMP, numba and torch to one thread, so that sums do not depend on the cores.
 
 Environment variables tell libraries that are yet to be loaded, here and in worker processes. That
 is not enough: a library may have been loaded before, be loaded inside `simulate`, or ignore its

@@ -1,4 +1,4 @@
-"""How long drawing a block may take, where a study or a command says so.
+"""Time limits of blocks (`block_seconds`).
 
 Python code is stopped by an alarm, and the block has failed. Code that does not come back to Python
 hears no alarm: a worker process that is in such code is ended, and `faulthandler` prints where it

@@ -1,4 +1,4 @@
-"""Warnings that code raises, recorded as texts."""
+"""Records the warnings that a block raises."""
 
 import contextlib
 import threading

@@ -1,4 +1,4 @@
-"""Which blocks are to be drawn, and in which order."""
+"""The queue of missing blocks, in the order in which they are drawn."""
 
 from __future__ import annotations
 

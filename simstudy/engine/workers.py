@@ -1,4 +1,4 @@
-"""How many workers draw blocks, and of which kind."""
+"""The number and kind of workers."""
 
 import math
 import numbers

@@ -1,4 +1,4 @@
-"""What the columns of a table are: which has the estimates, which the methods, and so on."""
+"""The roles of a table's columns: estimate, standard error, method, data set and so on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures that any table of replicates has: its rows themselves, and what they come to."""
+"""The standard figures for a table of replicates."""
 
 from __future__ import annotations
 

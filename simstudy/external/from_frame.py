@@ -1,4 +1,4 @@
-"""Replicates that other software made, as a result: a plan whose blocks are given and not drawn.
+"""Makes a result of replicates that other software drew.
 
 A block is one replicate, so that cells may have unequal numbers of them and no row is a filler.
 """

@@ -1,4 +1,4 @@
-"""What measures read of each row: numbers of the table, checked, and those made of them."""
+"""The quantities that measures read, checked or computed from a table's columns."""
 
 from __future__ import annotations
 

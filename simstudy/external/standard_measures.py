@@ -1,4 +1,4 @@
-"""The measures that a table allows: those of Morris, White & Crowther (2019), and a few beside.
+"""The measures that a table allows: Morris, White & Crowther (2019), and a few more.
 
 Statistics in Medicine 38, 2074-2102, Table 6.
 """

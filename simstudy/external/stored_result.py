@@ -1,4 +1,4 @@
-"""A folder of results, opened without the code of its study: its files say whose they are."""
+"""Opens a folder of results without the code of its study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that `from_frame` makes long: a column for each method, or rows without data sets."""
+"""Reshapes wide tables (a column per method, or rows without data sets) to long ones."""
 
 from __future__ import annotations
 

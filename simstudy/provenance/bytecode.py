@@ -1,4 +1,4 @@
-"""Code objects as what they do: no line numbers, comments, docstrings, annotations or formatting.
+"""Normalised bytecode: no line numbers, comments, docstrings, annotations or formatting.
 
 Instructions are read rather than source, so a function in a notebook's cell and one in a file are
 the same, and a function counts as it was loaded, whatever its file says by now.

@@ -1,4 +1,4 @@
-"""What a scenario's numbers depend on: code as it is loaded, what it uses, and libraries.
+"""The fingerprint of a scenario: loaded code, the values it uses, and library versions.
 
 Definitions are followed through the names that their code reads, to the objects bound to these
 names now. So it does not matter how a name came to be bound: by an import under another name, by

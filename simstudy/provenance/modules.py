@@ -1,4 +1,4 @@
-"""Modules: whose they are, where they lie, and what their sources import and do.
+"""Modules: project or library, location, imports, and dynamic look-ups.
 
 A module is the project's, whose content counts, or it comes from elsewhere: of the standard
 library, by the version of Python; of a well-known library, by its version; of any other installed

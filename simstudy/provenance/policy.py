@@ -1,4 +1,4 @@
-"""What counts, and how: the lists that a maintainer keeps.
+"""The lists that decide what counts in a fingerprint.
 
 A library that is new to the field, a setting of a library that numbers depend on, a package of ours
 that moves: whoever changes something here changes what a fingerprint says, and reads

@@ -1,4 +1,4 @@
-"""What names a scenario, and what else tells its values apart."""
+"""The identity of a scenario: class name and non-default fields."""
 
 import enum
 import functools

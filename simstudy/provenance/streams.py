@@ -1,4 +1,4 @@
-"""Random streams addressed by name.
+"""Random streams, each seeded by a hash of its address.
 
 A stream is found, not spawned: its seed is a hash of who asks (seed, study, scenario, block,
 purpose). So no stream moves when another scenario, method, worker or replicate is added.

@@ -1,4 +1,4 @@
-"""Notices files that a study reads without declaring them.
+"""Detects files that a study reads without declaring them.
 
 A file that `simulate` reads is part of what its numbers depend on, and no fingerprint of code can
 see it. Python announces every file that it opens to an audit hook; the one installed here at the

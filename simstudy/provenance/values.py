@@ -1,4 +1,4 @@
-"""Values by content: type and value, the same text in every process."""
+"""Values as text by type and content, the same in every process."""
 
 import functools
 import hashlib

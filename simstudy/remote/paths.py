@@ -1,4 +1,4 @@
-"""Places for results: a folder of this machine, or a URL that `UPath` reaches through fsspec.
+"""Paths of results: a local folder, or a URL reached by `UPath` and fsspec.
 
 Neither fsspec nor universal-pathlib is imported before somebody names a URL.
 """

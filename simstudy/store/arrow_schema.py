@@ -1,4 +1,4 @@
-"""How blocks lie in a table: a row for each replicate, and its cells as one list.
+"""The Arrow schema of blocks: a row per replicate, with its cells in one list.
 
 A column without axes is a column of numbers. One with axes is a column of lists, whose elements
 are the cells of the axes, the last axis moving fastest: a study with four hundred cells has as many

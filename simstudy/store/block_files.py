@@ -1,4 +1,4 @@
-"""One file of blocks: how it is written, and what it says of itself.
+"""Writes and reads one file of blocks and its header.
 
 A file holds whole blocks, scenario by scenario, and its metadata say which, what made them, and
 which generation they are of.

@@ -1,4 +1,4 @@
-"""Where blocks lie: a table of slices, in order of scenario and block."""
+"""The index of stored blocks: where each block is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The blocks that are stored, and the rows that they hold.
+"""The stored blocks and their rows.
 
 A file also says what made its blocks: those of other provenance are left where they are and never
 read.

@@ -1,4 +1,4 @@
-"""Columns as measures want them, from stored rows or from a block just drawn."""
+"""Columns for measures, from stored rows or from a new block."""
 
 import math
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Many small files to few, and nothing lost on the way.
+"""Compaction: merges many small files into few.
 
 A source is deleted only after everything in it stands, synced, in a new file; so a crash leaves
 duplicates, never a gap.

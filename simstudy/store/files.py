@@ -1,4 +1,4 @@
-"""Where files of blocks lie: a folder, or anything else that keeps whole files by name.
+"""The folder of block files, or another place that keeps whole files by name.
 
 A file is named by the hash of its bytes. A file that is there under its name is undamaged, two runs
 that compute the same block do no harm, and a file never changes. The name of a share's file has

@@ -1,4 +1,4 @@
-"""What a disk may refuse, in one line with what to do."""
+"""Translates I/O errors into one line that says what to do."""
 
 import contextlib
 import errno

@@ -1,4 +1,4 @@
-"""Blocks that another folder holds, copied into a store."""
+"""Copies blocks from another folder into a store."""
 
 from functools import partial
 from io import BufferedRandom

@@ -1,4 +1,4 @@
-"""What replicates said: errors and warnings, from rows of replicates or from moments of blocks.
+"""Errors and warnings of replicates, from stored rows or from stored moments.
 
 Beside the moments of a block stand, where anything went wrong in it, the replicates, cells and
 texts: few enough to keep where all numbers are not.

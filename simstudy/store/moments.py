@@ -1,4 +1,4 @@
-"""Moments in place of replicates: a row for each block, and how rows become one again.
+"""Moments in place of replicates (`keep=summary`): one row per block.
 
 A million replicates then cost as much disk as a thousand.
 """

@@ -1,4 +1,4 @@
-"""Files of blocks in a store that is reached by URL: put whole, fetched once, read here.
+"""Block files in an object store, with a local cache.
 
 Nothing can be renamed or locked there, and every request costs a network's round trip, so many
 files are asked for at once. A file is named by its content, so it never changes: it is fetched

@@ -1,4 +1,4 @@
-"""What blocks were made from, as their own file says it: settings, values, code.
+"""The provenance record in each file of blocks: settings, values and code.
 
 Provenance belongs to blocks and not to folders. A block of other provenance (another seed, other
 code, other data) is not this run's block: it is never read, quarantined or deleted.

@@ -1,4 +1,4 @@
-"""What runs noted of the blocks that they drew: seconds, when that was, and warnings.
+"""Records of runs: seconds, dates and warnings.
 
 It lies beside the blocks and never in them: their bytes depend on no clock. Each run writes a file
 of its own, over and over as it goes on, so that shares of a study which are drawn at one time have

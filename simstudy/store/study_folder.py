@@ -1,4 +1,4 @@
-"""Where a study's blocks lie: in a folder of its own, claimed and checked, or a temporary one."""
+"""The folder of a study's blocks, claimed and checked, or temporary."""
 
 from __future__ import annotations
 

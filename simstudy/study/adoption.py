@@ -1,4 +1,4 @@
-"""Stored blocks taken over by rewritten code, where one block of each proves it equal."""
+"""Adopts stored blocks for rewritten code, if one block of each is reproduced exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods and scenario classes that are found in the files of a folder, and methods on a grid."""
+"""Finds methods and scenario classes in the files of a folder."""
 
 from __future__ import annotations
 

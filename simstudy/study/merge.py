@@ -1,4 +1,4 @@
-"""Blocks of a study taken over from another folder of results."""
+"""Merges blocks of a study from another results folder."""
 
 from __future__ import annotations
 

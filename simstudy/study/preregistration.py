@@ -1,4 +1,4 @@
-"""A study as a preregistration: what it knows of itself before anything of it is drawn."""
+"""The preregistration of a study, before any data are drawn."""
 
 from __future__ import annotations
 

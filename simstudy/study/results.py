@@ -1,4 +1,4 @@
-"""The result of what is stored of a study, and how much that is."""
+"""Makes the result of a study from its stored blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run: what is missing is drawn, until there is as much of it as was asked for."""
+"""Runs a study until the requested replicates or precision are reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of a run, read and checked against the study that it is asked of."""
+"""The options of a run, checked against the study."""
 
 from __future__ import annotations
 

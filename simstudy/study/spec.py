@@ -1,4 +1,4 @@
-"""What a study declares: scenarios, methods, measures and the rest, checked as it is made."""
+"""The fields of a study, checked when it is created."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study, as a user meets it: declared, and run, looked at, planned, solved or replayed."""
+"""The class `Study`."""
 
 from __future__ import annotations
 

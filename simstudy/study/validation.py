@@ -1,4 +1,4 @@
-"""What a study may declare, refused where it cannot be."""
+"""Checks of a study's declarations."""
 
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""What was simulated so far, and the curve through it that crosses the target.
+"""The evaluations so far, and a fitted curve that crosses the target.
 
 The curve. Proportions are fitted as logits, other measures as they are, against the logarithm of
 the factor (the factor itself, if the bracket reaches down to 0). The curve is a straight line plus

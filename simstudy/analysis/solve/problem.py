@@ -1,4 +1,4 @@
-"""What is solved for, on which scale it is searched, and the answer."""
+"""The problem to solve: factor, target, search scale and answer."""
 
 from __future__ import annotations
 

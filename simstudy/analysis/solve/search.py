@@ -1,4 +1,4 @@
-"""The search: where the next replicates go, round by round.
+"""The search, round by round: where the next replicates are drawn.
 
 Every replicate goes where it says most about the answer. After a few at both ends of the bracket,
 each round fits a curve to all that was simulated, puts most of the next replicates at the curve's

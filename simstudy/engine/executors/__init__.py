@@ -1,4 +1,4 @@
-"""Where tasks are drawn: this process, threads, loky's processes, a Dask cluster, or your own."""
+"""Executors: in-process, threads, loky, Dask, or a user's own."""
 
 import importlib
 import inspect

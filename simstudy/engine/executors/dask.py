@@ -1,4 +1,4 @@
-"""On a Dask cluster: of this machine's own, one that runs already, or one that a class starts.
+"""The Dask executor: a local cluster, a running scheduler, or a cluster class.
 
 Tasks go as futures, not through joblib: a task that kills its workers is then named by the
 scheduler, and the rest goes on. A scheduler runs a task again whose worker died, on another worker,

@@ -1,4 +1,4 @@
-"""Clusters of Dask workers: found, or started here; refused where they could not do the work."""
+"""Starts or connects to Dask clusters, and refuses clusters that cannot run the study."""
 
 import importlib
 import socket

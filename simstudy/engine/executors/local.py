@@ -1,4 +1,4 @@
-"""In the user's own process: one task after the other, or in threads.
+"""Executors in the user's own process: one task at a time, or in threads.
 
 Exceptions are recorded. A block that ends the process ends the run.
 """

@@ -1,4 +1,4 @@
-"""In processes, which import the study's code for themselves: what they are sent, and check."""
+"""The loky executor: worker processes, the message they are sent, and their check of the code."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""What becomes of a task whose worker process has ended."""
+"""The error that says how a worker process ended."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
