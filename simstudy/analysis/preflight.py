@@ -11,7 +11,7 @@ from simstudy.measures import Measure
 
 
 def try_measures(result: Result) -> None:
-    """Take every measure of few replicates, as it will be taken of all.
+    """Compute every measure from a few replicates, as it will be computed from all.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def try_measures(result: Result) -> None:
 
 
 def _of_its_measure(result: Result, error: Exception) -> SimstudyError:
-    """An error in words, with the name of the measure that has it."""
+    """An error's text with the name of its measure."""
     if isinstance(error, SimstudyError):
         return error
     (scenario,) = result.plan.scenarios
