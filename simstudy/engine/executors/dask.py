@@ -91,7 +91,7 @@ class Dask:
         return forwarded(future, lambda done: self._result(done, task))
 
     def isolated(self) -> "Dask":
-        """This executor itself: the cluster replaces workers that die."""
+        """Return this executor: the cluster replaces workers that die."""
         return self
 
     def close(self, *, kill: bool) -> None:  # noqa: ARG002 - a cluster ends with its tasks

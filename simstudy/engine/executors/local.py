@@ -20,7 +20,7 @@ class InProcess:
         return done
 
     def isolated(self) -> "InProcess":
-        """This executor itself: there is no other process."""
+        """Return this executor: there is no other process."""
         return self
 
     def close(self, *, kill: bool) -> None:
@@ -39,7 +39,7 @@ class Threads:
         return self._pool.submit(draw_task, task)
 
     def isolated(self) -> "Threads":
-        """This executor itself: there is no other process."""
+        """Return this executor: there is no other process."""
         return self
 
     def close(self, *, kill: bool) -> None:
