@@ -1,4 +1,4 @@
-"""Shapes in annotations: executed where jaxtyping was imported first, as our tests do.
+"""Array shapes in annotations, checked at run time where jaxtyping is imported first.
 
 Elsewhere they are words for the reader and for mypy: a run need not wait for the library that would
 check them. `stated` reads them back in either case, for whoever checks arguments of its own.

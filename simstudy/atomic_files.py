@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Atomic writes: a file exists completely or not at all."""
 
 import contextlib
 import json
@@ -58,14 +58,14 @@ _own: set[str] = set()  # what this process is writing
 
 
 def forget_own() -> None:
-    """Take away what this process is writing: it ends now."""
+    """Delete this process's unfinished files, since it ends now."""
     for temporary in list(_own):
         with contextlib.suppress(OSError):
             os.unlink(temporary)
 
 
 def forget_unfinished(folder: Place, older_than: float = ABANDONED_SECONDS) -> None:
-    """Take away what processes of this machine that have gone had begun to write.
+    """Delete unfinished files of ended processes of this machine.
 
     Beyond this machine there is nothing half written.
 
@@ -83,7 +83,7 @@ def forget_unfinished(folder: Place, older_than: float = ABANDONED_SECONDS) -> N
 
 
 def _has_writer(name: str) -> bool:
-    """Whether whoever writes a file may be there: on another machine nobody here can say."""
+    """Whether the writer of a file may still run; unknown for other machines."""
     where, _, rest = name.removeprefix(BEING_WRITTEN).partition("-")
     process = rest.partition("-")[0]
     return where != machine() or not process.isdecimal() or is_there(int(process))
@@ -98,7 +98,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def write_bytes(path: Place, content: bytes) -> None:
-    """Write a file, in a folder that is made if it is not there; or put it whole into a store."""
+    """Write a file, creating its folder; to a URL in one piece."""
 
     def fill(file: BufferedRandom) -> str:
         file.write(content)
@@ -113,12 +113,12 @@ def write_bytes(path: Place, content: bytes) -> None:
 
 
 def write_json(path: Place, content: Mapping[str, Any]) -> None:
-    """Write an object; what JSON does not know is written as its `str`."""
+    """Write an object as JSON; unknown types as `str`."""
     write_bytes(path, (json.dumps(content, indent=2, default=str) + "\n").encode())
 
 
 def read_json(path: Place) -> dict[str, Any] | None:
-    """The file's object; None where there is no such file or it is damaged."""
+    """Read a JSON object; None if the file is missing or damaged."""
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -128,7 +128,7 @@ def read_json(path: Place) -> dict[str, Any] | None:
 # ---------------------------------------------------------------- processes that write
 @cache
 def machine() -> str:
-    """The machine since it was last started, in eight hexadecimal digits."""
+    """An identifier of the machine since its last start, 8 hexadecimal digits."""
     name = platform.node()
     with contextlib.suppress(OSError):
         name += Path("/proc/sys/kernel/random/boot_id").read_text()
@@ -147,7 +147,7 @@ def is_there(process: int) -> bool:
 
 
 def began(process: int) -> str | None:
-    """When a process began, in the system's own ticks; None where it does not say.
+    """When a process started, in clock ticks of the system; None if unknown.
 
     Numbers of processes are used again: number and beginning together are not.
     """
@@ -159,7 +159,7 @@ def began(process: int) -> str | None:
 
 # ---------------------------------------------------------------- temporary folders
 def temporary_folder() -> "tempfile.TemporaryDirectory[str]":
-    """A new folder for what is not to last, below `TMPDIR`.
+    """Make a temporary folder, below `TMPDIR`.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def temporary_folder() -> "tempfile.TemporaryDirectory[str]":
 
 
 def no_temporary_folder(error: OSError) -> StoreError:
-    """The refusal of a machine that has no room for what is not to last."""
+    """The error for a machine without space for temporary files."""
     return StoreError(
         f"no temporary folder can be made ({error.strerror or error}), and a run needs one whose "
         "results lie in no folder of this machine. Set TMPDIR to a folder that can be written."
@@ -181,5 +181,5 @@ def no_temporary_folder(error: OSError) -> StoreError:
 
 
 def lacks_temporary_folder(error: OSError) -> bool:
-    """Whether an error says so: `tempfile` tells it in words, and by no number of its own."""
+    """Whether an error of `tempfile` means that no temporary folder exists."""
     return "No usable temporary directory" in str(error)

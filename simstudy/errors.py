@@ -1,4 +1,4 @@
-"""What can go wrong, by whose hand.
+"""The exceptions of the package, and the helpers that word their messages.
 
 Every message says what is wrong (with the value), why it matters, and what to do instead.
 """
@@ -17,11 +17,11 @@ LONGEST_SAID = 2000  # letters of a message: what is longer is data, repeated in
 
 
 class SimstudyError(Exception):
-    """Anything that `simstudy` refuses; the command line prints it in one line."""
+    """Base class of the package's errors; the command line prints them in one line."""
 
 
 class DesignError(SimstudyError, ValueError):
-    """A scenario, data-generating process or statistic was asked for with impossible parameters."""
+    """A scenario, data-generating process or statistic has invalid parameters."""
 
 
 class ConfigError(SimstudyError, ValueError):
@@ -29,11 +29,11 @@ class ConfigError(SimstudyError, ValueError):
 
 
 class NotHereError(ConfigError):
-    """A study needs data or a library that this machine does not have at the moment."""
+    """A study needs data or a library that this machine does not have."""
 
 
 class BrokenExperimentError(ConfigError):
-    """A file among the experiments cannot be imported, or declares no study: others may be run."""
+    """An experiment cannot be imported or declares no study; others can still run."""
 
 
 class StudyError(SimstudyError):
@@ -41,11 +41,11 @@ class StudyError(SimstudyError):
 
 
 class UnsendableError(StudyError):
-    """A study holds something that lives in one process only, and cannot be sent to another."""
+    """A study holds an object that cannot be sent to another process."""
 
 
 class AlwaysFailsError(StudyError):
-    """Every replicate of a first block failed in one way: the study is wrong, and not its data.
+    """Every replicate of a first block failed in the same way: an error of the study.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class AlwaysFailsError(StudyError):
 
 
 class TooFewReplicatesError(StudyError, LookupError):
-    """A statement that neither holds nor fails beyond what chance explains.
+    """Monte Carlo error does not allow to decide a statement.
 
     Parameters
     ----------
@@ -87,15 +87,15 @@ class StoreError(SimstudyError):
 
 
 class DiskFullError(StoreError):
-    """There is no room for the next block; what is finished is kept."""
+    """The disk is full; finished blocks are kept."""
 
 
 class SchedulerLostError(StoreError):
-    """The scheduler of a cluster has gone away under a run; what is finished is kept."""
+    """The scheduler of a cluster was lost during a run; finished blocks are kept."""
 
 
 class UnreachableError(SimstudyError):
-    """A store beyond this machine is not there, refuses, or does not answer.
+    """A remote store does not exist, refuses access, or does not answer.
 
     It says nothing of the files that lie there, which may be whole.
     """
@@ -116,20 +116,20 @@ class StaleCodeError(SimstudyError):
 
 
 class UnreadableTaskError(SimstudyError):
-    """A worker could not load what it was sent: its code has gone, or cannot be sent at all."""
+    """A worker could not load its task."""
 
 
 class TableError(SimstudyError):
-    """A table says of itself what cannot be, or is none."""
+    """A table is declared wrongly."""
 
 
 class FigureError(SimstudyError):
-    """A figure would hide, average or overplot what it was given."""
+    """A figure would hide, average or overplot its data."""
 
 
 # ---------------------------------------------------------------- words for them
 def describe(error: BaseException) -> str:
-    """Format an exception in one line, which files and terminals can hold.
+    """Format an exception in one line, for files and terminals.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def in_one_line(text: str) -> str:
 
 
 def _visible(text: str) -> str:
-    """A text with escapes for letters that command a terminal, or turn the direction of a line."""
+    """Escape characters that control a terminal or the direction of text."""
     if text.isprintable():
         return text
     return "".join(
@@ -184,12 +184,12 @@ def _visible(text: str) -> str:
 
 
 def _commands(letter: str) -> bool:
-    """Whether it is a control character, or one that orders the letters around it."""
+    """Whether a character controls a terminal or the order of characters."""
     return unicodedata.category(letter) == "Cc" or unicodedata.bidirectional(letter) in DIRECTIONS
 
 
 def writable(text: str) -> str:
-    """Escape lone surrogates, which no file can hold.
+    """Escape lone surrogates, which cannot be written to files.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def nearest(name: object, known: Iterable[str]) -> str:
 
 
 def first_few(found: Sequence[str]) -> str:
-    """Join the first findings of a list, as many as fit one line, and count the others.
+    """Join the first items of a list in one line, and count the rest.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ _told: ContextVar[list[Swallowed] | None] = ContextVar("told", default=None)
 
 @contextlib.contextmanager
 def listening_to_errors() -> Iterator[list[Swallowed]]:
-    """Collect the exceptions that are recorded as data within a `with` block.
+    """Context that collects exceptions which are recorded as data.
 
     Yields
     ------
@@ -269,7 +269,7 @@ def listening_to_errors() -> Iterator[list[Swallowed]]:
 
 
 def swallowed(error: BaseException, row: int | None = None) -> None:
-    """Record an exception of which only the text is stored.
+    """Report an exception of which only the text is stored.
 
     Parameters
     ----------

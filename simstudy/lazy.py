@@ -1,4 +1,4 @@
-"""Libraries at their first use: a run that has nothing to do needs none of them.
+"""Late imports of heavy libraries, which a run with nothing to do does not need.
 
 Together they take as long to import as everything else that such a run does. A module says
 `from simstudy.lazy import pd` and, so that the return type `pd.DataFrame` is not a use,
@@ -13,7 +13,7 @@ __all__ = ["LazyModule", "exports", "ggplot", "p9", "pc", "pd", "special", "stat
 
 
 class LazyModule:
-    """A module that is imported when one of its names is first asked for."""
+    """A module that is imported when an attribute is first used."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -24,7 +24,7 @@ class LazyModule:
         return found
 
     def __reduce__(self) -> Any:
-        """In another process it is late as well."""
+        """In another process it is lazy as well."""
         return LazyModule, (self._name,)
 
 
@@ -48,7 +48,7 @@ else:
 def exports(
     package: str, homes: Mapping[str, Sequence[str]], packages: Sequence[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package, whose names are imported at their first use.
+    """Make `__getattr__` and `__dir__` for a package that imports its names on first use.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What an annotation lets a setting be, values as their types have them, and as one writes them."""
+"""Annotations of settings: parses values to their types and formats them."""
 
 import math
 import re
@@ -19,7 +19,7 @@ REFUSED = object()  # None is a value of its own
 
 
 class Annotated(NamedTuple):
-    """What a setting may be.
+    """The values that a setting accepts.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Annotated(NamedTuple):
 
 
 def read_annotation(name: str, hint: Any) -> Annotated:
-    """What a field's resolved annotation says.
+    """Parse a resolved annotation.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def read_annotation(name: str, hint: Any) -> Annotated:
 
 
 def _without_none(hint: Any) -> tuple[Any, bool]:
-    """The first type of a union, and whether None is another."""
+    """The first type of a union, and whether None is allowed."""
     is_union = typing.get_origin(hint) in (types.UnionType, typing.Union)
     members = typing.get_args(hint) if is_union else (hint,)
     kinds = [member for member in members if member is not type(None)]
@@ -69,7 +69,7 @@ def _without_none(hint: Any) -> tuple[Any, bool]:
 
 
 def as_kind(value: Any, kind: type) -> Any:
-    """The value as a type, where that loses nothing; REFUSED, where it is of another."""
+    """Convert a value to a type without loss, or return REFUSED."""
     if kind is bool or kind is str:
         return value if isinstance(value, kind) else REFUSED
     if not is_number(value):
@@ -84,12 +84,12 @@ def as_kind(value: Any, kind: type) -> Any:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a number, which true and false are not."""
+    """Whether a value is a number and not a boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def number_meant(value: Any) -> Any:
-    """The number that a text spells; anything else as it is."""
+    """Parse a number from a text; other values unchanged."""
     if not (isinstance(value, str) and NUMBER.fullmatch(value)):
         return value
     is_whole = value.lstrip("+-").isdecimal() and len(value) <= MOST_DIGITS
@@ -97,7 +97,7 @@ def number_meant(value: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    """A value as one writes it for a setting."""
+    """Format a value as it is written in a setting."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -112,6 +112,6 @@ def shown(value: Any) -> str:
 
 
 def _reads_as_something_else(text: str) -> bool:
-    """Whether a text has to stand in quotation marks to be one."""
+    """Whether a text needs quotation marks."""
     is_odd = text.lower() in NO_TEXT or bool(NOT_IN_TEXT & set(text))
     return is_odd or number_meant(text) is not text

@@ -1,4 +1,4 @@
-"""Typed settings with ranges: what a value may be, said once, where the field is declared."""
+"""Typed settings with ranges, declared on the fields of a dataclass."""
 
 import dataclasses
 import difflib
@@ -32,7 +32,7 @@ IN_OTHER_WORDS = {
 
 @dataclass(frozen=True)
 class Option:
-    """What a setting means and which values it may take."""
+    """The help and the range of a setting."""
 
     help: str
     at_least: float | None = None
@@ -42,7 +42,7 @@ class Option:
     one_of: tuple[Any, ...] = ()
 
     def allows(self, value: Any) -> bool:
-        """Whether a single value lies in the range."""
+        """Whether a value is in the range."""
         if self.one_of:
             return value in self.one_of
         if isinstance(value, str | bool) or value is None:
@@ -57,7 +57,7 @@ class Option:
 
     @property
     def range(self) -> str:
-        """The range in words."""
+        """The range as text."""
         if self.one_of:
             return "one of " + ", ".join(map(str, self.one_of))
         bounds = [
@@ -69,7 +69,7 @@ class Option:
         return " and ".join(filter(None, bounds))
 
     def nearest(self, value: Any, kind: type, published: Any) -> Any:
-        """A value that works, as near to `value` as there is; the published one if none is near.
+        """The allowed value nearest to a value; the published one if none is near.
 
         None, where that one would be refused as well.
         """
@@ -190,7 +190,7 @@ def _published_values(experiment_file: Path) -> dict[str, Any]:
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """The keys of a YAML file and their values; none, where it is empty or not there.
+    """Read the settings in a YAML file; empty if it is empty or missing.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def _refuse_unknown(cls: Any, given: Mapping[str, Any], prefix: str = "") -> Non
 
 
 def build(cls: type[C], values: Mapping[str, Any], *, prefix: str = "") -> C:
-    """A config from plain values, refused in one line where a value is wrong."""
+    """Build a config from plain values; a wrong value is refused in one line."""
     _refuse_unknown(cls, values, prefix)
     try:
         made = cls(**values)
@@ -249,7 +249,7 @@ def build(cls: type[C], values: Mapping[str, Any], *, prefix: str = "") -> C:
 
 
 def check(config: Any, *, published: Mapping[str, Any] | None = None) -> None:
-    """Check type and range of every field; whole floats become ints where ints are due, and back.
+    """Check type and range of every field; whole floats and integers are converted.
 
     Raises
     ------
@@ -308,13 +308,13 @@ def _exact_member(value: Any, allowed: Annotated, about: Option) -> Any:
 
 
 def _exact(value: Any, kind: type, about: Option) -> Any:
-    """The value as its declared type, or REFUSED where it is of another, or out of range."""
+    """The value in its declared type, or REFUSED."""
     exact = as_kind(value, kind)
     return exact if exact is REFUSED or about.allows(exact) else REFUSED
 
 
 def option_help(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
-    """The options of a config dataclass: name, and in one line its help, what it may be, its value.
+    """Describe the options of a config: name, help, allowed values, default.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ def option_help(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple
 
 
 def _allowed_in_short(allowed: Annotated, about: Option) -> str:
-    """What a value may be: `a|b`, `true|false`, `integer >= 1`, `list of number > 0`."""
+    """The allowed values: `a|b`, `true|false`, `integer >= 1`, `list of number > 0`."""
     if about.one_of:
         each = "|".join(map(str, about.one_of))
     elif allowed.kind is bool:
@@ -353,7 +353,7 @@ def _allowed(allowed: Annotated, about: Option) -> str:
 
 
 def _refusal(name: str, value: Any, allowed: Annotated, about: Option, default: Any) -> str:
-    """What is wrong with a value, what is allowed, and a value that works.
+    """The error text for a value: what is allowed, and a value that works.
 
     Nothing is near to a word that is no number: an example says more.
     """
@@ -370,7 +370,7 @@ def _refusal(name: str, value: Any, allowed: Annotated, about: Option, default: 
 
 
 def _example(value: Any, allowed: Annotated, about: Option, default: Any) -> Any:
-    """The published value, or the first two of a list, where the value is a word; else None."""
+    """An example for a value that is a word: the published value, or the first two of a list."""
     is_word = isinstance(value, str) and number_meant(value) is value
     if allowed.kind not in (int, float) or not is_word:
         return None
@@ -382,7 +382,7 @@ def _example(value: Any, allowed: Annotated, about: Option, default: Any) -> Any
 def _nearest_list(
     values: list[Any], allowed: Annotated, about: Option, default: Any
 ) -> list[Any] | None:
-    """The list with every member that is refused replaced, or None where one cannot be."""
+    """The list with refused members replaced; None if one cannot be."""
     first = default[0] if isinstance(default, list) and default else None
     made = [_exact_member(value, allowed, about) for value in values]
     near = [

@@ -1,4 +1,4 @@
-"""Tables of users, here or behind a URL, as data frames: text, Parquet, Feather and Stata files."""
+"""Reads users' tables from files and URLs: text, Parquet, Feather, Stata."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OF_SPACES = r"\s+"
 
 
 def read_table(path: str | os.PathLike[str], **csv: Any) -> pd.DataFrame:
-    """Read a table with a row for each record; the ending of its name says what it is.
+    """Read a table, in the format that the file's ending names.
 
     Cells of a text are parted by what gives its first line the most names: commas, semicolons,
     tabs or upright bars (tabs alone in `.tsv`; in `.txt` spaces where there are none of these).
@@ -115,7 +115,7 @@ def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], place: Plac
 
 
 def _absent(place: Place) -> str:
-    """That a file is not there, and the nearest that is beside it."""
+    """The error for a missing file, with the nearest name beside it."""
     beside = place.parent.glob("*") if isinstance(place, Path) else ()
     meant = nearest(place.name, [each.name for each in beside if each.is_file()])
     near = f"; {meant}" if meant.startswith("did you mean") else ": name a file that is."

@@ -1,4 +1,4 @@
-"""Checks of values: masked arrays to missing values, integers that stay exact, integer settings."""
+"""Checks of values: masked arrays, exact integers, integer settings."""
 
 import math
 import numbers
@@ -13,7 +13,7 @@ LARGEST_EXACT = 1 << 53  # up to here a double holds every whole number
 
 
 def unmasked(value: Any, name: str) -> np.ndarray:
-    """A column as an array without a mask; numbers that came with one are doubles, always.
+    """A column as a plain array; masked numbers become doubles with NaN.
 
     Always, so that a column has one type in blocks where something is hidden and in those where
     nothing is.
@@ -27,7 +27,7 @@ def unmasked(value: Any, name: str) -> np.ndarray:
 
 
 def refuse_inexact(name: str, array: np.ndarray) -> None:
-    """Refuse whole numbers that no double holds: measures read doubles, and so does a table.
+    """Refuse integers that a double cannot represent.
 
     Another block of the column may hold doubles, where something is missing, and one column of a
     table has one type.
@@ -43,14 +43,14 @@ def refuse_inexact(name: str, array: np.ndarray) -> None:
 
 
 def _may_be_inexact(array: np.ndarray) -> bool:
-    """Whether it holds whole numbers of eight bytes, or Python's of any length."""
+    """Whether an array holds 8-byte or Python integers."""
     if array.dtype == object:
         return all(isinstance(value, int) for value in array.flat)
     return array.dtype.kind in "iu" and array.dtype.itemsize == 8
 
 
 def is_whole(value: Any) -> bool:
-    """Python's whole numbers and NumPy's, but not the truth values."""
+    """Whether a value is an integer (Python's or NumPy's), and not a boolean."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
@@ -63,7 +63,7 @@ def check_whole(
     usual: int | None = None,
     refusal: type[SimstudyError] = ConfigError,
 ) -> None:
-    """Refuse anything but a whole number of at least so many.
+    """Refuse anything but an integer of at least a minimum.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def check_whole(
 
 
 def check_file_name(name: str, what: str, refusal: type[SimstudyError]) -> None:
-    """Refuse what is no name of a file, without its ending, in one folder."""
+    """Refuse anything but a plain file name without ending."""
     if not name or Path(name).name != name:
         raise refusal(
             f"{name!r} is not a file name for a {what}: it has to be one name, without a folder, "

@@ -1,1 +1,1 @@
-"""From stored replicates to answers: summaries, contrasts, sizes."""
+"""Summaries, contrasts and sample sizes computed from stored replicates."""

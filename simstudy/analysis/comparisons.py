@@ -1,4 +1,4 @@
-"""Differences between methods, and between scenarios, with the error that pairing leaves."""
+"""Paired and unpaired differences between methods and between scenarios."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from simstudy.provenance.scenario_id import identity
 
 @dataclass(frozen=True)
 class Comparisons:
-    """What may be compared in a study, given its columns.
+    """Paired and unpaired comparisons within a study.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Comparisons:
     def methods(
         self, measure: Measure, axis: str, first: str, second: str, scale: Scale
     ) -> pd.DataFrame:
-        """One position on an axis against another, in every scenario, on common replicates."""
+        """Compare two positions on an axis in every scenario, on their common replicates."""
         place = self._axis(axis)
         method, reference = (self._position(axis, label) for label in (first, second))
         others = {name: labels for name, labels in self.plan.axes.items() if name != axis}
@@ -58,7 +58,7 @@ class Comparisons:
     def scenarios(
         self, measure: Measure, first: Scenario, second: Scenario, scale: Scale
     ) -> pd.DataFrame:
-        """One scenario against another: paired where they share random numbers."""
+        """Compare two scenarios, paired if they share random numbers."""
         shared = self._stream(first) == self._stream(second)
         compare = paired if shared else unpaired
         columns = (self.read(scenario, measure) for scenario in (first, second))

@@ -1,4 +1,4 @@
-"""What a result rests on: its store, what its study declares, and how it was run."""
+"""Details of a result: its store, its declarations, and how it was run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MakesTable = Callable[["Result"], "Table"]
 
 @dataclass
 class Details:
-    """What a result is made of; `Result` is what a reader asks.
+    """The parts of a result; readers use `Result`.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Details:
     # ---------------------------------------------------------------- measures
     @cached_property
     def measures(self) -> Sequence[Measure]:
-        """The study's measures, and the convergence rate where any replicate failed."""
+        """The study's measures, and the convergence rate if any replicate failed."""
         from simstudy.measures import convergence_rate
 
         names = {measure.name for measure in self.declared}
@@ -90,14 +90,14 @@ class Details:
         return [*self.declared, convergence_rate(CONVERGED).of_groups(self.group_size)]
 
     def measure(self, name: str) -> Measure:
-        """The measure of this name."""
+        """The measure with this name."""
         known = {measure.name: measure for measure in self.measures}
         if name not in known:
             raise StudyError(f"{self.plan.name} has no measure {name!r}; {nearest(name, known)}")
         return known[name]
 
     def estimates(self, measures: Sequence[Measure]) -> dict[tuple[str, str], Estimates]:
-        """Some measures of every scenario, by scenario key and measure name."""
+        """Estimates of some measures, by scenario key and measure name."""
         estimator = self.estimator(measures)
         return {
             (key, measure.name): estimator(scenario, measure)
@@ -106,7 +106,7 @@ class Details:
         }
 
     def estimator(self, measures: Sequence[Measure], prepare: Prepare | None = None) -> Estimator:
-        """What takes these measures of a scenario: of its rows, or of moments."""
+        """The estimator for some measures, from rows or from moments."""
         from simstudy.analysis.estimates import FromMoments, FromRows
         from simstudy.store.columns import imputed
 
@@ -119,14 +119,14 @@ class Details:
     # ---------------------------------------------------------------- replicates
     @cached_property
     def rows(self) -> ResultColumns:
-        """The columns of replicates; refused where only moments were kept."""
+        """The columns of replicates; an error if only moments are stored."""
         from simstudy.analysis.result_columns import ResultColumns
 
         self.refuse_moments("replicates")
         return ResultColumns(self.plan, self.store, self.n_rep)
 
     def refuse_moments(self, what: str) -> None:
-        """Refuse what needs replicates where none were kept."""
+        """Raise an error where replicates are needed and only moments are stored."""
         if self.moments_only:
             raise StudyError(
                 f"this run kept no {what}, only its summary. Run it with keep=replicates."
@@ -134,32 +134,32 @@ class Details:
 
     @cached_property
     def any_failed(self) -> bool:
-        """Whether any of these replicates failed, whatever else is stored beside them."""
+        """Whether any of the used replicates failed."""
         from simstudy.analysis.frames import any_failure
 
         return any_failure(self.plan.work_units, self.store, self.drawn_sizes)
 
     @property
     def drawn_sizes(self) -> dict[str, int]:
-        """Replicates used, by the key under which they are stored: a method's, if there are any."""
+        """The number of replicates used, by the key of the work unit."""
         return self.plan.drawn_sizes(self.n_rep)
 
     # ---------------------------------------------------------------- seconds
     @property
     def seconds_by_method(self) -> dict[str, float]:
-        """Seconds per replicate of each method that this run drew, without drawing its data."""
+        """Seconds per replicate of each method that this run drew, without its data."""
         from simstudy.analysis.result_columns import seconds_by_method
 
         return seconds_by_method(self.plan, self.outcome.seconds_per_block)
 
     @cached_property
     def spent(self) -> Mapping[str, BlockTimings]:
-        """What blocks took, by the key of what was drawn."""
+        """Timings of blocks, by the key of the work unit."""
         return self.outcome.spent if self.folder is None else self._record.spent
 
     @property
     def times(self) -> Times | None:
-        """When its blocks were drawn, by all runs; None where nothing says so."""
+        """When the blocks were drawn, over all runs; None if unknown."""
         return None if self.folder is None else self._record.times
 
     @property

@@ -1,4 +1,4 @@
-"""Measures' estimates, from stored replicates or from stored moments.
+"""Estimates of measures, from stored replicates or from stored moments.
 
 Scenarios are read in the order of the files, many at a time; a measure whose cells are each their
 own takes those that were read together side by side, as further cells.
@@ -37,7 +37,7 @@ Found = dict[tuple[str, str], Estimates]
 
 
 class Estimator(Protocol):
-    """From a scenario and a measure to its estimates."""
+    """A function from scenario and measure to estimates."""
 
     def __call__(self, scenario: Scenario, measure: Measure) -> Estimates: ...
 
@@ -72,7 +72,7 @@ class FromRows:
 
     @cached_property
     def _by_cell(self) -> list[Measure]:
-        """Measures that do not care what lies beside a cell: other methods, other scenarios."""
+        """Measures that are computed cell by cell, independently of other methods and scenarios."""
         known = self.store.column_names()
         read = names_read(self.measures)
         factors = {
@@ -109,7 +109,7 @@ class FromRows:
         return found
 
     def _of_batch(self, batch: Batch) -> Found:
-        """Side by side where every column is the same as for a scenario alone."""
+        """Estimate several scenarios together, where their columns have equal shapes and types."""
         if len(batch.keys) == 1 or has_nulls(batch.table):
             return self._one_by_one(batch)
         try:
@@ -140,7 +140,7 @@ class FromRows:
     def _of_all(
         self, batch: Batch, measure: Measure, columns: Columns
     ) -> Iterator[tuple[str, Estimates]]:
-        """Scenarios as a last axis of the columns, for one measure, and taken apart again."""
+        """Estimate one measure with scenarios as the last axis, then split the result."""
         read = {name: columns[name] for name in measure.reads}
         n_axes = max(column.ndim for column in read.values()) - 1
         size = len(batch.keys), batch.n_rows
@@ -151,17 +151,17 @@ class FromRows:
 
 
 def names_read(measures: Sequence[Measure]) -> tuple[str, ...]:
-    """The columns that some measures read, each once."""
+    """The columns that some measures read, without duplicates."""
     return tuple(dict.fromkeys(name for measure in measures for name in measure.reads))
 
 
 def _of_scenario(part: np.ndarray, *, at: int, axis: int) -> np.ndarray:
-    """One scenario's cells."""
+    """The cells of one scenario."""
     return np.asarray(np.moveaxis(part, axis, 0)[at, ...])
 
 
 def _with_scenarios_last(column: np.ndarray, size: tuple[int, int], n_axes: int) -> np.ndarray:
-    """From rows of scenarios below each other, `(rep, *axes, scenario)`."""
+    """Reshape stacked rows of scenarios to `(rep, *axes, scenario)`."""
     missing = (1,) * (n_axes + 1 - column.ndim)
     return np.moveaxis(column.reshape(*size, *column.shape[1:], *missing), 0, -1)
 
@@ -196,7 +196,7 @@ class FromMoments:
 
     @cached_property
     def _merged(self) -> dict[tuple[str, str], Moments]:
-        """All blocks of what was drawn as one, by its key and the measure's name."""
+        """The merged moments of all blocks, by key and measure name."""
         names = [measure.name for measure in self.measures if measure.reads != (CONVERGED,)]
         sizes = {key: self.n_rep[key] // self.plan.block_size for key in self.plan.keys}
         columns = [column for name in names for column in moment_columns(name)]
@@ -208,7 +208,7 @@ class FromMoments:
         }
 
     def _without_error(self, key: str) -> Moments:
-        """Of whether replicates went without an error, in each cell: which the errors tell."""
+        """Moments of "no error", in each cell, from the stored errors."""
         axes = self.plan.work_units.axes
         shape = tuple(len(labels) for labels in axes.values())
         n_rep = self.plan.drawn_sizes(self.n_rep)[key]
@@ -222,7 +222,7 @@ class FromMoments:
         return Moments(n, np.zeros_like(n), share[np.newaxis], squares, ())
 
     def _cells_of(self, name: str) -> tuple[int, ...]:
-        """The cells of a measure where any are known: one that only failed does not know them."""
+        """The cells of a measure, from a scenario that did not fail completely."""
         shapes = (np.shape(merged.n) for (_, of), merged in self._merged.items() if of == name)
         return next(filter(None, shapes), ())
 
@@ -234,7 +234,7 @@ Made = TypeVar("Made")
 def side_by_side(
     work: Callable[[Item], Made], items: Iterable[Item], n_threads: int
 ) -> Iterator[Made]:
-    """What the work makes of each item, in their order.
+    """Apply a function to each item in threads, in order.
 
     No more items are taken than threads have to do, and one; so memory holds what is made of these.
 

@@ -1,4 +1,4 @@
-"""Stored rows as tidy frames: replicates, failures, warnings, and what drawing took."""
+"""Stored rows as tidy data frames: replicates, failures, warnings and run times."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BETWEEN_WARNINGS = re.compile(r"; (?=\w*Warning: )")  # of one replicate, each a
 def replicate_frame(
     rows: ResultColumns, scenario: Scenario, names: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """A scenario's replicates, one row for each and each cell of the axes, if any column has them.
+    """A scenario's replicates as a frame, one row per replicate and cell.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def replicate_frame(
 def _tidy(
     plan: Plan, factors: Mapping[str, Any], rep: np.ndarray, columns: Mapping[str, np.ndarray]
 ) -> pd.DataFrame:
-    """Long in the axes, if any column has them."""
+    """One row per cell, if any column has axes."""
     with_axes = any(column.ndim > 1 for column in columns.values())
     cells = list(plan.cells()) if with_axes else [()]
     n_rows = len(rep) * len(cells)
@@ -61,14 +61,14 @@ def _tidy(
 
 
 def _name_of_factor(name: str, value: Any, columns: Mapping[str, np.ndarray]) -> str:
-    """Its own, unless a column has that name and other values: both are to be seen."""
+    """A factor's column name; another one if a column with other values has it."""
     is_hidden = name in columns and not np.all(columns[name] == value)
     return f"{name} (factor)" if is_hidden else name
 
 
 # ---------------------------------------------------------------- failures, warnings
 def any_failure(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> bool:
-    """Whether any of these replicates failed, whatever else is stored beside them."""
+    """Whether any of these replicates failed."""
     names = store.column_names() & message_columns(ERROR)
     if not names:
         return False
@@ -78,7 +78,7 @@ def any_failure(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> bool:
 
 
 def failure_frame(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> pd.DataFrame:
-    """One row per failed replicate and cell, with its error and its address."""
+    """A frame with one row per failed replicate and cell: error and address."""
     cells = [*plan.cells()]
     found = [
         factors_in(plan, scenario)
@@ -93,14 +93,14 @@ def failure_frame(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> pd.Data
 
 
 def _labels(plan: Plan, cells: Sequence[tuple[str, ...]], at: Message) -> tuple[str, ...]:
-    """Of the cell of what was said; of a whole replicate, none."""
+    """The labels of a message's cell; none for a whole replicate."""
     return ("",) * len(plan.axes) if at.cell == WHOLE else cells[at.cell]
 
 
 def warning_counts(
     plan: Plan, store: Store, n_rep: Mapping[str, int], axes: Sequence[str]
 ) -> pd.DataFrame:
-    """How many replicates warned of what, by cell of the axes: the most frequent first.
+    """How many replicates gave each warning, by cell, the most frequent first.
 
     Returns
     -------
@@ -141,7 +141,7 @@ PER_REPLICATE, IN_ALL, TIMED = "seconds_per_replicate", "seconds", "replicates_t
 
 
 def run_time(plan: Plan, spent: Mapping[str, BlockTimings]) -> pd.DataFrame:
-    """One row per scenario, or per scenario and method; what was not timed is left out.
+    """Timings, one row per scenario or per scenario and method.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def _numbers(plan: Plan, n_blocks: int, seconds: float) -> dict[str, float]:
 
 
 def seconds_left(spent: Mapping[str, BlockTimings], n_blocks: int) -> float:
-    """Seconds on one core that so many blocks more will take, of all kinds alike; NaN if unknown.
+    """Predicted seconds, on one core, for missing blocks; NaN if unknown.
 
     A mean of means: every scenario (or method) counts alike, however many of its blocks were drawn.
     """

@@ -1,4 +1,4 @@
-"""Scenarios, and rows of tables, by their factors."""
+"""Look-up of scenarios, and of rows of tables, by their factors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAME = 1e-9  # relative: numbers this close are one
 
 
 def scenario_with(scenarios: Sequence[Any], where: Mapping[str, Any]) -> Any:
-    """The one scenario with these factors; LookupError where there is none, or more than one.
+    """Find the one scenario with these factors; LookupError for none or several.
 
     Numbers are compared as the grid made them, but for the last bits of floats.
     """
@@ -39,7 +39,7 @@ def scenario_with(scenarios: Sequence[Any], where: Mapping[str, Any]) -> Any:
 
 
 def row_with(summary: pd.DataFrame, measure: str, where: Mapping[str, Any]) -> pd.Series:
-    """The one row of a summary with this measure and these factors.
+    """Find the one row of a summary with this measure and these factors.
 
     Raises
     ------
@@ -67,12 +67,12 @@ def row_with(summary: pd.DataFrame, measure: str, where: Mapping[str, Any]) -> p
 
 
 def _factors_of(summary: pd.DataFrame) -> list[str]:
-    """Columns before the measure's name: factors and axes; and measures' own axes behind."""
+    """The columns that identify a row: factors, axes, and a measure's own axes."""
     return [str(name) for name in summary if name not in (MEASURE, *NUMBERS)]
 
 
 def place_on_axes(axes: Mapping[str, Sequence[str]], where: Mapping[str, Any]) -> tuple[int, ...]:
-    """Positions of labels on the axes; an axis with one label needs none.
+    """The positions of labels on the axes; an axis with one label needs none.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def place_on_axes(axes: Mapping[str, Sequence[str]], where: Mapping[str, Any]) -
 
 
 def rows_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
-    """Rows with these values, or one of a list; floats are compared but for their last bits."""
+    """Select rows by values, or lists of values; floats are compared up to rounding."""
     there = np.ones(len(rows), dtype=bool)
     for name, wanted in where.items():
         if name not in rows:

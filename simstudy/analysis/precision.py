@@ -1,4 +1,4 @@
-"""How many replicates: enough for a Monte Carlo error that was asked for, and no more.
+"""The number of replicates that a requested Monte Carlo error needs.
 
 By looks, a scenario runs on until its own error is small enough. It then stops where the error
 happens to look small, and estimates whose error grows with them come out low: a rate by about one
@@ -35,7 +35,7 @@ STOPS_BY = SEQUENTIAL, PILOT = (
 
 @dataclass(frozen=True)
 class Target:
-    """A Monte Carlo standard error to reach.
+    """A target for the Monte Carlo standard error.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Target:
     relative: bool = False
 
     def shortfall(self, estimates: Estimates, level: float) -> float:
-        """Largest ratio, over the cells, of the error there is to the error asked for.
+        """The largest ratio of error to target, over the cells.
 
         0 of n is not certain: where the formula gives no error, the interval does.
         """
@@ -63,7 +63,7 @@ class Target:
 
 
 def with_unlucky_errors(found: Estimates, measure: Measure, level: float) -> Estimates:
-    """The estimates with errors as large as chance may have hidden them, at this level.
+    """Estimates with errors at the upper end of their own uncertainty.
 
     Of a plain share, the error at that end of its interval which is nearest to one half; of
     anything else, the upper limit of a standard deviation of normal values, by chi-squared.
@@ -80,13 +80,13 @@ def with_unlucky_errors(found: Estimates, measure: Measure, level: float) -> Est
 
 
 def independent_values(found: Estimates, measure: Measure) -> np.ndarray:
-    """How many independent values an error rests on: groups, or what carries a weighted one."""
+    """The number of independent values behind an error: replicates, groups or effective weights."""
     n = found.n_given / measure.group_size
     return n if found.n_effective is None else np.minimum(n, found.n_effective)
 
 
 def read_targets(wanted: Mapping[str, Any], measures: Sequence[Measure]) -> tuple[Target, ...]:
-    """Targets from what a user writes: `{"power": 0.005}`, or `"2%"` of the estimate.
+    """Parse targets: `{"power": 0.005}`, or `"2%"` of the estimate.
 
     Raises
     ------
@@ -122,7 +122,7 @@ FASTEST_GROWTH = 4.0  # of a scenario in one round, while its MCSE rests on few 
 def precision_ratios(
     result: Result, targets: Sequence[Target], *, cautious: bool = False
 ) -> dict[str, float]:
-    """By scenario key, how many times too large the worst error still is; 1 or less is enough.
+    """By scenario key, the worst ratio of error to target; 1 or less suffices.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def precision_ratios(
 def next_sizes(
     sizes: Mapping[str, int], short: Mapping[str, float], *, block_size: int, ceiling: int
 ) -> dict[str, int]:
-    """Replicates of each scenario for the next round: whole blocks, more where the error is large.
+    """The number of replicates for the next round, by scenario, in whole blocks.
 
     An MCSE falls with the root of n, so a scenario that is c times short needs c^2 times as many.
     """
@@ -172,7 +172,7 @@ def grown_until_precise(
     *,
     ceiling: int,
 ) -> Mapping[str, int]:
-    """Draw round after round, until every scenario is precise enough or has as many as it may.
+    """Draw in rounds until every scenario is precise enough or at its maximum.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def grown_until_precise(
 
 
 def seed_of_pilot(seed: int) -> int:
-    """Names random numbers that no run of this seed uses, so that a pilot tells it nothing."""
+    """A seed for pilots, whose random numbers no run uses."""
     digest = hashlib.sha256(f"pilot of seed {seed}".encode()).digest()
     return int.from_bytes(digest[:7], "big")
 
@@ -203,7 +203,7 @@ def seed_of_pilot(seed: int) -> int:
 def sizes_by_pilot(
     pilot: Result, targets: Sequence[Target], *, least: int, ceiling: int
 ) -> list[int]:
-    """Replicates of each scenario, in order, by what a pilot says of its error: whole blocks."""
+    """The number of replicates of each scenario that a pilot suggests, in whole blocks."""
     sizes = (
         _whole_blocks(_needed(n, short), pilot.plan.block_size)
         for n, short in _with_shortfall(pilot, targets, cautious=True)
@@ -214,18 +214,18 @@ def sizes_by_pilot(
 def _with_shortfall(
     pilot: Result, targets: Sequence[Target], *, cautious: bool
 ) -> list[tuple[int, float]]:
-    """Each scenario's replicates, and how many times too large its error is."""
+    """Each scenario's replicates and its ratio of error to target."""
     short = precision_ratios(pilot, targets, cautious=cautious)
     return [(pilot.n_rep[key], short[key]) for key in pilot.plan.keys]
 
 
 def _needed(n: int, short: float) -> float:
-    """Replicates with which an error is small enough that is so many times too large with n."""
+    """The replicates that reach a target, given the ratio at n replicates."""
     return n * MARGIN * short * short
 
 
 def without_spread(result: Result, targets: Sequence[Target]) -> list[str]:
-    """What is to be said of errors that look as if they were 0: replicates that are all alike.
+    """The warning for errors of 0 that come from equal replicates.
 
     A rare outcome that has not been seen yet leaves a mean without any error, as a constant does.
     """
@@ -244,7 +244,7 @@ def without_spread(result: Result, targets: Sequence[Target]) -> list[str]:
 
 
 def spent(result: Result, targets: Sequence[Target]) -> pd.DataFrame:
-    """What each scenario took, and whether it was enough."""
+    """The replicates of each scenario, and whether they reached the target."""
     short = precision_ratios(result, targets)
     rows = [
         {"scenario": identity(scenario), "n_rep": result.n_rep[key], "reached": short[key] <= 1}
@@ -254,7 +254,7 @@ def spent(result: Result, targets: Sequence[Target]) -> pd.DataFrame:
 
 
 def forecast(pilot: Result, targets: Sequence[Target], stop_by: str = SEQUENTIAL) -> pd.DataFrame:
-    """From a pilot: the replicates, seconds (on one core) and bytes that the targets will need.
+    """Predict replicates, seconds (on one core) and bytes from a pilot.
 
     `n_rep` is what is drawn, whole blocks; `needed` is how many of these the targets take.
     """
@@ -280,7 +280,7 @@ def forecast(pilot: Result, targets: Sequence[Target], stop_by: str = SEQUENTIAL
 
 
 def seconds_of_a_block(pilot: Result) -> dict[str, float]:
-    """By scenario key, of a block's data and of all methods."""
+    """By scenario key, the seconds for a block's data and all methods."""
     known = pilot.outcome.seconds_per_block
     return {
         key: sum(known.get(part, math.nan) for part in drawn)
@@ -290,5 +290,5 @@ def seconds_of_a_block(pilot: Result) -> dict[str, float]:
 
 
 def _whole_blocks(n: float, block_size: int) -> float:
-    """Replicates of the blocks that hold so many."""
+    """Round a number of replicates up to whole blocks."""
     return math.ceil(n / block_size) * block_size if math.isfinite(n) else math.inf

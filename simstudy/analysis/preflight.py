@@ -1,4 +1,4 @@
-"""What can be told of a study's measures before all is drawn: each is taken of a first block."""
+"""A check before the run: every measure is computed from a first block."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from simstudy.measures import Measure
 
 
 def try_measures(result: Result) -> None:
-    """Take every measure of few replicates, as it will be taken of all.
+    """Compute every measure from a few replicates, as it will be computed from all.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def try_measures(result: Result) -> None:
 
 
 def _of_its_measure(result: Result, error: Exception) -> SimstudyError:
-    """An error in words, with the name of the measure that has it."""
+    """An error's text with the name of its measure."""
     if isinstance(error, SimstudyError):
         return error
     (scenario,) = result.plan.scenarios

@@ -1,4 +1,4 @@
-"""What a run found, read from its store.
+"""The result of a run, read from its store.
 
 What reads it is imported by those who ask: a run that has nothing to do asks for nothing.
 """
@@ -64,22 +64,22 @@ class Result(SummaryAccess):
 
     @property
     def plan(self) -> Plan:
-        """What was drawn: scenarios, axes, seed."""
+        """The plan: scenarios, axes, seed."""
         return self.details.plan
 
     @property
     def n_rep(self) -> Mapping[str, int]:
-        """Replicates used of each scenario, by its key."""
+        """The number of replicates used, by scenario key."""
         return self.details.n_rep
 
     @property
     def folder(self) -> Place | None:
-        """The study's own folder; None where nothing was kept."""
+        """The study's folder; None if nothing was stored."""
         return self.details.folder
 
     @property
     def outcome(self) -> RunStats:
-        """What this run did: blocks that it drew, failures, seconds, and what was noticed."""
+        """Statistics of this run: blocks drawn, failures, seconds, warnings."""
         return self.details.outcome
 
     @property
@@ -131,7 +131,7 @@ class Result(SummaryAccess):
 
     @cached_property
     def seconds(self) -> pd.DataFrame:
-        """What drawing took, on one core, in all runs that drew any of what is stored.
+        """Seconds of drawing, on one core, over all runs.
 
         Returns
         -------
@@ -147,7 +147,7 @@ class Result(SummaryAccess):
         return run_time(self.plan, self.details.spent)
 
     def anytime(self, measure: str, *, planned: float | None = None) -> pd.DataFrame:
-        """Summarize a measure with limits that hold however often somebody looks at the run.
+        """Summarize a measure with limits that are valid at every look during a run.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class Result(SummaryAccess):
         scale: Scale = "difference",
         **factors: Any,
     ) -> pd.DataFrame:
-        """Compare a measure of one method, or in one scenario, with that of another.
+        """Compare a measure between two methods, or between two scenarios.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class Result(SummaryAccess):
 
     @cached_property
     def n_failed(self) -> int:
-        """Replicates that failed, in any cell."""
+        """The number of replicates that failed in any cell."""
         if not self.details.any_failed:
             return 0
         from simstudy.analysis.summary import factor_names
@@ -323,7 +323,7 @@ class Result(SummaryAccess):
             return _labelled(figures[name](self), self._labels)
 
     def table(self, name: str = SUMMARY, *, columns: str | None = None) -> Table:
-        """Make a table of the study; every study has the one called `summary`.
+        """Make a table of the study; every study has one called `summary`.
 
         Parameters
         ----------
@@ -353,7 +353,7 @@ class Result(SummaryAccess):
             return tables[name](self)
 
     def publish(self, folder: str | os.PathLike[str] | Place, *, replace: bool = False) -> Place:
-        """Write frames, tables, figures and the report into a folder of the study below this one.
+        """Write frames, tables, figures and report to a study folder below this one.
 
         Parameters
         ----------
@@ -405,7 +405,7 @@ class Result(SummaryAccess):
 
     @contextmanager
     def _lent_summary(self) -> Iterator[None]:
-        """Lend a copy of the summary: what a figure changes in it, nothing else shows."""
+        """A copy of the summary, so that a figure cannot change it."""
         kept = self.summary
         self.summary = kept.copy()
         try:
@@ -436,7 +436,7 @@ class Result(SummaryAccess):
         return scenario_with(self.plan.scenarios, where)
 
     def values(self, column: str, **factors: Any) -> np.ndarray:
-        """A column of the replicates of one scenario, at one position of each axis.
+        """Return a column of one scenario, at one position of each axis.
 
         Parameters
         ----------
@@ -477,7 +477,7 @@ class Result(SummaryAccess):
 
     @cached_property
     def warnings(self) -> pd.DataFrame:
-        """How many replicates warned of what, by method and other axes."""
+        """Count the replicates with each warning, by method and other axes."""
         from simstudy.analysis.frames import warning_counts
 
         of = self.details
@@ -497,7 +497,7 @@ class Result(SummaryAccess):
 
 
 def remarks_of(result: Result) -> list[str]:
-    """What speaks against estimates of measures that take less work, each measure's at once."""
+    """Warnings about variance-reduced estimates, by measure."""
     if not any(measure.remarks for measure in result.details.declared):
         return []
     from simstudy.analysis.summary import factor_names, format_remarks
@@ -506,7 +506,7 @@ def remarks_of(result: Result) -> list[str]:
 
 
 def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:
-    """A ggplot with the labels of the names by which its axes and legends are titled."""
+    """Set the titles of a plot's axes and legends."""
     mapping = getattr(figure, "mapping", None)
     if not labels or mapping is None:
         return figure

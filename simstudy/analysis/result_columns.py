@@ -1,4 +1,4 @@
-"""A result's columns: what is stored of each scenario and method, and what is derived of that."""
+"""The columns of a result: stored for each scenario and method, or derived from those."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ AT_HAND = 256 << 20  # bytes of columns that were read last: many claims ask for
 
 @dataclass
 class ResultColumns:
-    """Replicates of a result's scenarios: what is stored of them, and what is derived of that.
+    """The columns of a result's scenarios, stored and derived.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class ResultColumns:
     def columns(
         self, key: str, names: Sequence[str], n_rep: int | None = None
     ) -> dict[str, np.ndarray]:
-        """Columns of a scenario, `(rep,)` or `(rep, *axes)`; with methods `(rep, method, *axes)`.
+        """A scenario's columns: `(rep,)`, `(rep, *axes)` or `(rep, method, *axes)`.
 
         A method that only failed is NaN.
         """
@@ -72,7 +72,7 @@ class ResultColumns:
         return {name: _stacked([columns[name] for columns in each]) for name in names}
 
     def tidy_columns(self, key: str, names: Sequence[str] | None) -> dict[str, np.ndarray]:
-        """Columns for a table: `(rep,)` or `(rep, *axes)`, a vector as one object of each cell.
+        """Columns for a table; a vector is one object per cell.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class ResultColumns:
         return {name: _over_axes(column, full) for name, column in stacked.items()}
 
     def _names_of(self, drawn: str) -> list[str]:
-        """All columns of single values."""
+        """The names of all columns except vectors."""
         stored = simulated_columns(self.store.schema_of(drawn).names)
         return [*(name for name in stored if name not in self.plan.vectors), *self.derived.in_order]
 
@@ -106,12 +106,12 @@ class ResultColumns:
 
 
 class RecentColumns(OrderedDict[Hashable, np.ndarray]):
-    """Columns that were read last, by what was asked for; who gets one may write into it."""
+    """A cache of recently read columns; callers get copies."""
 
     n_bytes = 0
 
     def note(self, asked: Hashable, column: np.ndarray) -> None:
-        """Keep it, and let go of those that nobody asked for the longest."""
+        """Add an item, and drop the least recently used ones."""
         if column.nbytes <= AT_HAND:
             self[asked] = _copied(column)
             self.n_bytes += column.nbytes
@@ -119,19 +119,19 @@ class RecentColumns(OrderedDict[Hashable, np.ndarray]):
             self.n_bytes -= self.popitem(last=False)[1].nbytes
 
     def again(self, asked: Hashable) -> np.ndarray | None:
-        """What is kept, if it is."""
+        """The cached columns, or None."""
         if asked not in self:
             return None
         self.move_to_end(asked)
         return _copied(self[asked])
 
     def __reduce__(self) -> Any:
-        """In another process there are none."""
+        """In another process the cache is empty."""
         return RecentColumns, ()
 
 
 def _copied(column: np.ndarray) -> np.ndarray:
-    """In the same order in memory, on which the last bits of sums depend."""
+    """Copy with the same memory order, on which the last bits of sums depend."""
     return column.copy(order="K")
 
 
@@ -144,19 +144,19 @@ def _as_objects(vectors: np.ndarray) -> np.ndarray:
 
 
 def _stacked(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Along axis 1; a column without the further axes holds for all of their positions."""
+    """Stack along axis 1; columns without further axes are broadcast."""
     widest = max(columns, key=np.ndim).shape
     return np.stack([_over_axes(column, widest) for column in columns], axis=1)
 
 
 def _over_axes(column: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Axes are matched from the left."""
+    """Add missing axes on the right."""
     lacking = len(shape) - column.ndim
     return np.broadcast_to(column.reshape(column.shape + (1,) * lacking), shape)
 
 
 def stacked_estimates(each: Sequence[Estimates]) -> Estimates:
-    """The estimates of each method along a first axis."""
+    """Stack the estimates of methods along a first axis."""
     parts = zip(Estimates._fields, zip(*each, strict=True), strict=True)
     there = {name: of_each for name, of_each in parts if of_each[0] is not None}
     stacked = {name: np.stack(np.broadcast_arrays(*part)) for name, part in there.items()}
@@ -164,7 +164,7 @@ def stacked_estimates(each: Sequence[Estimates]) -> Estimates:
 
 
 def seconds_by_method(plan: Plan, seconds_per_block: Mapping[str, float]) -> dict[str, float]:
-    """Seconds per replicate of each method, without drawing its data, averaged over scenarios.
+    """Seconds per replicate of each method, without its data, averaged over scenarios.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def seconds_by_method(plan: Plan, seconds_per_block: Mapping[str, float]) -> dic
 
 @dataclass
 class DerivedColumns:
-    """What a plan derives of its stored blocks, made when something asks for it.
+    """Derived columns of stored blocks, computed on demand.
 
     The columns of one scenario are at hand until another's are asked for.
 
@@ -198,7 +198,7 @@ class DerivedColumns:
 
     @property
     def in_order(self) -> list[str]:
-        """Names of the columns that are not stored as blocks are drawn."""
+        """The derived columns that are not stored, in the order of computation."""
         return [d.name for d in self.plan.derived if d.name not in self.plan.at_drawing]
 
     @property
@@ -208,7 +208,7 @@ class DerivedColumns:
     def columns(
         self, key: str, n_rep: int, names: Sequence[str], *, holes: bool = False
     ) -> dict[str, np.ndarray]:
-        """Columns of what is drawn, stored and derived: `(rep,)` or `(rep, *axes)`."""
+        """Columns of a work unit, stored and derived: `(rep,)` or `(rep, *axes)`."""
         later = self.names
         wanted = [name for name in names if name in later]
         given = {name: np.full(n_rep, value) for name, value in self._factors(key, names).items()}
@@ -218,7 +218,7 @@ class DerivedColumns:
         return {name: (read | made | given)[name] for name in names}
 
     def _factors(self, key: str, names: Sequence[str]) -> dict[str, float]:
-        """Factors and properties among some names, where no column has the name."""
+        """The factors and properties among some names."""
         scenario = self.plan.keys[key]
         factors, properties = number_factors(scenario), properties_in(scenario, names)
         taken = self.known() if set(names) & {*factors, *properties} else set()
@@ -234,14 +234,14 @@ class DerivedColumns:
         return columns_of(self.plan, table, names, known=self.known, holes=holes)
 
     def known(self) -> set[str]:
-        """Names of all columns that may be asked for."""
+        """The names of all available columns."""
         return self.store.column_names() | self.names
 
     def _read_derived(self, key: str, n_rep: int, name: str) -> np.ndarray:
         return columns_of(self.plan, self._table_of(key, n_rep, name), [name])[name]
 
     def _table_of(self, key: str, n_rep: int, name: str) -> pa.Table:
-        """A derived column of a scenario, of so many replicates."""
+        """A derived column of a scenario as a table."""
         if key != self._key:
             self._key, self._tables = key, {}
         if name not in self._tables or len(self._tables[name]) < n_rep:
@@ -251,7 +251,7 @@ class DerivedColumns:
         return self._tables[name].slice(0, n_rep)
 
     def _blocks(self, key: str, derived: Derived, n_blocks: int) -> Iterator[pa.Table]:
-        """A column's values in the first blocks, each made from that block alone."""
+        """A column's values, computed block by block."""
         size, scenario = self.plan.block_size, self.plan.keys[key]
         lengths = self.plan.lengths_of(scenario)
         inputs = self._inputs(key, derived, n_blocks * size)
@@ -267,7 +267,7 @@ class DerivedColumns:
     def _inputs(
         self, key: str, derived: Derived, n_rep: int
     ) -> list[tuple[pa.Table, Sequence[str]]]:
-        """Tables with what a column reads, and the names of what it reads of each."""
+        """The tables that a column reads, with the names of its inputs."""
         read = set(read_by(derived))
         factors = said_by(base_scenario(self.plan.keys[key]))
         absent = optional(derived) - self.store.column_names()
@@ -278,7 +278,7 @@ class DerivedColumns:
 
 
 def _as_long_as(vector: np.ndarray, length: int) -> np.ndarray:
-    """A vector of a block that failed as a whole is missing, and still of as many cells as any."""
+    """The missing vectors of a block that failed completely, at the common length."""
     if vector.ndim > 1 and vector.shape[-1] == length:
         return vector
     cells = vector.shape[:-1] if vector.ndim > 1 else vector.shape

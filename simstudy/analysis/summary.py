@@ -1,4 +1,4 @@
-"""Replicates to measures: one row per scenario, cell and measure; and what rows say."""
+"""The summary: one row per scenario, cell and measure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NUMBERS = (*Estimates._fields[:_AFTER], "exact", *_ALWAYS)
 
 
 def summarize(plan: Plan, measures: Sequence[Measure], estimates: Estimator) -> pd.DataFrame:
-    """The summary: factors, axes, measure, and its numbers.
+    """Make the summary: factors, axes, measure, estimates.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def summarize(plan: Plan, measures: Sequence[Measure], estimates: Estimator) -> 
 
 
 def _with_sometimes(frame: pd.DataFrame) -> pd.DataFrame:
-    """Without the columns that no measure has; a remark is a text, empty where there is none."""
+    """Drop optional columns that no measure uses; missing remarks are empty texts."""
     said = frame[REMARK].astype(object).where(frame[REMARK].notna(), "")
     frame = frame.assign(remark=said if said.ne("").any() else None)
     lacking = [name for name in SOMETIMES if frame[name].isna().all()]
@@ -57,7 +57,7 @@ def _with_sometimes(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def factor_names(plan: Plan) -> list[str]:
-    """Factors of all scenarios, in order of appearance."""
+    """The factors of all scenarios, in order of appearance."""
     names = (name for scenario in plan.scenarios for name in factors_in(plan, scenario))
     return list(dict.fromkeys(names))
 
@@ -78,7 +78,7 @@ def _rows_of_scenario(
 def _like_cells(
     plan: Plan, scenario: Scenario, measure: Measure, truth: Any, shape: tuple[int, ...]
 ) -> np.ndarray:
-    """What `exact()` says of each of a measure's cells.
+    """The values of `exact()` for each cell of a measure.
 
     Raises
     ------
@@ -98,13 +98,13 @@ def _like_cells(
 
 
 def exact_of(scenario: Scenario) -> Mapping[str, float | np.ndarray]:
-    """What theory says of a scenario, by measure: a number, or an array over the axes."""
+    """The exact values of a scenario, by measure: numbers, or arrays over the axes."""
     exact: Mapping[str, float | np.ndarray] = getattr(scenario, "exact", dict)()
     return exact
 
 
 def cell_rows(plan: Plan, measure: Measure, numbers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A row for each cell: its labels, the measure, and its place in each of the numbers."""
+    """One row per cell: labels, measure, numbers."""
     axes = cell_axes(plan, measure, np.ndim(numbers["estimate"]))
     cells = itertools.product(*axes.values())
     numbers = {name: part for name, part in numbers.items() if part is not None}
@@ -114,7 +114,7 @@ def cell_rows(plan: Plan, measure: Measure, numbers: Mapping[str, Any]) -> Itera
 
 
 def cell_axes(plan: Plan, measure: Measure, n_dims: int) -> dict[str, tuple[Any, ...]]:
-    """The axes of a measure's cells, each with its labels; a measure may lack the study's last."""
+    """The axes of a measure's cells, with labels; a measure may lack the study's last axes."""
     own = {name: tuple(values) for name, values in measure.axes.items()}
     shared = itertools.islice(plan.axes.items(), n_dims - len(own))
     return dict(shared) | own
@@ -123,7 +123,7 @@ def cell_axes(plan: Plan, measure: Measure, n_dims: int) -> dict[str, tuple[Any,
 def _refuse_misspelt_exact(
     scenario: Scenario, exact: Mapping[str, Any], measures: Sequence[Measure]
 ) -> None:
-    """A name that is nearly a measure's is a slip; other names may be for other studies."""
+    """Refuse a name in `exact()` that nearly matches a measure's."""
     open_names = {measure.name for measure in measures} - set(exact)
     for name in set(exact) - {measure.name for measure in measures}:
         close = difflib.get_close_matches(name, open_names, n=1, cutoff=0.75)
@@ -162,7 +162,7 @@ def overview(summary: pd.DataFrame, measures: Sequence[Measure]) -> pd.DataFrame
 
 
 def worst_z(rows: pd.DataFrame, *, is_proportion: bool) -> float:
-    """Largest distance from theory, in the standard error that theory gives a proportion."""
+    """The largest deviation from the exact value, in standard errors."""
     known = rows[(rows["mcse"] > 0) & rows["exact"].notna()]
     error = known["mcse"]
     if is_proportion:
@@ -173,7 +173,7 @@ def worst_z(rows: pd.DataFrame, *, is_proportion: bool) -> float:
 
 
 def format_remarks(summary: pd.DataFrame, places: Sequence[str]) -> list[str]:
-    """For each measure that has remarks, how many, and the first with its place.
+    """For each measure with remarks, their number and the first one.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def _of_measure(name: str, rows: pd.DataFrame, places: Sequence[str]) -> str:
 def with_anytime_limits(
     rows: pd.DataFrame, measure: Measure, level: float, planned: float | None
 ) -> pd.DataFrame:
-    """Rows of a summary whose `lower` and `upper` hold at every number of replicates at once."""
+    """Rows of a summary with `lower` and `upper` valid at all numbers of replicates."""
     if "variance_reduction" in rows and rows["variance_reduction"].notna().any():
         raise StudyError(
             f"{measure.name!r} is not a share or mean of independent replicates as they are, and "
@@ -229,6 +229,6 @@ def with_anytime_limits(
 
 
 def _is_share(measure: Measure) -> bool:
-    """Whether it counts replicates one by one: held against a mean of all, none is independent."""
+    """Whether a measure is a proportion of independent replicates."""
     counts = isinstance(measure, MomentMeasure) and measure.value in (only, share)
     return counts and measure.bounds == "wilson"

@@ -1,4 +1,4 @@
-"""What every result offers of its summary, whether it was drawn here or loaded."""
+"""Access to a summary, shared by results that were drawn here and results that were loaded."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ SUMMARY = "summary"  # the table that every study has
 
 
 class SummaryAccess:
-    """Rows, tables and the `repr` of a result with a `summary`; a base class."""
+    """Base class of results: rows and tables of the `summary`, and the `repr`."""
 
     _value_labels: Mapping[str, Mapping[Any, str]] = MappingProxyType({})
     _labels: Mapping[str, str] = MappingProxyType({})
 
     @property
     def _name(self) -> str:
-        """Of the study."""
+        """The study's name."""
         raise NotImplementedError
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """One row per scenario, cell of the axes, and measure, each number with its MCSE."""
+        """The summary: one row per scenario, cell and measure, each with its MCSE."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        """What was run, and the first rows of the summary, rounded to their errors."""
+        """The study, and the first rows of the summary, rounded to their errors."""
         from simstudy.tables.cells import as_text
 
         head = self._head()
@@ -53,7 +53,7 @@ class SummaryAccess:
         raise NotImplementedError
 
     def _head(self) -> Grid | None:
-        """The first rows of the summary's table; None where no summary can be made."""
+        """The first rows of the summary's table; None if there is no summary."""
         from simstudy.tables.summary import MOST_NUMBERS, summary_head, summary_table
 
         try:
@@ -91,7 +91,7 @@ class SummaryAccess:
         return row_with(self.summary, measure, factors)
 
     def _summary_table(self, name: str, columns: str | None) -> Table:
-        """The summary as a table, with a column for each measure or each value of an axis."""
+        """The summary as a table, with a column per measure or per label of an axis."""
         from simstudy.tables.summary import summary_table, summary_table_by
 
         if name != SUMMARY:

@@ -1,4 +1,4 @@
-"""Published methods applied to a user's own numbers: no study, no replicates, an answer.
+"""Published methods applied to a user's own numbers, without a study.
 
 from simstudy.applied import accuracy_check, threshold_table
 """

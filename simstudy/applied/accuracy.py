@@ -1,4 +1,4 @@
-"""Is a candidate worse than the reference? Scores in, a verdict with all it rests on out."""
+"""Test whether a candidate is less accurate than its reference."""
 
 from __future__ import annotations
 

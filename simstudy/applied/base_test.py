@@ -1,4 +1,4 @@
-"""What every test of a regression can say, and the test of scores that are all the same.
+"""The base class of regression tests, and the test for scores that are all equal.
 
 Effects and margins are "worse by", in the units of the scores.
 """

@@ -1,4 +1,4 @@
-"""Exact tests of right and wrong answers: of two counts, and of the answers that changed.
+"""Exact tests for counts of right and wrong answers, unpaired and paired.
 
 How many scores they need is computed from their power, a sum over counts of events, almost all of
 whose probability lies within some standard deviations. Rare events are so counted exactly in

@@ -1,4 +1,4 @@
-"""Questions whose scores or tasks stand in a file, and answers that are written as files."""
+"""Reading scores and tasks from a file, and writing answers to files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of two means: by z, where the spread of a score is known, and by Student's t."""
+"""z and t tests for two means."""
 
 from abc import abstractmethod
 from dataclasses import dataclass

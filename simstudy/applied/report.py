@@ -1,4 +1,4 @@
-"""A check as a short report and as a figure, a table of tasks as text, and numbers to be read."""
+"""An accuracy check as a short report, a figure and a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of a reference and a candidate: read as numbers, checked, paired or not, on one scale."""
+"""Scores of a reference and a candidate: parsed, checked, and paired where they can be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one may ask, with ranges: settings of the command line, checked in Python too."""
+"""Settings of the tests, with ranges, for the command line and for Python."""
 
 import re
 from collections.abc import Mapping

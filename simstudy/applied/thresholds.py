@@ -1,4 +1,4 @@
-"""Tasks of an accuracy suite: thresholds, detectable effects and sample sizes of their z tests."""
+"""Thresholds, detectable effects and sample sizes for the tasks of an accuracy suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a document states, against what our simulation says."""
+"""Published numbers and statements, compared with the simulation."""
 
 from simstudy.claims.claim import Claim as Claim
 from simstudy.claims.claim import IntendedQuantity as IntendedQuantity

@@ -1,4 +1,4 @@
-"""A number or a statement that a document publishes, and its verdict on what we find."""
+"""A claim: a published number or statement, and its verdict."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class WrongAlternative(NamedTuple):
 
 @dataclass(frozen=True)
 class IntendedQuantity:
-    """What a document means by a number, for claims whose printed number reproduces.
+    """The quantity that a document means, where its printed number is another one.
 
     It is held against what the document takes it for, as the claim against what is printed: where
     it differs, the entry is right in print and wrong in substance.
@@ -71,7 +71,7 @@ class IntendedQuantity:
 
 @dataclass(frozen=True)
 class Claim:
-    """A number or a statement that a document publishes.
+    """A published number or statement.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class Claim:
         self.of_right()  # what it is taken for, and its allowances, are as a claim's
 
     def of_right(self) -> Claim:
-        """Return the claim that the intended quantity is what the document takes it for.
+        """Return a claim about the intended quantity in place of the printed number.
 
         Returns
         -------
@@ -227,11 +227,11 @@ class Claim:
 
     @property
     def allowed(self) -> float:
-        """How far from the published number ours may truly be, Monte Carlo errors aside."""
+        """The tolerance: how far our true value may be from the published number."""
         return self.rounding + self.tolerance + self.difference
 
     def verdict(self, ours: Finding) -> str:
-        """Decide on the printed number alone.
+        """Return the verdict on the printed number.
 
         Our number's interval lies within what is allowed (`reproduced`), or beyond it by more than
         both Monte Carlo errors (`differs`), or ours or the document's replicates are too few to
@@ -258,13 +258,13 @@ class Claim:
         return DIFFERS if self._least_distance(ours, low, high) > allowed else TOO_FEW
 
     def _least_distance(self, ours: Finding, low: float, high: float) -> float:
-        """How far ours is from the published number at least, both errors allowed for."""
+        """The least distance between our value and the published one, given both errors."""
         end, sign = (low, 1) if ours.value > self.published else (high, -1)
         reach = math.hypot(ours.value - end, CLOSE_Z * self.published_mcse)
         return sign * (ours.value - self.published) - reach
 
     def times_needed(self, ours: Finding) -> float:
-        """Compute how many times our replicates would decide, if our value is the true one.
+        """Compute the factor by which our replicates must grow to decide.
 
         Parameters
         ----------
@@ -283,13 +283,13 @@ class Claim:
         return (CLOSE_Z * ours.mcse / room) ** 2 if room else math.inf
 
     def _distance(self, ours: Finding) -> tuple[float, float]:
-        """From the published number, and how much of it is allowed."""
+        """The distance from the published number, and the tolerance."""
         allowed = self.allowed + ROUNDING_OF_FLOATS * abs(self.published)
         return abs(ours.value - self.published), allowed
 
 
 def between(ours: Finding) -> tuple[float, float]:
-    """From where to where our number may truly be, chance allowing.
+    """The interval of our value, given its Monte Carlo error.
 
     The mean of values that are 0 or 1 is told by its error: it is a share, and has an exact
     interval, since with few hits, or none, an error says too little.
@@ -306,7 +306,7 @@ def _cannot(_: Any) -> Finding:
 
 @dataclass(frozen=True)
 class Uncheckable(Claim):
-    """A statement that nobody can check who has no more than the document.
+    """A statement that cannot be checked with the document alone.
 
     Parameters
     ----------

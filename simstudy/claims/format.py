@@ -1,4 +1,4 @@
-"""Claims in words and digits, as terminal, report, index and pages show them."""
+"""Claims as text for the terminal, the report, the index and the pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_DIGITS = 12  # beyond these, two ways to compute a number differ
 
 
 def format_values(row: Mapping[Any, Any]) -> tuple[str, str]:
-    """Format what is published, and ours ± 2 MCSE.
+    """Format the published value, and ours ± 2 MCSE.
 
     A statement holds or fails. An exact number that is not the published one has as many digits as
     tell the two apart.
@@ -40,7 +40,7 @@ def format_values(row: Mapping[Any, Any]) -> tuple[str, str]:
 
 
 def format_allowed(row: Mapping[Any, Any]) -> str:
-    """Format the tolerance of a claim: "± 0.015"; 0 where ours has to be the published number.
+    """Format the tolerance of a claim: "± 0.015"; 0 for an exact comparison.
 
     That of a statement is in words, and empty where the statement has to hold as it is.
 
@@ -63,7 +63,7 @@ def format_allowed(row: Mapping[Any, Any]) -> str:
 
 
 def format_intended(row: Mapping[Any, Any]) -> str:
-    """Format what the document means by the number: name, value, what the document takes it for.
+    """Format the intended quantity: name, value, and the number it is taken for.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def format_intended(row: Mapping[Any, Any]) -> str:
 
 
 def format_verdict(row: Mapping[Any, Any]) -> str:
-    """Format the verdict; that of a misprint says so: "differs (misprint)".
+    """Format the verdict, with "(misprint)" where it is one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How far chance reaches, and what is decided beyond it.
+"""Decisions that allow for Monte Carlo error.
 
 No verdict may be easier with fewer replicates. So what is held against a limit is an interval: a
 statement holds where all of it does, fails where none of it does, and otherwise the replicates are
@@ -50,7 +50,7 @@ def mc_limit(n_compared: int = 1, *, false_alarm: float = FALSE_ALARM) -> float:
 
 
 def close_margin(mcse: float, n_rep: float = math.inf) -> float:
-    """How far chance reaches on either side of a value: `CLOSE_Z` errors, or more.
+    """The Monte Carlo margin of one value: at least `CLOSE_Z` standard errors.
 
     As `mc_margin`, at the probability of `CLOSE_Z`.
     """
@@ -58,7 +58,7 @@ def close_margin(mcse: float, n_rep: float = math.inf) -> float:
 
 
 def mc_margin(mcse: Any, n_rep: Any, n_compared: int = 1) -> Any:
-    """Compute how far chance moves each of several estimates whose errors are estimates too.
+    """Compute the Monte Carlo margin of each of several estimates with estimated errors.
 
     `mc_limit` errors and more: Student's t of the replicates, at the same probability. It
     is infinite for one replicate, whose error is unknown, and where fewer than `ALL_ALIKE` had
@@ -87,7 +87,7 @@ def _reach(mcse: Any, n_rep: Any, below: float) -> Any:
 
 
 def share_limits(found: Any, n: Any, n_compared: int = 1) -> tuple[Any, Any]:
-    """Compute exact limits between which shares of independent replicates truly lie.
+    """Compute exact limits of proportions of independent replicates.
 
     Exact (Clopper and Pearson 1934, Biometrika 26), so a share with few hits or none claims no
     more than it knows.
@@ -112,13 +112,13 @@ def share_limits(found: Any, n: Any, n_compared: int = 1) -> tuple[Any, Any]:
 
 
 def share_between(found: float, n: float) -> tuple[float, float]:
-    """From where to where one share may truly be, at the probability of `CLOSE_Z`."""
+    """Exact limits of one proportion, at the probability of `CLOSE_Z`."""
     low, high = _exact_limits(found, n, float(special.ndtr(-CLOSE_Z)))
     return float(low), float(high)
 
 
 def _exact_limits(found: Any, n: Any, below: float) -> tuple[Any, Any]:
-    """Clopper and Pearson's limits of shares of n, each passed with at most this probability."""
+    """Clopper-Pearson limits of proportions, each with at most this tail probability."""
     share, size = np.broadcast_arrays(np.asarray(found, float), np.asarray(n, float))
     hits = share * size
     with np.errstate(invalid="ignore"):
@@ -128,7 +128,7 @@ def _exact_limits(found: Any, n: Any, below: float) -> tuple[Any, Any]:
 
 
 def decide(excess: Any, reach: Any, detail: str, *, everywhere: bool = True) -> Finding:
-    """Decide whether something is above 0 in every cell, or in one, beyond what chance explains.
+    """Decide whether a quantity is above 0 in every cell, or in one, beyond Monte Carlo error.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def decide(excess: Any, reach: Any, detail: str, *, everywhere: bool = True) -> 
 
 
 def _decided(low: Any, high: Any, detail: str, everywhere: bool) -> Finding:
-    """Whether what lies between two numbers is above 0: in every cell, or in one."""
+    """Decide whether an interval is above 0, in every cell or in one."""
     if low.size == 0:
         raise LookupError(f"a cell that the statement is about ({detail})")
     sure, refuted = low > 0, (high < 0) | ((high == 0) & (low == 0))
@@ -176,7 +176,7 @@ def _decided(low: Any, high: Any, detail: str, everywhere: bool) -> Finding:
 
 
 def _times(excess: Any, reach: Any, everywhere: bool) -> float:
-    """How many times the replicates decide, if what was found is what is so: chance is a root."""
+    """The factor by which replicates must grow to decide, if the estimates are true."""
     with np.errstate(divide="ignore", invalid="ignore"):
         times = np.where(reach == 0, 1.0, (reach / excess) ** 2)
     against, speaks = excess <= 0, excess > 0
@@ -194,7 +194,7 @@ def matches(
     n_rep: Any = math.inf,
     detail: str = DEVIATION,
 ) -> Finding:
-    """Decide whether each of several numbers is within a margin of theory, chance included.
+    """Decide whether several numbers are within a margin of theory, beyond Monte Carlo error.
 
     More replicates make it harder to hold by chance, and easier to hold: the interval of each
     deviation, at `mc_limit`, has to lie within the margin (an equivalence test; Schuirmann
@@ -264,7 +264,7 @@ def shares_match(
 def _within(
     found: Any, theory: Any, between: tuple[Any, Any], error: Any, margin: Any, detail: str
 ) -> Finding:
-    """Whether each number, which lies between two others, is within a margin of theory."""
+    """Decide whether each number, given by its limits, is within a margin of theory."""
     given = (found, theory, *between, error, margin)
     arrays = np.broadcast_arrays(*(np.asarray(array, float) for array in given))
     value, known, low, high, mcse, allowed = (np.atleast_1d(array).ravel() for array in arrays)

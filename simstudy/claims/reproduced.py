@@ -1,4 +1,4 @@
-"""Our value of a claimed number, from a row of the summary or from replicates."""
+"""Our value of a claimed number, from the summary or from replicates."""
 
 import math
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ class Finding(NamedTuple):
 
     @property
     def is_share(self) -> bool:
-        """Whether it is the mean of values that are 0 or 1, as its error tells."""
+        """Whether it is a mean of zeros and ones, judged by its error."""
         value, n = self.value, self.n_rep
         if not (0 <= value <= 1 and 1 <= n < math.inf):
             return False
@@ -40,7 +40,7 @@ class Finding(NamedTuple):
 
 
 def binomial_error(share: Any, n: Any) -> Any:
-    """Compute the Monte Carlo error of a share of n independent replicates.
+    """Compute the Monte Carlo error of a proportion of n independent replicates.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def binomial_error(share: Any, n: Any) -> Any:
 
 
 def share(hits: Any, detail: str = "") -> Finding:
-    """Compute the share of replicates that are hits; failed replicates (NaN) are left out.
+    """Compute the proportion of replicates that are hits; failed replicates (NaN) are left out.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def average(values: Any, detail: str = "") -> Finding:
 
 
 def of_row(row: Any, detail: str = "") -> Finding:
-    """Take the estimate of a row of the summary, with its error and the replicates behind it.
+    """Take the estimate, error and number of replicates from a row of the summary.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Statements about rows of a summary: whether they hold, beyond what chance explains."""
+"""Statements about rows of a summary, tested with allowance for Monte Carlo error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def statement(
     source: str,
     **more: Any,
 ) -> Claim:
-    """A claim without a number: what a check finds with some arguments, and not with others.
+    """Make a claim without a number: a check that must hold, and fail for wrong arguments.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def statement(
 
 
 def _in_words(arguments: Mapping[str, Any]) -> str:
-    """Texts as they are, and numbers with their names."""
+    """Arguments as text."""
     return ", ".join(v if isinstance(v, str) else f"{n} = {v}" for n, v in arguments.items())
 
 
@@ -227,7 +227,7 @@ def _distance(rows: pd.DataFrame, value: float | str) -> pd.Series:
 
 
 def _decided(rows: pd.DataFrame, excess: pd.Series, everywhere: bool) -> Finding:
-    """The statement that an excess is above 0, with the errors of the rows."""
+    """Decide whether an excess is above 0, given the errors of the rows."""
     reach = mc_margin(rows["mcse"], rows.get("n_given", rows["n_rep"]), max(len(rows), 1))
     found = rows["estimate"]
     said = f"{found.min():.4f}"

@@ -1,4 +1,4 @@
-"""The claims of a study as a table: published, reproduced, and what is to be said of it."""
+"""The claims of a study as a table."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _row(claim: Claim, result: Any) -> dict[str, Any]:
 
 
 def _of_right(claim: Claim, result: Any, detail: str, verdict: str) -> dict[str, Any]:
-    """What the document means by the number, and the verdict on both."""
+    """The row's entries about the intended quantity, and the combined verdict."""
     if claim.right is None:
         values = dict.fromkeys(("right_published", "right_value", "right_mcse"), math.nan)
         return {"right_name": "", **values}
@@ -98,7 +98,7 @@ def _of_right(claim: Claim, result: Any, detail: str, verdict: str) -> dict[str,
 
 
 def _tried(claim: Claim, result: Any) -> str:
-    """The claim's rival in words, what it gives, and its verdict."""
+    """The wrong alternative as text, with its value and verdict."""
     if claim.rival is None:
         return ""
     ours, verdict = _judged(claim, claim.rival.reproduce, result)
@@ -109,7 +109,7 @@ def _tried(claim: Claim, result: Any) -> str:
 
 
 def _judged(claim: Claim, reproduce: Callable[[Any], Any], result: Any) -> tuple[Finding, str]:
-    """What a function of the result gave, its detail completed, and the claim's verdict on it."""
+    """Compute our value and the claim's verdict on it."""
     if isinstance(claim, Uncheckable):
         return _nothing(""), UNCHECKABLE
     try:
@@ -131,7 +131,7 @@ def _nothing(detail: str) -> Finding:
 
 
 def _and_more(detail: str, times: float, result: Any) -> str:
-    """What was found, and how many replicates would decide; rounded up to two digits."""
+    """The detail, with the number of replicates that would decide, rounded up."""
     return "; ".join(filter(None, [detail, _in_words(times, result)]))
 
 
@@ -151,7 +151,7 @@ def _rounded_up(value: float) -> float:
 
 
 def _as_reproduced(claim: Claim, ours: Any) -> Finding:
-    """What a claim gave: a plain number is a value without an error of its own.
+    """Convert a plain number to a finding without error.
 
     Raises
     ------

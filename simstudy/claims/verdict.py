@@ -1,4 +1,4 @@
-"""The verdicts on a claim, in the words that tables, terminal, pages and scoreboard share."""
+"""The verdicts on a claim, and their names in tables, terminal, pages and scoreboard."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLURALS = {DIFFERS: "differ"}
 
 
 def is_unexpected(verdict: str, expected: str) -> bool:
-    """Whether a claim was decided otherwise than expected.
+    """Whether the verdict is not the expected one.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def format_counts(claims: Iterable[Mapping[Any, Any]], *, explained: bool = True
 
 
 def combine_verdicts(printed: str, intended: str) -> str:
-    """The verdict on a claim whose intended quantity is checked beside the printed number.
+    """The verdict on a claim with an intended quantity.
 
     Parameters
     ----------

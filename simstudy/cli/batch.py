@@ -1,4 +1,4 @@
-"""A script that runs a study on Slurm: an array of shares, and a job that joins them."""
+"""A Slurm script that runs a study as an array of shares and then merges them."""
 
 import re
 import shlex

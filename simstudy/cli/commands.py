@@ -1,4 +1,4 @@
-"""What a command does with one study: draw and publish it, plan it, look at it, or replay it."""
+"""The commands on one study: run, plan, summarize, replay and others."""
 
 import math
 import sys

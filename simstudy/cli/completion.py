@@ -1,4 +1,4 @@
-"""Completion in bash: the script that asks for it, and what may stand where one types."""
+"""Completion in bash."""
 
 import contextlib
 import typing

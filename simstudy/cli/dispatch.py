@@ -1,4 +1,4 @@
-"""From what a user typed to a command: flags, the verb, and the rest."""
+"""Parses the arguments and calls the command."""
 
 import os
 import sys

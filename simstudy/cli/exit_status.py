@@ -1,4 +1,4 @@
-"""How a command ends: its exit status, and the line that says how to go on."""
+"""Exit statuses, and the line that says how to continue."""
 
 import contextlib
 import errno

@@ -1,4 +1,4 @@
-"""Groups of experiments: what `conf/group/NAME.yaml` says of them, in the order of a reader."""
+"""Groups of experiments, from `conf/group/NAME.yaml`."""
 
 from collections import Counter
 from dataclasses import dataclass

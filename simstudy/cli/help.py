@@ -1,4 +1,4 @@
-"""What `--help` prints: of the command, of a verb, and of an experiment's options."""
+"""The texts of `--help`: for the program, for a command, for the options of an experiment."""
 
 import shutil
 import sys

@@ -1,4 +1,4 @@
-"""Composing the configs of a command with Hydra: the package's own, a project's, and overrides.
+"""Composes a command's configuration with Hydra, from package, project and overrides.
 
 Overrides are parsed by Hydra's grammar, with quotation marks around text that it would take for
 something else. What is wrong with them is found here or by `resolved_config`, and whatever Hydra

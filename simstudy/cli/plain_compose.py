@@ -1,4 +1,4 @@
-"""Settings of a plain command, composed without Hydra, which takes a third of a short run.
+"""Composes a plain command without Hydra, which would take a third of a short run.
 
 Plain is `experiment=NAME` with settings that are a word or a number each, and files of settings
 with one value or list a line: what `hydra_compose` makes of these is the same. For anything else,

@@ -1,4 +1,4 @@
-"""A project: the folder with `experiments/` and `conf/`, and the studies that it declares."""
+"""A project: a folder with `experiments/` and `conf/`, and its studies."""
 
 import ast
 import contextlib

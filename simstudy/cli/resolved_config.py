@@ -1,4 +1,4 @@
-"""What a command asks for: an experiment's study and its settings, checked and typed."""
+"""A checked and typed configuration: an experiment's study and its settings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields

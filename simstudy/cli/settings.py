@@ -1,4 +1,4 @@
-"""Settings of a command beyond the experiment's own factors: types, ranges, what goes together."""
+"""The settings of a command: types, ranges, and which exclude each other."""
 
 import math
 import os

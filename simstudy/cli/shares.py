@@ -1,4 +1,4 @@
-"""Shares of a study: which one this job has, and what it leaves in the folder for the others.
+"""Shares of a study: which one this job draws, and its files for the other jobs.
 
 Under `shares/` lie a small file for each share that was begun, which only that share's run writes,
 and what a block of each scenario costs, which a pilot writes once. Whoever publishes the whole

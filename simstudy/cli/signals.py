@@ -1,4 +1,4 @@
-"""Signals that stop a command, from its first line to its last.
+"""Handlers of the signals that stop a command.
 
 Where there is nothing to put in order the process ends at once, with one line and its status: an
 exception in the middle of an import ends in a traceback, or in nothing. While blocks are drawn a

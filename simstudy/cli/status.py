@@ -1,4 +1,4 @@
-"""What is stored and published of studies, and what a run would still draw; nothing is drawn.
+"""What is stored and published of each study, and what is missing.
 
 Of one study its blocks are counted, as a run would find them. Of all studies only files of their
 folders are read: no experiment is imported, and no network is asked.

@@ -1,4 +1,4 @@
-"""The commands: what a user may type first, and what each does with the rest."""
+"""The table of commands."""
 
 import contextlib
 import gc

@@ -1,4 +1,4 @@
-"""Several studies of one command: one after the other in this process, or as jobs of a launcher."""
+"""Several studies in one command: one after the other, or as jobs of a launcher."""
 
 import math
 import time

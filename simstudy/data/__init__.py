@@ -1,1 +1,1 @@
-"""Data as parts of scenarios, named by what they hold."""
+"""Data sets as parts of scenarios, identified by their content."""

@@ -1,4 +1,4 @@
-"""Content in memory: tables and arrays read from files, and copies in one layout."""
+"""Tables and arrays in one canonical memory layout."""
 
 import warnings
 from functools import partial

@@ -1,4 +1,4 @@
-"""What arrays and tables hold, as a SHA-256 that is the same in every process and on every machine.
+"""SHA-256 of the content of arrays and tables, the same in every process and on every machine.
 
 The bytes that are hashed are defined here and nowhere else: shapes, types and names as text with
 their length before them, numbers as little-endian bytes in the order of the rows, NaN as one

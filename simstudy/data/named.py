@@ -1,4 +1,4 @@
-"""Data sets to predict from, by name or as a file: features, and a response as the last column.
+"""Data sets for prediction, by name or from a file: features, and the response as last column.
 
 A data set is its numbers: rows in their order, and not the file that they came in, nor the names
 of its columns. So the same table from another source, or in another layout, is the same scenario

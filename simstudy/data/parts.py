@@ -1,4 +1,4 @@
-"""Data of a study's own, as a part of its scenarios: named by what they hold.
+"""A user's data as part of a scenario, identified by its content.
 
 A path says nothing about the numbers behind it. A `Data` part is its content: its SHA-256 is in the
 identity of the scenario, so other data are another scenario, with other random streams and other

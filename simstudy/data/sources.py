@@ -1,4 +1,4 @@
-"""Where the data of a study are found, and hashes of files while they are untouched."""
+"""Locations of data files, and cached hashes of unchanged files."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""The design of a study: scenarios, grids of them, and the plan of a run."""
+"""The design of a study: scenarios, grids and the plan of a run."""
 
 from simstudy.design.grid import (
     AnyScenario,

@@ -1,4 +1,4 @@
-"""Scenarios, and grids of them."""
+"""Scenarios and grids of scenarios."""
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -29,7 +29,7 @@ class Scenario(Protocol):
 
 @runtime_checkable
 class Simulates(Scenario, Protocol):
-    """A scenario that analyses what it draws."""
+    """A scenario that draws and analyses its own data."""
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
         """Draw and analyse replicates.
@@ -51,7 +51,7 @@ class Simulates(Scenario, Protocol):
 
 @runtime_checkable
 class DrawsData(Scenario, Protocol):
-    """A scenario whose data are analysed by the study's methods."""
+    """A scenario that draws data, which the study's methods analyse."""
 
     def draw(self, streams: Streams, n_rep: int) -> Mapping[str, Any]:
         """Draw the data of replicates.
@@ -77,10 +77,10 @@ Exact = Mapping[str, float | np.ndarray]
 
 @runtime_checkable
 class HasExact(Protocol):
-    """A scenario for which theory gives some of the measures."""
+    """A scenario with exact values of some measures."""
 
     def exact(self) -> Exact:
-        """Return what theory says of measures, in their units.
+        """Return exact values of measures, in their units.
 
         Returns
         -------
@@ -100,7 +100,7 @@ PlainFactor = bool | int | float | str | None
 
 @dataclass(frozen=True)
 class ZippedFactors:
-    """Factors that move together; made by `zipped`.
+    """Factors whose values are paired; made by `zipped`.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def zipped(**factors: Sequence[Any]) -> ZippedFactors:
 
 
 class Grid(list[ScenarioT]):
-    """Scenarios, which show how many they are and what their factors are; else a list."""
+    """A list of scenarios with a short representation."""
 
     def __repr__(self) -> str:
         return f"<{scenarios_in_short(self)}: {factors_in_short(self)}>" if self else "[]"
@@ -280,7 +280,7 @@ def check_distinct(scenarios: Sequence[Scenario]) -> None:
 
 
 def _differing_by_type(first: Scenario, second: Scenario) -> str:
-    """How two scenarios of one name differ, in brackets; empty where they do not."""
+    """How two scenarios of one name differ in type, in brackets; empty if they do not."""
     if typed(first) == typed(second):
         return ""
     return (

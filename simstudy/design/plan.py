@@ -1,4 +1,4 @@
-"""The plan of a run: what is drawn, by which methods, and where its random numbers come from."""
+"""The plan of a run: scenarios, methods, blocks, and the seeds of their random streams."""
 
 import inspect
 import itertools
@@ -37,13 +37,13 @@ class Method:
     axis: str = "method"
 
     def identity_text(self) -> str:
-        """Its name: another function under that name is the same method, of other code."""
+        """The method's name: a new function under an old name is the same method with new code."""
         return self.name
 
 
 @dataclass(frozen=True)
 class Derived:
-    """A column that is a function of others.
+    """A column computed from other columns.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Derived:
 
 @dataclass(frozen=True, repr=False)
 class Analysed:
-    """A scenario's data in the hands of one method: drawn, stored and owned apart."""
+    """A pair of scenario and method, which is drawn and stored as a unit."""
 
     scenario: AnyScenario
     method: Method
@@ -70,12 +70,12 @@ class Analysed:
 
 
 def base_scenario(drawn: AnyScenario) -> AnyScenario:
-    """The scenario whose data a method analyses; of a scenario itself, that."""
+    """The scenario whose data a method analyses; a plain scenario itself."""
     return drawn.scenario if isinstance(drawn, Analysed) else drawn
 
 
 def method_of(drawn: AnyScenario) -> str:
-    """The name of the method that analyses a scenario's data; empty where it simulates."""
+    """The name of the method; empty for a plain scenario."""
     return drawn.method.name if isinstance(drawn, Analysed) else ""
 
 
@@ -88,7 +88,7 @@ def factors_of(scenario: Scenario) -> dict[str, PlainFactor]:
 
 
 def factors_in(plan: "Plan", drawn: Scenario) -> dict[str, PlainFactor]:
-    """The factors of a scenario in a table of a plan's scenarios.
+    """The factors of a scenario, for a table of a plan's scenarios.
 
     Where these are of several classes, which may have the same fields, the first factor is
     `scenario_class`: the class's name, or its `label`.
@@ -102,20 +102,20 @@ def factors_in(plan: "Plan", drawn: Scenario) -> dict[str, PlainFactor]:
 
 
 def number_factors(drawn: AnyScenario) -> dict[str, float]:
-    """The factors of a scenario that are numbers: measures read them as constants."""
+    """The numeric factors of a scenario, which measures read as constants."""
     factors = factors_of(base_scenario(drawn))
     return {name: float(v) for name, v in factors.items() if isinstance(v, bool | int | float)}
 
 
 def properties_in(drawn: AnyScenario, names: Iterable[str]) -> set[str]:
-    """Names that are properties of a scenario's class."""
+    """The names that are properties of a scenario's class."""
     kind = type(base_scenario(drawn))
     made = ((name, inspect.getattr_static(kind, name, None)) for name in names)
     return {name for name, how in made if isinstance(how, property | cached_property)}
 
 
 def number_properties(drawn: AnyScenario, names: Iterable[str]) -> dict[str, float]:
-    """Properties of a scenario among some names that are numbers: measures read them too."""
+    """The numeric properties of a scenario among some names, which measures read too."""
     behind = base_scenario(drawn)
     values = {name: getattr(behind, name) for name in properties_in(drawn, names)}
     return {name: float(v) for name, v in values.items() if isinstance(v, numbers.Real)}
@@ -134,7 +134,7 @@ def _shown(value: object) -> PlainFactor:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be drawn, and where its random numbers come from.
+    """What is drawn: scenarios, methods, axes and seeds.
 
     Parameters
     ----------
@@ -200,18 +200,18 @@ class Plan:
 
     @cached_property
     def keys(self) -> dict[str, AnyScenario]:
-        """Scenarios by the name of their place in the store, in order."""
+        """The scenarios by key, in order."""
         return {self.key_of(scenario): scenario for scenario in self.scenarios}
 
     @cached_property
     def has_classes(self) -> bool:
-        """Whether its scenarios are of several classes."""
+        """Whether the scenarios are of several classes."""
         return len({type(base_scenario(scenario)) for scenario in self.scenarios}) > 1
 
     # ---------------------------------------------------------------- methods
     @cached_property
     def work_units(self) -> "Plan":
-        """What the engine draws, stores and owns: each scenario, or each method of each scenario.
+        """The units that are drawn and stored: scenarios, or pairs of scenario and method.
 
         The methods of a scenario are neighbours, and their columns have the further axes only.
         """
@@ -224,21 +224,21 @@ class Plan:
 
     @property
     def methods_axis(self) -> str:
-        """Name of the axis of methods; empty where there are none."""
+        """The name of the axis of methods; empty without methods."""
         return self.methods[0].axis if self.methods else ""
 
     @cached_property
     def drawn_keys(self) -> dict[str, tuple[str, ...]]:
-        """By a scenario's key, the keys of what is drawn of it: of each method, in order."""
+        """By scenario key, the keys of its work units, in the order of the methods."""
         keys, n = list(self.work_units.keys), len(self.methods) or 1
         return {key: tuple(keys[i * n : (i + 1) * n]) for i, key in enumerate(self.keys)}
 
     def drawn_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """Sizes by the keys of what is drawn, from sizes by the scenarios' keys."""
+        """Sizes by the keys of work units, from sizes by scenario keys."""
         return {drawn: n for key, n in sizes.items() for drawn in self.drawn_keys[key]}
 
     def of_methods(self, names: Iterable[str]) -> "Plan":
-        """The same plan for some of its methods: no stream moves."""
+        """The plan restricted to some methods; streams do not change."""
         named = {method.name: method for method in self.methods}
         chosen = {name: named[name] for name in names}
         axes = {**self.axes, self.methods_axis: tuple(chosen)}
@@ -246,15 +246,15 @@ class Plan:
 
     # ---------------------------------------------------------------- names
     def identity_of(self, scenario: Scenario) -> str:
-        """The identity of a scenario: of the plan's own ones as it was at first."""
+        """The identity of a scenario, as it was when the plan was made."""
         return self._identities.get(id(scenario)) or identity(scenario)
 
     def key_of(self, scenario: Scenario) -> str:
-        """The name of a scenario's place in the store."""
+        """The key of a scenario in the store."""
         return short_hash(self.identity_of(scenario))
 
     def streams(self, scenario: Scenario, block: int) -> Streams:
-        """The random streams of one block: of its data, or a method's own."""
+        """The random streams of a block: of its data, or of a method."""
         study = f"{self.name}/{self.block_size}"
         address = self._address_of(base_scenario(scenario))
         return Streams(self.seed, study, address, block, method_of(scenario))
@@ -266,26 +266,26 @@ class Plan:
 
     @cached_property
     def _own(self) -> dict[int, AnyScenario]:
-        """The plan's scenarios, and those behind them, by their place in memory."""
+        """The plan's scenarios and base scenarios by `id`."""
         pairs = ((each, base_scenario(each)) for each in self.scenarios)
         return {id(each): each for each in itertools.chain.from_iterable(pairs)}
 
     @cached_property
     def _identities(self) -> dict[int, str]:
-        """Asked for in every block."""
+        """The identities, cached: every block needs one."""
         return {place: identity(each) for place, each in self._own.items()}
 
     @cached_property
     def _addresses(self) -> dict[int, str]:
-        """Identities without the factors that share random numbers."""
+        """The identities without the factors that share random numbers."""
         return {place: identity(each, without=self.common) for place, each in self._own.items()}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is cached, which holds in this process only."""
+        """The state without caches, which are valid in this process only."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def lengths_of(self, scenario: AnyScenario) -> dict[str, int]:
-        """How long each vector of a scenario is."""
+        """The length of each vector of a scenario."""
         behind = base_scenario(scenario)
         return {
             name: int(getattr(behind, said) if isinstance(said, str) else said)
@@ -293,18 +293,18 @@ class Plan:
         }
 
     def n_blocks(self, n_rep: int) -> int:
-        """Whole blocks that hold `n_rep` replicates."""
+        """The number of whole blocks that hold `n_rep` replicates."""
         return -(-n_rep // self.block_size)
 
     def only(self, scenarios: Iterable[Scenario]) -> "Plan":
-        """The same plan for some of its scenarios: no stream moves."""
+        """The plan restricted to some scenarios; streams do not change."""
         return replace(self, scenarios=tuple(scenarios))
 
     def cells(self) -> Iterator[tuple[str, ...]]:
-        """Combinations of the axes' positions, in storage order."""
+        """All combinations of positions on the axes, in storage order."""
         return itertools.product(*self.axes.values())
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Sizes of the axes."""
+        """The lengths of the axes."""
         return tuple(len(labels) for labels in self.axes.values())

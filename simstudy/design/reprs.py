@@ -1,4 +1,4 @@
-"""What a study, a grid or a result is, in the few lines that a terminal shows of it."""
+"""Short text representations of studies, grids and results."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
@@ -10,13 +10,13 @@ FACTORS = 6  # in a line
 
 
 def shown(what: str, scenarios: Sequence[Any], *more: str) -> str:
-    """What it is and of which scenarios, their factors, and more lines; empty ones are left out."""
+    """A representation of several lines; empty lines are left out."""
     lines = [f"{what}: {scenarios_in_short(scenarios)}", factors_in_short(scenarios), *more]
     return "\n  ".join(filter(None, lines))
 
 
 def scenarios_in_short(scenarios: Sequence[Any]) -> str:
-    """How many scenarios of which classes: "4 scenarios of TwoSample"."""
+    """The number of scenarios and their classes: "4 scenarios of TwoSample"."""
     kinds = list(dict.fromkeys(type(scenario).__name__ for scenario in scenarios))
     n = len(scenarios)
     return f"{n:,} scenario{'s' * (n != 1)} of {names_in_short(kinds)}"
@@ -31,12 +31,12 @@ def factors_in_short(scenarios: Sequence[Any]) -> str:
 
 
 def names_in_short(names: Iterable[str]) -> str:
-    """Names in a row, the first of many: "bias, coverage"; "none" where there are none."""
+    """The first of some names: "bias, coverage"; "none" if there are none."""
     return ", ".join(_first(list(names), 2 * VALUES, "")) or "none"
 
 
 def _values(scenarios: Sequence[Any], name: str) -> list[str]:
-    """Different values of a factor, in order of appearance, as texts."""
+    """The distinct values of a factor as texts, in order of appearance."""
     there = (getattr(scenario, name) for scenario in scenarios if hasattr(scenario, name))
     return list(dict.fromkeys(map(str, there)))
 
@@ -46,7 +46,7 @@ def _values_in_short(values: list[str]) -> str:
 
 
 def _first(said: list[str], most: int, of_what: str) -> list[str]:
-    """The first of many, and how many there are."""
+    """The first items of a list, and its length."""
     if len(said) <= most:
         return said
     return [*said[:most], f"... ({len(said):,}{f' {of_what}' * bool(of_what)})"]
@@ -58,5 +58,5 @@ def _cut(value: str) -> str:
 
 
 def from_to(least: int, most: int) -> str:
-    """Numbers of things from the fewest to the most: "50", "50 to 2,000"."""
+    """A range of counts: "50", "50 to 2,000"."""
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"

@@ -1,1 +1,1 @@
-"""From a plan to stored blocks: drawing, failures, workers, threads."""
+"""Draws the blocks of a plan: scheduling, executors, failures, time and thread limits."""

@@ -1,4 +1,4 @@
-"""One block: drawn, or recorded as failed; and one replicate of it, drawn again."""
+"""Draws one block, or records that it failed; replays one replicate."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +49,7 @@ from simstudy.store.arrow_schema import ERROR, Block
 
 
 class Address(NamedTuple):
-    """Where a replicate is found again: `scenario-key/replicate`."""
+    """The address of a replicate, for `replay`: `scenario-key/replicate`."""
 
     key: str
     rep: int
@@ -71,7 +71,7 @@ class Address(NamedTuple):
 def draw_block(
     plan: Plan, scenario: Scenario, index: int, last: DatasetCache | None = None
 ) -> Block:
-    """Simulate one block; an exception becomes rows with its text, so the rest can go on.
+    """Draw one block; an exception becomes rows with its text, so the run can go on.
 
     Columns that are not what a study may return are no failure of a replicate but a mistake in the
     study, the same in every block: that is raised. So is an error that all replicates of the first
@@ -112,7 +112,7 @@ def draw_block(
 
 
 def _raise_as_exception(error: BaseException, scenario: Scenario) -> NoReturn:
-    """Let an error through; `sys.exit` would end the program with a status of its own."""
+    """Turn `SystemExit` into an ordinary exception, so that the program does not end."""
     if isinstance(error, Exception):
         raise error
     raise StudyError(
@@ -124,7 +124,7 @@ def _raise_as_exception(error: BaseException, scenario: Scenario) -> NoReturn:
 def failed_block(
     plan: Plan, scenario: Scenario, index: int, why: str, *, machine: bool = False
 ) -> Block:
-    """A block of which nothing came back."""
+    """Make a block in which every replicate failed."""
     columns = {ERROR: np.full(plan.block_size, why, dtype=object)}
     return Block(scenario, index, columns, plan.block_size, plan.key_of(scenario), machine)
 
@@ -132,7 +132,7 @@ def failed_block(
 def simulate_columns(
     plan: Plan, scenario: Scenario, index: int, last: DatasetCache | None = None
 ) -> dict[str, np.ndarray]:
-    """What a block returns, from `simulate` or a method: each `()`, `(rep,)` or `(rep, *axes)`."""
+    """Call `simulate` or a method; columns of shape `()`, `(rep,)` or `(rep, *axes)`."""
     with naming_axes(plan.axes):
         raw = _simulated(plan, scenario, index, last)
     if isinstance(scenario, Analysed):
@@ -141,7 +141,7 @@ def simulate_columns(
 
 
 def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
-    """One replicate drawn again with its whole block; an error in it is raised, not recorded.
+    """Draw one replicate again, with its whole block; its error is raised, not recorded.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
 def _raise_swallowed(
     columns: Mapping[str, np.ndarray], row: int, told: Sequence[Swallowed]
 ) -> None:
-    """Raise the error of which a replicate has only the text, where anybody told of it."""
+    """Raise the error that a study recorded itself as the text of a failed replicate."""
     if ERROR not in columns:
         return
     its_own_first = sorted(told, key=lambda pair: pair[0] != row)
@@ -184,7 +184,7 @@ def _raise_swallowed(
 
 
 def _simulated(plan: Plan, scenario: AnyScenario, index: int, last: DatasetCache | None) -> Any:
-    """What `simulate` or a method returns, or raises."""
+    """Call `simulate` or a method."""
     streams, n_rep = plan.streams(scenario, index), plan.block_size
     if not isinstance(scenario, Analysed):
         simulate = partial(scenario.simulate, streams, n_rep)
@@ -207,7 +207,7 @@ def _analysed_alone(drawn: Analysed, streams: Streams, data: Data) -> Any:
 
 
 def _drawn_data(plan: Plan, scenario: AnyScenario, index: int) -> Data:
-    """What `draw` returns, or raises: with one thread, so that it need not be drawn again."""
+    """Call `draw` with one thread, so that data need not be drawn again."""
     streams, n_rep = plan.streams(scenario, index), plan.block_size
     draw = partial(scenario.draw, streams, n_rep)
     data = checked_data(scenario, _declared(plan, scenario, draw, "draw"), n_rep)
@@ -216,7 +216,7 @@ def _drawn_data(plan: Plan, scenario: AnyScenario, index: int) -> Data:
 
 
 def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], who: str) -> Any:
-    """What work returns, or raises, from nothing but what the scenario declares."""
+    """Call the study's code; check that its files are declared and its scenario unchanged."""
     for data in data_parts(scenario):
         data.check()
     before = plan.identity_of(scenario)
@@ -233,7 +233,7 @@ def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], who: str)
 
 
 def _refuse_changed(before: str, scenario: Scenario, who: str) -> None:
-    """A scenario is the address of its streams and rows: another one has others."""
+    """Refuse a scenario that changed while drawing: its values address its streams and rows."""
     after = identity(scenario)
     if after != before:
         raise StudyError(
@@ -243,7 +243,7 @@ def _refuse_changed(before: str, scenario: Scenario, who: str) -> None:
 
 
 def _refuse_undeclared(paths: Sequence[str], who: str) -> None:
-    """A mistake in the study, whatever else went wrong after the file was read."""
+    """Refuse a block that read an undeclared file, whatever else failed."""
     if paths:
         more = f" (and {len(paths) - 1} more files)" if len(paths) > 1 else ""
         raise StudyError(
@@ -254,7 +254,7 @@ def _refuse_undeclared(paths: Sequence[str], who: str) -> None:
 
 
 def _near(path: str) -> str:
-    """The path as one would type it in the current folder."""
+    """The path relative to the current folder, where it is below it."""
     return path.removeprefix(os.getcwd() + os.sep)
 
 

@@ -1,4 +1,4 @@
-"""Functions whose parameters name what they are given: methods, and derived columns."""
+"""Calls functions whose parameter names say what they need: methods and derived columns."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,7 @@ Unknown = Callable[[str], StudyError]
 def given(
     what: str, function: Callable[..., Any], known: Mapping[str, Any], unknown: Unknown
 ) -> dict[str, Any]:
-    """What a function's parameters name; one with a default keeps it where nothing has its name.
+    """Select the arguments that a function's parameters name; missing ones keep their defaults.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def given(
 
 
 def parameters_of(what: str, function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
-    """Parameters that may be given; those that a partial fixes are not."""
+    """The parameters of a function that are not fixed by a `partial`."""
     fixed = function.keywords if isinstance(function, partial) else {}
     for parameter in _signature(what, function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -64,10 +64,10 @@ def _signature(what: str, function: Callable[..., Any]) -> inspect.Signature:
 
 
 def said_by(scenario: Scenario) -> dict[str, Any]:
-    """What may be asked for of any scenario: itself as `scenario`, unless a factor is named so."""
+    """The scenario's factors by name, and the scenario itself as `scenario`."""
     return {SCENARIO: scenario, **factors_by_name(scenario)}
 
 
 def factors_by_name(scenario: Scenario) -> dict[str, Any]:
-    """The values of a scenario's fields, as they are."""
+    """The fields of a scenario by name."""
     return {field.name: getattr(scenario, field.name) for field in fields(scenario)}

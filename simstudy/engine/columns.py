@@ -1,4 +1,4 @@
-"""What `simulate` returned, checked: columns of full shape, with what is missing named."""
+"""Checks the columns that `simulate` returns: their shapes, and which values may be missing."""
 
 import itertools
 import math
@@ -20,7 +20,7 @@ OWN = (*RESERVED, CONVERGED)
 def validate_columns(
     plan: Plan, scenario: AnyScenario, raw: Any, who: str = "simulate"
 ) -> dict[str, np.ndarray]:
-    """What `simulate` or a method returned as columns of full shape, with what is missing named."""
+    """Check the columns that `simulate` or a method returned, and broadcast them to full shape."""
     if not isinstance(raw, Mapping):
         raise StudyError(
             f"{who} returned {type(raw).__name__}, not columns by name: return a dict of arrays."
@@ -38,7 +38,7 @@ def validate_columns(
 def check_columns_read(
     plan: Plan, scenario: AnyScenario, columns: Mapping[str, np.ndarray]
 ) -> None:
-    """Refuse a measure that reads what a block that came back does not have, and a setting of it.
+    """Refuse a measure that reads a column which the block does not have.
 
     In the first block, before anything is stored. A factor that is a number is read as a constant.
     """
@@ -81,7 +81,7 @@ def _refuse_absent(vectors: Collection[str], raw: Mapping[str, Any], who: str) -
 def validate_column(
     plan: Plan, name: str, value: Any, who: str, length: int | None = None
 ) -> np.ndarray:
-    """One column of full shape; with a last axis of this length, where it is a vector."""
+    """Check one column and broadcast it; a vector has one more axis, of the given length."""
     _refuse_name(plan, name, who)
     array = _own_array(name, value)
     if length is not None:
@@ -103,7 +103,7 @@ def _refuse_name(plan: Plan, name: Any, who: str) -> None:
 
 
 def _own_array(name: str, value: Any) -> np.ndarray:
-    """A copy, so that whoever goes on writing into what was returned changes nothing stored."""
+    """Copy an array, so that later changes by the caller do not reach what is stored."""
     array = np.array(unmasked(value, name))
     if array.dtype.kind in "iuf":
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -117,7 +117,7 @@ def _own_array(name: str, value: Any) -> np.ndarray:
 
 
 def _writable_texts(name: str, array: np.ndarray) -> np.ndarray:
-    """Texts as a file can hold them; what went wrong, in a line, and an empty one says nothing."""
+    """Error texts in one line each; an empty text means no error."""
     said = in_one_line if name in (ERROR, WARNING) else writable
     made = [said(text) if isinstance(text, str) else text for text in array.flat]
     if name in (ERROR, WARNING):
@@ -139,7 +139,7 @@ def _may_be_stored(name: str, array: np.ndarray) -> bool:
 
 
 def _widest(kind: str) -> float:
-    """Bytes of the longest number of a kind that a table can hold."""
+    """The widest item, in bytes, that a table stores for this kind of number."""
     return np.inf if kind == "U" else 8
 
 
@@ -173,14 +173,14 @@ def _of_full_shape(plan: Plan, name: str, array: np.ndarray) -> np.ndarray:
 
 
 def _fits(array: np.ndarray, full: tuple[int, ...]) -> bool:
-    """An axis of size 1 holds for all of its positions, that of the replicates for all of these."""
+    """Whether an array broadcasts to the shape of the replicates and axes."""
     if array.ndim != len(full) or array.ndim == 1:
         return False
     return all(n in (1, wanted) for n, wanted in zip(array.shape, full, strict=True))
 
 
 def _with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
-    """A column with some of the axes, told by their sizes, holds for all places of the others."""
+    """Broadcast a column that has only some of the axes."""
     sizes = [n for n in array.shape[1:] if n != 1]
     found = [
         chosen
@@ -203,7 +203,7 @@ def _is_text(array: np.ndarray) -> bool:
 
 
 def _with_missing_named(plan: Plan, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """NaN where a study did not announce it is a failure: say so in the `error` column."""
+    """Record unannounced NaN as failures, in the `error` column."""
     for name, array in columns.items():
         if array.dtype.kind == "f" and name not in plan.may_be_missing and np.isnan(array).any():
             missing = np.broadcast_to(np.isnan(array), (plan.block_size, *array.shape[1:]))
@@ -225,7 +225,7 @@ def _errors_with(errors: np.ndarray | None, name: str, missing: np.ndarray) -> n
 
 
 def count_failed(errors: np.ndarray | None) -> int:
-    """Replicates with an error, in any cell."""
+    """The number of replicates with an error in any cell."""
     if errors is None:
         return 0
     return int(has_text(errors).reshape(len(errors), -1).any(axis=1).sum())
@@ -241,12 +241,12 @@ SAME = float(np.sqrt(np.finfo(float).eps))  # half of the digits: constants, com
 
 @dataclass
 class BlockConstants:
-    """What blocks say once for all of their replicates; no block may say otherwise."""
+    """Columns with one value per block, which must be the same in all blocks of a scenario."""
 
     _said: dict[tuple[str, str], tuple[Any, ...]] = field(default_factory=dict, repr=False)
 
     def check_further(self, constants: Iterable[BlockConstant]) -> None:
-        """Look at some more.
+        """Check the constants of one more block.
 
         Raises
         ------
@@ -267,7 +267,7 @@ class BlockConstants:
 
 
 def agree(first: Any, other: Any) -> bool:
-    """Whether two values can be one constant: NaN says nothing, and last digits are a machine's."""
+    """Whether two values are equal up to rounding; NaN agrees with everything."""
     if first == other or first is None or other is None:
         return True
     if isinstance(first, str) or isinstance(other, str):
@@ -277,7 +277,7 @@ def agree(first: Any, other: Any) -> bool:
 
 
 def constants_among(plan: Plan, blocks: Iterable[Block]) -> frozenset[BlockConstant]:
-    """Columns that have one value for a block, which is something else than one replicate."""
+    """The columns that have one value for the whole block."""
     if plan.block_size == 1:
         return frozenset()
     return frozenset(

@@ -1,4 +1,4 @@
-"""Derived columns: functions of what a block returned, or of what is stored of it."""
+"""Derived columns: functions of a block's columns or of stored columns."""
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ Columns = Mapping[str, np.ndarray]
 def apply_derived_columns(
     plan: Plan, scenario: AnyScenario, columns: Columns
 ) -> dict[str, np.ndarray]:
-    """A block's columns as they are stored: with what is derived of them at once.
+    """Add the derived columns that are computed when a block is drawn.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def apply_derived_columns(
 
 
 def _full(plan: Plan, columns: Columns) -> dict[str, np.ndarray]:
-    """A constant as a column of its own, as it would be read from the store."""
+    """Broadcast a constant to a column, as the store would return it."""
     return {
         name: np.broadcast_to(column, plan.block_size) if column.ndim == 0 else column
         for name, column in columns.items()
@@ -53,7 +53,7 @@ def _full(plan: Plan, columns: Columns) -> dict[str, np.ndarray]:
 def derived_column(
     plan: Plan, derived: Derived, scenario: AnyScenario, columns: Columns
 ) -> np.ndarray:
-    """What a function makes of a block's columns: `(rep,)` or `(rep, *axes)`.
+    """Compute a derived column from a block's columns: `(rep,)` or `(rep, *axes)`.
 
     Numbers come to it, and are kept of it, as floats, so that it does not matter what lies beside
     them; NaN, which counts as missing, in the cells that failed.
@@ -79,7 +79,7 @@ def derived_column(
 def _refuse_summary(
     what: str, derived: Derived, arguments: Mapping[str, Any], columns: Columns, made: np.ndarray
 ) -> None:
-    """Refuse one value for all replicates that is another where there are fewer of them."""
+    """Refuse a function that returns one value which depends on the number of replicates."""
     few = {
         name: value[: -(-len(value) // 2)] if name in columns else value
         for name, value in arguments.items()
@@ -98,7 +98,7 @@ def _refuse_summary(
 
 
 def _as_floats(columns: Columns) -> dict[str, np.ndarray]:
-    """Numbers as floats, which nobody can write into; text as it is."""
+    """Numbers as read-only floats; text unchanged."""
     given = {
         name: column.astype(float) if column.dtype.kind in "biuf" else column.copy()
         for name, column in columns.items()
@@ -117,7 +117,7 @@ def _without_failures(column: np.ndarray, columns: Columns) -> np.ndarray:
 
 
 def _refuse_unknown(plan: Plan, scenario: AnyScenario, columns: Columns) -> None:
-    """Refuse a function that asks for what a block that came back does not have."""
+    """Refuse a function that asks for a column which the block does not have."""
     known = {**said_by(base_scenario(scenario)), **dict.fromkeys(columns)}
     for derived in plan.derived:
         if derived.name in columns:
@@ -143,23 +143,23 @@ def _named(derived: Derived) -> str:
 
 
 def parameters_by_name(derived: Derived) -> dict[str, inspect.Parameter]:
-    """Of a column's function, in order."""
+    """The parameters of a column's function, by name."""
     return {each.name: each for each in parameters_of(_named(derived), derived.function)}
 
 
 def read_by(derived: Derived) -> list[str]:
-    """What a function's parameters name, but for the scenario, which no column holds."""
+    """The columns that a function reads: its parameters without `scenario`."""
     return [name for name in parameters_by_name(derived) if name != SCENARIO]
 
 
 def optional(derived: Derived) -> set[str]:
-    """Parameters that keep their default where there is no such column."""
+    """The parameters with a default, which may be missing columns."""
     named = parameters_by_name(derived).items()
     return {name for name, parameter in named if parameter.default is not parameter.empty}
 
 
 def behind(all_derived: Sequence[Derived], derived: Derived) -> list[Derived]:
-    """A derived column after those that it is made of."""
+    """The derived columns that a column needs, in the order of computation."""
     before = all_derived[: list(all_derived).index(derived)]
     found: dict[str, Derived] = {}
     for each in before:
@@ -169,7 +169,7 @@ def behind(all_derived: Sequence[Derived], derived: Derived) -> list[Derived]:
 
 
 def columns_behind(all_derived: Sequence[Derived], derived: Derived) -> list[str]:
-    """What it reads, and what those that it is made of read: columns, factors, each once."""
+    """All columns and factors that a derived column depends on."""
     parts = behind(all_derived, derived)
     made = {part.name for part in parts}
     return list(dict.fromkeys(n for part in parts for n in read_by(part) if n not in made))

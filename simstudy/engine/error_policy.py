@@ -1,4 +1,4 @@
-"""Methods that may fail: what they returned is kept, and what went wrong is data.
+"""Runs methods that may fail: keeps what they return and records their errors.
 
 A failed cell carries its error as text in the column `error`; the engine then stores no values for
 it. `raising` lets the errors of one replicate through, for a replay. Memory or a disk that has run
@@ -33,7 +33,7 @@ MACHINE_TROUBLE = frozenset({*OUT_OF_ROOM, *OUT_OF_HANDLES, errno.EIO})
 
 @contextlib.contextmanager
 def raising(row: int, n_rep: int) -> Iterator[None]:
-    """Within it, errors of this row of a block of so many are raised and not recorded."""
+    """Context in which errors of one row of a block are raised instead of recorded (`replay`)."""
     token = _row_that_raises.set((row, n_rep))
     try:
         yield
@@ -42,7 +42,7 @@ def raising(row: int, n_rep: int) -> Iterator[None]:
 
 
 def should_reraise(row: int | None, n_rep: int, error: BaseException) -> bool:
-    """Whether an error of a row of the block is raised: it is replayed, or the machine's.
+    """Whether an error of this row is raised: in a replay, or if the machine is at fault.
 
     A library that is not installed is the machine's, too.
 
@@ -58,7 +58,7 @@ def should_reraise(row: int | None, n_rep: int, error: BaseException) -> bool:
 # ---------------------------------------------------------------- mistakes, which always fail
 @contextlib.contextmanager
 def raising_if_all_failed(n_rep: int | None) -> Iterator[None]:
-    """Within it, an error that all of so many replicates have in common is raised.
+    """Context in which an error shared by all replicates is raised.
 
     None for what is done within one replicate, which says nothing of the others.
     """
@@ -70,13 +70,13 @@ def raising_if_all_failed(n_rep: int | None) -> Iterator[None]:
 
 
 def raise_if_all_failed(n_rep: int, error: BaseException, who: str = "") -> None:
-    """Raise an error that all replicates of a block have in common, where that is refused."""
+    """Raise an error that all replicates of a first block share."""
     if n_rep == _hopeless_if_all.get():
         raise always_fails(n_rep, error, who) from error
 
 
 def always_fails(n_rep: int, error: BaseException, who: str = "") -> AlwaysFailsError:
-    """What is said of an error that all replicates of a first block have in common."""
+    """The message for an error that all replicates of a first block share."""
     frames = frames_of(error)
     at, why = f", in {frames[-1]}" if frames else "", reason(error).removesuffix(".")
     return AlwaysFailsError(
@@ -89,7 +89,7 @@ def always_fails(n_rep: int, error: BaseException, who: str = "") -> AlwaysFails
 
 
 def frames_of(error: BaseException) -> tuple[str, ...]:
-    """Where a user's code was on the way to an error, a line each, the innermost last."""
+    """The frames of the user's code in a traceback, one line each, the innermost last."""
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [frame for frame in frames if not is_own_file(frame.filename)]
     return tuple(
@@ -99,7 +99,7 @@ def frames_of(error: BaseException) -> tuple[str, ...]:
 
 
 def error_signature(error: BaseException) -> tuple[type, str, int]:
-    """What errors of one cause share: their type, and the innermost line of a user's code.
+    """The type of an error and the innermost line of user code: equal for errors of one cause.
 
     Their texts may differ, as where they name what failed. Of an error that no code of a user's
     was in, the innermost line of any.
@@ -111,7 +111,7 @@ def error_signature(error: BaseException) -> tuple[type, str, int]:
 
 # ---------------------------------------------------------------- the machine's troubles
 def is_machine_trouble(error: BaseException) -> bool:
-    """Whether the machine had run out of something, and not the method: another run may succeed.
+    """Whether memory, disk or another resource ran out: a later run may succeed.
 
     An error that was raised from such a one, or while it was handled, is one too.
     """
@@ -143,7 +143,7 @@ def reason(error: BaseException) -> str:
 # ---------------------------------------------------------------- several methods on one block
 @contextlib.contextmanager
 def naming_axes(axes: Mapping[str, tuple[str, ...]]) -> Iterator[None]:
-    """Within it, methods go in the order that an axis of these has them."""
+    """Context that gives methods the axes of the study."""
     token = _axes.set(axes)
     try:
         yield
@@ -152,7 +152,7 @@ def naming_axes(axes: Mapping[str, tuple[str, ...]]) -> Iterator[None]:
 
 
 def named_axes() -> Mapping[str, tuple[str, ...]]:
-    """The axes of the columns of the method that is called now; none outside of a study."""
+    """The axes of the study whose method is called now; empty outside of a study."""
     return _axes.get() or {}
 
 
@@ -193,7 +193,7 @@ def by_method(
 
 
 def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names as the study's axis of methods has them; as they are, outside of a study."""
+    """Names in the order of the study's axis of methods."""
     axes = _axes.get()
     if axes is None:
         return names
@@ -210,7 +210,7 @@ def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _refuse_other_columns(made: Mapping[str, Mapping[str, np.ndarray]]) -> None:
-    """Refuse methods that differ in what they return; one that failed throughout differs not."""
+    """Refuse methods that return different columns; a method that failed completely is exempt."""
     some = [(name, _values_in(columns)) for name, columns in made.items() if not _is_lost(columns)]
     first, *others = some or [("", set())]
     for name, columns in others:
@@ -230,12 +230,12 @@ def _values_in(columns: Mapping[str, np.ndarray]) -> set[str]:
 
 
 def _is_lost(columns: Mapping[str, np.ndarray]) -> bool:
-    """Whether an error, and no value, is all that came back of every replicate."""
+    """Whether every replicate has an error and no value."""
     return not _values_in(columns) and "error" in columns and all(columns["error"].flat)
 
 
 def _padded(shape: tuple[int, ...], n_dims: int) -> tuple[int, ...]:
-    """With axes of size 1 at the end: what has none of the further axes holds for all of them."""
+    """Append axes of length 1, so that arrays broadcast."""
     return shape + (1,) * (n_dims - len(shape))
 
 
@@ -258,7 +258,7 @@ def _attempt_method(
 
 
 def _failed_method(method: str, error: Exception, n_rep: int) -> dict[str, np.ndarray]:
-    """The error of a whole block of a method, where it is not one to raise."""
+    """The columns of a method that failed in the whole block; raises where it should."""
     if should_reraise(None, n_rep, error):
         raise error
     swallowed(error)
@@ -275,7 +275,7 @@ def _column_of(name: str, value: Any, n_rep: int) -> np.ndarray:
 
 
 def _stacked(columns: Sequence[np.ndarray | None], n_rep: int) -> np.ndarray:
-    """Along axis 1; a method without the column, which failed, gets what its error voids.
+    """Stack columns of methods along axis 1; a failed method gets missing values.
 
     One that only lacks texts has nothing to say.
     """

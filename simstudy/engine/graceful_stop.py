@@ -1,4 +1,4 @@
-"""A warning that the time is nearly up: what is under way is finished, and nothing more begun."""
+"""Graceful stop: blocks under way are finished, and no more are started."""
 
 import contextlib
 import signal
@@ -12,7 +12,7 @@ _stop_request = threading.Event()
 
 
 class OutOfTime(KeyboardInterrupt):
-    """A run ended early, as it was warned to; every block that it began is stored.
+    """A run stopped early on request; every block that it started is stored.
 
     An interrupt and no error, so that nothing that catches errors goes on after it.
     """
@@ -24,23 +24,23 @@ class OutOfTime(KeyboardInterrupt):
 
 
 def request_stop() -> None:
-    """Have runs of this process hand out no more work; safe in a signal's handler."""
+    """Ask all runs of this process to start no more blocks; safe in a signal handler."""
     _stop_request.set()
 
 
 def clear_stop_request() -> None:
-    """Let the next run work to its end."""
+    """Withdraw the request to stop."""
     _stop_request.clear()
 
 
 def stop_requested() -> bool:
-    """Whether no more work is to be begun."""
+    """Whether a stop was requested."""
     return _stop_request.is_set()
 
 
 @contextlib.contextmanager
 def time_budget(seconds: float | None) -> Iterator[Callable[[], bool]]:
-    """Warn when so much time has passed, or never; gives what tells whether it has."""
+    """Context that requests a stop after some seconds; yields a function that says if it did."""
     spent = threading.Event()
 
     def end() -> None:
@@ -63,7 +63,7 @@ def time_budget(seconds: float | None) -> Iterator[Callable[[], bool]]:
 
 @contextlib.contextmanager
 def host_signals_deferred() -> Iterator[None]:
-    """Within it SIGUSR1 and SIGUSR2 ask for a stop; the host's own handlers are called at its end.
+    """Context: SIGUSR1 and SIGUSR2 request a stop; the host's own handlers run at its end.
 
     A handler that raises in the middle of a block would be taken for a failure of the block. A
     batch system's library (submitit) sends SIGUSR2 before the time is up; its handler queues the
@@ -79,7 +79,7 @@ def host_signals_deferred() -> Iterator[None]:
 
 
 def handlers_of(*names: str) -> dict[int, Handler]:
-    """Handlers of these signals; none outside the main thread, which alone may change them."""
+    """The handlers of some signals; empty outside the main thread, which alone may change them."""
     if threading.current_thread() is not threading.main_thread():
         return {}
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
@@ -93,7 +93,7 @@ def deferred(
     on_signal: Callable[[], None] = lambda: None,
     before_handlers: Callable[[], None] = lambda: None,
 ) -> Iterator[None]:
-    """Within it these signals call `on_signal`; at its end their handlers are called, each once."""
+    """Context: signals call `on_signal`; their own handlers run once at its end."""
     heard: dict[int, None] = {}
 
     def defer(number: int, _frame: FrameType | None) -> None:
@@ -114,7 +114,7 @@ def deferred(
 
 
 def raise_if_stopped(n_left: int) -> None:
-    """End a run that was warned and has blocks left.
+    """Raise `OutOfTime` if a stop was requested and blocks are left.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Compiled functions of users, with machine code that is never older than what it was made of.
+"""Cache of users' compiled functions, keyed by all that they depend on.
 
 numba keeps machine code on disk (`cache=True`) and holds it against the file of the function that
 it compiled. A helper from another file, or a constant, is part of the machine code and is not
@@ -23,7 +23,7 @@ _made_of: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()
 
 
 def drop_stale_machine_code(functions: Sequence[Any]) -> None:
-    """Let no compiled function of a user run machine code of other code than there is.
+    """Recompile users' numba functions whose cached machine code may be stale.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def drop_stale_machine_code(functions: Sequence[Any]) -> None:
 
 
 def _begin(function: Any, digest: str) -> None:
-    """At the first look in this process."""
+    """On the first check in this process: point numba to a cache folder named by a digest."""
     if hasattr(function, "recompile") and not sum(function.stats.cache_hits.values()):
         _cache_apart(function, digest)
         return
@@ -60,7 +60,7 @@ def _begin(function: Any, digest: str) -> None:
 
 
 def _compile_again(function: Any, digest: str) -> None:
-    """After a change in this process.
+    """After a change in this process: recompile.
 
     Not what was loaded: numba numbers functions anew in each process, so machine code that is
     loaded and what is compiled now may have one name.
@@ -72,7 +72,7 @@ def _compile_again(function: Any, digest: str) -> None:
 
 
 def _cache_apart(function: Any, digest: str) -> None:
-    """Have numba keep machine code in a folder that is named by a digest."""
+    """Make numba cache a function in a folder that is named by a digest."""
     if not function.stats.cache_path:
         return
     import numba
@@ -88,7 +88,7 @@ def _cache_apart(function: Any, digest: str) -> None:
 
 
 def _indexes(function: Any) -> Iterable[Path]:
-    """Files that say what numba has kept of a function."""
+    """The index files of numba's cache for a function."""
     import numba
 
     code = _python(function).__code__

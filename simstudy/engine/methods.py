@@ -1,4 +1,4 @@
-"""Methods: what each is given of a block's data, and what its columns must be beside others'."""
+"""Methods: the arguments they are given, and the columns they must return."""
 
 import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -33,7 +33,7 @@ TEXTS = (ERROR, "warning")  # columns that a method has only where there is some
 
 # ---------------------------------------------------------------- data
 def checked_data(scenario: Scenario, raw: Any, n_rep: int) -> Data:
-    """What `draw` returned, by name, as methods are given it: arrays cannot be written into."""
+    """Check the data that `draw` returned, and make its arrays read-only."""
     if not isinstance(raw, Mapping):
         raise StudyError(
             f"draw returned {type(raw).__name__}, not data by name: return a dict of arrays, and "
@@ -73,7 +73,7 @@ def _refuse_shape(name: str, value: Any, n_rep: int) -> None:
 
 
 def _read_only(value: Any) -> Any:
-    """A view that refuses to be written into, where that can be had."""
+    """A read-only view, where the type has one."""
     if type(value) is tuple:
         return tuple(map(_read_only, value))
     if type(value) is not np.ndarray:
@@ -84,7 +84,7 @@ def _read_only(value: Any) -> Any:
 
 
 def may_be_shared(data: Data) -> bool:
-    """Whether nothing that one method does to these data can be seen by another."""
+    """Whether data can be shared by all methods, since none can modify it."""
     return all(map(_is_fixed, data.values()))
 
 
@@ -97,7 +97,7 @@ def _is_fixed(value: Any) -> bool:
 
 
 def _copied(data: Data) -> Data:
-    """What a method may change, its own: `draw` may have returned what it keeps for itself."""
+    """Copy data that a method could modify."""
     return {name: value if _is_fixed(value) else _copy(value) for name, value in data.items()}
 
 
@@ -109,7 +109,7 @@ def _copy(value: Any) -> Any:
 
 
 class DatasetCache:
-    """The data of the last block, for the methods that come to it one after the other.
+    """The data of the last block, kept for the other methods that analyse it.
 
     Data that a method could change are drawn anew for each, so that no number depends on whether
     they were kept.
@@ -126,7 +126,7 @@ class DatasetCache:
         self._data: Data = {}
 
     def __call__(self, scenario: Scenario, block: int, draw: Callable[[], Data]) -> Data:
-        """The data of a block of a scenario of one plan."""
+        """The data of a block, drawn or from the cache."""
         if self._of is None or self._of[0] is not scenario or self._of[1] != block:
             self._of, self._data = None, {}
             data = self._timed(draw)
@@ -152,7 +152,7 @@ def analysed(
     vectors: Collection[str] = (),
     n_analysed: int = 0,
 ) -> Any:
-    """What a method returns of a block: columns by name, to be checked.
+    """Call a method on the data of a block.
 
     Parameters
     ----------
@@ -199,14 +199,14 @@ def _unknown(method: Method, scenario: Scenario, name: str, known: Mapping[str, 
 
 
 def plain_columns(made: Any) -> Any:
-    """What a method returned; a pandas frame of a row for each replicate as arrays by name."""
+    """A method's columns as arrays; a pandas frame with a row per replicate is converted."""
     if is_from_pandas(made, "DataFrame"):
         return {str(name): made[name].to_numpy() for name in made}
     return made
 
 
 def with_drawn_columns(plan: Plan, data: Data, made: Any) -> Any:
-    """A method's columns, and the drawn numbers that a measure reads and the method left out.
+    """Add drawn numbers that a measure reads and that the method did not return.
 
     Such a column has one number for each replicate, or the same for all. It is stored with every
     method's columns, so that each is complete by itself.
@@ -228,7 +228,7 @@ def with_drawn_columns(plan: Plan, data: Data, made: Any) -> Any:
 
 # ---------------------------------------------------------------- columns beside other methods'
 def without_truth_values(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Truth values as 0 and 1, so that a table can hold them beside another method's floats."""
+    """Booleans as 0 and 1, so that methods may mix booleans and floats in one column."""
     return {
         name: column.astype(np.int8) if column.dtype.kind == "b" else column
         for name, column in columns.items()
@@ -236,7 +236,7 @@ def without_truth_values(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndar
 
 
 def check_same_columns(returned: Sequence[Returned]) -> None:
-    """Refuse methods that differ in the columns they return, of which one table is to be made.
+    """Refuse methods that return different columns.
 
     Parameters
     ----------
@@ -260,11 +260,11 @@ def _said(name: str, alone: set[str]) -> str:
 
 
 def values_among(columns: Sequence[str]) -> set[str]:
-    """Columns that hold values, and not what went wrong."""
+    """The columns with values, without the error texts."""
     return {name for name in columns if name.partition("[")[0] not in (*RESERVED, *TEXTS)}
 
 
 def column_over(plan: Plan, name: str, *, wide: bool, is_text: bool) -> str:
-    """A column with the axes that it has beside the replicate, such as `label[metric] (text)`."""
+    """A column's name with its axes, such as `label[metric] (text)`."""
     kind = " (text)" if is_text and name not in TEXTS else ""
     return (f"{name}[{', '.join(plan.axes)}]" if wide else name) + kind

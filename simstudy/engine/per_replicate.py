@@ -1,4 +1,4 @@
-"""Methods that analyse replicates one by one: what one returns is a row, and so is its failure."""
+"""Methods that analyse one replicate at a time: each call gives one row or one failure."""
 
 import contextlib
 import itertools
@@ -34,7 +34,7 @@ _wanted: ContextVar[tuple[int, int] | None] = ContextVar("wanted", default=None)
 
 @dataclass(frozen=True)
 class EachReplicate:
-    """A method that analyses replicates one by one; made by `each_replicate`.
+    """A method that analyses one replicate at a time; made by `each_replicate`.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class EachReplicate:
     returns: tuple[str, ...] | None = None
 
     def __call__(self, **given: Any) -> dict[str, np.ndarray]:
-        """Columns `(rep,)` of data given by name, as a study would give them: to try it out."""
+        """Analyse data given by name, to try the method out; columns of shape `(rep,)`."""
         lengths = {len(v) for v in given.values() if isinstance(v, np.ndarray) and v.ndim}
         if len(lengths) != 1:
             raise StudyError(
@@ -60,7 +60,7 @@ class EachReplicate:
     def columns(
         self, given: Mapping[str, Any], n_rep: int, vectors: Collection[str] = ()
     ) -> dict[str, np.ndarray]:
-        """Columns `(rep,)` of a block, `(rep, value)` of those that are vectors.
+        """The columns of a block: `(rep,)`, or `(rep, value)` for vectors.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ def each_replicate(
     returns: str | Sequence[str] | None = None,
     vectors: Collection[str] = (),
 ) -> Any:
-    """Analyse replicates one by one, for a method that cannot take a block.
+    """Make a method that is called once per replicate.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def each_replicate(
 
 
 class _Row(NamedTuple):
-    """What came of one replicate."""
+    """The result of one replicate, or its error."""
 
     numbers: dict[str, np.ndarray] | None  # None where it failed
     error: str | None = None
@@ -153,7 +153,7 @@ def _columns_of(
     names: Sequence[str] | None,
     vectors: Collection[str],
 ) -> dict[str, np.ndarray]:
-    """Columns `(rep,)`, or `(rep, value)` of vectors, from a call for each replicate."""
+    """Assemble columns from one call per replicate."""
     rows: list[_Row] = []
     known: Known = {}
     for at, call in enumerate(itertools.islice(calls, wanted_of(n_rep))):
@@ -169,7 +169,7 @@ def _columns_of(
 
 
 def _refuse_hopeless(rows: Sequence[_Row], n_rep: int) -> None:
-    """Raise an error that all replicates have in common, in the first block of a study.
+    """Raise an error that all replicates of the first block share.
 
     In common is where it was raised, and its type: its text may name the replicate's data.
     """
@@ -179,13 +179,13 @@ def _refuse_hopeless(rows: Sequence[_Row], n_rep: int) -> None:
 
 
 def _column(rows: Sequence[_Row], name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """One value for each replicate, or one vector; NaN where it failed."""
+    """One value or vector per replicate; NaN where it failed."""
     missing = np.full(shape, np.nan)
     return np.stack([missing if row.numbers is None else row.numbers[name] for row in rows])
 
 
 def _texts(columns: Mapping[str, list[str | None]]) -> dict[str, np.ndarray]:
-    """Those in which anything is said."""
+    """Columns of texts that are not all empty."""
     return {
         name: np.array(column, dtype=object)
         for name, column in columns.items()
@@ -201,7 +201,7 @@ def _attempt_replicate(
     at: int,
     n_rep: int,
 ) -> _Row:
-    """One replicate.
+    """Analyse one replicate.
 
     Parameters
     ----------
@@ -225,17 +225,17 @@ def _attempt_replicate(
 
 
 def is_from_pandas(value: Any, kind: str) -> bool:
-    """Whether it is a pandas object of this class; pandas is not imported to find out."""
+    """Whether a value is of this pandas class, without importing pandas."""
     found = getattr(sys.modules.get("pandas"), kind, None)
     return found is not None and isinstance(value, found)
 
 
 class NamelessError(StudyError):
-    """A method returned a number, and nobody says what it is called."""
+    """A method returned a number without a column name."""
 
 
 def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
-    """What a function returned: one value, where there is one name, goes by that."""
+    """The returned values by column name; a single value takes the only name."""
     if is_from_pandas(values, "DataFrame") and len(values) == 1:
         return {str(name): values[name].iloc[0] for name in values}
     if is_from_pandas(values, "Series"):
@@ -260,7 +260,7 @@ def _numbers(
     known: Known,
     vectors: Collection[str],
 ) -> dict[str, np.ndarray]:
-    """What each name has; names that nobody said are those of every replicate."""
+    """The values by name; default names are those of the first replicate."""
     if names is None and known and set(values) != set(known):
         raise StudyError(f"it returned {sorted(values)}, and replicates before {sorted(known)}")
     return {
@@ -274,7 +274,7 @@ def _numbers(
 def _number(
     values: Mapping[str, Any], name: str, before: tuple[int, ...] | None = None
 ) -> np.ndarray:
-    """A number, or an array with one for each position of the study's axes."""
+    """A number, or an array with one value per cell of the study's axes."""
     value = unmasked(values[name], name)
     axes = named_axes()
     shape = tuple(map(len, axes.values()))
@@ -292,14 +292,14 @@ def _number(
 
 
 def _as_before(name: str, value: np.ndarray, before: tuple[int, ...] | None) -> np.ndarray:
-    """The value, which has the shape that it has in all replicates."""
+    """Check that a value has the same shape as in earlier replicates."""
     if before not in (None, value.shape):
         raise StudyError(f"{name} has shape {value.shape}, and in replicates before {before}")
     return value
 
 
 def _vector(values: Mapping[str, Any], name: str, before: tuple[int, ...] | None) -> np.ndarray:
-    """The numbers of a vector, which has as many in every replicate."""
+    """Check that a vector has the same length as in earlier replicates."""
     value = unmasked(values[name], name)
     refuse_inexact(name, value)
     if value.ndim != 1 or value.dtype.kind not in "biuf":
@@ -312,7 +312,7 @@ def _vector(values: Mapping[str, Any], name: str, before: tuple[int, ...] | None
 # ---------------------------------------------------------------- how far a block is
 @contextlib.contextmanager
 def progress_reported_to(listener: Listener | None) -> Iterator[None]:
-    """Within it, in this thread, methods that go replicate by replicate say how far they are."""
+    """Context: methods that go replicate by replicate report their progress to this function."""
     token = _listener.set(listener)
     try:
         yield
@@ -321,7 +321,7 @@ def progress_reported_to(listener: Listener | None) -> Iterator[None]:
 
 
 def report_progress(done: int, of: int) -> None:
-    """Say it, where somebody wants to hear."""
+    """Report progress, if anyone listens."""
     listener = _listener.get()
     if listener is not None:
         listener(done, of)
@@ -329,7 +329,7 @@ def report_progress(done: int, of: int) -> None:
 
 @contextlib.contextmanager
 def analysing(first: int, block_size: int) -> Iterator[None]:
-    """Within it, methods that go one by one analyse the first so many of a block; 0 for all."""
+    """Context: only the first replicates of a block are analysed; 0 for all."""
     token = _wanted.set((first, block_size) if first else None)
     try:
         yield
@@ -338,6 +338,6 @@ def analysing(first: int, block_size: int) -> Iterator[None]:
 
 
 def wanted_of(n_rep: int) -> int:
-    """How many of some replicates are to be analysed: fewer, where they are a block's."""
+    """How many replicates of a block are analysed."""
     wanted = _wanted.get()
     return min(wanted[0], n_rep) if wanted and wanted[1] == n_rep else n_rep

@@ -1,4 +1,4 @@
-"""How far a run is: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of a run: a bar on a terminal, lines elsewhere."""
 
 import sys
 import time
@@ -16,7 +16,7 @@ NOTEBOOK_SECONDS = 1.0  # between updates of the one line in a notebook
 
 
 class Progress(Protocol):
-    """Is told what is to be done, and what is done."""
+    """The interface of progress displays."""
 
     def begin(self, n_rep: int) -> None: ...
     def advance(self, n_rep: int) -> None: ...
@@ -24,20 +24,20 @@ class Progress(Protocol):
 
 
 class Silent:
-    """No progress is shown."""
+    """Shows no progress."""
 
     def begin(self, n_rep: int) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def advance(self, n_rep: int) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def note(self, text: str) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
 
 class Bar:
-    """Replicates done, per second, and the time left; a context manager."""
+    """A progress bar: replicates done, replicates per second, time left."""
 
     def __init__(self, title: str, *, shown: bool = True) -> None:
         self.title, self.shown = title, shown
@@ -51,7 +51,7 @@ class Bar:
         return self
 
     def begin(self, n_rep: int) -> None:
-        """Add work to be done; a run that decides its size as it goes says so more than once."""
+        """Add work; runs with a precision target call it more than once."""
         if not self.total:
             self.start = self.last_line = time.monotonic()
         self.total += n_rep
@@ -98,7 +98,7 @@ class Bar:
             self._line(f"{self.title}: {share}, {self.rate(now)}, {left:.0f} s left")
 
     def within(self, done: int, of: int) -> None:
-        """Replicates done of a block that goes on one by one."""
+        """Show progress within a block that is analysed replicate by replicate."""
         now = time.monotonic()
         if self._rich is not None:
             if now - self.last_line > BAR_SECONDS:
@@ -124,7 +124,7 @@ class Bar:
         return self.shown and now - self.last_line > wait
 
     def _line(self, text: str) -> None:
-        """Print a line; in a notebook it replaces the one before."""
+        """Print a line; in a notebook it replaces the previous one."""
         if self.in_notebook:
             print("\r" + text.ljust(self._overwritten), end="", file=sys.stderr, flush=True)
             self._overwritten = len(text)
@@ -133,14 +133,14 @@ class Bar:
 
 
 class DefaultBar(Bar):
-    """The bar of a run from Python, which warns of what the bar of the command line notes."""
+    """The bar of runs from Python: notes become warnings of `Study.run`."""
 
     def note(self, text: str) -> None:
-        """Print nothing: `Study.run` warns of it."""
+        """Do nothing: `Study.run` issues the warning."""
 
 
 def in_notebook() -> bool:
-    """Whether this process is the kernel of a Jupyter notebook."""
+    """Whether this process is a Jupyter kernel."""
     kernel = sys.modules.get("ipykernel.zmqshell")
     ipython = sys.modules.get("IPython")
     return bool(
@@ -150,7 +150,7 @@ def in_notebook() -> bool:
 
 @contextmanager
 def progress_of(title: str, asked: Progress | bool | None) -> Iterator[Progress]:
-    """Progress of a run from Python.
+    """The progress display of a run from Python.
 
     Parameters
     ----------

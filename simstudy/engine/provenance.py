@@ -1,4 +1,4 @@
-"""What a plan's numbers depend on: its settings, its scenarios' values, and their code."""
+"""The provenance of a plan: settings, scenario values and fingerprints of code."""
 
 import itertools
 import json
@@ -67,7 +67,7 @@ OWN_PROCESS = "__main__"  # code that workers are sent, instead of importing it
 
 @dataclass(frozen=True)
 class RunProvenance:
-    """What blocks are made from, and what is needed to hold workers to it.
+    """The provenance of a run's blocks, and the fingerprints that workers must match.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class RunProvenance:
 
     @property
     def generators(self) -> tuple[str, ...]:
-        """Where the study's code reaches generators of random numbers other than `streams`."""
+        """Places where the study's code uses random generators other than `streams`."""
         return tuple(dict.fromkeys(name for traced in self.traces for name in traced.generators))
 
     @cached_property
@@ -106,7 +106,7 @@ class RunProvenance:
 def compute_provenance(
     plan: Plan, measures: Sequence[Measure] = (), worst: Mapping[str, float] | None = None
 ) -> RunProvenance:
-    """What a plan's blocks are made from.
+    """Compute the provenance of a plan's blocks.
 
     Parameters
     ----------
@@ -144,18 +144,18 @@ def compute_provenance(
 
 
 def _split(traces: Sequence[Trace], *sizes: int) -> list[Sequence[Trace]]:
-    """So many of them each, and the rest."""
+    """Split a list into parts of the given sizes."""
     ends = list(itertools.accumulate(sizes, initial=0))
     return [traces[start:end] for start, end in itertools.pairwise([*ends, len(traces)])]
 
 
 def _kind_of(scenario: Scenario) -> Kind:
-    """Scenarios made of the same classes have the same code."""
+    """The classes of a scenario and its parts: scenarios of the same classes share their code."""
     return tuple(type(part) for part in parts_of(scenario))
 
 
 def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:
-    """The scenarios of each kind, each once: it may have several methods."""
+    """The scenarios, one per kind."""
     kinds: dict[Kind, list[Scenario]] = {}
     for scenario in {id(scenario): scenario for scenario in scenarios}.values():
         kinds.setdefault(_kind_of(scenario), []).append(scenario)
@@ -163,14 +163,14 @@ def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:
 
 
 def _methods_of(plan: Plan) -> dict[str, tuple[Any, ...]]:
-    """By name, what each method's own code is: what it shares with others is the engine's."""
+    """The code of each method, by name, without what it shares with the engine."""
     drawn = (each.method for each in plan.scenarios if isinstance(each, Analysed))
     functions = {method.name: method.function for method in drawn}
     return {name: _used_by(function) for name, function in functions.items()}
 
 
 def _used_by(function: Any) -> tuple[Any, ...]:
-    """What to follow of a method: of `each_replicate`, which is the engine's, what it was given."""
+    """The objects to fingerprint for a method; for `each_replicate`, the wrapped function."""
     if isinstance(function, EachReplicate):
         return ("each replicate", function.analyse, function.returns)
     return (function,)
@@ -182,7 +182,7 @@ def _codes(
     by_kind: Mapping[Kind, Trace],
     by_method: Mapping[str, Fingerprint],
 ) -> dict[str, Fingerprint]:
-    """By key, the code of a scenario and of its method; the same object where it is the same."""
+    """By key, the fingerprint of a scenario and its method."""
     pairs = itertools.product(kinds, by_method or [""])
     known = {
         (kind, method): _merged(by_kind[kind].found, by_method.get(method, {}))
@@ -196,7 +196,7 @@ def _codes(
 
 
 def _with_values(parts: Sequence[Any], traced: Trace) -> Fingerprint:
-    """What a method is beside functions, whose content is found: an instance, names it returns."""
+    """Add the values that a method holds besides functions, hashed by content."""
     held = [
         token
         for part, token in zip(parts, traced.tokens, strict=True)
@@ -208,7 +208,7 @@ def _with_values(parts: Sequence[Any], traced: Trace) -> Fingerprint:
 
 
 def _merged(scenarios: Fingerprint, methods: Fingerprint) -> Fingerprint:
-    """The entries of both; of one that they say differently, both."""
+    """Merge fingerprints; where two entries differ, both are kept."""
     differ = {
         name: "#" + short_hash(scenarios[name] + said)
         for name, said in methods.items()
@@ -220,7 +220,7 @@ def _merged(scenarios: Fingerprint, methods: Fingerprint) -> Fingerprint:
 def _values_of(
     plan: Plan, kinds: Mapping[Kind, Sequence[Scenario]], traces: Mapping[Kind, Trace]
 ) -> dict[str, str]:
-    """By key, a scenario's values as a person reads them, and a hash of all that it holds."""
+    """By key, a scenario's values as text, and a hash of all its content."""
     said = {
         id(scenario): f"{typed(scenario)} #{short_hash(text, 8)}"
         for kind, scenarios in kinds.items()
@@ -239,7 +239,7 @@ def _by(method: str) -> str:
 def record_runtime_state(
     plan: Plan, before: RunProvenance, measures: Sequence[Measure] = ()
 ) -> None:
-    """Note what drawing blocks in this process changed of what they use: memories, caches."""
+    """Record objects that were changed by drawing in this process, such as caches."""
     after = compute_provenance(plan, measures)
     for key, code in after.of_blocks.codes.items():
         learn_changes(before.of_blocks.codes[key], code)
@@ -260,7 +260,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
 def _moments_made_by(
     measures: Sequence[Measure], traces: Sequence[Trace], plan: Plan, worst: Mapping[str, float]
 ) -> dict[str, Any]:
-    """What a block's moments depend on beside its columns."""
+    """The measures that stored moments depend on."""
     if not measures:
         return {}
     pairs = zip(measures, traces, strict=True)
@@ -269,7 +269,7 @@ def _moments_made_by(
 
 
 def _made_at_drawing(plan: Plan, traces: Sequence[Trace]) -> dict[str, Any]:
-    """What is stored of vectors, and the code of columns that are derived before it is."""
+    """The vectors that are kept, and the code of columns derived when a block is drawn."""
     said: dict[str, Any] = {"vectors": sorted(plan.vectors)} if plan.vectors else {}
     if not plan.keep_vectors:
         said["keep_vectors"] = False
@@ -280,7 +280,7 @@ def _made_at_drawing(plan: Plan, traces: Sequence[Trace]) -> dict[str, Any]:
 def derived_provenance(
     blocks: Provenance, name: str, functions: Sequence[Callable[..., Any]]
 ) -> Provenance:
-    """What the columns are made from that some functions make of blocks."""
+    """The provenance of derived columns."""
     traces = _checked_traces([(function,) for function in functions])
     made = {f"{name} {i}": _hash_of_trace(found) for i, found in enumerate(traces)}
     return replace(blocks, settings={**blocks.settings, "derived": made})
@@ -291,17 +291,17 @@ def _hash_of_trace(traced: Trace) -> str:
 
 
 def as_imported(roots: Sequence[tuple[Any, ...]]) -> tuple[Fingerprint, ...]:
-    """The fingerprints of code that a worker imports for itself, or is sent."""
+    """The fingerprints of code that a worker imports or is sent."""
     return _with_engine(_checked_traces(roots, without_main=True))
 
 
 def digest_of(found: Sequence[Fingerprint]) -> str:
-    """One hash of some fingerprints."""
+    """One hash of several fingerprints."""
     return short_hash(json.dumps(list(found), sort_keys=True), 32)
 
 
 def _with_engine(traces: Sequence[Trace]) -> tuple[Fingerprint, ...]:
-    """And of the code of ours that carries columns to the store."""
+    """Add the package's own code that writes columns to the store."""
     files = {name: source_file(name) for name in CARRIERS}
     loaded = {name: hash_of(file.read_bytes()) for name, file in files.items() if file}
     return (*(traced.found for traced in traces), loaded)
@@ -311,7 +311,7 @@ _known: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()
 
 
 def _checked_traces(roots: Sequence[tuple[Any, ...]], *, without_main: bool = False) -> list[Trace]:
-    """What is used; and nothing that is used remembers what other code computed or compiled."""
+    """The fingerprints, after checks that no stale compiled or cached code is used."""
     traces = trace(roots, without_main=without_main)
     used = short_hash(json.dumps([traced.found for traced in traces], sort_keys=True), 32)
     for function in {id(f): f for traced in traces for f in traced.cached}.values():

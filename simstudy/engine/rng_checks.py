@@ -1,4 +1,4 @@
-"""Random numbers that no seed of the study reaches: streams unasked for, global generators.
+"""Detects random numbers that do not come from the study's streams.
 
 They make every block the same, or blocks that are never found again, and no replicate fails of it.
 So the first two blocks of each scenario are watched as they are drawn, and compared.
@@ -32,7 +32,7 @@ _events: ContextVar[dict[str, None] | None] = ContextVar("rng_events", default=N
 
 
 class RngFinding(NamedTuple):
-    """What was seen of one block: what was odd, and a hash of each column that must vary."""
+    """Findings about a block's random numbers, and hashes of the columns that must vary."""
 
     key: str
     block: int
@@ -42,7 +42,7 @@ class RngFinding(NamedTuple):
 
 @contextlib.contextmanager
 def watching_rng(block: int) -> Iterator[dict[str, None] | None]:
-    """Within it, what is odd about a block's random numbers is noted, if it is an early one."""
+    """Context: findings about the random numbers of an early block are recorded."""
     events: dict[str, None] | None = {} if block < BLOCKS_CHECKED else None
     token = _events.set(events)
     try:
@@ -54,7 +54,7 @@ def watching_rng(block: int) -> Iterator[dict[str, None] | None]:
 def finding_of(
     key: str, block: int, columns: Mapping[str, np.ndarray], events: dict[str, None]
 ) -> RngFinding:
-    """What was seen of a block that has been drawn."""
+    """The findings of a block that has been drawn."""
     heads = {
         name: _head(column)
         for name, column in columns.items()
@@ -66,20 +66,20 @@ def finding_of(
 
 # ---------------------------------------------------------------- while a block is drawn
 def note_odd(kind: str) -> None:
-    """Note something odd about the block that is being drawn, if it is watched."""
+    """Record a finding about the current block, if it is watched."""
     events = _events.get()
     if events is not None:
         events[kind] = None
 
 
 def is_watched() -> bool:
-    """Whether the block that is being drawn is one of the first."""
+    """Whether the current block is one of the first."""
     return _events.get() is not None
 
 
 @contextlib.contextmanager
 def watching_generators() -> Iterator[None]:
-    """Note where what is done within moves the generators that all of the process shares.
+    """Context: changes of the global random generators are recorded.
 
     Libraries draw from them as they are imported: where any was, the next block will tell.
     """
@@ -94,7 +94,7 @@ def watching_generators() -> Iterator[None]:
 
 
 def _states() -> dict[str, Any]:
-    """The states of the global generators, to be compared."""
+    """The states of the global random generators."""
     numpys: Any = np.random.get_state()  # noqa: NPY002 - it is what is looked for
     states = {NUMPY_MOVED: (numpys[1].tobytes(), *numpys[2:]), PYTHON_MOVED: random.getstate()}
     if any(library in sys.modules for library in DRAW_MEANWHILE):
@@ -103,12 +103,12 @@ def _states() -> dict[str, Any]:
 
 
 def is_deterministic(drawn: object) -> bool:
-    """Whether a scenario, or the one that a method analyses, says that it draws nothing random."""
+    """Whether a scenario declares itself deterministic."""
     return bool(getattr(getattr(drawn, "scenario", drawn), "deterministic", False))
 
 
 def check_streams(scenario: object, streams: Streams, made: Any, n_rep: int) -> None:
-    """Note replicates that differ although none of the random streams was asked for."""
+    """Record replicates that differ although no random stream was used."""
     events = _events.get()
     if events is None or streams.asked or is_deterministic(scenario):
         return
@@ -117,7 +117,7 @@ def check_streams(scenario: object, streams: Streams, made: Any, n_rep: int) -> 
 
 
 def _differs(array: Any, n_rep: int) -> bool:
-    """Whether an array has replicates, and they are not all the same."""
+    """Whether an array has replicates that are not all equal."""
     if not isinstance(array, np.ndarray) or array.ndim == 0 or len(array) != n_rep:
         return False
     few = array[:ROWS_COMPARED]
@@ -129,7 +129,7 @@ def _differs(array: Any, n_rep: int) -> bool:
 
 # ---------------------------------------------------------------- when it has been drawn
 def _head(column: np.ndarray) -> np.ndarray:
-    """The first replicates of a column, and as many of their cells as are soon read."""
+    """The first replicates of a column, limited to a number of cells."""
     rows = column[:ROWS_COMPARED]
     return np.ascontiguousarray(rows.reshape(len(rows), -1)[:, :CELLS_COMPARED])
 
@@ -139,7 +139,7 @@ def _hash(head: np.ndarray) -> bytes:
 
 
 def _must_vary(head: np.ndarray) -> bool:
-    """Whether two blocks cannot have this column by chance.
+    """Whether two blocks cannot agree in this column by chance.
 
     Fractions that are all different were drawn from a continuum. Otherwise the order of the
     replicates decides: it is one of so many orders of these values. Values in rising or falling

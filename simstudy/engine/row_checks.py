@@ -1,4 +1,4 @@
-"""Whether a method's rows depend on each other: some of them, analysed again alone, are the same.
+"""Checks that a method's rows do not depend on each other, by analysing some of them alone.
 
 A mean without `axis=1`, centring across replicates, or a generator that nobody seeded makes rows
 that belong to each other, and no replicate fails of it.
@@ -24,7 +24,7 @@ FEWEST = 2 * N_ROWS  # replicates of a block
 
 
 def may_check_rows(plan: Plan, method: Method) -> bool:
-    """Whether a method takes whole blocks, asks for no random numbers, and may not look across."""
+    """Whether a method takes whole blocks without random numbers and must not mix rows."""
     function = method.function
     if isinstance(function, EachReplicate) or method.name in plan.across_replicates:
         return False
@@ -39,7 +39,7 @@ def check_rows(
     made: Any,
     analyse: Callable[[Mapping[str, Any]], Any],
 ) -> None:
-    """Note where rows that are analysed alone differ from those of the block.
+    """Record rows that change when they are analysed alone.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def check_rows(
 
 
 def _agree(whole: np.ndarray, alone: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether rows are the same but for rounding; of text nothing is said."""
+    """Whether rows are equal up to rounding; texts are not compared."""
     if whole.dtype.kind not in "biuf" or alone.dtype.kind not in "biuf":
         return True
     expected = whole[rows] if whole.ndim else whole

@@ -1,4 +1,4 @@
-"""The run loop: what is missing is drawn, until all that is wanted is there."""
+"""The run loop: draws missing blocks until all requested blocks are stored."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PAUSES_SECONDS = (0.1, 0.5, 2.0)  # before looks at a list that lacks what was w
 
 @dataclass
 class RunLoop:
-    """A run under way, and what it did so far.
+    """A run in progress.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ class RunLoop:
         self.notes = RunNotes(self.blocks_folder, self.provenance.of_blocks)
 
     def lacks_any(self, sizes: Mapping[str, int], shard: tuple[int, int] | None = None) -> bool:
-        """Whether there is anything to draw."""
+        """Whether any block is missing."""
         return len(self._missing(sizes, shard, retries=True)) > 0
 
     def draw(self, sizes: Mapping[str, int], shard: tuple[int, int] | None = None) -> Results:
-        """Draw what is missing of so many replicates by scenario key, or a shard's share of it.
+        """Draw the missing blocks of the given numbers of replicates, or of one share.
 
         Yields
         ------
@@ -98,7 +98,7 @@ class RunLoop:
         )
 
     def redraw_failures(self, sizes: Mapping[str, int]) -> Results:
-        """Draw the blocks that hold failures again; what comes replaces what is stored."""
+        """Draw blocks with failures again; the new blocks replace the stored ones."""
         blocks = blocks_with_failures(self.plan, self._n_blocks(sizes), self.home.store)
         if blocks:
             if self.home.path is not None:
@@ -107,7 +107,7 @@ class RunLoop:
             yield from self._draw(blocks, generation=self.home.store.highest_generation + 1)
 
     def warn_unfingerprintable(self) -> None:
-        """Name once what nobody can tell the content of."""
+        """Warn once of objects whose content cannot be fingerprinted."""
         for name, what in self.provenance.unfollowed.items():
             self.progress.note(
                 f"{name} ({what}) has neither source nor content that could be compared, so it "
@@ -123,7 +123,7 @@ class RunLoop:
         return blocks_of_shard(self.plan, blocks, shard, self.weights) if shard else blocks
 
     def _still_missing(self, sizes: Mapping[str, int], shard: tuple[int, int] | None) -> BlockSet:
-        """What is missing when all was drawn, after some more looks where it is anything.
+        """The blocks missing after a round, checked again after short pauses.
 
         Network file systems and some object stores list a new file only seconds after it is there.
         """
@@ -165,20 +165,20 @@ class RunLoop:
 
     @property
     def blocks_folder(self) -> Place | None:
-        """That of the blocks; None where nothing of them stays."""
+        """The folder of the blocks; None for a temporary store."""
         return None if self.home.path is None else self.home.path / self.keep.folder
 
     def _prepare_monitor(
         self, sizes: Mapping[str, int], *, replaces_failures: bool = False
     ) -> None:
-        """Tell it what is wanted now, and what of it has failed for good."""
+        """Give the monitor the requested sizes and the stored failures."""
         self.monitor.wanted = sizes
         if self.plan.max_failed is not None:
             n_failed = n_failed_replicates(self.plan, self.home.store, self._n_blocks(sizes))
             self.monitor.n_failed = {} if replaces_failures else n_failed
 
     def _warnings(self) -> list[str]:
-        """What is known of the random numbers of all that is stored, and of this run."""
+        """Warnings about random numbers, of stored blocks and of this run."""
         return list({**self._stored_warnings, **self.monitor.warnings}.values())
 
     @cached_property

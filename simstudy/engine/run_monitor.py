@@ -1,4 +1,4 @@
-"""A run watched as it goes: too many failures, blocks that are equal, blocks that take too long."""
+"""Checks during a run: failure limits, equal blocks, slow blocks."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ MESSAGES = {
 
 @dataclass
 class RunMonitor:
-    """What is kept in view while a run goes on.
+    """Checks the results of tasks as they arrive.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class RunMonitor:
     _n_results: int = 0
 
     def check(self, result: TaskResult) -> None:
-        """Look at a task that is finished.
+        """Check a finished task.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class RunMonitor:
         self._count_failures(result)
 
     def _check_type(self, name: str, *, is_text: bool) -> None:
-        """Here, and not when all blocks are put together and the work is done."""
+        """Check early that a column does not mix text and numbers."""
         if self._is_text.setdefault(name, is_text) != is_text:
             raise StudyError(
                 f"column {name!r} is of one type in some blocks and of another in others: numbers "
@@ -124,18 +124,18 @@ class RunMonitor:
         return f". Generators other than streams in the code that it uses: {names}" if names else ""
 
     def _is_known(self, finding: RngFinding, name: str, hashed: bytes) -> bool:
-        """Whether another block of the scenario has the same column."""
+        """Whether another block of the scenario has an equal column."""
         first = self._hashes.setdefault((finding.key, name, hashed), finding.block)
         return first != finding.block
 
     def _remark(self, kind: str, key: str, text: str) -> None:
-        """What holds for blocks that are stored, and so for whoever reads them later."""
+        """Record a warning with the stored blocks, for later readers."""
         if len(self.remarks) < REMARKS_KEPT:
             self.remarks.setdefault((kind, key), text)
         self._warn(kind, text)
 
     def _warn(self, kind: str, text: str) -> None:
-        """Each kind once: of the first scenario, since the others most often have it too."""
+        """Warn once per kind, for the first scenario."""
         if kind not in self.warnings:
             self.warnings[kind] = text
             self.progress.note(f"warning: {text}")
@@ -164,7 +164,7 @@ class RunMonitor:
             self._refuse_more(key, share, result.first_failure)
 
     def raise_if_too_many_failed(self) -> None:
-        """Refuse to go on, or to be content, where what is stored is over the limit already.
+        """Raise if the stored failures exceed the limit.
 
         Raises
         ------
@@ -202,6 +202,6 @@ def _equal_blocks(scenario: object, block: int, columns: Sequence[str]) -> str:
 
 
 def _round_number(size: float) -> int:
-    """The largest of 1, 2, 5, 10, 20, ... that is no larger, and at least 1."""
+    """The largest of 1, 2, 5, 10, 20, ... that does not exceed a number."""
     power = 10 ** math.floor(math.log10(max(size, 1)))
     return max(int(step * power) for step in (1, 2, 5) if step * power <= max(size, 1))

@@ -1,4 +1,4 @@
-"""What a run did: blocks, failures, seconds; and the seconds left beside its blocks."""
+"""Statistics of a run: blocks, failures and seconds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WRITTEN_EVERY = 30.0  # seconds: what a run that is killed does not say of itsel
 
 @dataclass
 class RunStats:
-    """What a run did.
+    """Counts of a run: blocks, failures, seconds.
 
     `seconds_per_block` is the least time to draw a block of each scenario, by key: the first one
     may have paid for compiling. Where there are methods, a method's key has what it took itself,
@@ -44,7 +44,7 @@ class RunStats:
     spent: Mapping[str, BlockTimings] = field(default_factory=dict)
 
     def count(self, plan: Plan, result: TaskResult) -> None:
-        """Add a finished task."""
+        """Count a finished task."""
         self.n_blocks += len(result.done)
         self.n_failed += result.n_failed
         if result.first_failure and len(self.failures) < FAILURES_SHOWN:
@@ -61,7 +61,7 @@ class RunStats:
 
 @dataclass
 class RunNotes:
-    """What blocks took, by the key of what was drawn; written beside them now and then.
+    """Timings of blocks, written beside them from time to time.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class RunNotes:
             self.write()
 
     def write(self, warnings: Mapping[tuple[str, str], str] | None = None) -> None:
-        """Leave it beside the blocks, in place of what was left before; it is worth no run."""
+        """Write the timings; failing to do so does not stop the run."""
         if (self._is_new or warnings) and self.folder is not None:
             times = Times(self._begun, self._ended)
             record = RunRecord(self.spent, times, dict(warnings or {}))
@@ -101,5 +101,5 @@ class RunNotes:
 
 
 def _now() -> str:
-    """UTC, to the second."""
+    """The time in UTC, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,4 +1,4 @@
-"""Blocks to workers as tasks, whose size follows what blocks cost; and what happens when one dies.
+"""The scheduler: groups blocks into tasks, submits them, and handles workers that die.
 
 With `auto` the first tasks are drawn in this process, which measures what a block costs; workers
 are started when they pay.
@@ -48,7 +48,7 @@ def draw_blocks(
     progress: Progress,
     retries: Collection[BlockId] = (),
 ) -> Iterator[TaskResult]:
-    """Draw and store blocks; whatever stops it, what was finished stays.
+    """Draw and store blocks; finished blocks stay whatever stops the run.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def draw_blocks(
 
 
 class Scheduler:
-    """Hands out blocks as tasks, and gives their results."""
+    """Submits blocks as tasks and yields their results."""
 
     def __init__(self, factory: TaskFactory, workers: Workers, progress: Progress) -> None:
         self.factory, self.workers, self.progress = factory, workers, progress
@@ -103,7 +103,7 @@ class Scheduler:
     def results(
         self, blocks: Collection[BlockId], retries: Collection[BlockId]
     ) -> Iterator[TaskResult]:
-        """Those of all blocks, where the workers say."""
+        """Draw all blocks on the selected backend, and yield the results."""
         queue = WorkQueue(blocks)
         if self.workers.backend in ("auto", "inline"):
             yield from self._results_of(InProcess(), queue, leave=self._workers_pay)
@@ -113,7 +113,7 @@ class Scheduler:
                 yield from self._isolated_results(executor, retries)
 
     def _workers_pay(self, n_left: int) -> bool:
-        """Whether what is left is to go to workers: with a time limit, to those that can be ended.
+        """Whether the remaining blocks should go to workers; with a time limit they must.
 
         The first task may have compiled, or loaded what is compiled, as each worker has to; the
         second tells what a block costs.
@@ -129,7 +129,7 @@ class Scheduler:
 
     @contextmanager
     def _executor(self) -> Iterator[Executor]:
-        """Where tasks go; whatever is under way is given up where an error leaves this."""
+        """Context with an executor, which is killed if an error leaves it."""
         executor = executor_of(self.workers, self.factory.expected)
         self.sizer.n_workers = executor.n_workers
         self.sizer.least_seconds = max(TASK_SECONDS, getattr(executor, "task_seconds", 0.0))
@@ -147,7 +147,7 @@ class Scheduler:
         queue: WorkQueue,
         leave: Callable[[int], bool] = lambda _: False,
     ) -> Iterator[TaskResult]:
-        """Results as they come, until nothing is left, or to `leave` the rest is better."""
+        """Yield results as they arrive, until no block is left or `leave` returns true."""
         pending: dict[Future[TaskResult], Task] = {}
         lost: list[Task] = []  # whose worker has died: nothing new is begun until all is back
         while True:
@@ -178,7 +178,7 @@ class Scheduler:
                     yield self._noted(result)
 
     def _note_trouble(self, executor: Executor) -> None:
-        """Say once what an executor waits for, if it knows."""
+        """Report once what an executor waits for."""
         trouble = getattr(executor, "trouble", "")
         if trouble != self._trouble:
             self.progress.note(trouble or "workers are back")
@@ -200,7 +200,7 @@ class Scheduler:
     def _lost_results(
         self, executor: Executor, tasks: Collection[Task], n_left: int
     ) -> Iterator[TaskResult]:
-        """Blocks of which one may have ended a worker, each alone."""
+        """Draw the blocks of lost tasks again, one by one."""
         blocks = list(itertools.chain.from_iterable(task.blocks for task in tasks))
         if not self.factory.generation:  # else what is there already is what they replace
             blocks = missing_after_crash(blocks, self.factory.store)
@@ -210,7 +210,7 @@ class Scheduler:
     def _isolated_results(
         self, executor: Executor, blocks: Collection[BlockId]
     ) -> Iterator[TaskResult]:
-        """Blocks drawn one by one where they can end nothing else."""
+        """Draw blocks one by one in an isolated worker."""
         if not blocks:
             return
         isolated: Executor = getattr(executor, "isolated", IsolatedWorker)()
@@ -222,7 +222,7 @@ class Scheduler:
                 isolated.close(kill=True)
 
     def _result_alone(self, isolated: Executor, task: Task) -> TaskResult:
-        """The result of a task of one block; that may be that it ends its worker."""
+        """Draw a task of one block; if it ends its worker twice, record it as failed."""
         for _ in range(TRIES):
             begun = time.monotonic()
             try:
@@ -240,7 +240,7 @@ class Scheduler:
 
 
 class ChunkSizer:
-    """How many blocks go into the next task: as many as fill some time, and fit into memory.
+    """Chooses the number of blocks of the next task, by time and by memory.
 
     A task is a file, and what a kill can cost. Short tasks in a short run, so that a kill costs
     little; longer ones as the run goes on, so that the number of files grows as the logarithm of
@@ -254,7 +254,7 @@ class ChunkSizer:
         self._start = time.perf_counter()
 
     def learn_from(self, result: TaskResult) -> None:
-        """What a block costs is what it cost in the latest task: the first one compiles."""
+        """Update the cost of a block from the latest task (the first includes compilation)."""
         n_blocks = len(result.done)
         self.n_results += 1
         if self.n_results == 2:
@@ -263,7 +263,7 @@ class ChunkSizer:
         self.bytes_per_block = max(self.bytes_per_block, result.n_bytes / n_blocks)
 
     def n_blocks(self, n_left: int) -> int:
-        """Of the next task, where so many are left: enough tasks for every worker."""
+        """The number of blocks of the next task; enough tasks are left for every worker."""
         if not self.seconds_per_block:
             return 1
         by_time = int(self.task_seconds / self.seconds_per_block)
@@ -274,7 +274,7 @@ class ChunkSizer:
 
     @property
     def task_seconds(self) -> float:
-        """Of work in the next task."""
+        """The intended duration of the next task."""
         so_far = time.perf_counter() - self._start
         return max(self.least_seconds, min(PART_OF_RUN * so_far, MOST_SECONDS))
 
@@ -282,7 +282,7 @@ class ChunkSizer:
 # ---------------------------------------------------------------- code that workers cannot run
 @contextmanager
 def _errors_explained(provenance: RunProvenance | None) -> Iterator[None]:
-    """Within it, what workers say of the study's code is said with what to do."""
+    """Context that explains errors of workers about the study's code."""
     try:
         yield
     except StaleCodeError as stale:

@@ -1,4 +1,4 @@
-"""Whose share of a study a block is: the same for everybody, whatever is stored."""
+"""Assigns blocks to shares, independently of what is stored."""
 
 import json
 import math
@@ -20,7 +20,7 @@ ShareOf = Callable[[np.ndarray], np.ndarray]
 def shards_of(
     plan: Plan, n_shares: int, weights: Mapping[str, float] | None = None
 ) -> dict[str, ShareOf]:
-    """By the key of what is drawn, which of `n_shares` a block belongs to.
+    """By key, the share that each block belongs to.
 
     Where blocks cost the same they are dealt out in turn, breadth first, and go one share on
     wherever a turn would begin as one before it did, so that no scenario keeps to a few shares:
@@ -49,7 +49,7 @@ def share_label(
     shard: tuple[int, int] | None,
     weights: Mapping[str, float] | None = None,
 ) -> str:
-    """What the names of a share's files have: which split of what study it is, and which share.
+    """The label in the names of a share's files: the split of the study, and the share.
 
     Shares of one split have no block in common, so they need not open each other's files. Where
     code, data, settings, scenarios, the number of shares or weights differ, the split does.
@@ -67,7 +67,7 @@ def share_label(
 
 
 def _in_turn(cost: np.ndarray, n_shares: int) -> list[ShareOf]:
-    """Where blocks of each scenario go, as all of them are dealt out like cards."""
+    """Deal the blocks of all scenarios to shares in turn."""
     n_scenarios = len(cost)
     meets_again = math.lcm(n_scenarios, n_shares)  # blocks until the first scenario meets share 0
     has_met_all = meets_again == n_scenarios * n_shares
@@ -80,7 +80,7 @@ def _in_turn(cost: np.ndarray, n_shares: int) -> list[ShareOf]:
 
 
 def _by_cost(cost: np.ndarray, n_shares: int) -> list[ShareOf]:
-    """The same where each scenario's blocks go round, from where the cost of others ends."""
+    """Deal each scenario's blocks in turn, offset by the cost of the other scenarios."""
     before = np.concatenate([[0.0], np.cumsum(cost)[:-1]]) / cost.sum()
 
     def share_of(start: int, block: np.ndarray) -> np.ndarray:
@@ -90,7 +90,7 @@ def _by_cost(cost: np.ndarray, n_shares: int) -> list[ShareOf]:
 
 
 def _places(plan: Plan) -> dict[int, int]:
-    """The scenarios behind what is drawn, by place in memory, numbered in order."""
+    """The base scenarios, numbered in order."""
     behind = dict.fromkeys(id(base_scenario(drawn)) for drawn in plan.scenarios)
     return {scenario: place for place, scenario in enumerate(behind)}
 
@@ -98,7 +98,7 @@ def _places(plan: Plan) -> dict[int, int]:
 def _cost_of_each(
     plan: Plan, places: Mapping[int, int], weights: Mapping[str, float]
 ) -> np.ndarray:
-    """What a block of each scenario costs, with its data and all of its methods."""
+    """The cost of a block of each scenario, with its data and all methods."""
     names: list[dict[str, None]] = [{} for _ in places]  # in order: sums of floats depend on it
     for key, drawn in plan.keys.items():
         behind = base_scenario(drawn)

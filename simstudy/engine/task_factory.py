@@ -1,4 +1,4 @@
-"""What all tasks of a run have in common, and tasks made of it."""
+"""Makes tasks from what all tasks of a run have in common."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from simstudy.store.columns import has_axes, holds_text
 
 @dataclass(frozen=True)
 class TaskFactory:
-    """What all tasks of a run have in common.
+    """Makes the tasks of a run.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class TaskFactory:
     block_seconds: float | None = None
 
     def task(self, blocks: Sequence[BlockId]) -> Task:
-        """Some of the run's blocks, with what the scenarios of these need."""
+        """Make a task of some blocks."""
         scenarios = {block_id.key: block_id.scenario for block_id in blocks}
         return Task(
             plan=self.plan.only(scenarios.values()),
@@ -61,11 +61,11 @@ class TaskFactory:
 
     @cached_property
     def expected(self) -> str:
-        """The hash of what a worker must have loaded; empty where anything will do."""
+        """The hash of the code that workers must have loaded; empty if any will do."""
         return digest_of(self.provenance.expected) if self.provenance else ""
 
     def _stored_columns(self, blocks: Sequence[BlockId]) -> Iterator[tuple[str, Returned]]:
-        """By scenario key, a stored method that is not drawn with these blocks, and its columns."""
+        """By scenario key, a stored method that is not drawn now, and its columns."""
         if not self._methods or not isinstance(self.keep, ReplicateStorage):
             return  # moments say nothing of columns
         drawn = {block_id.key for block_id in blocks}
@@ -78,7 +78,7 @@ class TaskFactory:
                 yield self.plan.key_of(scenario), found
 
     def _columns_of(self, key: str) -> tuple[str, ...]:
-        """The columns that are stored of a method, as it returned them."""
+        """The stored columns of a method."""
         return tuple(
             column_over(
                 self.plan,
@@ -92,7 +92,7 @@ class TaskFactory:
 
     @cached_property
     def _methods(self) -> dict[int, list[tuple[str, str]]]:
-        """By place in memory of a scenario, names and keys of the methods that analyse it."""
+        """The names and keys of the methods of each base scenario."""
         found: dict[int, list[tuple[str, str]]] = {}
         for key, drawn in self.plan.keys.items():
             if isinstance(drawn, Analysed):

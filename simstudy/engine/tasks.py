@@ -1,4 +1,4 @@
-"""What a worker gets and gives: a task of blocks to draw, and the result when they are written.
+"""Tasks and their results.
 
 Workers write what they draw, so that nothing finished depends on the parent. A task writes one
 file.
@@ -40,7 +40,7 @@ from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
 
 class Task(NamedTuple):
-    """Some blocks to draw, what to keep of them, where, whose they are, and which they replace.
+    """Blocks to draw, and what is needed to draw and store them.
 
     `fingerprint_roots` are fingerprinted by the worker, which draws nothing where its code is not
     the `expected` one: it imports for itself, from files that may have been edited meanwhile.
@@ -63,7 +63,7 @@ class Task(NamedTuple):
 
 
 class TaskResult(NamedTuple):
-    """What a worker says of a task whose blocks are written."""
+    """What a worker reports of a finished task."""
 
     done: tuple[tuple[str, int], ...]  # keys and blocks: scenarios do not travel back
     seconds: float
@@ -81,7 +81,7 @@ class TaskResult(NamedTuple):
 
 # ---------------------------------------------------------------- in the worker
 def draw_task(task: Task) -> TaskResult:
-    """Draw the blocks of a task and write them as one file."""
+    """Draw the blocks of a task and write them to one file."""
     begun = time.perf_counter()
     datasets = DatasetCache(time.perf_counter)
     blocks, on_drawing, on_data, findings = [], [], [], []
@@ -107,7 +107,7 @@ def draw_task(task: Task) -> TaskResult:
 
 
 def _draw(task: Task, block_id: BlockId, datasets: DatasetCache) -> Block:
-    """A block; where not even its threads can be looked at, the machine has run out."""
+    """Draw a block; if its threads cannot be inspected, the machine is out of resources."""
     plan, scenario, number = task.plan, block_id.scenario, block_id.block
     try:
         with time_limit(task.block_seconds):
@@ -121,7 +121,7 @@ def _draw(task: Task, block_id: BlockId, datasets: DatasetCache) -> Block:
 
 
 def _check_columns(task: Task, blocks: Sequence[Block]) -> None:
-    """What measures read is there, and methods of the same data return the same columns.
+    """Check that measures find their columns, and that methods return the same columns.
 
     Refused in the first block, before anything is stored.
     """
@@ -154,13 +154,13 @@ def _returned(plan: Plan, block: Block) -> Returned:
 
 
 def _text_columns(blocks: Sequence[Block]) -> frozenset[tuple[str, bool]]:
-    """Columns of values with whether they hold text: of one name there has to be one."""
+    """The columns with values, and whether each holds text."""
     columns = (column for block in blocks for column in block.columns.items())
     return frozenset((name, c.dtype.kind in "UO") for name, c in columns if name not in TEXTS)
 
 
 def record_failed(task: Task, reason: str, *, machine: bool) -> TaskResult:
-    """Write the blocks of a task as failed, for a reason of the machine's or of their own."""
+    """Write the blocks of a task as failed, by the machine's fault or their own."""
     blocks = [
         failed_block(task.plan, each.scenario, each.block, reason, machine=machine)
         for each in task.blocks
@@ -172,7 +172,7 @@ def record_failed(task: Task, reason: str, *, machine: bool) -> TaskResult:
 def _write(
     task: Task, blocks: Sequence[Block], on_drawing: Sequence[float], on_data: Sequence[float]
 ) -> TaskResult:
-    """Write blocks; those that the machine made fail into a file of their own, to be retried."""
+    """Write blocks; those that failed by the machine's fault go to a file of their own."""
     files, n_bytes = [], 0
     for by_machine in (False, True):
         some = [block for block in blocks if block.machine == by_machine]
@@ -197,7 +197,7 @@ def _write(
 
 
 def _write_file(task: Task, blocks: Sequence[Block], generation: int) -> tuple[str, int]:
-    """Write blocks scenario by scenario, so that they are few groups."""
+    """Write blocks ordered by scenario, so that the file has few row groups."""
     in_order = sorted(blocks, key=lambda block: (block.key, block.number))
     table = task.keep(task.plan, in_order)
     ranges = joined_ranges((block.key, block.number, 1) for block in in_order)

@@ -1,4 +1,4 @@
-"""One thread for BLAS, OpenMP, numba and torch: no sum may depend on how many cores there are.
+"""Limits BLAS, OpenMP, numba and torch to one thread, so that sums do not depend on the cores.
 
 Environment variables tell libraries that are yet to be loaded, here and in worker processes. That
 is not enough: a library may have been loaded before, be loaded inside `simulate`, or ignore its
@@ -27,7 +27,7 @@ Drawn = TypeVar("Drawn")
 
 @dataclass
 class _Held:
-    """How often threads are held to one, and how they are given back in the end."""
+    """Counts the holders of the thread limits, and restores them at the end."""
 
     depth: int = 0
     give_back: ExitStack = field(default_factory=ExitStack)
@@ -40,14 +40,14 @@ class _Held:
 
 @dataclass
 class _Process(_Held):
-    """What all threads share: the environment, BLAS."""
+    """Limits of the process: environment variables and BLAS."""
 
     n_given_back: int = 0
     n_limited: int = 0
 
 
 class _Thread(threading.local):
-    """What a thread of Python has to itself, and how things stood when it looked last."""
+    """Limits of one Python thread, and the libraries it last saw."""
 
     def __init__(self) -> None:
         self.held = _Held()
@@ -62,7 +62,7 @@ _thread = _Thread()
 
 @contextlib.contextmanager
 def single_threaded() -> Iterator[None]:
-    """Pools of threads at one thread within, as they were after it.
+    """Context: all thread pools have one thread.
 
     It may be entered again within, and by several threads at once: the last to leave gives back
     what they share. A library that read its variable within keeps the one thread that it read.
@@ -76,7 +76,7 @@ def single_threaded() -> Iterator[None]:
 
 
 def drawn_with_one_thread(draw: Callable[[], Drawn]) -> Drawn:
-    """What `draw` returns where no pool has more than one thread; to be called within the above.
+    """Call `draw`, again if a newly loaded library used more than one thread.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def _put_back(variables: dict[str, str | None]) -> None:
 
 
 def _leave() -> None:
-    """Threads that only drew, and never entered, end with what they were limited to."""
+    """Restore the limits of threads that only drew."""
     with _lock:
         _thread.held.leave()
         _process.leave()
@@ -136,7 +136,7 @@ def _leave() -> None:
 
 
 def _limit_new_pools() -> list[str]:
-    """Limit this thread's pools if there may be new ones; the names of those with more threads.
+    """Limit new thread pools; returns the names of those that had more threads.
 
     To look costs a millisecond or two, so it is done only where a library may have been loaded
     since, or threads were given back.
@@ -151,7 +151,7 @@ def _limit_new_pools() -> list[str]:
 
 
 def libraries_loaded() -> object:
-    """Changes whenever a library is loaded: the size of all that is mapped as code.
+    """A number that changes when a library is loaded: the size of all mapped code.
 
     Where the system does not tell it as cheaply (some microseconds) the number of Python's modules
     must do, with one more look after a thread's first block.
@@ -164,7 +164,7 @@ def libraries_loaded() -> object:
 
 
 def _limit_native() -> list[str]:
-    """BLAS and OpenMP: of OpenMP each thread of Python has a number of its own."""
+    """Limit BLAS and OpenMP; OpenMP has its own limit in each Python thread."""
     from threadpoolctl import ThreadpoolController
 
     wide = [pool for pool in ThreadpoolController().lib_controllers if (pool.num_threads or 1) > 1]
@@ -174,7 +174,7 @@ def _limit_native() -> list[str]:
 
 
 def _set_native(pool: Any, n_threads: int) -> None:
-    """Whoever set it before: OpenBLAS otherwise listens to the first thread that did alone."""
+    """Set BLAS threads from any thread: OpenBLAS otherwise obeys only the first that set them."""
     is_openblas = hasattr(pool, "clear_controlling_thread")
     if is_openblas:
         pool.clear_controlling_thread(force=True)
@@ -184,7 +184,7 @@ def _set_native(pool: Any, n_threads: int) -> None:
 
 
 def _limit_numba() -> list[str]:
-    """The pool of `parallel=True`, if it runs: to ask for its size would start it."""
+    """Limit numba's `parallel=True` pool, if it runs: asking for its size would start it."""
     numba: Any = sys.modules.get("numba")
     try:
         numba.threading_layer()
@@ -208,7 +208,7 @@ def _limit_where_more(name: str, library: Any, *, shared: bool) -> list[str]:
 
 
 def _limited(set_threads: Callable[[int], Any], n_threads: int, *, shared: bool) -> None:
-    """Set one thread, to be given back by the last that holds the pool."""
+    """Limit one pool, which its last holder restores."""
     set_threads(1)
     held = _process if shared else _thread.held
     held.give_back.callback(set_threads, n_threads)

@@ -1,4 +1,4 @@
-"""How long drawing a block may take, where a study or a command says so.
+"""Time limits of blocks (`block_seconds`).
 
 Python code is stopped by an alarm, and the block has failed. Code that does not come back to Python
 hears no alarm: a worker process that is in such code is ended, and `faulthandler` prints where it
@@ -18,12 +18,12 @@ AGAIN_SECONDS = 1.0  # until a block that has swallowed the exception gets the n
 
 
 class BlockTimeoutError(BaseException):
-    """A block takes too long; no `Exception`, which a method may be written to survive."""
+    """A block takes too long; not an `Exception`, which a method could catch."""
 
 
 @dataclass
 class _Process:
-    """Whether this process was started to draw blocks, and may be ended with one."""
+    """Whether this process is a worker, which may be ended."""
 
     is_worker: bool = False
 
@@ -32,23 +32,23 @@ _process = _Process()
 
 
 def mark_as_worker() -> None:
-    """From now on a block that no alarm stops ends this process."""
+    """Mark this process as a worker: a block that no alarm stops ends it."""
     _process.is_worker = True
 
 
 def hears_ctrl_c() -> bool:
-    """Whether a `KeyboardInterrupt` raised here may be the user's: workers hear no Ctrl-C."""
+    """Whether a `KeyboardInterrupt` here may come from the user: workers ignore Ctrl-C."""
     return _in_main_thread() and not _process.is_worker
 
 
 def timeout_message(seconds: float) -> str:
-    """Why a block failed that took too long."""
+    """The error text of a block that took too long."""
     return f"drawing the block took longer than block_seconds={seconds:g}"
 
 
 @contextlib.contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Within it, whatever takes longer is stopped; None is no limit.
+    """Context with a time limit; None for none.
 
     Only the main thread of a process can be stopped by an alarm.
 
@@ -68,7 +68,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    """An alarm also ends waiting and sleeping; the user's own alarm is given back."""
+    """Context with an alarm, which also ends waiting and sleeping; the user's alarm is restored."""
     is_within = True
 
     def stop(*_: Any) -> None:

@@ -1,4 +1,4 @@
-"""Warnings that code raises, recorded as texts."""
+"""Records the warnings that a block raises."""
 
 import contextlib
 import threading
@@ -10,7 +10,7 @@ _one_records = threading.RLock()  # recording changes filters, which belong to t
 
 @contextlib.contextmanager
 def recorded_warnings() -> Iterator[list[str]]:
-    """The warnings raised within, as texts that are there when it is left.
+    """Context that records warnings as texts.
 
     One thread records at a time; what another thread warns of meanwhile, outside of code that is
     recorded, is counted here. Files that somebody left open are warned of when garbage is

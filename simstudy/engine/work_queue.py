@@ -1,4 +1,4 @@
-"""Which blocks are to be drawn, and in which order."""
+"""The queue of missing blocks, in the order in which they are drawn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOGETHER = 1 << 10  # and never more
 
 
 class BlockId(NamedTuple):
-    """One block to draw, of the scenario (or method of one) with this key."""
+    """A block to draw: key of its scenario and method, and index."""
 
     scenario: Scenario
     block: int
@@ -29,7 +29,7 @@ class BlockId(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockSet(Collection[BlockId]):
-    """Blocks to draw, in order; each is made when it is its turn.
+    """An ordered set of blocks, created lazily.
 
     What is remembered is a byte for each block, so a study of many millions can be asked for.
 
@@ -53,7 +53,7 @@ class BlockSet(Collection[BlockId]):
         return block_id.block < len(which) and bool(which[block_id.block])
 
     def __iter__(self) -> Iterator[BlockId]:
-        """The first block of every scenario before the second of any, and so on.
+        """Iterate: the first block of every scenario before the second of any.
 
         Far on some blocks of a scenario come together, so that they lie together in a file: never
         more than an eighth of those before them, which is what an early look may lack.
@@ -64,24 +64,24 @@ class BlockSet(Collection[BlockId]):
                 yield from self._in_band(family, start, end)
 
     def _in_band(self, family: list[str], start: int, end: int) -> Iterator[BlockId]:
-        """Block by block, each with all methods."""
+        """Iterate over a range of blocks, each with all methods."""
         here = np.stack([self.chosen[key][start:end] for key in family], axis=1)
         for block, place in np.argwhere(here).tolist():
             yield BlockId(self.plan.keys[family[place]], start + block, family[place])
 
     def without(self, others: BlockSet) -> BlockSet:
-        """These but for others of as many blocks."""
+        """These blocks without others."""
         return BlockSet(
             self.plan, {key: which & ~others.chosen[key] for key, which in self.chosen.items()}
         )
 
     def only(self, wanted: Mapping[str, np.ndarray]) -> BlockSet:
-        """Those of them that are wanted too, by key and block."""
+        """The blocks that are also in another collection."""
         return BlockSet(self.plan, {key: which & wanted[key] for key, which in self.chosen.items()})
 
 
 def group_by_dataset(plan: Plan, keys: Iterable[str]) -> list[list[str]]:
-    """Keys of what is drawn of the same data, next to each other."""
+    """The keys grouped by base scenario: methods of the same data side by side."""
     families: dict[int, list[str]] = {}
     for key in keys:
         families.setdefault(id(base_scenario(plan.keys[key])), []).append(key)
@@ -89,7 +89,7 @@ def group_by_dataset(plan: Plan, keys: Iterable[str]) -> list[list[str]]:
 
 
 def _bands(n_blocks: int) -> Iterator[tuple[int, int]]:
-    """Ranges of blocks that are drawn of every scenario before the next."""
+    """Ranges of block indices that are drawn for every scenario before the next range."""
     start = 0
     while start < n_blocks:
         end = min(start + min(max(1, start // PART_OF_DONE), TOGETHER), n_blocks)
@@ -98,7 +98,7 @@ def _bands(n_blocks: int) -> Iterator[tuple[int, int]]:
 
 
 class WorkQueue:
-    """Blocks on their way out, each handed out once.
+    """A queue of blocks, each handed out once.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class WorkQueue:
         self._first: BlockId | None = None  # taken from the rest, and not handed out
 
     def take(self, n: int) -> list[BlockId]:
-        """The next so many, and with the last one the other methods of its data."""
+        """Take some blocks, and the other methods of the last block's data."""
         taken: list[BlockId] = []
         while (block_id := self._first or next(self._rest, None)) is not None:
             self._first = None
@@ -125,21 +125,21 @@ class WorkQueue:
 
 
 def _same_data(one: BlockId, other: BlockId) -> bool:
-    """Whether two blocks analyse the same data; those of a scenario that simulates share none."""
+    """Whether two blocks analyse the same data."""
     behind = base_scenario(one.scenario) is base_scenario(other.scenario)
     return behind and one.block == other.block
 
 
 # ---------------------------------------------------------------- which
 def all_blocks(plan: Plan, wanted: Mapping[str, int]) -> BlockSet:
-    """Every block of so many of each scenario, by its key."""
+    """All blocks, given the number of blocks of each scenario."""
     return BlockSet(plan, {key: np.ones(wanted[key], dtype=bool) for key in plan.keys})
 
 
 def missing_blocks(
     plan: Plan, wanted: Mapping[str, int], store: Store, *, retries: bool = False
 ) -> BlockSet:
-    """Blocks that are wanted and not stored.
+    """The requested blocks that are not stored.
 
     Parameters
     ----------
@@ -153,18 +153,18 @@ def missing_blocks(
 
 
 def blocks_with_failures(plan: Plan, wanted: Mapping[str, int], store: Store) -> BlockSet:
-    """Stored blocks among those wanted that hold a failure."""
+    """The requested blocks that are stored with a failure."""
     return BlockSet(plan, {key: failed_blocks(store, key, wanted[key]) for key in plan.keys})
 
 
 def n_failed_replicates(plan: Plan, store: Store, wanted: Mapping[str, int]) -> dict[str, int]:
-    """How many stored replicates of so many blocks failed, by key; of a block of moments, all."""
+    """By key, the number of stored replicates that failed."""
     size = plan.block_size // store.rows_per_block
     return {key: n_failed_rows(store, key, wanted[key]) * size for key in plan.keys}
 
 
 def missing_after_crash(blocks: Iterable[BlockId], store: Store) -> list[BlockId]:
-    """Those of some blocks that are not in the store by now."""
+    """The blocks of some that are not stored."""
     blocks = list(blocks)
     store.scan()
     n_blocks = max((block_id.block for block_id in blocks), default=-1) + 1
@@ -176,7 +176,7 @@ def missing_after_crash(blocks: Iterable[BlockId], store: Store) -> list[BlockId
 def n_blocks_by_shard(
     plan: Plan, blocks: BlockSet, n_shards: int, weights: Mapping[str, float] | None = None
 ) -> Counter[int]:
-    """How many of some blocks belong to each of so many shares, counted from 1."""
+    """The number of blocks of each share."""
     shares, found = shards_of(plan, n_shards, weights), Counter[int]()
     for key, which in blocks.chosen.items():
         whose, counts = np.unique(shares[key](np.flatnonzero(which)), return_counts=True)
@@ -190,7 +190,7 @@ def blocks_of_shard(
     shard: tuple[int, int],
     weights: Mapping[str, float] | None = None,
 ) -> BlockSet:
-    """The blocks that belong to shard `i` of `n`, whatever is stored already.
+    """The blocks of share `i` of `n`.
 
     The methods of a block are in the same shard, which draws their data once.
 

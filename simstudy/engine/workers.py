@@ -1,4 +1,4 @@
-"""How many workers draw blocks, and of which kind."""
+"""The number and kind of workers."""
 
 import math
 import numbers
@@ -15,7 +15,7 @@ BACKENDS = ("auto", "loky", "threads", "inline", "dask")
 
 @dataclass(frozen=True)
 class Workers:
-    """How blocks are computed; no choice here moves a number.
+    """The number and kind of workers; no choice here changes a number.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Workers:
         check_block_seconds(self.block_seconds)
 
     def limited(self, block_seconds: float | None) -> "Workers":
-        """Add a time limit for a block where none is set.
+        """Add a time limit per block where none is set.
 
         Parameters
         ----------
@@ -60,7 +60,7 @@ class Workers:
 
     @property
     def count(self) -> int:
-        """Workers to use."""
+        """The number of workers."""
         return self.n_jobs or available_cores()
 
 
@@ -90,7 +90,7 @@ def read_workers(workers: Workers | int | None, n_jobs: int | None = None) -> Wo
 
 
 def check_backend(name: str) -> None:
-    """Refuse what is neither a backend of the package's nor the place of a class."""
+    """Refuse an unknown backend."""
     module, _, kind = str(name).partition(":")
     is_place = kind.isidentifier() and all(part.isidentifier() for part in module.split("."))
     if name not in BACKENDS and not is_place:
@@ -101,20 +101,20 @@ def check_backend(name: str) -> None:
 
 
 def available_cores() -> int:
-    """Cores that this process may use."""
+    """The number of cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # Linux only
     seen = len(affinity(0)) if affinity else os.cpu_count() or 1
     return cores_of_job(os.environ) or seen
 
 
 def check_n_jobs(n_jobs: Any) -> None:
-    """Refuse a number of workers that is none; None is every core."""
+    """Refuse an invalid number of workers; None means all cores."""
     if n_jobs is not None:
         check_whole("n_jobs", n_jobs, least=1, counts="of workers, or none for every core")
 
 
 def check_block_seconds(seconds: Any) -> None:
-    """Refuse a time in which no block could be drawn, and what is no time."""
+    """Refuse an invalid time limit."""
     if seconds is None:
         return
     is_number = isinstance(seconds, numbers.Real) and not isinstance(seconds, bool)
@@ -127,7 +127,7 @@ def check_block_seconds(seconds: Any) -> None:
 
 # ---------------------------------------------------------------- cores of a batch job
 class CoreVariable(NamedTuple):
-    """Environment variables in which a batch system says how many cores a job has.
+    """Environment variables with the number of cores of a batch job.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ CORE_VARIABLES = (
 
 
 def cores_of_job(environment: Mapping[str, str]) -> int | None:
-    """Cores of this job; None where no batch system says a number of one or more.
+    """The number of cores of this batch job; None outside of one.
 
     A batch system may let a job see more cores than it has, so its word goes before the
     system's. What is no such number (0, `4(x2)`, nothing) is passed over: the job has cores.

@@ -1,1 +1,1 @@
-"""Results without the code of their study: replicates of other software, and stored folders."""
+"""Results without a study's code: replicates of other software, and stored folders."""

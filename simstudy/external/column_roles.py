@@ -1,4 +1,4 @@
-"""What the columns of a table are: which has the estimates, which the methods, and so on."""
+"""The roles of a table's columns: estimate, standard error, method, data set and so on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Truth = float | str | Mapping[Any, float] | None
 
 @dataclass
 class ColumnRoles:
-    """The columns of a table, by what they are.
+    """The roles of a table's columns.
 
     Parameters
     ----------
@@ -78,25 +78,25 @@ class ColumnRoles:
 
     @property
     def labels(self) -> list[str]:
-        """Columns that say where a row belongs."""
+        """The columns that identify a row."""
         return [name for name in (*self.by, self.method, self.rep) if name is not None]
 
     @property
     def numbers(self) -> list[str]:
-        """Columns that have to hold numbers."""
+        """The columns that must hold numbers."""
         named = [self.estimate, self.se, self.lower, self.upper, self.p_value]
         named += [each for each in (self.df, self.truth) if isinstance(each, str)]
         return list(dict.fromkeys(name for name in named if name is not None))
 
     @property
     def limits(self) -> tuple[str, str] | None:
-        """The columns of limits of intervals, given or made of standard errors."""
+        """The columns of interval limits, given or computed from standard errors."""
         has_limits = self.lower is not None or self.se is not None
         return (self.lower or LOWER, self.upper or UPPER) if has_limits else None
 
     @property
     def config(self) -> dict[str, Any]:
-        """As a manifest keeps it, without what was not given."""
+        """The roles for a manifest, without unused ones."""
         given = {name: value for name, value in vars(self).items() if value not in (None, ())}
         if isinstance(self.truth, Mapping):
             given["truth"] = {str(levels): value for levels, value in self.truth.items()}
@@ -104,7 +104,7 @@ class ColumnRoles:
 
 
 def _plain(role: str, value: Any) -> Any:
-    """A number of Python's or NumPy's as Python's, whole ones as they are; a column as it is."""
+    """A number as a Python number; a column name unchanged."""
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, numbers.Real) or math.isnan(value):
@@ -116,7 +116,7 @@ def _plain(role: str, value: Any) -> Any:
 
 # ---------------------------------------------------------------- names of columns
 def check_columns(frame: pd.DataFrame, roles: ColumnRoles, reads: Iterable[str]) -> None:
-    """Refuse a column that is missing, ambiguous, or named as stored rows name their own.
+    """Refuse a column that is missing or ambiguous, or whose name the store uses.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def check_columns(frame: pd.DataFrame, roles: ColumnRoles, reads: Iterable[str])
 
 
 def factor_names(columns: Iterable[str]) -> dict[str, str]:
-    """Return names that factors can have in Python, by the columns': `n.obs` is `n_obs`, `lambda`
+    """Return valid Python names for factors: `n.obs` becomes `n_obs`, `lambda`
     is `lambda_`.
 
     Raises

@@ -1,4 +1,4 @@
-"""The figures that any table of replicates has: its rows themselves, and what they come to."""
+"""The standard figures for a table of replicates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CELL = "cell"  # a column with the levels of all factors in words
 def general_figures(
     roles: ColumnRoles, factors: Sequence[str], axis: str | None
 ) -> dict[str, Figure]:
-    """The figures of a table, by name, each with what it needs."""
+    """The figures that a table allows, by name."""
     truth = TRUTH if isinstance(roles.truth, Mapping) else roles.truth
     drawing = _Drawing(roles, factors, axis, CELL if factors else None, truth)
     figures: dict[str, Figure] = {"estimates": drawing.estimates}
@@ -31,7 +31,7 @@ def general_figures(
 
 @dataclass(frozen=True)
 class _Drawing:
-    """Figures of a result whose columns play these parts."""
+    """Draws the figures, given the roles of the columns."""
 
     roles: ColumnRoles
     factors: Sequence[str]
@@ -40,7 +40,7 @@ class _Drawing:
     truth: Any
 
     def estimates(self, result: Result) -> Any:
-        """Every estimate, beside those of the other methods."""
+        """Estimates of all methods, side by side."""
         rows = self._with_cells(result.replicates)
         return estimates_plot(
             rows,
@@ -63,7 +63,7 @@ class _Drawing:
         )
 
     def sizes(self, result: Result) -> Any:
-        """Bias beside empirical and model standard errors."""
+        """Bias, empirical and model standard errors."""
         return self._dots(result, {"bias": 0.0, "empirical_se": None, "model_se": None})
 
     def rates(self, result: Result) -> Any:
@@ -73,7 +73,7 @@ class _Drawing:
         return self._dots(result, nominal)
 
     def curves(self, result: Result) -> Any:
-        """What there is of bias and coverage over the last factor that is a quantity."""
+        """Bias and coverage over the last quantitative factor."""
         numbers = [n for n in self.factors if pd.api.types.is_numeric_dtype(result.summary[n])]
         several = [name for name in numbers if result.summary[name].nunique() > 1]
         if not several:
@@ -106,7 +106,7 @@ class _Drawing:
         )
 
     def _with_cells(self, frame: pd.DataFrame, between: str = ", ") -> pd.DataFrame:
-        """With the levels of all factors in one column; rows of panels have room for one a line."""
+        """Add a column that joins the levels of all factors."""
         words = pd.Series("", index=frame.index)
         for at, name in enumerate(self.factors):
             words += between * (at > 0) + f"{name} = " + frame[name].map(_text)
@@ -120,7 +120,7 @@ def _text(level: object) -> str:
 def _computed(
     summary: pd.DataFrame, lines: Mapping[str, float | None]
 ) -> tuple[list[str], dict[str, float] | None]:
-    """Those of some measures that a summary has, and their nominal values, if any."""
+    """The measures, among some, that a summary has, with nominal values."""
     found = {name: value for name, value in lines.items() if name in {*summary["measure"]}}
     if not found:
         raise FigureError(f"the summary has none of {', '.join(lines)}.")

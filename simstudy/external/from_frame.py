@@ -1,4 +1,4 @@
-"""Replicates that other software made, as a result: a plan whose blocks are given and not drawn.
+"""Makes a result of replicates that other software drew.
 
 A block is one replicate, so that cells may have unequal numbers of them and no row is a filler.
 """
@@ -59,7 +59,7 @@ Columns = str | Sequence[str] | None
 
 
 class Cell(NamedTuple):
-    """A cell of the design: levels of its factors, its number of data sets, and its columns.
+    """A cell of the design: levels of factors, number of data sets, columns.
 
     Columns are `(rep,)` or `(rep, method)`.
     """
@@ -89,7 +89,7 @@ def from_frame(
     out: str | os.PathLike[str] | Place | None = None,
     restart: bool = False,
 ) -> Result:
-    """The result of replicates that other software made.
+    """Make a result of replicates that other software drew.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def from_file(path: str | os.PathLike[str], **arguments: Any) -> Result:
 
 
 def _numbered(rows: Any) -> pd.DataFrame:
-    """The rows, numbered from 0, under names that are texts."""
+    """The rows numbered from 0, with text column names."""
     if not isinstance(rows, pd.DataFrame):
         shown = in_one_line(repr(rows))[:100]
         raise ConfigError(f"rows is {shown}, not a data frame of pandas; from_file reads files.")
@@ -251,7 +251,7 @@ def _numbered(rows: Any) -> pd.DataFrame:
 def _reshape(
     frame: pd.DataFrame, roles: ColumnRoles, quantities: Quantities, methods: list[str]
 ) -> tuple[list[Cell], list[str]]:
-    """The cells of a table, and which methods lack rows of them, in words."""
+    """The cells of a table, and a text about methods that lack rows."""
     names = frame[roles.method].astype(str) if roles.method else [""] * len(frame)
     codes = pd.Categorical(names, categories=methods or [""]).codes
     cells: list[Cell] = []
@@ -285,14 +285,14 @@ def _reshape(
 
 
 def _filled(values: np.ndarray, where: Any, shape: tuple[int, int]) -> np.ndarray:
-    """Values at their places, `(rep, method)`, NaN where there is no row."""
+    """Values as `(rep, method)`, NaN where there is no row."""
     full = np.full(shape, np.nan)
     full[where] = values
     return full
 
 
 def _data_sets(rows: pd.DataFrame, roles: ColumnRoles) -> tuple[np.ndarray, np.ndarray]:
-    """The data set of each row of a cell, by its place, and what each is called."""
+    """The index of each row's data set, and the names of the data sets."""
     if roles.rep is None:
         return np.arange(len(rows)), np.arange(len(rows))
     codes, names = pd.factorize(rows[roles.rep])
@@ -303,14 +303,14 @@ def _data_sets(rows: pd.DataFrame, roles: ColumnRoles) -> tuple[np.ndarray, np.n
 
 # ---------------------------------------------------------------- what is stored
 def _hash(frame: pd.DataFrame, roles: ColumnRoles, quantities: Quantities) -> str:
-    """Of all that is read of the table: as texts what says where rows belong."""
+    """The hash of all that is read of the table."""
     keys = {column: frame[column].astype(str).astype(object) for column in roles.labels}
     numbers = {f"{name} in numbers": quantities[name] for name in quantities if name in frame}
     return hash_of_frame(pd.DataFrame(keys | numbers))[:16]
 
 
 def _provenance(plan: Plan, read: Mapping[str, Any]) -> Provenance:
-    """What the rows are made from: the very table, read in the very way."""
+    """The provenance of the rows: the table, and how it was read."""
     settings = {
         "study": plan.name,
         "seed": plan.seed,
@@ -324,7 +324,7 @@ def _provenance(plan: Plan, read: Mapping[str, Any]) -> Provenance:
 
 
 def _write(plan: Plan, home: StudyFolder, cells: Mapping[str, Cell]) -> None:
-    """Write all cells as one file."""
+    """Write all cells to one file."""
     tables = []
     for key, cell in cells.items():
         n_failed = count_failed(cell.columns.get(ERROR))

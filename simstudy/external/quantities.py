@@ -1,4 +1,4 @@
-"""What measures read of each row: numbers of the table, checked, and those made of them."""
+"""The quantities that measures read, checked or computed from a table's columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Quantities = dict[str, Float[np.ndarray, " row"]]
 
 
 def quantities_of(frame: pd.DataFrame, roles: ColumnRoles, reads: Iterable[str]) -> Quantities:
-    """Return the numbers of every row.
+    """Return the quantities that measures read, for every row.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def quantities_of(frame: pd.DataFrame, roles: ColumnRoles, reads: Iterable[str])
 
 
 def numbers_in(frame: pd.DataFrame, column: str) -> Float[np.ndarray, " row"]:
-    """Return a column as doubles, NaN where it has nothing."""
+    """Return a column as doubles, NaN for missing values."""
     found = values = frame[column]
     if not pd.api.types.is_numeric_dtype(values):
         found = pd.to_numeric(values.astype(object), errors="coerce")
@@ -86,7 +86,7 @@ def _check_numbers(read: Quantities, roles: ColumnRoles) -> None:
 
 
 def _refuse_rows(bad: Any, columns: Any, why: str) -> None:
-    """Refuse a table some of whose rows are bad, by what these columns say in the first."""
+    """Refuse a table with bad rows, showing the first one."""
     if np.any(bad):
         at, n_bad = int(np.argmax(bad)), int(np.sum(bad))
         said = _said({name: in_one_line(str(values[at]))[:60] for name, values in columns.items()})
@@ -105,7 +105,7 @@ def _quantile(read: Quantities, roles: ColumnRoles) -> Any:
 
 # ---------------------------------------------------------------- where rows belong
 def cells_of(frame: pd.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...], pd.DataFrame]]:
-    """Return the rows of each cell of the design, by its levels, in order of appearance."""
+    """Group the rows by cell of the design, in order of appearance."""
     if not by:
         return [((), frame)]
     groups = frame.groupby(list(by), sort=False, observed=True)
@@ -113,13 +113,13 @@ def cells_of(frame: pd.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ..
 
 
 def _plain(level: object) -> object:
-    """A level as a factor has it."""
+    """A level as the value of a factor."""
     value = level.item() if isinstance(level, np.generic) else level
     return value if isinstance(value, bool | int | float | str) else str(value)
 
 
 def check_labels(frame: pd.DataFrame, roles: ColumnRoles) -> None:
-    """Refuse rows of which it is not known where they belong, twice the same, or alone.
+    """Refuse rows with missing, duplicate or unmatched labels.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def _said(levels: Mapping[Any, Any]) -> str:
 
 # ---------------------------------------------------------------- truth
 def _truth_at(truth: Mapping[Any, float], levels: Sequence[Any], by: Sequence[str]) -> float:
-    """The one value for these levels, or else for what they are in single precision, as Stata's."""
+    """The truth for some levels, compared in double or single precision (Stata)."""
     found: list[Any] = []
     for digits in (17, 7):
         wanted = [_as_text(level, digits) for level in levels]
@@ -163,7 +163,7 @@ def _truth_at(truth: Mapping[Any, float], levels: Sequence[Any], by: Sequence[st
 
 
 def _as_text(level: Any, digits: int) -> str:
-    """A level or a key as text, in which 1, 1.0 and "1" are one."""
+    """A level as text, equal for 1, 1.0 and "1"."""
     try:
         return f"{float(level):.{digits}g}"
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The measures that a table allows: those of Morris, White & Crowther (2019), and a few beside.
+"""The measures that a table allows: Morris, White & Crowther (2019), and a few more.
 
 Statistics in Medicine 38, 2074-2102, Table 6.
 """
@@ -21,7 +21,7 @@ Standard = tuple[str, Callable[[], Measure]]
 def choose_measures(
     asked: Sequence[Measure | str] | None, roles: ColumnRoles, methods: Sequence[str]
 ) -> tuple[list[Measure], list[str]]:
-    """Return the measures of a table, and what a reader has to know of those left out.
+    """Choose the measures that a table allows, and explain what was left out.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def choose_measures(
 
 
 def _lacking_columns(roles: ColumnRoles, methods: Sequence[str]) -> dict[str, str]:
-    """What measures need and the columns do not have, and which arguments bring it."""
+    """Missing columns of measures, and the arguments that would supply them."""
     has_tests = roles.limits or roles.p_value
     needed = [
         (

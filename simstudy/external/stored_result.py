@@ -1,4 +1,4 @@
-"""A folder of results, opened without the code of its study: its files say whose they are."""
+"""Opens a folder of results without the code of its study."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def load(folder: str | os.PathLike[str] | Place) -> StoredResult:
 
 @dataclass(frozen=True, repr=False)
 class StoredResult(SummaryAccess):
-    """What a folder of results holds.
+    """A result loaded from a folder.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class StoredResult(SummaryAccess):
     manifest: Mapping[str, Any]
 
     def __getattr__(self, name: str) -> Any:
-        """Say what a result has that was not loaded."""
+        """Explain what a loaded result lacks."""
         if name in OF_ITS_CODE:
             raise AttributeError(
                 f"a loaded result has no {name!r}, which needs the study's code. With it, "
@@ -107,37 +107,37 @@ class StoredResult(SummaryAccess):
     # ---------------------------------------------------------------- what was found
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """One row per scenario, cell of the axes, and measure, each number with its MCSE."""
+        """The summary: one row per scenario, cell and measure, each with its MCSE."""
         return self._frame("summary")
 
     @cached_property
     def summary_all_methods(self) -> pd.DataFrame:
-        """The summary of the replicates in which every method succeeded, of published results."""
+        """The summary over replicates in which all methods succeeded (published results)."""
         return self._frame("summary_all_methods")
 
     @property
     def n_failed(self) -> int:
-        """Replicates that failed, in any cell."""
+        """The number of replicates that failed in any cell."""
         return int(self.manifest.get("failed_replicates") or 0)
 
     @cached_property
     def scenarios(self) -> pd.DataFrame:
-        """The factors of each scenario, beside its key in `scenario`."""
+        """The factors of each scenario, with its key in `scenario`."""
         return self._frame("scenarios")
 
     @cached_property
     def claims(self) -> pd.DataFrame:
-        """One row per claim of the document; none where nobody published the results."""
+        """One row per claim; empty if the results are not published."""
         return self._frame("claims", or_else=pd.DataFrame())
 
     @cached_property
     def failures(self) -> pd.DataFrame:
-        """One row per failed replicate and cell; none where nothing failed."""
+        """One row per failed replicate and cell; empty without failures."""
         return self._frame("failures", or_else=pd.DataFrame())
 
     @cached_property
     def warnings(self) -> pd.DataFrame:
-        """One row per text of a warning and cell of the axes."""
+        """One row per warning text and cell."""
         return self._frame("warnings", or_else=pd.DataFrame())
 
     def _frame(self, name: str, or_else: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -149,7 +149,7 @@ class StoredResult(SummaryAccess):
         return or_else
 
     def table(self, name: str = SUMMARY, *, columns: str | None = None) -> Table:
-        """The summary as a table; `columns` names an axis whose values become columns."""
+        """The summary as a table; `columns` names an axis whose labels become columns."""
         return self._summary_table(name, columns)
 
     def save_report(self, path: str | os.PathLike[str]) -> Path:
@@ -163,7 +163,7 @@ class StoredResult(SummaryAccess):
     # ---------------------------------------------------------------- replicates
     @cached_property
     def n_rep(self) -> dict[str, int]:
-        """Replicates behind the summary, by the key of a scenario."""
+        """The number of replicates behind the summary, by scenario key."""
         said, keys = self.manifest["replicates_per_scenario"], self.scenarios["scenario"]
         if isinstance(said, int):
             return dict.fromkeys(keys, said)
@@ -177,7 +177,7 @@ class StoredResult(SummaryAccess):
         return self.rows()
 
     def values(self, column: str, **factors: Any) -> np.ndarray:
-        """A column of the replicates of one scenario, at one position of each axis: `(rep,)`.
+        """A column of one scenario, at one position of each axis: `(rep,)`.
 
         Raises
         ------
@@ -236,7 +236,7 @@ class StoredResult(SummaryAccess):
 
     @cached_property
     def _plan(self) -> Plan:
-        """What is known of how rows lie: axes and vectors, and no scenarios."""
+        """A plan without scenarios, which describes the stored rows."""
         settings = self._store.provenance.settings
         return Plan(
             name=self._name,
@@ -249,7 +249,7 @@ class StoredResult(SummaryAccess):
 
     @cached_property
     def _factors(self) -> pd.DataFrame:
-        """The factors as categories, by the key of a scenario."""
+        """The factors as categories, by scenario key."""
         named = self.scenarios.set_index("scenario")
         return named.astype("category") if len(named.columns) else named
 
@@ -272,7 +272,7 @@ class StoredResult(SummaryAccess):
         return pd.concat([same.rename(columns=hidden), pd.DataFrame(made)], axis=1)
 
     def _columns(self, key: str, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """Columns as arrays; what a scenario's rows lack altogether is missing, and text None."""
+        """Columns as arrays; missing columns are NaN, or None in text."""
         table = self._store.read(key, self.n_rep[key])
         there = set(simulated_columns(table.column_names))
         found = columns_of(self._plan, table, [n for n in names if n in there], holes=True)
@@ -281,7 +281,7 @@ class StoredResult(SummaryAccess):
         return {name: found.get(name, nothing.get(name, empty)) for name in names}
 
     def _long(self, name: str, column: np.ndarray, n_cells: int) -> Any:
-        """A value for each row: a column without axes holds for all cells, a vector is an array."""
+        """One value per row and cell; a vector is an array."""
         if name in self._plan.vectors:
             n_rep, length = len(column), column.shape[-1]
             vectors = np.broadcast_to(column.reshape(n_rep, -1, length), (n_rep, n_cells, length))
@@ -292,7 +292,7 @@ class StoredResult(SummaryAccess):
 
 # ---------------------------------------------------------------- whose blocks they are
 def _open_store(folder: Place, keys: Collection[str], seed: int | None) -> Store:
-    """The blocks of replicates of some scenarios.
+    """Open the stored replicates of some scenarios.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ def _open_store(folder: Place, keys: Collection[str], seed: int | None) -> Store
 
 
 class _ReadOnlyFiles:
-    """Files that a store does not move: what is damaged is named, and stays where it is."""
+    """Files of a store that are never moved."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -347,7 +347,7 @@ class _ReadOnlyFiles:
         return str(self._files)
 
     def quarantine(self, name: str) -> None:
-        """Refuse it."""
+        """Raise an error that names the damaged file."""
         raise StoreError(
             f"{name} in {self} is damaged, or no file of blocks, so not all replicates can be "
             "read. Run the study again, which draws anew what it held."

@@ -1,4 +1,4 @@
-"""Tables that `from_frame` makes long: a column for each method, or rows without data sets."""
+"""Reshapes wide tables (a column per method, or rows without data sets) to long ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Wide = Mapping[str, str | Sequence[str] | None]
 def long_table(
     rows: pd.DataFrame, columns: Wide, *, method: str | None, rep: str | None
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """A table with a column for each method, as one with a row for each data set and method.
+    """Reshape a table with a column per method to one row per data set and method.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def long_table(
 
 
 def method_labels(columns: Sequence[str]) -> list[str]:
-    """Names of methods, from their columns: without what all of these begin with, up to a `_`."""
+    """Names of methods from column names, without their common prefix up to a `_`."""
     shared = os.path.commonprefix(list(columns))  # noqa: RUF071 - letter by letter is meant
     start = max(shared.rfind("_"), shared.rfind(".")) + 1
     labels = [name[start:] for name in columns]
@@ -82,7 +82,7 @@ def method_labels(columns: Sequence[str]) -> list[str]:
 def numbered_by_order(
     rows: pd.DataFrame, method: str, by: Sequence[str]
 ) -> tuple[pd.DataFrame, str]:
-    """Rows of each method and cell, numbered as they follow each other; and that column's name.
+    """Number the rows of each method and cell, and name the new column.
 
     Raises
     ------

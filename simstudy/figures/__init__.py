@@ -1,4 +1,4 @@
-"""Figures any study can use: tidy frame in, figure out, Monte Carlo error in view, nothing hidden.
+"""Figures for any study: a tidy frame in, a plot with Monte Carlo errors out.
 
 Importing this package, or a function from it, imports no plotting library: the first figure drawn
 does.

@@ -1,4 +1,4 @@
-"""Captions of figures. A mark means the same in every figure.
+"""Captions. A symbol has the same meaning in every figure.
 
 Points are simulated. Bars and bands around them are 95% Monte Carlo intervals (Wilson's for
 proportions, else two MCSE or the normal interval). Solid lines, vertical marks and steps are

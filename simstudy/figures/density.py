@@ -1,4 +1,4 @@
-"""Densities of what was drawn, with their Monte Carlo error."""
+"""Densities of replicates, with their Monte Carlo error."""
 
 from __future__ import annotations
 

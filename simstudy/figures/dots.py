@@ -1,4 +1,4 @@
-"""Dots: what was published, what is exact and what was simulated, side by side."""
+"""Dot plots of published, exact and simulated values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A figure as matplotlib draws it: by the package's own settings, at its printed size."""
+"""Draws a plotnine figure with matplotlib, at its printed size."""
 
 from __future__ import annotations
 

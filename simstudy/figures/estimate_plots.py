@@ -1,4 +1,4 @@
-"""The replicates themselves: how estimates are spread, and whether their standard errors say so.
+"""Plots of replicates: the spread of estimates, and of their standard errors.
 
 What Morris, White & Crowther (2019, Statistics in Medicine 38, 2074-2102, section 6.1) advise to
 look at before any summary: a summary hides an estimate that is far out, a method that failed to

@@ -1,4 +1,4 @@
-"""From a summary or replicates to the rows a figure draws: nothing missing, nothing hidden.
+"""Prepares the rows of a summary, or of replicates, for a figure.
 
 Every figure goes the same way. It asks for its columns and measures by name and is refused with
 the nearest name that exists; it refuses rows that would fall on one another; and it gets a new

@@ -1,4 +1,4 @@
-"""Heat map: a measure over two factors, each cell with its number and its Monte Carlo error."""
+"""Heat maps of a measure over two factors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Histograms with the law that the values should have: counts, and what theory expects of them."""
+"""Histograms with the expected counts of a theoretical distribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nested-loop plot: every scenario of a design in one panel, its factors as steps beneath.
+"""Nested-loop plots: all scenarios in one panel, with the factors as step lines below.
 
 Rücker & Schwarzer (2014), BMC Medical Research Methodology 14, 129. Scenarios are ordered by the
 factors, the first changing slowest. A design need not be a full grid: only scenarios that are there

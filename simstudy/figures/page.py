@@ -1,4 +1,4 @@
-"""Widths of a page and of a journal's columns, and the one that figures are laid out for."""
+"""Widths of a page and of journal columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Panels: one per level of a factor, in a grid whose size follows their number."""
+"""Panels: one for each level of a factor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of replicates that a figure draws, and what it refuses to draw of them."""
+"""Selects and checks the replicates that a figure draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures to files: the same bytes from the same figure, and no SVG that a browser chokes on."""
+"""Saves figures, byte for byte the same each time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One look for every figure: readable in print, light, and the same to colour-blind readers.
+"""The theme of all figures: legible in print, and safe for colour-blind readers.
 
 A method has one colour and one mark in all figures of a study. The colours are those of Okabe and
 Ito (2008), "Color universal design", in an order that puts the hues with the strongest contrast

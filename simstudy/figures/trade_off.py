@@ -1,4 +1,4 @@
-"""Two measures against each other: what a method gains by one, and what it pays by the other."""
+"""Trade-off plots: one measure against another."""
 
 from __future__ import annotations
 

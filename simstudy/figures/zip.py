@@ -1,4 +1,4 @@
-"""The zip plot: every interval of a method, in the order in which they miss.
+"""Zip plots: all intervals of a method, ordered by how far they miss.
 
 Morris, White & Crowther (2019, Statistics in Medicine 38, 2074-2102, section 5 and figure 5).
 """

@@ -1,4 +1,4 @@
-"""How two columns go together: as numbers, or one telling apart the two groups of the other."""
+"""Association of two columns: correlation, and AUC for a binary column."""
 
 from dataclasses import dataclass
 

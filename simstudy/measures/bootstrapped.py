@@ -1,4 +1,4 @@
-"""Any function of the columns as a measure, its Monte Carlo error by resampling the replicates."""
+"""Measures that are any function of the columns, with bootstrap Monte Carlo errors."""
 
 import inspect
 from collections.abc import Callable, Iterator

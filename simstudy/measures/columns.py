@@ -1,4 +1,4 @@
-"""The replicate columns that measures read: picked, aligned on one set of axes, and checked.
+"""The replicate columns of a measure: selected, aligned on common axes, and checked.
 
 A column has the shape (rep,) or (rep, *axes); axes are matched from the left, so a column without
 the later axes, with an axis of size 1, or with no axis at all (a constant of the scenario, such

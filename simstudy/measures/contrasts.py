@@ -1,4 +1,4 @@
-"""Differences and ratios of a measure between methods or scenarios, with their own MCSE.
+"""Differences and ratios of a measure between methods or scenarios, with MCSE.
 
 On common data, the two estimates err together, and the error of their difference is the spread of
 the difference of their influence values, often far smaller than either error.

@@ -1,4 +1,4 @@
-"""A control: a column, or a function of columns, whose mean is known without simulation."""
+"""A control: a column, or a function of columns, with known mean."""
 
 import inspect
 import math

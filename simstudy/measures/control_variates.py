@@ -1,4 +1,4 @@
-"""Control variates: a measure freed of what columns of known mean explain of its error."""
+"""Control variates: less Monte Carlo error by columns with known means."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What a measure is: an estimate, and the influence of each replicate on it.
+"""The base of all measures: an estimate, and the influence of each replicate on it.
 
 The Monte Carlo standard error of every measure is the spread of the influence values over the
 square root of their number; a contrast of two measures on common data is the same with the

@@ -1,4 +1,4 @@
-"""How good an interval is: coverage, on which side it misses, width, and score.
+"""Measures of intervals: coverage, side of misses, width, interval score.
 
 Intervals are closed. Formulas: Morris, White & Crowther (2019), Statistics in Medicine 38,
 2074-2102, Table 6.

@@ -1,4 +1,4 @@
-"""A test as a diagnosis: how often it is right by what is true, and what its verdicts are worth.
+"""Measures of diagnostic tests: sensitivity, specificity, predictive values.
 
 For replicates with and without an effect in one scenario, told apart by a column: where the truth
 is drawn, or where a scenario holds many tests. Where it is the scenario that has an effect or has

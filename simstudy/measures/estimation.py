@@ -1,4 +1,4 @@
-"""How good an estimator is: bias, spread, squared error, and how well its standard errors know it.
+"""Measures of estimators: bias, empirical and model standard error, mean squared error.
 
 Formulas: Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6. Where
 their Monte Carlo standard errors assume normal estimates, those here do not, and `mcse="normal"`

@@ -1,4 +1,4 @@
-"""What to do with replicates in which a method failed, decided before anything is measured.
+"""Policies for replicates in which a method failed.
 
 Measures use the complete cases of each cell: a failure of one method takes nothing from another.
 Where failures depend on the data, methods are then compared on different replicates; the other

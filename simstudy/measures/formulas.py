@@ -1,4 +1,4 @@
-"""What each measure is, and its Monte Carlo standard error, as one would write them down.
+"""The formulas of measures and of their Monte Carlo standard errors, as text.
 
 In the notation of the literature (Morris, White & Crowther 2019, Statistics in Medicine 38,
 2074-2102; Siepe et al. 2024, Psychological Methods): n replicates that were used, θ̂ᵢ the estimate

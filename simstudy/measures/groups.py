@@ -1,4 +1,4 @@
-"""Replicates that depend on each other group by group: sums over groups, which do not."""
+"""Groups of dependent replicates, summed before errors are computed."""
 
 import numpy as np
 

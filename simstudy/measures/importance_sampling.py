@@ -1,4 +1,4 @@
-"""Rare events by importance: means and shares of replicates that were drawn under another law."""
+"""Rare events by importance sampling."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Intervals: of one look, from a measure's Monte Carlo error, and such as hold at every look."""
+"""Intervals for one look, and confidence sequences that hold at every look."""
 
 import numbers
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Measures that are smooth functions of means: their influence follows by differentiation.
+"""Measures that are smooth functions of means, with influence by differentiation.
 
 With terms t (several numbers per replicate), their means m and a value f(m, n), the influence of
 replicate i is the gradient of f at m times (t_i - m). The gradient is a complex-step derivative,

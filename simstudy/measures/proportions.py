@@ -1,4 +1,4 @@
-"""Shares of replicates, plain and conditional: the common part of coverage and of tests."""
+"""Proportions of replicates, unconditional and conditional."""
 
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Quantiles of a column over replicates, and replicates that lie far out."""
+"""Quantiles of a column over replicates, and outlying replicates."""
 
 import numbers
 from dataclasses import dataclass

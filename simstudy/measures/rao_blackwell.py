@@ -1,4 +1,4 @@
-"""Conditional expectations: a measure of E[Y | part of the data] in place of Y, beside it."""
+"""Rao-Blackwell measures: E[Y | part of the data] in place of Y."""
 
 from dataclasses import dataclass, replace
 

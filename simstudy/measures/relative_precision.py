@@ -1,4 +1,4 @@
-"""How much more precise than a reference a method is, on replicates that both have or each has.
+"""Precision relative to a reference method.
 
 Methods that fail in different replicates can be compared in two ways, and the two answer
 different questions (White, Pham, Quartagno & Morris 2024, International Journal of Epidemiology

@@ -1,4 +1,4 @@
-"""Ranks of the truth among posterior draws: whether a Bayesian method is calibrated.
+"""Simulation-based calibration: ranks of the truth among posterior draws.
 
 Where truths are drawn from the prior, data from the model, and draws from the posterior, the rank
 of the truth among the draws is uniform (Cook, Gelman and Rubin 2006; Talts and others 2018). All

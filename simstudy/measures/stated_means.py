@@ -1,4 +1,4 @@
-"""Is a mean what it is stated to be? A statistic that skewed values do not mislead."""
+"""Tests a stated mean with a statistic that is robust to skewness."""
 
 import numpy as np
 

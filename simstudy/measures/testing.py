@@ -1,4 +1,4 @@
-"""How good a test is: power and type-I error, plain or conditional, and what significance costs.
+"""Measures of tests: power, type-I error, and errors of significant estimates.
 
 A p-value rejects when it is at most alpha, as the statistics' own tests have it; one that equals
 alpha but for rounding is at most alpha.

@@ -1,1 +1,1 @@
-"""A result for people: files, a page, a closing table."""
+"""Publishes a result: files, report, index, terminal table."""

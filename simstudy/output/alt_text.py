@@ -1,4 +1,4 @@
-"""What a figure shows, in words for readers who cannot see it."""
+"""Alternative texts of figures, for readers who cannot see them."""
 
 from __future__ import annotations
 

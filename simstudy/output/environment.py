@@ -1,4 +1,4 @@
-"""What results were made with: versions, machine, and the state of the code in its repositories.
+"""Versions, machine and state of the repository behind a result.
 
 No path of this machine appears, since a manifest is published.
 """

@@ -1,4 +1,4 @@
-"""A result as files: summary, claims, failures, tables, figures, manifest, report."""
+"""Publishes a result as a folder of files."""
 
 from __future__ import annotations
 

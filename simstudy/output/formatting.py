@@ -1,4 +1,4 @@
-"""Numbers, sizes and times as people read them."""
+"""Formats numbers, sizes and times for people."""
 
 from __future__ import annotations
 

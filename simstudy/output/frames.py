@@ -1,4 +1,4 @@
-"""A result's frames as Parquet files: what was found, and what its scenarios and cells are."""
+"""Writes a result's frames as Parquet files."""
 
 from __future__ import annotations
 

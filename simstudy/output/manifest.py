@@ -1,4 +1,4 @@
-"""What a manifest says of a result, and the manifest of a run that nobody published."""
+"""The manifest of a result, published or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that draw figures side by side."""
+"""Draws figures in parallel processes."""
 
 from __future__ import annotations
 

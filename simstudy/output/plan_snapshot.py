@@ -1,4 +1,4 @@
-"""A study's plan as plain data, as it was planned or as it was done, and how the two differ."""
+"""A plan as plain data, and the differences between the planned and the completed study."""
 
 from __future__ import annotations
 

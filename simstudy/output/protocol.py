@@ -1,4 +1,4 @@
-"""A study as a preregistration: its text after ADEMP-PreReg, and what was done otherwise.
+"""Preregistration after ADEMP-PreReg, and the deviations from it.
 
 The order of the sections, and what each asks, are those of the template of Siepe, Bartoš, Morris,
 Boulesteix, Heck & Pawel (2024), Simulation studies for methodological research in psychology,

@@ -1,4 +1,4 @@
-"""How many replicates a Monte Carlo error takes: by theory where there is a bound, or by a pilot.
+"""The replicates that a Monte Carlo error needs, by a bound or from a pilot run.
 
 The Monte Carlo error of a share p of n replicates is √(p(1 − p)/n), so at most √(1/4n); where a
 scenario's `exact()` says what p is, it is that. Of anything else nothing is known before some

@@ -1,4 +1,4 @@
-"""A finished folder of results as a research object: RO-Crate 1.1, written by ro-crate-py."""
+"""A folder of results as a research object (RO-Crate 1.1), by ro-crate-py."""
 
 from __future__ import annotations
 

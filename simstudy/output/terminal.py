@@ -1,4 +1,4 @@
-"""What is printed at the end of a run: what was found, the claims, the files."""
+"""The text printed at the end of a run."""
 
 from __future__ import annotations
 

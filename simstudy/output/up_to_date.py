@@ -1,4 +1,4 @@
-"""Whether outputs in a folder are as they would be made now, and whether they may be replaced."""
+"""Decides whether outputs are up to date, and whether they may be replaced."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a number depends on: scenarios, random streams, code, data, and reads of other files."""
+"""What a number depends on: scenario, random streams, code, data and other files."""

@@ -1,4 +1,4 @@
-"""Code objects as what they do: no line numbers, comments, docstrings, annotations or formatting.
+"""Normalised bytecode: no line numbers, comments, docstrings, annotations or formatting.
 
 Instructions are read rather than source, so a function in a notebook's cell and one in a file are
 the same, and a function counts as it was loaded, whatever its file says by now.
@@ -35,7 +35,7 @@ class Import(NamedTuple):
 
 
 class Code(NamedTuple):
-    """What a code object does and what it refers to, with the code objects inside it."""
+    """A code object as normalised bytecode, with its references and nested code objects."""
 
     digest: str
     chains: tuple[tuple[str, ...], ...]  # a global name and the attributes read off it at once
@@ -47,7 +47,7 @@ class Code(NamedTuple):
 
 @cache
 def read_code(code: CodeType) -> Code:
-    """Digest and references of a code object; remembered, since code objects never change."""
+    """Digest and references of a code object, cached: code objects never change."""
     steps = [step for step in dis.get_instructions(code) if step.opname not in SKIPPED]
     inner = [read_code(part) for part in code.co_consts if isinstance(part, CodeType)]
     number = _numbers(steps)
@@ -75,7 +75,7 @@ def _signature(code: CodeType) -> tuple[object, ...]:
 
 
 def _numbers(steps: list[dis.Instruction]) -> Callable[[int], int]:
-    """From an offset in the bytes to the number of the instruction there, or of the next.
+    """Map from byte offsets to instruction numbers.
 
     Formatting puts in, or takes out, instructions that do nothing.
     """
@@ -84,7 +84,7 @@ def _numbers(steps: list[dis.Instruction]) -> Callable[[int], int]:
 
 
 def _handlers(code: CodeType) -> list[tuple[int, ...]]:
-    """Which instructions an exception leaves for which; as written where Python hides the table."""
+    """The exception table by instruction numbers; raw where Python hides the table."""
     parse = getattr(dis, "_parse_exception_table", None)
     if parse is None:
         return [(0, 0, 0, *code.co_exceptiontable)]
@@ -92,7 +92,7 @@ def _handlers(code: CodeType) -> list[tuple[int, ...]]:
 
 
 def _lines(steps: list[dis.Instruction], number: Callable[[int], int]) -> Iterator[tuple[str, str]]:
-    """Each instruction with what it refers to; a class's docstring inside a function left out."""
+    """Each instruction with its operand, without docstrings of nested classes."""
     for step, after in zip(steps, [*steps[1:], None], strict=True):
         if after is not None and _stores_docstring(after) and step.opname in CONSTANTS:
             continue
@@ -111,7 +111,7 @@ def _shown(step: dis.Instruction) -> str:
 
 
 def _constant(value: object) -> str:
-    """A constant by type and value: 1, 1.0 and True are three, and so are 0.0 and -0.0."""
+    """A constant by type and value: 1, 1.0 and True differ, and so do 0.0 and -0.0."""
     if isinstance(value, CodeType):
         return read_code(value).digest
     if isinstance(value, tuple):
@@ -162,18 +162,18 @@ def _strings(code: CodeType) -> Iterator[str]:
 # ---------------------------------------------------------------- from a source
 @lru_cache(maxsize=512)
 def plain_code(text: bytes) -> CodeType:
-    """A source, compiled as it is."""
+    """Compile a source unchanged."""
     return compile(text, "<source>", "exec", dont_inherit=True)
 
 
 @lru_cache(maxsize=512)
 def bare_code(text: bytes) -> CodeType:
-    """A source, compiled without docstrings and annotations."""
+    """Compile a source without docstrings and annotations."""
     return compiled_bare(ast.parse(text))
 
 
 def compiled_bare(node: ast.Module) -> CodeType:
-    """Code of statements, which are changed: without docstrings and annotations."""
+    """Remove docstrings and annotations from statements (in place) and compile them."""
     bare = cast(ast.Module, ast.fix_missing_locations(_OnlyCode().visit(node)))
     return compile(bare, "<source>", "exec", dont_inherit=True)
 
@@ -195,7 +195,7 @@ class _OnlyCode(ast.NodeTransformer):
 
 @cache
 def bare_function(text: bytes, code: CodeType, *, is_loaded: bool) -> Code | None:
-    """What a loaded function's definition in a source does, annotations inside it aside.
+    """The normalised code of a loaded function, without annotations of nested functions.
 
     Of several definitions of one name the one that stands nearest.
 
@@ -223,18 +223,18 @@ def _nearest(whole: CodeType, code: CodeType) -> CodeType:
 
 # ---------------------------------------------------------------- functions
 def module_of(function: FunctionType) -> str:
-    """The module whose names a function reads."""
+    """The module whose globals a function reads."""
     return str(function.__globals__.get("__name__", ""))
 
 
 def is_checker(function: FunctionType) -> bool:
-    """Whether a function only checks types, and calls another."""
+    """Whether a function is a wrapper that only checks types."""
     top = module_of(function).split(".")[0]
     return top in CHECKERS or function.__code__.co_filename.startswith("<@beartype")
 
 
 def unchecked(function: Any) -> Any:
-    """The function behind those that only check types."""
+    """The function inside wrappers that only check types."""
     while isinstance(function, FunctionType) and is_checker(function):
         behind = _checked_by(function)
         if behind is None:
@@ -244,7 +244,7 @@ def unchecked(function: Any) -> Any:
 
 
 def _checked_by(function: FunctionType) -> Any:
-    """What a checker calls: what it says that it wraps may be another decorator's word."""
+    """The function that a type checker calls; `__wrapped__` may be another decorator's."""
     held = dict(zip(function.__code__.co_freevars, cells_of(function), strict=True))
     held |= function.__kwdefaults__ or {}
     called = (held[name] for name in CALLED_BY_CHECKERS if name in held)
@@ -252,7 +252,7 @@ def _checked_by(function: FunctionType) -> Any:
 
 
 def cells_of(function: FunctionType) -> list[object]:
-    """What a function's closed-over names are bound to; None for one that is not bound yet."""
+    """The values of a function's closure; None for an unbound cell."""
     return [_content(cell) for cell in function.__closure__ or ()]
 
 
@@ -264,7 +264,7 @@ def _content(cell: CellType) -> object:
 
 
 def attributes_of(function: FunctionType) -> dict[str, object]:
-    """What decorators wrote on a function, or on a checker that stands before it, by name.
+    """The attributes that decorators set on a function or on its type checker.
 
     `functools.wraps` writes name and docstring on it, too, which are no attributes.
     """
@@ -278,6 +278,6 @@ def attributes_of(function: FunctionType) -> dict[str, object]:
 
 
 def _is_written(attribute: str) -> bool:
-    """Whether a decorator wrote it: neither Python nor a checker of types."""
+    """Whether an attribute was set by a decorator, not by Python or a type checker."""
     is_checkers = attribute.startswith("__beartype")
     return not is_checkers and attribute not in (*MADE_BY_PYTHON, "__name__")

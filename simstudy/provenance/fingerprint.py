@@ -1,4 +1,4 @@
-"""What a scenario's numbers depend on: code as it is loaded, what it uses, and libraries.
+"""The fingerprint of a scenario: loaded code, the values it uses, and library versions.
 
 Definitions are followed through the names that their code reads, to the objects bound to these
 names now. So it does not matter how a name came to be bound: by an import under another name, by
@@ -60,7 +60,7 @@ WRAPPERS: dict[type, tuple[str, ...]] = {
 
 
 class Use(NamedTuple):
-    """Something that a definition uses.
+    """A reference from one definition to another.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Use(NamedTuple):
 
 @dataclass
 class Entry:
-    """A definition, constant, module or library: what it says, and what it uses."""
+    """An entry of a fingerprint (definition, constant, module or library) and its references."""
 
     text: str = ""
     uses: set[Use] = field(default_factory=set)
@@ -88,7 +88,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Trace:
-    """A fingerprint, and what was met on the way.
+    """A fingerprint with what was found on the way.
 
     Attributes
     ----------
@@ -116,12 +116,12 @@ class Trace:
 
 
 def fingerprint(parts: Iterable[object]) -> Fingerprint:
-    """Everything that the code of `parts` (classes, functions, dataclass instances) depends on."""
+    """Fingerprint the code of `parts` (classes, functions, dataclass instances)."""
     return trace([parts])[0].found
 
 
 def trace(roots: Iterable[Iterable[object]], *, without_main: bool = False) -> list[Trace]:
-    """Follow the parts of each root; what several of them use is followed once.
+    """Fingerprint several roots; shared definitions are followed once.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def trace(roots: Iterable[Iterable[object]], *, without_main: bool = False) -> l
 
 
 def changes(stored: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
-    """In words, what differs between two fingerprints."""
+    """The differences between two fingerprints, as text."""
     names = (name for name in sorted({*stored, *current}) if stored.get(name) != current.get(name))
     return [_change(name, stored.get(name), current.get(name)) for name in names]
 
@@ -152,7 +152,7 @@ _changed_by_runs: dict[tuple[str, str], list[tuple[str, Mapping[str, str]]]] = {
 
 
 def learn_changes(before: Mapping[str, str], after: Mapping[str, str]) -> None:
-    """Note what a run changed of what it uses: memories, caches, counters.
+    """Record what a run itself changed among its dependencies: caches, counters.
 
     It is taken for what it was, as long as nothing else changes it, and nothing else has changed: a
     table that was filled with one constant says nothing of what it would hold with another.
@@ -165,14 +165,14 @@ def learn_changes(before: Mapping[str, str], after: Mapping[str, str]) -> None:
 
 
 def without_changes_by_runs(found: Fingerprint) -> Fingerprint:
-    """A fingerprint as it was before runs of this process."""
+    """A fingerprint as it was before the runs of this process."""
     moved = {name for name, text in found.items() if (name, text) in _changed_by_runs}
     still = {name: text for name, text in found.items() if name not in moved}
     return found | {name: _before(name, found[name], still) for name in moved}
 
 
 def _before(name: str, text: str, still: Fingerprint) -> str:
-    """What an entry said at first, if what stands still is as it was then."""
+    """The original text of an entry, if the rest of it is unchanged."""
     seen: set[str] = set()
     while text not in seen:
         seen.add(text)
@@ -185,7 +185,7 @@ def _before(name: str, text: str, still: Fingerprint) -> str:
 
 # ---------------------------------------------------------------- small questions
 def is_code(value: object) -> bool:
-    """Whether it does something when it is called or made."""
+    """Whether a value is a function or a class."""
     wraps = python_of(value) is not None or "__wrapped__" in values.attributes(value)
     return wraps or isinstance(value, CODE)
 
@@ -197,7 +197,7 @@ def has_code(value: Any) -> bool:
 
 
 def python_of(value: object) -> FunctionType | None:
-    """The function that numba compiled, if that is what a value is."""
+    """The Python function behind a numba function."""
     if not type(value).__module__.startswith("numba."):
         return None
     dispatcher = getattr(value, "_dispatcher", value)
@@ -206,21 +206,21 @@ def python_of(value: object) -> FunctionType | None:
 
 
 def _home_of(value: object) -> str:
-    """The module in which code was written; of a checker of types, that of what it calls."""
+    """The module that defines a function; for a type checker, that of the function it calls."""
     plain = unchecked(value)
     names = getattr(plain, "__globals__", {})
     return str(names.get("__name__") or getattr(plain, "__module__", "") or "")
 
 
 def _is_at_its_name(function: FunctionType) -> bool:
-    """Whether a function is what its module's name of it means: then the name is enough."""
+    """Whether a function is the value of its name in its module: then the name suffices."""
     name = function.__code__.co_qualname
     found = function.__globals__.get(name)
     return "<" not in name and (unchecked(found) is function or "." in name)
 
 
 def _is_made(method: object) -> bool:
-    """Whether Python wrote a method: those of a dataclass follow from its fields."""
+    """Whether Python generated a method, as for dataclasses."""
     made = getattr(method, "__wrapped__", method)
     if not isinstance(made, FunctionType):
         return False
@@ -229,7 +229,7 @@ def _is_made(method: object) -> bool:
 
 
 def _read_function(code: CodeType, module: str) -> Code:
-    """What a loaded function does, annotations of functions inside it aside.
+    """The normalised code of a loaded function.
 
     Where an import hook made other code of the source, what the source says: test runners rewrite
     assertions and checkers of types decorate functions; no number depends on that, and workers
@@ -246,7 +246,7 @@ def _read_function(code: CodeType, module: str) -> Code:
 
 # ---------------------------------------------------------------- the walk
 class Graph:
-    """What definitions say and use, as far as they were followed: each once."""
+    """The graph of definitions and references; each definition is visited once."""
 
     def __init__(self) -> None:
         self.entries: dict[Use, Entry] = {}
@@ -273,7 +273,7 @@ class Graph:
         )
 
     def _reached(self, uses: set[Use], without_main: bool) -> set[Use]:
-        """All that is used, near or far."""
+        """All entries that are reachable."""
         found: set[Use] = set()
         ahead = set(uses)
         while ahead:
@@ -291,7 +291,7 @@ class Graph:
         return found
 
     def _is_mains(self, use: Use) -> bool:
-        """Whether only the process that was started has an entry."""
+        """Whether an entry exists only in the main process."""
         return use.name.startswith("__main__ (") or use.number == UNKNOWN
 
     def _found(self, uses: Iterable[Use]) -> Fingerprint:
@@ -309,7 +309,7 @@ class Graph:
         return found
 
     def _words(self, uses: Iterable[Use]) -> set[str]:
-        """Attributes, global names and texts in code."""
+        """The attributes, global names and strings in code."""
         words = {use.name for use in uses if use.kind == "text"}
         for code in (self._codes[use.name] for use in uses if use.kind == "code"):
             words |= code.attributes | code.strings | {chain[0] for chain in code.chains}
@@ -317,7 +317,7 @@ class Graph:
 
     # ------------------------------------------------------------ values
     def token(self, value: object, where: str) -> str:
-        """Text that is the same where a value is; code in it is followed."""
+        """A text that identifies a value by content; code in it is followed."""
         if id(value) in self._known:
             _, text, uses = self._known[id(value)]
             self._uses |= uses
@@ -344,18 +344,18 @@ class Graph:
         return text
 
     def tokens(self, parts: Iterable[object], where: str, between: str = ",") -> str:
-        """The texts of several values."""
+        """The tokens of several values."""
         return between.join([self.token(part, where) for part in parts])
 
     def _put_off(self, value: object, where: str) -> str:
-        """What lies deep in others is an entry, so that no chain of values is too long."""
+        """Make a deeply nested value an entry of its own, which limits the recursion depth."""
         make = lambda: hash_of(self.token(value, where))  # noqa: E731
         self._enter_later(f"{where.strip(':')} (deep inside)", make, id(value))
         return "<deep inside>"
 
     # ------------------------------------------------------------ entries
     def _enter(self, name: str, make: Callable[[], str], number: int = 0) -> str:
-        """Make an entry now; gives its text."""
+        """Make an entry now; returns its token."""
         use = Use("entry", name, number)
         if use not in self.entries:
             entry = self.entries[use] = Entry()
@@ -366,7 +366,7 @@ class Graph:
         return self.entries[use].text
 
     def _enter_later(self, name: str, make: Callable[[], str], number: int = 0) -> None:
-        """Make an entry when this one is finished: then no chain of definitions is too long."""
+        """Make an entry after the current one, which limits the recursion depth."""
         use = Use("entry", name, number)
         if use not in self.entries:
             self._queue.append((use, make))
@@ -378,12 +378,12 @@ class Graph:
             self._enter(use.name, make, use.number)
 
     def _takes_part(self, module: str) -> None:
-        """Something of a module is used, so what importing it does counts."""
+        """Count the effects of importing a module, since something of it is used."""
         if is_project(module) and not is_passed_over(module) and not is_ours(module):
             self._enter_later(f"{module} (its imports)", lambda: self._import_effects(module))
 
     def _library(self, module: str) -> None:
-        """Count a module from elsewhere by what it belongs to, and by its settings."""
+        """Count a library by name, version and settings."""
         known = None if is_project(module) else modules.library(module)
         if known:
             self._enter_later(known[0], lambda: known[1])
@@ -394,26 +394,26 @@ class Graph:
                 self._enter_later(f"{top} (its settings)", lambda: hash_of(repr(state)))
 
     def _whole_or_library(self, module: str) -> None:
-        """Count all of a module of the project; one from elsewhere by what it belongs to."""
+        """Count a project module completely, another one by its library."""
         if is_project(module):
             self._whole(module)
         else:
             self._library(module)
 
     def _whole(self, module: str) -> None:
-        """Count all of a module of the project."""
+        """Count a project module completely."""
         if not is_passed_over(module):
             self._takes_part(module)
             self._enter_later(f"{module} (all of it)", lambda: self._whole_module(module))
 
     def _unknown(self, name: str, what: str) -> None:
-        """Note what nobody can say whether it changed."""
+        """Record an object whose content cannot be compared."""
         self.unfollowed[name] = what
         self._enter_later(name, lambda: "#" + secrets.token_hex(8), UNKNOWN)
 
     # ------------------------------------------------------------ modules
     def _import_effects(self, module: str) -> str:
-        """What importing a module does beside binding names, and what it imports."""
+        """The statements of a module that do more than bind names, and its imports."""
         loaded = sys.modules.get(module)
         if loaded is None or source_file(module) is None:
             return ""
@@ -431,7 +431,7 @@ class Graph:
         return hash_of(code.digest + self._references(code, vars(loaded), loaded.__name__))
 
     def _whole_module(self, module: str) -> str:
-        """All that a module's source says, what it imports, and what its names are bound to."""
+        """A module's complete source, its imports, and the values of its names."""
         digest = modules.whole_digest(module)
         if not digest:
             if module == "__main__":  # a notebook, which has no source
@@ -447,7 +447,7 @@ class Graph:
         return "#" + digest[:16]
 
     def _loaded_names(self, module: str) -> None:
-        """What a module's names are bound to now, as far as that is code or plain data."""
+        """The values of a module's names that are code or plain data."""
         loaded = modules.loaded_module(module)
         for name, value in sorted(vars(loaded).items()) if loaded else ():
             if name.startswith("__") or isinstance(value, ModuleType):
@@ -459,7 +459,7 @@ class Graph:
 
     # ------------------------------------------------------------ what code reads
     def _references(self, code: Code, names: Mapping[str, Any], module: str) -> str:
-        """Follow what some code reads; gives what its names are bound to."""
+        """Follow the names that code reads; returns their tokens."""
         self._codes[code.digest] = code
         self._uses.add(Use("code", code.digest))
         refers = [self._chain(chain, names, module) for chain in code.chains]
@@ -472,7 +472,7 @@ class Graph:
         return "|".join(refers)
 
     def _chain(self, chain: tuple[str, ...], names: Mapping[str, Any], module: str) -> str:
-        """A global name and the attributes read off it: through modules, to what is used."""
+        """Resolve a global name and its attributes through modules."""
         name, *rest = chain
         if name not in names:
             return ""
@@ -489,7 +489,7 @@ class Graph:
         return f"{shown} is {self._binding(module, name, value)}"
 
     def _binding(self, module: str, name: str, value: object) -> str:
-        """What a module's name is bound to: code by reference, a constant as an entry."""
+        """The value of a module's name: code by reference, a constant as an entry."""
         if not is_project(module):
             if is_code(value) and _is_of_the_project(value):
                 return self.token(value, f"{module}:{name}")
@@ -512,7 +512,7 @@ class Graph:
         return f"{module}.{name}"
 
     def _import_inside(self, statement: Import, module: str) -> Iterator[str]:
-        """An import statement inside a function."""
+        """Follow an import statement inside a function."""
         base = modules.absolute(module, statement.module, statement.level)
         yield base
         if is_passed_over(base):
@@ -529,7 +529,7 @@ class Graph:
                 yield name
 
     def _by_text(self, strings: Iterable[str], module: str) -> str:
-        """Modules that texts may mean, and every source in the folder: any may be imported."""
+        """Modules that strings may name, and all sources in the folder."""
         for text in sorted(strings):
             if A_NAME.fullmatch(text) and text in sys.modules:
                 self._whole_or_library(text)
@@ -545,7 +545,7 @@ class Graph:
 
     # ------------------------------------------------------------ kinds of values
     def _follow(self, value: Any, where: str) -> str:
-        """The text of a value that is not plain, by its kind."""
+        """The token of a value that is not plain, by its kind."""
         home = type(value).__module__
         if home == "simstudy.lazy":  # a library that is imported late
             name = object.__getattribute__(value, "_name")
@@ -561,7 +561,7 @@ class Graph:
         return self._class(value) if isinstance(value, type) else self._instance(value, where)
 
     def _function(self, function: Any) -> str:
-        """A function by name and content, which is an entry; a checker is what it calls."""
+        """A function as an entry, by name and content."""
         plain = unchecked(function)
         module = module_of(plain if isinstance(plain, FunctionType) else function)
         if not isinstance(plain, FunctionType):
@@ -585,7 +585,7 @@ class Graph:
         is_named: bool,
         meanwhile: str = "",
     ) -> str:
-        """A function or class: by name where that leads to it, else by name and content.
+        """A function or class, by name if the name leads to it, otherwise also by content.
 
         Parameters
         ----------
@@ -608,7 +608,7 @@ class Graph:
         return text
 
     def _content(self, function: FunctionType, code: Code, module: str) -> str:
-        """Its code, defaults, closed-over values and attributes, and what its names mean."""
+        """A function's code, defaults, closure, attributes and references."""
         self._takes_part(module)
         plain = unchecked(function)
         held = (
@@ -621,7 +621,7 @@ class Graph:
         return f"{code.digest}{made_with}{self._references(code, plain.__globals__, module)}"
 
     def _foreign(self, function: FunctionType, module: str, name: str) -> str:
-        """A library's function by name; one that a decorator made, with what it holds."""
+        """A library's function by name; one made by a decorator also by what it holds."""
         self._library(module)
         held = [*bytecode.cells_of(function), *vars(function).values()]
         if module.split(".")[0] in policy.WELL_KNOWN or is_standard(module):
@@ -631,7 +631,7 @@ class Graph:
 
     # ------------------------------------------------------------ classes
     def _class(self, kind: type) -> str:
-        """A class by name; what it is, is an entry."""
+        """A class by name, with an entry for its content."""
         module = str(kind.__module__)
         name = f"{module}.{kind.__qualname__}"
         if is_passed_over(module):
@@ -685,7 +685,7 @@ class Graph:
 
     # ------------------------------------------------------------ instances
     def _instance(self, value: Any, where: str) -> str:
-        """Any object that is neither plain, nor a function of Python, a class or a module."""
+        """An object that is not plain and no Python function, class or module."""
         if isinstance(value, BUILT_IN):
             return self._built_in(value, where)
         if isinstance(value, ctypes.CDLL):
@@ -701,7 +701,7 @@ class Graph:
         return self._by_state(value, where)
 
     def _built_in(self, value: Any, where: str) -> str:
-        """A function without Python code; one of a compiled module of the project, by its file."""
+        """A function without Python code; in a compiled project module, by the file."""
         module = str(getattr(value, "__module__", None) or "")
         owner = getattr(value, "__self__", None)
         is_bound = not (owner is None or isinstance(owner, ModuleType))
@@ -710,7 +710,7 @@ class Graph:
         return f"<{module}.{value.__qualname__} {bound}>"
 
     def _dispatcher(self, value: object, function: FunctionType) -> str:
-        """Compiled code: its function, how it is compiled, and the whole of its module."""
+        """A numba function: its Python function, options, and its whole module."""
         module = module_of(function)
         self._library("numba")
         self._library("llvmlite")
@@ -728,7 +728,7 @@ class Graph:
         self._uses.add(use)
 
     def _wrapped(self, value: Any) -> tuple[object, ...] | None:
-        """What is inside an object that stands for functions, or for a value; None otherwise."""
+        """The content of a wrapper of functions or values; None otherwise."""
         if isinstance(value, contextvars.ContextVar):
             return value.name, value.get(None)
         if isinstance(value, threading.local):
@@ -739,7 +739,7 @@ class Graph:
         return None if names is None else tuple(getattr(value, name) for name in names)
 
     def _by_state(self, value: Any, where: str) -> str:
-        """An object by its class and what it holds, wherever its class comes from."""
+        """An object by its class and state."""
         kind = type(value)
         name = self.token(kind, where)
         if kind.__module__.startswith("numpy.random"):  # its state is no content
@@ -752,7 +752,7 @@ class Graph:
         return self._reduced(value, where, name)
 
     def _reduced(self, value: Any, where: str, name: str) -> str:
-        """An object written in C, by what it would be made anew from."""
+        """An object written in C, by its `__reduce__`."""
         try:
             parts = value.__reduce_ex__(4)
         except Exception:  # whatever a library's reduction raises
@@ -763,7 +763,7 @@ class Graph:
         return f"<{name} {self.tokens(rest, where)}>"
 
     def _without_content(self, value: object, where: str, name: str) -> str:
-        """Where a source says how it was made, that source; else it counts as changed."""
+        """An object without comparable content: by the source that made it, else as changed."""
         module = where.partition(":")[0]
         if not values.is_shared_generator(value) and source_file(module) is not None:
             self._whole(module)
@@ -786,7 +786,7 @@ def _joint(texts: set[str]) -> str:
 
 
 def _is_of_the_project(value: object) -> bool:
-    """Whether code is the project's, by its module or, where it was executed, by its file."""
+    """Whether code belongs to the project, by its module or its file."""
     plain = unchecked(value)
     home = _home_of(value)
     is_function = isinstance(plain, FunctionType)
@@ -794,7 +794,7 @@ def _is_of_the_project(value: object) -> bool:
 
 
 def _is_dynamic(code: Code) -> bool:
-    """Whether code finds names, or modules, by their text."""
+    """Whether code looks up names or modules by text."""
     heads = {chain[0] for chain in code.chains}
     looks_up = ("sys", "modules") in {chain[:2] for chain in code.chains}
     by_text = code.attributes & policy.BY_TEXT and any("@" in text for text in code.strings)
@@ -803,7 +803,7 @@ def _is_dynamic(code: Code) -> bool:
 
 
 def _makes_generators(module: str, value: object) -> bool:
-    """Whether a value, read off a module, is a function or class that draws random numbers."""
+    """Whether a function or class of a module draws random numbers."""
     homes = (module, str(getattr(value, "__module__", "")))
     is_random = any(home == "random" or home.startswith("numpy.random") for home in homes)
     if not (is_random and callable(value)):  # a library that is not imported yet stays so
@@ -812,5 +812,5 @@ def _makes_generators(module: str, value: object) -> bool:
 
 
 def _unless_missing(default: object) -> tuple[object] | None:
-    """By name: a class from a notebook reaches a worker process with a copy of MISSING."""
+    """The default of a field, unless MISSING (compared by name, since workers have a copy)."""
     return None if type(default).__name__ == type(MISSING).__name__ else (default,)

@@ -1,4 +1,4 @@
-"""Modules: whose they are, where they lie, and what their sources import and do.
+"""Modules: project or library, location, imports, and dynamic look-ups.
 
 A module is the project's, whose content counts, or it comes from elsewhere: of the standard
 library, by the version of Python; of a well-known library, by its version; of any other installed
@@ -43,7 +43,7 @@ STATEMENTS_IN = ("body", "handlers", "cases", "orelse", "finalbody")
 
 # ---------------------------------------------------------------- whose it is
 def is_project(module: str) -> bool:
-    """Whether a module's content counts: simstudy's own and the user's, not an installed one."""
+    """Whether a module is simstudy's or the user's, not an installed library."""
     top = module.split(".")[0]
     if top in ("simstudy", *STARTED):
         return True
@@ -51,17 +51,17 @@ def is_project(module: str) -> bool:
 
 
 def is_standard(module: str) -> bool:
-    """Whether a module is of the standard library."""
+    """Whether a module is in the standard library."""
     return place(module.split(".")[0]) == "standard"
 
 
 def is_made_up(module: str) -> bool:
-    """Whether no file defines a module of that name."""
+    """Whether a module name has no file."""
     return module.startswith(GENERATED) or "<" in module
 
 
 def is_project_function(function: FunctionType, module: str) -> bool:
-    """By its module; where that says nothing, as for code that was executed, by its file."""
+    """Whether a function is the project's, by its module or its file."""
     if is_project(module):
         return True
     if is_made_up(module) or (module and place(module) in ("standard", "installed")):
@@ -72,7 +72,7 @@ def is_project_function(function: FunctionType, module: str) -> bool:
 
 @cache
 def is_kernel(module: str) -> bool:
-    """Whether a module holds code to be compiled: it imports numba, or our own compiler."""
+    """Whether a module holds numba code."""
     path = source_file(module)
     return path is not None and COMPILES.search(path.read_bytes()) is not None
 
@@ -93,7 +93,7 @@ def place(module: str) -> str:
 
 
 def place_of_file(path: Path) -> str:
-    """The same of a file."""
+    """`project`, `installed`, `standard` or `unknown`, by the file's location."""
     if INSTALLED_IN & set(path.parts):
         return "installed"
     is_standard = any(map(path.is_relative_to, _standard_folders()))
@@ -108,7 +108,7 @@ def _standard_folders() -> frozenset[str]:
 
 @cache
 def origin(module: str) -> str | None:
-    """File of a module, imported or not."""
+    """The file of a module, imported or not."""
     loaded = sys.modules.get(module)
     try:
         spec = getattr(loaded, "__spec__", None) if loaded else importlib.util.find_spec(module)
@@ -124,7 +124,7 @@ def source_file(module: str) -> Path | None:
 
 
 def folders_of(module: str) -> list[Path]:
-    """Folders of a package; of a plain module none."""
+    """The folders of a package; empty for a plain module."""
     file = origin(module)
     own = [Path(file).parent] if file and Path(file).name == "__init__.py" else []
     return [*own, *map(Path, getattr(sys.modules.get(module), "__path__", ()))]
@@ -132,7 +132,7 @@ def folders_of(module: str) -> list[Path]:
 
 @cache
 def is_below(package: str, name: str) -> bool:
-    """Whether a package of the project has a module of that name; nothing is imported for it."""
+    """Whether a package of the project has a module of this name; imports nothing."""
     return is_project(package) and any(
         (folder / f"{name}.py").is_file() or (folder / name).is_dir()
         for folder in folders_of(package)
@@ -140,7 +140,7 @@ def is_below(package: str, name: str) -> bool:
 
 
 def loaded_module(module: str) -> ModuleType | None:
-    """A project's module, which simulate would import anyway; None where it cannot be."""
+    """A project module, imported if necessary; None if it cannot be."""
     try:
         return importlib.import_module(module)
     except Exception:  # whatever its own statements raise: simulate will say so
@@ -148,7 +148,7 @@ def loaded_module(module: str) -> ModuleType | None:
 
 
 def forget_modules() -> None:
-    """Look again at which modules there are and what their files say."""
+    """Clear the caches of modules and sources."""
     for remembering in (place, origin, is_below, is_kernel):
         remembering.cache_clear()
 
@@ -156,7 +156,7 @@ def forget_modules() -> None:
 # ---------------------------------------------------------------- what a source says
 @dataclass(frozen=True)
 class Source:
-    """What a source imports and does, gathered once for each content.
+    """What a source imports and does, cached by content.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class Source:
 
 
 def source(module: str) -> Source:
-    """A module's source as it stands on disk; an empty one where none can be read."""
+    """A module's source on disk; empty if it cannot be read."""
     path = source_file(module)
     try:
         return _read_source(path.read_bytes()) if path else Source()
@@ -196,7 +196,7 @@ def _read_source(text: bytes) -> Source:
 
 
 def _inner_statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Statements in a statement, and its handlers and cases, in order; no expressions."""
+    """The statements inside a statement, with handlers and cases, in order."""
     held = vars(node)
     for name in STATEMENTS_IN:
         if isinstance(held.get(name), list):  # of a lambda the body is an expression
@@ -204,7 +204,7 @@ def _inner_statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _import_statements(tree: ast.Module) -> Iterator[Imports]:
-    """All of them, the outermost first."""
+    """All import statements, the outermost first."""
     ahead = deque[ast.AST]([tree])
     while ahead:
         node = ahead.popleft()
@@ -222,7 +222,7 @@ def _executed_imports(node: ast.AST) -> Iterator[Imports]:
 
 
 def _names_and_texts(tree: ast.Module) -> Iterator[str]:
-    """What is read by name, and all texts; the same as by `ast.walk`, in a third of the time."""
+    """All names and strings; as by `ast.walk`, in a third of the time."""
     ahead: list[Any] = [tree]
     while ahead:
         node = ahead.pop()
@@ -238,7 +238,7 @@ def _names_and_texts(tree: ast.Module) -> Iterator[str]:
 
 
 def _is_for_programs(node: ast.AST) -> bool:
-    """Whether only a program that is started, or a type checker, gets into a statement."""
+    """Whether a statement runs only under `__main__` or `TYPE_CHECKING`."""
     if not isinstance(node, ast.If) or node.orelse:
         return False
     names = {inner.id for inner in ast.walk(node.test) if isinstance(inner, ast.Name)}
@@ -266,7 +266,7 @@ def _is_plain_target(target: ast.expr) -> bool:
 
 
 def whole_digest(module: str) -> str:
-    """What a module's source does, all of it; of a compiled module, its bytes.
+    """The digest of a module's complete source; of a compiled module, its bytes.
 
     Of simstudy's own kernels the bytes of the source, by which their machine code is found, too.
     """
@@ -283,7 +283,7 @@ def whole_digest(module: str) -> str:
 
 # ---------------------------------------------------------------- what it imports
 def imported_modules(module: str, *, at_import_only: bool = False) -> list[str]:
-    """Project modules that a module's source imports, anywhere in it, and its parent packages."""
+    """The project modules that a source imports, with their parent packages."""
     parts = module.split(".")
     found = dict.fromkeys(".".join(parts[:n]) for n in range(1, len(parts)))
     known = source(module)
@@ -293,7 +293,7 @@ def imported_modules(module: str, *, at_import_only: bool = False) -> list[str]:
 
 
 def modules_behind(module: str) -> list[str]:
-    """A project module and those that it imports, near or far; of simstudy's own none."""
+    """A project module and all project modules that it imports, directly or not."""
     found: set[str] = set()
     ahead = [module] if module and is_project(module) else []
     while ahead:
@@ -305,7 +305,7 @@ def modules_behind(module: str) -> list[str]:
 
 
 def _discovered_modules(module: str) -> list[str]:
-    """Loaded modules of the folders that a source gives to `simstudy.discover`."""
+    """Loaded modules in the folders that a source passes to `simstudy.discover`."""
     texts = source(module).read
     if "discover" not in texts:
         return []
@@ -327,7 +327,7 @@ def _targets(module: str, statement: Imports) -> Iterator[str]:
 
 
 def absolute(module: str, name: str, level: int) -> str:
-    """The full name of what `from ...name import` means in a module."""
+    """The absolute name of a relative import."""
     if not level:
         return name
     path = source_file(module)
@@ -338,7 +338,7 @@ def absolute(module: str, name: str, level: int) -> str:
 
 
 def libraries_of(module: str, *, unused_only: bool = False) -> Iterator[str]:
-    """Modules from elsewhere that a source imports; those whose names it never reads again."""
+    """Libraries that a source imports without using their names."""
     known = source(module)
     for statement in known.at_import if unused_only else known.imports:
         for alias in statement.names:
@@ -349,7 +349,7 @@ def libraries_of(module: str, *, unused_only: bool = False) -> Iterator[str]:
 
 
 def name_in_library(module: str, name: str, value: object) -> str:
-    """The library's name of what a module imports from it; its version speaks for it."""
+    """The library name of an imported object."""
     maker = type(value).__module__
     if not is_project(maker) and vars(sys.modules.get(maker, object)).get(name) is value:
         return f"{maker}.{name}"
@@ -365,7 +365,7 @@ def name_in_library(module: str, name: str, value: object) -> str:
 
 # ---------------------------------------------------------------- libraries
 def library(module: str) -> tuple[str, str] | None:
-    """Name and version of what a module that is not the project's belongs to."""
+    """Name and version of the library that a module belongs to."""
     top = module.split(".")[0]
     if is_project(module) or not top or is_made_up(module):
         return None
@@ -379,7 +379,7 @@ def library(module: str) -> tuple[str, str] | None:
 
 @cache
 def library_version(top: str) -> str:
-    """Version of an installed top-level package, or `unknown`."""
+    """The version of an installed package, or `unknown`."""
     for name in (DISTRIBUTIONS.get(top, top), top):
         try:
             return metadata.version(name)
@@ -390,7 +390,7 @@ def library_version(top: str) -> str:
 
 @cache
 def _installed_content(top: str) -> str:
-    """Hash of every file of an installed package, and of those that it imports in turn.
+    """The hash of all files of an installed package and of its dependencies.
 
     As they are when this process first looks: what is edited later, it has not loaded.
     """
@@ -403,7 +403,7 @@ def _installed_content(top: str) -> str:
 
 
 def _with_dependencies(top: str) -> set[str]:
-    """An installed package, and those that its files import, as far as they are not well known."""
+    """An installed package and the packages that it imports, except well-known ones."""
     found: set[str] = set(STARTED)  # which packages may import
     ahead = [top]
     while ahead:
@@ -428,12 +428,12 @@ def _files_of(package: str) -> Iterator[Path]:
 
 # ---------------------------------------------------------------- sources of an experiment
 def is_own_file(file_name: str) -> bool:
-    """Whether code lies in a file of this package, wherever that is installed."""
+    """Whether a file belongs to simstudy."""
     return Path(file_name).is_relative_to(PACKAGE) or Path(file_name).is_relative_to(RESOLVED)
 
 
 def sources_digest(module_file: str | None) -> str:
-    """Hash of all that turns replicates into outputs: simstudy, and what the experiment imports.
+    """The hash of all code that turns replicates into outputs.
 
     Looked for anew: since the last time another project may have had modules of these names.
     """
@@ -445,13 +445,13 @@ def sources_digest(module_file: str | None) -> str:
 
 
 def source_files(module_file: str | None) -> list[Path]:
-    """Sources of simstudy, of an experiment, and of the project's modules that it imports."""
+    """The source files of simstudy, of an experiment, and of its project modules."""
     theirs = (path for path in experiment_files(module_file) if not path.is_relative_to(PACKAGE))
     return [*map(Path, sorted(_own_files(), key=lambda name: name.split(os.sep))), *theirs]
 
 
 def _own_files() -> Iterator[str]:
-    """Files of the package that make outputs: as text, since a run with nothing to do asks."""
+    """The files of simstudy that make outputs, as text: a run with nothing to do needs them."""
     for folder, _, names in os.walk(PACKAGE):
         for name in names:
             path = os.path.join(folder, name)
@@ -460,7 +460,7 @@ def _own_files() -> Iterator[str]:
 
 
 def experiment_files(module_file: str | None) -> list[Path]:
-    """Source files of an experiment and of the project's modules that it imports, in order."""
+    """The source files of an experiment and of the project modules that it imports."""
     if not module_file:
         return []
     found = (source_file(name) for name in modules_behind(module_at(module_file)))
@@ -471,13 +471,13 @@ def experiment_files(module_file: str | None) -> list[Path]:
 
 
 def experiment_libraries(module_file: str | None) -> dict[str, str]:
-    """Versions of the libraries that an experiment and its neighbours import."""
+    """The versions of the libraries that an experiment imports."""
     names = modules_behind(module_at(module_file)) if module_file else []
     known = (library(used) for name in names for used in libraries_of(name))
     return dict(sorted(filter(None, known)))
 
 
 def module_at(file: str) -> str:
-    """Name of the loaded module whose source this is; empty where none is."""
+    """The name of the loaded module with this source file; empty if there is none."""
     loaded = list(sys.modules.items())
     return next((name for name, module in loaded if getattr(module, "__file__", None) == file), "")

@@ -1,4 +1,4 @@
-"""What counts, and how: the lists that a maintainer keeps.
+"""The lists that decide what counts in a fingerprint.
 
 A library that is new to the field, a setting of a library that numbers depend on, a package of ours
 that moves: whoever changes something here changes what a fingerprint says, and reads
@@ -37,7 +37,7 @@ def is_ours(module: str) -> bool:
 
 
 def is_passed_over(module: str) -> bool:
-    """Whether a module of ours is named and not followed."""
+    """Whether a module of simstudy is not followed."""
     if not is_ours(module) or module in FOLLOWED:
         return False
     return module in SILENT or module.split(".")[1:2] in [[name] for name in RUNS]
@@ -67,7 +67,7 @@ DISTRIBUTIONS = {
 
 
 def _settings_of_torch(torch: Any) -> object:
-    """None for the defaults: torch is loaded late, and a process may not have loaded it yet."""
+    """Torch's settings; None for the defaults, since torch may not be loaded yet."""
     state = str(torch.get_default_dtype()), torch.is_grad_enabled()
     return None if state == ("torch.float32", True) else state
 

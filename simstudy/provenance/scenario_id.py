@@ -1,4 +1,4 @@
-"""What names a scenario, and what else tells its values apart."""
+"""The identity of a scenario: class name and non-default fields."""
 
 import enum
 import functools
@@ -15,7 +15,7 @@ PLAIN = (type(None), bool, int, float, str)
 
 
 class NamesItself(Protocol):
-    """A part that says itself what names it."""
+    """A part of a scenario with its own identity text."""
 
     def identity_text(self) -> str:
         """A text that is the same in every process and on every machine."""
@@ -23,7 +23,7 @@ class NamesItself(Protocol):
 
 
 def identity(part: object, *, without: Collection[str] = ()) -> str:
-    """What names a scenario or a part of one: its class and its non-default fields, by name.
+    """The identity of a scenario or part: class name and non-default fields.
 
     Numbers are named by value: `1`, `1.0` and NumPy's 1 are one; `1`, `True` and `"1"` are three,
     and so `0.0` and `-0.0` are two. An enum member is named with its class. So the text is the same
@@ -57,7 +57,7 @@ def identity(part: object, *, without: Collection[str] = ()) -> str:
 
 
 def names_itself(part: object) -> TypeGuard[NamesItself]:
-    """Whether a part has an `identity_text` of its own."""
+    """Whether a part has an `identity_text`."""
     return not isinstance(part, type) and callable(getattr(part, "identity_text", None))
 
 
@@ -72,7 +72,7 @@ def _non_default(part: object, without: Collection[str]) -> Iterable[tuple[str, 
 
 @functools.cache
 def _defaults(kind: Any) -> tuple[tuple[str, str | None], ...]:
-    """Fields of a dataclass by name, each with the identity of its default, if it has one."""
+    """The fields of a dataclass with the identity of their defaults."""
     return tuple(sorted((field.name, _default(field)) for field in fields(kind)))
 
 
@@ -84,7 +84,7 @@ def _default(field: "Field[Any]") -> str | None:
 
 
 def _is_missing(default: object) -> bool:
-    """By type: a class from a notebook reaches a worker process with a copy of MISSING."""
+    """Whether a value is MISSING, compared by type: workers may have a copy."""
     return isinstance(default, type(MISSING))
 
 
@@ -112,7 +112,7 @@ def _is_negative_zero(value: float) -> bool:
 
 
 def typed(value: object) -> str:
-    """A value with its types: `1`, `1.0` and `float64(1.0)` share random numbers but are three.
+    """A value with its types: `1`, `1.0` and `float64(1.0)` share random numbers and differ here.
 
     Arithmetic may tell them apart, so blocks that were drawn with one are not taken for another's.
     """
@@ -131,7 +131,7 @@ def typed(value: object) -> str:
 
 
 def parts_of(part: object) -> Iterator[object]:
-    """A scenario and everything within it that has code of its own, itself first."""
+    """A scenario and its parts that have code of their own, the scenario first."""
     if type(part) not in (*PLAIN, tuple, list, dict) and not isinstance(part, np.generic):
         yield part
     for inner in _inside(part):
@@ -154,7 +154,7 @@ def _shown(value: object) -> str:
 
 
 def _advice(value: object) -> str:
-    """The line that makes it a part, where it holds data."""
+    """The advice to turn data into a part."""
     makers = {
         "DataFrame": "Data.frame(table, name='prices')",
         "Series": "Data.frame(column, name='prices')",
@@ -169,5 +169,5 @@ def _advice(value: object) -> str:
 
 
 def short_hash(text: str, n_hex: int = 16) -> str:
-    """First `n_hex` hexadecimal digits of the SHA-256 of `text`."""
+    """The first `n_hex` hexadecimal digits of the SHA-256 of `text`."""
     return hashlib.sha256(text.encode()).hexdigest()[:n_hex]

@@ -1,4 +1,4 @@
-"""Random streams addressed by name.
+"""Random streams, each seeded by a hash of its address.
 
 A stream is found, not spawned: its seed is a hash of who asks (seed, study, scenario, block,
 purpose). So no stream moves when another scenario, method, worker or replicate is added.
@@ -44,7 +44,7 @@ class Streams:
 
     @property
     def asked(self) -> bool:
-        """Whether any random numbers were asked for."""
+        """Whether any stream was used."""
         return bool(self._open or self._alone)
 
     def __call__(self, purpose: str) -> np.random.Generator:
@@ -70,7 +70,7 @@ class Streams:
 
     @property
     def _address(self) -> tuple[int | str, ...]:
-        """What all purposes have in common: addresses of different length are never equal."""
+        """The part of the address that all purposes share; addresses of other lengths differ."""
         block = (self.seed, self.study, self.scenario, self.block)
         return (*block, "method", self.method) if self.method else block
 

@@ -1,4 +1,4 @@
-"""Notices files that a study reads without declaring them.
+"""Detects files that a study reads without declaring them.
 
 A file that `simulate` reads is part of what its numbers depend on, and no fingerprint of code can
 see it. Python announces every file that it opens to an audit hook; the one installed here at the
@@ -37,7 +37,7 @@ _ACCESS = os.O_RDONLY | os.O_WRONLY | os.O_RDWR
 
 
 class _Here(threading.local):
-    """What holds in this thread."""
+    """The state of this thread."""
 
     watchers: tuple[list[str], ...] = ()
 
@@ -47,13 +47,13 @@ _here = _Here()
 
 @functools.cache
 def _install() -> None:
-    """Once: a hook of this kind cannot be taken away."""
+    """Install the audit hook, once: it cannot be removed."""
     sys.addaudithook(_hook)
 
 
 @contextlib.contextmanager
 def watching() -> Iterator[list[str]]:
-    """Collect the files that this thread reads within it, and that nobody declared."""
+    """Context that collects undeclared files which this thread reads."""
     _install()
     found: list[str] = []
     before, _here.watchers = _here.watchers, (*_here.watchers, found)
@@ -106,7 +106,7 @@ _LIBRARY, _SIMSTUDY, _IMPORT, _PROJECT = "library", "simstudy", "import", "proje
 
 
 def reader_of(frame: FrameType | None) -> FrameType | None:
-    """The project's nearest frame.
+    """The nearest frame of the project.
 
     None where there is none, or where simstudy itself (a cache, a part of data), `linecache` (lines
     for a traceback) or the import system opened the file on its behalf. A loader's `get_data`
@@ -149,7 +149,7 @@ _written: set[str] = set()  # files and folders that this process made while dra
 
 
 def is_unowned(full: str, reader: str) -> bool:
-    """Whether a file is none that a study could declare.
+    """Whether no study could declare a file (devices, caches, installed files).
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def is_unowned(full: str, reader: str) -> bool:
 
 
 def _is_installed(full: str, reader: str) -> bool:
-    """Whether a file belongs to the Python installation; a project may lie in the same folder."""
+    """Whether a file belongs to the Python installation and not to a project inside it."""
     return any(inside(full, prefix) and not inside(reader, prefix) for prefix in _PREFIXES)
 
 
@@ -178,7 +178,7 @@ def _note_written(path: AnyPath) -> None:
 
 
 def _is_written(full: str) -> bool:
-    """Whether blocks that this process drew made a file, or a folder that it lies in."""
+    """Whether this process wrote a file, or the folder that holds it."""
     real = os.path.realpath(full)
     return any(real == made or inside(real, made) for made in _written)
 
@@ -189,5 +189,5 @@ def inside(path: str, folder: str) -> bool:
 
 
 def _is_project(full: str) -> bool:
-    """Whether a file is neither of an installed package nor of the standard library."""
+    """Whether a file is neither installed nor in the standard library."""
     return place_of_file(Path(full)) == "project"

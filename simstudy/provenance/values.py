@@ -1,4 +1,4 @@
-"""Values by content: type and value, the same text in every process."""
+"""Values as text by type and content, the same in every process."""
 
 import functools
 import hashlib
@@ -15,7 +15,7 @@ import numpy as np
 
 
 class UnknownValueError(TypeError):
-    """No plain value."""
+    """A value is not plain data."""
 
 
 ATOMS = (NoneType, bool, int, float, complex, str, bytes, EllipsisType, NotImplementedType)
@@ -36,7 +36,7 @@ def hash_of(content: str | bytes, n_hex: int = 16) -> str:
 
 # ---------------------------------------------------------------- plain values
 def plain_token(value: Any, inner: Callable[[Any], str]) -> str:
-    """A value's text.
+    """The text of a plain value.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def plain_token(value: Any, inner: Callable[[Any], str]) -> str:
 
 
 def is_plain(value: object) -> bool:
-    """Whether a value is data through and through, whose content is the same in every process."""
+    """Whether a value is plain data, with the same content in every process."""
     try:
         _check_plain(value)
     except (UnknownValueError, RecursionError):
@@ -73,7 +73,7 @@ def _check_plain(value: object) -> str:
 
 
 def _held_by(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
-    """What a container of a built-in kind holds; also of one that inherits."""
+    """The content of a built-in container or of a subclass."""
     if issubclass(kind, dict):
         pairs = [(key, dict.__getitem__(value, key)) for key in dict.__iter__(value)]
         parts = [f"{inner(key)}:{inner(part)}" for key, part in pairs]
@@ -85,7 +85,7 @@ def _held_by(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
 
 
 def inherited_content(value: Any, inner: Callable[[Any], str]) -> str:
-    """What an instance holds by way of a built-in kind that its class inherits from."""
+    """The content that an instance holds through a built-in base class."""
     if isinstance(value, CONTAINERS):
         return _held_by(value, type(value), inner)
     for atom in (bool, int, float, complex, str, bytes):
@@ -115,7 +115,7 @@ def _token_of_data(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
 
 
 def _is_known(ufunc: np.ufunc) -> bool:
-    """Whether a ufunc is NumPy's or SciPy's, and not one that was made of a Python function."""
+    """Whether a ufunc is NumPy's or SciPy's, not one made from a Python function."""
     homes = (np, sys.modules.get("scipy.special"))
     return any(getattr(home, ufunc.__name__, None) is ufunc for home in homes)
 
@@ -133,7 +133,7 @@ def _token_of_array(array: np.ndarray, inner: Callable[[Any], str]) -> str:
 
 
 def _hash_of_frame(frame: Any) -> str:
-    """Of a table: its columns by name, type and value, its index, and its attributes."""
+    """The hash of a table: columns by name, type and value, index, attributes."""
     import joblib
 
     return str(joblib.hash(frame.to_pandas() if hasattr(frame, "to_pandas") else frame))
@@ -141,7 +141,7 @@ def _hash_of_frame(frame: Any) -> str:
 
 # ---------------------------------------------------------------- what an object holds
 def attributes(value: object) -> Mapping[str, Any]:
-    """What an object stores, without asking the object: it might import what it stands for."""
+    """The stored attributes of an object, read without calling its code."""
     try:
         found = object.__getattribute__(value, "__dict__")
     except AttributeError:
@@ -150,7 +150,7 @@ def attributes(value: object) -> Mapping[str, Any]:
 
 
 def state_of(value: object) -> dict[str, Any]:
-    """Fields of an instance by name, in `__dict__` and in slots, without cached properties."""
+    """The fields of an instance, in `__dict__` and slots, without cached properties."""
     return {
         name: held
         for name, held in (*sorted(attributes(value).items()), *_slots(value))
@@ -169,11 +169,11 @@ def _slots(value: object) -> Iterator[tuple[str, Any]]:
 
 
 def _class_attribute(kind: type, name: str) -> object:
-    """What a class has by a name, without what a descriptor would make of it."""
+    """An attribute of a class, without calling descriptors."""
     return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 
 def is_shared_generator(value: object) -> bool:
-    """Whether it is the random generator that all of NumPy shares, or the module that holds it."""
+    """Whether a value is NumPy's global random generator, or a module that holds it."""
     mtrand = sys.modules.get("numpy.random.mtrand")
     return mtrand is not None and (value is mtrand or value is getattr(mtrand, "_rand", mtrand))

@@ -1,1 +1,1 @@
-"""Results that lie beyond this machine, reached by URL."""
+"""Results behind URLs."""

@@ -1,4 +1,4 @@
-"""Places for results: a folder of this machine, or a URL that `UPath` reaches through fsspec.
+"""Paths of results: a local folder, or a URL reached by `UPath` and fsspec.
 
 Neither fsspec nor universal-pathlib is imported before somebody names a URL.
 """
@@ -35,7 +35,7 @@ PASSWORD = re.compile(rf"{SCHEME}:[^\s@]*(?::|%3A)\S*@", re.IGNORECASE)
 
 
 def place_of(out: str | os.PathLike[str] | Place) -> Place:
-    """Return the place that a path or a URL names; of a `UPath` the URL counts.
+    """Return the local path or `UPath` for a path or URL.
 
     Raises
     ------
@@ -62,12 +62,12 @@ def place_of(out: str | os.PathLike[str] | Place) -> Place:
 
 
 def without_passwords(text: str) -> str:
-    """Return a text in which no URL, nor what was to be one, shows a password."""
+    """Remove passwords from the URLs in a text."""
     return PASSWORD.sub(r"\1://***@", text)
 
 
 def name_below(folder: Place, path: Place) -> str:
-    """Return what a place is called by somebody who stands in a folder above it."""
+    """Return a path relative to a folder above it."""
     return str(path.relative_to(folder))
 
 
@@ -85,7 +85,7 @@ def _remote_path(url: str) -> UPath:
 
 
 class _FileSystem:
-    """An fsspec file system that raises our errors and never answers from an old listing."""
+    """An fsspec file system that raises our errors and does not cache listings."""
 
     def __init__(self, place: UPath) -> None:
         self._place = place
@@ -102,7 +102,7 @@ class _FileSystem:
         return call if callable(found) else found
 
     def open(self, path: str, mode: str = "rb", **how: Any) -> Any:
-        """Open a copy of a file to read, which takes one request; or what fsspec opens to write."""
+        """Open a file: to read, a copy fetched in one request; to write, as fsspec does."""
         if "r" not in mode:
             return self.__getattr__("open")(path, mode, **how)
         content = io.BytesIO(self.cat_file(path))
@@ -110,7 +110,7 @@ class _FileSystem:
 
 
 def list_sizes(place: UPath) -> dict[str, int]:
-    """Return the bytes of each file in a folder by its name; nothing if there is no folder."""
+    """Return the sizes of the files in a folder, by name; empty if there is no folder."""
     with contextlib.suppress(FileNotFoundError):
         files = [each for each in place.fs.ls(place.path, detail=True) if each["type"] == "file"]
         return {PurePosixPath(each["name"]).name: int(each["size"]) for each in files}
@@ -118,7 +118,7 @@ def list_sizes(place: UPath) -> dict[str, int]:
 
 
 def put_file(source: Path, place: UPath) -> None:
-    """Copy a file of this machine to a place, where it appears whole or not at all.
+    """Copy a local file to a place, where it appears complete or not at all.
 
     Raises
     ------
@@ -159,7 +159,7 @@ KEY_IN_A_TEXT = re.compile(r"(?:AccountKey|SharedAccessSignature)=([^;]+)")  # o
 
 @contextlib.contextmanager
 def translated_errors(url: str) -> Iterator[None]:
-    """Within it, what a store raises becomes an `UnreachableError` of one line, without secrets.
+    """Context that turns errors of a store into one-line `UnreachableError`s without secrets.
 
     A file that is not there stays a `FileNotFoundError`.
     """
@@ -182,7 +182,7 @@ def _message(error: Exception) -> str:
 
 
 def mask_secrets(text: str) -> str:
-    """Return a text without secrets that this process's environment or fsspec's settings hold."""
+    """Replace secrets of the environment and of fsspec's settings in a text."""
     settings = [*os.environ.items()]
     with contextlib.suppress(ImportError):
         from fsspec.config import conf

@@ -1,1 +1,1 @@
-"""Blocks on disk: Parquet, whole or absent, each saying whose it is."""
+"""The store: blocks in Parquet files, written atomically, each with its provenance."""

@@ -1,4 +1,4 @@
-"""How blocks lie in a table: a row for each replicate, and its cells as one list.
+"""The Arrow schema of blocks: a row per replicate, with its cells in one list.
 
 A column without axes is a column of numbers. One with axes is a column of lists, whose elements
 are the cells of the axes, the last axis moving fastest: a study with four hundred cells has as many
@@ -30,7 +30,7 @@ N_FAILED = "n_failed"  # ends the name of a stored column of moments that counts
 
 
 class Block(NamedTuple):
-    """What one block computed: its columns, and how many of its replicates failed.
+    """A drawn block: its columns, and its number of failed replicates.
 
     `machine` where it failed for want of memory, disk or the like, which is nothing to keep.
     """
@@ -44,32 +44,32 @@ class Block(NamedTuple):
 
 
 class StoragePolicy(Protocol):
-    """What is kept of blocks: all of their rows, or moments."""
+    """What is stored of blocks: all rows, or moments."""
 
     @property
     def folder(self) -> str:
-        """Name of the folder that these files have to themselves."""
+        """The name of the folder for these files."""
 
     @property
     def measures(self) -> Sequence[MomentMeasure]:
-        """Measures that what is kept depends on."""
+        """The measures that the stored moments depend on."""
 
     def rows_per_block(self, plan: Plan, /) -> int:
-        """Rows that each block has in its table."""
+        """The rows that each block has in its table."""
 
     def __call__(self, plan: Plan, blocks: Sequence[Block], /) -> pa.Table:
-        """The table that is kept of some blocks, in order."""
+        """Make the table that is stored of some blocks, in order."""
 
 
 @dataclass(frozen=True)
 class ReplicateStorage:
-    """Keeps every row of a block."""
+    """Stores every row."""
 
     folder: ClassVar[str] = "replicates"
     measures: ClassVar[tuple[MomentMeasure, ...]] = ()
 
     def rows_per_block(self, plan: Plan) -> int:
-        """A row for each replicate."""
+        """One row per replicate."""
         return plan.block_size
 
     def __call__(self, plan: Plan, blocks: Sequence[Block]) -> pa.Table:
@@ -78,14 +78,14 @@ class ReplicateStorage:
 
 
 def _likeness(block: Block) -> tuple[Any, ...]:
-    """What blocks share that can be made rows of together; one with failures is alone."""
+    """Blocks with an equal key are converted together; a block with failures is alone."""
     alone = block.number if ERROR in block.columns else -1
     columns = ((name, c.dtype, c.shape[1:], c.ndim) for name, c in block.columns.items())
     return block.key, alone, *columns
 
 
 def _rows(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
-    """The rows of blocks of one scenario, with columns of the same types and shapes."""
+    """The rows of blocks of one scenario with the same types and shapes."""
     size, columns = plan.block_size, blocks[0].columns
     first = np.array([block.number for block in blocks], dtype=np.int64) * size
     rep = np.add.outer(first, np.arange(size, dtype=np.int64)).ravel()
@@ -103,7 +103,7 @@ def _rows(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
 
 
 def _values_of_blocks(columns: Sequence[np.ndarray], size: int) -> np.ndarray:
-    """A column of several blocks; one value, or one for all replicates, is said of each."""
+    """A column of several blocks; constants are repeated for each block."""
     full = [np.broadcast_to(column, (size, *column.shape[1:])) for column in columns]
     return full[0] if len(full) == 1 else np.concatenate(full)
 
@@ -111,7 +111,7 @@ def _values_of_blocks(columns: Sequence[np.ndarray], size: int) -> np.ndarray:
 def stored_column(
     array: np.ndarray, void: np.ndarray | None = None, *, n_inner: int = 0
 ) -> pa.Array:
-    """A value for each replicate, or a list of its cells; `n_inner` is 1 for vectors, else 0."""
+    """One value per replicate, or a list of its cells; `n_inner` is 1 for vectors, else 0."""
     kind = pa.string() if array.dtype.kind in "UO" else None
     mask = None if void is None else np.ascontiguousarray(void).ravel()
     values = pa.array(np.ascontiguousarray(array).ravel(), type=kind, mask=mask)
@@ -122,19 +122,19 @@ def stored_column(
 
 
 def _in_lists(values: pa.Array, n: int, length: int) -> pa.Array:
-    """Values as `n` lists of one length."""
+    """Values as `n` lists of equal length."""
     return pa.ListArray.from_arrays(np.arange(n + 1, dtype=np.int32) * np.int32(length), values)
 
 
 def failed_cells(columns: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    """Where a block failed, `(rep,)` or `(rep, *axes)`; None where nothing did."""
+    """Where a block failed: `(rep,)` or `(rep, *axes)`; None if nowhere."""
     return has_text(columns[ERROR]) if ERROR in columns else None
 
 
 def failed_cell_mask(
     column: np.ndarray, failed: np.ndarray | None, *, n_inner: int = 0
 ) -> np.ndarray | None:
-    """Which values of a column are none, because their cell failed.
+    """Which values of a column are missing because their cell failed.
 
     Parameters
     ----------
@@ -148,12 +148,12 @@ def failed_cell_mask(
 
 
 def has_text(errors: np.ndarray) -> np.ndarray:
-    """Where an array of errors holds one."""
+    """Where an array of errors is not empty."""
     return np.array([text is not None for text in errors.flat], dtype=bool).reshape(errors.shape)
 
 
 def values_per_row(table: pa.Table) -> int:
-    """The most values that a row has in any column."""
+    """The largest number of values per row of any column."""
     return max(_longest(column) for column in table.columns)
 
 
@@ -172,7 +172,7 @@ def _longest(column: pa.ChunkedArray) -> int:
 
 
 def unified(schemas: Iterable[pa.Schema]) -> pa.Schema:
-    """All columns of some tables, in order of appearance.
+    """The columns of several tables, in order of appearance.
 
     Truth values, whole numbers and doubles become the type that holds all of them exactly: no block
     has whole numbers that a double does not hold.
@@ -212,7 +212,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _number_for(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """The type that holds the numbers of two; of whole ones, with or without a sign, whole."""
+    """The type that holds the numbers of two types without loss."""
     if pa.types.is_integer(one) and pa.types.is_integer(other) and "uint64" in (one, other):
         return pa.int64() if one != other else one
     joint = np.promote_types(one.to_pandas_dtype(), other.to_pandas_dtype())
@@ -220,7 +220,7 @@ def _number_for(one: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 
 def with_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """A table with a schema's columns and types; columns that it lacks are null."""
+    """A table cast to a schema; missing columns are null."""
     columns = [
         _cast(table.column(name), kind)
         if name in table.column_names
@@ -231,12 +231,12 @@ def with_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """In Arrow's own way, which refuses numbers that do not come through whole."""
+    """Cast with Arrow, which refuses to lose digits."""
     return column if column.type == kind else column.cast(kind)
 
 
 def concat_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """Tables as one, in the types that hold all of their columns."""
+    """Concatenate tables, in types that hold all of their columns."""
     if all(table.schema.equals(tables[0].schema) for table in tables):
         return pa.concat_tables(tables)
     schema = unified(table.schema for table in tables)

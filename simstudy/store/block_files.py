@@ -1,4 +1,4 @@
-"""One file of blocks: how it is written, and what it says of itself.
+"""Writes and reads one file of blocks and its header.
 
 A file holds whole blocks, scenario by scenario, and its metadata say which, what made them, and
 which generation they are of.
@@ -37,7 +37,7 @@ ROWS_AT_MOST = 1 << 17  # rows of one value in a row group: fast to read, small 
 
 # ---------------------------------------------------------------- what a file says
 class FileMetadata(NamedTuple):
-    """What a file says of itself.
+    """The metadata of a file of blocks.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class FileMetadata(NamedTuple):
 
 
 def file_metadata(parquet: pq.FileMetaData) -> FileMetadata:
-    """What Parquet's metadata of a file of blocks say.
+    """Parse the Parquet metadata of a file of blocks.
 
     Raises
     ------
@@ -77,13 +77,13 @@ def file_metadata(parquet: pq.FileMetaData) -> FileMetadata:
 
 
 def provenance_in(parquet: pq.FileMetaData | Exception) -> Provenance:
-    """What made a file, as its metadata say; of a damaged file nothing is known."""
+    """The provenance in a file's metadata; unknown for a damaged file."""
     content = {} if isinstance(parquet, Exception) else parquet.metadata or {}
     return Provenance.from_json(content.get(PROVENANCE_KEY, b"").decode())
 
 
 def provenance_of_files(files: Files) -> Iterator[tuple[str, Provenance]]:
-    """What made each of some files; they are not verified."""
+    """The provenance of each of some files, not verified."""
     for name, parquet in files.metadata(files.names(), verify=False):
         yield name, provenance_in(parquet)
 
@@ -133,7 +133,7 @@ def write_tables(
     generation: int,
     label: str = "",
 ) -> str:
-    """One file with a table of rows for each range, in order; gives its name.
+    """Write one file with a table per range; returns its name.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def write_tables(
 def cut_ranges(
     ranges: Iterable[BlockRange], rows_per_block: int, width: int
 ) -> Iterator[BlockRange]:
-    """Ranges of blocks, none longer than a row group."""
+    """Cut ranges of blocks to the size of a row group."""
     most = blocks_at_most(rows_per_block, width)
     for key, first, n in ranges:
         for start in range(first, first + n, most):
@@ -172,25 +172,25 @@ def cut_ranges(
 
 
 def blocks_at_most(rows_per_block: int, width: int) -> int:
-    """Blocks that a row group has room for."""
+    """The number of blocks that fit in a row group."""
     return max(1, ROWS_AT_MOST // width // rows_per_block)
 
 
 def joint_schema(schemas: Iterable[pa.Schema]) -> pa.Schema:
-    """All columns of some tables, in an order that does not depend on the tables' order."""
+    """The columns of several tables, in an order independent of the tables' order."""
     fields = sorted(unified(schemas), key=lambda column: (column.name not in RESERVED, column.name))
     return pa.schema([(column.name, _as_read(column.type)) for column in fields])
 
 
 def _as_read(kind: pa.DataType) -> pa.DataType:
-    """The same type with the names of parts that it has when it is read from a file."""
+    """A type with the field names that it has when read from a file."""
     if not pa.types.is_list(kind):
         return kind
     return pa.list_(pa.field("element", _as_read(kind.value_type)))
 
 
 def _writer(file: BufferedRandom, schema: pa.Schema) -> pq.ParquetWriter:
-    """Only text is worth a dictionary: numbers would take a third longer and more room.
+    """A Parquet writer with dictionaries for text only: numbers would take a third longer.
 
     Numbers of replicates are written as differences, a third of the time and a hundredth of the
     room.
@@ -208,14 +208,14 @@ def _writer(file: BufferedRandom, schema: pa.Schema) -> pq.ParquetWriter:
 
 
 def _paths_of_text(path: str, kind: pa.DataType) -> list[str]:
-    """The path in the file of a column's text, which may be in a list; none for numbers."""
+    """The path of a text column in the file; none for numbers."""
     if pa.types.is_list(kind):
         return _paths_of_text(f"{path}.list.element", kind.value_type)
     return [path] if pa.types.is_string(kind) else []
 
 
 def _row_groups(parts: Iterable[pa.Table], at_most: int) -> Iterator[pa.Table]:
-    """One table for each row group: a large part, or several small ones."""
+    """One table per row group: a large part, or several small ones."""
     pack: list[pa.Table] = []
     n_rows = 0
     for part in parts:

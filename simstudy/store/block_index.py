@@ -1,4 +1,4 @@
-"""Where blocks lie: a table of slices, in order of scenario and block."""
+"""The index of stored blocks: where each block is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SLICE = np.dtype(
 
 
 class BlockRange(NamedTuple):
-    """Consecutive whole blocks of one scenario: `n` of them, from `first` on."""
+    """`n` consecutive blocks of one scenario, starting with `first`."""
 
     key: str
     first: int
@@ -39,7 +39,7 @@ class BlockRange(NamedTuple):
 
 
 def joined_ranges(ranges: Iterable[tuple[str, int, int]]) -> list[BlockRange]:
-    """Ranges in order, those that follow each other as one."""
+    """Sort ranges and join those that are adjacent."""
     joined: list[BlockRange] = []
     for key, first, n in ranges:
         last = joined[-1] if joined else None
@@ -88,7 +88,7 @@ def slices_of_file(
 
 
 class BlockIndex:
-    """The slices of all files: of every block one.
+    """The index: exactly one slice for every block.
 
     Attributes
     ----------
@@ -104,11 +104,11 @@ class BlockIndex:
         self.rebuild([])
 
     def number_of(self, key: str) -> int:
-        """The number of a key, new or known."""
+        """The number of a key, added if new."""
         return self.keys.setdefault(key, len(self.keys))
 
     def rebuild(self, slices: Iterable[np.ndarray]) -> None:
-        """Hold these slices and nothing else; of a block in several, that of the highest."""
+        """Replace the content; of duplicate blocks the highest generation counts."""
         table = np.concatenate([np.zeros(0, SLICE), *slices])
         table = table[np.lexsort((table["first"], table["key"]))]
         follows = table["key"][1:] == table["key"][:-1]
@@ -126,18 +126,18 @@ class BlockIndex:
 
     @property
     def slices(self) -> np.ndarray:
-        """Those of all scenarios, in order of key and block."""
+        """All slices, ordered by key and block."""
         return self._table[0]
 
     def of(self, key: str) -> np.ndarray:
-        """The slices of a scenario, in order of block."""
+        """The slices of a scenario, ordered by block."""
         (slices, bounds), number = self._table, self.keys.get(key)
         if number is None or number + 1 >= len(bounds):
             return slices[:0]
         return slices[bounds[number] : bounds[number + 1]]
 
     def has(self, key: str, n_blocks: int, *, least: int) -> np.ndarray:
-        """Which of a scenario's first blocks are there; shape `(n_blocks,)`.
+        """Which of a scenario's first blocks are stored; shape `(n_blocks,)`.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class BlockIndex:
         return np.cumsum(change[:-1]) > 0
 
     def between(self, key: str, first: int, end: int) -> np.ndarray:
-        """Slices of a scenario's blocks from `first` to before `end`, cut to these."""
+        """The slices of a scenario's blocks from `first` to before `end`."""
         slices = self.of(key)
         starts = np.maximum(slices["first"], first)
         ends = np.minimum(slices["first"] + slices["n"], end)
@@ -160,7 +160,7 @@ class BlockIndex:
         return _cut(slices[wanted], starts[wanted], (ends - starts)[wanted])
 
     def n_blocks(self, key: str) -> int:
-        """Blocks that a scenario has without a gap, from the first."""
+        """The number of a scenario's blocks before the first gap."""
         slices = self.of(key)
         ends = np.concatenate([[0], slices["first"] + slices["n"]])
         gaps = np.flatnonzero(slices["first"] != ends[:-1])
@@ -168,7 +168,7 @@ class BlockIndex:
 
 
 def _each_block_once(slices: np.ndarray) -> np.ndarray:
-    """The slices of one key, cut: of every block the highest generation in the first file."""
+    """Cut the slices of one key so that each block appears once, in its highest generation."""
     slices = slices[np.lexsort((-slices["file"], slices["generation"]))]
     holder = np.full(int((slices["first"] + slices["n"]).max()), -1)
     for at, (first, n) in enumerate(zip(slices["first"], slices["n"], strict=True)):
@@ -180,7 +180,7 @@ def _each_block_once(slices: np.ndarray) -> np.ndarray:
 
 
 def _cut(slices: np.ndarray, first: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Of each slice the `n` blocks from `first` on."""
+    """Cut slices to the `n` blocks from `first` on."""
     cut = slices.copy()
     cut["offset"] += first - slices["first"]
     cut["first"], cut["n"] = first, n

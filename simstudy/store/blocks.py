@@ -1,4 +1,4 @@
-"""The blocks that are stored, and the rows that they hold.
+"""The stored blocks and their rows.
 
 A file also says what made its blocks: those of other provenance are left where they are and never
 read.
@@ -36,7 +36,7 @@ OPEN_AT_ONCE = 128  # files: half of what some systems allow a process
 
 
 class StoredFile(NamedTuple):
-    """What a store keeps of a file with blocks that it may read."""
+    """What the store remembers of a file."""
 
     name: str
     number: int
@@ -100,7 +100,7 @@ class Store:
 
     # ---------------------------------------------------------------- looking
     def scan(self) -> None:
-        """Look at what is there; damaged files are moved below `_damaged/`."""
+        """Read which files exist; damaged files are moved to `_damaged/`."""
         with self._lock:
             for _ in range(SCANS):
                 if self._has_seen_all():
@@ -110,7 +110,7 @@ class Store:
             self.__dict__.pop("schema", None)
 
     def _has_seen_all(self) -> bool:
-        """Look at what is listed; gives whether all of it was still there."""
+        """Read the listed files; returns whether none vanished meanwhile."""
         names = [n for n in self.files.names() if not is_of_another_share(n, self.label)]
         if self.only_files is not None:
             names = [name for name in names if name in self.only_files]
@@ -143,7 +143,7 @@ class Store:
     def _file_and_slices(
         self, name: str, content: FileMetadata
     ) -> tuple[StoredFile | None, np.ndarray]:
-        """What to know of a file; of blocks of other provenance it is only noted what made them."""
+        """Read a file's metadata; of files with other provenance only this is kept."""
         keys = dict.fromkeys(each.key for each in content.ranges)
         ours = {key for key in keys if content.provenance.matches(self.provenance, key)}
         for key in keys:
@@ -168,28 +168,28 @@ class Store:
         return file, slices
 
     def _quarantine(self, name: str, reason: str) -> None:
-        """Move a file out of the way, so that its blocks count as missing."""
+        """Move a file away, so that its blocks count as missing."""
         self.files.quarantine(name)
         self.damaged.append(f"{name} ({reason.splitlines()[0][:120]})")
 
     # ---------------------------------------------------------------- what is there
     @property
     def referenced_files(self) -> list[StoredFile]:
-        """Files from which any block is read."""
+        """The files from which blocks are read."""
         return [self._by_number[at] for at in np.unique(self.index.slices["file"]).tolist()]
 
     @property
     def n_files(self) -> int:
-        """Files from which any block is read."""
+        """The number of files from which blocks are read."""
         return len(self.referenced_files)
 
     @property
     def n_bytes(self) -> int:
-        """Size of all files that hold blocks of this study alone."""
+        """The size of all files that hold only this study's blocks."""
         return sum(self.own_sizes().values())
 
     def own_sizes(self) -> dict[str, int]:
-        """Bytes of each file that holds blocks of this study alone.
+        """The size of each file that holds only this study's blocks.
 
         Left out are files that another run has just merged.
         """
@@ -202,20 +202,20 @@ class Store:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """All columns that any block has: of one type, whichever file holds them."""
+        """The columns of all blocks, in common types."""
         return joint_schema({file.schema: None for file in self.referenced_files})
 
     def column_names(self) -> set[str]:
-        """Names of the columns that any block has."""
+        """The names of all columns."""
         return set(self.schema.names)
 
     def schema_of(self, key: str) -> pa.Schema:
-        """The columns of the file that holds a scenario's first blocks; none, if none does."""
+        """The columns of the file with a scenario's first blocks; empty if there is none."""
         slices = self.index.of(key)
         return self._by_number[slices["file"][0]].schema if len(slices) else pa.schema([])
 
     def has_blocks(self, key: str, n_blocks: int, *, retries: bool = False) -> np.ndarray:
-        """Which of a scenario's first blocks are there; shape `(n_blocks,)`.
+        """Which of a scenario's first blocks are stored; shape `(n_blocks,)`.
 
         Parameters
         ----------
@@ -226,16 +226,16 @@ class Store:
 
     @property
     def highest_generation(self) -> int:
-        """Of any block that is there."""
+        """The highest generation of all blocks."""
         return int(self.index.slices["generation"].max(initial=0))
 
     def n_blocks(self, key: str) -> int:
-        """Blocks that a scenario has without a gap, from the first."""
+        """The number of a scenario's blocks before the first gap."""
         return self.index.n_blocks(key)
 
     # ---------------------------------------------------------------- reading
     def read(self, key: str, n_rows: int, columns: Sequence[str] | None = None) -> pa.Table:
-        """A scenario's first rows, in order of replicate; columns not stored are left out.
+        """Read a scenario's first rows, in order of replicate; missing columns are left out.
 
         Raises
         ------
@@ -248,7 +248,7 @@ class Store:
     def read_in_parts(
         self, key: str, n_rows: int, columns: Sequence[str] | None = None
     ) -> Iterator[pa.Table]:
-        """The same rows, some whole blocks at a time, of which each fits into memory."""
+        """Read the same rows in parts of whole blocks that fit into memory."""
         first, n_blocks = 0, -(-n_rows // self.rows_per_block)
         for _ in range(SCANS):
             schema = self._selected(columns)
@@ -264,7 +264,7 @@ class Store:
         raise StoreError(f"the files of {self.files} keep changing under this run; run it again.")
 
     def slices(self, key: str, n_blocks: int, first: int = 0) -> np.ndarray:
-        """Where a scenario's blocks from `first` to before `n_blocks` lie, in order.
+        """The slices of a scenario's blocks from `first` to before `n_blocks`, in order.
 
         Raises
         ------
@@ -277,7 +277,7 @@ class Store:
         return self.index.between(key, first, n_blocks)
 
     def rows_of(self, piece: np.void, columns: Sequence[str] | None = None) -> pa.Table:
-        """The rows of a slice, in the store's own types."""
+        """Read the rows of a slice, in the stored types."""
         return self._rows_of(piece, self._selected(columns))
 
     def _rows_of(self, piece: np.void, schema: pa.Schema) -> pa.Table:
@@ -286,7 +286,7 @@ class Store:
         return table.slice(int(piece["offset"]) * size, int(piece["n"]) * size)
 
     def gather(self, slices: np.ndarray) -> pa.Table:
-        """All rows of some slices, in order; each row group is read once, wherever they lie."""
+        """Read all rows of some slices, in order; each row group is read once."""
         size = self.rows_per_block
         order = np.lexsort((slices["offset"], slices["row_group"], slices["file"]))
         by_place = slices[order]
@@ -313,12 +313,12 @@ class Store:
         return self._selected(columns).empty_table()
 
     def close(self) -> None:
-        """Let go of open files, and of what was read."""
+        """Close files and clear the cache."""
         self._row_groups.clear()
 
 
 def _joined(slices: np.ndarray) -> np.ndarray:
-    """Slices of one row group in order of place, those that lie next to each other as one."""
+    """Join adjacent slices of one row group."""
     gaps = slices["offset"][1:] != (slices["offset"] + slices["n"])[:-1]
     starts = np.concatenate([[0], np.flatnonzero(gaps) + 1])
     joined: np.ndarray = slices[starts]
@@ -327,7 +327,7 @@ def _joined(slices: np.ndarray) -> np.ndarray:
 
 
 def files_at(place: Any, *, at_once: bool = True) -> Files:
-    """The files of a place that is named by its path or URL, or those that are given.
+    """The block files at a path or URL.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ def files_at(place: Any, *, at_once: bool = True) -> Files:
 
 
 class RowGroupCache:
-    """Row groups that were read last, and files that stay open for the next; for any thread."""
+    """A thread-safe cache of row groups and open files."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -356,11 +356,11 @@ class RowGroupCache:
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """In another process it is empty."""
+        """In another process the cache is empty."""
         return RowGroupCache, (self._files,)
 
     def read(self, file: StoredFile, row_group: int, schema: pa.Schema) -> pa.Table:
-        """A row group with a schema's columns; FileNotFoundError where its file has gone."""
+        """Read some columns of a row group; FileNotFoundError if its file is gone."""
         at = file.name, row_group, tuple(schema.names)
         with self._lock:
             if at in self._tables:
@@ -399,29 +399,29 @@ Made = TypeVar("Made")
 
 
 class Batch(NamedTuple):
-    """Rows of several scenarios below each other, as many of each."""
+    """The rows of several scenarios, the same number of each."""
 
     keys: tuple[str, ...]
     n_rows: int  # of each scenario
     table: pa.Table
 
     def each(self) -> Iterator[tuple[str, pa.Table]]:
-        """Every scenario's rows, by its key."""
+        """Iterate over the rows of each scenario, by key."""
         for at, key in enumerate(self.keys):
             yield key, self.table.slice(at * self.n_rows, self.n_rows)
 
 
 class Map(Protocol):
-    """What `map` does, in order; be it in threads."""
+    """A `map` that keeps the order, possibly with threads."""
 
     def __call__(self, work: Callable[[Item], Made], items: Iterable[Item], /) -> Iterable[Made]:
-        """What the work makes of each item."""
+        """Apply a function to each item."""
 
 
 def read_batches(
     store: Store, n_rows: Mapping[str, int], columns: Sequence[str] | None = None
 ) -> Iterator[Batch]:
-    """The first rows of many scenarios, in the order of the files.
+    """Read the first rows of many scenarios, in the order of the files.
 
     Parameters
     ----------
@@ -445,7 +445,7 @@ def map_batches(
     columns: Sequence[str] | None = None,
     mapped: Map = map,
 ) -> Iterator[Made]:
-    """What work makes of the first rows of many scenarios, some together, in the files' order.
+    """Apply a function to the first rows of many scenarios, in batches.
 
     Parameters
     ----------
@@ -462,7 +462,7 @@ def map_batches(
 
 
 def _batches(store: Store, n_rows: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
-    """Keys with as many rows each, as many of them as memory has room for."""
+    """Group keys of equal size into batches that fit into memory."""
     width = max((file.width for file in store.referenced_files), default=1)
     batch: list[str] = []
     for key in sorted(n_rows, key=lambda key: _where(store, key)):

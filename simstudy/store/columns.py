@@ -1,4 +1,4 @@
-"""Columns as measures want them, from stored rows or from a block just drawn."""
+"""Columns for measures, from stored rows or from a new block."""
 
 import math
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ from simstudy.store.arrow_schema import (
 
 # ---------------------------------------------------------------- from the store
 def stored_names(names: Sequence[str]) -> list[str]:
-    """What to read of the store to have these columns: always with what went wrong."""
+    """The stored columns to read for some columns; errors are always among them."""
     return [*(name for name in names if name != CONVERGED), ERROR, CELL_ERROR]
 
 
@@ -36,7 +36,7 @@ def columns_of(
     *,
     holes: bool = False,
 ) -> dict[str, np.ndarray]:
-    """The inverse of the layout: columns `(rep,)` or `(rep, *axes)`, NaN where a row failed.
+    """Convert stored rows to columns `(rep,)` or `(rep, *axes)`, NaN where a row failed.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def _read_back(
 
 
 def _refuse_holes(table: pa.Table, names: Sequence[str]) -> None:
-    """Refuse a column that some blocks do not have although they did not fail."""
+    """Refuse a column that is missing in blocks that did not fail."""
     incomplete = [name for name in names if _lacks_numbers(table.column(name))]
     if not incomplete:
         return
@@ -85,12 +85,12 @@ def _refuse_holes(table: pa.Table, names: Sequence[str]) -> None:
 
 
 def _lacks_numbers(column: pa.ChunkedArray) -> bool:
-    """Whether rows of it are missing; of text they may be."""
+    """Whether numbers of a column are missing; texts may be."""
     return bool(column.null_count) and not pa.types.is_string(column.type)
 
 
 def _of_stored(plan: Plan, column: pa.ChunkedArray, *, is_vector: bool) -> np.ndarray:
-    """One stored column as an array; a list's elements are cells, a vector's its own."""
+    """Convert a stored column; list elements are cells, or values of a vector."""
     depth = _depth(column.type)
     shape = plan.shape if depth > int(is_vector) else ()
     flat = _flattened(column, depth)
@@ -102,12 +102,12 @@ def _of_stored(plan: Plan, column: pa.ChunkedArray, *, is_vector: bool) -> np.nd
 
 
 def has_axes(plan: Plan, column: pa.Field) -> bool:
-    """Whether a stored column has the plan's axes: beside a vector's own, which is no such axis."""
+    """Whether a stored column has the plan's axes, not only a vector's own."""
     return _depth(column.type) > int(column.name in plan.vectors)
 
 
 def holds_text(column: pa.Field) -> bool:
-    """Whether a stored column has text, in lists or not."""
+    """Whether a stored column holds text, in lists or not."""
     kind = column.type
     while pa.types.is_list(kind):
         kind = kind.value_type
@@ -115,12 +115,12 @@ def holds_text(column: pa.Field) -> bool:
 
 
 def _depth(kind: pa.DataType) -> int:
-    """How many lists are within each other."""
+    """The nesting depth of lists."""
     return 1 + _depth(kind.value_type) if pa.types.is_list(kind) else 0
 
 
 def _flattened(column: pa.ChunkedArray, depth: int) -> np.ndarray:
-    """`(rep,)`, or `(rep, value)` where each row has a list; NaN where it has none."""
+    """Convert to `(rep,)`, or `(rep, value)` for lists; NaN for missing lists."""
     if depth == 0:
         return _to_numpy(column)
     there = column.is_valid().to_numpy()
@@ -142,7 +142,7 @@ def _innermost(lists: pa.Array) -> pa.Array:
 
 
 def _to_numpy(column: pa.ChunkedArray) -> np.ndarray:
-    """Without nulls the stored type; with nulls floats with NaN, or text with None."""
+    """Convert to NumPy: nulls become NaN, or None in text."""
     if column.null_count and not pa.types.is_string(column.type):
         column = column.cast(pa.float64(), safe=False)  # whole numbers beyond 2^53 are rounded
     array: np.ndarray = column.to_numpy()
@@ -150,18 +150,18 @@ def _to_numpy(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def _nothing_came_back(table: pa.Table) -> bool:
-    """Whether every block of it failed as a whole, so that no column of values is known."""
+    """Whether all blocks failed completely, so that no value column is known."""
     return ERROR in table.column_names and table.column(ERROR).null_count == 0
 
 
 def simulated_columns(stored: Iterable[str]) -> dict[str, None]:
-    """Columns as `simulate` named them, in order, from their names in the store."""
+    """The names of columns as `simulate` returned them, from stored names."""
     named = (ERROR if name == CELL_ERROR else name for name in stored)
     return dict.fromkeys(name for name in named if name not in RESERVED)
 
 
 def has_nulls(table: pa.Table) -> bool:
-    """Whether anything but errors is missing somewhere, in a column or in a list of one."""
+    """Whether a value is missing in a column or in one of its lists."""
     return any(
         column.null_count or any(_innermost(chunk).null_count for chunk in column.chunks)
         for name, column in zip(table.column_names, table.columns, strict=True)
@@ -171,7 +171,7 @@ def has_nulls(table: pa.Table) -> bool:
 
 # ---------------------------------------------------------------- what went wrong
 def errors_in(table: pa.Table) -> bool:
-    """Whether any row of a table with errors tells of one."""
+    """Whether a table has any error."""
     names = (ERROR, CELL_ERROR, f"{ERROR}.text")
     return any(_has_any(table.column(name)) for name in names if name in table.column_names)
 
@@ -181,7 +181,7 @@ def _has_any(column: pa.ChunkedArray) -> bool:
 
 
 def rows_with_error(table: pa.Table) -> np.ndarray:
-    """Rows that failed, or a cell of which did; shape `(rep,)`."""
+    """Rows with an error in any cell; shape `(rep,)`."""
     failed = np.zeros(len(table), dtype=bool)
     for name in {ERROR, CELL_ERROR}.intersection(table.column_names):
         failed |= has_text(texts_of(table, name)).reshape(len(table), -1).any(axis=1)
@@ -189,12 +189,12 @@ def rows_with_error(table: pa.Table) -> np.ndarray:
 
 
 def texts_of(table: pa.Table, name: str) -> np.ndarray:
-    """The errors of whole replicates, `(rep,)`, or of their cells, `(rep, cell)`; else None."""
+    """The errors of replicates `(rep,)` or of cells `(rep, cell)`; None without errors."""
     return _flattened(table.column(name), _depth(table.column(name).type))
 
 
 def _errors(plan: Plan, table: pa.Table) -> np.ndarray:
-    """Of each replicate, or of each cell where any has one of its own."""
+    """The errors of each replicate, or of each cell."""
     whole = np.full(len(table), None, dtype=object)
     if ERROR in table.column_names:
         whole = texts_of(table, ERROR)
@@ -208,7 +208,7 @@ def _errors(plan: Plan, table: pa.Table) -> np.ndarray:
 
 
 def _failed(plan: Plan, table: pa.Table) -> np.ndarray:
-    """Shape `(rep, *axes)`: a failure of the whole replicate is one of every cell."""
+    """Failed cells, shape `(rep, *axes)`; a failed replicate fails in every cell."""
     if not errors_in(table):
         return np.zeros((len(table), *plan.shape), dtype=bool)
     failed = has_text(_errors(plan, table))
@@ -218,7 +218,7 @@ def _failed(plan: Plan, table: pa.Table) -> np.ndarray:
 
 # ---------------------------------------------------------------- from a block
 def with_failures_missing(block: Block, vectors: Container[str] = ()) -> dict[str, np.ndarray]:
-    """A block's columns of single numbers, NaN where the cell failed."""
+    """The number columns of a block, NaN where the cell failed."""
     single = {name: column for name, column in block.columns.items() if name not in vectors}
     void = nan_where_failed(single)
     return {name: column for name, column in void.items() if column.dtype.kind in "biuf"}
@@ -227,7 +227,7 @@ def with_failures_missing(block: Block, vectors: Container[str] = ()) -> dict[st
 def nan_where_failed(
     columns: Mapping[str, np.ndarray], vectors: Container[str] = ()
 ) -> dict[str, np.ndarray]:
-    """A block's columns, NaN where the cell of a number failed."""
+    """The columns of a block, NaN where the cell of a number failed."""
     failed = failed_cells(columns)
     if failed is None:
         return dict(columns)
@@ -246,6 +246,6 @@ def _with_nan(column: np.ndarray, failed: np.ndarray, *, n_inner: int) -> np.nda
 
 
 def imputed(columns: Mapping[str, np.ndarray], worst: Mapping[str, float]) -> Mapping[str, Any]:
-    """Failed values of the columns named in `worst` replaced by what is said there."""
+    """Replace failed values by the values in `worst`."""
     named = {name: value for name, value in worst.items() if name in columns}
     return impute_worst(columns, named) if named else columns

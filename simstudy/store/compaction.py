@@ -1,4 +1,4 @@
-"""Many small files to few, and nothing lost on the way.
+"""Compaction: merges many small files into few.
 
 A source is deleted only after everything in it stands, synced, in a new file; so a crash leaves
 duplicates, never a gap.
@@ -25,7 +25,7 @@ BATCH_BYTES = 1 << 25  # of small files, compressed as they are, that become one
 
 
 def compact(store: Store, *, most_files: int | None = None) -> None:
-    """Merge small files where they are many; the blocks of a scenario come to lie in order.
+    """Merge small files if there are many, ordered by scenario and block.
 
     Other software takes the columns of one file for those of all, and every row for a replicate of
     its own. So files that lack columns of others, or have them of other types, are written anew,
@@ -71,7 +71,7 @@ def _merge(store: Store, sources: set[str], n_bytes: int) -> None:
 
 
 def adopt_blocks(store: Store, other: Provenance) -> None:
-    """Write blocks of another provenance anew as a store's own, with what shares their files.
+    """Rewrite blocks of another provenance as the store's own.
 
     Parameters
     ----------
@@ -95,14 +95,14 @@ def adopt_blocks(store: Store, other: Provenance) -> None:
 
 
 def _slices_in(store: Store, sources: set[str]) -> np.ndarray:
-    """Those that are read from some files, by generation, scenario and block."""
+    """The slices in some files, by generation, scenario and block."""
     numbers = [file.number for file in store.referenced_files if file.name in sources]
     slices = store.index.slices[np.isin(store.index.slices["file"], numbers)]
     return slices[np.argsort(slices["generation"], kind="stable")]
 
 
 def _batches(slices: np.ndarray, n_bytes: int) -> Iterator[np.ndarray]:
-    """What is to become one file each: of one generation, and of about so many bytes."""
+    """Group slices into files: one generation each, up to a number of bytes."""
     bytes_before = np.cumsum(slices["n"]) * (n_bytes / max(1, slices["n"].sum()))
     parts = np.stack([slices["generation"], bytes_before // BATCH_BYTES])
     changes = np.flatnonzero((np.diff(parts) != 0).any(axis=0)) + 1
@@ -137,7 +137,7 @@ def _write(store: Store, slices: np.ndarray, provenance: Provenance) -> str:
 
 
 def _starts_of_ranges(slices: np.ndarray, most: int) -> np.ndarray:
-    """Where a range begins: slices that follow each other are one, up to about so many blocks."""
+    """Where ranges of consecutive slices start, up to a number of blocks."""
     ends = slices["first"] + slices["n"]
     follows = (slices["key"][1:] == slices["key"][:-1]) & (slices["first"][1:] == ends[:-1])
     begins = np.concatenate([[True], ~follows])
@@ -149,7 +149,7 @@ def _starts_of_ranges(slices: np.ndarray, most: int) -> np.ndarray:
 
 @contextlib.contextmanager
 def folder_lock(folder: Place | None) -> Iterator[None]:
-    """Within it, no other process that asks for the same is at work in a folder.
+    """Context: no other process that takes this lock works in the folder.
 
     Where nothing can be locked (a store beyond this machine, some file systems, Windows) two may
     be: a manifest has hashes that tell of a mixture, and a block that is lost is drawn again by the

@@ -1,4 +1,4 @@
-"""Where files of blocks lie: a folder, or anything else that keeps whole files by name.
+"""The folder of block files, or another place that keeps whole files by name.
 
 A file is named by the hash of its bytes. A file that is there under its name is undamaged, two runs
 that compute the same block do no harm, and a file never changes. The name of a share's file has
@@ -33,20 +33,20 @@ Metadata = Iterator[tuple[str, pq.FileMetaData | Exception]]
 
 
 class Files(Protocol):
-    """Files of blocks, each there whole or not at all, found by name.
+    """The interface of places that keep block files by name, each complete or absent.
 
     A store asks for no more than this: a folder, or what is reached by URL. Workers are sent one,
     so it must be picklable.
     """
 
     def __str__(self) -> str:
-        """Where they lie, for a person to find them."""
+        """The location, for people."""
 
     def names(self) -> list[str]:
-        """Names of the files that are there, in order."""
+        """The names of the files, in order."""
 
     def metadata(self, names: Iterable[str], *, verify: bool = True) -> Metadata:
-        """Of each file its Parquet metadata, or what is wrong with it.
+        """The Parquet metadata of each file, or what is wrong with it.
 
         Parameters
         ----------
@@ -56,13 +56,13 @@ class Files(Protocol):
         """
 
     def open(self, name: str) -> pa.NativeFile:
-        """A file to read; FileNotFoundError where it has gone."""
+        """Open a file; FileNotFoundError if it is gone."""
 
     def size(self, name: str) -> int:
-        """Its bytes; FileNotFoundError where it has gone."""
+        """The size of a file; FileNotFoundError if it is gone."""
 
     def write(self, fill: Callable[[BufferedRandom], str]) -> str:
-        """Write a file and give its name.
+        """Write a file; returns its name.
 
         Parameters
         ----------
@@ -71,18 +71,18 @@ class Files(Protocol):
         """
 
     def delete(self, name: str) -> None:
-        """Delete a file, if it is still there."""
+        """Delete a file, if it exists."""
 
     def quarantine(self, name: str) -> None:
-        """Move a damaged file where `names` does not see it, if it is still there."""
+        """Move a damaged file where `names` does not list it, if it exists."""
 
     def forget_unfinished(self, older_than: float) -> None:
-        """Delete what was begun and never finished: so many seconds ago, or by the dead."""
+        """Delete unfinished files that are old or whose writer is dead."""
 
 
 @dataclass(frozen=True)
 class Folder:
-    """Files in a folder of this machine, which is made if it is not there."""
+    """Files in a local folder, created when needed."""
 
     path: Path
 
@@ -90,7 +90,7 @@ class Folder:
         self.path.mkdir(parents=True, exist_ok=True)
 
     def __getstate__(self) -> dict[str, Path]:
-        """In another process, which may work in another folder, it is the same one."""
+        """The absolute path, for processes with another working directory."""
         return {"path": self.path.absolute()}
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ class Folder:
             return sorted(entry.name for entry in entries if entry.name.endswith(ENDING))
 
     def metadata(self, names: Iterable[str], *, verify: bool = True) -> Metadata:
-        """A file is hashed once: its size and time are recorded, which tell of a change."""
+        """Metadata of a file, hashed once: its recorded size and time tell of a change."""
         known = read_json(self.path / VERIFIED) or {}
         found: dict[str, list[int]] = {}
         for name in names:
@@ -119,7 +119,7 @@ class Folder:
             self._record({**known, **found})
 
     def _verified(self, name: str, file: pa.NativeFile, known: object) -> list[int]:
-        """Size and time of a file whose bytes are those of its name."""
+        """Size and time of a file whose bytes match its name."""
         there = (self.path / name).stat()
         found = [there.st_size, there.st_mtime_ns]
         if known != found and not is_named_by_content(file, name):
@@ -157,7 +157,7 @@ class Folder:
 
 # ---------------------------------------------------------------- names
 def name_by_content(file: Any, label: str = "") -> str:
-    """The name of a file with these bytes: 32 hexadecimal digits of their hash, and a label."""
+    """The name for a content: 32 hexadecimal digits of its hash, and a label."""
     file.seek(0)
     whole = hashlib.sha256()
     while piece := file.read(READ_AT_ONCE):
@@ -166,17 +166,17 @@ def name_by_content(file: Any, label: str = "") -> str:
 
 
 def is_named_by_content(file: Any, name: str) -> bool:
-    """Whether a file's bytes are those that its name says."""
+    """Whether a file's bytes match its name."""
     return name_by_content(file, label_of(name)) == name
 
 
 def label_of(name: str) -> str:
-    """The label in a file's name; empty where no share wrote it."""
+    """The label in a file's name; empty if no share wrote it."""
     return name[DIGITS:].removesuffix(ENDING)
 
 
 def is_of_another_share(name: str, label: str) -> bool:
-    """Whether another share of the same split wrote a file, so that none of its blocks are ours.
+    """Whether another share of the same split wrote a file.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a disk may refuse, in one line with what to do."""
+"""Translates I/O errors into one line that says what to do."""
 
 import contextlib
 import errno
@@ -14,7 +14,7 @@ IN_THE_WAY = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY)
 
 @contextlib.contextmanager
 def translate_io_errors(place: object) -> Iterator[None]:
-    """Within it, a disk that is full, must not be written or has gone is refused in one line.
+    """Context: a full, read-only or vanished disk is reported in one line.
 
     Parameters
     ----------
@@ -58,5 +58,5 @@ def _translated(error: OSError, place: object) -> Exception:
 
 
 def _has_gone(place: str) -> bool:
-    """Whether a folder is not there; a place beyond this machine has a URL."""
+    """Whether a local folder no longer exists."""
     return "://" not in place and not Path(place).is_dir()

@@ -12,7 +12,7 @@ PROTOCOL = "protocol.json"  # beside it, what was planned
 
 
 def listed_files(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """The files that a manifest speaks for, with their hashes: below the folder, none beyond it."""
+    """The files that a manifest lists, with their hashes; only those below the folder."""
     files = manifest.get("files")
     names = files if isinstance(files, dict) else {}
     inside = (n for n in names if not Path(n).is_absolute() and ".." not in Path(n).parts)
@@ -20,14 +20,14 @@ def listed_files(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def mark_outdated(folder: Place) -> None:
-    """Have outputs made again, whatever stops the run: what they were made from is changing."""
+    """Mark outputs as outdated, since the stored blocks change now."""
     manifest = read_json(folder / MANIFEST)
     if manifest is not None:
         write_json(folder / MANIFEST, {**manifest, "made_from": {}})
 
 
 def say_part(folder: Place, part: Mapping[str, Any] | None) -> bool:
-    """Have the manifest of what was published say to which part it belongs; whether it did not."""
+    """Write to a published manifest which part it belongs to; returns whether that failed."""
     said = read_json(folder / MANIFEST) or {}
     if said.get("part") == part:
         return False

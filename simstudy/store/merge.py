@@ -1,4 +1,4 @@
-"""Blocks that another folder holds, copied into a store."""
+"""Copies blocks from another folder into a store."""
 
 from functools import partial
 from io import BufferedRandom
@@ -11,7 +11,7 @@ from simstudy.store.run_records import FOLDER, record_files
 
 
 def copy_blocks(source: Store, target: Store) -> int:
-    """Copy files with blocks that a store lacks; gives how many such blocks there were.
+    """Copy files with blocks that a store lacks; returns the number of such blocks.
 
     Parameters
     ----------
@@ -41,6 +41,6 @@ def _fill(content: bytes, file: BufferedRandom) -> str:
 
 
 def copy_records(source: Place, target: Place) -> None:
-    """Copy what runs noted of the blocks in a folder, such as their seconds."""
+    """Copy the records of runs, such as timings."""
     for path in record_files(source):
         write_bytes(target / FOLDER / path.name, path.read_bytes())

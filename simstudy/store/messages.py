@@ -1,4 +1,4 @@
-"""What replicates said: errors and warnings, from rows of replicates or from moments of blocks.
+"""Errors and warnings of replicates, from stored rows or from stored moments.
 
 Beside the moments of a block stand, where anything went wrong in it, the replicates, cells and
 texts: few enough to keep where all numbers are not.
@@ -21,7 +21,7 @@ PARTS = ("rep", "cell", "text")  # of what was said in a block, each a list besi
 
 
 class Message(NamedTuple):
-    """What was said of a replicate, in one cell of its axes."""
+    """An error or a warning of a replicate, in one cell."""
 
     rep: int
     cell: int
@@ -29,7 +29,7 @@ class Message(NamedTuple):
 
 
 def messages_of_block(block: Block) -> dict[str, np.ndarray]:
-    """By the name of a stored column, the replicates, cells and texts of a block."""
+    """By stored column, the replicates, cells and texts of a block's messages."""
     found: dict[str, np.ndarray] = {}
     for name in (ERROR, WARNING):
         if name in block.columns:
@@ -48,14 +48,14 @@ def _listed(name: str, number: int, column: np.ndarray) -> dict[str, np.ndarray]
 
 
 def message_columns(name: str) -> set[str]:
-    """Stored columns that may say something: of replicates, or of blocks."""
+    """The stored columns that hold messages, of replicates or of blocks."""
     return {*NAMES[name], *(f"{name}.{part}" for part in PARTS)}
 
 
 def stored_messages(
     store: Store, key: str, n_rep: int, block_size: int, name: str
 ) -> Iterator[Message]:
-    """What the first replicates of a scenario said, in order: errors, or warnings."""
+    """The messages of a scenario's first replicates, in order."""
     n_rows = n_rep if store.rows_per_block == block_size else n_rep // block_size
     table = store.read(key, n_rows, sorted(message_columns(name)))
     if f"{name}.{PARTS[0]}" in table.column_names:
@@ -84,7 +84,7 @@ LISTED = f"{ERROR}.rep"  # replicates that failed, beside the moments of a block
 
 
 def failed_blocks(store: Store, key: str, n_blocks: int) -> np.ndarray:
-    """Which of a scenario's first blocks hold one; shape `(n_blocks,)`."""
+    """Which of a scenario's first blocks have a failure; shape `(n_blocks,)`."""
     failed = np.zeros(n_blocks, dtype=bool)
     at = 0
     for rows in _failed_rows(store, key, min(n_blocks, store.n_blocks(key))):
@@ -94,13 +94,13 @@ def failed_blocks(store: Store, key: str, n_blocks: int) -> np.ndarray:
 
 
 def n_failed_rows(store: Store, key: str, n_blocks: int) -> int:
-    """How many rows of a scenario's first blocks hold one."""
+    """The number of failed rows in a scenario's first blocks."""
     n_known = min(n_blocks, store.n_blocks(key))
     return sum(int(rows.sum()) for rows in _failed_rows(store, key, n_known))
 
 
 def _failed_rows(store: Store, key: str, n_blocks: int) -> Iterator[np.ndarray]:
-    """Which rows hold one, some whole blocks at a time: `(block, row)`; nothing if none can."""
+    """Iterate over parts of whole blocks: which rows failed, `(block, row)`."""
     names = [name for name in store.column_names() if _tells_of_failure(name)]
     if names:
         for table in store.read_in_parts(key, n_blocks * store.rows_per_block, names):
@@ -112,7 +112,7 @@ def _tells_of_failure(name: str) -> bool:
 
 
 def _rows_with_failure(table: pa.Table) -> np.ndarray:
-    """Rows with an error's text, or of moments with a count of failures."""
+    """Rows with an error text or, for moments, with a count of failures."""
     failed = rows_with_error(table)
     for name in set(table.column_names) - {ERROR, CELL_ERROR}:
         column = table.column(name).combine_chunks()

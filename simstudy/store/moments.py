@@ -1,4 +1,4 @@
-"""Moments in place of replicates: a row for each block, and how rows become one again.
+"""Moments in place of replicates (`keep=summary`): one row per block.
 
 A million replicates then cost as much disk as a thousand.
 """
@@ -22,7 +22,7 @@ from simstudy.store.messages import messages_of_block
 # ---------------------------------------------------------------- writing
 @dataclass(frozen=True)
 class MomentStorage:
-    """Keeps of each block only what its measures need: a row with their moments.
+    """Stores the moments that measures need: one row per block.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class MomentStorage:
         return row
 
     def _nothing(self, block: Block) -> dict[str, np.ndarray]:
-        """Columns of a block that failed as a whole: NaN, in every cell."""
+        """The columns of a block that failed completely: NaN in every cell."""
         names = dict.fromkeys(name for measure in self.measures for name in measure.reads)
         return dict.fromkeys(names, np.full(len(block.columns[ERROR]), np.nan))
 
@@ -68,14 +68,14 @@ class MomentStorage:
 def _with_replicates(
     columns: Mapping[str, np.ndarray], names: Sequence[str], n_rep: int
 ) -> Mapping[str, np.ndarray]:
-    """Constants, where a measure reads nothing else, as what each replicate has."""
+    """Repeat constants for each replicate, where a measure reads nothing else."""
     if any(np.ndim(columns.get(name, 0.0)) for name in names):
         return columns
     return {**columns, **{n: np.broadcast_to(columns[n], n_rep) for n in names if n in columns}}
 
 
 def streamable(measures: Sequence[Measure]) -> tuple[MomentMeasure, ...]:
-    """The measures as ones that need no replicates, or a refusal that names those that do."""
+    """The measures in a form that needs no replicates; refuses those without one."""
     needy = [measure.name for measure in measures if not isinstance(measure, MomentMeasure)]
     if needy:
         raise StudyError(
@@ -86,7 +86,7 @@ def streamable(measures: Sequence[Measure]) -> tuple[MomentMeasure, ...]:
 
 
 def _moments_row(name: str, moments: Moments) -> dict[str, np.ndarray]:
-    """The parts of some moments, each as one list of numbers."""
+    """The components of moments, each as one list of numbers."""
     return {
         f"{name}.n": moments.n.ravel(),
         f"{name}.{N_FAILED}": moments.n_failed.ravel(),
@@ -98,17 +98,17 @@ def _moments_row(name: str, moments: Moments) -> dict[str, np.ndarray]:
 
 
 def shape_column(name: str) -> str:
-    """The stored column that says how many terms a measure has, and which cells."""
+    """The stored column with a measure's number of terms and its cells."""
     return f"{name}.shape"
 
 
 def moment_columns(name: str) -> list[str]:
-    """The stored columns with a measure's moments."""
+    """The stored columns of a measure's moments."""
     return [*(f"{name}.{part}" for part in Moments._fields), shape_column(name)]
 
 
 def _lists(rows: Sequence[np.ndarray | None]) -> pa.Array:
-    """A column with one list for each row; null where a row has none."""
+    """A column with one list per row; null for none."""
     there = [row for row in rows if row is not None]
     lengths = [0 if row is None else len(row) for row in rows]
     offsets = np.cumsum([0, *lengths], dtype=np.int32)
@@ -118,7 +118,7 @@ def _lists(rows: Sequence[np.ndarray | None]) -> pa.Array:
 
 # ---------------------------------------------------------------- reading
 def merged_moments(name: str, table: pa.Table) -> Moments:
-    """A measure's moments of all blocks in a table, merged pairwise in order of the blocks."""
+    """Merge a measure's moments of all blocks, pairwise in order."""
     n_terms, *cells = _longest(table.column(shape_column(name)))
     n, n_failed, mean, comoment, centre = (
         _stacked_lists(table, f"{name}.{part}") for part in Moments._fields
@@ -149,13 +149,13 @@ def _halved(blocks: Moments) -> Moments:
 
 
 def _sliced(blocks: Moments, place: Any) -> Moments:
-    """The same places of every part."""
+    """The same positions of every component."""
     n, n_failed, mean, comoment, centre = blocks
     return Moments(n[place], n_failed[place], mean[place], comoment[place], centre)
 
 
 def _stacked_lists(table: pa.Table, name: str) -> np.ndarray:
-    """A column of lists as (value, block); of a shorter list each value holds for several cells.
+    """A column of lists as `(value, block)`; shorter lists are repeated over cells.
 
     Blocks without a value, which have no centre, are left out.
     """
@@ -178,7 +178,7 @@ def _one_centre(name: str, centre: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def spread_over(moments: Moments, cells: tuple[int, ...]) -> Moments:
-    """The same numbers in every cell."""
+    """Repeat numbers for all cells."""
     n, n_failed, mean, comoment, centre = moments
 
     def wide(part: np.ndarray) -> np.ndarray:
@@ -188,7 +188,7 @@ def spread_over(moments: Moments, cells: tuple[int, ...]) -> Moments:
 
 
 def _longest(column: pa.ChunkedArray) -> list[int]:
-    """A block that failed as a whole does not know the cells that the others have."""
+    """The longest list: a block that failed completely does not know the number of cells."""
     at = int(np.argmax(pc.list_value_length(column).to_numpy()))
     found: list[int] = column[at].as_py()
     return found

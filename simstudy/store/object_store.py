@@ -1,4 +1,4 @@
-"""Files of blocks in a store that is reached by URL: put whole, fetched once, read here.
+"""Block files in an object store, with a local cache.
 
 Nothing can be renamed or locked there, and every request costs a network's round trip, so many
 files are asked for at once. A file is named by its content, so it never changes: it is fetched
@@ -34,7 +34,7 @@ TAIL_BYTES = 1 << 16  # of a file, in which its metadata mostly lie
 
 @dataclass
 class ObjectStore:
-    """Files below a URL.
+    """Block files below a URL, with local copies.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class ObjectStore:
         self._lock = threading.Lock()  # threads may want the same file
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """In another process it is the same place; what is known of it, and copies, stay here."""
+        """Copies and caches stay in this process."""
         check_sendable(self.place)
         return _in_another_process, (str(self.place), self.at_once)
 
@@ -63,7 +63,7 @@ class ObjectStore:
 
     # ---------------------------------------------------------------- looking
     def names(self) -> list[str]:
-        """Those that are listed, and those that this process wrote and the list lacks as yet."""
+        """The listed files, and new files of this process that are not listed yet."""
         listed = {n: size for n, size in list_sizes(self.place).items() if n.endswith(ENDING)}
         for name in self._written - set(listed):
             try:
@@ -78,7 +78,7 @@ class ObjectStore:
         return (self.place / name).stat().st_size if known is None else known
 
     def metadata(self, names: Iterable[str], *, verify: bool = True) -> Metadata:
-        """From copies where all rows will be read; else from the ends of the files."""
+        """Metadata from local copies if all rows will be read, else from the ends of the files."""
         fetches = self.at_once and verify
         for some in self._in_batches(names, whole=fetches):
             errors = self._fetch(some) if fetches else {}
@@ -99,7 +99,7 @@ class ObjectStore:
             return pq.read_metadata(file)
 
     def _in_batches(self, names: Iterable[str], *, whole: bool) -> Iterator[list[str]]:
-        """As many names as are asked for at once."""
+        """Split names into batches of parallel requests."""
         batch, n_bytes = list[str](), 0
         for name in names:
             size = self.size(name) if whole else TAIL_BYTES
@@ -112,7 +112,7 @@ class ObjectStore:
             yield batch
 
     def _tails(self, names: Sequence[str]) -> dict[str, bytes]:
-        """The ends of those files of which there is no copy; of those that have gone, none."""
+        """The ends of files without a local copy; empty for vanished files."""
         lacking = {name: self.size(name) for name in names if not self._copy(name).exists()}
         found = self._read(lacking, TAIL_BYTES)
         tails = {name: part for name, part in found.items() if isinstance(part, bytes)}
@@ -123,7 +123,7 @@ class ObjectStore:
         return tails
 
     def _read(self, sizes: Mapping[str, int], n_bytes: int) -> dict[str, bytes | Exception]:
-        """The last bytes of files of some sizes, side by side where the store can."""
+        """Read the last bytes of files, in parallel where the store can."""
         paths = [(self.place / name).path for name in sizes]
         starts = [max(0, size - n_bytes) for size in sizes.values()]
         ends = list(sizes.values())
@@ -132,7 +132,7 @@ class ObjectStore:
 
     # ---------------------------------------------------------------- reading
     def open(self, name: str) -> pa.NativeFile:
-        """Its copy on this machine, which is the file: its bytes are those that its name says.
+        """Open the local copy of a file, verified against its name.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class ObjectStore:
         return Path(self._copies.name) / name
 
     def _fetch(self, names: Sequence[str]) -> dict[str, Exception]:
-        """Make copies of files; gives what is wrong with those of which there is none."""
+        """Download files; returns what is wrong with those that failed."""
         lacking = {name: self.size(name) for name in names if not self._copy(name).exists()}
         errors: dict[str, Exception] = {}
         for name, content in self._read(lacking, max(lacking.values(), default=0)).items():
@@ -176,7 +176,7 @@ class ObjectStore:
 
     # ---------------------------------------------------------------- writing
     def write(self, fill: Callable[[BufferedRandom], str]) -> str:
-        """Write a file of this machine, read back as it is named, then put it there whole."""
+        """Write a file locally, verify it, then upload it."""
         with translate_io_errors(self._copies.name):
             copy = atomic_write(Path(self._copies.name), fill)
         put_file(copy, self.place / copy.name)
@@ -201,7 +201,7 @@ class ObjectStore:
         self._forget(name)
 
     def forget_unfinished(self, older_than: float) -> None:
-        """Leave it: what is put appears whole, and what another run is uploading is not ours."""
+        """Do nothing: uploads appear complete or not at all."""
 
 
 def _in_another_process(url: str, at_once: bool) -> ObjectStore:
@@ -209,7 +209,7 @@ def _in_another_process(url: str, at_once: bool) -> ObjectStore:
 
 
 def check_sendable(place: UPath) -> None:
-    """Refuse workers in other processes what only this one has.
+    """Refuse worker processes for a file system that exists only in this process.
 
     Raises
     ------

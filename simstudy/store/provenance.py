@@ -1,4 +1,4 @@
-"""What blocks were made from, as their own file says it: settings, values, code.
+"""The provenance record in each file of blocks: settings, values and code.
 
 Provenance belongs to blocks and not to folders. A block of other provenance (another seed, other
 code, other data) is not this run's block: it is never read, quarantined or deleted.
@@ -18,7 +18,7 @@ UNKNOWN = "unknown"  # the study of a file that does not say what made it
 
 @dataclass(frozen=True)
 class Provenance:
-    """What the blocks of some scenarios are made from.
+    """The provenance of the blocks of some scenarios.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ class Provenance:
     codes: Mapping[str, Fingerprint] = field(default_factory=dict)
 
     def only(self, keys: Iterable[str]) -> "Provenance":
-        """The same for some of the scenarios."""
+        """The provenance restricted to some scenarios."""
         keys = list(keys)
         values = {key: self.values[key] for key in keys if key in self.values}
         return Provenance(self.settings, values, {key: self.codes[key] for key in values})
 
     def to_json(self, keys: Iterable[str]) -> str:
-        """As a file says it: code that scenarios and methods share is there once."""
+        """As JSON for a file; shared code is stored once."""
         few = self.only(sorted(set(keys)))
         distinct = list({id(code): code for code in few.codes.values()}.values())
         places = {key: _index_of(code, distinct) for key, code in few.codes.items()}
@@ -50,7 +50,7 @@ class Provenance:
 
     @classmethod
     def from_json(cls, text: str) -> "Provenance":
-        """What a file says; unknown where it says nothing."""
+        """From the JSON of a file; unknown if it has none."""
         try:
             content = json.loads(text)
             whole = [{**content.get("shared", {}), **own} for own in content["codes"]]
@@ -60,16 +60,16 @@ class Provenance:
             return cls({"study": UNKNOWN})
 
     def matches(self, wanted: "Provenance", key: str) -> bool:
-        """Whether a scenario's blocks of this provenance are those that are wanted."""
+        """Whether a scenario's blocks of this provenance can be used."""
         return self._same(wanted, key) or not self.differences(wanted, key)
 
     def _same(self, wanted: "Provenance", key: str) -> bool:
-        """Whether all is equal, which is the rule, and quick to see."""
+        """Whether everything is equal: the usual case, quickly decided."""
         mine = self.settings, self.values.get(key), self.codes.get(key)
         return mine == (wanted.settings, wanted.values.get(key), wanted.codes.get(key))
 
     def differences(self, wanted: "Provenance", key: str) -> list[str]:
-        """In words, what is other in what is wanted; more measures than are wanted do no harm."""
+        """What differs, as text; additional measures do not matter."""
         found = self.setting_differences(wanted)
         if self.settings.get("study") == UNKNOWN:
             return found
@@ -78,7 +78,7 @@ class Provenance:
         return found + changes(self.codes.get(key, {}), wanted.codes.get(key, {}))
 
     def setting_differences(self, wanted: "Provenance") -> list[str]:
-        """In words, what holds for all scenarios and is other in what is wanted."""
+        """The differences in settings of all scenarios, as text."""
         mine, theirs = self.settings, wanted.settings
         if mine.get("study") == UNKNOWN:
             return ["its files do not say what made them (an earlier version wrote them)"]
@@ -92,11 +92,11 @@ class Provenance:
         return found + changes({name: old[name] for name in new if name in old}, new)
 
     def digest(self, n_rep: Mapping[str, int]) -> str:
-        """One hash of what some replicates are made from."""
+        """One hash for some replicates."""
         return short_hash(json.dumps([self.to_json(n_rep), dict(sorted(n_rep.items()))]), 32)
 
     def digest_of_each(self, keys: Iterable[str]) -> dict[str, str]:
-        """By key, a hash of what a scenario's blocks are made from."""
+        """A hash for each scenario's blocks, by key."""
         settings = json.dumps(self.settings, sort_keys=True)
         codes = {id(code): code for code in self.codes.values()}
         digests = {at: short_hash(json.dumps(code, sort_keys=True)) for at, code in codes.items()}
@@ -108,13 +108,13 @@ class Provenance:
 
     @cached_property
     def libraries(self) -> dict[str, str]:
-        """Libraries that the numbers depend on, by version."""
+        """The libraries that the numbers depend on, with versions."""
         entries = {name: version for code in self.codes.values() for name, version in code.items()}
         return {n: version for n, version in sorted(entries.items()) if not version.startswith("#")}
 
 
 def _shared_and_own(codes: Sequence[Fingerprint]) -> dict[str, Any]:
-    """Entries that all of several codes have, and what each has beside them."""
+    """Split codes into the entries that all share and the rest of each."""
     if len(codes) < 2:
         return {"codes": list(codes)}
     first, *others = codes

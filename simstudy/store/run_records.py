@@ -1,4 +1,4 @@
-"""What runs noted of the blocks that they drew: seconds, when that was, and warnings.
+"""Records of runs: seconds, dates and warnings.
 
 It lies beside the blocks and never in them: their bytes depend on no clock. Each run writes a file
 of its own, over and over as it goes on, so that shares of a study which are drawn at one time have
@@ -22,7 +22,7 @@ MANY_FILES = 64  # which are merged where there are more
 
 
 class BlockTimings(NamedTuple):
-    """What some blocks of one scenario, or of one of its methods, took.
+    """Timings of blocks of one scenario or method.
 
     `own` seconds went into drawing and analysing them (of methods: into analysing), and `data`
     seconds into data that were drawn for this method first. A block that was drawn twice counts
@@ -34,26 +34,26 @@ class BlockTimings(NamedTuple):
     data: float = 0.0
 
     def plus(self, other: "BlockTimings") -> "BlockTimings":
-        """Both together."""
+        """The sum of two timings."""
         n_blocks = self.n_blocks + other.n_blocks
         return BlockTimings(n_blocks, self.own + other.own, self.data + other.data)
 
 
 class Times(NamedTuple):
-    """When the first of some blocks was begun and the last was there: UTC, as ISO 8601 has it."""
+    """When the first block started and the last one finished: UTC, ISO 8601."""
 
     first: str
     last: str
 
     def joined(self, other: "Times | None") -> "Times":
-        """From the first of both to the last; a clock may have been set back in one."""
+        """The earliest start and the latest end of both."""
         moments = [*self, *(other or ())]
         return Times(min(moments), max(moments))
 
 
 @dataclass
 class RunRecord:
-    """What was noted of blocks.
+    """The record of a run: timings and warnings of blocks.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class RunRecord:
 
     @property
     def first_warnings(self) -> dict[str, str]:
-        """Of each kind of warning the first."""
+        """The first warning of each kind."""
         first: dict[str, str] = {}
         for (kind, _), text in self.warnings.items():
             first.setdefault(kind, text)
@@ -79,7 +79,7 @@ class RunRecord:
 
 
 def write_record(blocks: Place, name: str, provenance: Provenance, record: RunRecord) -> None:
-    """Write down what a run noted so far, in a file of its own.
+    """Write the record of a run to a file of its own.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def write_record(blocks: Place, name: str, provenance: Provenance, record: RunRe
 
 
 def read_records(blocks: Place, provenance: Provenance) -> RunRecord:
-    """What all runs noted of blocks of this provenance; damaged files say nothing."""
+    """Read the records of all runs with this provenance; damaged files are ignored."""
     found = RunRecord()
     made_from = provenance.digest_of_each(provenance.values)
     for path in record_files(blocks):
@@ -127,7 +127,7 @@ def adopt_records(blocks: Place, old: Provenance, new: Provenance) -> None:
 
 
 def merge_records(blocks: Place) -> None:
-    """Make one file of those of many runs; seconds of one that is under way may count twice."""
+    """Merge the records of many runs into one file."""
     paths = record_files(blocks)
     if len(paths) <= MANY_FILES:
         return
@@ -150,12 +150,12 @@ def merge_records(blocks: Place) -> None:
 
 
 def record_files(blocks: Place) -> list[Place]:
-    """The files of all runs."""
+    """The record files of all runs."""
     return sorted([*(blocks / FOLDER).glob("*.json")], key=str)
 
 
 def _entries(entries: Any, read: Any) -> Iterator[tuple[Any, ...]]:
-    """Those that a run may have written: a key, what its blocks were made from, and the rest."""
+    """The valid entries of a record: key, provenance, content."""
     for entry in entries if isinstance(entries, list) else ():
         try:
             key, made_from, *values = entry

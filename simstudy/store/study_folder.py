@@ -1,4 +1,4 @@
-"""Where a study's blocks lie: in a folder of its own, claimed and checked, or a temporary one."""
+"""The folder of a study's blocks, claimed and checked, or temporary."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WAYS_ON = "Keep both with another out=..., or start over with restart=true."
 
 @dataclass
 class StudyFolder:
-    """A study's own folder, on this machine or beyond it.
+    """The folder of a study, local or remote.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class StudyFolder:
         at_once: bool = True,
         label: str = "",
     ) -> StudyFolder:
-        """The folder of a plan below `out`, for blocks of some provenance.
+        """Open the folder of a plan below `out`, for blocks of some provenance.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ def _files(path: Place, kind: str, *, at_once: bool) -> Files:
 
 
 def no_blocks_error(folder: Place, keep: str) -> StoreError:
-    """The refusal of a look where there is no block, which names what else is kept there.
+    """The error where no block is stored; it names what else is stored there.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def no_blocks_error(folder: Place, keep: str) -> StoreError:
 
 # ---------------------------------------------------------------- whose results they are
 def check_study(study: str, folder: Place) -> None:
-    """Refuse a folder whose manifest names another study, or that is no folder."""
+    """Refuse a folder whose manifest names another study, or that is not a folder."""
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file, not a folder for results. Choose another out=...")
     owner = (read_json(folder / MANIFEST) or {}).get("study", study)
@@ -134,7 +134,7 @@ def check_study(study: str, folder: Place) -> None:
 
 
 def check_provenance(plan: Plan, folder: Place, store: Store, redraw: Collection[str] = ()) -> None:
-    """Refuse to go on where a scenario has blocks of other provenance and none of this one.
+    """Refuse a scenario that has blocks of another provenance and none of this one.
 
     Blocks of this run are never mixed with them; but where there are none, a user who expects to
     go on should learn that nothing stored is of use, and why.
@@ -183,7 +183,7 @@ def _methods_changed(folder: Place, methods: Sequence[str], changes: Sequence[st
 
 # ---------------------------------------------------------------- starting over
 def delete_study_data(study: str, folder: Place) -> None:
-    """Delete a study's blocks from its results folder, and the outputs that were made of them.
+    """Delete a study's blocks and the outputs made from them.
 
     Whatever else lies there is left alone: notes, figures of others, blocks of other studies.
 

@@ -1,4 +1,4 @@
-"""A study: what an experiment declares, and how it is run."""
+"""Studies: declaration and runs."""
 
 from simstudy.study.discovery import discover as discover
 from simstudy.study.discovery import method_grid as method_grid

@@ -1,4 +1,4 @@
-"""Stored blocks taken over by rewritten code, where one block of each proves it equal."""
+"""Adopts stored blocks for rewritten code, if one block of each is reproduced exactly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simstudy.study.spec import StudySpec
 
 
 def blocks_of_other_code(plan: Plan, store: Store) -> Provenance:
-    """What made the blocks of each scenario and method that has none of the current code.
+    """Find the stored blocks of scenarios and methods without blocks of the current code.
 
     Of several provenances of one scenario it is the one with the fewest differences. Blocks of
     other settings are left out: no draw could prove them equal.
@@ -36,7 +36,7 @@ def blocks_of_other_code(plan: Plan, store: Store) -> Provenance:
 
 
 def part_to_draw(study: StudySpec, plan: Plan, other: Provenance) -> StudySpec:
-    """The study with only those scenarios and methods whose blocks are of other code."""
+    """Restrict the study to scenarios and methods whose blocks are of other code."""
     changed = [drawn for key, drawn in plan.keys.items() if key in other.codes]
     scenarios = list({id(each): each for each in map(base_scenario, changed)}.values())
     names = {method_of(drawn) for drawn in changed}
@@ -49,7 +49,7 @@ def part_to_draw(study: StudySpec, plan: Plan, other: Provenance) -> StudySpec:
 
 
 def adopt_equal_blocks(plan: Plan, home: StudyFolder, other: Provenance, drawn: Result) -> None:
-    """Take over all blocks of other code, if the first of each is the same as one drawn anew.
+    """Adopt blocks of other code if the first of each equals one drawn anew.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def adopt_equal_blocks(plan: Plan, home: StudyFolder, other: Provenance, drawn: 
 
 
 def _first_block(store: Store, key: str) -> str:
-    """The rows of a first block as text that differs where any bit of a number does."""
+    """The rows of a first block as exact text."""
     columns: pa.Table = store.read(key, store.rows_per_block)
     named = {name: columns.column(name).to_pylist() for name in sorted(columns.column_names)}
     empty = [None] * len(columns)

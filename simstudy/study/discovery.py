@@ -1,4 +1,4 @@
-"""Methods and scenario classes that are found in the files of a folder, and methods on a grid."""
+"""Finds methods and scenario classes in the files of a folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simstudy.errors import StudyError
 
 
 def discover(folder: str) -> dict[str, Any]:
-    """What the files of a folder define: from each file the object that is named like the file.
+    """Import from each file of a folder the object that is named like the file.
 
     A file takes part in a study because it lies in the folder: `methods/ridge.py` defines `ridge`,
     and `dgps/heavy_tails.py` defines the class `HeavyTails` (capitals and underscores do not
@@ -86,7 +86,7 @@ def _plain(name: str) -> str:
 
 
 def method_grid(method: Callable[..., Any], **levels: Iterable[Any]) -> dict[str, Any]:
-    """A method for each combination of values of its parameters.
+    """Make a method for each combination of parameter values.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Blocks of a study taken over from another folder of results."""
+"""Merges blocks of a study from another results folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simstudy.study.spec import StudySpec
 
 
 def merge(study: StudySpec, asked: RunOptions, source: Out) -> int:
-    """Copy the blocks of a study from another folder of results; gives how many were new.
+    """Copy the blocks of a study from another results folder; returns the number of new blocks.
 
     Raises
     ------

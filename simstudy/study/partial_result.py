@@ -1,4 +1,4 @@
-"""A partial result: that of the blocks stored so far, of a run that may still be going on."""
+"""The result of the blocks stored so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study as a preregistration: what it knows of itself before anything of it is drawn."""
+"""The preregistration of a study, before any data are drawn."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def preregister(
     workers: Workers | None,
     replace: bool,
 ) -> Protocol:
-    """The protocol of a study, written where a folder is given; `Study.protocol` explains each.
+    """Make the protocol of a study, and write it if a folder is given.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def preregister(
 def _pilot(
     study: StudySpec, n_rep: int | None, seed: int, workers: Workers | None
 ) -> Result | None:
-    """Some replicates of other random numbers than those of this seed, in no folder."""
+    """Draw a pilot with random numbers of its own, without storing it."""
     if n_rep is None:
         return None
     check_pilot(n_rep)
@@ -98,7 +98,7 @@ def _pilot(
 
 
 def _largest(needs: Sequence[Need], *, piloted: bool) -> int:
-    """The replicates with which every target is reached; 0 without targets.
+    """The number of replicates that reaches all targets; 0 without targets.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def _largest(needs: Sequence[Need], *, piloted: bool) -> int:
 
 
 def _count_drawn_blocks(study: StudySpec, plan: Plan, folder: Place) -> int:
-    """Blocks of this study that lie in its folder, whatever is kept of them."""
+    """Count the stored blocks of this study."""
     n_blocks = 0
     for keep, below in FOLDERS.items():
         if (folder / below).exists():
@@ -135,7 +135,7 @@ def _count_drawn_blocks(study: StudySpec, plan: Plan, folder: Place) -> int:
 
 
 def docstring_behind(scenarios: Sequence[Scenario]) -> str:
-    """The docstring of the module of some scenarios, if it has one of the five headings."""
+    """The docstring of the scenarios' module, if it has an ADEMP heading."""
     from simstudy.output.protocol import headings_of
 
     text = getattr(sys.modules.get(type(scenarios[0]).__module__), "__doc__", None) or ""

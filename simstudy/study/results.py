@@ -1,4 +1,4 @@
-"""The result of what is stored of a study, and how much that is."""
+"""Makes the result of a study from its stored blocks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def result_of(
     keep: StoragePolicy,
     sizes: Mapping[str, int],
 ) -> Result:
-    """What so many replicates of each scenario, stored in a folder, say."""
+    """Make the result of some stored replicates."""
     details = Details(
         plan=plan,
         store=home.store,
@@ -47,12 +47,12 @@ def result_of(
 
 
 def provenance_of(study: StudySpec, plan: Plan, keep: StoragePolicy) -> Provenance:
-    """What the blocks of a plan are made from."""
+    """The provenance of a plan's blocks."""
     return compute_provenance(plan, keep.measures, study.worst).of_blocks
 
 
 def blocks_of_each(plan: Plan, store: Store) -> dict[str, int]:
-    """By scenario key, the blocks from the first on that all methods have."""
+    """By scenario key, the number of first blocks that all methods have."""
     return {
         key: min(store.n_blocks(drawn) for drawn in of_each_method)
         for key, of_each_method in plan.drawn_keys.items()

@@ -1,4 +1,4 @@
-"""A run: what is missing is drawn, until there is as much of it as was asked for."""
+"""Runs a study until the requested replicates or precision are reached."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Results = Generator[TaskResult, None, None]
 
 
 def run(study: StudySpec, asked: RunOptions) -> Result:
-    """Draw what is missing of what is asked for, and give the result.
+    """Draw missing replicates and return the result.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def run(study: StudySpec, asked: RunOptions) -> Result:
 
 
 def warn_of(result: Result, asked: RunOptions, *, stacklevel: int) -> None:
-    """Warn of what was noticed in a run, unless the caller's own progress object notes it."""
+    """Issue the warnings of a run, unless the caller's progress object shows them."""
     if asked.progress is not None and not isinstance(asked.progress, bool):
         return
     texts = list(result.outcome.noticed)
@@ -75,7 +75,7 @@ def warn_of(result: Result, asked: RunOptions, *, stacklevel: int) -> None:
 
 @dataclass
 class _Run:
-    """A run that has its folder.
+    """A run with its folder.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class _Run:
 
     @classmethod
     def begun(cls, study: StudySpec, asked: RunOptions, progress: Progress) -> _Run:
-        """Its folder is claimed, and nothing is drawn."""
+        """Open the folder, before anything is drawn."""
         n_analysed = asked.analysed_of(study)
         plan = study.plan(asked.seed, asked.keep, n_analysed)
         _check_data(plan)
@@ -121,11 +121,11 @@ class _Run:
 
     @property
     def home(self) -> StudyFolder:
-        """Where its blocks lie."""
+        """The folder of the blocks."""
         return self.work.home
 
     def draw(self, is_spent: Callable[[], bool]) -> Sizes:
-        """Replicates of each scenario, when all are there, or the time is up."""
+        """Draw; returns the replicates of each scenario when all are stored or time is up."""
         sizes = self._asked_for()
         try:
             if self.asked.retry:
@@ -152,14 +152,14 @@ class _Run:
         self._check_and_finish(self.work.draw(drawn_sizes, shard))
 
     def _check_and_finish(self, results: Results) -> None:
-        """Draw all, once the measures can be taken of what is drawn first."""
+        """Draw all blocks, once the measures have been computed from the first ones."""
         with closing(results):
             for result in results:
                 self._written += result.files
                 self._is_checked = self._is_checked or self._check_measures(result.files)
 
     def _check_measures(self, files: Sequence[str] | None) -> bool:
-        """Take the measures of a first block among some files, or all; whether there was one.
+        """Compute the measures from a first block; returns whether there was one.
 
         Moments are made of them, so they have been taken.
         """
@@ -179,7 +179,7 @@ class _Run:
         return key is not None
 
     def compact(self) -> None:
-        """Merge small files: of a share its own, whatever others write meanwhile."""
+        """Merge small files; a share merges only its own."""
         if self.asked.is_all:
             compact(self.home.store)
             if self.work.blocks_folder is not None:
@@ -189,13 +189,13 @@ class _Run:
             self.home.store.scan()
 
     def _store_of(self, files: Sequence[str]) -> Store:
-        """The store, with nothing but some of its files."""
+        """The store restricted to some files."""
         store = self.home.store
         size, made_from = store.rows_per_block, store.provenance
         return Store(store.files, size, made_from, only_files=files, label=store.label)
 
     def _asked_for(self) -> Sizes:
-        """Replicates of each scenario: as many as were said, or as a pilot finds."""
+        """The requested replicates of each scenario, given or by a pilot."""
         asked = self.asked
         if asked.stop_by != PILOT:
             return dict.fromkeys(self.plan.keys, int(asked.n_rep))
@@ -206,7 +206,7 @@ class _Run:
         return dict(zip(self.plan.keys, found, strict=True))
 
     def _pilot_run(self) -> Result:
-        """Replicates that tell how large errors are, and are none of the run's own."""
+        """Draw pilot replicates, which are not part of the run."""
         asked, study = self.asked, self.study
         size = pilot_rep(study, asked.n_rep)
         of_pilot = RunOptions(
@@ -223,7 +223,7 @@ class _Run:
         return pilot
 
     def _balanced(self, there: Sizes) -> Sizes:
-        """Of so many blocks, replicates: of each scenario as many, unless precision decides."""
+        """Replicates from stored blocks: equal for all scenarios, unless precision decides."""
         n_each = there if self.targets else dict.fromkeys(there, min(there.values()))
         return {key: n * self.study.block_size for key, n in n_each.items()}
 
@@ -232,7 +232,7 @@ class _Run:
         return result_of(self.study, self.plan, work.home, work.stats, work.keep, sizes)
 
     def result(self, sizes: Sizes) -> Result:
-        """What was found, and what is to be said of how."""
+        """Make the result."""
         n_pilot = max(self.pilot.n_rep.values()) if self.pilot else 0
         details = self._result(sizes).details
         found = Result(replace(details, targets=self.targets, n_pilot=n_pilot, n_left=self.n_left))
@@ -244,7 +244,7 @@ class _Run:
 def _adopt(
     study: StudySpec, asked: RunOptions, plan: Plan, home: StudyFolder, progress: Progress
 ) -> None:
-    """Take over blocks of other code that draws the same, or refuse what it cannot.
+    """Adopt blocks of other code that draws the same numbers, or raise an error.
 
     Raises
     ------
@@ -276,7 +276,7 @@ def _adopt(
 
 
 def _check_data(plan: Plan) -> None:
-    """Refuse data that changed since the study was made: its scenarios are named by them."""
+    """Refuse data that changed since the study was declared."""
     owners = (*plan.scenarios, *plan.methods)
     for part in {id(part): part for own in owners for part in data_parts(own)}.values():
         part.check(anew=True)

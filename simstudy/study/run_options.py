@@ -1,4 +1,4 @@
-"""What is asked of a run, read and checked against the study that it is asked of."""
+"""The options of a run, checked against the study."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PILOT_REP = 10_000  # replicates that tell an MCSE to a hundredth of itself
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The settings of `Study.run`, which says what each is."""
+    """The options of `Study.run`, where each is described."""
 
     n_rep: int
     seed: int = 1
@@ -50,7 +50,7 @@ class RunOptions:
     explain: bool = True
 
     def check_options(self, study: StudySpec) -> None:
-        """Refuse settings that cannot be, by themselves or together.
+        """Check the options, alone and together.
 
         Raises
         ------
@@ -77,11 +77,11 @@ class RunOptions:
         self.targets(study)
 
     def targets(self, study: StudySpec) -> Sequence[Target]:
-        """The precisions that end it."""
+        """The precision targets."""
         return read_targets(self.precision or {}, study.measures)
 
     def ceiling(self, study: StudySpec) -> int:
-        """The most replicates of a scenario, in whole groups."""
+        """The maximum number of replicates of a scenario, in whole groups."""
         return self.max_rep - self.max_rep % study.group_size
 
     def analysed_of(self, study: StudySpec) -> int:
@@ -92,19 +92,19 @@ class RunOptions:
 
     @property
     def is_all(self) -> bool:
-        """Whether it is no share of a run."""
+        """Whether the run is not a share."""
         return self.shard is None
 
 
 def pilot_rep(study: StudySpec, n_rep: int) -> int:
-    """Replicates of a pilot: no more than two blocks or some thousands, in whole groups."""
+    """The replicates of a pilot: at most two blocks or some thousands, in whole groups."""
     enough = max(2 * study.block_size, PILOT_REP)
     return min(n_rep, enough + -enough % study.group_size)
 
 
 # ---------------------------------------------------------------- one by one
 def check_keep(keep: str, n_rep: int, block_size: int, group_size: int = 1) -> None:
-    """Refuse what cannot be kept, and of moments what is not whole blocks, or no replicate's."""
+    """Check `keep`; moments need whole blocks."""
     if keep not in KEEPS:
         raise ConfigError(f"keep={keep!r}: must be one of {', '.join(KEEPS)}.")
     if keep == "summary" and group_size > 1:
@@ -125,7 +125,7 @@ def check_shard(
     precision: Mapping[str, Any],
     weights: Mapping[str, float] | None = None,
 ) -> None:
-    """Refuse what is no share, one of a run whose size is decided as it goes, and no costs."""
+    """Check `shard` and its weights; a run with a precision target cannot be split."""
     if shard is not None and not _is_share(shard):
         raise ConfigError(
             f"shard={shard!r}: must be (i, n), two whole numbers with 1 <= i <= n, for the "
@@ -156,7 +156,7 @@ def _is_share(shard: Any) -> bool:
 
 
 def check_precision(precision: Any) -> None:
-    """Refuse an error of which nobody says what it is the error of."""
+    """Check `precision`, which must name measures."""
     if precision is not None and not isinstance(precision, Mapping):
         raise ConfigError(
             f"precision={precision!r}: it names no measure: give a dict, such as "
@@ -165,7 +165,7 @@ def check_precision(precision: Any) -> None:
 
 
 def check_budget(budget: Any) -> None:
-    """Refuse what is no time that a run could take."""
+    """Check `budget`, in seconds."""
     is_time = isinstance(budget, numbers.Real) and not isinstance(budget, bool)
     if budget is not None and not (is_time and 0 < budget < math.inf):
         raise ConfigError(
@@ -175,7 +175,7 @@ def check_budget(budget: Any) -> None:
 
 
 def check_stop_by(stop_by: Any, precision: Any) -> None:
-    """Refuse anything but `sequential` and `pilot`, and a pilot where no error is asked for."""
+    """Check `stop_by`: `sequential`, or `pilot` with a precision target."""
     if stop_by not in STOPS_BY:
         raise ConfigError(
             f"stop_by={stop_by}: must be sequential, where each scenario runs on until its own "
@@ -190,7 +190,7 @@ def check_stop_by(stop_by: Any, precision: Any) -> None:
 
 
 def check_retry(retry: Any) -> None:
-    """Refuse anything but `failed` and None."""
+    """Check `retry`: `failed` or None."""
     if retry not in (None, "failed"):
         raise ConfigError(
             f"retry={retry}: must be failed, which draws blocks with recorded failures again; "
@@ -199,7 +199,7 @@ def check_retry(retry: Any) -> None:
 
 
 def check_switches(**switches: Any) -> None:
-    """Refuse what is neither true nor false: any text is true to Python, `"no"` too."""
+    """Check booleans: texts such as `"no"` would count as true."""
     for name, value in switches.items():
         if not isinstance(value, bool | np.bool_):
             raise ConfigError(
@@ -208,12 +208,12 @@ def check_switches(**switches: Any) -> None:
 
 
 def check_max_rep(most: Any) -> None:
-    """Refuse anything but a whole number of at least 1."""
+    """Check `max_rep`, a whole number of at least 1."""
     check_whole("max_rep", most, least=1, usual=1_000_000)
 
 
 def check_progress(progress: Any) -> None:
-    """Refuse what cannot be told how far a run is."""
+    """Check the progress object."""
     told = (getattr(progress, name, None) for name in ("begin", "advance", "note"))
     if progress is not None and not isinstance(progress, bool) and not all(map(callable, told)):
         raise ConfigError(
@@ -223,7 +223,7 @@ def check_progress(progress: Any) -> None:
 
 
 def check_redraw(redraw: Any, methods: Collection[str]) -> tuple[str, ...]:
-    """Names of methods, of which none is unknown; a text may name several, with commas.
+    """Check `redraw`: names of methods, possibly in one text with commas.
 
     `changed` stands for all scenarios and methods whose code changed.
     """

@@ -1,4 +1,4 @@
-"""What a study declares: scenarios, methods, measures and the rest, checked as it is made."""
+"""The fields of a study, checked when it is created."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from simstudy.study.validation import check_declared, check_seed
 
 @dataclass(frozen=True)
 class StudySpec:
-    """What is said of a study before anybody runs it; `Study` says what each field is."""
+    """The declaration of a study; `Study` documents the fields."""
 
     name: str
     scenarios: Sequence[Scenario]
@@ -53,7 +53,7 @@ class StudySpec:
         check_declared(self)
 
     def __repr__(self) -> str:
-        """In a few lines; `study.scenarios` and the other attributes have all of it."""
+        """A representation in a few lines."""
         return shown(
             f"Study {self.name}",
             self.scenarios,
@@ -68,12 +68,12 @@ class StudySpec:
 
     @property
     def all_axes(self) -> dict[str, tuple[str, ...]]:
-        """The axes of a result's columns: that of the methods first."""
+        """The axes of a result's columns, methods first."""
         own = {self.methods_axis: tuple(self.methods)} if self.methods else {}
         return own | {axis: tuple(labels) for axis, labels in self.axes.items()}
 
     def bound_measures(self, seed: int) -> tuple[Measure, ...]:
-        """The measures that know the names of the axes, and the seed of what they draw."""
+        """The measures, with the names of the axes and the seed for their own random numbers."""
         context = MeasureContext(self.all_axes, self.name, seed, self.group_size)
         return tuple(measure.bind(context) for measure in self.measures)
 
@@ -85,7 +85,7 @@ class StudySpec:
         keep: str = "replicates",
         precision: Mapping[str, Any] | None = None,
     ) -> int:
-        """How many replicates of a block are analysed by methods that go one by one; 0 for all.
+        """How many replicates of a block are analysed one by one; 0 for all.
 
         Moments, and runs that go on until they are precise, are of whole blocks whatever is asked.
         """
@@ -94,7 +94,7 @@ class StudySpec:
         return n_rep if one_by_one and not is_whole and n_rep < self.block_size else 0
 
     def plan(self, seed: int = 1, keep: str = "replicates", n_analysed: int = 0) -> Plan:
-        """What is to be drawn, without how much of it."""
+        """The plan of the study, without the number of replicates."""
         check_seed(seed)
         derived = tuple(Derived(name, function) for name, function in self.derived.items())
         return Plan(
@@ -121,20 +121,20 @@ class StudySpec:
         )
 
     def _named(self) -> dict[str, tuple[str, ...]]:
-        """Columns that settings name; those of several classes may have others each."""
+        """The columns that settings name, by scenario class where they differ."""
         if len({type(scenario) for scenario in self.scenarios}) > 1:
             return {}
         return {"may_be_missing": tuple(self.may_be_missing), "worst": tuple(self.worst)}
 
     def _at_drawing(self, derived: Sequence[Derived], keep: str) -> tuple[str, ...]:
-        """Derived columns that are made while all that they read is at hand."""
+        """The derived columns that are computed when a block is drawn."""
         if keep == "summary":
             return tuple(self.derived)
         needy: set[str] = set() if self.keep_vectors else set(self.vectors)
         return tuple(d.name for d in derived if needy.intersection(columns_behind(derived, d)))
 
     def kept(self, keep: str) -> StoragePolicy:
-        """What is kept of blocks: `replicates`, or as `summary` the moments of the measures."""
+        """The storage policy for `keep`: `replicates` or `summary`."""
         if keep == "summary":
             measures = self.bound_measures(1)  # moments are of measures that draw nothing
             return MomentStorage(streamable(measures), self.worst)

@@ -1,4 +1,4 @@
-"""A study, as a user meets it: declared, and run, looked at, planned, solved or replayed."""
+"""The class `Study`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Study(StudySpec):
-    """One question: scenarios, measures, figures, claims.
+    """A simulation study: scenarios, methods, measures, figures, claims.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ class Study(StudySpec):
         whole_blocks: bool = True,
         explain: bool = True,
     ) -> Result:
-        """Draw the replicates that are missing, and return the result.
+        """Draw missing replicates and return the result.
 
         Daily arguments come first, rare ones last.
 
@@ -309,7 +309,7 @@ class Study(StudySpec):
         keep: str = "replicates",
         whole_blocks: bool = True,
     ) -> Result:
-        """Return the result of the blocks that are stored, of a run that may still be going on.
+        """Return the result of the blocks stored so far.
 
         Blocks are drawn breadth first, so this is the whole study with fewer replicates. A
         scenario without any block is left out.
@@ -352,7 +352,7 @@ class Study(StudySpec):
         keep: str = "replicates",
         whole_blocks: bool = True,
     ) -> int:
-        """Copy blocks that the same code drew elsewhere, so that a run need not draw them.
+        """Copy blocks that the same code drew elsewhere.
 
         Parameters
         ----------
@@ -386,7 +386,7 @@ class Study(StudySpec):
         *,
         stop_by: str = SEQUENTIAL,
     ) -> pd.DataFrame:
-        """Predict what a precision will cost in each scenario, from a pilot that is not kept.
+        """Predict the cost of a precision in each scenario, from a pilot run.
 
         Parameters
         ----------
@@ -428,7 +428,7 @@ class Study(StudySpec):
         workers: Workers | int | None = None,
         replace: bool = False,
     ) -> Protocol:
-        """The study as a preregistration after ADEMP-PreReg, before anything of it is drawn.
+        """Write the study as a preregistration (ADEMP-PreReg), before any data are drawn.
 
         Prints as Markdown. What the study knows of itself is filled in; what only a person knows
         are places that begin with `[to fill in`.
@@ -492,7 +492,7 @@ class Study(StudySpec):
         )
 
     def solve(self, scenario: Scenario | ScenarioOf, factor: str, **question: Any) -> Solution:
-        """Find the value of a factor at which a measure reaches a target, by simulation alone.
+        """Find the value of a factor at which a measure reaches a target, by simulation.
 
         For example `study.solve(trial, "n2", measure="power", target=0.8, low=50, high=1000)`.
 
@@ -516,7 +516,7 @@ class Study(StudySpec):
         return solve(self, scenario, factor, **question)
 
     def replay(self, address: Address | str, seed: int = 1) -> dict[str, Any]:
-        """Draw one replicate again, with its whole block; an error in it is raised, not recorded.
+        """Draw one replicate again, with its whole block; its error is raised, not recorded.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What a study may declare, refused where it cannot be."""
+"""Checks of a study's declarations."""
 
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import fields
@@ -27,7 +27,7 @@ ON_FAILURE = ("record", "abort", "impute_worst")
 
 # ---------------------------------------------------------------- names and policies
 def check_study_name(name: Any) -> None:
-    """Refuse a name that is none of a folder."""
+    """Refuse a name that is not a folder name."""
     if not isinstance(name, str):
         raise StudyError(
             f"the study's name is {in_one_line(repr(name))}, and a folder is named by it: give a "
@@ -38,7 +38,7 @@ def check_study_name(name: Any) -> None:
 
 
 def check_mappings(**declared: Any) -> None:
-    """Refuse what is to go by name and does not."""
+    """Refuse declarations that are not mappings by name."""
     for what, value in declared.items():
         if not isinstance(value, Mapping):
             raise StudyError(
@@ -48,7 +48,7 @@ def check_mappings(**declared: Any) -> None:
 
 
 def check_names(**declared: Any) -> None:
-    """Refuse what is to be several names and is none, or one text, which counts by its letters."""
+    """Refuse a value that is not a collection of names; a single text is not one."""
     for what, value in declared.items():
         are_names = isinstance(value, Collection) and not isinstance(value, str | bytes)
         if not are_names or not all(isinstance(name, str) for name in value):
@@ -60,7 +60,7 @@ def check_names(**declared: Any) -> None:
 
 
 def check_functions(**declared: Mapping[Any, Any]) -> None:
-    """Refuse a figure or a table that nobody could make."""
+    """Refuse figures and tables that are not functions."""
     for what, functions in declared.items():
         for name, function in functions.items():
             if not isinstance(name, str) or not callable(function):
@@ -71,13 +71,13 @@ def check_functions(**declared: Mapping[Any, Any]) -> None:
 
 
 def check_block_size(size: Any) -> None:
-    """Refuse a number of replicates that no block holds."""
+    """Check the block size."""
     said = "of replicates in a block"
     check_whole("block_size", size, least=1, counts=said, usual=1000, refusal=StudyError)
 
 
 def check_group_size(size: Any, block_size: int) -> None:
-    """Refuse a number of dependent replicates that is none, or does not go into a block."""
+    """Check the group size, which must divide the block size."""
     said = "of replicates that depend on each other, 1 where none does"
     check_whole("group_size", size, least=1, counts=said, refusal=StudyError)
     if block_size % size:
@@ -89,7 +89,7 @@ def check_group_size(size: Any, block_size: int) -> None:
 
 
 def check_common(common: Sequence[str], factors: Collection[str]) -> None:
-    """Refuse to share random numbers over what no scenario has."""
+    """Refuse common random numbers over an unknown factor."""
     check_names(common=common)
     for name in common:
         if name not in factors:
@@ -100,7 +100,7 @@ def check_common(common: Sequence[str], factors: Collection[str]) -> None:
 
 
 def check_value_labels(value_labels: Mapping[str, Any], factors: Collection[str]) -> None:
-    """Refuse words for the values of what is no factor, and what are no words."""
+    """Check `value_labels`: texts for values of factors."""
     for name, words in value_labels.items():
         if name not in factors:
             raise StudyError(
@@ -115,7 +115,7 @@ def check_value_labels(value_labels: Mapping[str, Any], factors: Collection[str]
 
 
 def check_labels(labels: Mapping[str, Any]) -> None:
-    """Refuse labels that are no texts."""
+    """Check that labels are texts."""
     for name, label in labels.items():
         if not isinstance(label, str):
             raise StudyError(
@@ -125,7 +125,7 @@ def check_labels(labels: Mapping[str, Any]) -> None:
 
 
 def check_axes(axes: Mapping[str, Sequence[str]], factors: Collection[str]) -> None:
-    """Refuse an axis that is a factor too, and labels that nobody could write."""
+    """Check axes: not a factor's name, and labels that can be written."""
     for axis, names in axes.items():
         if not isinstance(axis, str) or not axis.strip() or axis in (*OWN_NAMES, *SUMMARY):
             raise StudyError(
@@ -149,7 +149,7 @@ def check_axes(axes: Mapping[str, Sequence[str]], factors: Collection[str]) -> N
 
 
 def check_factors(factors: Collection[str], measures: Sequence[Measure]) -> None:
-    """Refuse a factor of whose name a table has another column."""
+    """Refuse a factor whose name a table uses for another column."""
     own = {axis for measure in measures for axis in measure.axes}
     for name in sorted(factors):
         if name in (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure", *SUMMARY):
@@ -165,7 +165,7 @@ def check_factors(factors: Collection[str], measures: Sequence[Measure]) -> None
 
 
 def check_across_replicates(names: Sequence[str], methods: Mapping[str, Any]) -> None:
-    """Refuse what is no tuple of methods' names."""
+    """Check `across_replicates`: a tuple of names of methods."""
     check_names(across_replicates=names)
     for name in names:
         if name not in methods:
@@ -175,13 +175,13 @@ def check_across_replicates(names: Sequence[str], methods: Mapping[str, Any]) ->
 
 
 def factor_names_of(scenarios: Sequence[Scenario]) -> set[str]:
-    """Names of the factors of any scenario."""
+    """The names of the factors of all scenarios."""
     kinds = {type(scenario) for scenario in scenarios}
     return {field.name for kind in kinds for field in fields(kind)}
 
 
 def check_policy(on_failure: str, worst: Mapping[str, float]) -> None:
-    """Refuse what is no policy of failures, and a worst value that nothing asks for."""
+    """Check the policy for failures, and its worst values."""
     if on_failure not in ON_FAILURE:
         raise StudyError(f"on_failure={on_failure!r}: say {' or '.join(ON_FAILURE)}.")
     if bool(worst) != (on_failure == "impute_worst"):
@@ -192,7 +192,7 @@ def check_policy(on_failure: str, worst: Mapping[str, float]) -> None:
 
 
 def check_max_failed(share: Any) -> None:
-    """Refuse a limit of failures that is no share of the replicates."""
+    """Check the limit of failures, a proportion of the replicates."""
     is_share = isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1
     if share is not None and not is_share:
         raise StudyError(
@@ -202,7 +202,7 @@ def check_max_failed(share: Any) -> None:
 
 
 def check_measures(measures: Sequence[Measure], vectors: Collection[str]) -> None:
-    """Refuse two measures of one name, and one of what has as many values as a scenario says."""
+    """Refuse duplicate measures, and measures of vectors."""
     names = [measure.name for measure in measures]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -217,7 +217,7 @@ def check_measures(measures: Sequence[Measure], vectors: Collection[str]) -> Non
 
 # ---------------------------------------------------------------- methods
 def check_claim_names(names: Sequence[str]) -> None:
-    """Refuse two claims of one name."""
+    """Refuse duplicate claims."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise StudyError(
@@ -227,7 +227,7 @@ def check_claim_names(names: Sequence[str]) -> None:
 
 
 def check_methods(methods: Mapping[Any, Any], axis: str, axes: Collection[str]) -> None:
-    """Refuse methods that have no usable name or cannot be called, and an axis given twice."""
+    """Check methods: valid names, callable, and an axis of methods given once."""
     for name, function in methods.items():
         _check_method_name(name)
         if not callable(function):
@@ -256,7 +256,7 @@ def _check_method_name(name: Any) -> None:
 
 
 def check_drawing(scenarios: Sequence[Scenario], methods: Mapping[str, Any]) -> None:
-    """Refuse scenarios that do not draw data where there are methods, or do not simulate."""
+    """Check that scenarios have `draw` if there are methods, and `simulate` otherwise."""
     needed = "draw" if methods else "simulate"
     for kind in dict.fromkeys(map(type, scenarios)):
         if not callable(getattr(kind, needed, None)):
@@ -269,7 +269,7 @@ def check_drawing(scenarios: Sequence[Scenario], methods: Mapping[str, Any]) -> 
 
 # ---------------------------------------------------------------- vectors, derived columns
 def check_vectors(vectors: Mapping[Any, Any], scenarios: Sequence[Scenario]) -> None:
-    """Refuse a vector whose name is taken, or whose length is not known of every scenario."""
+    """Check vectors: unused names, and lengths known for every scenario."""
     for name, said in vectors.items():
         _check_own_name("vector", name)
         for scenario in scenarios:
@@ -294,7 +294,7 @@ def _length(name: str, said: Any, scenario: Scenario) -> Any:
 
 
 def check_derived(derived: Mapping[Any, Any], taken: Collection[str]) -> None:
-    """Refuse a derived column whose name is taken, or that is no function."""
+    """Check derived columns: unused names, and functions."""
     for name, function in derived.items():
         _check_own_name("derived column", name)
         if name in taken:
@@ -321,7 +321,7 @@ def _check_own_name(what: str, name: Any) -> None:
 
 # ---------------------------------------------------------------- numbers
 def check_whole_groups(group_size: int, n_rep: int) -> None:
-    """Refuse a number of replicates that cuts a group of dependent ones."""
+    """Refuse a number of replicates that is not a multiple of the group size."""
     if n_rep % group_size:
         near = max(1, round(n_rep / group_size)) * group_size
         raise ConfigError(
@@ -331,23 +331,23 @@ def check_whole_groups(group_size: int, n_rep: int) -> None:
 
 
 def check_n_rep(n_rep: Any) -> None:
-    """Refuse anything but a whole number of at least 1."""
+    """Check `n_rep`, a whole number of at least 1."""
     check_whole("n_rep", n_rep, least=1, usual=1000)
 
 
 def check_pilot(n_rep: Any) -> None:
-    """Refuse anything but a whole number of at least 2: one replicate has no Monte Carlo error."""
+    """Check `pilot`, a whole number of at least 2."""
     check_whole("pilot", n_rep, least=2, counts="of replicates in each scenario")
 
 
 def check_seed(seed: Any) -> None:
-    """Refuse anything but a whole number of at least 0."""
+    """Check `seed`, a whole number of at least 0."""
     check_whole("seed", seed, least=0, counts="that names a sequence of random numbers", usual=1)
 
 
 # ---------------------------------------------------------------- lists
 def check_ordered(what: str, value: Any) -> None:
-    """Refuse a set, of which Python makes another order each time it starts."""
+    """Refuse sets, whose order differs in every process."""
     if isinstance(value, Set):
         raise StudyError(
             f"{what} is a set, which has another order in each run: give a list or a tuple."
@@ -355,7 +355,7 @@ def check_ordered(what: str, value: Any) -> None:
 
 
 def check_lists(**declared: tuple[Any, type, str]) -> None:
-    """Refuse what is to be a list of things of a type and is one of them, or has others in it.
+    """Refuse a value that is not a list of items of a type.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ def check_lists(**declared: tuple[Any, type, str]) -> None:
 
 # ---------------------------------------------------------------- all of it
 def check_declared(study: "StudySpec") -> None:
-    """Refuse a study that could not be run, or of which tables could not tell.
+    """Check a study's declaration.
 
     Raises
     ------
@@ -415,7 +415,7 @@ def check_declared(study: "StudySpec") -> None:
 
 
 def _check_kinds(study: "StudySpec") -> None:
-    """Refuse what is not of the kind that all that follows takes it for."""
+    """Check the types of all declarations."""
     check_mappings(
         methods=study.methods, vectors=study.vectors, derived=study.derived, axes=study.axes,
         figures=study.figures, tables=study.tables, value_labels=study.value_labels,

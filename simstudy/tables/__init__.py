@@ -1,4 +1,4 @@
-"""Tables to be published: a frame, how its numbers are rounded, and what it shows.
+"""Tables for publication, rounded to their Monte Carlo errors.
 
 A table is rounded by the Monte Carlo errors of its numbers, and is written as CSV to the last
 digit, and as Markdown and LaTeX for readers.

@@ -1,4 +1,4 @@
-"""A table as cells, and as text of them: in Markdown, and for a terminal."""
+"""A table as cells of text, for Markdown and for the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods ranked by a measure in every scenario, each with its difference from the best."""
+"""Methods ranked by a measure in every scenario, with the difference from the best."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many digits of a number its Monte Carlo error leaves.
+"""Rounds numbers to their Monte Carlo errors.
 
 An error is worth two significant digits: it is an estimate itself, and its second digit is seldom
 sure. A value has no digit beyond the last of its error's, since it would be noise, and none less,

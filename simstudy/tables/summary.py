@@ -1,4 +1,4 @@
-"""The table that every study has: a row for each scenario and cell, a column for each measure."""
+"""The table of every study: a row per scenario and cell, a column per measure."""
 
 from __future__ import annotations
 

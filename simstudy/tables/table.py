@@ -1,4 +1,4 @@
-"""A table: a frame, how each of its columns is shown, and the files that it is written to."""
+"""A table: a frame, the format of its columns, and its files."""
 
 from __future__ import annotations
 

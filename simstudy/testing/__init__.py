@@ -1,4 +1,4 @@
-"""Contracts that every experiment of a project keeps; a user's test file is one class.
+"""Contracts that every experiment of a project must keep; a user's test file is one class.
 
     from pathlib import Path
     from simstudy.testing import ExperimentContracts

@@ -1,4 +1,4 @@
-"""The contracts, each a test that runs once for every experiment on disk."""
+"""The contracts: each is a test that runs for every experiment."""
 
 import dataclasses
 import inspect

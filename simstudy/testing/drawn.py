@@ -1,4 +1,4 @@
-"""Blocks drawn in any order, here and in a process of their own, and whether they are the same."""
+"""Draws blocks in another order and in another process, and compares them."""
 
 import functools
 import os

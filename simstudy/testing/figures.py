@@ -1,4 +1,4 @@
-"""Figures drawn from what is stored, where everything else is refused."""
+"""Draws figures from stored results only."""
 
 import functools
 import os

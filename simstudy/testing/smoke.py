@@ -1,4 +1,4 @@
-"""An experiment at smoke scale: run by the command that a user would type."""
+"""Runs an experiment at smoke scale through the command line."""
 
 import dataclasses
 import json

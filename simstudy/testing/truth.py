@@ -1,4 +1,4 @@
-"""What `exact()` declares, held against estimates: no further off than chance explains."""
+"""Compares `exact()` with estimates, with allowance for Monte Carlo error."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -24,7 +24,7 @@ ScenarioOf = Callable[[Number], Scenario]
 
 @runtime_checkable
 class Solvable(Protocol):
-    """What `solve` takes from a study: its streams, its measures, its answer to failures."""
+    """What `solve` needs from a study."""
 
     @property
     def measures(self) -> Sequence[Measure]: ...
@@ -119,7 +119,7 @@ def solve(
 
 
 def _of_one_method(plan: Plan, where: Mapping[str, Any]) -> Plan:
-    """The methods that are asked for, since no other's blocks would be looked at."""
+    """The study restricted to the methods that the measure needs."""
     label = where.get(plan.methods_axis)
     return plan.of_methods([label]) if label in [m.name for m in plan.methods] else plan
 

@@ -1,4 +1,4 @@
-"""What was simulated so far, and the curve through it that crosses the target.
+"""The evaluations so far, and a fitted curve that crosses the target.
 
 The curve. Proportions are fitted as logits, other measures as they are, against the logarithm of
 the factor (the factor itself, if the bracket reaches down to 0). The curve is a straight line plus
@@ -62,7 +62,7 @@ class Evaluation(NamedTuple):
 
 
 class Evaluations:
-    """Readings at values of the factor, and what a fit of them says.
+    """Evaluations at values of the factor, and a curve fitted to them.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Evaluations:
         self.at: dict[Number, Evaluation] = {}
 
     def in_words(self, value: Number) -> str:
-        """What the measure is at a value of the factor."""
+        """The measure at a value of the factor, as text."""
         reading = self.at[value]
         return (
             f"{self.question.measure} is {reading.estimate:.4g} (MCSE {reading.mcse:.2g}, "
@@ -87,7 +87,7 @@ class Evaluations:
         )
 
     def height(self, value: Number) -> tuple[float, float]:
-        """A reading on the scale of the fit, with its standard error; NaN where there is none.
+        """An evaluation on the scale of the fit, with its standard error; NaN if undefined.
 
         For a proportion the empirical logit of Haldane (1956) and Anscombe (1956), from the
         Wilson interval of one standard error: it adds half a success and half a failure.
@@ -100,7 +100,7 @@ class Evaluations:
         return float(special.logit(share)), half / (share * (1 - share))
 
     def _typical_error(self, reading: Evaluation) -> float:
-        """Of replicates that happen to be all equal: the error by the spread at other points."""
+        """The error for replicates that are all equal, from the spread at other points."""
         known = [other.mcse**2 * other.n_rep for other in self.at.values() if other.mcse > 0]
         if math.isnan(reading.mcse):
             return math.nan
@@ -113,7 +113,7 @@ class Evaluations:
         return math.sqrt(float(np.median(known)) / reading.n_rep)
 
     def crossing(self) -> Crossing:
-        """Where a curve through all readings meets the target, on the scale of the fit."""
+        """Where the fitted curve crosses the target, on the scale of the fit."""
         values, heights, errors = self._fitted()
         rise = abs(heights[-1] - heights[0])
         places = np.array([self.scale.unit(value) for value in values])
@@ -121,7 +121,7 @@ class Evaluations:
         return cross(curve, self.question.goal, self.z)
 
     def _fitted(self) -> tuple[list[Number], np.ndarray, np.ndarray]:
-        """Values in order, heights and errors of the readings that have both."""
+        """The evaluations with a height and an error, in order."""
         values = sorted(self.at)
         heights, errors = np.array([self.height(value) for value in values]).T
         there = np.isfinite(heights) & np.isfinite(errors)
@@ -134,12 +134,12 @@ class Evaluations:
         return {name: self.scale.value(unit) for name, unit in zip(names, found[:3], strict=True)}
 
     def half_width(self, found: Crossing) -> float:
-        """Of the interval, in units of the factor."""
+        """The half-width of the interval, in units of the factor."""
         interval = self.interval(found)
         return (interval["upper"] - interval["lower"]) / 2
 
     def spread_at(self, found: Crossing) -> float:
-        """Standard deviation per replicate, at the reading nearest to the crossing."""
+        """The standard deviation per replicate, at the evaluation nearest to the crossing."""
         values, _, errors = self._fitted()
         distances = [abs(self.scale.unit(value) - found.place) for value in values]
         i = int(np.argmin(distances))
@@ -150,7 +150,7 @@ ONE_SE = math.erf(math.sqrt(0.5))  # level of an interval of one standard error 
 
 
 class Simulation:
-    """Evaluates a measure at values of a factor, by drawing blocks through engine and store.
+    """Evaluates a measure at values of a factor, by drawing blocks.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class Simulation:
         }
 
     def _draw(self, plan: Plan, wanted: Mapping[str, int]) -> RunStats:
-        """What is missing of so many blocks of each scenario, by key."""
+        """Draw missing blocks of each scenario."""
         factory = TaskFactory(plan.work_units, self._store, ReplicateStorage())
         blocks = missing_blocks(plan.work_units, plan.drawn_sizes(wanted), self._store)
         stats = RunStats()
@@ -208,7 +208,7 @@ class Simulation:
         return stats
 
     def _key(self, value: Number, scenario: Scenario) -> str:
-        """The scenario's key; two values of the factor may not share one, nor its replicates."""
+        """The scenario's key, which two values of the factor may not share."""
         key = scenario_key(scenario)
         other = self._values.setdefault(key, value)
         if other != value:
@@ -244,7 +244,7 @@ class Simulation:
         )
 
     def _cell(self, estimates: Estimates) -> Estimates:
-        """The one cell that is solved for."""
+        """The estimate in the cell that is solved for."""
         axes = cell_axes(self.plan, self.measure, np.ndim(estimates.estimate))
         shape = tuple(len(labels) for labels in axes.values())
         index = tuple(self._position(axis, labels) for axis, labels in axes.items())

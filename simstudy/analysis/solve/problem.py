@@ -1,4 +1,4 @@
-"""What is solved for, on which scale it is searched, and the answer."""
+"""The problem to solve: factor, target, search scale and answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Number = int | float
 
 @dataclass(frozen=True)
 class Question:
-    """What is solved for: a target, a bracket, and when to stop.
+    """The problem: target, bracket, tolerance and budget.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Question:
 
     @property
     def goal(self) -> float:
-        """The target as it is fitted."""
+        """The target on the scale of the fit."""
         return float(special.logit(self.target)) if self.proportion else self.target
 
     def number(self, value: float) -> Number:
@@ -109,7 +109,7 @@ class Question:
 
 @dataclass(frozen=True)
 class FactorScale:
-    """The factor on [0, 1]: its logarithm where the bracket is positive, else itself."""
+    """The factor on [0, 1]: logarithmic if the bracket is positive, otherwise linear."""
 
     low: float
     high: float

@@ -1,4 +1,4 @@
-"""The search: where the next replicates go, round by round.
+"""The search, round by round: where the next replicates are drawn.
 
 Every replicate goes where it says most about the answer. After a few at both ends of the bracket,
 each round fits a curve to all that was simulated, puts most of the next replicates at the curve's
@@ -41,7 +41,7 @@ Read = Callable[[Mapping[Number, int]], Mapping[Number, Evaluation]]
 
 
 class Search:
-    """The rounds of a search: evaluate, fit, and decide where the next replicates go.
+    """The search: evaluate, fit, and choose the next points.
 
     Parameters
     ----------
@@ -79,16 +79,16 @@ class Search:
 
     @property
     def first(self) -> int:
-        """Blocks that each end begins with."""
+        """The number of blocks that each end starts with."""
         return math.ceil(FIRST / self.block_size)
 
     @property
     def n_rep(self) -> int:
-        """Replicates drawn so far."""
+        """The number of replicates drawn so far."""
         return sum(self.blocks.values()) * self.block_size
 
     def solve(self) -> Solution:
-        """Draw until the interval is as narrow as asked, or the budget is spent.
+        """Draw until the interval is narrow enough or the budget is spent.
 
         Returns
         -------
@@ -215,7 +215,7 @@ class Search:
         return found
 
     def blocks_wanted(self, found: Crossing) -> int:
-        """Compute the blocks of the next round: what the tolerance needs, within the budget.
+        """The number of blocks of the next round, within the budget.
 
         Parameters
         ----------
@@ -235,7 +235,7 @@ class Search:
         return max(min(math.ceil(n_rep / self.block_size), left), 0)
 
     def reached(self, found: Crossing) -> bool:
-        """Whether the interval is as narrow as asked.
+        """Whether the interval is narrow enough.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class Search:
         return tolerance is not None and self.readings.half_width(found) <= tolerance
 
     def _needed(self, found: Crossing) -> float:
-        """Replicates at the crossing that would narrow the interval to the tolerance."""
+        """The replicates at the crossing that would narrow the interval enough."""
         if self.question.tolerance is None:
             return math.inf
         wanted = found.half_width * self.question.tolerance / self.readings.half_width(found)
@@ -260,7 +260,7 @@ class Search:
         return max(needed, LEAST_GROWTH * self.n_rep)
 
     def next_points(self, found: Crossing, n_blocks: int) -> dict[Number, int]:
-        """Most blocks at the crossing, the rest on both sides, at most halfway to the ends.
+        """The next points: most blocks at the crossing, the rest on both sides of it.
 
         Places are rounded to an eighth of the interval, in nested steps, so that rounds meet at
         the same values: a few values with many replicates, none of them nearly equal.

@@ -1,4 +1,4 @@
-"""Where tasks are drawn: this process, threads, loky's processes, a Dask cluster, or your own."""
+"""Executors: in-process, threads, loky, Dask, or a user's own."""
 
 import importlib
 import inspect
@@ -18,7 +18,7 @@ OURS = ("n_workers", "expected")  # what an executor is told by the engine, if i
 
 
 class Executor(Protocol):
-    """Where tasks are drawn.
+    """The interface of all executors.
 
     A class of your own needs no more than this. What it may have beside: `n_ahead`, how many tasks
     it holds at a time (twice as many as workers, where it does not say); `task_seconds`, of work in
@@ -34,17 +34,17 @@ class Executor(Protocol):
     n_workers: int
 
     def submit(self, task: Task) -> "Future[TaskResult]":
-        """Begin a task with `simstudy.engine.tasks.draw_task`, there or here.
+        """Start a task: call `simstudy.engine.tasks.draw_task` with it, here or elsewhere.
 
         A future raises what the worker raised, and `WorkerDiedError` where the worker has ended.
         """
 
     def close(self, *, kill: bool) -> None:
-        """All is done; or, with `kill`, nobody waits for what is under way."""
+        """Release the workers; with `kill`, do not wait for running tasks."""
 
 
 def executor_of(workers: Workers, expected: str) -> Executor:
-    """The executor that workers name.
+    """The executor for the selected backend.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def executor_of(workers: Workers, expected: str) -> Executor:
 
 
 def maker_of(workers: Workers) -> Callable[..., Executor]:
-    """What makes the executor that workers name, and takes each of their options.
+    """The class or function that makes the executor of a backend.
 
     Raises
     ------

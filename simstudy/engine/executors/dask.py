@@ -1,4 +1,4 @@
-"""On a Dask cluster: of this machine's own, one that runs already, or one that a class starts.
+"""The Dask executor: a local cluster, a running scheduler, or a cluster class.
 
 Tasks go as futures, not through joblib: a task that kills its workers is then named by the
 scheduler, and the rest goes on. A scheduler runs a task again whose worker died, on another worker,
@@ -38,7 +38,7 @@ DIED = "the process died: each of the Dask workers that took it, one after the o
 
 
 class Dask:
-    """A cluster of Dask's workers, on this machine or on many that share their files.
+    """Workers of a Dask cluster, on this machine or on several that share a file system.
 
     Parameters
     ----------
@@ -85,22 +85,22 @@ class Dask:
         self.task_seconds = SCHEDULER_SECONDS * self.n_workers
 
     def submit(self, task: Task) -> "Future[TaskResult]":
-        """Begin a task; `StoreError` where the scheduler has gone, or workers write elsewhere."""
+        """Start a task; `StoreError` if the scheduler is gone, or workers write elsewhere."""
         told = packed(task), _own_paths(), dask_clusters.own_versions(), not self._seen
         future = self._client.submit(draw_elsewhere, *told, pure=False)
         return forwarded(future, lambda done: self._result(done, task))
 
     def isolated(self) -> "Dask":
-        """The cluster puts other workers in the place of those that die."""
+        """Return this executor: the cluster replaces workers that die."""
         return self
 
     def close(self, *, kill: bool) -> None:  # noqa: ARG002 - a cluster ends with its tasks
-        """Leave the cluster, or end one that was started here."""
+        """Disconnect, and end a cluster that was started here."""
         self._end()
 
     @property
     def n_ahead(self) -> int:
-        """Tasks that may be under way, among the workers that there are by now.
+        """The number of tasks that may be submitted at a time, by the workers present.
 
         Workers join as a batch system begins their jobs, and go as it ends them.
         """
@@ -115,7 +115,7 @@ class Dask:
 
     @property
     def trouble(self) -> str:
-        """That no worker is left: tasks wait until one joins."""
+        """A message if no worker is present: tasks wait until one joins."""
         try:
             if self._client.nthreads():
                 return ""
@@ -149,7 +149,7 @@ class Dask:
         )
 
     def _refuse_elsewhere(self, task: Task, files: Collection[str]) -> None:
-        """Once: what lies there for a worker is seen from here."""
+        """Check once that a file of this process is visible to a worker."""
         if not self._seen and not set(task.files.names()).intersection(files):
             raise _not_shared(task, "wrote its blocks, and they are not there on this machine")
         self._seen = True
@@ -165,7 +165,7 @@ def _not_shared(task: Task, what: str) -> StoreError:
 def draw_elsewhere(
     sent: bytes, paths: Sequence[str], versions: Mapping[str, str], looks: bool
 ) -> tuple[TaskResult, Collection[str]]:
-    """In a worker: the work of a task, with the study's code found where the caller found it.
+    """Draw a task in a Dask worker, with the caller's module search path.
 
     If it `looks`, it says what files it sees where it has written.
 
@@ -183,7 +183,7 @@ def draw_elsewhere(
 
 
 def _own_paths() -> tuple[str, ...]:
-    """Where this process finds modules, but for its installation, which a worker has itself."""
+    """The module search path without installed packages, which workers have themselves."""
     from os.path import abspath
 
     return tuple(abspath(path) for path in sys.path if not path.startswith(sys.prefix))

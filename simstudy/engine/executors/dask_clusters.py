@@ -1,4 +1,4 @@
-"""Clusters of Dask workers: found, or started here; refused where they could not do the work."""
+"""Starts or connects to Dask clusters, and refuses clusters that cannot run the study."""
 
 import importlib
 import socket
@@ -30,7 +30,7 @@ def check_one_cluster(address: str | None, cluster: str | None) -> None:
 
 
 def started(open_: ExitStack, n_workers: int, place: str | None, told: Mapping[str, Any]) -> Any:
-    """A cluster that ends with this process."""
+    """Start a cluster that ends with this process."""
     with deaf_to_interrupts():
         if place is None:
             return open_.enter_context(_own_cluster(n_workers, told))
@@ -40,7 +40,7 @@ def started(open_: ExitStack, n_workers: int, place: str | None, told: Mapping[s
 
 
 def _own_cluster(n_workers: int, told: Mapping[str, Any]) -> Any:
-    """Of this machine; a task whose worker died is told of at once: the engine tries it again."""
+    """Start a local cluster without retries: the engine retries tasks itself."""
     from dask import config
     from distributed import LocalCluster
 
@@ -80,7 +80,7 @@ def connected(where: Any, timeout: float) -> Any:
 
 
 def threads_of(client: Any, timeout: float) -> int:
-    """Threads of the workers that are there; waits for the first."""
+    """The number of threads of the workers; waits for the first worker."""
     try:
         client.wait_for_workers(1, timeout=timeout)
     except TimeoutError:
@@ -93,12 +93,12 @@ def threads_of(client: Any, timeout: float) -> int:
 
 
 def threads_there(client: Any) -> int:
-    """Threads of the workers that are there now; one, where none is for the moment."""
+    """The number of threads of the workers now, at least 1."""
     return max(1, sum(map(int, client.nthreads().values())))
 
 
 def check_worker_versions(client: Any) -> None:
-    """Workers with another Python, or without simstudy, would fail in every task."""
+    """Refuse workers with another version of Python or of simstudy."""
     try:
         found = client.run(versions)
     except Exception as error:  # whatever an import raises there
@@ -110,7 +110,7 @@ def check_worker_versions(client: Any) -> None:
 
 
 def check_own_versions(expected: Mapping[str, str]) -> None:
-    """In a worker: hold its versions to those of who sent it a task."""
+    """Compare a worker's versions with those of the sender of its task."""
     global _checked
     if _checked != expected:
         _refuse_others({f"worker {socket.gethostname()}": versions()}, expected)
@@ -135,7 +135,7 @@ def _refuse_others(found: Mapping[str, Mapping[str, str]], ours: Mapping[str, st
 
 
 def versions() -> dict[str, str]:
-    """Of what decides bits, and of what carries them."""
+    """The versions that decide bits or the format of messages."""
     python = ".".join(map(str, sys.version_info[:2]))
     packages = ("simstudy", "numpy", "scipy", "numba", "pyarrow", "distributed")
     return {"Python": python} | {name: library_version(name) for name in packages}

@@ -1,4 +1,4 @@
-"""In the user's own process: one task after the other, or in threads.
+"""Executors in the user's own process: one task at a time, or in threads.
 
 Exceptions are recorded. A block that ends the process ends the run.
 """
@@ -9,39 +9,39 @@ from simstudy.engine.tasks import Task, TaskResult, draw_task
 
 
 class InProcess:
-    """Draws a task when it is submitted."""
+    """Draws each task when it is submitted."""
 
     n_workers = n_ahead = 1
 
     def submit(self, task: Task) -> "Future[TaskResult]":
-        """Draw it; raises what drawing raises."""
+        """Draw a task; its exceptions are raised."""
         done: Future[TaskResult] = Future()
         done.set_result(draw_task(task))
         return done
 
     def isolated(self) -> "InProcess":
-        """There is no other place."""
+        """Return this executor: there is no other process."""
         return self
 
     def close(self, *, kill: bool) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 class Threads:
-    """So many threads of this process, for kernels that release the GIL."""
+    """A pool of threads, for kernels that release the GIL."""
 
     def __init__(self, n_workers: int) -> None:
         self.n_workers = n_workers
         self._pool = ThreadPoolExecutor(n_workers)
 
     def submit(self, task: Task) -> "Future[TaskResult]":
-        """Begin a task."""
+        """Start a task in a thread."""
         return self._pool.submit(draw_task, task)
 
     def isolated(self) -> "Threads":
-        """There is no other place."""
+        """Return this executor: there is no other process."""
         return self
 
     def close(self, *, kill: bool) -> None:
-        """Wait for what is under way: no thread can be ended."""
+        """Wait for running tasks: threads cannot be ended."""
         self._pool.shutdown(cancel_futures=kill)

@@ -1,4 +1,4 @@
-"""In processes, which import the study's code for themselves: what they are sent, and check."""
+"""The loky executor: worker processes, the message they are sent, and their check of the code."""
 
 import contextlib
 import os
@@ -31,7 +31,7 @@ LOOK_SECONDS = 1.0  # between looks whether the parent is there
 
 
 class Loky:
-    """So many processes of loky's, kept for the next run that expects the same code.
+    """A pool of loky worker processes, reused by later runs of the same code.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Loky:
         self._latest: Any = None  # future of the pool's own
 
     def submit(self, task: Task) -> "Future[TaskResult]":
-        """Begin a task."""
+        """Start a task in a worker."""
         sent = packed(task)
         with deaf_to_interrupts():
             try:
@@ -59,18 +59,18 @@ class Loky:
                 raise self._death(error) from error
 
     def isolated(self) -> "IsolatedWorker":
-        """One process more, for blocks that may end it."""
+        """One more worker process, for blocks that may end it."""
         return IsolatedWorker()
 
     def close(self, *, kill: bool) -> None:
-        """Leave the processes to the next run, or end them."""
+        """Keep the workers for the next run, or kill them."""
         if kill and self._pool is not None:
             self._until_taken()
             self._pool.shutdown(wait=False, kill_workers=True)
             self._pool = None
 
     def _until_taken(self) -> None:
-        """Wait until loky's own thread has taken the latest task; killed earlier, it fails."""
+        """Wait until loky's thread has taken the latest task, which a kill before would break."""
         end = time.monotonic() + LOOK_SECONDS
         while not (self._latest is None or self._latest.running() or self._latest.done()):
             if time.monotonic() > end:
@@ -103,7 +103,7 @@ class Loky:
 
 
 class IsolatedWorker(Loky):
-    """A single process for blocks that may end it; begun anew when they do."""
+    """A single worker process for blocks that may end it; restarted when they do."""
 
     n_ahead = 1
 
@@ -111,13 +111,13 @@ class IsolatedWorker(Loky):
         super().__init__(1, "")
 
     def close(self, *, kill: bool) -> None:
-        """End it."""
+        """Kill the worker."""
         if self._pool is not None:
             self._pool.shutdown(kill_workers=kill)
             self._pool = None
 
     def _begin_pool(self) -> Any:
-        """A process that has begun: what a block takes is not what that takes.
+        """Start the process and wait for it: its start does not count against `block_seconds`.
 
         Raises
         ------
@@ -151,7 +151,7 @@ WARNINGS = {
 
 @contextlib.contextmanager
 def deaf_to_interrupts() -> Iterator[None]:
-    """Processes and threads begun within it never hear Ctrl-C, which reaches the whole group.
+    """Context: processes and threads started in it ignore Ctrl-C, which goes to the whole group.
 
     Nor do they hear that a job's time is nearly up, which a batch system may tell all processes
     of the job, and which would end them where nothing handles it. Both are for the parent, which
@@ -181,7 +181,7 @@ def deaf_to_interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ignored_where_begun(name: str) -> Iterator[None]:
-    """Processes begun within it never hear a signal: trackers are to outlive all others."""
+    """Context: processes started in it ignore a signal (loky's trackers must live longest)."""
     in_main = threading.current_thread() is threading.main_thread()
     if not in_main or not hasattr(signal, name):
         yield
@@ -194,13 +194,13 @@ def _ignored_where_begun(name: str) -> Iterator[None]:
 
 
 def _begin(parent: int, _expected: str = "") -> None:
-    """What a worker begins with: given other code to expect, loky starts other workers."""
+    """Initialise a worker; loky starts new workers if the expected code differs."""
     mark_as_worker()
     end_with(parent)
 
 
 def end_with(parent: int) -> None:
-    """From now on this process ends soon after the one that started it, however that went.
+    """Watch the parent process and end soon after it.
 
     That one may have gone while this one began. Asked of the system, which can send a signal
     instead, it would be the end of the thread that started it, and threads come and go.
@@ -218,7 +218,7 @@ def _wait_for_orphanage(parent: int) -> None:
 
 # ---------------------------------------------------------------- what is sent
 def packed(task: Task) -> bytes:
-    """A task as it is sent to a worker.
+    """Serialise a task for a worker.
 
     Raises
     ------
@@ -238,7 +238,7 @@ def packed(task: Task) -> bytes:
 
 # ---------------------------------------------------------------- in the worker
 def draw_packed(sent: bytes) -> TaskResult:
-    """The work of a worker: load a task, hold its code to what is expected, and compute it."""
+    """In a worker: load a task, check the code's fingerprint, and draw the task."""
     try:
         task: Task = pickle.loads(sent)
     except ImportError as error:
@@ -255,7 +255,7 @@ _checked: set[str] = set()  # what this process was found to have loaded
 
 
 def _refuse_other_code(roots: Sequence[tuple[Any, ...]], expected: str) -> None:
-    """Draw nothing where this process has loaded other code than the one that started it."""
+    """Refuse to draw if this process has loaded other code than its parent."""
     if not expected or expected in _checked:
         return
     found = as_imported(tuple(roots))

@@ -1,4 +1,4 @@
-"""What becomes of a task whose worker process has ended."""
+"""The error that says how a worker process ended."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -8,7 +8,7 @@ from simstudy.engine.tasks import TaskResult
 
 
 class WorkerDiedError(Exception):
-    """A worker process ended under its task; the text says how.
+    """A worker process ended while it drew a task; the text says how.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class WorkerDiedError(Exception):
 
 
 def forwarded(source: Any, result_of: Callable[[Any], TaskResult]) -> "Future[TaskResult]":
-    """A future that has what `result_of` makes of another one when that is done, or raises."""
+    """A future with the converted result of another future."""
     outer: Future[TaskResult] = Future()
 
     def forward(inner: Any) -> None:

@@ -1,4 +1,4 @@
-"""Claims as report and index show them: values, tolerance and verdict in words."""
+"""Claims in the report and the index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a study is run again: the command that asks for what its manifest says was asked."""
+"""The command that repeats a study, from its manifest."""
 
 from __future__ import annotations
 

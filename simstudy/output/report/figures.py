@@ -1,4 +1,4 @@
-"""Figures in a page: whole in a report, as thumbnails in the index."""
+"""Figures in the report, and thumbnails in the index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came out of a study, in three sentences computed from its claims and its summary."""
+"""The three sentences that answer a study's question, from its claims and summary."""
 
 from __future__ import annotations
 

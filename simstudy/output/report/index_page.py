@@ -1,4 +1,4 @@
-"""The index of a results folder: a page of all studies, and the same as JSON for programs."""
+"""The index of a results folder, as HTML and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates to pages that need no other file: their style and script stand in them."""
+"""Renders templates to self-contained pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study's page: its answer first, then figures, claims and tables, then how it was made."""
+"""The report of a study."""
 
 from __future__ import annotations
 
