@@ -22,7 +22,6 @@ from simstudy.figures.frame import (
     in_order,
     labelled,
     need_columns,
-    nominal_levels,
     ordered_levels,
     rows_like,
     rows_of,
@@ -65,7 +64,8 @@ def test_hidden_rows_are_counted_and_the_factors_that_differ_named():
 @pytest.mark.parametrize(
     ("figure", "mapped", "refused"),
     [
-        (measure_curves, {"x": "n", "y": "coverage", "color": "method"}, "4 .* in dgp"),
+        (measure_curves, {"x": "n", "y": "coverage", "color": "method"},
+         r"4 points .* in dgp \(2 levels\) once x='n', color='method'"),
         (dots_plot, {"measure": "coverage", "y": "method"}, r"6 .* in dgp .* and n \("),
         (heat_map_plot, {"measure": "bias", "x": "n", "y": "dgp"}, "4 .* in method .* once x"),
         (nested_loop_plot, {"y": "coverage", "color": "method", "factors": ["n"]},
@@ -78,10 +78,23 @@ def test_each_figure_refuses_to_hide_rows(figure, mapped, refused):
         figure(make_summary(), **mapped)
 
 
-def test_a_nominal_level_for_another_measure_is_refused():
-    coverage = rows_of(make_summary(), ["coverage"])
-    with pytest.raises(FigureError, match=r"level for 'power', .* draws coverage\."):
-        nominal_levels({"power": 0.9}, coverage)
+@pytest.mark.parametrize(
+    ("figure", "measures"),
+    [
+        (measure_curves, {"x": "n", "y": "coverage"}),
+        (trade_off_plot, {"x": "coverage", "y": "bias"}),
+    ],
+)
+def test_a_nominal_level_for_another_measure_is_refused(figure, measures):
+    with pytest.raises(FigureError, match=r"level for 'power', .* the figure draws coverage"):
+        figure(
+            make_summary(),
+            **measures,
+            color="method",
+            panel="dgp",
+            rows="n",
+            nominal={"power": 0.9},
+        )
 
 
 def test_the_same_rows_twice_are_refused_though_no_factor_differs():
