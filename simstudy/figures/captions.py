@@ -87,10 +87,7 @@ def _ranges_by_measure(counts: pd.Series, rows: pd.DataFrame) -> str:
     named = counts.groupby(measures, sort=False)
     if named.ngroups < 2:
         return ""
-    return "; ".join(
-        f"{in_words(str(name))} {from_to(int(found.min()), int(found.max()))}"
-        for name, found in named
-    )
+    return "; ".join(f"{in_words(str(name))} {_range(found)}" for name, found in named)
 
 
 def _range(counts: pd.Series) -> str:

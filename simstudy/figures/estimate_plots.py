@@ -16,11 +16,7 @@ from simstudy.errors import FigureError
 from simstudy.figures import captions
 from simstudy.figures.frame import in_words, is_number
 from simstudy.figures.panels import facets, turned_labels
-from simstudy.figures.replicate_rows import (
-    drawable,
-    format_lost,
-    truth_of,
-)
+from simstudy.figures.replicate_rows import drawable, format_lost, truth_of
 from simstudy.figures.theme import BLUE, INK, OKABE_ITO, color_scales, theme_study
 from simstudy.lazy import ggplot, p9, pd
 

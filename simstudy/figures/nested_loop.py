@@ -136,10 +136,9 @@ def staircase(drawn: pd.DataFrame, value: str) -> pd.DataFrame:
         The column that gives the steps their height.
     """
     rows = drawn.dropna(subset=value).sort_values("scenario")
-    by = rows.groupby("color", observed=True)["scenario"] if "color" in rows else rows["scenario"]
-    rows = rows.assign(broken=(by.diff() != 1).astype(int))
-    by = rows.groupby("color", observed=True)["broken"] if "color" in rows else rows["broken"]
-    rows = rows.assign(run=_turn(rows) + by.cumsum().astype(str))
+    turn = _turn(rows)
+    is_first = rows["scenario"].groupby(turn).diff() != 1
+    rows = rows.assign(run=turn + is_first.groupby(turn).cumsum().astype(str))
     ends = [rows.assign(x=rows["scenario"] + side, side=side) for side in (-0.5, 0.5)]
     both = pd.concat(ends).sort_values(["scenario", "side"], kind="stable")
     return both.assign(y=both[value])

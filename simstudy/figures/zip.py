@@ -12,11 +12,7 @@ from simstudy.figures import captions
 from simstudy.figures.agreement import mean_in_words
 from simstudy.figures.frame import in_words, need_columns
 from simstudy.figures.panels import by_panel, facets, words_in_panels
-from simstudy.figures.replicate_rows import (
-    drawable,
-    format_lost,
-    truth_of,
-)
+from simstudy.figures.replicate_rows import drawable, format_lost, truth_of
 from simstudy.figures.theme import BLUE, INK, VERMILLION, theme_study
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.measures.columns import Operand

@@ -120,18 +120,6 @@ def test_nominal_levels_may_differ_by_measure_or_by_row():
     assert dict(zip(line["panel"], line["nominal"], strict=True)) == {"normal": 0.9, "skewed": 0.8}
 
 
-def test_a_nominal_level_for_another_measure_is_refused():
-    with pytest.raises(
-        FigureError, match=r"level for 'power', which is not drawn here: .* coverag"
-    ):
-        measure_curves(SUMMARY, y="coverage", nominal={"power": 0.9}, **SPECIFIC)
-
-
-def test_hidden_points_are_refused():
-    with pytest.raises(FigureError, match=r"4 points would be drawn over others: .* in dgp"):
-        measure_curves(SUMMARY, x="n", y="coverage", color="method")
-
-
 def test_more_colours_than_can_be_told_apart_are_refused():
     many = pd.concat([NORMAL.assign(method=f"m{i}") for i in range(9)])
     many = many[many["n"] == 5].drop_duplicates(["method", "measure"])

@@ -2,7 +2,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simstudy.errors import FigureError
 from simstudy.figures import dots_plot
 from simstudy.figures.dots import EDGE, ROOM
 from tests.figures.data import make_summary, points, segments, text_of, texts
@@ -77,8 +76,3 @@ def test_estimates_may_stand_in_figures():
     wanted = [f"{e:.3f} ({m:.3f})" for e, m in zip(COVERAGE["estimate"], COVERAGE["mcse"],
                                                      strict=True)]  # fmt: skip
     assert sorted(texts(plot.draw())) == sorted(wanted)
-
-
-def test_hidden_dots_are_refused():
-    with pytest.raises(FigureError, match=r"2 points would be drawn over others: .* in dgp"):
-        dots_plot(SMALL, measure="coverage", y="method")

@@ -7,6 +7,13 @@ import pytest
 from simstudy.design import grid
 from simstudy.design.plan import factors_of as factors_of_scenario
 from simstudy.errors import FigureError
+from simstudy.figures import (
+    dots_plot,
+    heat_map_plot,
+    measure_curves,
+    nested_loop_plot,
+    trade_off_plot,
+)
 from simstudy.figures.frame import (
     as_axis,
     check_no_hidden_rows,
@@ -54,10 +61,40 @@ def test_hidden_rows_are_counted_and_the_factors_that_differ_named():
     )
 
 
-def test_only_the_factors_that_still_differ_are_named():
-    coverage = rows_of(make_summary(), ["coverage"])
-    with pytest.raises(FigureError, match=r"differ in dgp \(2 levels\) once x='n', color='method'"):
-        check_no_hidden_rows(coverage, {"x": "n", "color": "method"}, ["dgp", "n", "method"])
+@pytest.mark.parametrize(
+    ("figure", "mapped", "refused"),
+    [
+        (measure_curves, {"x": "n", "y": "coverage", "color": "method"},
+         r"4 points .* in dgp \(2 levels\) once x='n', color='method'"),
+        (dots_plot, {"measure": "coverage", "y": "method"}, r"6 .* in dgp .* and n \("),
+        (heat_map_plot, {"measure": "bias", "x": "n", "y": "dgp"}, "4 .* in method .* once x"),
+        (nested_loop_plot, {"y": "coverage", "color": "method", "factors": ["n"]},
+         "4 .* in dgp .* once fac"),
+        (trade_off_plot, {"x": "coverage", "y": "bias", "color": "method"}, "12 .* in dgp"),
+    ],
+)  # fmt: skip
+def test_each_figure_refuses_to_hide_rows(figure, mapped, refused):
+    with pytest.raises(FigureError, match=refused):
+        figure(make_summary(), **mapped)
+
+
+@pytest.mark.parametrize(
+    ("figure", "measures"),
+    [
+        (measure_curves, {"x": "n", "y": "coverage"}),
+        (trade_off_plot, {"x": "coverage", "y": "bias"}),
+    ],
+)
+def test_a_nominal_level_for_another_measure_is_refused(figure, measures):
+    with pytest.raises(FigureError, match=r"level for 'power', .* the figure draws coverage"):
+        figure(
+            make_summary(),
+            **measures,
+            color="method",
+            panel="dgp",
+            rows="n",
+            nominal={"power": 0.9},
+        )
 
 
 def test_the_same_rows_twice_are_refused_though_no_factor_differs():
@@ -72,13 +109,6 @@ def test_missing_levels_count_as_one_level():
     frame = pd.DataFrame({"x": [1, 1], "k": [np.nan, np.nan], "d": ["a", "b"]})
     with pytest.raises(FigureError, match=r"differ in d \(2 levels\)"):
         check_no_hidden_rows(frame, {"x": "x", "color": "k"}, ["x", "k", "d"])
-
-
-def test_rows_with_their_own_places_pass():
-    coverage = rows_of(make_summary(), ["coverage"])
-    check_no_hidden_rows(
-        coverage, {"x": "n", "color": "method", "panel": "dgp"}, ["dgp", "n", "method"]
-    )
 
 
 def test_levels_are_ordered_by_size_by_category_or_as_they_come():

@@ -3,7 +3,6 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
-from simstudy.errors import FigureError
 from simstudy.figures import heat_map_plot
 from simstudy.figures.heat_map import decimals_for, fill_luminance
 from simstudy.figures.theme import VERMILLION
@@ -59,13 +58,6 @@ def test_text_is_white_only_on_dark_cells():
     centered = fill_luminance(np.array([-1.0, 0.0]), 0.0)
     linear = [((c + 0.055) / 1.055) ** 2.4 if c > 0.04045 else 0 for c in to_rgb(VERMILLION)]
     assert centered == pytest.approx([np.dot(linear, [0.2126, 0.7152, 0.0722]), 1.0])
-
-
-def test_hidden_cells_are_refused():
-    with pytest.raises(
-        FigureError, match=r"4 points would .* differ in method \(2 levels\) once x"
-    ):
-        heat_map_plot(SUMMARY, measure="bias", x="n", y="dgp")
 
 
 def test_a_number_that_is_exact_has_no_parentheses():

@@ -75,11 +75,6 @@ def test_factors_that_vary_are_found_when_none_are_named():
     assert plot.labels.x == "4 scenarios, ordered by dgp, n"
 
 
-def test_scenarios_that_the_factors_do_not_tell_apart_are_refused():
-    with pytest.raises(FigureError, match=r"4 points would .* differ in dgp \(2 levels\) once fac"):
-        nested_loop_plot(SUMMARY, y="coverage", color="method", factors=["n"])
-
-
 def test_a_design_without_factors_is_refused():
     scenario = SUMMARY[(SUMMARY["dgp"] == "normal") & (SUMMARY["n"] == 5)]
     with pytest.raises(FigureError, match="No factor varies among the 2 rows of 'coverage'"):

@@ -89,21 +89,7 @@ def test_an_estimate_that_is_none_is_counted_and_its_point_not_drawn():
 
 
 # ---------------------------------------------------------------- refusals
-def test_points_that_would_hide_others_are_refused():
-    with pytest.raises(FigureError, match=r"4 points would be drawn over others: .* in dgp"):
-        trade_off_plot(SMALL, x="coverage", y="bias", color="method")
-
-
 def test_a_point_with_one_of_the_measures_is_refused():
     alone = (SMALL["measure"] == "bias") & (SMALL["method"] == "z")
     with pytest.raises(FigureError, match="2 of 4 points have only one of 'coverage' and 'bias'"):
         trade_off_plot(SMALL[~alone], x="coverage", y="bias", color="method", panel="dgp")
-
-
-def test_a_level_for_another_measure_is_refused():
-    with pytest.raises(
-        FigureError, match=r"level for 'power', which is not drawn here: the figure draws"
-    ):
-        trade_off_plot(
-            SMALL, x="coverage", y="bias", color="method", panel="dgp", nominal={"power": 0.8}
-        )
