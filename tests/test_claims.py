@@ -656,7 +656,7 @@ def test_a_statement_is_tried_with_what_its_rival_changes():
     right = {"measure": "coverage", "limit": 0.85, "method": "t", "n": 5}
     made = [
         statement("t covers", is_above, right, "z", source="table 1", note="so it is"),
-        statement("t covers 85%", is_above, right, {"limit": 0.93}, True, source="table 1"),
+        statement("t covers 85%", is_above, right, {"limit": 0.93}, False, source="table 1"),
         statement("z covers", is_above, right | {"method": "z"}, {}, source="table 1"),
     ]
     table = check_claims(made, Rows(mcse=1e-4))
