@@ -9,7 +9,7 @@ from simstudy.cli import signals
 
 
 def main(argv: Sequence[str] | None = None, *, script: str | None = None) -> int:
-    """Do what the arguments say; `exit_status.end_with_status` says which status means what.
+    """Run the command line; exit statuses are in `exit_status.end_with_status`.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None, *, script: str | None = None) -> int
 
 
 def _end(status: int) -> None:
-    """End now: files that are half written are removed, and everything else is kept."""
+    """End the process now; half-written files are removed."""
     forget_own = getattr(sys.modules.get("simstudy.atomic_files"), "forget_own", None)
     if forget_own is not None:  # a module that is still loading has written nothing
         forget_own()

@@ -23,7 +23,7 @@ SET_BY_THE_SCRIPT = ("shard", "join", "restart", "precision")
 
 @dataclass
 class BatchJob:
-    """What a script asks of Slurm."""
+    """The settings of a Slurm job."""
 
     shares: int | None = option("jobs of the array, each with its share of the blocks", at_least=1)
     time: str = option("longest run of a job, as 30 (minutes) or 1-12:00:00", default="1:00:00")
@@ -42,7 +42,7 @@ class BatchJob:
 
 
 def batch_script(project: Project, arguments: Sequence[str]) -> str:
-    """The text of the script.
+    """Make the text of a Slurm script.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _check_rest(rest: Sequence[str]) -> None:
 
 
 def _missing_shares(config: "ResolvedConfig", n_shares: int) -> str:
-    """Indices of the shares that have gaps, as sbatch takes them."""
+    """The indices of incomplete shares, as sbatch takes them."""
     from simstudy.cli.status import format_ranges, take_inventory
 
     gaps = take_inventory(config).by_share(n_shares)
@@ -104,7 +104,7 @@ def _missing_shares(config: "ResolvedConfig", n_shares: int) -> str:
 
 
 def _check_experiment(project: Project, rest: Sequence[str]) -> "ResolvedConfig":
-    """The run of a job; a mistake is found here, and not in each job."""
+    """Compose the run of a job, so that mistakes show before it is submitted."""
     from simstudy.cli.hydra_compose import compose_one
     from simstudy.cli.resolved_config import refuse_own_memory
 
@@ -124,7 +124,7 @@ def _name(text: str) -> str:
 
 
 def _check_lines(arguments: Sequence[str]) -> None:
-    """Refuse what would end the script's comment, and begin a command."""
+    """Refuse values with line breaks, which would end the script's comment."""
     for text in arguments:
         if len(text.splitlines()) > 1 or text != text.strip("\r\n"):
             raise ConfigError(
@@ -134,7 +134,7 @@ def _check_lines(arguments: Sequence[str]) -> None:
 
 
 def _command(project: Project) -> list[str]:
-    """What runs a study in a job, which finds neither an environment nor a folder by itself."""
+    """The command that a job runs, with its environment and folder."""
     if project.script is not None:
         return [sys.executable, str(project.root / "run.py")]
     return [sys.executable, "-m", "simstudy", "run"]

@@ -36,7 +36,7 @@ Publish = Callable[[ResolvedConfig, Any], int]
 
 @host_signals_deferred()
 def carry_out(config: ResolvedConfig, typed: Sequence[str], publish: Publish | None = None) -> int:
-    """Do what is asked of one study; what is wrong with it is printed.
+    """Carry out a command on one study; errors are printed.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def carry_out(config: ResolvedConfig, typed: Sequence[str], publish: Publish | N
 
 # ---------------------------------------------------------------- run
 def run(config: ResolvedConfig, publish: Publish) -> int:
-    """Compute what is missing; publish it, unless it stands there already."""
+    """Draw what is missing and publish it, unless it is up to date."""
     from simstudy.engine.progress import Bar
 
     check_replaceable(config)
@@ -102,7 +102,7 @@ def run(config: ResolvedConfig, publish: Publish) -> int:
 
 
 def _time_left(result: Any) -> str:
-    """How long that will take, as far as what is drawn tells."""
+    """The predicted time, from what was drawn so far."""
     from simstudy.analysis.frames import seconds_left
     from simstudy.output.formatting import time_in_words
 
@@ -111,7 +111,7 @@ def _time_left(result: Any) -> str:
 
 
 def draw(config: ResolvedConfig, progress: Progress, **share: Any) -> Any:
-    """What is missing, or a share of it; the result of all that is stored."""
+    """Draw what is missing, or a share of it; returns the result of all stored blocks."""
     settings = config.settings
     return config.study.run(
         config.n_drawn,
@@ -135,7 +135,7 @@ def draw(config: ResolvedConfig, progress: Progress, **share: Any) -> Any:
 
 
 def run_share(config: ResolvedConfig) -> int:
-    """Compute a share of the blocks, or the first of all, and publish nothing."""
+    """Draw a share, or a pilot, and publish nothing."""
     from simstudy.analysis.precision import seconds_of_a_block
     from simstudy.engine.progress import Bar
 
@@ -171,7 +171,7 @@ def _format_costs(config: ResolvedConfig) -> str:
 
 
 def check_replaceable(config: ResolvedConfig) -> None:
-    """Refuse, before anything is drawn, what could not be published when it is done."""
+    """Refuse, before drawing, a run whose result could not be published."""
     from simstudy.output.up_to_date import hash_of_protocol, refuse_replacing
 
     settings = config.settings
@@ -184,14 +184,14 @@ def check_replaceable(config: ResolvedConfig) -> None:
 
 # ---------------------------------------------------------------- publishing
 def publish_result(config: ResolvedConfig, result: Any) -> int:
-    """Write summary, figures, claims and report, unless they stand there; print what was found."""
+    """Publish the outputs, unless they are up to date, and print the result."""
     with signals.raising(False), FigureWorkers(config.workers.count) as workers:
         status = status_if_current(config, result)
         return publish_anew(config, result, workers) if status is None else status
 
 
 def status_if_current(config: ResolvedConfig, result: Any) -> int | None:
-    """The status of a result that is published as it would be now; None, where it is not."""
+    """The exit status of published results that are up to date; None otherwise."""
     from simstudy.output.formatting import seen_from_here, size_in_words
     from simstudy.output.up_to_date import is_current
     from simstudy.store.manifest import say_part
@@ -209,7 +209,7 @@ def status_if_current(config: ResolvedConfig, result: Any) -> int | None:
 
 
 def write_index(folder: Any) -> None:
-    """Write the index of a folder of results anew."""
+    """Write the index of a results folder."""
     from simstudy.output.report import write_index
     from simstudy.store.io_errors import translate_io_errors
 
@@ -218,7 +218,7 @@ def write_index(folder: Any) -> None:
 
 
 def publish_anew(config: ResolvedConfig, result: Any, workers: FigureWorkers) -> int:
-    """Write all outputs, and print what was found.
+    """Write all outputs and print the result.
 
     Parameters
     ----------
@@ -245,20 +245,20 @@ def publish_anew(config: ResolvedConfig, result: Any, workers: FigureWorkers) ->
 
 
 def _outputs(config: ResolvedConfig) -> dict[str, Any]:
-    """Which outputs: figures, those of a journal's columns, the report."""
+    """The outputs to write: figures, journal figures, report."""
     settings = config.settings
     columns = settings.column_widths if settings.pdf else {}
     return {"figures": settings.figures, "report": settings.report, "columns": columns}
 
 
 def _replay_command(config: ResolvedConfig, address: str) -> str:
-    """What brings a replicate of this run back: its address, and the settings of this run."""
+    """The command that replays a replicate of this run."""
     return resume_command(config.project, "replay", [address, *config.overrides])
 
 
 # ---------------------------------------------------------------- other commands
 def plan(config: ResolvedConfig) -> int:
-    """Print what a precision will cost; without one, what a run would do. Nothing is kept."""
+    """Print the cost of a precision, or what a run would do; nothing is stored."""
     from simstudy.cli.status import format_plan
 
     settings = config.settings
@@ -303,7 +303,7 @@ def merge(config: ResolvedConfig) -> int:
 
 
 def summarize(config: ResolvedConfig) -> int:
-    """Publish what the blocks say that are there by now."""
+    """Publish the blocks stored so far."""
     settings = config.settings
     result = config.study.partial_result(
         config.n_rep,
@@ -316,7 +316,7 @@ def summarize(config: ResolvedConfig) -> int:
 
 
 def replay(config: ResolvedConfig) -> int:
-    """Draw one recorded replicate again, letting its error through."""
+    """Draw one replicate again and raise its error."""
     from simstudy.engine.block import Address
 
     settings = config.settings
@@ -334,7 +334,7 @@ def replay(config: ResolvedConfig) -> int:
 
 
 def protocol(config: ResolvedConfig) -> int:
-    """Write the study as a preregistration beside its results; nothing of it is drawn."""
+    """Write the preregistration of a study; no data are drawn."""
     from simstudy.output.formatting import seen_from_here
     from simstudy.output.protocol import TEXT, read_protocol
 
@@ -360,7 +360,7 @@ def protocol(config: ResolvedConfig) -> int:
 
 
 def _planned_command(config: ResolvedConfig) -> str:
-    """What draws the study that is planned, with places for how much of it."""
+    """The command of the planned run, with placeholders for its size."""
     from simstudy.output.protocol import SIZE
     from simstudy.output.report.command import command_of, project_of
     from simstudy.output.up_to_date import SIZES
@@ -372,7 +372,7 @@ def _planned_command(config: ResolvedConfig) -> str:
 
 
 def crate(config: ResolvedConfig) -> int:
-    """Describe the results that are there as a research object; nothing is drawn or published."""
+    """Describe existing results as a research object."""
     from simstudy.atomic_files import read_json
     from simstudy.output.formatting import seen_from_here
     from simstudy.output.report.command import project_of
@@ -398,7 +398,7 @@ def crate(config: ResolvedConfig) -> int:
 
 
 def _code_files(module: Any, root: Path) -> list[Path]:
-    """An experiment's own files below its project, and its published settings."""
+    """The files of an experiment and its published settings."""
     from simstudy.provenance.modules import PACKAGE, experiment_files
 
     own = [path for path in experiment_files(module.__file__) if path.is_relative_to(root)]

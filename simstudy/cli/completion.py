@@ -29,7 +29,7 @@ complete -o bashdefault -o default -F _simstudy_complete simstudy python python3
 
 
 def shell_completion(asked: str, project: Project, environment: Mapping[str, str]) -> str:
-    """What `-sc` prints: the script, or for `query=bash` what may stand where the cursor is.
+    """The output of `-sc`: the script or, for `query=bash`, the candidates at the cursor.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def shell_completion(asked: str, project: Project, environment: Mapping[str, str
 
 
 def candidates(before: Sequence[str], current: str, project: Project) -> list[str]:
-    """Whole words that begin with what is there of the current one, in order.
+    """The words that complete the current one, in order.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def candidates(before: Sequence[str], current: str, project: Project) -> list[st
 
 
 def _words_of(config: Any) -> dict[str, Sequence[str]]:
-    """The words that each option may be."""
+    """The values of each option."""
     hints, words = typing.get_type_hints(config), dict[str, Sequence[str]]()
     for each in fields(config):
         about = each.metadata.get("option")

@@ -14,7 +14,7 @@ WITH_VALUE = {"--cfg": "--cfg", "-c": "--cfg", "-sc": "-sc", "--shell-completion
 
 
 def run_command(given: Sequence[str], script: str | None, *, is_program: bool) -> int:
-    """Do what the arguments say; the exit status."""
+    """Run a command; returns the exit status."""
     _check_encoding(given)
     flags, arguments = read_flags(given)
     if VERSION in flags:
@@ -48,7 +48,7 @@ def run_command(given: Sequence[str], script: str | None, *, is_program: bool) -
 
 
 def read_flags(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Flags, each in one word, and the other arguments.
+    """Split arguments into flags and the rest.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def read_flags(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def split_verb(project: Project, arguments: Sequence[str]) -> tuple[str, list[str]]:
-    """The verb, empty where none is given, and the rest.
+    """Split arguments into the command (empty if none) and the rest.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def split_verb(project: Project, arguments: Sequence[str]) -> tuple[str, list[st
 
 
 def _check_encoding(texts: Sequence[str]) -> None:
-    """Refuse letters that Python could not read, and a file system would take for others."""
+    """Refuse bytes that are not valid text."""
     for text in texts:
         if any("\ud800" <= letter <= "\udfff" for letter in text):
             raise ConfigError(

@@ -22,7 +22,7 @@ LONG, REPEATED = 200, 60  # letters of a typed word, and how many of them a refu
 
 
 def end_with_status(work: Callable[[], int], typed: Sequence[str], command: str) -> int:
-    """The exit status of some work; what is wrong with it is printed in one line.
+    """Context that turns errors into one line and an exit status.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def end_with_status(work: Callable[[], int], typed: Sequence[str], command: str)
 
 
 def refuse(error: BaseException, typed: Sequence[str] = ()) -> int:
-    """Print in one line what is wrong."""
+    """Print an error in one line."""
     text = str(error)
     for argument in typed:
         for part in argument.split("=", 1):
@@ -79,7 +79,7 @@ def refuse(error: BaseException, typed: Sequence[str] = ()) -> int:
 
 
 def is_output_error(error: BaseException) -> bool:
-    """Whether it is the standard output that cannot be written: nobody reads on, or no room.
+    """Whether standard output cannot be written: closed pipe or full disk.
 
     Where a study's folder has no room, that has been said in words of its own by then.
     """
@@ -88,7 +88,7 @@ def is_output_error(error: BaseException) -> bool:
 
 
 def interrupted(stop: KeyboardInterrupt, command: str) -> int:
-    """Print the command that goes on."""
+    """Print the command that continues."""
     from simstudy.engine.graceful_stop import OutOfTime
 
     command = without_passwords(command)
@@ -104,13 +104,13 @@ def interrupted(stop: KeyboardInterrupt, command: str) -> int:
 
 
 def resume_command(project: Project, verb: str, arguments: Sequence[str]) -> str:
-    """The command that goes on where this one stopped: it must not delete what is finished."""
+    """The command that continues this one, without settings that delete results."""
     kept = [text for text in arguments if text.lstrip("+").partition("=")[0] != "restart"]
     return format_command(project.command(verb), kept)
 
 
 def format_command(program: str, arguments: Sequence[str]) -> str:
-    """A command as a user types it in any shell: `shard=auto` holds only in its own job."""
+    """A command quoted for the shell; `shard=auto` becomes the share's number."""
     return " ".join([program, *map(shlex.quote, map(_share_of_this_job, arguments))])
 
 
@@ -127,7 +127,7 @@ def _share_of_this_job(argument: str) -> str:
 
 @contextlib.contextmanager
 def early_warning() -> Iterator[None]:
-    """SIGUSR1, which a batch system can be told to send ahead of a time limit, ends a run early.
+    """Context: SIGUSR1, sent by a batch system ahead of a time limit, stops the run gracefully.
 
     What is under way is finished first: that may be a block of an hour.
     """
@@ -146,7 +146,7 @@ def early_warning() -> Iterator[None]:
 
 
 def complain(text: str) -> None:
-    """Print a line on standard error, if anybody reads it."""
+    """Print a line on standard error, if it is open."""
     try:
         print(text, file=sys.stderr)
     except OSError:
@@ -154,6 +154,6 @@ def complain(text: str) -> None:
 
 
 def mute(stream: Any) -> None:
-    """Drop what waits to be written to a stream: it must not fail again at exit."""
+    """Discard what a stream still holds, so that it does not fail at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -14,7 +14,7 @@ ALL = "all"  # the group that every project has: all of its experiments
 
 @dataclass
 class Part:
-    """Experiments that belong together, as a file says it."""
+    """Experiments under one heading of a group."""
 
     title: str | None = option("what its experiments have in common, in words")
     page: str | None = option("name of a page that says more of them")
@@ -23,19 +23,19 @@ class Part:
 
 @dataclass
 class Group:
-    """A file of `conf/group/`, checked; `parts` are in the order in which a reader wants them."""
+    """A checked file of `conf/group/`."""
 
     title: str | None = option("what a reader calls it")
     parts: tuple[Part, ...] = ()
 
     @property
     def experiments(self) -> list[str]:
-        """Its experiments, in order."""
+        """The experiments, in order."""
         return [name for part in self.parts for name in part.experiments]
 
 
 def members(name: str, project: Project) -> list[str]:
-    """The experiments of a group, in its order.
+    """The experiments of a group, in order.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def members(name: str, project: Project) -> list[str]:
 
 
 def read_group(name: str, project: Project) -> Group:
-    """A group, as its file says it.
+    """Read a group from its file.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def _check_names(names: list[str], known: list[str]) -> None:
 
 
 def default_group(project: Project) -> str:
-    """The group that is meant where nobody names one: what `conf/config.yaml` says, or all.
+    """The default group: as in `conf/config.yaml`, or all experiments.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def default_group(project: Project) -> str:
 
 
 def part_of(experiment: str, project: Project) -> dict[str, Any] | None:
-    """The part that has an experiment, for its manifest; None, where none has.
+    """The part of a group that has an experiment, for its manifest; None if there is none.
 
     The project's own group goes before the others, which follow by name; so it does not depend
     on the command. A file that cannot be read has no parts here: it is refused where it is asked

@@ -18,7 +18,7 @@ from simstudy.options import build, option
 
 # ---------------------------------------------------------------- apply
 class Method(NamedTuple):
-    """What may be applied: its settings, what checks them and prints its answer, and its use."""
+    """A method of `simstudy apply`: settings, function and usage."""
 
     settings: type[Any]
     build: Callable[[Mapping[str, Any]], Any]
@@ -28,7 +28,7 @@ class Method(NamedTuple):
 
 
 def apply_to_file(arguments: Sequence[str]) -> None:
-    """Print a method's answer for a file, and write it where `out=` says so.
+    """Print a method's answer for a file, and write it to `out=`.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def _thresholds(path: str, settings: ThresholdSettings) -> None:
 
 
 def _print_answer(answer: str, written: Any) -> None:
-    """The answer, and where its files are: last, so that a refusal is all that is printed."""
+    """Print the answer, then the names of its files."""
     print(answer)
     if written is None:
         return
@@ -111,7 +111,7 @@ WIDE = ("estimate", "se", "lower", "upper", "p_value")  # of which each method m
 
 @dataclass
 class FileSettings:
-    """Every key of `simstudy summarize FILE`: which column is what, and where results go."""
+    """The settings of `simstudy summarize FILE`."""
 
     estimate: str | None = option(
         f"{COLUMN}estimates, empty where a method failed; [COLUMN,...] where each method has one"
@@ -139,18 +139,18 @@ class FileSettings:
 
 
 def names_file(arguments: Sequence[str]) -> bool:
-    """Whether what is to be summarised is a file, and not an experiment's blocks."""
+    """Whether `summarize` is given a file rather than an experiment."""
     return any(map(_is_file, arguments))
 
 
 def _is_file(text: str) -> bool:
-    """Whether a word is a file's name; one without an ending may be an experiment's."""
+    """Whether a word is a file name."""
     path = Path(text)
     return path.is_file() or ("=" not in text and bool(path.suffix))
 
 
 def summarize_file(arguments: Sequence[str]) -> int:
-    """Print what a file's replicates come to, and write it all below `out`.
+    """Summarize the replicates in a file, and publish below `out`.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def summarize_file(arguments: Sequence[str]) -> int:
 
 
 def read_arguments(arguments: Sequence[str]) -> tuple[str, FileSettings]:
-    """The file, and what is asked of it."""
+    """Parse the file name and the settings."""
     files = [text for text in arguments if _is_file(text)]
     if len(files) != 1:
         raise ConfigError(f"summarize takes one file, and was given {' '.join(files)}: {USAGE}")
@@ -192,7 +192,7 @@ def read_arguments(arguments: Sequence[str]) -> tuple[str, FileSettings]:
 
 
 def _publish(result: Any, settings: FileSettings, config: dict[str, Any]) -> int:
-    """Write the outputs, unless they stand there, and print them."""
+    """Write the outputs, unless they are up to date, and print the result."""
     from simstudy.output.folder import publish
     from simstudy.output.formatting import seen_from_here, size_in_words
     from simstudy.output.terminal import print_closing
@@ -210,14 +210,14 @@ def _publish(result: Any, settings: FileSettings, config: dict[str, Any]) -> int
 
 
 def _columns(text: str) -> str | list[str]:
-    """One column, or those of a wide table: `[b_cc,b_mi]`."""
+    """One column, or the columns of a wide table: `[b_cc,b_mi]`."""
     if text.startswith("[") and text.endswith("]"):
         return [name.strip() for name in text[1:-1].split(",")]
     return text
 
 
 def _truth(text: str) -> Any:
-    """A number, a column, or numbers by level: `{a:0.5,b:1}`."""
+    """The truth: a number, a column, or numbers by level: `{a:0.5,b:1}`."""
     if not (text.startswith("{") and text.endswith("}")):
         return number_meant(text)
     pairs = [part.rpartition(":") for part in text[1:-1].split(",")]

@@ -30,7 +30,7 @@ FLAGS = {
 
 
 def help_text(project: Project, verb: str, arguments: Sequence[str]) -> str:
-    """The text for a command line that asks for help."""
+    """The help text for a command line."""
     words = [text.removeprefix("experiment=") for text in arguments]
     known = project.options("experiment") if (project.root / FOLDER).is_dir() else []
     experiment = next((word for word in words if word in known), "")
@@ -56,7 +56,7 @@ def _head(verb: str) -> list[str]:
 
 
 def _overview(project: Project) -> list[str]:
-    """The commands and the settings that most people use."""
+    """The commands and the most common settings."""
     return [
         "simstudy COMMAND [NAME] [SETTING=VALUE ...]",
         "Monte Carlo simulation studies: NAME is a file or folder of experiments/ (simstudy list).",
@@ -70,7 +70,7 @@ def _overview(project: Project) -> list[str]:
 
 
 def _settings(project: Project, names: Sequence[str] | None) -> list[str]:
-    """Settings by group, each with its range and its default; all of them without names."""
+    """Settings by group, with ranges and defaults."""
     texts = {
         "scale": f"size of the study  [{'|'.join(project.options('scale'))}]  default: paper",
         "precision.MEASURE": "draw until the Monte Carlo error is this small: 0.005, or 2%",
@@ -92,7 +92,7 @@ def _settings(project: Project, names: Sequence[str] | None) -> list[str]:
 
 
 def _experiment(project: Project, name: str) -> list[str]:
-    """An experiment's question, and its options with their published values."""
+    """An experiment's question and options."""
     from simstudy.cli.project import experiment_files, in_own_code, load_experiment
 
     module = load_experiment(name, project.root)
@@ -105,7 +105,7 @@ def _experiment(project: Project, name: str) -> list[str]:
 
 
 def _methods(arguments: Sequence[str]) -> Iterator[str]:
-    """What may be applied to a file, each with its settings; only the one that is named."""
+    """The methods of `apply` with their settings, or one of them."""
     from simstudy.cli.file_commands import METHODS
 
     named = {name: METHODS[name] for name in arguments if name in METHODS} or METHODS
@@ -115,14 +115,14 @@ def _methods(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _job() -> list[str]:
-    """Settings of a script for a cluster."""
+    """The settings of `batch`."""
     from simstudy.cli.batch import BatchJob
 
     return ["of Slurm", *_columns(option_help(BatchJob)), "", "of the run"]
 
 
 def _file() -> list[str]:
-    """Settings of a file of replicates."""
+    """The settings of `summarize FILE`."""
     from simstudy.cli.file_commands import HELP, USAGE, FileSettings
 
     return ["", f"FILE: {HELP}", f"  {USAGE}", *_columns(option_help(FileSettings))]
@@ -135,7 +135,7 @@ def _columns(described: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _row(name: str, text: str) -> Iterator[str]:
-    """A name, and beside it a text, in as many lines as a terminal needs for it."""
+    """A name and its text, wrapped to the terminal."""
     wide = shutil.get_terminal_size().columns - len(name)
     if not sys.stdout.isatty() or wide < NARROWEST:
         yield name + text

@@ -60,7 +60,7 @@ MOST_RUNS = 10_000  # of a sweep: each is composed, and held in memory, before t
 
 
 class SkippedRun(NamedTuple):
-    """A run of a sweep that is refused whatever is asked of it, and why."""
+    """A run of a sweep that cannot run, and why."""
 
     name: str
     overrides: tuple[str, ...]
@@ -68,7 +68,7 @@ class SkippedRun(NamedTuple):
 
     @property
     def refusal(self) -> SimstudyError:
-        """The error, naming the experiment; what is not here is still that."""
+        """The error, with the experiment's name."""
         if self.name in str(self.error):
             return self.error
         kind = NotHereError if isinstance(self.error, NotHereError) else ConfigError
@@ -79,12 +79,12 @@ Run = ResolvedConfig | SkippedRun
 
 
 class ProjectFirst(SearchPathPlugin):  # type: ignore[misc]
-    """Has Hydra look into a project's `conf/` before the package's."""
+    """A Hydra plugin: a project's `conf/` has priority over the package's."""
 
     conf: ClassVar[Path | None] = None
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        """Hydra asks this of every plugin before it composes anything."""
+        """Called by Hydra before it composes."""
         if self.conf is not None and self.conf.is_dir():
             search_path.prepend("project", f"file://{self.conf}", anchor="main")
 
@@ -92,7 +92,7 @@ class ProjectFirst(SearchPathPlugin):  # type: ignore[misc]
 def compose_runs(
     arguments: Sequence[str], project: Project, verb: str = "run", *, is_sweep: bool = False
 ) -> list[Run]:
-    """Every run that a command asks for, so that a mistake is found before the first begins.
+    """Compose all runs of a command, so that mistakes show before the first one starts.
 
     Experiments of a sweep that are refused whatever is asked of them are skipped, as long as any
     is left: one needs data or a library that this machine has not, another is broken.
@@ -112,21 +112,21 @@ def compose_runs(
 
 
 def compose_one(arguments: Sequence[str], project: Project, verb: str = "run") -> ResolvedConfig:
-    """The only run that a command asks for."""
+    """Compose the single run of a command."""
     (run,) = compose_runs(arguments, project, verb)
     assert isinstance(run, ResolvedConfig)  # what is skipped has been raised
     return run
 
 
 def compose_text(arguments: Sequence[str], project: Project) -> str:
-    """The composed config of one run as YAML."""
+    """The composed configuration of a run as YAML."""
     (point,) = _points(arguments, project, is_sweep=False)
     with hydra_of(project):
         return OmegaConf.to_yaml(_without_hydra(_compose_checked(point, project)))
 
 
 def hydra_of(project: Project) -> Any:
-    """Within it configs of a project are composed."""
+    """Context in which Hydra composes a project's configuration."""
     ProjectFirst.conf = project.conf
     Plugins.instance().register(ProjectFirst)
     ConfigStore.instance().store(name="settings", node=_defaults())
@@ -135,12 +135,12 @@ def hydra_of(project: Project) -> Any:
 
 
 def _defaults() -> dict[str, Any]:
-    """Settings as they are where nobody says otherwise; the backend has files of its own."""
+    """The default settings; backends have files of their own."""
     return {name: value for name, value in asdict(Settings()).items() if name != "backend"}
 
 
 def compose(point: Sequence[str], project: Project, run_mode: RunMode = RunMode.RUN) -> Any:
-    """Hydra's config of one run, with its own settings.
+    """The Hydra configuration of one run.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def _run(point: Sequence[str], project: Project, verb: str, *, is_sweep: bool) -
 
 
 def _refusal_of(name: str, project: Project, verb: str) -> SimstudyError | None:
-    """Why an experiment is refused without any setting; None, where it is not."""
+    """Why an experiment cannot run; None if it can."""
     try:
         _resolved([f"experiment={name}"], project, verb)
     except SimstudyError as error:
@@ -203,7 +203,7 @@ def _without_hydra(cfg: Any) -> Any:
 
 
 def _check_choice(override: Override, project: Project) -> None:
-    """Refuse a file of a group that there is not; offer Hydra what stands in no file."""
+    """Refuse an unknown file of a group."""
     group, name = override.key_or_group, override.value()
     if group not in GROUPS:
         return
@@ -221,7 +221,7 @@ def _check_choice(override: Override, project: Project) -> None:
 
 
 def _in_one_line(error: Exception, point: Sequence[str], project: Project) -> ConfigError:
-    """What Hydra complains of, in one line."""
+    """A Hydra error in one line."""
     text = str(error)
     first = next(iter(text.splitlines()), type(error).__name__)
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
@@ -263,7 +263,7 @@ def _in_one_line(error: Exception, point: Sequence[str], project: Project) -> Co
 
 # ---------------------------------------------------------------- what was typed
 def _points(arguments: Sequence[str], project: Project, *, is_sweep: bool) -> list[list[str]]:
-    """The overrides of each run of a sweep; of the only one, where nothing is swept.
+    """The overrides of each run of a sweep, or of a single run.
 
     Raises
     ------
@@ -304,7 +304,7 @@ def _parse(arguments: Sequence[str], project: Project, *, is_sweep: bool) -> lis
 
 
 def _open_key(argument: str) -> str:
-    """An override that may name any key: which there are is found out when they are read."""
+    """An override that may add a key; unknown keys are refused later."""
     key = argument.lstrip("+").partition("=")[0]
     return (
         f"++{argument.lstrip('+')}"
@@ -314,7 +314,7 @@ def _open_key(argument: str) -> str:
 
 
 def _parsed(text: str) -> Override | None:
-    """What the grammar reads in a text, or None."""
+    """Parse an override with Hydra's grammar; None if that fails."""
     try:
         return OverridesParser.create().parse_override(text)
     except (HydraException, RecursionError, ValueError):  # Python reads 4,300 digits at most
@@ -322,7 +322,7 @@ def _parsed(text: str) -> Override | None:
 
 
 def _quoted(text: str, *, is_sweep: bool) -> str:
-    """An override with its value in double quotation marks, where no others or brackets are.
+    """Quote the value of an override, unless it has quotes or brackets.
 
     In these marks a backslash protects a mark, and itself where it stands before one.
     """
@@ -352,7 +352,7 @@ def _way_to_write(text: str) -> str:
 
 
 def _several_values(text: str) -> str:
-    """Several values without `-m` are a list with its brackets forgotten, or a flag forgotten."""
+    """The error for several values without brackets or `-m`."""
     key = text.lstrip("+").partition("=")[0]
     or_list = f", or write {key}=[...] for one run with all of them" * key.startswith("experiment.")
     return f"{text} asks for several runs: add -m for these{or_list}"
@@ -363,7 +363,7 @@ def _key(override: Override | None) -> str:
 
 
 def _is_lost_text(override: Override, experiment: Override | None, project: Project) -> bool:
-    """Whether a value that is to be text was read as a number, or as true or false."""
+    """Whether a text setting was parsed as a number or boolean."""
     if override.is_sweep_override() or not isinstance(override.value(), bool | int | float):
         return False
     key, _, name = _key(override).partition(".")
@@ -387,7 +387,7 @@ def _text_fields(config: Any) -> Iterator[str]:
 
 
 def _take_group(overrides: Sequence[Override], project: Project) -> tuple[str, list[Override]]:
-    """The group whose experiments a glob means, and the overrides without it.
+    """Split off the group that a glob of experiments refers to.
 
     Hydra would take the folder of a project's groups for files to compose.
     """
@@ -399,7 +399,7 @@ def _take_group(overrides: Sequence[Override], project: Project) -> tuple[str, l
 
 
 def _check_hydra(overrides: Sequence[Override], *, is_sweep: bool) -> None:
-    """Refuse settings of Hydra's own, but for launchers of a sweep."""
+    """Refuse settings of Hydra itself, except for launchers."""
     has_launcher = any(_key(override) == "hydra/launcher" for override in overrides)
     for override in overrides:
         text, key = override.input_line, override.input_line.lstrip("+")
@@ -422,7 +422,7 @@ def _check_hydra(overrides: Sequence[Override], *, is_sweep: bool) -> None:
 
 
 def _choices(override: Override, group: str, project: Project) -> list[str]:
-    """The values that one override takes in a sweep, each as an override."""
+    """The values of one override in a sweep, each as an override."""
     text, key = override.input_line or "", override.get_key_element()
     if not override.is_sweep_override():
         return [text]

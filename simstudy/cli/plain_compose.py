@@ -34,11 +34,11 @@ OF_HYDRA = frozenset({"defaults", "hydra"})  # keys that it reads itself
 
 
 class NotPlainError(Exception):
-    """Only Hydra knows what this is."""
+    """A command that only Hydra can compose."""
 
 
 def compose_plain(arguments: Sequence[str], project: Project, verb: str) -> ResolvedConfig | None:
-    """The run that a plain command asks for; None, where it is not plain or is refused."""
+    """Compose a plain command; None if it is not plain or has an error."""
     try:
         typed = _read_arguments(arguments)
         choices = {group: str(typed.pop(group, usual)) for group, usual in CHOSEN.items()}
@@ -49,7 +49,7 @@ def compose_plain(arguments: Sequence[str], project: Project, verb: str) -> Reso
 
 
 def _read_arguments(arguments: Sequence[str]) -> dict[str, Any]:
-    """Settings and chosen files by name, each given once."""
+    """Settings and group choices by name, each given once."""
     texts = {text.partition("=")[0] for text in arguments}
     if "experiment" not in texts or len(texts) < len(arguments):
         raise NotPlainError
@@ -76,7 +76,7 @@ def _read_value(said: str) -> Any:
 
 
 def _compose(choices: dict[str, str], project: Project) -> dict[str, Any]:
-    """What the files say, over the settings' own defaults."""
+    """The values of the files over the default settings."""
     if any((project.conf / f"{name}.yaml").exists() for name in ("simstudy", "settings")):
         raise NotPlainError
     path = project.conf / "config.yaml"
@@ -93,7 +93,7 @@ def _compose(choices: dict[str, str], project: Project) -> dict[str, Any]:
 
 
 def _read_file(path: Path) -> dict[str, Any]:
-    """The values of a file of plain lines."""
+    """The values in a file of plain lines."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):

@@ -31,7 +31,7 @@ STUDY = "study"  # the file of a folder that declares `Config` and `study`
 
 @dataclass(frozen=True)
 class Project:
-    """Where a command finds its experiments, and how a user calls it.
+    """A project: its folder, and the script that runs it.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Project:
 
     @classmethod
     def of(cls, script: str | None) -> "Project":
-        """The folder of a project's `run.py`, wherever one stands; without it, the current one."""
+        """The project of a `run.py`, or of the current folder."""
         try:
             here = Path.cwd()  # which Hydra asks for, too, wherever the project is
         except FileNotFoundError:
@@ -54,17 +54,17 @@ class Project:
         return cls(here if script is None else Path(script).resolve().parent, script)
 
     def command(self, verb: str) -> str:
-        """What a user types before the settings; a project's own script needs no verb to run."""
+        """The words before the settings; a project's script needs no verb to run."""
         program = program_name(self.script)
         return program if self.script and verb == "run" else f"{program} {verb}"
 
     @property
     def conf(self) -> Path:
-        """Published values of experiments, and what replaces the package's own config."""
+        """The folder of published settings and config overrides."""
         return self.root / "conf"
 
     def options(self, group: str) -> list[str]:
-        """The names in a config group: the project's files and the package's."""
+        """The names in a config group, of the project and the package."""
         folders = (self.conf / group, PACKAGE_CONF / group)
         found = {path.stem for folder in folders for path in folder.glob("*.yaml")}
         own = experiment_files(self.root) if group == "experiment" else ()
@@ -72,7 +72,7 @@ class Project:
 
 
 def program_name(script: str | None) -> str:
-    """What a user types in the current folder to call a project's script, or `simstudy`."""
+    """How to call a project's script from the current folder, or `simstudy`."""
     if script is None:
         return "simstudy"
     path = Path(script).resolve()
@@ -82,7 +82,7 @@ def program_name(script: str | None) -> str:
 
 # ---------------------------------------------------------------- experiments
 def experiment_names(root: Path) -> list[str]:
-    """Names of the experiments below a project's folder, in order."""
+    """The names of the experiments, in order."""
     return sorted(experiment_files(root))
 
 
@@ -104,13 +104,13 @@ def experiment_files(root: Path) -> dict[str, Path]:
 
 
 def misnamed_files(root: Path) -> list[Path]:
-    """Files that would be experiments, but for names that cannot be written as a setting."""
+    """Files whose names cannot be an experiment's."""
     found = sorted(path for name, path in _files(root / FOLDER) if not _is_name(name))
     return [path.relative_to(root) for path in found]
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Names and files, those of folders last."""
+    """Names and files, packages last."""
     yield from ((path.stem, path) for path in folder.glob("[!_]*.py"))
     for path in folder.glob("[!_]*/[!_]*.py"):
         if path.stem == STUDY:
@@ -124,7 +124,7 @@ def _is_name(name: str) -> bool:
 
 
 def question_of(path: Path) -> str:
-    """The first line of an experiment's docstring, read without running the file."""
+    """The first line of an experiment's docstring, without importing it."""
     try:
         text = ast.get_docstring(ast.parse(path.read_bytes())) or ""
     except (SyntaxError, ValueError, OSError) as error:
@@ -133,7 +133,7 @@ def question_of(path: Path) -> str:
 
 
 def load_experiment(name: str, root: Path) -> ModuleType:
-    """The module of an experiment, which has its `Config` and `study`.
+    """Import an experiment, which has `Config` and `study`.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def load_experiment(name: str, root: Path) -> ModuleType:
 
 
 def _refuse_undeclared(module: ModuleType, path: Path, root: Path) -> None:
-    """Refuse a file without `Config` and `study`, or with something else of these names."""
+    """Refuse a module without a valid `Config` and `study`."""
     for needed in ("Config", "study"):
         if not hasattr(module, needed):
             raise BrokenExperimentError(
@@ -172,7 +172,7 @@ def _refuse_undeclared(module: ModuleType, path: Path, root: Path) -> None:
 
 
 def _imported(name: str, path: Path, root: Path) -> ModuleType:
-    """The experiment's file as a module that workers can import by its name, too."""
+    """Import an experiment under a name that workers can import too."""
     dotted = ".".join(path.relative_to(root).with_suffix("").parts)
     try:
         _refuse_hidden(importlib.import_module(FOLDER), root)
@@ -188,7 +188,7 @@ def _imported(name: str, path: Path, root: Path) -> ModuleType:
 
 @contextlib.contextmanager
 def in_own_code(module: ModuleType, what: str, root: Path) -> Iterator[None]:
-    """Name file and line of whatever an experiment's own code raises."""
+    """Context that adds file and line to errors of an experiment's code."""
     path = Path(module.__file__ or "")
     try:
         yield
@@ -202,7 +202,7 @@ def in_own_code(module: ModuleType, what: str, root: Path) -> Iterator[None]:
 
 
 def _refuse_hidden(package: ModuleType, root: Path) -> None:
-    """A package of the same name elsewhere wins over a folder without `__init__.py`."""
+    """Refuse a folder without `__init__.py` that a package of the same name hides."""
     folders = [Path(part).resolve() for part in package.__path__]
     if (root / FOLDER).resolve() not in folders:
         raise ConfigError(
@@ -212,7 +212,7 @@ def _refuse_hidden(package: ModuleType, root: Path) -> None:
 
 
 def _place(error: BaseException, path: Path, root: Path) -> str:
-    """File and line of the project where an import went wrong."""
+    """The project file and line where an import failed."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{_below(Path(error.filename), root)}, line {error.lineno},"
     frames = traceback.extract_tb(error.__traceback__)
@@ -228,7 +228,7 @@ def _below(path: Path, root: Path) -> Path:
 
 # ---------------------------------------------------------------- a new project
 def lay_out(name: str) -> str:
-    """Write a project into a new folder; what to do next, in words.
+    """Create a project in a new folder; returns the next steps.
 
     Raises
     ------

@@ -78,12 +78,12 @@ class ResolvedConfig:
 
     @property
     def folder(self) -> Place:
-        """Where its results belong."""
+        """The folder of the results."""
         return place_of(self.out) / str(self.study.name)
 
     @property
     def workers(self) -> Workers:
-        """Who draws it."""
+        """The workers."""
         settings = self.settings
         return Workers(
             settings.backend, settings.n_jobs, self.backend_options, settings.block_seconds
@@ -91,13 +91,13 @@ class ResolvedConfig:
 
     @property
     def n_drawn(self) -> int:
-        """Replicates in each scenario that a run draws: of a pilot, two blocks."""
+        """The replicates per scenario that a run draws; two blocks for a pilot."""
         size = 2 * self.study.block_size  # the first may have to compile
         return min(size, self.n_rep) if self.settings.shard == PILOT else self.n_rep
 
     @property
     def record(self) -> dict[str, Any]:
-        """What made the numbers, for the manifest: not how they were computed."""
+        """The settings behind the numbers, for the manifest."""
         made_by = {"experiment": self.name, **asdict(self.config), "keep": self.settings.keep}
         if not self.settings.precision:
             return made_by
@@ -112,7 +112,7 @@ def resolve(
     project: Project,
     verb: str,
 ) -> ResolvedConfig:
-    """Check types and ranges of everything, before any work.
+    """Check types and ranges of all settings, before any work.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def resolve(
 def _folder_of_try(
     out: str, module: Any, config: Any, overrides: Sequence[str], project: Project
 ) -> tuple[str, str]:
-    """The folder of the results, and how typed options differ from the experiment's own.
+    """The folder of the results, and the options that differ from the published ones.
 
     More values of an option are no difference: these results go on where the others are.
     """
@@ -174,7 +174,7 @@ def _folder_of_try(
 
 
 def _check_names(values: Mapping[str, Any], config: Any) -> None:
-    """Refuse what is no setting, such as an experiment's option without its group."""
+    """Refuse unknown settings, such as an option without `experiment.`."""
     known, own = ({each.name for each in fields(of)} for of in (Settings, config))
     for name in values:
         if name not in known:
@@ -184,7 +184,7 @@ def _check_names(values: Mapping[str, Any], config: Any) -> None:
 
 
 def _check_size(study: Any, settings: Settings, n_rep: int) -> None:
-    """Refuse more blocks than memory has room for, and a ceiling below what a run begins with."""
+    """Refuse more blocks than fit into memory, and `max_rep` below the first round."""
     n_blocks = -(-n_rep // study.block_size) * len(study.scenarios)
     if n_blocks > MOST_BLOCKS:
         raise ConfigError(
@@ -200,7 +200,7 @@ def _check_size(study: Any, settings: Settings, n_rep: int) -> None:
 
 
 def refuse_own_memory(out: str, asked: str) -> None:
-    """Refuse a place that no other process sees, where several are to share it.
+    """Refuse an in-memory place for results that several processes share.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def refuse_own_memory(out: str, asked: str) -> None:
 
 
 def _check_folder(folder: Place, out: str) -> None:
-    """Refuse what no file system takes for a folder, such as a name of 300 letters."""
+    """Refuse an impossible folder name."""
     if not isinstance(folder, Path):
         return  # its store says what is wrong with it
     try:
@@ -230,7 +230,7 @@ def _check_folder(folder: Place, out: str) -> None:
 
 
 def _read_config(module: Any, values: Any, root: Path) -> Any:
-    """An experiment's options, checked."""
+    """Make and check the options of an experiment."""
     if values is not None and not isinstance(values, dict):
         raise ConfigError(
             f"experiment is {values!r} in the config: its options are keys below it, as in "
@@ -241,7 +241,7 @@ def _read_config(module: Any, values: Any, root: Path) -> Any:
 
 
 def _make_study(module: Any, config: Any, root: Path) -> Any:
-    """What `study(config)` gives; its errors are the user's, and are named with their line."""
+    """Call `study(config)`; its errors name their line."""
     from simstudy.study import Study
 
     with in_own_code(module, "study(config)", root):

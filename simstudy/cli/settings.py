@@ -26,7 +26,7 @@ def _journal_columns() -> dict[str, Any]:
 
 @dataclass
 class Settings:
-    """Every key of a command that is not an experiment's own."""
+    """The settings of a command, without those of the experiment."""
 
     n_rep: int | None = option("replicates in each scenario; default: the scale's", at_least=1)
     seed: int = option("seed of the random numbers", default=1, at_least=0)
@@ -81,7 +81,7 @@ class Settings:
 
 
 def check_settings(settings: Settings, verb: str) -> None:
-    """Refuse settings that are each fine, and make no sense together, or no sense at all.
+    """Check settings that depend on each other.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def _check_columns(widths: Any) -> None:
 
 
 def _check_folder(out: str | None) -> None:
-    """Refuse a name that would make a folder nobody means."""
+    """Refuse a folder name that looks like a mistake."""
     if out is not None and not out.strip():
         raise ConfigError("out= is empty, and names the folder of the results; write out=results")
     if out is not None and out.startswith("~"):
@@ -156,7 +156,7 @@ def _check_folder(out: str | None) -> None:
 
 
 def read_seconds(text: str | None) -> float | None:
-    """`90s`, `30m`, `2h` or `1.5d` in seconds, which a number without a unit is; None stays None.
+    """Parse `90s`, `30m`, `2h` or `1.5d` to seconds; None stays None.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def read_seconds(text: str | None) -> float | None:
 
 
 def read_shard(text: str | None) -> tuple[int, int] | None:
-    """`3/100` as (3, 100); `auto`, or `auto/100`, as the scheduler of an array job says.
+    """Parse `3/100` to (3, 100); `auto` and `auto/100` ask the scheduler of an array job.
 
     None where all blocks are meant, or, by `pilot`, the first of all.
 
@@ -208,7 +208,7 @@ def read_shard(text: str | None) -> tuple[int, int] | None:
 # ---------------------------------------------------------------- files of a group
 @dataclass
 class Scale:
-    """How much is drawn, and where it goes: `conf/scale/NAME.yaml`."""
+    """A scale, from `conf/scale/NAME.yaml`: replicates and folder."""
 
     name: str | None = option("name of the scale")
     times: float | None = option("times the published replicates", above=0, at_most=1e9)
@@ -217,7 +217,7 @@ class Scale:
     whole_blocks: bool = option("whether slow methods analyse whole blocks", default=True)
 
     def replicates(self, published: int, group_size: int = 1) -> int:
-        """Replicates in each scenario: so many, or so many times the published; the fewer of both.
+        """The replicates per scenario: a number, or a fraction of the published ones if fewer.
 
         Where they come in groups, whole groups, at least so many.
         """
@@ -228,7 +228,7 @@ class Scale:
 
 
 def read_scale(values: Any, name: str, project: Project) -> Scale:
-    """A scale; what its file leaves out is the package's, or `results/NAME` and the published size.
+    """Read a scale; missing keys have the package's defaults.
 
     Raises
     ------
@@ -251,7 +251,7 @@ def read_scale(values: Any, name: str, project: Project) -> Scale:
 
 
 def read_backend(values: Any, name: str) -> tuple[str, dict[str, Any]]:
-    """The name of a backend, and what it is told beside, merged with the package's file.
+    """Read a backend's name and options.
 
     Raises
     ------
@@ -274,14 +274,14 @@ def read_backend(values: Any, name: str) -> tuple[str, dict[str, Any]]:
 
 
 def _merged(base: Any, over: Any) -> Any:
-    """Nested settings of one file over those of another."""
+    """Merge nested settings of one file over another's."""
     if not (isinstance(base, dict) and isinstance(over, dict)):
         return over
     return base | {key: _merged(base.get(key), value) for key, value in over.items()}
 
 
 def _stated(values: Any, group: str) -> dict[str, Any]:
-    """The keys that a file of a group states, without those that it leaves empty."""
+    """The keys that a file sets to a value."""
     if values is None or isinstance(values, Mapping):
         return {key: value for key, value in (values or {}).items() if value is not None}
     raise ConfigError(
@@ -292,7 +292,7 @@ def _stated(values: Any, group: str) -> dict[str, Any]:
 
 # ---------------------------------------------------------------- without Hydra
 def parse_values(cls: Any, arguments: Sequence[str]) -> dict[str, Any]:
-    """Values of a dataclass's settings as typed; what is of another type stays text.
+    """Convert values to the types of a dataclass's settings, where they fit.
 
     Raises
     ------

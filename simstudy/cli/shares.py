@@ -48,7 +48,7 @@ MOST_COST = 1e100  # of any unit: sums of many are still numbers
 # ---------------------------------------------------------------- which share this job has
 @dataclass(frozen=True)
 class Scheduler:
-    """Where a scheduler says which job this is: names of variables, empty where it sets none.
+    """The environment variables of a batch system that identify an array job.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ SCHEDULERS = (
 
 
 def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) -> tuple[int, int]:
-    """Which share this job has, of how many.
+    """The share of this array job, and the number of shares.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) 
 
 
 def _indices(scheduler: Scheduler, environment: Mapping[str, str]) -> range:
-    """Indices of an array's jobs, where it says them all and has no gaps."""
+    """The indices of an array's jobs, if they have no gaps."""
 
     def number(name: str, default: int = 0) -> int:
         text = environment.get(name, "")
@@ -138,7 +138,7 @@ def _indices(scheduler: Scheduler, environment: Mapping[str, str]) -> range:
 
 
 def job_name(environment: Mapping[str, str]) -> str:
-    """The job of a batch system that this process is, as its user would name it; empty: none."""
+    """The name of this batch job; empty if there is none."""
     for each in SCHEDULERS:
         if job := environment.get(each.job, ""):
             index = (
@@ -151,7 +151,7 @@ def job_name(environment: Mapping[str, str]) -> str:
 # ---------------------------------------------------------------- what a share leaves
 @dataclass(frozen=True)
 class ShareRecord:
-    """What a run says of its share of a study.
+    """The record of a run of a share.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class ShareRecord:
     where: str = ""
 
     def write(self, folder: Place) -> None:
-        """Keep it, over that of an earlier run of this share."""
+        """Write the record, replacing an earlier one."""
         write_json(folder / FOLDER / f"{self.index}-of-{self.n_shares}.json", asdict(self))
 
     @classmethod
@@ -190,7 +190,7 @@ class ShareRecord:
 
     @property
     def history(self) -> str:
-        """What became of it, by its own record."""
+        """The history of the share, as text."""
         if self.begun is None:
             return NEVER_BEGUN
         at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.begun))
@@ -199,7 +199,7 @@ class ShareRecord:
 
 
 class RecordedProgress:
-    """Progress that writes a share's record when its first block is begun.
+    """Progress that writes a share's record when drawing starts.
 
     Not before: a run that is refused its folder must not write there.
     """
@@ -211,20 +211,20 @@ class RecordedProgress:
         return getattr(self._progress, name)
 
     def begin(self, n_rep: int) -> None:
-        """Note the time: something is to be drawn."""
+        """Record the start."""
         self._progress.begin(n_rep)
         if self.record.begun is None:
             self.record = replace(self.record, begun=time.time())
             self.record.write(self._folder)
 
     def end(self, n_blocks: int, n_failed: int) -> None:
-        """Nothing of the share is missing."""
+        """Record that the share is complete."""
         ended = replace(self.record, ended=time.time(), n_blocks=n_blocks, n_failed=n_failed)
         ended.write(self._folder)
 
 
 def share_records(folder: Place, seed: int, n_rep: int) -> list[ShareRecord]:
-    """Records of shares of these blocks, in order; of one number of shares, the last begun."""
+    """The records of shares of these blocks, in order, for the latest split."""
     records = [
         record
         for record in map(_read_record, sorted((folder / FOLDER).glob("*-of-*.json"), key=str))
@@ -238,7 +238,7 @@ def share_records(folder: Place, seed: int, n_rep: int) -> list[ShareRecord]:
 
 
 def _read_record(path: Place) -> ShareRecord | None:
-    """None of a file that is damaged or of another form: what is drawn says the store."""
+    """Read a record; None if the file is damaged."""
     with suppress(TypeError, ValueError):
         record = ShareRecord(**(read_json(path) or {}))
         counts = (record.seed, record.n_rep, record.n_blocks, record.n_failed)
@@ -251,7 +251,7 @@ def _read_record(path: Place) -> ShareRecord | None:
 
 # ---------------------------------------------------------------- what a scheduler says of shares
 class SlurmJob(NamedTuple):
-    """A job that Slurm lists: the job `7_2` is task 2 of array 7."""
+    """A Slurm job; `7_2` is task 2 of array 7."""
 
     job: str
     task: str
@@ -260,7 +260,7 @@ class SlurmJob(NamedTuple):
 
 
 def slurm_jobs() -> list[SlurmJob] | None:
-    """Jobs of this user, also those that ended lately; None where no `squeue` lists them."""
+    """List the current and recent Slurm jobs of this user; None without `squeue`."""
     asked = ["squeue", "--me", "--noheader", "--array", "--states=all", "--format=%F %K %T %j"]
     try:
         listed = subprocess.run(
@@ -277,7 +277,7 @@ def slurm_jobs() -> list[SlurmJob] | None:
 def format_history(
     index: int, record: ShareRecord | None, jobs: Sequence[SlurmJob] | None, experiment: str
 ) -> str:
-    """What became of a share, by its record and by Slurm, where that lists jobs.
+    """The history of a share, from its record and from Slurm.
 
     A job that waits or runs is the share's if the record names it, or if it has the experiment's
     name and the share's index, as in an array that `simstudy batch` wrote.
@@ -299,7 +299,7 @@ def format_history(
 
 
 def clear_shares(folder: Place, seed: int, n_rep: int) -> None:
-    """Take away what shares of these blocks, or of fewer, have left, once nothing is missing."""
+    """Delete the records of shares once nothing is missing."""
     paths = list((folder / FOLDER).glob("*.json"))
     records = filter(None, map(_read_record, paths))
     if all(record.seed == seed and record.n_rep <= n_rep for record in records):
@@ -312,7 +312,7 @@ def clear_shares(folder: Place, seed: int, n_rep: int) -> None:
 
 # ---------------------------------------------------------------- costs
 def read_costs(folder: Place) -> dict[str, float]:
-    """What a block costs by scenario key, as a pilot found or a person wrote; none, without a file.
+    """The cost of a block by scenario key, from a pilot or a file; empty without one.
 
     Raises
     ------
@@ -338,7 +338,7 @@ def _is_cost(cost: Any) -> bool:
 
 
 def write_costs(folder: Place, measured: Mapping[str, float]) -> None:
-    """Keep what a pilot found, of scenarios that no pilot has timed yet.
+    """Write the costs found by a pilot, for scenarios without one.
 
     What is there stays: jobs of an array that began with it share out the blocks by it.
     """

@@ -24,7 +24,7 @@ class Terminated(KeyboardInterrupt):
 
 
 class HungUp(KeyboardInterrupt):
-    """SIGHUP: the terminal has gone."""
+    """SIGHUP: the terminal was closed."""
 
 
 RAISED: dict[str, type[KeyboardInterrupt]] = {
@@ -36,7 +36,7 @@ STOPS = {getattr(signal, name): kind for name, kind in RAISED.items() if hasattr
 
 
 class _Listener:
-    """What this process does when a signal comes; without `end` nobody listens.
+    """The signal handling of this process.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class _Listener:
 
 
 def listen(end: Callable[[int], None]) -> None:
-    """From now on signals end this process, which is a command and nothing else.
+    """Install the signal handlers: signals end this process.
 
     What is ignored stays so: `nohup`, and shells for what they run in the background, see to it.
     """
@@ -66,12 +66,12 @@ def listen(end: Callable[[int], None]) -> None:
 
 
 def resume_with(command: str) -> None:
-    """From now on this is the command that goes on after a signal."""
+    """Set the command that is printed after a signal."""
     _Listener.command = command
 
 
 def stop_listening() -> None:
-    """From now on signals change nothing: a command has done what it was to do."""
+    """Ignore signals from now on: the command is done."""
     if _Listener.end is not None and threading.current_thread() is threading.main_thread():
         for number in STOPS:
             signal.signal(number, signal.SIG_IGN)
@@ -85,7 +85,7 @@ def _receive(number: int, _frame: FrameType | None) -> None:
 
 @contextlib.contextmanager
 def raising(raises: bool = True) -> Iterator[None]:
-    """Within it a signal raises an exception, or again ends the process at once."""
+    """Context in which a signal raises an exception instead of ending the process."""
     before, _Listener.raises = _Listener.raises, raises
     try:
         yield
@@ -94,18 +94,18 @@ def raising(raises: bool = True) -> Iterator[None]:
 
 
 def status_of(stop: KeyboardInterrupt) -> int:
-    """The exit status of a command that was stopped."""
+    """The exit status of a stopped command."""
     kinds = {kind: number for number, kind in STOPS.items()}
     return BY_SIGNAL + int(kinds.get(type(stop), signal.SIGINT))
 
 
 def interruption(command: str | None = None) -> str:
-    """What is printed of it: how to go on; without a command, with that of `resume_with`."""
+    """The text printed after an interruption."""
     command = _Listener.command if command is None else command
     return f"interrupted; every finished block is kept. To go on: {command}"
 
 
 def write_line(text: str) -> None:
-    """Write to standard error where another line may be under way, as a signal may find it."""
+    """Write a line to standard error, also in the middle of other output."""
     with contextlib.suppress(OSError):
         os.write(2, f"{text}\n".encode(sys.getfilesystemencoding(), "replace"))

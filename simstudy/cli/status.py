@@ -54,7 +54,7 @@ ROUNDING = 1e-9
 
 # ---------------------------------------------------------------- all studies, from their files
 def list_experiments(project: Project) -> Iterator[str]:
-    """Every experiment by document: its name, what is published of it, and its question."""
+    """List the experiments by document: name, what is published, question."""
     files = experiment_files(project.root)
     own = default_group(project)
     parts = [
@@ -81,13 +81,13 @@ def list_experiments(project: Project) -> Iterator[str]:
 
 
 def _cut(line: str) -> str:
-    """A line that a terminal has room for."""
+    """Cut a line to the width of the terminal."""
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else len(line)
     return line if len(line) <= room else f"{line[: room - 1]}…"
 
 
 def status_of_all(project: Project, arguments: Sequence[str]) -> tuple[list[str], int]:
-    """A line for each experiment, by what lies in its folder; and the exit status.
+    """One line per experiment, from its folder; and the exit status.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def status_of_all(project: Project, arguments: Sequence[str]) -> tuple[list[str]
 
 
 def _state(folder: Place) -> str:
-    """What there is of a study, as its folder says it."""
+    """The state of a study, from its folder."""
     has_blocks = any(any((folder / name).glob("*.parquet")) for name in BLOCKS)
     if _manifest(folder):
         return _published(folder) + ("" if has_blocks else ELSEWHERE)
@@ -131,13 +131,13 @@ def _manifest(folder: Place) -> dict[str, Any]:
 
 
 def _count(manifest: Mapping[str, Any], what: str) -> int:
-    """A number that a manifest has; 0 where it has none, or something else."""
+    """A count in a manifest; 0 if it is missing or invalid."""
     value = manifest.get(what)
     return int(value) if isinstance(value, int | float) else 0
 
 
 def _published(folder: Place) -> str:
-    """What outputs the folder holds, as its manifest says."""
+    """The published outputs, from the manifest."""
     manifest = _manifest(folder)
     if not manifest:
         return "nothing"
@@ -153,7 +153,7 @@ def _published(folder: Place) -> str:
 # ---------------------------------------------------------------- one study, by its blocks
 @dataclass(frozen=True)
 class Inventory:
-    """A study's blocks, or those of a share, by what has become of them.
+    """The blocks of a study or share: stored, failed, missing.
 
     Parameters
     ----------
@@ -177,11 +177,11 @@ class Inventory:
 
     @property
     def n_stored(self) -> int:
-        """How many are there."""
+        """The number of stored blocks."""
         return len(self.every) - len(self.missing)
 
     def of_shard(self, shard: tuple[int, int] | None) -> "Inventory":
-        """What of it is a share's; all of it, without one."""
+        """The inventory of one share."""
         from simstudy.engine.work_queue import blocks_of_shard
 
         if shard is None:
@@ -193,7 +193,7 @@ class Inventory:
         return replace(self, every=every, missing=missing, failed=failed)
 
     def by_share(self, n_shares: int) -> dict[int, tuple[int, int]]:
-        """Blocks that are missing, and all blocks, of each of N shares that is incomplete."""
+        """Missing and total blocks of each incomplete share."""
         from simstudy.engine.work_queue import n_blocks_by_shard
 
         wanted, missing = (
@@ -204,7 +204,7 @@ class Inventory:
 
 
 def take_inventory(config: "ResolvedConfig") -> Inventory:
-    """Look at a study's folder as a run would, and draw nothing.
+    """Read a study's folder as a run would, without drawing.
 
     Raises
     ------
@@ -242,7 +242,7 @@ def take_inventory(config: "ResolvedConfig") -> Inventory:
 
 
 def check_join(config: "ResolvedConfig") -> None:
-    """Refuse to draw in one process more than one share does.
+    """Refuse to draw the remaining blocks in one process if they exceed one share.
 
     Shares cost the same, so what is missing costs as many shares as the missing parts add up to.
 
@@ -263,7 +263,7 @@ def check_join(config: "ResolvedConfig") -> None:
 
 
 def _array_command(config: "ResolvedConfig", n_shares: int, shares: Iterable[int]) -> str:
-    """The command that submits some shares to Slurm, again or for the first time."""
+    """The command that submits some shares to Slurm."""
     if script := os.environ.get(SCRIPT):
         return f"bash {shlex.quote(script)} {format_ranges(shares)}"
     kept = [text for text in config.overrides if text.partition("=")[0] not in ("shard", "join")]
@@ -301,7 +301,7 @@ def _format_time(n_blocks: int, manifest: Mapping[str, Any]) -> str:
 
 
 def _format_outputs(config: "ResolvedConfig") -> str:
-    """What a run with these settings writes there."""
+    """The outputs that a run would write."""
     study, settings = config.study, config.settings
     tables = f"{len(study.tables)} tables" if study.tables else ""
     figures = f"{len(study.figures)} figures" if settings.figures and study.figures else ""
@@ -310,7 +310,7 @@ def _format_outputs(config: "ResolvedConfig") -> str:
 
 
 def status_of_one(config: "ResolvedConfig") -> tuple[list[str], int]:
-    """A study's line, then its scenarios and shares with gaps; and the exit status."""
+    """A study's line, then scenarios and shares with gaps; and the exit status."""
     whole = take_inventory(config)
     found = whole.of_shard(read_shard(config.settings.shard))
     manifest, published = _manifest(config.folder), _published(config.folder)
@@ -325,7 +325,7 @@ def status_of_one(config: "ResolvedConfig") -> tuple[list[str], int]:
 
 # ---------------------------------------------------------------- gaps
 def _format_gaps(config: "ResolvedConfig", found: Inventory) -> Iterator[str]:
-    """What is missing or failed of a study that was begun, line by line; nothing of any other."""
+    """What is missing or failed, line by line; empty for a study that was not started."""
     records = share_records(config.folder, config.settings.seed, config.n_rep)
     shard = read_shard(config.settings.shard)
     if not (records or shard or (found.n_stored and (found.missing or found.failed))):
@@ -386,7 +386,7 @@ def _share_lines(
 
 
 def format_ranges(numbers: Iterable[int]) -> str:
-    """Numbers in order, as batch systems take them: 1-3,7."""
+    """Numbers as ranges: 1-3,7."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:
@@ -404,7 +404,7 @@ def _first_rows(rows: Sequence[str], what: str) -> Iterator[str]:
 
 # ---------------------------------------------------------------- the index of a folder
 def write_index_of(project: Project, arguments: Sequence[str]) -> Place:
-    """Write the index page of a folder of results, by itself the project's; the page.
+    """Write the index page of a results folder; returns its path.
 
     Studies whose code has changed are marked there.
 
@@ -441,7 +441,7 @@ def write_index_of(project: Project, arguments: Sequence[str]) -> Place:
 
 
 def _code(project: Project, results: Place) -> dict[str, str]:
-    """By experiment, of those with a folder there, the digest of its code as it is now."""
+    """The digest of the current code, by experiment with a folder."""
     from simstudy.output.up_to_date import code_digest
 
     found: dict[str, str] = {}

@@ -40,17 +40,17 @@ class CommandLine:
 
     @property
     def typed(self) -> list[str]:
-        """What a user types after the verb for the same again."""
+        """The arguments after the command."""
         return [*self.arguments, *SEVERAL[:1] * self.is_sweep]
 
     @property
     def words(self) -> list[str]:
-        """Arguments that are no settings: experiments, files, an address."""
+        """The arguments that are not settings: experiments, files, an address."""
         return [text for text in self.arguments if is_word(text)]
 
 
 class Verb(NamedTuple):
-    """What may be typed first.
+    """A command of the command line.
 
     Parameters
     ----------
@@ -65,18 +65,18 @@ class Verb(NamedTuple):
 
 
 def is_word(argument: str) -> bool:
-    """Whether an argument is no setting."""
+    """Whether an argument is not a setting."""
     return "=" not in argument and not argument.startswith(("+", "~"))
 
 
 def is_experiment(project: Project, word: str) -> bool:
-    """Whether an experiment of the project has a name."""
+    """Whether the project has an experiment with this name."""
     return (project.root / FOLDER).is_dir() and word in experiment_names(project.root)
 
 
 # ---------------------------------------------------------------- studies
 def run_study(line: CommandLine) -> int:
-    """Do with a study, or a sweep of them, what the verb says."""
+    """Run a command on a study, or on a sweep of studies."""
     settings = with_experiments(line)
     with _no_garbage(to_the_end=line.is_program):
         if line.shows_config:
@@ -104,7 +104,7 @@ def run_study(line: CommandLine) -> int:
 
 
 def _compose_one(line: CommandLine) -> "ResolvedConfig":
-    """The only run that a command asks for; Hydra is imported where it is needed."""
+    """Compose a single run; imports Hydra only if needed."""
     from simstudy.cli.plain_compose import compose_plain
 
     plain = compose_plain(line.arguments, line.project, line.verb)
@@ -116,7 +116,7 @@ def _compose_one(line: CommandLine) -> "ResolvedConfig":
 
 
 def with_experiments(line: CommandLine) -> CommandLine:
-    """The same with its words as `experiment=`, and `all` as every experiment.
+    """Turn words into `experiment=`, and `all` into every experiment.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def with_experiments(line: CommandLine) -> CommandLine:
 
 @contextlib.contextmanager
 def _no_garbage(*, to_the_end: bool) -> Iterator[None]:
-    """Imports leave no garbage: looking for it among what they make is a seventh of a short run.
+    """Context without garbage collection during imports, which saves a seventh of a short run.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def merge(line: CommandLine) -> int:
 
 
 def _with_operand(line: CommandLine, expected: str, hint: str = "") -> int:
-    """Carry out a command that names one thing beside the study.
+    """Run a command that takes one more word, such as an address.
 
     Raises
     ------
@@ -208,14 +208,14 @@ def _with_operand(line: CommandLine, expected: str, hint: str = "") -> int:
 
 
 def summarize(line: CommandLine) -> int:
-    """Publish what is there by now: of an experiment's blocks, or of a file from elsewhere."""
+    """Publish an experiment's stored blocks, or a file of replicates."""
     from simstudy.cli.file_commands import names_file, summarize_file
 
     return summarize_file(line.arguments) if names_file(line.arguments) else run_study(line)
 
 
 def status(line: CommandLine) -> int:
-    """Print what is done, failed and missing; of every experiment, if none is named."""
+    """Print what is done, failed and missing."""
     from simstudy.cli.status import status_of_all, status_of_one
 
     settings = with_experiments(line)
@@ -242,7 +242,7 @@ def status(line: CommandLine) -> int:
 
 
 def batch(line: CommandLine) -> int:
-    """Print a script for a cluster."""
+    """Print a Slurm script."""
     from simstudy.cli.batch import batch_script
 
     if line.is_sweep:
@@ -255,7 +255,7 @@ def batch(line: CommandLine) -> int:
 
 # ---------------------------------------------------------------- the whole project
 def list_studies(line: CommandLine) -> int:
-    """Print the experiments with the question that each asks."""
+    """Print the experiments with their questions."""
     from simstudy.cli.status import list_experiments
 
     if line.arguments:
@@ -265,7 +265,7 @@ def list_studies(line: CommandLine) -> int:
 
 
 def index(line: CommandLine) -> int:
-    """Write the index of a folder of results anew."""
+    """Write the index of a results folder."""
     from simstudy.cli.status import write_index_of
     from simstudy.output.formatting import seen_from_here
 
@@ -274,7 +274,7 @@ def index(line: CommandLine) -> int:
 
 
 def new(line: CommandLine) -> int:
-    """Lay out a project."""
+    """Create a project."""
     from simstudy.cli.project import lay_out
 
     if len(line.arguments) != 1:
@@ -287,7 +287,7 @@ def new(line: CommandLine) -> int:
 
 
 def apply(line: CommandLine) -> int:
-    """Answer a question about a user's own file."""
+    """Apply a method to a user's file."""
     from simstudy.cli.file_commands import apply_to_file
 
     apply_to_file(line.arguments)

@@ -45,7 +45,7 @@ LOGS = "sweeps"  # below the current folder, which every machine of a cluster ha
 # ---------------------------------------------------------------- in this process
 @dataclass(eq=False)
 class _Line:
-    """What became of a study: a row of the table at the end.
+    """A row of the table at the end: the state of one study.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class _Line:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Its name, its state, and its seconds."""
+        """Name, state, seconds."""
         seconds = (f"{each:,.1f} s" if each else "–" for each in (self.drawn, self.published))
         return self.name, self._state, *seconds
 
@@ -82,7 +82,7 @@ class _Line:
 
 
 def run_sweep(runs: Sequence[Run], typed: Sequence[str]) -> int:
-    """Carry out one run after the other, and print what became of each.
+    """Carry out the runs one after the other, and print a table of their states.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def run_sweep(runs: Sequence[Run], typed: Sequence[str]) -> int:
 
 
 def _names(runs: Sequence[Run]) -> Iterator[str]:
-    """The settings of each run that it does not share with all others."""
+    """The settings of each run that differ between runs."""
     common = set.intersection(*(set(run.overrides) for run in runs))
     for run in runs:
         own = [text for text in run.overrides if text not in common]
@@ -147,7 +147,7 @@ def _publish(line: _Line, workers: FigureWorkers, config: ResolvedConfig, result
 
 
 def _write_indices(lines: Sequence[_Line]) -> Iterator[str]:
-    """Write the index of each folder in which a study was published; where it is."""
+    """Write the index of each folder that changed; returns their paths."""
     from simstudy.output.formatting import seen_from_here
 
     changed: dict[str, bool] = {}
@@ -164,7 +164,7 @@ def _write_indices(lines: Sequence[_Line]) -> Iterator[str]:
 
 
 def _published_seconds(run: Run) -> float:
-    """Seconds that the project's published results of a study took; NaN where there are none."""
+    """The seconds of the published results of a study; NaN without any."""
     if isinstance(run, SkippedRun):
         return 0.0
     manifest = read_json(run.project.root / "results" / run.name / MANIFEST) or {}
@@ -172,7 +172,7 @@ def _published_seconds(run: Run) -> float:
 
 
 def _time_left(done: Sequence[float], ahead: Sequence[float], elapsed: float) -> str:
-    """How long the rest takes if it goes on as before; empty where nobody can say."""
+    """The predicted remaining time; empty if unknown."""
     from simstudy.output.formatting import time_in_words
 
     left = elapsed * sum(ahead) / (sum(done) or math.nan)
@@ -180,7 +180,7 @@ def _time_left(done: Sequence[float], ahead: Sequence[float], elapsed: float) ->
 
 
 def _table(lines: Sequence[_Line], seconds: float) -> list[str]:
-    """The rows of the table, with the time that all took by the clock."""
+    """The rows of the table, and the total time."""
     rows = [HEADER, *(line.cells for line in lines)]
     names, states = (max(len(row[at]) for row in rows) for at in (0, 1))
     shown = [f"{a:{names}}  {b:{states}}  {c:>9}  {d:>9}" for a, b, c, d in rows]
@@ -188,7 +188,7 @@ def _table(lines: Sequence[_Line], seconds: float) -> list[str]:
 
 
 def check_folders_differ(runs: Sequence[Run]) -> None:
-    """Refuse a sweep whose later runs would be refused: a folder holds results of one making."""
+    """Refuse a sweep in which two runs write to one folder."""
     first: dict[str, ResolvedConfig] = {}
     for run in runs:
         if isinstance(run, SkippedRun) or run.settings.replace or run.settings.restart:
@@ -204,12 +204,12 @@ def check_folders_differ(runs: Sequence[Run]) -> None:
 
 # ---------------------------------------------------------------- elsewhere
 def launches_jobs(arguments: Sequence[str]) -> bool:
-    """Whether a sweep is handed to a launcher of Hydra's, such as Slurm's."""
+    """Whether a sweep uses a Hydra launcher, such as Slurm's."""
     return any(text.startswith("hydra/launcher=") for text in arguments)
 
 
 def launch_sweep(runs: Sequence[Run], arguments: Sequence[str], project: Project) -> int:
-    """Hand each run to a launcher as a job of its own, and wait for all of them.
+    """Submit each run to a launcher as a job, and wait for all jobs.
 
     Returns
     -------
@@ -239,7 +239,7 @@ def launch_sweep(runs: Sequence[Run], arguments: Sequence[str], project: Project
 
 
 def _launch(run: Run, number: int, composed: Any, project: Project) -> int:
-    """One job from its submission to its end; its exit status."""
+    """Submit one job and wait for it; returns its exit status."""
     task = partial(_run_job, run.overrides, project.script)
     hydra = GlobalHydra.instance().hydra
     assert hydra is not None
@@ -253,7 +253,7 @@ def _launch(run: Run, number: int, composed: Any, project: Project) -> int:
 
 
 def _run_job(overrides: Sequence[str], script: str | None, _composed: Any) -> int:
-    """The command of one run, in the process of its job."""
+    """Run a command in its job."""
     from simstudy.cli import main
 
     return main(["run", *overrides], script=script)
@@ -272,7 +272,7 @@ def _job_status(job: Any, run: Run, folder: Path) -> int:
 
 
 def _check_launcher(launcher: Any) -> None:
-    """Refuse a launcher whose jobs would end as they begin."""
+    """Refuse a launcher whose jobs could not run."""
     minutes, delay = launcher.get("timeout_min"), launcher.get("signal_delay_s")
     if minutes and delay and minutes * 60 < 2 * delay:
         raise ConfigError(

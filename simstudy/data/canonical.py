@@ -18,7 +18,7 @@ TABLES = (".csv", ".parquet")
 
 
 def reader_of_tables(place: str) -> "partial[pd.DataFrame]":
-    """Return the pandas reader for a table, by the ending of its name.
+    """Return the pandas reader for a table, by the file's ending.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def reader_of_tables(place: str) -> "partial[pd.DataFrame]":
 
 
 def _csv(file: BinaryIO, **options: Any) -> "pd.DataFrame":
-    """A table whose first column is a column, unless `index_col` says something else."""
+    """Read a CSV file; the first column is a column unless `index_col` is given."""
     import pandas as pd
 
     with warnings.catch_warnings():

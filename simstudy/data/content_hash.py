@@ -106,7 +106,7 @@ def _refuse_dtype(dtype: np.dtype[Any], where: str) -> NoReturn:
 
 
 def _bytes(array: np.ndarray) -> memoryview:
-    """Values in the order of the rows, little-endian, with one NaN."""
+    """Values in row order, little-endian, with one kind of NaN."""
     plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     if plain.dtype.kind == "c":
         plain = plain.reshape(-1).view(f"<f{plain.dtype.itemsize // 2}")
@@ -118,7 +118,7 @@ def _bytes(array: np.ndarray) -> memoryview:
 
 # ---------------------------------------------------------------- tables
 def _labels(digest: "hashlib._Hash", index: "pd.Index[Any]", where: str, *, names: bool) -> None:
-    """Names of the levels, then each level; how the names of columns are kept does not count."""
+    """The names of the levels, then each level."""
     import pandas as pd
 
     _put(digest, f"{index.nlevels} levels")
@@ -154,7 +154,7 @@ def _categories(digest: "hashlib._Hash", values: "pd.Categorical[Any]", where: s
 
 
 def _extension(digest: "hashlib._Hash", values: Any, where: str) -> None:
-    """A column of a type that pandas has and NumPy has not."""
+    """A column of a pandas extension type."""
     import pandas as pd
 
     dtype = values.dtype
@@ -192,7 +192,7 @@ def _plain(digest: "hashlib._Hash", array: np.ndarray, where: str) -> None:
 
 
 def _arrow(digest: "hashlib._Hash", values: Any, where: str) -> None:
-    """A column that Arrow keeps: its type, where it is missing, and its values."""
+    """A column stored by Arrow: type, missing values, values."""
     import pyarrow as pa
 
     kind, whole = values.dtype.pyarrow_dtype, values.__arrow_array__()

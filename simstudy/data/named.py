@@ -93,7 +93,7 @@ def _from_file(path: Path, target: str | None) -> Table:
 
 
 def _is_file(path: Path) -> bool:
-    """Whether it is there; what is no path, or may not be looked at, is not."""
+    """Whether a file exists and may be read."""
     try:
         return path.is_file()
     except (OSError, ValueError):

@@ -25,7 +25,7 @@ COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zip":
 
 @dataclass(frozen=True)
 class File:
-    """A file on this machine.
+    """A local file.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class File:
 
     @property
     def place(self) -> str:
-        """Its path, by whose ending it is read."""
+        """The path, whose ending decides the format."""
         return self.path
 
     def open(self) -> BinaryIO:
@@ -84,7 +84,7 @@ class Bundled:
 
     @property
     def place(self) -> str:
-        """Its path, by whose ending it is read."""
+        """The path, whose ending decides the format."""
         return self.resource
 
     def open(self) -> BinaryIO:
@@ -122,7 +122,7 @@ Stored = File | Bundled
 
 @dataclass(frozen=True, eq=False)
 class InMemory:
-    """A table or an array in memory, which nobody else can change.
+    """A table or array in memory, protected from changes.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def stem(place: str) -> str:
 
 
 def ending_of(place: str) -> str:
-    """Return a file's last ending but that of a compression.
+    """Return a file's ending, without that of a compression.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ COARSEST_NS = 2_000_000_000  # the clock of FAT, of all file systems the one wit
 
 
 class _Stamp(NamedTuple):
-    """What the file system says of a file; it is another as soon as the file is written to."""
+    """Size and times of a file, which change when it is written to."""
 
     device: int
     inode: int
@@ -217,7 +217,7 @@ _hashed: dict[_Stamp, str] = {}  # of files that had come to rest before they we
 
 
 def sha256_of(file: BinaryIO, *, anew: bool = False) -> str:
-    """Hash an open file, or return the hash from memory if the file has not changed since.
+    """Hash an open file, or return the cached hash of an unchanged file.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def sha256_of(file: BinaryIO, *, anew: bool = False) -> str:
 
 
 def _stamp(file: BinaryIO) -> _Stamp | None:
-    """None for what is no file of its own, such as one in an archive."""
+    """The stamp of a file; None for a file inside an archive."""
     try:
         said = os.fstat(file.fileno())
     except (OSError, AttributeError):
@@ -253,5 +253,5 @@ def _stamp(file: BinaryIO) -> _Stamp | None:
 
 
 def _is_at_rest(stamp: _Stamp, now_ns: int) -> bool:
-    """Whether another write would show: one within a tick of the clock might not."""
+    """Whether a write would change the stamp: not within a tick of the clock."""
     return now_ns - max(stamp.modified_ns, stamp.changed_ns) > COARSEST_NS

@@ -23,7 +23,7 @@ MOST_NAMES = 8  # of series or panels; more are counted
 
 
 def alt_text_of(figure: Any) -> str:
-    """Title, marks, axes, series and panels of a figure, as one or two sentences.
+    """Describe a figure in one or two sentences: title, marks, axes, series, panels.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def _of_ggplot(figure: Any) -> str:
 
 
 def _label(figure: Any, aesthetic: str) -> str:
-    """The title of an axis or a key: its label, else the name of its scale or column."""
+    """The title of an axis or legend: its label, or the name of its scale or column."""
     label = getattr(figure.labels, aesthetic, None)
     scale = figure.scales.get_scales(aesthetic)
     if label is None and isinstance(getattr(scale, "name", None), str):
@@ -61,7 +61,7 @@ def _label(figure: Any, aesthetic: str) -> str:
 
 
 def _columns(figure: Any, aesthetic: str) -> Iterator[str]:
-    """Columns that an aesthetic is mapped to, in the plot and in its layers."""
+    """The columns that an aesthetic is mapped to."""
     for mapping in (figure.mapping, *(layer.mapping for layer in figure.layers)):
         name = (mapping or {}).get(aesthetic)
         if isinstance(name, str):
@@ -69,7 +69,7 @@ def _columns(figure: Any, aesthetic: str) -> Iterator[str]:
 
 
 def _series(figure: Any) -> Iterator[str]:
-    """Each column that a key explains, with its values; the first key of a column counts."""
+    """The columns that legends explain, with their values."""
     named = {name: by for by in reversed(SERIES) for name in _columns(figure, by)}
     for name, by in reversed(named.items()):
         values = _values(figure, name)
@@ -78,7 +78,7 @@ def _series(figure: Any) -> Iterator[str]:
 
 
 def _panels(figure: Any) -> Iterator[str]:
-    """Titles of the panels by the columns that they come from."""
+    """The titles of the panels, by column."""
     facet = figure.facet
     names = [name for at in ("rows", "cols", "vars") for name in getattr(facet, at, ())]
     for name in names:
@@ -89,7 +89,7 @@ def _panels(figure: Any) -> Iterator[str]:
 
 
 def _values(figure: Any, name: str) -> list[Any]:
-    """Distinct values of a column, in order of its categories or of appearance."""
+    """The distinct values of a column, in order."""
     for frame in (figure.data, *(layer._data for layer in figure.layers)):
         if name in getattr(frame, "columns", ()):
             column = frame[name].dropna()

@@ -23,7 +23,7 @@ ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")  # of a hook that run
 def environment(
     files: Iterable[str | Path] | None = None, libraries: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Versions and machine, for the manifest.
+    """Versions, machine and repository, for the manifest.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def environment(
 
 
 def program(libraries: Mapping[str, str]) -> dict[str, Any]:
-    """When this is, versions, and the kind of machine."""
+    """Date, versions, and kind of machine."""
     return {
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "python": platform.python_version(),
@@ -65,7 +65,7 @@ def program(libraries: Mapping[str, str]) -> dict[str, Any]:
 
 
 def library_versions() -> dict[str, str]:
-    """Versions of the installed libraries that any number or figure may depend on."""
+    """The versions of libraries that numbers or figures depend on."""
     names = ("simstudy", "numpy", "scipy", "numba", "pandas", "pyarrow", "plotnine")
     versions = {name: library_version(name) for name in names}
     return {name: version for name, version in versions.items() if version != "unknown"}
@@ -81,7 +81,7 @@ def _library_folders() -> set[Path]:
 
 
 def _by_repository(files: Iterable[Path]) -> dict[Path | None, list[Path]]:
-    """Files by the root of the innermost repository around them; None for those in none."""
+    """Files by the root of their repository; None for files outside."""
     roots: dict[Path, Path | None] = {}
     found: dict[Path | None, list[Path]] = {}
     for path in sorted(files):
@@ -92,12 +92,12 @@ def _by_repository(files: Iterable[Path]) -> dict[Path | None, list[Path]]:
 
 
 def _repository_of(folder: Path) -> Path | None:
-    """Where there is `.git`: a folder, or the file that a worktree or a submodule has."""
+    """The nearest folder with a `.git` file or folder."""
     return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
 
 
 def _git_state(root: Path, files: Iterable[Path]) -> dict[str, Any]:
-    """Commit of a repository, and which of its files differ from it; empty where git fails."""
+    """The commit of a repository and its changed files; empty if git fails."""
     names = sorted(path.relative_to(root).as_posix() for path in files)
     try:
         commit, modified = _commit_and_changes(root, names)
@@ -108,7 +108,7 @@ def _git_state(root: Path, files: Iterable[Path]) -> dict[str, Any]:
 
 
 def _commit_and_changes(root: Path, names: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The commit, None where there is none yet, and which files differ from it or are not in it."""
+    """The commit (None if there is none) and the changed or untracked files."""
     everything = ("--branch", "--no-renames", "--untracked-files=all", "--ignored=traditional")
     lines = _git(root, "status", "--porcelain=v2", *everything, "-z", "--", *names)
     told = [line.removeprefix("# branch.oid ") for line in lines if line.startswith("# branch.oid")]
@@ -119,7 +119,7 @@ def _commit_and_changes(root: Path, names: Sequence[str]) -> tuple[str | None, l
 
 
 def _git(root: Path, *words: str) -> list[str]:
-    """What git says, split at the zeros that end its lines; it writes nothing, nor its index."""
+    """Run git without writing anything; returns its zero-terminated lines."""
     command = ["git", "-C", str(root), "--no-optional-locks", "--literal-pathspecs", *words]
     here = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
     done = subprocess.run(command, capture_output=True, check=True, timeout=GIT_SECONDS, env=here)

@@ -44,7 +44,7 @@ NOT_IN_THE_DATA = (FigureError, StudyError, LookupError)  # what a run has no da
 
 @dataclass
 class Artefacts:
-    """What was made.
+    """The figures and tables that were made.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Artefacts:
 
 @dataclass
 class Published:
-    """What was written, and what could not be.
+    """What was written, and what failed.
 
     `protocol` says what was planned, where a protocol lies beside the results, and what was done
     otherwise.
@@ -86,12 +86,12 @@ class Published:
 
     @property
     def not_drawn(self) -> dict[str, str]:
-        """Figures that are not there, and why."""
+        """Figures that are missing, with reasons."""
         return self.figures.not_made
 
     @property
     def failed(self) -> list[str]:
-        """Figures and tables that another try may make."""
+        """Figures and tables that may succeed in another run."""
         return [*self.figures.failed, *self.tables.failed]
 
 
@@ -109,7 +109,7 @@ def publish(
     workers: FigureWorkers | None = None,
     part: Mapping[str, Any] | None = None,
 ) -> Published:
-    """Write everything a result says into its folder; the manifest goes first and comes last.
+    """Publish a result to its folder; the manifest is removed first and written last.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def _manifest(
     module_file: str | None,
     previous: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What the manifest says of the result and of figures and tables."""
+    """The manifest's entries about the result, figures and tables."""
     planned = protocol_facts(result)
     made.protocol = planned.get("protocol", {})
     return {
@@ -206,7 +206,7 @@ def _manifest(
 
 # ---------------------------------------------------------------- figures and tables
 class _Drawing:
-    """Every figure that a run has the data for, also as PDFs for a journal's columns.
+    """Draws all figures for which the run has data, also as PDFs for journals.
 
     Parameters
     ----------
@@ -228,11 +228,11 @@ class _Drawing:
         self.begun: Begun | None = None
 
     def begin(self) -> None:
-        """Have workers draw from now on, where there are any."""
+        """Start workers that draw figures."""
         self.begun = self.workers.begin(self.draw, self.names) if self.workers else None
 
     def finished(self) -> Artefacts:
-        """All figures, drawn by now."""
+        """All figures, when they are drawn."""
         if self.workers is None:
             return _together(map(self.draw, self.names))
         parts = self.workers.map(self.draw, self.names, self.begun)
@@ -242,7 +242,7 @@ class _Drawing:
 
 @dataclass
 class _Draw:
-    """Draws a figure by its name. Workers get it with the summary, and read replicates anew."""
+    """Draws a figure by name; workers receive the summary and read replicates."""
 
     result: Result
     folder: Place
@@ -272,7 +272,7 @@ class _Draw:
 
 
 def write_tables(result: Result, folder: Place) -> Artefacts:
-    """Every table that this run has the data for; that of the summary only where it is short."""
+    """Write every table for which the run has data; that of the summary only if short."""
     from simstudy.tables import save_table
 
     def write(name: str) -> Artefacts:
@@ -285,7 +285,7 @@ def write_tables(result: Result, folder: Place) -> Artefacts:
 
 
 def _one(name: str, make: Callable[[str], Artefacts]) -> Artefacts:
-    """What came of it: one must not cost the others, nor the manifest."""
+    """Make one output; its error does not stop the others."""
     try:
         return make(name)
     except (Exception, SystemExit) as error:

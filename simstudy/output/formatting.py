@@ -22,17 +22,17 @@ LEAST_OF_A_UNIT = {"d": 2.0, "h": 2.0, "min": 2.0}  # others: 1, or what three d
 
 
 def number(value: float | None) -> str:
-    """Four significant digits; a dash for what is not there."""
+    """Format to four significant digits; a dash for missing values."""
     return "–" if value is None or math.isnan(value) else f"{value + 0.0:.4g}"  # no zero has a sign
 
 
 def counted(n: int, one: str, several: str = "") -> str:
-    """So many of something: "1 study", "2,000 studies"."""
+    """Format a count: "1 study", "2,000 studies"."""
     return f"{n:,} {one if n == 1 else several or f'{one}s'}"
 
 
 def seen_from_here(folder: Place) -> str:
-    """A folder as it is found from the working directory, if it lies below that."""
+    """A path relative to the working directory, if it is below."""
     if isinstance(folder, Path):
         with suppress(ValueError, OSError):  # elsewhere, or there is no working directory
             return str(folder.relative_to(Path.cwd()))
@@ -40,7 +40,7 @@ def seen_from_here(folder: Place) -> str:
 
 
 def size_in_words(result: Result) -> str:
-    """How many replicates of how many scenarios."""
+    """The numbers of replicates and scenarios."""
     n_scenarios = len(result.plan.scenarios)
     each = from_to(min(result.n_rep.values()), max(result.n_rep.values()))
     if n_scenarios == 1:
@@ -49,7 +49,7 @@ def size_in_words(result: Result) -> str:
 
 
 def work_in_words(result: Result) -> str:
-    """The same, with what of it was drawn by this run."""
+    """The size, with what this run drew of it."""
     n_rep, outcome = sum(result.n_rep.values()), result.outcome
     in_all = f", {n_rep:,} in all" * (len(result.plan.scenarios) > 1)
     if result.details.given:
@@ -61,7 +61,7 @@ def work_in_words(result: Result) -> str:
 
 
 def time_in_words(seconds: float) -> str:
-    """Seconds in the unit in which they are a small number: "0.2 ms", "12 min", "3.5 h"."""
+    """Format seconds: "0.2 ms", "12 min", "3.5 h"."""
     for unit, size in UNITS.items():
         if seconds >= LEAST_OF_A_UNIT.get(unit, 0.9995) * size:
             return f"{seconds / size:.3g} {unit}"
@@ -69,7 +69,7 @@ def time_in_words(seconds: float) -> str:
 
 
 def run_time_in_words(result: Result) -> str:
-    """What drawing took in all, and which method and scenario took most; empty if not timed."""
+    """The time of drawing, and which method and scenario took most; empty if not timed."""
     from simstudy.analysis.frames import IN_ALL
 
     in_all = 0.0 if result.seconds.empty else result.seconds[IN_ALL].sum()
@@ -80,7 +80,7 @@ def run_time_in_words(result: Result) -> str:
 
 
 def _of_methods(result: Result) -> str:
-    """What a replicate takes each method, the slowest first."""
+    """The time per replicate of each method, the slowest first."""
     axis = result.plan.methods_axis
     if not axis:
         return ""
@@ -95,7 +95,7 @@ def _of_methods(result: Result) -> str:
 
 
 def _dearest(result: Result) -> str:
-    """Where most of the time went, if there are several places."""
+    """The scenario that took most of the time, if there are several."""
     seconds, axis = result.seconds, result.plan.methods_axis
     if len(seconds) < 2:
         return ""
@@ -109,7 +109,7 @@ def _dearest(result: Result) -> str:
 
 
 def precision_in_words(result: Result) -> str:
-    """Whether the Monte Carlo errors that were asked for are there, and what that saved."""
+    """Whether the precision targets were reached, and the replicates saved."""
     from simstudy.analysis.precision import precision_ratios, spent
 
     taken = spent(result, result.details.targets)
@@ -126,7 +126,7 @@ def precision_in_words(result: Result) -> str:
 
 
 def outliers_in_words(result: Result) -> list[str]:
-    """What lies far out, by each measure that looks for it; empty where nothing does."""
+    """Outliers, by measure; empty if there are none."""
     from simstudy.measures import OutlierRate
 
     looking = [measure for measure in result.details.measures if isinstance(measure, OutlierRate)]

@@ -20,7 +20,7 @@ from simstudy.remote.paths import Place
 
 
 def frames_of(result: Result) -> dict[str, pd.DataFrame]:
-    """By name, the summary, and what there is of failures and warnings."""
+    """The frames to write: summary, failures, warnings."""
     frames = {"summary": result.summary}
     if len(result.failures):
         frames["failures"] = result.failures
@@ -63,7 +63,7 @@ def _bytes_of_table(table: pa.Table) -> bytes:
 
 # ---------------------------------------------------------------- tables as files hold them
 def scenario_table(plan: Plan) -> pa.Table:
-    """The factors of every scenario, beside its key."""
+    """The factors of every scenario, with its key."""
     rows = [{"scenario": key, **factors_in(plan, scenario)} for key, scenario in plan.keys.items()]
     names = ["scenario", *factor_names(plan)]
     return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
@@ -74,7 +74,7 @@ def _column(values: Sequence[Any]) -> pa.Array:
 
 
 def cell_table(plan: Plan) -> pa.Table:
-    """The axes' labels of every cell, beside its place in the lists of the blocks' files.
+    """The labels of every cell, with its position in stored lists.
 
     Places count from 1, as R and SQL count.
     """
@@ -86,7 +86,7 @@ def cell_table(plan: Plan) -> pa.Table:
 
 
 def of_one_type_each(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table whose columns a file can hold: values of several types, 0.5 and 'auto', as text."""
+    """Convert columns of mixed types to text, so that they can be stored."""
     objects = [name for name in frame.columns if frame[name].dtype == object]
     mixed: dict[str, Any] = {
         name: _as_texts(frame[name]) for name in objects if not _have_one_type(frame[name].tolist())
@@ -95,7 +95,7 @@ def of_one_type_each(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _have_one_type(values: Sequence[Any]) -> bool:
-    """Whether a column of a file can hold all of them as they are."""
+    """Whether a column of a file can hold all values unchanged."""
     try:
         pa.array(values, from_pandas=True)
     except (pa.ArrowException, OverflowError, UnicodeError):

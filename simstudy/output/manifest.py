@@ -26,7 +26,7 @@ DRAWN = "drawn"  # in a manifest, when the first block was begun and the last wa
 
 
 def facts_of(result: Result, blocks: str) -> dict[str, Any]:
-    """The size of it, and what it comes to.
+    """The manifest's facts about a result: size and numbers.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def facts_of(result: Result, blocks: str) -> dict[str, Any]:
 
 
 def _data_of(plan: Plan) -> dict[str, Any]:
-    """The data that scenarios and methods hold, by name, with the hash of their content."""
+    """The data of scenarios and methods, by name, with content hashes."""
     parts = {
         part.name: part.sha256 for drawn in plan.work_units.scenarios for part in data_parts(drawn)
     }
@@ -60,7 +60,7 @@ def _data_of(plan: Plan) -> dict[str, Any]:
 
 
 def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
-    """What drawing took, when that was, and what was odd about it or warned.
+    """The facts about drawing: seconds, dates, findings, warnings.
 
     A run that drew nothing keeps what the previous manifest says of the run that did.
     """
@@ -90,7 +90,7 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
 
 
 def protocol_facts(result: Result) -> dict[str, Any]:
-    """Of a study with a protocol, which one that is, and what was done otherwise."""
+    """The protocol of a study, and deviations from it."""
     planned = None if result.folder is None else read_protocol(result.folder)
     if planned is None or result.details.given:
         return {}
@@ -100,7 +100,7 @@ def protocol_facts(result: Result) -> dict[str, Any]:
 
 
 def clear_outputs(folder: Place) -> dict[str, Any]:
-    """Take away the manifest and the files that it lists; gives what it said."""
+    """Delete the manifest and the files that it lists; returns its content."""
     previous = read_json(folder / MANIFEST) or {}
     for name in (MANIFEST, *listed_files(previous)):
         (folder / name).unlink(missing_ok=True)
@@ -108,13 +108,13 @@ def clear_outputs(folder: Place) -> dict[str, Any]:
 
 
 def replicates_asked(result: Result) -> int | dict[str, int]:
-    """One number where every scenario has the same, else by scenario."""
+    """The number of replicates, or the numbers by scenario where they differ."""
     numbers = set(result.n_rep.values())
     return numbers.pop() if len(numbers) == 1 else dict(result.n_rep)
 
 
 def digest(result: Result) -> str:
-    """Hash of the summary: equal on two machines where every number is, to the last bit."""
+    """The hash of the summary, equal on two machines if all numbers are."""
     frame = result.summary
     whole = hashlib.sha256()
     for name in frame.columns:
@@ -128,7 +128,7 @@ def digest(result: Result) -> str:
 
 # ---------------------------------------------------------------- a run that is not published
 def explain_folder(result: Result) -> None:
-    """Write scenarios, cells, summary, failures and a manifest beside a result's blocks.
+    """Write scenarios, cells, summary, failures and a manifest beside stored blocks.
 
     Nothing is written where results were published, nor where the summary cannot be had: its error
     comes when somebody asks for it.
@@ -155,7 +155,7 @@ def _has_summary(result: Result) -> bool:
 
 
 def _write(folder: Place, previous: Mapping[str, Any], result: Result) -> None:
-    """All of it, between the manifest that goes and the one that comes."""
+    """Write all files between removing and writing the manifest."""
     clear_outputs(folder)
     files = write_frames(result, folder, frames_of(result))
     owner = result.details.store.provenance

@@ -16,14 +16,14 @@ Futures = dict[str, Any]  # of what workers draw, by the figure's name
 
 
 class Begun(NamedTuple):
-    """Figures that workers have begun: what draws them, as it was sent, and what they will give."""
+    """Figures that workers are drawing."""
 
     packed: bytes
     futures: Futures
 
 
 class FigureWorkers:
-    """Worker processes for the figures of one command, which start once they save time.
+    """Worker processes that draw figures, started when they save time.
 
     The studies of a sweep share them, since each has to load plotnine first. A context manager, at
     whose end they end.
@@ -47,7 +47,7 @@ class FigureWorkers:
             self._pool = None
 
     def begin(self, draw: Callable[[str], Drawn], names: Sequence[str]) -> Begun | None:
-        """Have workers draw figures while this process does something else; None without workers.
+        """Start drawing figures in the background; None without workers.
 
         Parameters
         ----------
@@ -60,7 +60,7 @@ class FigureWorkers:
     def map(
         self, draw: Callable[[str], Drawn], names: Sequence[str], begun: Begun | None = None
     ) -> list[Drawn | None]:
-        """Draw each figure, in the order of the names; None where the process that drew it ended.
+        """Draw each figure, in order; None where the drawing process ended.
 
         This process draws the first ones, until their times say that workers are worth their start.
 
@@ -85,7 +85,7 @@ class FigureWorkers:
         return drawn
 
     def _saves_time(self, n_left: int, seconds: float) -> bool:
-        """Whether to use workers for so many figures of so many seconds each."""
+        """Whether workers save time for these figures."""
         n_workers = min(self.n_jobs, n_left)
         if n_workers < 2:
             return False
@@ -98,7 +98,7 @@ class FigureWorkers:
         names: Sequence[str],
         begun: Futures | None = None,
     ) -> list[Drawn | None]:
-        """Draw side by side; once a worker has died, what is left is drawn in one of its own."""
+        """Draw in workers; after one died, each remaining figure gets its own process."""
         drawn: dict[str, Drawn] = self._received(draw, begun) if begun else {}
         for group in (names, *([name] for name in names)):
             left = [name for name in group if name not in drawn]
@@ -106,7 +106,7 @@ class FigureWorkers:
         return [drawn.get(name) for name in names]
 
     def _submitted(self, packed: bytes, names: Sequence[str]) -> Futures:
-        """Figures that workers draw, by name; they are started where there are none."""
+        """Submit figures to workers, starting them if necessary."""
         from joblib.externals.loky import ProcessPoolExecutor
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
@@ -124,7 +124,7 @@ class FigureWorkers:
             return {}
 
     def _received(self, draw: Callable[[str], Drawn], futures: Futures) -> dict[str, Drawn]:
-        """What workers drew, by name, without what was under way when one of them died."""
+        """The figures that workers drew, without those lost with a worker."""
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         drawn = {}
@@ -140,7 +140,7 @@ class FigureWorkers:
 
 
 def _packed(draw: Callable[[str], object]) -> bytes | None:
-    """What draws a figure as it is sent to workers; None where it cannot be sent."""
+    """Serialise a drawing function; None if that is not possible."""
     from joblib.externals.loky.backend.reduction import dumps
 
     try:

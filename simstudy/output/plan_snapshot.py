@@ -35,12 +35,12 @@ def snapshot_of_plan(
     worst: Mapping[str, float],
     precision: Mapping[str, Any],
 ) -> Snapshot:
-    """What a study promises that is to be drawn."""
+    """The snapshot of a planned study."""
     return _snapshot(plan, measures, [n_rep], worst, precision, compute_provenance(plan).of_blocks)
 
 
 def snapshot_of_result(result: Result) -> Snapshot:
-    """What was done; the precision that it reached is compared apart."""
+    """The snapshot of a completed study; its precision is compared separately."""
     sizes = result.n_rep.values()
     return _snapshot(
         result.plan,
@@ -81,18 +81,18 @@ def _snapshot(
 
 
 def hash_of(snapshot: Snapshot) -> str:
-    """One hash of all of it."""
+    """The hash of a snapshot."""
     return short_hash(json.dumps(snapshot, sort_keys=True), 32)
 
 
 def code_hash(snapshot: Snapshot) -> str:
-    """A hash of the code and the settings that numbers depend on."""
+    """The hash of code and settings that numbers depend on."""
     owner = _owner_of_code(snapshot)
     return short_hash(owner.to_json(owner.values))
 
 
 class Row(NamedTuple):
-    """One thing that was planned, beside what was done; `detail` names what differs."""
+    """One planned item beside the completed one; `detail` names the differences."""
 
     what: str
     planned: str
@@ -101,13 +101,13 @@ class Row(NamedTuple):
     detail: str = ""
 
     def in_words(self, before: str = "planned", now: str = "done") -> str:
-        """A line for a list of deviations."""
+        """The row as a line in a list of deviations."""
         detail = f" ({self.detail})" if self.detail else ""
         return f"{self.what}: {before} {self.planned}, {now} {self.done}{detail}"
 
 
 def diff(planned: Snapshot, done: Snapshot) -> list[Row]:
-    """What was planned beside what was done, line by line."""
+    """Compare the planned and the completed study, row by row."""
     both = planned, done
     axes = dict.fromkeys((*planned["axes"], *done["axes"]))
     by_axis = {axis: [dict.fromkeys(each["axes"].get(axis, ())) for each in both] for axis in axes}
@@ -132,7 +132,7 @@ def _policy(on_failure: str, worst: Mapping[str, float], max_failed: float | Non
 
 
 def _row_of_names(what: str, planned: Mapping[str, Any], done: Mapping[str, Any]) -> Row:
-    """Names, each with what it stands for: left out, added, or standing for something else."""
+    """Compare named items: removed, added, changed."""
     changes = {
         "left out": [name for name in planned if name not in done],
         "added": [name for name in done if name not in planned],
@@ -144,14 +144,14 @@ def _row_of_names(what: str, planned: Mapping[str, Any], done: Mapping[str, Any]
 
 
 def _row_of_scenarios(planned: Iterable[str], done: Iterable[str]) -> Row:
-    """Of scenarios, how many there are is said in place of their names."""
+    """Compare scenarios, by number."""
     old, new = dict.fromkeys(planned), dict.fromkeys(done)
     found = _row_of_names("scenarios", old, new)
     return found._replace(planned=f"{len(old):,}", done=f"{len(new):,}")
 
 
 def _row_of_code(planned: Snapshot, done: Snapshot) -> Row:
-    """Code, settings and values of the scenarios that both have."""
+    """Compare code, settings and values of common scenarios."""
     old, new = _owner_of_code(planned), _owner_of_code(done)
     changed = [key for key in old.values if key in new.values and not old.matches(new, key)]
     said = [text for key in changed for text in old.differences(new, key)]
@@ -162,7 +162,7 @@ def _row_of_code(planned: Snapshot, done: Snapshot) -> Row:
 
 
 def _owner_of_code(snapshot: Snapshot) -> Provenance:
-    """Whose the blocks are, with the settings only that their numbers depend on."""
+    """The provenance, restricted to settings that numbers depend on."""
     owner = Provenance.from_json(snapshot["owner"])
     settings = {name: owner.settings[name] for name in OF_CODE if name in owner.settings}
     return Provenance(settings, owner.values, owner.codes)

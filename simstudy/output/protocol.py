@@ -52,7 +52,7 @@ SIZE = "{n_rep}"  # in a command, the replicates that are planned
 
 @dataclass(frozen=True)
 class Protocol:
-    """What is planned, when that was written, and its text; prints as Markdown.
+    """A preregistration: plan, date and text; prints as Markdown.
 
     Parameters
     ----------
@@ -83,39 +83,39 @@ class Protocol:
         )
 
     def _repr_markdown_(self) -> str:
-        """As a notebook shows it."""
+        """The text, for notebooks."""
         return self.markdown
 
     @property
     def hash(self) -> str:
-        """Of what is planned, whenever it is written."""
+        """The hash of the plan, independent of the date."""
         return hash_of(self.planned)
 
     @property
     def n_rep(self) -> int:
-        """Replicates that are planned in each scenario."""
+        """The planned replicates per scenario."""
         return int(self.planned["replicates"][0])
 
     @property
     def n_places(self) -> int:
-        """How many places are left to a person."""
+        """The number of places left for the author to fill in."""
         return self.markdown.count(PLACE)
 
     def compared(self, result: Result) -> list[Row]:
-        """What was planned beside what was done, line by line."""
+        """The planned and the completed study, row by row."""
         rows = diff(self.planned, snapshot_of_result(result))
         wanted = self.planned["precision"].items()
         return [*rows, *(_precision_row(name, asked, result) for name, asked in wanted)]
 
     def deviations(self, result: Result) -> list[str]:
-        """What was done otherwise than planned, a sentence each; none where nothing was."""
+        """The deviations from the plan, one sentence each."""
         late = f"it was written when {self.n_drawn:,} blocks had been drawn"
         again = f"it takes the place of an earlier one ({', '.join(self.replaces)})"
         said = [late] * bool(self.n_drawn) + [again] * bool(self.replaces)
         return said + [row.in_words() for row in self.compared(result) if row.differs]
 
     def write(self, folder: Place, *, replace: bool = False) -> Protocol:
-        """Keep it beside a study's results: `protocol.md` for people, `protocol.json` for us.
+        """Write `protocol.md` and `protocol.json` beside a study's results.
 
         A protocol of the same plan stays as it is, with what a person has filled in. One of another
         plan is replaced only if that is said, and kept under its hash.
@@ -165,7 +165,7 @@ def _another_plan(folder: Place, before: Protocol, now: Protocol) -> StoreError:
 
 
 def read_protocol(folder: Place) -> Protocol | None:
-    """The protocol that lies beside a study's results, as it stands; None where there is none.
+    """Read the protocol beside a study's results; None if there is none.
 
     Raises
     ------
@@ -188,7 +188,7 @@ def read_protocol(folder: Place) -> Protocol | None:
 
 
 def _precision_row(name: str, asked: Any, result: Result) -> Row:
-    """The largest Monte Carlo error beside the one that was planned, of which it is an estimate."""
+    """Compare the largest Monte Carlo error with the planned one."""
     planned = f"a Monte Carlo error of at most {asked}{' of it' * isinstance(asked, str)}"
     if name not in [measure.name for measure in result.details.declared]:
         return Row(name, planned, "not measured", differs=True)
@@ -202,7 +202,7 @@ def _precision_row(name: str, asked: Any, result: Result) -> Row:
 
 # ---------------------------------------------------------------- its text
 class Headings(NamedTuple):
-    """An experiment's docstring: its question, what else is said of it, and the five headings."""
+    """An experiment's docstring by heading: question, ADEMP headings, rest."""
 
     question: str
     paragraphs: list[str]
@@ -210,7 +210,7 @@ class Headings(NamedTuple):
 
 
 def headings_of(about: str) -> Headings:
-    """Take an experiment's docstring apart."""
+    """Split an experiment's docstring by heading."""
     lead, *parts = HEADING.split(about.strip())
     texts = [text for text in lead.split("\n\n") if text.strip()]
     return Headings("".join(texts[:1]), texts[1:], list(zip(parts[::2], parts[1::2], strict=True)))
@@ -218,7 +218,7 @@ def headings_of(about: str) -> Headings:
 
 @dataclass(frozen=True)
 class Intent:
-    """What a study knows of itself before it is drawn.
+    """A study before it is drawn.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class Intent:
 
 
 def protocol_of(intent: Intent) -> Protocol:
-    """The protocol of what a study intends."""
+    """Make the protocol of an intended study."""
     precision = {need.target.measure: as_typed(need.target) for need in intent.needs}
     planned = snapshot_of_plan(
         intent.plan, intent.measures, intent.n_rep, worst=intent.worst, precision=precision
@@ -300,18 +300,18 @@ def _markdown(intent: Intent, planned: Snapshot, written: str) -> str:
 
 
 def _code(text: object) -> str:
-    """A name or a value as it is typed, also between the pipes of a table."""
+    """A name or value as code, also in tables."""
     plain = " ".join(str(text).split()).replace("|", "\\|")
     return f"`` {plain} ``" if "`" in plain else f"`{plain}`"
 
 
 def _prose(text: str) -> str:
-    """What a user wrote, in paragraphs, whose letters are themselves."""
+    """A user's paragraphs, escaped."""
     return "\n\n".join(escaped(part) for part in text.split("\n\n") if part.strip())
 
 
 def _designs(scenarios: Iterable[Any]) -> list[dict[str, Any]]:
-    """For each class of scenarios its factors with their levels, and the conditions one by one."""
+    """For each class of scenarios, its factors, levels and conditions."""
     kinds: dict[str, list[dict[str, str]]] = {}
     for scenario in scenarios:
         row = {name: str(value) for name, value in factors_of(scenario).items()}
@@ -333,7 +333,7 @@ def _design(name: str, rows: Sequence[Mapping[str, str]]) -> dict[str, Any]:
 
 
 def _described(scenarios: Iterable[Any]) -> dict[str, str]:
-    """What is said of the classes of scenarios, and of the parts of which these are made."""
+    """The docstrings of the scenario classes and their parts."""
     scenarios = list(scenarios)
     parts = [*scenarios, *(part for scenario in scenarios for part in parts_of(scenario))]
     said = {kind.__name__: _about(kind) for kind in dict.fromkeys(map(type, parts))}
@@ -341,7 +341,7 @@ def _described(scenarios: Iterable[Any]) -> dict[str, str]:
 
 
 def _about(thing: Any) -> str:
-    """The first paragraph of a docstring of its own; empty where Python or nobody wrote one."""
+    """The first paragraph of a docstring; empty if generated or missing."""
     inherited = isinstance(thing, type) and "__doc__" not in vars(thing)
     text = "" if inherited else inspect.getdoc(thing) or ""
     first = " ".join(text.split("\n\n")[0].split())
@@ -349,7 +349,7 @@ def _about(thing: Any) -> str:
 
 
 def _method(name: str, method: Any) -> dict[str, Any]:
-    """A method with what it does, and its function."""
+    """A method with its docstring and function."""
     function = method.analyse if isinstance(method, EachReplicate) else method
     inner = getattr(function, "func", function)  # of a partial
     module = str(getattr(inner, "__module__", "") or "").removeprefix("__main__")
@@ -365,7 +365,7 @@ def _method(name: str, method: Any) -> dict[str, Any]:
 
 
 def _expected(intent: Intent, measure: Measure) -> str:
-    """How large the Monte Carlo error of a measure will be, and how that is known."""
+    """The expected Monte Carlo error of a measure, and how it is known."""
     spread, by = spread_of(measure, intent.plan, intent.pilot)
     if math.isnan(spread):
         return "not known"

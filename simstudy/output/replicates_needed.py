@@ -25,7 +25,7 @@ MOST = 10**12  # replicates that anybody will ask for
 
 
 class Need(NamedTuple):
-    """How many replicates of each scenario a target takes, None where unknown, and how we know."""
+    """The replicates that a target needs, None if unknown, and how that is known."""
 
     target: Target
     n_rep: int | None
@@ -33,7 +33,7 @@ class Need(NamedTuple):
 
 
 def need_of(target: Target, measure: Measure, plan: Plan, pilot: Result | None) -> Need:
-    """How many replicates a Monte Carlo error takes."""
+    """Compute the replicates that a Monte Carlo error needs."""
     if is_plain_share(measure):
         shares, by = _known_shares(measure.name, plan)
         if not target.relative or (by == THEORY and (shares > 0).all()):
@@ -45,7 +45,7 @@ def need_of(target: Target, measure: Measure, plan: Plan, pilot: Result | None) 
 
 
 def spread_of(measure: Measure, plan: Plan, pilot: Result | None) -> tuple[float, str]:
-    """The largest Monte Carlo error of one replicate (that of n is 1/√n of it), and how we know."""
+    """The largest Monte Carlo error of one replicate (n have 1/√n of it), and how it is known."""
     if is_plain_share(measure):
         shares, by = _known_shares(measure.name, plan)
         return float(np.sqrt(shares * (1 - shares)).max()), by
@@ -59,14 +59,14 @@ def spread_of(measure: Measure, plan: Plan, pilot: Result | None) -> tuple[float
 
 
 def is_plain_share(measure: Measure) -> bool:
-    """Whether it is a share of all replicates, of which √(p(1 - p)/n) is the error."""
+    """Whether a measure is a proportion of all replicates."""
     is_share = isinstance(measure, MomentMeasure) and measure.bounds == "wilson"
     is_of_each = formula_of(measure).mcse in (BINOMIAL, OWN.mcse)  # no weights, no groups
     return is_share and is_of_each and not is_conditional(measure)
 
 
 def _known_shares(name: str, plan: Plan) -> tuple[np.ndarray, str]:
-    """A share in each scenario and cell, where theory knows it of all; else the worst case."""
+    """A proportion in each scenario and cell, exact if known, else the worst case."""
     with suppress(Exception):  # a study's own code, of whose errors a run will tell
         exact = [np.ravel(np.asarray(exact_of(each)[name], float)) for each in plan.scenarios]
         shares = np.concatenate(exact)
@@ -76,7 +76,7 @@ def _known_shares(name: str, plan: Plan) -> tuple[np.ndarray, str]:
 
 
 def _replicates_for(shares: np.ndarray, target: Target) -> int:
-    """Replicates with which each of some shares has an error so small.
+    """The replicates with which proportions have a given error.
 
     Where hardly any replicate has the event, or misses it, the error is taken as if one more did:
     that is 1/n.

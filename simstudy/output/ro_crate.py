@@ -46,7 +46,7 @@ DESCRIPTIONS = {
 
 
 class Written(NamedTuple):
-    """The description, how many files it names, the archive, and what a repository will miss."""
+    """The written description: number of files, archive, missing metadata."""
 
     metadata: Place
     n_files: int
@@ -62,7 +62,7 @@ def write_crate(
     code: Sequence[Path] = (),
     archive: bool = False,
 ) -> Written:
-    """Describe a finished folder of results as RO-Crate 1.1.
+    """Describe a folder of results as RO-Crate 1.1.
 
     The same results give the same description, dated by the day on which they were made.
 
@@ -152,7 +152,7 @@ def _read_finished_manifest(folder: Place) -> Mapping[str, Any]:
 
 # ---------------------------------------------------------------- files
 def _checked_names(folder: Place, manifest: Mapping[str, Any]) -> list[str]:
-    """The files of a run below its folder: outputs as they were written, and its blocks."""
+    """The unchanged files of a run: outputs and blocks."""
     listed = listed_files(manifest)
     for name, digest in listed.items():
         if file_hash(folder / name) != digest:
@@ -167,7 +167,7 @@ def _checked_names(folder: Place, manifest: Mapping[str, Any]) -> list[str]:
 
 
 def _block_files(folder: Place, manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Files of blocks of this study and seed; whatever else lies beside them is not ours."""
+    """The block files of this study and seed."""
     for kind in filter(lambda kind: (folder / kind).exists(), FOLDERS.values()):
         for name, provenance in provenance_of_files(files_at(folder / kind)):
             settings = provenance.settings
@@ -190,7 +190,7 @@ def _add_file(crate: Any, folder: Place, name: str, manifest: Mapping[str, Any])
 def _add_run(
     crate: Any, manifest: Mapping[str, Any], outputs: Sequence[Any], sources: Sequence[Any]
 ) -> Any:
-    """The run with what it made, the software, and when it began and ended where that is known."""
+    """Add the run with its outputs, software and times."""
     versions = {"Python": manifest["python"], **manifest["versions"]}
     own = versions.pop("simstudy", None)
     libraries = [f"{name} {version}" for name, version in versions.items() if name != "python"]
@@ -213,7 +213,7 @@ def _add_run(
 
 
 def _read_citation(path: Path) -> Mapping[str, Any]:
-    """What a `CITATION.cff` says; nothing where there is none."""
+    """Read `CITATION.cff`; empty if there is none."""
     import yaml
 
     if not path.exists():
@@ -238,7 +238,7 @@ def _name_of(author: Mapping[str, Any]) -> str:
 
 
 def _add_licence(crate: Any, citation: Mapping[str, Any]) -> Any:
-    """The licence by its name in SPDX, or the first of several; None where none is stated."""
+    """Add the licence by SPDX name; None if none is stated."""
     given = citation.get("license")
     name = given[0] if given and isinstance(given, list) else given
     address = f"https://spdx.org/licenses/{quote(str(name))}"
@@ -246,7 +246,7 @@ def _add_licence(crate: Any, citation: Mapping[str, Any]) -> Any:
 
 
 def _is_about(reference: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
-    """Whether a document is one that the study reproduces: its `scope` names it, or no study."""
+    """Whether a reference is a document that the study reproduces."""
     names = (reference.get("scope") or "").replace(",", " ").split()
     return not names or manifest["study"] in names
 
@@ -263,13 +263,13 @@ def _add_document(crate: Any, reference: Mapping[str, Any]) -> Any:
 
 # ---------------------------------------------------------------- entities
 def _add(crate: Any, address: str, kind: str, **properties: Any) -> Any:
-    """An entity of the crate: the one of this address, if there is one already."""
+    """Add an entity, or return the existing one with its address."""
     known = crate.get(address)
     return known or _set(crate.add_jsonld({"@id": address, "@type": kind}), **properties)
 
 
 def _set(entity: Any, **properties: Any) -> Any:
-    """The entity with those of the properties that say something."""
+    """Set the properties that have a value."""
     for name, value in properties.items():
         if value not in (None, "", []):
             entity[name] = value
@@ -277,5 +277,5 @@ def _set(entity: Any, **properties: Any) -> Any:
 
 
 def _line(value: object) -> str:
-    """A text in one line; empty where nothing was written."""
+    """A text in one line."""
     return "" if value is None else " ".join(str(value).split())

@@ -56,7 +56,7 @@ MARKS = {
 def print_closing(
     result: Result, made: Published, replay: Callable[[str], str] | None = None
 ) -> None:
-    """The closing table, on standard output.
+    """Print the result of a run.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def print_closing(
 
 
 def _short_summary(result: Result, width: int) -> Text | None:
-    """The summary itself, where it has few rows and they fit into the width of the terminal."""
+    """The summary, if it is short and fits the terminal."""
     from rich.text import Text
 
     if (
@@ -119,7 +119,7 @@ def _short_summary(result: Result, width: int) -> Text | None:
 
 
 def undecided_claims(result: Result) -> list[str]:
-    """For each claim that the replicates do not decide, how many would."""
+    """For each undecided claim, the replicates that would decide it."""
     rows = result.claims[result.claims["verdict"] == TOO_FEW]
     claimed = {claim.name: claim for claim in result.details.claimed}
     most, texts = max(result.n_rep.values()), []
@@ -132,13 +132,13 @@ def undecided_claims(result: Result) -> list[str]:
 
 
 def _rounded_up(n_rep: float) -> int:
-    """To two digits: the number is itself estimated."""
+    """Round up to two digits: the number is an estimate."""
     step = 10.0 ** max(math.floor(math.log10(n_rep)) - 1, 0)
     return int(math.ceil(n_rep / step) * step)
 
 
 def _protocol_in_words(protocol: Mapping[str, Any]) -> list[str]:
-    """Whether what was planned was done, where anything was planned."""
+    """Whether the protocol was followed, if there is one."""
     if not protocol:
         return []
     said = f"protocol of {protocol['written']} ({protocol['hash'][:8]}):"
@@ -148,7 +148,7 @@ def _protocol_in_words(protocol: Mapping[str, Any]) -> list[str]:
 
 
 def print_cost(cost: pd.DataFrame) -> None:
-    """What a precision will cost: in all, then of the scenarios that need most replicates."""
+    """Print the cost of a precision: in total, then by scenario."""
     from rich.markup import escape
 
     dearest = cost.sort_values("n_rep", ascending=False, kind="stable").head(MOST_SCENARIOS)
@@ -171,7 +171,7 @@ def _cost_cells(n_rep: float, seconds: float, n_bytes: float) -> tuple[str, str,
 
 
 def _found_table(result: Result) -> Table:
-    """Each measure's range over the scenarios, its error, and its distance from theory."""
+    """The range of each measure over scenarios, its error, and its distance from theory."""
     from rich.markup import escape
 
     names = ["measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory"]
@@ -216,7 +216,7 @@ def _print_failures(console: Console, result: Result, replay: Callable[[str], st
 
 
 def _print_warnings(console: Console, counts: pd.DataFrame) -> None:
-    """How many replicates warned, and of what most did."""
+    """Print how many replicates warned, and the most frequent warnings."""
     from rich.text import Text
 
     first, n_warned = counts.iloc[0], int(counts["replicates"].sum())
@@ -239,7 +239,7 @@ NARROWEST = 72  # a table does not fit into less, and a terminal breaks lines be
 
 
 def new_console() -> Console:
-    """Standard output; what becomes of a pipe that nobody reads is left to the command."""
+    """A console on standard output."""
     from rich.console import Console
 
     class Unbroken(Console):
@@ -252,7 +252,7 @@ def new_console() -> Console:
 
 
 def new_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """The first column is text, which is folded and never cut; the others are numbers."""
+    """A table with text in the first column and numbers in the others."""
     from rich import box
     from rich.table import Table
 
@@ -271,13 +271,13 @@ def new_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
 
 def with_minus(text: str) -> str:
-    """A number with a minus sign where it begins with a hyphen, if the output has such a sign."""
+    """Replace a leading hyphen by a minus sign, if the output can encode it."""
     has_sign = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
     return f"−{text[1:]}" if has_sign and text[:1] == "-" and text[1:2].isdigit() else text
 
 
 def _longest_word(cell: str) -> int:
-    """Letters in it, without the marks that colour it."""
+    """The length of the longest word, without markup."""
     from rich.text import Text
 
     return max(map(len, Text.from_markup(cell).plain.split()), default=0)

@@ -41,7 +41,7 @@ def origin_of(
     module_file: str | None,
     sources: str | None = None,
 ) -> dict[str, Any]:
-    """What the outputs are made from: blocks, settings, and the code and libraries that read them.
+    """What outputs are made from: blocks, settings, code and libraries.
 
     Two results with the same origin are published as the same files.
     """
@@ -56,7 +56,7 @@ def origin_of(
 
 
 def code_digest(module_file: str | None) -> str:
-    """Digest of the code that numbers, figures and claims of a loaded experiment depend on.
+    """The digest of the code of an experiment.
 
     It is the code that `study` of the experiment's module reaches: the project's own, and that
     part of simstudy which fingerprints of scenarios follow. Versions of libraries do not count.
@@ -81,7 +81,7 @@ def code_digest(module_file: str | None) -> str:
 
 
 def hash_of_protocol(folder: Place) -> str:
-    """Of what was planned, where a protocol lies beside the results, as `read_protocol` finds it.
+    """The hash of the protocol beside the results, if there is one.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def hash_of_protocol(folder: Place) -> str:
 
 
 def _versions(result: Result, module_file: str | None) -> dict[str, str]:
-    """Of the libraries behind every number and figure."""
+    """The versions of libraries behind numbers and figures."""
     few = result.details.store.provenance.only(result.details.drawn_sizes)
     named = library_versions() | experiment_libraries(module_file) | few.libraries
     return dict(sorted(named.items()))
@@ -113,7 +113,7 @@ def is_current(
     sources: str | None = None,
     columns: Mapping[str, float] | None = None,
 ) -> bool:
-    """Whether the folder already holds this result as it would be published now, unharmed."""
+    """Whether the folder holds this result, up to date and undamaged."""
     folder = result.folder
     manifest = read_json(folder / MANIFEST) if folder else None
     if folder is None or manifest is None or result.outcome.n_blocks:
@@ -134,18 +134,18 @@ def is_current(
 
 
 def said_origin(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The origin that a manifest states."""
+    """The origin in a manifest."""
     named = {name: manifest.get(name) for name in ("config", "versions")}
     return named | (manifest.get("made_from") or {})
 
 
 def as_json(content: Mapping[str, Any]) -> Any:
-    """As it is when it has been written and read."""
+    """A value after a round trip through JSON."""
     return json.loads(json.dumps(content, default=str))
 
 
 def file_hash(path: Place) -> str:
-    """Of a file's bytes; empty where there is none, or a pipe in its place."""
+    """The hash of a file; empty if it does not exist or is not a regular file."""
     if isinstance(path, Path) and not path.is_file():
         return ""
     try:
@@ -156,7 +156,7 @@ def file_hash(path: Place) -> str:
 
 
 def hashes_of(folder: Place, files: Iterable[Place]) -> dict[str, str]:
-    """By their names below a folder, the hashes of files."""
+    """The hashes of files, by name below a folder."""
     return {name_below(folder, path): file_hash(path) for path in sorted(set(files))}
 
 
@@ -166,7 +166,7 @@ LONGEST_VALUE = 60  # characters of a setting that a refusal shows, and of a fol
 
 
 class Change(NamedTuple):
-    """A setting as it was published, and as it is."""
+    """A setting as published, and now."""
 
     name: str
     before: Any
@@ -177,14 +177,14 @@ class Change(NamedTuple):
 
     @property
     def is_growth(self) -> bool:
-        """Whether the value is the same, or a list with the same values and further ones."""
+        """Whether the value is equal, or a list with additional values."""
         if isinstance(self.before, list) and isinstance(self.now, list):
             return all(value in self.now for value in self.before)
         return bool(self.before == self.now)
 
 
 def design_of(keys: Iterable[str]) -> str:
-    """A name of which scenarios there are."""
+    """An identifier for a set of scenarios."""
     return short_hash(",".join(sorted(keys)))
 
 
@@ -196,7 +196,7 @@ def refuse_replacing(
     *,
     design: Sequence[str] = (),
 ) -> None:
-    """Refuse to publish over the results of other settings, or over those of a longer run.
+    """Refuse to replace results of other settings or of a longer run.
 
     More is not other: methods, levels, scenarios and replicates may be added.
 
@@ -230,7 +230,7 @@ def refuse_replacing(
 
 
 def differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
-    """Settings that are otherwise now, other than by more values; new settings are no change."""
+    """The settings that changed, other than by additional values."""
     names = [name for name in before if name not in SIZES]
     changes = [Change(name, before[name], now.get(name)) for name in names]
     return [change for change in changes if not change.is_growth]
@@ -239,7 +239,7 @@ def differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]
 def _removed(
     folder: Place, published_design: str | None, plan: Plan, design: Sequence[str]
 ) -> list[str]:
-    """In words, which published scenarios and methods a study no longer has, and its new methods.
+    """Text about published scenarios and methods that no longer exist; empty if all do.
 
     Empty where it has them all.
     """
@@ -271,12 +271,12 @@ def _factors(row: Mapping[str, Any]) -> str:
 
 
 def is_unpublished(manifest: Mapping[str, Any]) -> bool:
-    """Whether a run itself wrote it, and nobody has published its results."""
+    """Whether results were written by a run and not published."""
     return manifest.get("published") is False
 
 
 def fewer(manifest: Mapping[str, Any], n_rep: int | Mapping[str, int] | None) -> list[Change]:
-    """Of a longer run, how long it was."""
+    """Text about a longer published run."""
     then = manifest.get("replicates_per_scenario")
     if n_rep is None or not isinstance(then, int | dict):
         return []
@@ -293,7 +293,7 @@ def _short(value: Any) -> str:
 
 
 def folder_of_try(changes: Sequence[Change]) -> str:
-    """A folder for results of other settings, below that of the published ones."""
+    """The folder for results of other settings."""
     parts = (f"{change.name}_{json.dumps(change.now)}" for change in changes)
     label = re.sub(r"[^\w.-]+", "_", "-".join(parts))[:LONGEST_VALUE].strip("_")
     return f"{TRIES}/{label or 'other'}"

@@ -17,14 +17,14 @@ THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
 
 
 class Heading(NamedTuple):
-    """What stands above a column, and whether numbers stand below."""
+    """The heading of a column, and whether the column holds numbers."""
 
     text: str
     is_number: bool
 
 
 class Grid(NamedTuple):
-    """Headings, rows of cells, and what is said above and below them."""
+    """A table of text cells: headings, rows, caption, notes."""
 
     headings: list[Heading]
     rows: list[list[Cell]]
@@ -33,7 +33,7 @@ class Grid(NamedTuple):
 
 
 def in_words(cell: Cell) -> str:
-    """A cell as it is read: a text as it is, a number with its error in parentheses."""
+    """A cell as text; a number with its error in parentheses."""
     if isinstance(cell, str):
         return cell
     value, error = map(_plain, cell)
@@ -45,14 +45,14 @@ def _plain(digits: str) -> str:
 
 
 def with_thousands(digits: str) -> str:
-    """Digits with commas between the thousands before the point, none behind it."""
+    """Insert commas between thousands."""
     whole, point, rest = digits.partition(".")
     return THOUSANDS.sub(",", whole) + point + rest
 
 
 # ---------------------------------------------------------------- text
 def as_markdown(grid: Grid) -> str:
-    """The caption as a paragraph, the table with numbers to the right, and a paragraph a note.
+    """Format as Markdown: caption, table, notes.
 
     Pipes, which GitHub, Pandoc and Jupyter read.
     """
@@ -69,12 +69,12 @@ def as_markdown(grid: Grid) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text in one line, whose letters are themselves in Markdown."""
+    """Escape a text for Markdown, in one line."""
     return SPECIAL.sub(r"\\\1", _in_one_line(text))
 
 
 def as_text(grid: Grid) -> str:
-    """The caption, headings over a rule, the rows with numbers to the right, and the notes."""
+    """Format as plain text: caption, headings, rows, notes."""
     heads = [_in_one_line(heading.text) for heading in grid.headings]
     rows = [[_in_one_line(in_words(cell)) for cell in row] for row in grid.rows]
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
@@ -85,7 +85,7 @@ def as_text(grid: Grid) -> str:
 
 
 def as_html(grid: Grid) -> str:
-    """The table as HTML for a notebook, with its caption and notes; all texts are escaped."""
+    """Format as HTML for a notebook."""
     sides = ["right" if heading.is_number else "left" for heading in grid.headings]
 
     def row(tag: str, cells: Sequence[str]) -> str:
@@ -106,7 +106,7 @@ def as_html(grid: Grid) -> str:
 
 
 def _placed(cells: Sequence[str], widths: Iterable[int], grid: Grid) -> list[str]:
-    """Cells as wide as their columns, numbers to the right."""
+    """Pad cells to the width of their columns."""
     return [
         cell.rjust(width) if heading.is_number else cell.ljust(width)
         for cell, width, heading in zip(cells, widths, grid.headings, strict=True)

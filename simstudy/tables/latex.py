@@ -25,7 +25,7 @@ GREEK = re.compile(
 
 
 def as_latex(grid: Grid, label: str = "") -> str:
-    r"""The table with its caption and `\label`, and its notes below; a long one breaks over pages.
+    r"""Format as LaTeX, with caption, label and notes; long tables break over pages.
 
     The first line says which packages it needs. Numbers are to the right of their columns.
 
@@ -59,7 +59,7 @@ def as_latex(grid: Grid, label: str = "") -> str:
 
 
 def escaped(text: str) -> str:
-    """A text in one line, whose letters are themselves, Greek ones and signs in formulas.
+    """Escape a text for LaTeX, in one line; Greek letters become formulas.
 
     Other letters beyond ASCII stay as they are: LaTeX takes those of European languages, and
     LuaLaTeX and XeLaTeX all that the font has.
@@ -83,18 +83,18 @@ def _typeset(letter: str) -> str:
 
 
 def _labelled(label: str) -> str:
-    """What can be referred to: a label is not typeset, and its letters are few."""
+    """A valid label."""
     return rf"\label{{tab:{re.sub(r'[^A-Za-z0-9:._-]+', '-', label)}}}" if label else ""
 
 
 def _line(cells: list[str]) -> str:
-    r"""A row; a bracket or star that begins it would be an argument of the `\\` before."""
+    r"""A row; a leading bracket or star is protected from the line end before it."""
     guard = "{}" if cells[0].startswith(("[", "*")) else ""
     return rf"{guard}{' & '.join(cells)} \\"
 
 
 def _cell(cell: Cell) -> str:
-    """A text, or a number whose minus is one, and whose power of ten is raised."""
+    """A text, or a number with minus sign and superscript exponent."""
     if isinstance(cell, str):
         return escaped(cell)
     signed = re.sub("(?<!e)-", "$-$", escaped(in_words(cell)))

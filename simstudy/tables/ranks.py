@@ -22,20 +22,20 @@ PAIRED = "Differences are paired: both methods analyse the same data."
 
 
 class Comparable(Protocol):
-    """What is asked of a result."""
+    """What `ranked_methods` needs of a result."""
 
     @property
     def summary(self) -> pd.DataFrame:
-        """A row per scenario, cell and measure."""
+        """One row per scenario, cell and measure."""
 
     def contrast(self, measure: str, *, axis: str, first: str, second: str) -> pd.DataFrame:
-        """A row per scenario and cell: the first minus the second, with the error of pairs."""
+        """One row per scenario and cell: the paired difference."""
 
 
 def ranked_methods(
     result: Comparable, measure: str, *, axis: str = "method", largest_first: bool = False
 ) -> Table:
-    """The methods of every scenario from the best to the worst.
+    """Rank the methods of every scenario.
 
     Parameters
     ----------
@@ -117,5 +117,5 @@ def ranked_methods(
 
 
 def _scenario(row: Any, factors: list[str]) -> tuple[str, ...]:
-    """What names a scenario and cell; NaN and None are values like others."""
+    """The identity of a scenario and cell; NaN and None are values."""
     return tuple(repr(row[name]) for name in factors)

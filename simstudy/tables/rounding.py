@@ -24,14 +24,14 @@ ARITHMETIC = Context(prec=400, rounding=ROUND_HALF_EVEN)  # whatever the program
 
 
 class RoundedToError(NamedTuple):
-    """A number in digits, such as `0.0635`, `1.00e-12`, `inf` or `nan`, and its error's."""
+    """A rounded number and its error, as text."""
 
     value: str
     error: str = ""  # where there is none, or it is not known
 
 
 def with_error(value: float, mcse: float, *, percent: bool = False) -> RoundedToError:
-    """A number to the last place of its Monte Carlo standard error.
+    """Round a number to its Monte Carlo standard error.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def with_error(value: float, mcse: float, *, percent: bool = False) -> RoundedTo
 
 
 def plus_minus(value: float, mcse: float = 0.0, *, signed: bool = False) -> str:
-    """An estimate ± two Monte Carlo standard errors, as text, tables of claims and pages show it.
+    """Format an estimate ± two Monte Carlo standard errors.
 
     Both are rounded to the first digit of the two standard errors, to the second where the first
     is 1: "0.065 ± 0.015", "0.8010 ± 0.0018", "12,346 ± 3". An exact number stands alone, a whole
@@ -79,7 +79,7 @@ def plus_minus(value: float, mcse: float = 0.0, *, signed: bool = False) -> str:
 
 
 def _typeset(number: str, *, signed: bool = False) -> str:
-    """Digits with commas between thousands, and a minus sign in place of a hyphen."""
+    """Insert commas between thousands, and a minus sign."""
     is_zero = not any(digit in number for digit in "123456789")
     sign = "-" if number.startswith("-") else "+" * (signed and not is_zero)
     whole, point, rest = number.removeprefix("-").partition(".")
@@ -88,7 +88,7 @@ def _typeset(number: str, *, signed: bool = False) -> str:
 
 
 def without_error(value: float, *, percent: bool = False) -> str:
-    """A number that nothing rounds: a whole one as it is, any other to four significant digits."""
+    """Format a number without error: integers in full, others to four digits."""
     if not math.isfinite(value):
         return str(float(value))
     number = _decimal(value, percent)
@@ -100,21 +100,21 @@ def without_error(value: float, *, percent: bool = False) -> str:
 
 
 def to_decimals(value: float, decimals: int, *, percent: bool = False) -> str:
-    """A number with so many places behind the point, of the percentage if it is one."""
+    """Format with a fixed number of decimals, of the percentage if it is one."""
     if not math.isfinite(value):
         return str(float(value))
     return _written(_cut(_decimal(value, percent), -decimals))
 
 
 def _decimal(value: Any, percent: bool) -> Decimal:
-    """The shortest decimal number that is read as this double: rounding it rounds what one sees."""
+    """The shortest decimal that reads back as this double."""
     is_whole = isinstance(value, numbers.Integral)
     number = Decimal(int(value) if is_whole else repr(float(value)))
     return number.scaleb(PERCENT, ARITHMETIC) if percent else number
 
 
 def _last_place(number: Decimal, digits: int) -> int:
-    """The power of ten of the last of so many digits: 0.0996 to two of them is 0.10."""
+    """The power of ten of the last significant digit: 0.0996 to two digits is 0.10."""
     last = number.adjusted() - digits + 1
     return last + (_to_place(number, last).adjusted() > number.adjusted())
 
@@ -124,12 +124,12 @@ def _to_place(number: Decimal, last: int) -> Decimal:
 
 
 def _cut(number: Decimal, last: int) -> Decimal:
-    """To a place, or as far as a double goes."""
+    """Round to a power of ten, within the precision of a double."""
     return _to_place(number, max(last, number.adjusted() - DOUBLE_DIGITS + 1) if number else last)
 
 
 def _written(number: Decimal, *, padded: bool = True) -> str:
-    """Digits as they are read; 0 without a sign, and without more zeros than a reader counts."""
+    """Format digits; 0 has no sign."""
     if not number:
         places = -int(number.as_tuple().exponent)
         return f"{0:.{places}f}" if padded and 0 < places <= -WRITTEN_OUT.start + 1 else "0"

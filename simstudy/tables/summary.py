@@ -33,7 +33,7 @@ def summary_table(
     value_labels: Readings = MappingProxyType({}),
     labels: Labels = MappingProxyType({}),
 ) -> Table:
-    """Make a table of a summary, with its measures side by side; constant columns are named below.
+    """Make a table of a summary, one column per measure; constant columns go to the notes.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def summary_table(
 
 
 def as_words(name: Any) -> str:
-    """A name as a reader takes it: `least_squares` is least squares; other texts are as they are.
+    """A name for readers: `least_squares` becomes "least squares".
 
     Data keep the name.
     """
@@ -90,7 +90,7 @@ def summary_table_by(
     value_labels: Readings = MappingProxyType({}),
     labels: Labels = MappingProxyType({}),
 ) -> Table:
-    """A summary with a column for each value of one factor or axis, and a row for each measure.
+    """Make a table of a summary with one column per level of a factor or axis.
 
     Parameters are those of `summary_table`.
 
@@ -133,7 +133,7 @@ def summary_table_by(
 
 
 def _caption(summary: pd.DataFrame, title: str, axis: str = "") -> str:
-    """What a table of a summary holds, such as "Toy: bias and coverage in each scenario"."""
+    """The caption, such as "Toy: bias and coverage in each scenario"."""
     words = as_words(title)
     names = [as_words(name) for name in summary[MEASURE].unique()]
     *most, last = names if 0 < len(names) <= MOST_NAMED else ["all estimates"]
@@ -150,18 +150,18 @@ def summary_head(table: Table) -> Grid:
 
 
 def factor_column(values: Sequence[Any], words: Mapping[Any, str], heading: str = "") -> Column:
-    """A column whose names are words."""
+    """A column of factor levels."""
     names = (value for value in values if isinstance(value, str) and NAME.fullmatch(value))
     return Column(heading, words={name: as_words(name) for name in names} | dict(words))
 
 
 def is_short(summary: pd.DataFrame) -> bool:
-    """Whether a person would read it as a table, and nobody waits until it is written."""
+    """Whether a table is short enough to read."""
     return 0 < len(summary) <= MOST_NUMBERS
 
 
 def _places(keys: pd.DataFrame) -> list[int]:
-    """The row of the table that each row of a summary belongs to; 1 is not True, NaN is NaN."""
+    """The table row of each row of a summary; 1 is not True, NaN equals NaN."""
     said = zip(*(map(repr, keys[name].tolist()) for name in keys), strict=True)
     named = list(said) if len(keys.columns) else [()] * len(keys)
     known: dict[tuple[str, ...], int] = {}
@@ -174,12 +174,12 @@ def is_constant(column: pd.Series) -> bool:
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """A name that no factor has: `power` is one here and there."""
+    """A name that no factor has."""
     return f"{name}_estimate" if name in taken else name
 
 
 def _spread(values: pd.Series, places: Sequence[int], n: int) -> list[float]:
-    """Values at their places, NaN where there is none."""
+    """Values at their positions, NaN elsewhere."""
     spread = [math.nan] * n
     for place, value in zip(places, values.tolist(), strict=True):
         spread[place] = value
@@ -189,7 +189,7 @@ def _spread(values: pd.Series, places: Sequence[int], n: int) -> list[float]:
 def format_constants(
     same: Mapping[Any, Any], value_labels: Readings, labels: Labels = MappingProxyType({})
 ) -> str:
-    """What holds in all rows, each as a column would show it."""
+    """The constant columns as text."""
     there = {name: value for name, value in same.items() if value is not None and value == value}
     shown = {
         n: factor_column([v], value_labels.get(n, {})).cell(v, math.nan) for n, v in there.items()
@@ -200,7 +200,7 @@ def format_constants(
 
 
 def _replicates(summary: pd.DataFrame) -> str:
-    """How many there are, and of measures within a condition, how many meet it."""
+    """The numbers of replicates and, for conditional measures, of those that meet the condition."""
     said = _range(summary["n_rep"])
     each = " each" * (summary["n_rep"].nunique() == 1)
     within = [

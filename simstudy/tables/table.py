@@ -24,7 +24,7 @@ NOTHING = RoundedToError("nan")  # what is not there, in either kind of column
 
 @dataclass(frozen=True)
 class Column:
-    """How a column is headed and rounded.
+    """The heading and rounding of a column.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Column:
         return RoundedToError(without_error(value, percent=self.percent))
 
     def has_words_for(self, value: Any) -> bool:
-        """Whether a value is shown as a word.
+        """Whether a value has a label.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table to be published: as CSV to the last digit, rounded as Markdown and LaTeX.
+    """A table for publication: exact as CSV, rounded as Markdown and LaTeX.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class Table:
 
     @cached_property
     def _shown(self) -> dict[str, Column]:
-        """How each column is shown that is not another's error, in order."""
+        """The columns to show, in order, without error columns."""
         declared = self._declared
         names = [name for name in self.frame.columns if name not in self._errors]
         return {name: declared.get(name, Column()) for name in names}
@@ -146,7 +146,7 @@ class Table:
         return [column.mcse for column in self._declared.values() if column.mcse]
 
     def csv(self) -> str:
-        """Format as CSV: every number in full, an error in a column after its number.
+        """Format as CSV with all digits; errors have columns of their own.
 
         Columns have their own names. Missing values are left empty.
 
@@ -186,16 +186,16 @@ class Table:
         return writable(as_latex(self.grid, label))
 
     def __str__(self) -> str:
-        """As text for a terminal, rounded: what `print` shows."""
+        """The table as text, rounded."""
         return writable(as_text(self.grid))
 
     def _repr_markdown_(self) -> str:
-        """What a notebook shows."""
+        """The table for a notebook."""
         return self.markdown()
 
     @cached_property
     def grid(self) -> Grid:
-        """Its cells, rounded: what every form but the CSV writes in its own letters."""
+        """The rounded cells, which all formats but CSV use."""
         columns = [list(self._cells(name, how)) for name, how in self._shown.items()]
         headings = [
             Heading(_heading(name, how), self._holds_numbers(name, how, cells))
@@ -205,7 +205,7 @@ class Table:
         return Grid(headings, rows, self.caption, tuple(self.notes))
 
     def _holds_numbers(self, name: str, how: Column, cells: Sequence[Cell]) -> bool:
-        """Whether what has no words of its own is a number or missing, and a number in some row."""
+        """Whether a column holds numbers, labels aside."""
         pairs = zip(self.frame[name].tolist(), cells, strict=True)
         there = [c for value, c in pairs if not how.has_words_for(value) and c != NOTHING]
         return bool(there) and not any(isinstance(c, str) for c in there)
@@ -218,7 +218,7 @@ class Table:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a cell's value is a number: truth values are words."""
+    """Whether a cell is a number and not a boolean."""
     return isinstance(value, numbers.Real) and not _is_truth(value)
 
 
@@ -260,7 +260,7 @@ def _check_frame(frame: Any) -> None:
 
 
 def _check_errors(column: pd.Series) -> None:
-    """Refuse what is no Monte Carlo standard error: texts, and numbers below 0."""
+    """Refuse a column that is not a Monte Carlo standard error."""
     for value in column.tolist():
         if value is None or value is pd.NA or (is_number(value) and not value < 0):
             continue
@@ -287,7 +287,7 @@ class SavedTable(NamedTuple):
 
 
 def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -> SavedTable:
-    """Write `<name>.csv`, `<name>.md` and `<name>.tex`, the same bytes for the same table.
+    """Write `<name>.csv`, `<name>.md` and `<name>.tex`, reproducibly.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ def save_latex(table: Any, folder: str | Place, name: str, *, label: str = "") -
 
 
 def _check_saved(table: Any, name: str) -> None:
-    """Refuse what is no table, and a name that is none for a file."""
+    """Refuse an object that is not a table, and an invalid file name."""
     check_file_name(name, "table", TableError)
     if not isinstance(table, Table):
         raise TableError(

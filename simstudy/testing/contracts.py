@@ -36,7 +36,7 @@ SMALLEST_FIGURE = 5000  # bytes: an empty frame with its title has fewer
 
 
 class ExperimentContracts:
-    """Subclass with a name that pytest finds, and say where the project is.
+    """Contract tests; subclass with a name that pytest finds, and set the project's root.
 
     Attributes
     ----------
@@ -51,14 +51,14 @@ class ExperimentContracts:
     failures_allowed: ClassVar[bool] = True
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Have every test run once for each experiment on disk."""
+        """Run every test once for each experiment on disk."""
         if "experiment" in metafunc.fixturenames:
             metafunc.parametrize("experiment", experiment_names(self.root), scope="class")
 
     @pytest.fixture(autouse=True, scope="class")
     @classmethod
     def _here(cls, experiment: str) -> None:
-        """Skip, with its reason, an experiment whose data or libraries this machine has not."""
+        """Skip an experiment whose data or libraries are missing."""
         module = load_experiment(experiment, cls.root)
         try:
             module.study(module.Config())
@@ -68,13 +68,13 @@ class ExperimentContracts:
     @pytest.fixture(scope="class")
     @classmethod
     def results(cls, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        """Folder for the results; a subclass may give one that other tests share."""
+        """The folder for results; a subclass may share one with other tests."""
         return tmp_path_factory.mktemp("results")
 
     @pytest.fixture(scope="class")
     @classmethod
     def smoke(cls, experiment: str, results: Path) -> Smoke:
-        """The experiment, run once for all of its contracts."""
+        """Run the experiment at smoke scale, once for all contracts."""
         status = run_at_smoke_scale(cls.root, experiment, results)
         module = load_experiment(experiment, cls.root)
         study = module.study(module.Config())
@@ -83,7 +83,7 @@ class ExperimentContracts:
     @pytest.fixture(scope="class")
     @classmethod
     def drawn(cls, smoke: Smoke) -> Drawn:
-        """Two blocks of the first and of the last scenario."""
+        """Draw two blocks of the first and of the last scenario."""
         return draw(smoke.study, [(place, block) for place in (0, -1) for block in (0, 1)])
 
     # ------------------------------------------------------------ what is declared

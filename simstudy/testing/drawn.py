@@ -24,7 +24,7 @@ Drawn = Mapping[tuple[str, int], Mapping[str, np.ndarray]]
 
 
 def draw(study: Study, places: Sequence[tuple[int, int]], seed: int = 1) -> Drawn:
-    """Blocks drawn in this order, each a place among the scenarios and a number."""
+    """Draw blocks in a given order, each by scenario and block index."""
     plan = study.plan(seed).work_units
     keys = list(plan.keys)
     columns = {}
@@ -37,12 +37,12 @@ def draw(study: Study, places: Sequence[tuple[int, int]], seed: int = 1) -> Draw
 
 
 def _without_errors(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The columns that `simulate` returned itself."""
+    """The columns that `simulate` returned."""
     return {name: column for name, column in columns.items() if name != ERROR}
 
 
 def draw_elsewhere(root: Path, experiment: str) -> dict[str, np.ndarray]:
-    """The first block of the last scenario, drawn in a new process."""
+    """Draw the first block of the last scenario in a new process."""
     paths = os.pathsep.join(map(str, [root, Path(__file__).parents[2], *sys.path]))
     made = subprocess.run(
         [sys.executable, "-c", _ELSEWHERE, experiment, str(root)],
@@ -66,7 +66,7 @@ sys.stdout.buffer.write({_MARK!r} + pickle.dumps(columns))
 
 
 def same_bits(first: np.ndarray, second: np.ndarray) -> bool:
-    """Whether two columns are the same to the last bit, with their type and shape."""
+    """Whether two columns are equal to the last bit, in type and shape."""
     alike = first.dtype == second.dtype and first.shape == second.shape
     return alike and (
         bool((first == second).all())
@@ -76,7 +76,7 @@ def same_bits(first: np.ndarray, second: np.ndarray) -> bool:
 
 
 def repeats(block: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
-    """Whether two blocks are the same in all that varies, and chance does not explain it."""
+    """Whether two blocks are equal in all that varies, beyond chance."""
     telling = [name for name, column in block.items() if _coincidence(column) < COINCIDENCE]
     return bool(telling) and all(
         name in other and same_bits(block[name], other[name]) for name in telling
@@ -84,7 +84,7 @@ def repeats(block: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) ->
 
 
 def _coincidence(column: np.ndarray) -> float:
-    """Chance that a block with the same replicates has them in the same order.
+    """The probability that equal replicates come in the same order.
 
     One over the number of their different orders, n! / (n_1! n_2! ...), where n_i replicates have
     the i-th value: 1 for a column that is constant.
@@ -96,6 +96,6 @@ def _coincidence(column: np.ndarray) -> float:
 
 
 def _as_text(column: np.ndarray) -> np.ndarray:
-    """A row of comparable bytes for each replicate: an object has those of its text."""
+    """One row of comparable bytes per replicate."""
     rows = column.reshape(len(column), -1)
     return rows.astype(str) if rows.dtype == object else np.ascontiguousarray(rows)

@@ -17,7 +17,7 @@ from simstudy.study import Study
 
 
 class DrawsReplicatesError(BaseException):
-    """Raised in a figure that simulates; no `except Exception` of the figure's own holds it."""
+    """A figure simulates; a `BaseException`, so that the figure cannot catch it."""
 
 
 _listed_by: list[list[str]] = []  # folders that the project's code lists, while somebody watches
@@ -30,12 +30,12 @@ def _note_listing(event: str, arguments: tuple[Any, ...]) -> None:
 
 @functools.cache
 def _install_listing() -> None:
-    """Once: an audit hook cannot be taken away."""
+    """Install the audit hook, once: it cannot be removed."""
     sys.addaudithook(_note_listing)
 
 
 def check_drawn_again(result: Result, name: str, published: Path, folder: Path) -> None:
-    """Fail where a figure is another than the published one, or uses more than the result."""
+    """Fail if a figure differs from the published one, or uses more than the result."""
     before, again = saved(published, name), drawn_alone(result, name, folder)
     if again != before:  # of other settings, or of a figure that is never the same
         before, again = again, drawn_alone(result, name, folder)
@@ -47,7 +47,7 @@ def check_drawn_again(result: Result, name: str, published: Path, folder: Path) 
 
 
 def drawn_alone(result: Result, name: str, folder: Path) -> tuple[bytes, bytes]:
-    """A figure's files, made and drawn where nothing but the result may be used."""
+    """Draw a figure with access to the result only."""
     with _only_what_is_stored(name, {type(each) for each in result.plan.scenarios}):
         save_figure(result.figure(name), folder, name)
     return saved(folder, name)
@@ -60,7 +60,7 @@ def saved(folder: Path, name: str) -> tuple[bytes, bytes]:
 
 @contextmanager
 def _only_what_is_stored(figure: str, kinds: set[type]) -> Iterator[None]:
-    """Refuse to simulate, to run, and to read; also where the figure swallows the error.
+    """Context that forbids to simulate, to run, and to read files.
 
     What is read in C without a word to Python (by pyarrow, say) is not seen.
     """

@@ -12,7 +12,7 @@ from simstudy.study import Study
 
 @dataclasses.dataclass(frozen=True)
 class Smoke:
-    """An experiment after `scale=smoke`: what it declares, and what came of it."""
+    """An experiment run at `scale=smoke`."""
 
     name: str
     module: Any
@@ -21,17 +21,17 @@ class Smoke:
     status: int
 
     def result(self, n_rep: int) -> Result:
-        """What is stored of each scenario, of at most so many replicates; nothing is drawn."""
+        """The stored result, of at most some replicates."""
         return self.study.partial_result(n_rep, out=self.folder.parent, whole_blocks=False)
 
     @property
     def n_rep(self) -> int:
-        """Replicates in each scenario of the smoke run."""
+        """Replicates per scenario of the smoke run."""
         manifest = json.loads((self.folder / "manifest.json").read_text())
         return int(manifest["replicates_per_scenario"])
 
 
 def run_at_smoke_scale(root: Path, experiment: str, results: Path) -> int:
-    """The exit status of the command that a user would type."""
+    """Run an experiment at smoke scale; returns the exit status."""
     asked = [f"experiment={experiment}", "scale=smoke", f"out={results}", "progress=false"]
     return main(asked, script=str(root / "run.py"))

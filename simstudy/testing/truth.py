@@ -20,7 +20,7 @@ TRUTH_BLOCKS = 100  # of all scenarios together: what theory is held against, at
 
 
 class Comparison(NamedTuple):
-    """An estimate beside what theory says, and how often chance puts them so far apart."""
+    """An estimate, its exact value, and the probability of such a deviation."""
 
     measure: str
     scenario: str
@@ -31,7 +31,7 @@ class Comparison(NamedTuple):
 
 
 def enough_for_truth(smoke: Smoke) -> Result:
-    """Replicates to hold theory against: as many as are published, within `TRUTH_BLOCKS`.
+    """The number of replicates for the comparison, at most `TRUTH_BLOCKS` blocks.
 
     All scenarios together get at most so many blocks, but each what the smoke run drew of it, so
     the effort is bounded and no number depends on a clock.
@@ -45,7 +45,7 @@ def enough_for_truth(smoke: Smoke) -> Result:
 
 
 def without_theory(study: Study) -> set[str]:
-    """Measures of which `exact()` speaks, and says NaN in every cell of every scenario."""
+    """Measures for which `exact()` returns only NaN."""
     known: dict[str, bool] = {}
     for scenario in study.scenarios:
         for name, value in (scenario.exact() if hasattr(scenario, "exact") else {}).items():
@@ -54,7 +54,7 @@ def without_theory(study: Study) -> set[str]:
 
 
 def caught_in_words(name: str, held: Sequence[Comparison], limit: float) -> str:
-    """The error of `exact()` that would be refused in half of all runs, by a normal law."""
+    """The error of `exact()` that half of all runs would detect."""
     sizes = [
         (-special.ndtri(limit / 2) * each.mcse, abs(each.exact))
         for each in held
@@ -68,7 +68,7 @@ def caught_in_words(name: str, held: Sequence[Comparison], limit: float) -> str:
 
 
 def comparisons(result: Result, study: Study) -> Iterator[Comparison]:
-    """Every value that `exact()` of a scenario declares and an estimate can be held against."""
+    """Compare every exact value of a scenario with its estimate."""
     for scenario in result.plan.scenarios:
         declared = scenario.exact() if hasattr(scenario, "exact") else {}
         for measure in result.details.declared:
@@ -95,7 +95,7 @@ def _compared(
 def _chance_of_proportion(
     estimate: float, _mcse: float, exact: float, trials: float, _n_rep: int
 ) -> float:
-    """Two-sided binomial probability of so many successes or more, given the trials."""
+    """The two-sided binomial p-value."""
     if not (np.isfinite(estimate) and np.isfinite(exact)):
         return np.nan
     successes, n = round(estimate * trials), round(trials)
@@ -106,7 +106,7 @@ def _chance_of_proportion(
 def _chance_of_mean(
     estimate: float, mcse: float, exact: float, _trials: float, n_rep: int
 ) -> float:
-    """Two-sided probability under Student's t, since the MCSE is an estimate too.
+    """The two-sided p-value of Student's t, since the MCSE is an estimate.
 
     Where all replicates agree there is no MCSE. A rare event of size 1 may then have been missed by
     all of them, which has probability (1 - |exact - estimate|)^n.

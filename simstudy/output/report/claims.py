@@ -40,7 +40,7 @@ REMARKS = {"detail": "Detail", "missing": "Missing", "note": "Note"}
 
 
 class ClaimRow(NamedTuple):
-    """A claim in words.
+    """A claim as text.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class ClaimRow(NamedTuple):
 
     @property
     def css_class(self) -> str:
-        """The class of its verdict; a verdict of another version has the colour of open ones."""
+        """The CSS class of the verdict; unknown verdicts look undecided."""
         return CLASSES.get(self.verdict, CLASSES[TOO_FEW])
 
 

@@ -19,13 +19,13 @@ FOLDER, OUT, USUAL_KEEP = "experiments", "results", "replicates"
 
 
 def project_of(module_file: str | None) -> Path | None:
-    """The folder that holds the `experiments/` in which a file lies, if it lies in one."""
+    """The project folder of a file below `experiments/`; None otherwise."""
     above = Path(module_file).parents if module_file else ()
     return next((folder.parent for folder in above if folder.name == FOLDER), None)
 
 
 def project_around(results: Place) -> Path | None:
-    """The nearest folder above some results that has experiments, if there is one."""
+    """The nearest folder above some results that has experiments."""
     above = results.absolute().parents if isinstance(results, Path) else ()
     return next((folder for folder in above if (folder / FOLDER).is_dir()), None)
 
@@ -37,7 +37,7 @@ def command_of(
     *,
     published: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
-    """What a shell takes to run the study again, or Python, where it was run as a library.
+    """The command, or the Python call, that repeats the study.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def command_of(
 
 
 def published_settings(name: str, root: Path | None) -> dict[str, Any]:
-    """The published settings of an experiment of a project; none where they cannot be read."""
+    """The published settings of an experiment; empty if unreadable."""
     import yaml
 
     try:
@@ -65,7 +65,7 @@ def published_settings(name: str, root: Path | None) -> dict[str, Any]:
 
 
 def command_by_name(name: str, root: Path | None) -> str:
-    """What a shell takes to run an experiment of a project; empty where there is none."""
+    """The command that runs an experiment by name; empty if there is none."""
     patterns = f"{name}.py", f"*/{name}.py", f"{name}/study.py"
     if not root or not any(any((root / FOLDER).glob(pattern)) for pattern in patterns):
         return ""
@@ -79,7 +79,7 @@ def _program(root: Path | None) -> str:
 def asked(
     manifest: Mapping[str, Any], published: Mapping[str, Any] = MappingProxyType({})
 ) -> list[str]:
-    """The settings of a run that are not the published ones, one for each word of a command."""
+    """The settings of a run that differ from the published ones, as words."""
     config = manifest["config"]
     own = {name: value for name, value in config.items() if name not in ABOVE}
     targets = config.get("precision") or {}
@@ -102,7 +102,7 @@ def asked(
 
 
 def _size(manifest: Mapping[str, Any]) -> int:
-    """Replicates in each scenario, of an early look those that most have."""
+    """The replicates per scenario; for a partial result, the most frequent number."""
     asked_for = manifest["replicates_per_scenario"]
     return int(max(asked_for.values()) if isinstance(asked_for, Mapping) else asked_for)
 
@@ -115,7 +115,7 @@ def _out(root: Path | None, folder: Any) -> list[str]:
 
 
 def written(value: Any) -> str:
-    """A value in the grammar of the command line's settings."""
+    """A value in the grammar of the command line."""
     if isinstance(value, Mapping):
         return "{" + ",".join(f"{key}:{written(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -128,7 +128,7 @@ def written(value: Any) -> str:
 
 
 def _text(value: str) -> str:
-    """A text, in double quotation marks where it would be read as something else.
+    """A text, quoted if necessary.
 
     In these marks a backslash protects a mark, and itself where it stands before one.
     """

@@ -47,7 +47,7 @@ class ShownFigure(NamedTuple):
 
 
 class Thumbnail(NamedTuple):
-    """A figure made small: `digest` is that of the figure, `source` holds the picture itself."""
+    """A thumbnail: `digest` identifies the figure, `source` holds the image."""
 
     digest: str
     source: str
@@ -56,13 +56,13 @@ class Thumbnail(NamedTuple):
 
 
 def title_of(name: str) -> str:
-    """What a figure is called: "Figure 3A" by a document's number, else its name in words."""
+    """The title of a figure: "Figure 3A", or its name in words."""
     words = name.replace("_", " ")
     return f"Figure {words}" if words[:1].isdigit() else words[:1].upper() + words[1:]
 
 
 def shown_figures(files: Iterable[Place], manifest: Mapping[str, Any]) -> list[ShownFigure]:
-    """The figures among some files, in their order, with captions and alt texts of the manifest."""
+    """The figures to show, in order, with captions and alt texts."""
     files, shown = list(files), []
     for path in files:
         if path.suffix == ".png":
@@ -85,7 +85,7 @@ def _data_uri(kind: str, content: bytes) -> str:
 
 
 def without_caption(svg: str, caption: str) -> str:
-    """An SVG cropped above its caption, which a page shows as text.
+    """Crop an SVG above its caption, which the page shows as text.
 
     Matplotlib writes each line of text as a comment before its letters. The figure stays whole
     where none of these is a line of the caption in its lower half.
@@ -107,7 +107,7 @@ def without_caption(svg: str, caption: str) -> str:
 
 
 def thumbnails_in(page: Place) -> dict[str, Thumbnail]:
-    """The thumbnails of an index, by the digests of their figures; none where there is no page."""
+    """The thumbnails of an existing index, by digest of their figures."""
     found = THUMBNAIL.findall(page.read_bytes()) if page.exists() else ()
     return {
         digest.decode(): Thumbnail(digest.decode(), source.decode(), int(width), int(height))
@@ -116,7 +116,7 @@ def thumbnails_in(page: Place) -> dict[str, Thumbnail]:
 
 
 def thumbnail(path: Place, listed: str, kept: Mapping[str, Thumbnail]) -> Thumbnail | None:
-    """A figure made small; None where its file cannot be read.
+    """Make a thumbnail; None if the figure cannot be read.
 
     Parameters
     ----------

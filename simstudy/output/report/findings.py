@@ -17,7 +17,7 @@ MOST_MEASURES = 4  # that a sentence names
 
 
 def findings_of(result: Result) -> list[str]:
-    """Sentences on verdicts, the largest difference or range, and the Monte Carlo error.
+    """Make the sentences on verdicts, largest difference and Monte Carlo error.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def findings_of(result: Result) -> list[str]:
 
 
 def count_claims(claims: Sequence[dict[Any, Any]]) -> list[tuple[str, str]]:
-    """The claims of documents and the further ones, each with its counts of verdicts in words.
+    """Count scored and further claims, with their verdicts.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def _verdicts(claims: pd.DataFrame) -> str:
 
 
 def _largest_difference(claims: pd.DataFrame) -> str:
-    """The claim whose number differs most from the published one, relative to that.
+    """The claim with the largest relative difference.
 
     A misprint is left out: its number is no result of the document.
     """

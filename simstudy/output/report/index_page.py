@@ -98,7 +98,7 @@ def write_index(
 
 
 def _files_below(results: Place) -> dict[str, set[str]]:
-    """By folder, the names of what lies in it, and of its figures."""
+    """The names of files and figures, by folder."""
     found: dict[str, set[str]] = {}
     for pattern in ("*/*", f"*/{FIGURES}/*"):
         for path in results.glob(pattern):
@@ -110,7 +110,7 @@ def _files_below(results: Place) -> dict[str, set[str]]:
 
 # ---------------------------------------------------------------- one folder
 class Other(NamedTuple):
-    """A folder that shows no study: why, and what to type, if anything is to be done."""
+    """A folder without a readable study: the reason, and what to do."""
 
     name: str
     why: str
@@ -118,7 +118,7 @@ class Other(NamedTuple):
 
 
 class Study(NamedTuple):
-    """A study: its entry in the JSON, and what the page shows beside that.
+    """A study: its JSON entry, and what only the page shows.
 
     Parameters
     ----------
@@ -142,14 +142,14 @@ class Study(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """What drawing took, as far as that is known."""
+        """The seconds of drawing, if known."""
         known = self.entry["seconds"]
         return known["drawing"] or known["drawing_on_one_core"] or 0.0
 
 
 @dataclass(frozen=True)
 class _Reader:
-    """What is known before the folders below `results` are read."""
+    """Reads the folders below `results`."""
 
     results: Place
     root: Path | None
@@ -158,7 +158,7 @@ class _Reader:
     any_reports: bool
 
     def read(self, name: str, files: set[str], newest: Mapping[str, Any] | None) -> Study | Other:
-        """What a folder shows; of one without a readable manifest, the reason."""
+        """Read a folder; without a readable manifest, the reason."""
         run = command_by_name(name, self.root)
         try:
             if newest or MANIFEST in files:
@@ -209,19 +209,19 @@ class _Reader:
         return Study(entry, part, mark, len(wrong), claims, small, alts)
 
     def _command(self, manifest: Mapping[str, Any], folder: Place) -> str:
-        """The command that runs a study again, without the settings that are published."""
+        """The command that repeats a study."""
         published = published_settings(manifest["config"].get("experiment", ""), self.root)
         return command_of(manifest, self.root, folder, published=published)
 
     def _is_stale(self, name: str, manifest: Mapping[str, Any]) -> bool:
-        """Whether the code is known to differ; digests of two versions of Python always do."""
+        """Whether the code has changed; unknown across versions of Python."""
         then, now = str(manifest.get("code", "")), self.code.get(name, "")
         return then.split(" ")[0] == now.split(" ")[0] and then != now
 
     def _figures(
         self, folder: Place, files: set[str], manifest: Mapping[str, Any]
     ) -> tuple[list[dict[str, Any]], dict[str, Thumbnail | None]]:
-        """Entries of the figures, in the study's order, and their thumbnails by name."""
+        """The figures in the study's order, and their thumbnails."""
         listed = listed_files(manifest)
         drawn = [Path(file).stem for file in listed if Path(file).match(f"{FIGURES}/*.png")]
         entries, thumbnails = [], {}
@@ -236,7 +236,7 @@ class _Reader:
 
 
 def _claims(folder: Place, files: set[str]) -> list[ClaimRow]:
-    """Those of its file, if there is one."""
+    """The claims in a study's file."""
     if CLAIMS not in files:
         return []
     content = BytesIO((folder / CLAIMS).read_bytes())
@@ -244,7 +244,7 @@ def _claims(folder: Place, files: set[str]) -> list[ClaimRow]:
 
 
 def _wrong(manifest: Mapping[str, Any], claims: Sequence[ClaimRow]) -> Iterator[str]:
-    """What failed, and what nobody expected."""
+    """Failures and unexpected verdicts."""
     n_failed = manifest.get("failed_replicates", 0)
     if n_failed:
         yield f"{counted(n_failed, 'replicate')} failed"
@@ -257,7 +257,7 @@ def _wrong(manifest: Mapping[str, Any], claims: Sequence[ClaimRow]) -> Iterator[
 
 
 def _noteworthy(manifest: Mapping[str, Any], claims: Sequence[ClaimRow]) -> Iterator[str]:
-    """What the run was too small for, has no data for, did not decide, or warned of."""
+    """Remarks: too few replicates, missing data, warnings."""
     config, (least, most) = manifest["config"], _sizes(manifest)
     if not config.get("precision") and least < (config.get("n_rep") or 0):
         yield f"{from_to(least, most)} of {config['n_rep']:,} replicates in each scenario"
@@ -278,14 +278,14 @@ def _noteworthy(manifest: Mapping[str, Any], claims: Sequence[ClaimRow]) -> Iter
 
 
 def _sizes(manifest: Mapping[str, Any]) -> tuple[int, int]:
-    """The fewest and the most replicates of a scenario."""
+    """The smallest and the largest number of replicates."""
     said = manifest["replicates_per_scenario"]
     sizes = said.values() if isinstance(said, dict) else [said]
     return min(sizes), max(sizes)
 
 
 def _seconds(manifest: Mapping[str, Any]) -> dict[str, float | None]:
-    """Of the run that drew last, of all runs on one core, and of publishing."""
+    """Seconds of the last run, of all runs on one core, and of publishing."""
     drew = manifest.get("blocks_computed")
     return {
         "drawing": manifest.get("wall_seconds") if drew else None,
@@ -295,7 +295,7 @@ def _seconds(manifest: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def _commit(git: Sequence[Mapping[str, Any]] | None) -> str | None:
-    """The commit of the code, and whether it was changed."""
+    """The commit of the code, and whether it was modified."""
     if not git:
         return None
     commit, is_modified = git[0]["commit"], git[0]["modified"]
@@ -309,7 +309,7 @@ def _path(study: str, file: str) -> str:
 # ---------------------------------------------------------------- documents
 @dataclass(frozen=True)
 class Group:
-    """Studies under one heading: those of a document, or others that their project puts together.
+    """Studies under one heading.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ class Group:
 
     @property
     def claims(self) -> list[ClaimRow]:
-        """What the document states."""
+        """The scored claims."""
         return self._claims(True)
 
     @property

@@ -229,7 +229,7 @@ class Column(NamedTuple):
 
 
 class HtmlTable(NamedTuple):
-    """A table of texts.
+    """A table for a page.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ class HtmlTable(NamedTuple):
 
     @property
     def is_wide(self) -> bool:
-        """Whether it takes a page lengthwise."""
+        """Whether the table needs landscape format in print."""
         return len(self.columns) >= WIDE
 
 
@@ -261,7 +261,7 @@ def html_table(
     choices: Collection[str] = (),
     value_labels: Readings = MappingProxyType({}),
 ) -> HtmlTable:
-    """A data frame's first rows as a table.
+    """Convert the first rows of a data frame to a table.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def html_table(
 
 
 def table_of_grid(grid: Grid, caption: str) -> HtmlTable:
-    """A table that is to be published, its numbers rounded as in its other forms."""
+    """Convert a table for publication, rounded as in its other formats."""
     rows = [tuple(map(in_words, row)) for row in grid.rows]
     columns = []
     for at, heading in enumerate(grid.headings):
@@ -297,7 +297,7 @@ def table_of_grid(grid: Grid, caption: str) -> HtmlTable:
 
 
 def _has_few(texts: Iterable[str]) -> bool:
-    """Whether a reader may choose one of them."""
+    """Whether a column has few values, for a menu."""
     return len(set(texts)) in CHOSEN_FROM
 
 
@@ -311,13 +311,13 @@ def _count(value: Any) -> str:
 
 
 def read_as(value: Any, words: Mapping[Any, str]) -> str:
-    """The words for a value, or its text, where it means what it says."""
+    """The label of a value, or its text."""
     is_named = isinstance(value, str | Real) and value in words
     return str(words[value]) if is_named else cell_text(value)
 
 
 def cell_text(value: Any) -> str:
-    """Four digits of a number, a dash for what is missing, names and parameters in words."""
+    """Format a cell: four digits, a dash for missing values, names in words."""
     if value is None or value is pd.NA or value is pd.NaT:
         return "–"
     if isinstance(value, float):
@@ -328,7 +328,7 @@ def cell_text(value: Any) -> str:
 
 # ---------------------------------------------------------------- sources
 def sources_of(module_file: str, root: Path | None) -> dict[str, str]:
-    """Source texts by file name: the experiment's own first, then what it imports of its project.
+    """The source texts by file name, the experiment's own first.
 
     Parameters
     ----------
