@@ -64,9 +64,10 @@ class Loky:
 
     def close(self, *, kill: bool) -> None:
         """Keep the workers for the next run, or kill them."""
-        if kill and self._pool is not None:
+        pool = self._pool  # loky's thread takes it away when a worker dies meanwhile
+        if kill and pool is not None:
             self._until_taken()
-            self._pool.shutdown(wait=False, kill_workers=True)
+            pool.shutdown(wait=False, kill_workers=True)
             self._pool = None
 
     def _until_taken(self) -> None:
