@@ -310,13 +310,17 @@ def test_terminal_report_readme_scoreboard_and_index_count_the_same(tmp_path):
     index = json.loads((tmp_path / "index.json").read_text())["scoreboard"]
     documents = [row["claims"] for row in index if row["document"] in titles]
     by_index = [sum(row.get(v, 0) for row in documents) for v in PUBLISHED_VERDICTS]
-    for page in ("README.md", "docs/scoreboard.md"):
-        (total,) = re.findall(r"^\| all \| (.*) \|$", (ROOT / page).read_text(), re.MULTILINE)
-        entries, *by_verdict, n_misprints = map(int, total.split(" | "))
-        assert by_verdict == by_index, page
-        assert entries == sum(by_verdict)
-        assert 0 < n_misprints < by_verdict[PUBLISHED_VERDICTS.index("differs")]
-    tables = re.split(r"^### .*$", (ROOT / "docs/scoreboard.md").read_text(), flags=re.MULTILINE)
+    scoreboard = (ROOT / "docs/scoreboard.md").read_text()
+    (total,) = re.findall(r"^\| all \| (.*) \|$", scoreboard, re.MULTILINE)
+    entries, *by_verdict, n_misprints = map(int, total.split(" | "))
+    assert by_verdict == by_index
+    assert entries == sum(by_verdict)
+    assert 0 < n_misprints < by_verdict[PUBLISHED_VERDICTS.index("differs")]
+    (readme,) = re.findall("We checked all .*", (ROOT / "README.md").read_text())
+    reproduced, in_print, differs, unchecked, _ = by_verdict
+    said = [entries, reproduced, in_print, differs, n_misprints, unchecked]
+    assert [int(number) for number in re.findall(r"\d+", readme)] == said
+    tables = re.split(r"^### .*$", scoreboard, flags=re.MULTILINE)
     lines = "".join(tables[1:]).splitlines()
     rows = [re.split(r"(?<!\\) \| ", line)[5] for line in lines if line.startswith("| ")]
     summed = re.search(r"(\d+) of (\d+) reproduce", (ROOT / "docs/findings.md").read_text())

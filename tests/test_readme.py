@@ -20,10 +20,11 @@ from tests.support import command_line
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+COMMAND_LINE = (ROOT / "docs/command_line.md").read_text()
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+def blocks(language: str, page: str = README) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page, flags=re.DOTALL)
 
 
 @pytest.fixture(autouse=True)
@@ -61,17 +62,18 @@ def test_skewed_data_cost_the_t_interval_its_coverage(first_study):
 
 
 def commands() -> list[list[str]]:
-    """Every call of the command line in the README, as its arguments."""
-    lines = [line.split("#")[0] for block in blocks("bash") for line in block.splitlines()]
-    words = [shlex.split(line) for line in lines]
+    """Every call of the command line in the README and on its own page, as its arguments."""
+    shown = blocks("bash") + blocks("bash", COMMAND_LINE)[:1]
+    words = [shlex.split(line.split("  #")[0]) for block in shown for line in block.splitlines()]
     said = [part[2:] for part in words if part[:2] == ["python", "run.py"]]
-    return said + [part[1:] for part in words if part[:1] == ["simstudy"]]
+    said += [part[1:] for part in words if part[:1] == ["simstudy"]]
+    return [part for part in said if not part[0].startswith("-")]  # flags stand before the verb
 
 
-def test_every_command_of_the_readme_is_accepted(monkeypatch):
+def test_every_command_is_accepted(monkeypatch):
     monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "3")  # as in a job of an array
     monkeypatch.setenv("SLURM_ARRAY_TASK_MAX", "9")
-    assert len(commands()) > 12
+    assert len(commands()) > 20
     project = Project(ROOT, "run.py")
     has_buckets = importlib.util.find_spec("upath") is not None  # pip install -e '.[s3]'
     for arguments in commands():
@@ -90,12 +92,12 @@ def test_every_command_of_the_readme_is_accepted(monkeypatch):
 
 
 def test_its_replicate_can_be_replayed(capsys):
-    (replay,) = [arguments for arguments in commands() if arguments[0] == "replay"]
+    replay = next(arguments for arguments in commands() if arguments[0] == "replay")
     assert command_line(replay) == 0
     assert "reject" in capsys.readouterr().out
 
 
-def test_it_names_every_verb():
+def test_every_verb_is_shown():
     assert {arguments[0] for arguments in commands() if arguments} >= set(VERBS) - {"run"}
 
 
