@@ -26,12 +26,12 @@ from simstudy.dgps.linear import LinearModel
 from simstudy.figures import (
     agreement_plot,
     captions,
-    mean_in_words,
+    format_mean,
     measure_curves,
     rows_like,
     theme,
 )
-from simstudy.figures.agreement import panels_in_words
+from simstudy.figures.agreement import format_panel_count
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.measures import relative_bias
 from simstudy.options import option, published
@@ -103,7 +103,7 @@ def figure_2b(result: Result) -> ggplot:
     )
     return figure + captions.titles(
         captions.dashed("equality"),
-        panels_in_words(len(drawn) // 2, N_PUBLISHED),
+        format_panel_count(len(drawn) // 2, N_PUBLISHED),
         "In the panels: relative bias of the estimated variance and of its root.",
         captions.PLUS_MINUS,
         "Both panels resample the same data. The truth has the fitted intercept in it; the "
@@ -117,7 +117,7 @@ def figure_2b(result: Result) -> ggplot:
 def _biases(rows: pd.DataFrame) -> str:
     ratio = rows["y"] / rows["x"]
     biases = {"variance": ratio**2 - 1, "standard deviation": ratio - 1}
-    said = {name: mean_in_words(100 * bias, unit="%") for name, bias in biases.items()}
+    said = {name: format_mean(100 * bias, unit="%") for name, bias in biases.items()}
     return "\n".join(f"{name} {words}" for name, words in said.items())
 
 

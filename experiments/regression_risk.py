@@ -36,13 +36,13 @@ from simstudy.dgps.linear import LinearModel
 from simstudy.figures import (
     agreement_plot,
     captions,
+    format_mean,
     in_order,
-    mean_in_words,
     measure_curves,
     rows_like,
     theme,
 )
-from simstudy.figures.agreement import panels_in_words
+from simstudy.figures.agreement import format_panel_count
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.options import option, published
 from simstudy.study import Study
@@ -111,7 +111,7 @@ def figure_2a(result: Result) -> ggplot:
             "metric.",
             captions.dashed("equality"),
             captions.PLUS_MINUS,
-            panels_in_words(len(points) // points["panel"].nunique(), N_PUBLISHED),
+            format_panel_count(len(points) // points["panel"].nunique(), N_PUBLISHED),
             "The risk as printed leaves out the fitted intercept, so its points lie to the right "
             "of the line. The mean shift of the MSE is the mean square of the intercept.",
             x="empirical metric",
@@ -140,7 +140,7 @@ def _points(result: Result, scenario: RegressionRisk) -> pd.DataFrame:
 
 def _less_theory(rows: pd.DataFrame) -> str:
     """As the claims have it: how far the metric is above the risk."""
-    return f"mean of empirical − theoretical\n= {mean_in_words(rows['x'] - rows['y'])}"
+    return f"mean of empirical − theoretical\n= {format_mean(rows['x'] - rows['y'])}"
 
 
 def figure_distance(result: Result) -> ggplot:
@@ -215,7 +215,7 @@ def _centred(result: Result, truth: str) -> Finding:
     distances = (data["empirical"] - data[truth]).T
     means = [average(distance) for distance in distances]
     said = ", ".join(
-        f"{metric} {mean_in_words(distance)}"
+        f"{metric} {format_mean(distance)}"
         for metric, distance in zip(METRICS, distances, strict=True)
     )
     theory = scenario.mean_square_intercept

@@ -26,10 +26,10 @@ from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Finding, WrongAlternative, matches
 from simstudy.design import grid
 from simstudy.figures import agreement_plot, captions, theme
-from simstudy.figures.agreement import panels_in_words
+from simstudy.figures.agreement import format_panel_count
 from simstudy.lazy import ggplot, p9
 from simstudy.measures import mean, rejection_rate
-from simstudy.measures.contrasts import at, paired
+from simstudy.measures.contrasts import paired, take_index
 from simstudy.options import option, published
 from simstudy.stats.models.trial import METHODS
 from simstudy.study import Study
@@ -89,7 +89,7 @@ def figure_inner(result: Result) -> ggplot:
             "The same data and outer resamples.",
             captions.dashed("equality"),
             f"In the panels: mean of inner resamples less closed form. {captions.PLUS_MINUS}",
-            panels_in_words(len(drawn) // drawn["panel"].nunique(), None),
+            format_panel_count(len(drawn) // drawn["panel"].nunique(), None),
             x="minus the studentized quantile, closed form",
             y=f"minus the studentized quantile, {finite.n_inner:g} inner resamples",
             size=(theme.FULL_WIDTH, 7.0),
@@ -105,7 +105,7 @@ def _same_conclusions(result: Result, method: str = "studentized") -> Finding:
     """Paired differences of the power and of the share of false nulls from the closed form's."""
     names = ("reject", "null_is_false")
     drawn, closed = (
-        at(result.columns(trial, *names), axis=0, index=METHODS.index(by))
+        take_index(result.columns(trial, *names), axis=0, index=METHODS.index(by))
         for trial, by in zip(_both(result), ("studentized", method), strict=True)
     )
     contrasts = [paired(measure, drawn, closed) for measure in MEASURES[:2]]

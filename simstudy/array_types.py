@@ -20,8 +20,8 @@ class Stated(NamedTuple):
 class _Words:
     """`Float[np.ndarray, "rep obs"]` is `np.ndarray` with a note of kind and axes."""
 
-    def __class_getitem__(cls, said: tuple[Any, str]) -> Any:
-        return Annotated[said[0], Stated(cls.__name__, said[1])]
+    def __class_getitem__(cls, spec: tuple[Any, str]) -> Any:
+        return Annotated[spec[0], Stated(cls.__name__, spec[1])]
 
 
 if TYPE_CHECKING or "jaxtyping" in sys.modules:

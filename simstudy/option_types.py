@@ -52,9 +52,9 @@ def read_annotation(name: str, hint: Any) -> Annotated:
         _without_none(typing.get_args(first)[0]) if is_list else (first, False)
     )
     if kind not in KIND_NAMES:
-        said = hint.__name__ if type(hint) is type else str(hint)
+        text = hint.__name__ if type(hint) is type else str(hint)
         raise ConfigError(
-            f"the option {name} is annotated {said}, and values cannot be held against that: write "
+            f"the option {name} is annotated {text}, and values cannot be held against that: write "
             "int, float, bool or str, a list of these as in list[float], or any of these | None"
         )
     return Annotated(kind, is_list, may_be_none, member_may_be_none)
@@ -96,16 +96,16 @@ def number_meant(value: Any) -> Any:
     return int(value) if is_whole else float(value)
 
 
-def shown(value: Any) -> str:
+def format_setting(value: Any) -> str:
     """Format a value as it is written in a setting."""
     if value is None:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
-        return "[" + ",".join(map(shown, value)) + "]"
+        return "[" + ",".join(map(format_setting, value)) + "]"
     if isinstance(value, dict):
-        return "{" + ",".join(f"{key}:{shown(each)}" for key, each in value.items()) + "}"
+        return "{" + ",".join(f"{key}:{format_setting(each)}" for key, each in value.items()) + "}"
     if isinstance(value, str):
         return f"'{value}'" if _reads_as_something_else(value) else value
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -15,10 +15,10 @@ from simstudy.option_types import (
     REFUSED,
     Annotated,
     as_kind,
+    format_setting,
     is_number,
     number_meant,
     read_annotation,
-    shown,
 )
 
 C = TypeVar("C")
@@ -88,7 +88,7 @@ class Option:
 
     def _near_text(self, value: Any, published: Any) -> Any:
         if not self.one_of:
-            return shown(value) if isinstance(value, int | float) else None
+            return format_setting(value) if isinstance(value, int | float) else None
         close = difflib.get_close_matches(str(value), self.one_of, n=1)
         return close[0] if close else published or self.one_of[0]
 
@@ -228,9 +228,9 @@ def _copy(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: list(v) if isinstance(v, list) else v for name, v in values.items()}
 
 
-def _refuse_unknown(cls: Any, given: Mapping[str, Any], prefix: str = "") -> None:
+def _refuse_unknown(cls: Any, values: Mapping[str, Any], prefix: str = "") -> None:
     known = [declared.name for declared in fields(cls)]
-    for name in given:
+    for name in values:
         if name not in known:
             raise ConfigError(f"{prefix}{name} is not a setting; {nearest(name, known)}")
 
@@ -287,7 +287,7 @@ def _checked_list(
 ) -> list[Any]:
     values = _members(value)
     if not values:
-        such_as = f", such as {name}={shown(default)}" if default else ""
+        such_as = f", such as {name}={format_setting(default)}" if default else ""
         raise ConfigError(
             f"{name}=[]: an empty list leaves nothing to simulate; allowed: one value or more"
             + such_as
@@ -327,13 +327,13 @@ def option_help(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple
         about, name = declared.metadata.get("option"), declared.name
         if about is not None:
             value = (values or {}).get(name, _default(declared))
-            default = "" if value is None else f"  default: {shown(value)}"
-            allowed = _allowed_in_short(read_annotation(name, hints[name]), about)
+            default = "" if value is None else f"  default: {format_setting(value)}"
+            allowed = _format_allowed(read_annotation(name, hints[name]), about)
             described.append((name, f"{about.help}  [{allowed}]{default}"))
     return described
 
 
-def _allowed_in_short(allowed: Annotated, about: Option) -> str:
+def _format_allowed(allowed: Annotated, about: Option) -> str:
     """The allowed values: `a|b`, `true|false`, `integer >= 1`, `list of number > 0`."""
     if about.one_of:
         each = "|".join(map(str, about.one_of))
@@ -343,8 +343,8 @@ def _allowed_in_short(allowed: Annotated, about: Option) -> str:
         bounds = (
             (">=", about.at_least), (">", about.above), ("<=", about.at_most), ("<", about.below)
         )  # fmt: skip
-        said = ", ".join(f"{sign} {bound:g}" for sign, bound in bounds if bound is not None)
-        each = f"{SHORT_NAMES[allowed.kind]} {said}".rstrip()
+        text = ", ".join(f"{sign} {bound:g}" for sign, bound in bounds if bound is not None)
+        each = f"{SHORT_NAMES[allowed.kind]} {text}".rstrip()
     return f"list of {each}" if allowed.is_list else each
 
 
@@ -363,10 +363,10 @@ def _refusal(name: str, value: Any, allowed: Annotated, about: Option, default: 
     else:
         works = about.nearest(value, allowed.kind, default)
     word = "for example" if example is not None else "nearest that works:"
-    hint = "" if works is None else f"; {word} {name}={shown(works)}"
-    said = shown(value)
-    said = said if len(said) <= LONGEST_SHOWN else f"{said[:LONGEST_SHOWN]}…"
-    return f"{name}={said}: must be {_allowed(allowed, about)} ({about.help}){hint}"
+    hint = "" if works is None else f"; {word} {name}={format_setting(works)}"
+    text = format_setting(value)
+    text = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+    return f"{name}={text}: must be {_allowed(allowed, about)} ({about.help}){hint}"
 
 
 def _example(value: Any, allowed: Annotated, about: Option, default: Any) -> Any:

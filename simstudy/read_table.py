@@ -70,7 +70,7 @@ def read_table(path: str | os.PathLike[str], **csv: Any) -> pd.DataFrame:
     return table
 
 
-def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], place: Place) -> pd.DataFrame:
+def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], path: Place) -> pd.DataFrame:
     def read(**how: Any) -> pd.DataFrame:
         file.seek(0)
         table: pd.DataFrame = pd.read_csv(
@@ -91,7 +91,7 @@ def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], place: Plac
     twice = next((name for name in header if name and header.count(name) > 1), None)
     if twice is not None:
         raise ConfigError(
-            f"{place} names the column {twice} {header.count(twice)} times, so it is not known "
+            f"{path} names the column {twice} {header.count(twice)} times, so it is not known "
             "which one is meant: give each a name of its own."
         )
     table = read(sep=separator)
@@ -100,13 +100,13 @@ def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], place: Plac
         points, commas = ({*each.select_dtypes("number")} for each in (table, other))
         if points - commas and commas - points:
             raise ConfigError(
-                f"{place} has decimal points in {(points - commas).pop()} and decimal commas in "
+                f"{path} has decimal points in {(points - commas).pop()} and decimal commas in "
                 f"{(commas - points).pop()}, so either may part thousands: write all with points."
             )
         table = other if commas > points else table
     if not isinstance(table.index, pd.RangeIndex):
         raise ConfigError(
-            f"{place} has rows with more cells than its first line has names ({len(header)}), so "
+            f"{path} has rows with more cells than its first line has names ({len(header)}), so "
             "it is not known which column each belongs to: write one cell for each name, and "
             "semicolons between cells with decimal commas."
         )
@@ -114,9 +114,9 @@ def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], place: Plac
     return table.loc[:, [bool(name) for name in header]]
 
 
-def _absent(place: Place) -> str:
+def _absent(path: Place) -> str:
     """The error for a missing file, with the nearest name beside it."""
-    beside = place.parent.glob("*") if isinstance(place, Path) else ()
-    meant = nearest(place.name, [each.name for each in beside if each.is_file()])
+    siblings = path.parent.glob("*") if isinstance(path, Path) else ()
+    meant = nearest(path.name, [each.name for each in siblings if each.is_file()])
     near = f"; {meant}" if meant.startswith("did you mean") else ": name a file that is."
-    return f"{place} is not there{near}"
+    return f"{path} is not there{near}"

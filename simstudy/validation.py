@@ -81,9 +81,9 @@ def check_whole(
         return
     is_near = isinstance(value, int | float) and math.isfinite(value)
     near = max(least, round(value)) if is_near else least if usual is None else usual
-    said = f", {counts}" if counts else ""
+    text = f", {counts}" if counts else ""
     raise refusal(
-        f"{name}={in_one_line(repr(value))}: must be a whole number at least {least}{said}; "
+        f"{name}={in_one_line(repr(value))}: must be a whole number at least {least}{text}; "
         f"nearest that works: {name}={near}"
     )
 

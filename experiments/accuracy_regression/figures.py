@@ -140,7 +140,7 @@ def _panels(
         nominal="asked",
         exact=finer,
         joined=False,
-        apart=False,
+        dodge=False,
         log_x=log_x,
         colors={METHOD_WORDS[name]: COLORS[METHOD_WORDS[name]] for name in methods},
     )
@@ -278,7 +278,7 @@ def reference_figure(result: Result) -> ggplot:
         "vermillion: the normal approximation Φ(√2 Φ⁻¹(α) + δ), and with θ in it. "
         f"{captions.BARS} Dashed: asked for. In the panels: the simulated average over references. "
         f"{captions.PLUS_MINUS}",
-        captions.replicates_in_words(rows),
+        captions.format_replicates(rows),
         x="luck of the reference δ: its distance above the truth, in its own standard errors",
         y=SHARE,
         size=(theme.FULL_WIDTH, 6.2),
@@ -386,7 +386,7 @@ def pairing_figure(result: Result) -> ggplot:
         f"n = {n}. {captions.BARS} Solid lines: exact, by enumeration. Dashed: asked for. "
         "Correlation 0 is also what different prompts have. At an accuracy of one half the true σ "
         "is 1/2, and the two z tests are one.",
-        captions.replicates_in_words(rows),
+        captions.format_replicates(rows),
         x="correlation of the two scores of a prompt",
         y=SHARE,
         size=(theme.FULL_WIDTH, 6.4),
@@ -424,7 +424,7 @@ def _by_accuracy(result: Result, methods: Sequence[str], n_place: int, says: str
     return figure + captions.titles(
         f"{says} {captions.BARS} Solid lines: exact, by enumeration. Dashed: asked for. θ is the "
         "document's at each n.",
-        captions.replicates_in_words(rows),
+        captions.format_replicates(rows),
         x="true accuracy of the reference",
         y=SHARE,
         size=(theme.FULL_WIDTH, 6.2),
@@ -448,7 +448,7 @@ def lattice_figure(result: Result) -> ggplot:
         "of right answers they differ. Wide blue line: the document's γ, as computed; at each n "
         "one of the others lies on it. "
         f"{captions.BARS} Solid lines: exact, at every n. Dashed: asked for.",
-        captions.replicates_in_words(rows),
+        captions.format_replicates(rows),
         x="prompts n (log scale)",
         y=SHARE,
         size=(theme.FULL_WIDTH, 6.0),

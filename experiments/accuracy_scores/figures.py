@@ -125,7 +125,7 @@ def saving_figure(result: Result) -> ggplot:
     figure = measure_curves(
         rows.drop(columns="n"), x="correlation", y="rejection_rate", color="method",
         panel="scores", nominal=1 - result.plan.scenarios[0].beta, exact=False,
-        colors=_colors(PAIRED), apart=False,
+        colors=_colors(PAIRED), dodge=False,
     )  # fmt: skip
     sizes = dict(sorted(zip(rows["correlation"], rows["n"], strict=True)))
     said = ", ".join(f"{n} at {rho:g}" for rho, n in sizes.items())
@@ -146,7 +146,7 @@ def reference_figure(result: Result) -> ggplot:
     alpha = result.plan.scenarios[0].alpha
     figure = measure_curves(
         rows, x="luck", y="rejection_rate", color="scores", panel="n", nominal=alpha,
-        exact=_given_reference(rows, alpha), joined=False, apart=False,
+        exact=_given_reference(rows, alpha), joined=False, dodge=False,
     )  # fmt: skip
     title = "reference better than the truth by so many of its standard errors"
     words = p9.labs(caption=caption(NORMAL_THEORY, _without_lines(figure)))

@@ -178,7 +178,7 @@ def figure_sawtooth(result: Result) -> ggplot:
         rows, x="n_obs", y=["power", "size"], color="rule", rows="measure",
         nominal={"power": 1 - design.beta, "size": design.alpha},
         exact=staircase(pd.concat(_curve(design, n, rule) for rule in DRAWN), "n_obs"),
-        joined=False, apart=False, colors=COLORS,
+        joined=False, dodge=False, colors=COLORS,
     )  # fmt: skip
     normal = normal_power(n, design.sensitivity, design.margin, design.alpha)
     line = pd.DataFrame({"x": n, "estimate": normal, "rows": "power"})

@@ -158,7 +158,7 @@ def _says(rows: pd.DataFrame, *more: str) -> list[Any]:
         captions.JOINS,
         *more,
         f"{', '.join(only)}.",
-        captions.replicates_in_words(rows),
+        captions.format_replicates(rows),
         unknown,
     )
 

@@ -7,7 +7,7 @@ from experiments.loo_r2.cells import standard_errors, values
 from experiments.loo_r2.figures import COLOR, X, Y, agreement, in_features, not_drawn
 from simstudy.analysis.result import Result
 from simstudy.figures import agreement_plot, captions, in_order, measure_curves, theme
-from simstudy.figures.agreement import mean_in_words, panels_in_words
+from simstudy.figures.agreement import format_mean, format_panel_count
 from simstudy.lazy import ggplot, pd
 from simstudy.trials.leave_one_out import K_LIMIT, LEVEL, ImportanceSampling
 
@@ -34,7 +34,7 @@ def figure_answers(result: Result) -> ggplot:
         panel="panel",
         color="share of bad k",
         color_limits=(0, 1),
-        say=lambda rows: mean_in_words(rows["y"] - rows["x"]),
+        say=lambda rows: format_mean(rows["y"] - rows["x"]),
         at_most=MAX_POINTS,
     )
     return figure + captions.titles(
@@ -42,7 +42,7 @@ def figure_answers(result: Result) -> ggplot:
         f"Bad is a Pareto k above {K_LIMIT:g}. In the panels: mean difference.",
         captions.PLUS_MINUS,
         f"n\u00a0=\u00a0{wide(result)[0].n_obs}, wide prior.",
-        panels_in_words(len(drawn) // len(wide(result)), MAX_POINTS),
+        format_panel_count(len(drawn) // len(wide(result)), MAX_POINTS),
         x="R² by exact leave-one-out",
         y="R² by importance sampling",
     )

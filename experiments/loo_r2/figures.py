@@ -10,7 +10,7 @@ from experiments._method_names import colors_of
 from experiments.loo_r2.cells import FORMS, ratio_in_words, standard_errors
 from simstudy.analysis.result import Result
 from simstudy.figures import agreement_plot, captions, in_order, measure_curves, theme
-from simstudy.figures.agreement import undrawn_in_words
+from simstudy.figures.agreement import format_undrawn
 from simstudy.lazy import ggplot, pd
 from simstudy.trials.leave_one_out import LeaveOneOut
 
@@ -111,7 +111,7 @@ def in_features(drawn: pd.DataFrame) -> Any:
 def not_drawn(drawn: pd.DataFrame) -> str:
     """Of logarithmic axes."""
     none = (drawn["bootstrap"] <= 0) | (drawn["taylor"] <= 0)
-    return undrawn_in_words(int(none.sum()), len(drawn))
+    return format_undrawn(int(none.sum()), len(drawn))
 
 
 def figure_simres_high_p_n50(result: Result) -> ggplot:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from simstudy.analysis.result import Result
 from simstudy.lazy import pd
 from simstudy.tables import Column, Table
-from simstudy.tables.cells import in_words
+from simstudy.tables.cells import format_cell
 from simstudy.tables.latex import escaped
 
 
@@ -85,7 +85,7 @@ class ApproximationTable(Table):
 
     def latex(self, label: str = "") -> str:
         """Return two tabulars in one table, which needs the package booktabs."""
-        rows = [list(map(in_words, row)) for row in self.grid.rows]
+        rows = [list(map(format_cell, row)) for row in self.grid.rows]
         formulas = [[_utility(r[0]), _formula(r[1]), _formula(r[2]), r[3]] for r in rows]
         numbers = [[_utility(r[0]), *map(escaped, r[4:])] for r in rows]
         headings = [escaped(heading) for _, _, heading in MEASURED.values()]

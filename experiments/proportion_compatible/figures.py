@@ -59,7 +59,7 @@ def estimators_figure(result: Result, measure: str) -> ggplot:
         nominal=0 if is_bias else None,
         dashed="no bias",
         colors=colors_of(WORDS.values()),
-        apart=0.5,  # shares end at 0 and 1, and eight marks would reach far beyond
+        dodge=0.5,  # shares end at 0 and 1, and eight marks would reach far beyond
     )
     kind = "Independent predictions." if is_bias else CORRELATION
     said = (figure.labels.caption, f"Lists of {_n(result)} p-values. {SHIFT} {kind} {TUNED}")

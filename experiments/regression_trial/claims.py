@@ -27,7 +27,7 @@ from simstudy.claims import (
 )
 from simstudy.lazy import special
 from simstudy.measures import Estimates, rejection_rate
-from simstudy.measures.contrasts import at, paired, paired_methods
+from simstudy.measures.contrasts import paired, paired_methods, take_index
 from simstudy.measures.moments import ratio
 from simstudy.stats.models.trial import METHODS
 from simstudy.trials.regression import MEASURES, METRICS, SAMPLES
@@ -111,7 +111,7 @@ def _vanilla_worse(result: Result, method: int = VANILLA) -> Finding:
         f"{100 * nulls.estimate[i]:+.2f} ± {200 * nulls.mcse[i]:.2f}"
         for i, metric in enumerate(METRICS)
     ]
-    both = [at(data, axis=0, index=index) for index in (method, 1 - method)]
+    both = [take_index(data, axis=0, index=index) for index in (method, 1 - method)]
     errors = [
         paired_error(contrast, both[0][name], both[1][name])
         for contrast, name in ((power, "reject"), (nulls, "null_is_true"))

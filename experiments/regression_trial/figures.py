@@ -13,12 +13,12 @@ from simstudy.figures import (
     counts_with_law,
     density_plot,
     dots_plot,
+    format_mean,
     in_order,
     law_histogram,
-    mean_in_words,
     theme,
 )
-from simstudy.figures.agreement import panels_in_words
+from simstudy.figures.agreement import format_panel_count
 from simstudy.lazy import ggplot, p9, pd, special
 from simstudy.measures import intervals
 from simstudy.stats.models.trial import METHODS
@@ -132,7 +132,7 @@ def figure_3b(result: Result) -> ggplot:
     return figure + captions.titles(
         captions.dashed("equality"),
         captions.PLUS_MINUS,
-        panels_in_words(len(data["sd_true"]), MAX_POINTS),
+        format_panel_count(len(data["sd_true"]), MAX_POINTS),
         x="estimated standard deviation of a squared error",
         y="true standard deviation",
         size=(theme.FULL_WIDTH, 5.6),
@@ -142,7 +142,7 @@ def figure_3b(result: Result) -> ggplot:
 def _ratio(rows: pd.DataFrame) -> str:
     ratio = rows["x"] / rows["y"]
     return (
-        f"estimate / truth:\nmedian {ratio.median():.3f}\nmean {mean_in_words(ratio, signed=False)}"
+        f"estimate / truth:\nmedian {ratio.median():.3f}\nmean {format_mean(ratio, signed=False)}"
     )
 
 

@@ -107,7 +107,7 @@ def figure_1b(result: Result) -> ggplot:
         panel="measure",
         exact=_design_curves(result),
         joined=False,
-        apart=False,
+        dodge=False,
     )
     return figure + captions.titles(
         figure.labels.caption, _setting(rows), x=N2, y="", size=(theme.FULL_WIDTH, 3.7)
@@ -192,7 +192,7 @@ def figure_boundary(result: Result) -> ggplot:
         exact=pd.concat([_rejection_curve(trial) for trial in chosen]),
         nominal=chosen[0].alpha,
         joined=False,
-        apart=False,
+        dodge=False,
     )
     return (
         figure

@@ -125,11 +125,11 @@ class Details:
         self.refuse_moments("replicates")
         return ResultColumns(self.plan, self.store, self.n_rep)
 
-    def refuse_moments(self, what: str) -> None:
+    def refuse_moments(self, name: str) -> None:
         """Raise an error where replicates are needed and only moments are stored."""
         if self.moments_only:
             raise StudyError(
-                f"this run kept no {what}, only its summary. Run it with keep=replicates."
+                f"this run kept no {name}, only its summary. Run it with keep=replicates."
             )
 
     @cached_property

@@ -127,7 +127,7 @@ class FromRows:
 
     def _columns(self, table: pa.Table) -> Columns:
         names = names_read(self._by_cell)
-        return columns_of(self.plan.work_units, table, names, known=self._rows.derived.known)
+        return columns_of(self.plan.work_units, table, names, available=self._rows.derived.known)
 
     def _side_by_side(self, batch: Batch) -> Found:
         columns = self._columns(batch.table)

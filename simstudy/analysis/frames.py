@@ -131,9 +131,9 @@ class _Count:
     n: int = 0
     scenarios: set[int] = field(default_factory=set)  # by their places in memory
 
-    def add(self, drawn: Scenario) -> None:
+    def add(self, scenario: Scenario) -> None:
         self.n += 1
-        self.scenarios.add(id(base_scenario(drawn)))
+        self.scenarios.add(id(base_scenario(scenario)))
 
 
 DATA = "(data)"  # in the place of a method: drawing what all of them analyse

@@ -29,12 +29,15 @@ def scenario_with(scenarios: Sequence[Any], where: Mapping[str, Any]) -> Any:
         return found[0]
     if found:
         raise LookupError(
-            f"{len(found)} scenarios have {_in_words(where)}, so it is not clear which is meant. "
-            "Name more of their factors."
+            f"{len(found)} scenarios have {_format_factors(where)}, so it is not clear which is "
+            "meant. Name more of their factors."
         )
-    there = {name: list(dict.fromkeys(getattr(each, name) for each in scenarios)) for name in where}
+    factors = {
+        name: list(dict.fromkeys(getattr(each, name) for each in scenarios)) for name in where
+    }
     raise LookupError(
-        f"no scenario of this run has {_in_words(where)}; available: {_in_words(there)}"
+        f"no scenario of this run has {_format_factors(where)}; "
+        f"available: {_format_factors(factors)}"
     )
 
 
@@ -51,19 +54,19 @@ def row_with(summary: pd.DataFrame, measure: str, where: Mapping[str, Any]) -> p
     found = rows_with(summary, {"measure": measure} | dict(where))
     if len(found) == 1:
         return found.iloc[0]
-    said = f"{len(found)} rows have measure {measure!r}" + (
-        f" and {_in_words(where)}" if where else ""
+    text = f"{len(found)} rows have measure {measure!r}" + (
+        f" and {_format_factors(where)}" if where else ""
     )
     if len(found):
         apart = [name for name in _factors_of(summary) if found[name].nunique() > 1]
         raise LookupError(
-            f"{said}, and it is not clear which is meant: name {', '.join(apart)} too."
+            f"{text}, and it is not clear which is meant: name {', '.join(apart)} too."
         )
     known = sorted(set(summary["measure"]))
     if measure not in known:
-        raise LookupError(f"{said}; {nearest(measure, known)}")
-    there = {name: list(dict.fromkeys(summary[name])) for name in where}
-    raise LookupError(f"{said}; available: {_in_words(there)}")
+        raise LookupError(f"{text}; {nearest(measure, known)}")
+    factors = {name: list(dict.fromkeys(summary[name])) for name in where}
+    raise LookupError(f"{text}; available: {_format_factors(factors)}")
 
 
 def _factors_of(summary: pd.DataFrame) -> list[str]:
@@ -94,20 +97,20 @@ def place_on_axes(axes: Mapping[str, Sequence[str]], where: Mapping[str, Any]) -
 
 def rows_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     """Select rows by values, or lists of values; floats are compared up to rounding."""
-    there = np.ones(len(rows), dtype=bool)
+    is_match = np.ones(len(rows), dtype=bool)
     for name, wanted in where.items():
         if name not in rows:
             raise KeyError(f"there is no column {name!r}; {nearest(name, map(str, rows))}")
-        there &= _has(rows[name], wanted)
-    return rows[there]
+        is_match &= _has(rows[name], wanted)
+    return rows[is_match]
 
 
-def _has(values: pd.Series, wanted: Any) -> Bool[np.ndarray, " row"]:
-    if isinstance(wanted, list):
-        return np.asarray(np.any([_has(values, each) for each in wanted], axis=0))
-    if isinstance(wanted, float) and pd.api.types.is_numeric_dtype(values):
-        return np.asarray(np.isclose(values.to_numpy(float), wanted, rtol=SAME, atol=0.0))
-    return np.asarray((values == wanted).to_numpy(bool, na_value=False))
+def _has(values: pd.Series, value: Any) -> Bool[np.ndarray, " row"]:
+    if isinstance(value, list):
+        return np.asarray(np.any([_has(values, each) for each in value], axis=0))
+    if isinstance(value, float) and pd.api.types.is_numeric_dtype(values):
+        return np.asarray(np.isclose(values.to_numpy(float), value, rtol=SAME, atol=0.0))
+    return np.asarray((values == value).to_numpy(bool, na_value=False))
 
 
 def _check_factor(scenarios: Sequence[Any], name: str) -> None:
@@ -116,11 +119,11 @@ def _check_factor(scenarios: Sequence[Any], name: str) -> None:
         raise LookupError(f"{name!r} is not a factor of these scenarios: {nearest(name, known)}")
 
 
-def _same(value: Any, wanted: Any) -> bool:
-    if isinstance(value, float) and isinstance(wanted, int | float):
-        return math.isclose(value, wanted, rel_tol=SAME)
-    return bool(value == wanted)
+def _same(value: Any, expected: Any) -> bool:
+    if isinstance(value, float) and isinstance(expected, int | float):
+        return math.isclose(value, expected, rel_tol=SAME)
+    return bool(value == expected)
 
 
-def _in_words(factors: Mapping[str, Any]) -> str:
+def _format_factors(factors: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in factors.items())

@@ -21,7 +21,7 @@ from simstudy.errors import ConfigError, nearest
 from simstudy.lazy import pd, special
 from simstudy.measures import Estimates, Measure
 from simstudy.measures.intervals import critical_value
-from simstudy.option_types import shown
+from simstudy.option_types import format_setting
 from simstudy.provenance.scenario_id import identity
 
 if TYPE_CHECKING:
@@ -62,30 +62,30 @@ class Target:
         return float(np.where(np.isnan(ratio), math.inf, ratio).max())
 
 
-def with_unlucky_errors(found: Estimates, measure: Measure, level: float) -> Estimates:
+def with_unlucky_errors(estimates: Estimates, measure: Measure, level: float) -> Estimates:
     """Estimates with errors at the upper end of their own uncertainty.
 
     Of a plain share, the error at that end of its interval which is nearest to one half; of
     anything else, the upper limit of a standard deviation of normal values, by chi-squared.
     """
-    n = independent_values(found, measure)
+    n = independent_values(estimates, measure)
     with np.errstate(invalid="ignore", divide="ignore"):
-        if measure.bounds == "wilson" and found.variance_reduction is None:
-            worst = np.clip(0.5, found.lower, found.upper)
+        if measure.bounds == "wilson" and estimates.variance_reduction is None:
+            worst = np.clip(0.5, estimates.lower, estimates.upper)
             error = np.sqrt(worst * (1 - worst) / n)
         else:
             few = special.chdtri(n - 1, (1 + level) / 2)  # passed with this probability
-            error = found.mcse * np.sqrt((n - 1) / few)
-    return found._replace(mcse=np.fmax(error, found.mcse))
+            error = estimates.mcse * np.sqrt((n - 1) / few)
+    return estimates._replace(mcse=np.fmax(error, estimates.mcse))
 
 
-def independent_values(found: Estimates, measure: Measure) -> np.ndarray:
+def independent_values(estimates: Estimates, measure: Measure) -> np.ndarray:
     """The number of independent values behind an error: replicates, groups or effective weights."""
-    n = found.n_given / measure.group_size
-    return n if found.n_effective is None else np.minimum(n, found.n_effective)
+    n = estimates.n_given / measure.group_size
+    return n if estimates.n_effective is None else np.minimum(n, estimates.n_effective)
 
 
-def read_targets(wanted: Mapping[str, Any], measures: Sequence[Measure]) -> tuple[Target, ...]:
+def read_targets(targets: Mapping[str, Any], measures: Sequence[Measure]) -> tuple[Target, ...]:
     """Parse targets: `{"power": 0.005}`, or `"2%"` of the estimate.
 
     Raises
@@ -93,7 +93,7 @@ def read_targets(wanted: Mapping[str, Any], measures: Sequence[Measure]) -> tupl
     ConfigError
         For a measure that the study does not have, or an error that is not above 0.
     """
-    return tuple(_read_target(name, value, measures) for name, value in wanted.items())
+    return tuple(_read_target(name, value, measures) for name, value in targets.items())
 
 
 def _read_target(name: str, value: Any, measures: Sequence[Measure]) -> Target:
@@ -107,7 +107,7 @@ def _read_target(name: str, value: Any, measures: Sequence[Measure]) -> Target:
     except ValueError:
         number = math.nan
     if not (math.isfinite(number) and number > 0):
-        given = value if isinstance(value, str) else shown(value)
+        given = value if isinstance(value, str) else format_setting(value)
         raise ConfigError(
             f"precision.{name}={given}: must be a Monte Carlo standard error above 0, or a "
             f"share of the estimate such as 2%; nearest that works: precision.{name}=0.005"
@@ -147,19 +147,21 @@ def precision_ratios(
 
 
 def next_sizes(
-    sizes: Mapping[str, int], short: Mapping[str, float], *, block_size: int, ceiling: int
+    sizes: Mapping[str, int], ratios: Mapping[str, float], *, block_size: int, ceiling: int
 ) -> dict[str, int]:
     """The number of replicates for the next round, by scenario, in whole blocks.
 
     An MCSE falls with the root of n, so a scenario that is c times short needs c^2 times as many.
     """
-    return {key: _next_size(n, short[key], block_size, max(ceiling, n)) for key, n in sizes.items()}
+    return {
+        key: _next_size(n, ratios[key], block_size, max(ceiling, n)) for key, n in sizes.items()
+    }
 
 
-def _next_size(n: int, short: float, block_size: int, ceiling: int) -> int:
-    if short <= 1:
+def _next_size(n: int, ratio: float, block_size: int, ceiling: int) -> int:
+    if ratio <= 1:
         return n
-    growth = min(MARGIN * short * short, FASTEST_GROWTH)  # a power would raise what overflows
+    growth = min(MARGIN * ratio * ratio, FASTEST_GROWTH)  # a power would raise what overflows
     blocks = max(math.ceil(n * growth / block_size), n // block_size + 1)
     return min(blocks * block_size, ceiling)
 
@@ -219,9 +221,9 @@ def _with_shortfall(
     return [(pilot.n_rep[key], short[key]) for key in pilot.plan.keys]
 
 
-def _needed(n: int, short: float) -> float:
+def _needed(n: int, ratio: float) -> float:
     """The replicates that reach a target, given the ratio at n replicates."""
-    return n * MARGIN * short * short
+    return n * MARGIN * ratio * ratio
 
 
 def without_spread(result: Result, targets: Sequence[Target]) -> list[str]:

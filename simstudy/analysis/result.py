@@ -21,7 +21,7 @@ from simstudy.analysis.details import Details
 from simstudy.analysis.summary_access import SUMMARY, SummaryAccess
 from simstudy.design import Scenario, scenario_key
 from simstudy.design.plan import Plan
-from simstudy.design.reprs import names_in_short, shown
+from simstudy.design.reprs import format_names, shown
 from simstudy.engine.run_stats import RunStats
 from simstudy.errors import FigureError, StudyError, TableError, nearest
 from simstudy.lazy import pd
@@ -86,15 +86,15 @@ class Result(SummaryAccess):
     def _name(self) -> str:
         return self.plan.name
 
-    def _in_short(self) -> str:
+    def _short_repr(self) -> str:
         least, most = min(self.n_rep.values()), max(self.n_rep.values())
         each = f"{least:,}" + f" to {most:,}" * (most > least)
         n_left = self.details.n_left
         return shown(
             f"Result of {self.plan.name}",
             self.plan.scenarios,
-            "; ".join(f"{axis}: {names_in_short(at)}" for axis, at in self.plan.axes.items()),
-            f"measures: {names_in_short(measure.name for measure in self.details.declared)}",
+            "; ".join(f"{axis}: {format_names(at)}" for axis, at in self.plan.axes.items()),
+            f"measures: {format_names(measure.name for measure in self.details.declared)}",
             f"{each} replicates of each scenario, {self.n_failed or 'none'} failed; seed "
             f"{self.plan.seed}",
             f"out of time: {n_left:,} blocks are to go" if n_left else "",
@@ -510,9 +510,9 @@ def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:
     mapping = getattr(figure, "mapping", None)
     if not labels or mapping is None:
         return figure
-    from simstudy.figures.captions import in_words
+    from simstudy.figures.captions import format_name
     from simstudy.lazy import p9
 
-    known = {in_words(name): said for name, said in labels.items()} | dict(labels)
+    known = {format_name(name): text for name, text in labels.items()} | dict(labels)
     titles = {at: getattr(figure.labels, at, None) or str(name) for at, name in mapping.items()}
     return figure + p9.labs(**{at: known[t] for at, t in titles.items() if t in known})

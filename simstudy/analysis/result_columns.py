@@ -20,7 +20,7 @@ from simstudy.design.plan import (
     number_properties,
     properties_in,
 )
-from simstudy.engine.call_by_name import said_by
+from simstudy.engine.call_by_name import scenario_arguments
 from simstudy.engine.derived import derived_column, optional, read_by
 from simstudy.engine.methods import TEXTS
 from simstudy.measures import Estimates
@@ -79,11 +79,11 @@ class ResultColumns:
         names
             All but vectors, if None; a method without `error` or `warning` says nothing there.
         """
-        there = [self._names_of(drawn) for drawn in self.plan.drawn_keys[key]]
-        wanted = list(dict.fromkeys(itertools.chain(*there))) if names is None else list(names)
+        present = [self._names_of(drawn) for drawn in self.plan.drawn_keys[key]]
+        wanted = list(dict.fromkeys(itertools.chain(*present))) if names is None else list(names)
         each = [
             self._objects(drawn, [n for n in wanted if n in of or n not in TEXTS], self.n_rep[key])
-            for drawn, of in zip(self.plan.drawn_keys[key], there, strict=True)
+            for drawn, of in zip(self.plan.drawn_keys[key], present, strict=True)
         ]
         if not self.plan.methods:
             return each[0]
@@ -92,13 +92,13 @@ class ResultColumns:
         full = (self.n_rep[key], *self.plan.shape)
         return {name: _over_axes(column, full) for name, column in stacked.items()}
 
-    def _names_of(self, drawn: str) -> list[str]:
+    def _names_of(self, method: str) -> list[str]:
         """The names of all columns except vectors."""
-        stored = simulated_columns(self.store.schema_of(drawn).names)
+        stored = simulated_columns(self.store.schema_of(method).names)
         return [*(name for name in stored if name not in self.plan.vectors), *self.derived.in_order]
 
-    def _objects(self, drawn: str, names: Sequence[str], n_rep: int) -> dict[str, np.ndarray]:
-        columns = self.derived.columns(drawn, n_rep, names, holes=True)
+    def _objects(self, method: str, names: Sequence[str], n_rep: int) -> dict[str, np.ndarray]:
+        columns = self.derived.columns(method, n_rep, names, holes=True)
         return {
             name: _as_objects(column) if name in self.plan.vectors else column
             for name, column in columns.items()
@@ -110,20 +110,20 @@ class RecentColumns(OrderedDict[Hashable, np.ndarray]):
 
     n_bytes = 0
 
-    def note(self, asked: Hashable, column: np.ndarray) -> None:
+    def note(self, key: Hashable, column: np.ndarray) -> None:
         """Add an item, and drop the least recently used ones."""
         if column.nbytes <= AT_HAND:
-            self[asked] = _copied(column)
+            self[key] = _copied(column)
             self.n_bytes += column.nbytes
         while self.n_bytes > AT_HAND:
             self.n_bytes -= self.popitem(last=False)[1].nbytes
 
-    def again(self, asked: Hashable) -> np.ndarray | None:
+    def again(self, key: Hashable) -> np.ndarray | None:
         """The cached columns, or None."""
-        if asked not in self:
+        if key not in self:
             return None
-        self.move_to_end(asked)
-        return _copied(self[asked])
+        self.move_to_end(key)
+        return _copied(self[key])
 
     def __reduce__(self) -> Any:
         """In another process the cache is empty."""
@@ -231,7 +231,7 @@ class DerivedColumns:
         if not names:
             return {}
         table = self.store.read(key, n_rep, stored_names(names))
-        return columns_of(self.plan, table, names, known=self.known, holes=holes)
+        return columns_of(self.plan, table, names, available=self.known, holes=holes)
 
     def known(self) -> set[str]:
         """The names of all available columns."""
@@ -269,7 +269,7 @@ class DerivedColumns:
     ) -> list[tuple[pa.Table, Sequence[str]]]:
         """The tables that a column reads, with the names of its inputs."""
         read = set(read_by(derived))
-        factors = said_by(base_scenario(self.plan.keys[key]))
+        factors = scenario_arguments(base_scenario(self.plan.keys[key]))
         absent = optional(derived) - self.store.column_names()
         names = sorted(read - set(factors) - self.names - absent)
         stored = self.store.read(key, n_rep, stored_names(names)), [*names, ERROR]

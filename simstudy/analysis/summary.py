@@ -49,8 +49,8 @@ def summarize(plan: Plan, measures: Sequence[Measure], estimates: Estimator) -> 
 
 def _with_sometimes(frame: pd.DataFrame) -> pd.DataFrame:
     """Drop optional columns that no measure uses; missing remarks are empty texts."""
-    said = frame[REMARK].astype(object).where(frame[REMARK].notna(), "")
-    frame = frame.assign(remark=said if said.ne("").any() else None)
+    remarks = frame[REMARK].astype(object).where(frame[REMARK].notna(), "")
+    frame = frame.assign(remark=remarks if remarks.ne("").any() else None)
     lacking = [name for name in SOMETIMES if frame[name].isna().all()]
     numbers = {"variance_reduction", "n_effective"}.difference(lacking)
     return frame.drop(columns=lacking).astype(dict.fromkeys(numbers, float))
@@ -172,25 +172,25 @@ def worst_z(rows: pd.DataFrame, *, is_proportion: bool) -> float:
     return float(z.max()) if len(z) else math.nan
 
 
-def format_remarks(summary: pd.DataFrame, places: Sequence[str]) -> list[str]:
+def format_remarks(summary: pd.DataFrame, locations: Sequence[str]) -> list[str]:
     """For each measure with remarks, their number and the first one.
 
     Parameters
     ----------
-    places
+    locations
         Columns that say which scenario and cell a row is about; those that differ are named.
     """
     if REMARK not in summary:
         return []
-    places = [place for place in places if summary[place].astype(str).nunique() > 1]
+    locations = [place for place in locations if summary[place].astype(str).nunique() > 1]
     rows = summary[summary[REMARK] != ""]
     by_measure = rows.groupby(MEASURE, sort=False)
-    return [_of_measure(str(name), found, places) for name, found in by_measure]
+    return [_of_measure(str(name), found, locations) for name, found in by_measure]
 
 
-def _of_measure(name: str, rows: pd.DataFrame, places: Sequence[str]) -> str:
+def _of_measure(name: str, rows: pd.DataFrame, locations: Sequence[str]) -> str:
     first = rows.iloc[0]
-    where = ", ".join(f"{place} {first[place]}" for place in places if pd.notna(first[place]))
+    where = ", ".join(f"{place} {first[place]}" for place in locations if pd.notna(first[place]))
     others = f"{len(rows) - 1:,} other row{'s' * (len(rows) > 2)}"
     more = f" (and in {others})" if len(rows) > 1 else ""
     at = f" at {where}" if where else ""

@@ -38,7 +38,7 @@ class SummaryAccess:
         from simstudy.tables.cells import as_text
 
         head = self._head()
-        return self._in_short() + (f"\n\n{as_text(head)}" if head else "")
+        return self._short_repr() + (f"\n\n{as_text(head)}" if head else "")
 
     def _repr_html_(self) -> str:
         """The same for a notebook."""
@@ -47,9 +47,9 @@ class SummaryAccess:
         from simstudy.tables.cells import as_html
 
         head = self._head()
-        return f"<pre>{escape(self._in_short())}</pre>{as_html(head) if head else ''}"
+        return f"<pre>{escape(self._short_repr())}</pre>{as_html(head) if head else ''}"
 
-    def _in_short(self) -> str:
+    def _short_repr(self) -> str:
         raise NotImplementedError
 
     def _head(self) -> Grid | None:

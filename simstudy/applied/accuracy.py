@@ -227,8 +227,8 @@ def _column(side: str, name: Any, data: pd.DataFrame) -> Any:
     columns = list(data.columns)
     if columns.count(name) == 1:
         return _without_labels(data[name])
-    said = "names several columns" if name in columns else nearest(str(name), map(str, columns))
-    raise DesignError(f"{side}={name!r} is not one column of the data; {said}")
+    text = "names several columns" if name in columns else nearest(str(name), map(str, columns))
+    raise DesignError(f"{side}={name!r} is not one column of the data; {text}")
 
 
 def check_scores(
@@ -324,9 +324,9 @@ def pairing(question: Question) -> bool | None:
     same, different = "the same prompts", "different prompts"
     is_of_pairs, is_of_two = test in CHANGE_TESTS, test in (*COUNT_TESTS, "pooled_t")
     if (is_of_pairs and paired is False) or (is_of_two and paired):
-        of, said = (same, different) if is_of_pairs else (different, same)
+        of, text = (same, different) if is_of_pairs else (different, same)
         raise DesignError(
-            f"test={test} is of {of}, and paired={question.paired} says that rows are {said}. "
+            f"test={test} is of {of}, and paired={question.paired} says that rows are {text}. "
             "Leave one of them out."
         )
     return is_of_pairs if is_of_pairs or is_of_two else paired

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simstudy.applied.accuracy import AccuracyCheck, check_scores
-from simstudy.applied.report import table_in_words
+from simstudy.applied.report import format_table
 from simstudy.applied.scores import NO_SCORE, Values, numbers_of, scores_of
 from simstudy.applied.scores import place_of as row_place
 from simstudy.applied.settings import AUTO, AccuracySettings, ThresholdSettings
@@ -213,7 +213,7 @@ def write_table(table: pd.DataFrame, file: TableFile, settings: ThresholdSetting
     answer = {"tasks": table.astype(object).where(table.notna(), None).to_dict("records")}
     with translate_io_errors(folder):
         write_bytes(folder / "answer.csv", table.to_csv(index=False).encode())
-        _write_answer(folder, f"{table_in_words(table)}\n", table, answer, file, settings)
+        _write_answer(folder, f"{format_table(table)}\n", table, answer, file, settings)
     return Written(folder)
 
 

@@ -34,10 +34,10 @@ def per_cent(share: float) -> str:
     """A probability with three digits; 100% is said of 1 alone."""
     if math.isnan(share):
         return "unknown"
-    said = f"{100 * share:.3g}%"
-    if said == "100%" and share < 1:  # as many digits as there are nines, and two more
+    text = f"{100 * share:.3g}%"
+    if text == "100%" and share < 1:  # as many digits as there are nines, and two more
         return f"{100 - float(f'{100 * (1 - share):.2g}'):.12g}%"
-    return said
+    return text
 
 
 def report(check: AccuracyCheck) -> str:
@@ -106,8 +106,8 @@ def _detectable(check: AccuracyCheck) -> str:
 def _power(check: AccuracyCheck) -> str:
     if math.isnan(check.power_at):
         return ""
-    said = f"{per_cent(check.power)} against a candidate {number(check.power_at)} worse "
-    return f"{said}({'theta' if check.theta else 'the detectable effect; theta= states another'})"
+    text = f"{per_cent(check.power)} against a candidate {number(check.power_at)} worse "
+    return f"{text}({'theta' if check.theta else 'the detectable effect; theta= states another'})"
 
 
 def _needed(check: AccuracyCheck) -> str:
@@ -123,7 +123,7 @@ def _needed(check: AccuracyCheck) -> str:
     return f"{about}{check.n_needed:,} {of}, {what}"
 
 
-def table_in_words(table: pd.DataFrame) -> str:
+def format_table(table: pd.DataFrame) -> str:
     """A table of tasks, without columns in which nothing stands."""
     kept = table.loc[:, table.notna().any()]
     kept = kept.loc[:, [bool((kept[name] != "").any()) for name in kept]]

@@ -93,7 +93,7 @@ class ThresholdSettings:
     out: str | None = option("folder for the table")
 
 
-def threshold_settings(given: Mapping[str, Any]) -> ThresholdSettings:
+def threshold_settings(values: Mapping[str, Any]) -> ThresholdSettings:
     """Defaults of a table of tasks, checked; "?" for what is to follow from the others.
 
     Raises
@@ -102,18 +102,20 @@ def threshold_settings(given: Mapping[str, Any]) -> ThresholdSettings:
         For a value of another type, or outside its range.
     """
     solved = {
-        name for name in RELATED if isinstance(given.get(name), str) and given[name] == TO_BE_SOLVED
+        name
+        for name in RELATED
+        if isinstance(values.get(name), str) and values[name] == TO_BE_SOLVED
     }
-    known = {name: value for name, value in given.items() if name not in solved}
+    known = {name: value for name, value in values.items() if name not in solved}
     settings = build(ThresholdSettings, plain_values(known))
     for name in solved:
         setattr(settings, name, TO_BE_SOLVED)
     return settings
 
 
-def plain_values(given: Mapping[str, Any]) -> dict[str, Any]:
+def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers of NumPy as those of Python, which settings are made of."""
     return {
         name: value.item() if isinstance(value, np.generic) else value
-        for name, value in given.items()
+        for name, value in values.items()
     }

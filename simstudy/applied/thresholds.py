@@ -183,17 +183,17 @@ def _refuse_unclear(tasks: pd.DataFrame, defaults: pd.DataFrame, source: str) ->
     ):
         if unclear.any():
             row = unclear.index[unclear].tolist()[0]
-            said = (tasks if row in tasks.index else defaults).loc[row]
-            raise DesignError(f"{place_of(row, source)} {why.format(**said)}")
+            settings = (tasks if row in tasks.index else defaults).loc[row]
+            raise DesignError(f"{place_of(row, source)} {why.format(**settings)}")
 
 
-def _answer(number: int, row: int, given: Mapping[str, Any], source: str) -> dict[str, Any]:
-    said = {"task": str(number), "lower_is_better": is_lower_better(given["metric"]), **given}
+def _answer(number: int, row: int, values: Mapping[str, Any], source: str) -> dict[str, Any]:
+    said = {"task": str(number), "lower_is_better": is_lower_better(values["metric"]), **values}
     known = {name: value for name, value in said.items() if value != TO_BE_SOLVED}
     try:
         return answered(Task(**known))
     except DesignError as error:
-        named = f" ({said['task']})" if "task" in given else ""
+        named = f" ({said['task']})" if "task" in values else ""
         raise DesignError(f"{place_of(row, source)}{named}: {error}") from None
 
 
@@ -307,11 +307,11 @@ def _solved(task: Task) -> tuple[Task, str]:
     return replace(task, **found), unknown[0]
 
 
-def _threshold(known: Task) -> float:
-    if math.isnan(known.reference):
+def _threshold(task: Task) -> float:
+    if math.isnan(task.reference):
         return math.nan
     gamma = design.threshold(
-        known.reference, known.alpha, known.sigma, known.n,
-        correlation=known.correlation, lower_is_better=known.lower_is_better,
+        task.reference, task.alpha, task.sigma, task.n,
+        correlation=task.correlation, lower_is_better=task.lower_is_better,
     )  # fmt: skip
     return float(gamma)

@@ -86,7 +86,7 @@ def _reach(mcse: Any, n_rep: Any, below: float) -> Any:
     return np.where(unknown, math.inf, np.where(error == 0, 0.0, error * limit))[()]
 
 
-def share_limits(found: Any, n: Any, n_compared: int = 1) -> tuple[Any, Any]:
+def share_limits(estimate: Any, n: Any, n_compared: int = 1) -> tuple[Any, Any]:
     """Compute exact limits of proportions of independent replicates.
 
     Exact (Clopper and Pearson 1934, Biometrika 26), so a share with few hits or none claims no
@@ -94,7 +94,7 @@ def share_limits(found: Any, n: Any, n_compared: int = 1) -> tuple[Any, Any]:
 
     Parameters
     ----------
-    found, n
+    estimate, n
         Each share, and the replicates that it is of; broadcast.
     n_compared
         Shares compared, as `mc_limit` has it.
@@ -108,18 +108,18 @@ def share_limits(found: Any, n: Any, n_compared: int = 1) -> tuple[Any, Any]:
     ----------
     Clopper & Pearson (1934), Biometrika 26, 404-413.
     """
-    return _exact_limits(found, n, float(special.ndtr(-mc_limit(n_compared))))
+    return _exact_limits(estimate, n, float(special.ndtr(-mc_limit(n_compared))))
 
 
-def share_between(found: float, n: float) -> tuple[float, float]:
+def share_between(estimate: float, n: float) -> tuple[float, float]:
     """Exact limits of one proportion, at the probability of `CLOSE_Z`."""
-    low, high = _exact_limits(found, n, float(special.ndtr(-CLOSE_Z)))
+    low, high = _exact_limits(estimate, n, float(special.ndtr(-CLOSE_Z)))
     return float(low), float(high)
 
 
-def _exact_limits(found: Any, n: Any, below: float) -> tuple[Any, Any]:
+def _exact_limits(estimate: Any, n: Any, below: float) -> tuple[Any, Any]:
     """Clopper-Pearson limits of proportions, each with at most this tail probability."""
-    share, size = np.broadcast_arrays(np.asarray(found, float), np.asarray(n, float))
+    share, size = np.broadcast_arrays(np.asarray(estimate, float), np.asarray(n, float))
     hits = share * size
     with np.errstate(invalid="ignore"):
         low = np.where(hits <= 0, 0.0, special.betaincinv(hits, size - hits + 1, below))
@@ -186,7 +186,7 @@ def _times(excess: Any, reach: Any, everywhere: bool) -> float:
 
 
 def matches(
-    found: Any,
+    estimate: Any,
     theory: Any,
     error: Any,
     *,
@@ -202,7 +202,7 @@ def matches(
 
     Parameters
     ----------
-    found, theory, error
+    estimate, theory, error
         What was found, what it should be, and the Monte Carlo error of each; broadcast.
     margin
         The smallest deviation worth calling one, in the units of `found`; a number, or one each.
@@ -221,13 +221,13 @@ def matches(
     TooFewReplicatesError
         Where chance alone could carry one across its margin.
     """
-    n_compared = np.broadcast(found, theory, error, margin).size
+    n_compared = np.broadcast(estimate, theory, error, margin).size
     reach = mc_margin(error, n_rep, max(n_compared, 1))
-    return _within(found, theory, (found - reach, found + reach), error, margin, detail)
+    return _within(estimate, theory, (estimate - reach, estimate + reach), error, margin, detail)
 
 
 def shares_match(
-    found: Any, theory: Any, n: Any, *, margin: Any, detail: str = DEVIATION
+    estimate: Any, theory: Any, n: Any, *, margin: Any, detail: str = DEVIATION
 ) -> Finding:
     """Decide whether shares of replicates are within a margin of theory, by exact intervals.
 
@@ -235,7 +235,7 @@ def shares_match(
 
     Parameters
     ----------
-    found, theory
+    estimate, theory
         What was found, and what it should be; broadcast.
     n
         Replicates of each share.
@@ -254,18 +254,18 @@ def shares_match(
     TooFewReplicatesError
         If chance alone could carry one across its margin.
     """
-    n_compared = np.broadcast(found, theory, n, margin).size
-    between = share_limits(found, n, max(n_compared, 1))
+    n_compared = np.broadcast(estimate, theory, n, margin).size
+    between = share_limits(estimate, n, max(n_compared, 1))
     with np.errstate(invalid="ignore", divide="ignore"):
         error = binomial_error(np.asarray(theory, float), n)
-    return _within(found, theory, between, error, margin, detail)
+    return _within(estimate, theory, between, error, margin, detail)
 
 
 def _within(
-    found: Any, theory: Any, between: tuple[Any, Any], error: Any, margin: Any, detail: str
+    estimate: Any, theory: Any, between: tuple[Any, Any], error: Any, margin: Any, detail: str
 ) -> Finding:
     """Decide whether each number, given by its limits, is within a margin of theory."""
-    given = (found, theory, *between, error, margin)
+    given = (estimate, theory, *between, error, margin)
     arrays = np.broadcast_arrays(*(np.asarray(array, float) for array in given))
     value, known, low, high, mcse, allowed = (np.atleast_1d(array).ravel() for array in arrays)
     if value.size == 0:
@@ -274,10 +274,10 @@ def _within(
     nearest = int((deviation - allowed).argmax())
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(deviation == 0, 0.0, deviation / mcse)
-    said = detail.format(
+    text = detail.format(
         n=value.size, deviation=deviation[nearest], margin=allowed[nearest], z=float(z.max())
     )
     most = np.maximum(np.abs(low - known), np.abs(high - known))
     least = np.maximum(np.maximum(low - known, known - high), 0.0)
     room = allowed + ROUNDING_OF_FLOATS * np.maximum(np.abs(known), np.abs(value))
-    return _decided(room - most, room - least, said, True)
+    return _decided(room - most, room - least, text, True)

@@ -50,14 +50,16 @@ def statement(
     """
     other = {"method": rival} if isinstance(rival, str) else dict(rival)
     wrong = (
-        WrongAlternative(_in_words(other), partial(check, **{**right, **other})) if other else None
+        WrongAlternative(_format_arguments(other), partial(check, **{**right, **other}))
+        if other
+        else None
     )
     expected = REPRODUCED if other else DIFFERS
     known = {"rival": wrong, "expected": expected, "scored": scored, **more}
     return Claim(words, words, source, partial(check, **right), True, **known)
 
 
-def _in_words(arguments: Mapping[str, Any]) -> str:
+def _format_arguments(arguments: Mapping[str, Any]) -> str:
     """Arguments as text."""
     return ", ".join(v if isinstance(v, str) else f"{n} = {v}" for n, v in arguments.items())
 
@@ -230,6 +232,6 @@ def _decided(rows: pd.DataFrame, excess: pd.Series, everywhere: bool) -> Finding
     """Decide whether an excess is above 0, given the errors of the rows."""
     reach = mc_margin(rows["mcse"], rows.get("n_given", rows["n_rep"]), max(len(rows), 1))
     found = rows["estimate"]
-    said = f"{found.min():.4f}"
-    said += f" ± {rows['mcse'].max():.4f}" if len(rows) == 1 else f" to {found.max():.4f}"
-    return decide(excess, reach, said, everywhere=everywhere)
+    text = f"{found.min():.4f}"
+    text += f" ± {rows['mcse'].max():.4f}" if len(rows) == 1 else f" to {found.max():.4f}"
+    return decide(excess, reach, text, everywhere=everywhere)

@@ -86,9 +86,9 @@ def _of_right(claim: Claim, result: Any, detail: str, verdict: str) -> dict[str,
         return {"right_name": "", **values}
     meant = claim.of_right()
     right, of_right = _judged(meant, meant.reproduce, result)
-    said = f"{claim.right.name}: {right.detail}" if of_right not in (REPRODUCED, DIFFERS) else ""
+    text = f"{claim.right.name}: {right.detail}" if of_right not in (REPRODUCED, DIFFERS) else ""
     return {
-        "detail": "; ".join(filter(None, [detail, said])),
+        "detail": "; ".join(filter(None, [detail, text])),
         "verdict": combine_verdicts(verdict, of_right),
         "right_name": claim.right.name,
         "right_published": float(meant.published),
@@ -132,10 +132,10 @@ def _nothing(detail: str) -> Finding:
 
 def _and_more(detail: str, times: float, result: Any) -> str:
     """The detail, with the number of replicates that would decide, rounded up."""
-    return "; ".join(filter(None, [detail, _in_words(times, result)]))
+    return "; ".join(filter(None, [detail, _format_times(times, result)]))
 
 
-def _in_words(times: float, result: Any) -> str:
+def _format_times(times: float, result: Any) -> str:
     if not times < MOST_TIMES:  # nor where it is no number
         return "how many would decide cannot be said"
     times = max(LIKELY * times, LIKELY)

@@ -81,8 +81,8 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], text)
 
 
-def _check_rest(rest: Sequence[str]) -> None:
-    for text in rest:
+def _check_rest(arguments: Sequence[str]) -> None:
+    for text in arguments:
         if _name(text).partition(".")[0] in SET_BY_THE_SCRIPT or text.startswith("-"):
             raise ConfigError(
                 f"{text.lstrip('+')} in a script of shares: each of its jobs draws its share of "
@@ -103,15 +103,15 @@ def _missing_shares(config: "ResolvedConfig", n_shares: int) -> str:
     return format_ranges(gaps)
 
 
-def _check_experiment(project: Project, rest: Sequence[str]) -> "ResolvedConfig":
+def _check_experiment(project: Project, arguments: Sequence[str]) -> "ResolvedConfig":
     """Compose the run of a job, so that mistakes show before it is submitted."""
     from simstudy.cli.hydra_compose import compose_one
     from simstudy.cli.resolved_config import refuse_own_memory
 
-    config = compose_one(rest, project)
+    config = compose_one(arguments, project)
     refuse_own_memory(config.out, "batch")
     if config.settings.backend == "dask":
-        typed = next((text for text in rest if _name(text) == "backend"), "backend=dask")
+        typed = next((text for text in arguments if _name(text) == "backend"), "backend=dask")
         raise ConfigError(
             f"{typed} in a script of shares: each of its jobs would ask for a "
             "cluster of its own. Leave it out; cpus=N gives each job N workers."
@@ -141,10 +141,10 @@ def _command(project: Project) -> list[str]:
 
 
 def _sbatch_options(job: BatchJob) -> list[str]:
-    said = {"partition": job.partition, "account": job.account}
+    options = {"partition": job.partition, "account": job.account}
     return [
         f"--time={job.time}",
         f"--mem={job.memory}",
         f"--cpus-per-task={job.cpus}",
-        *(f"--{name}={value}" for name, value in said.items() if value is not None),
+        *(f"--{name}={value}" for name, value in options.items() if value is not None),
     ]

@@ -86,7 +86,7 @@ def run(config: ResolvedConfig, publish: Publish) -> int:
         from simstudy.cli.status import check_join
 
         check_join(config)
-    with Bar(config.name, shown=config.settings.progress) as bar:
+    with Bar(config.name, visible=config.settings.progress) as bar:
         result = draw(config, bar)
     if not result.details.n_left:
         clear_shares(config.folder, config.settings.seed, config.n_rep)
@@ -104,10 +104,10 @@ def run(config: ResolvedConfig, publish: Publish) -> int:
 def _time_left(result: Any) -> str:
     """The predicted time, from what was drawn so far."""
     from simstudy.analysis.frames import seconds_left
-    from simstudy.output.formatting import time_in_words
+    from simstudy.output.formatting import format_time
 
     seconds = seconds_left(result.details.spent, result.details.n_left)
-    return "" if math.isnan(seconds) else f", about {time_in_words(seconds)} on one core"
+    return "" if math.isnan(seconds) else f", about {format_time(seconds)} on one core"
 
 
 def draw(config: ResolvedConfig, progress: Progress, **share: Any) -> Any:
@@ -141,7 +141,7 @@ def run_share(config: ResolvedConfig) -> int:
 
     check_replaceable(config)
     shard = read_shard(config.settings.shard)
-    with Bar(config.name, shown=config.settings.progress) as bar:
+    with Bar(config.name, visible=config.settings.progress) as bar:
         if shard is None:
             result = draw(config, bar)
             costs = seconds_of_a_block(result)
@@ -192,7 +192,7 @@ def publish_result(config: ResolvedConfig, result: Any) -> int:
 
 def status_if_current(config: ResolvedConfig, result: Any) -> int | None:
     """The exit status of published results that are up to date; None otherwise."""
-    from simstudy.output.formatting import seen_from_here, size_in_words
+    from simstudy.output.formatting import format_size, relative_to_cwd
     from simstudy.output.up_to_date import is_current
     from simstudy.store.manifest import say_part
 
@@ -203,8 +203,8 @@ def status_if_current(config: ResolvedConfig, result: Any) -> int | None:
         return None
     if say_part(result.folder, part_of(config.name, config.project)) and config.settings.report:
         write_index(result.folder.parent)
-    where = seen_from_here(result.folder)
-    print(f"nothing to do: {where} holds {size_in_words(result)}, and its figures")
+    where = relative_to_cwd(result.folder)
+    print(f"nothing to do: {where} holds {format_size(result)}, and its figures")
     return FAILED if (result.folder / "failures.parquet").exists() else 0
 
 
@@ -335,7 +335,7 @@ def replay(config: ResolvedConfig) -> int:
 
 def protocol(config: ResolvedConfig) -> int:
     """Write the preregistration of a study; no data are drawn."""
-    from simstudy.output.formatting import seen_from_here
+    from simstudy.output.formatting import relative_to_cwd
     from simstudy.output.protocol import TEXT, read_protocol
 
     settings = config.settings
@@ -353,7 +353,7 @@ def protocol(config: ResolvedConfig) -> int:
         replace=settings.replace,
     )
     is_same = "it stands already: " if before and before.hash == planned.hash else ""
-    print(f"{is_same}{planned!r}: {seen_from_here(config.folder / TEXT)}")
+    print(f"{is_same}{planned!r}: {relative_to_cwd(config.folder / TEXT)}")
     if planned.n_drawn:
         print(f"{planned.n_drawn:,} blocks had been drawn before it was written, and it says so")
     return 0
@@ -374,7 +374,7 @@ def _planned_command(config: ResolvedConfig) -> str:
 def crate(config: ResolvedConfig) -> int:
     """Describe existing results as a research object."""
     from simstudy.atomic_files import read_json
-    from simstudy.output.formatting import seen_from_here
+    from simstudy.output.formatting import relative_to_cwd
     from simstudy.output.report.command import project_of
     from simstudy.output.ro_crate import CITATION, write_crate
     from simstudy.store.manifest import MANIFEST
@@ -387,13 +387,13 @@ def crate(config: ResolvedConfig) -> int:
     citation = [root / CITATION] if root and (root / CITATION).is_file() else []
     about, zipped = module.__doc__ or "", config.settings.zip
     made = write_crate(folder, root=root, about=about, code=[*code, *citation], archive=zipped)
-    print(f"{made.n_files:,} files described in {seen_from_here(made.metadata)}")
+    print(f"{made.n_files:,} files described in {relative_to_cwd(made.metadata)}")
     if not is_same:
         print("not in it: the study's code, which has changed since the results were made")
     if made.missing:
         print(f"not in it: {' and '.join(made.missing)}, which {CITATION} beside the study states")
     if made.archive is not None:
-        print(f"all of them in {seen_from_here(made.archive)}")
+        print(f"all of them in {relative_to_cwd(made.archive)}")
     return 0
 
 

@@ -28,7 +28,7 @@ complete -o bashdefault -o default -F _simstudy_complete simstudy python python3
 """
 
 
-def shell_completion(asked: str, project: Project, environment: Mapping[str, str]) -> str:
+def shell_completion(argument: str, project: Project, environment: Mapping[str, str]) -> str:
     """The output of `-sc`: the script or, for `query=bash`, the candidates at the cursor.
 
     Parameters
@@ -41,11 +41,12 @@ def shell_completion(asked: str, project: Project, environment: Mapping[str, str
     ConfigError
         For another shell.
     """
-    if asked == "install=bash":
+    if argument == "install=bash":
         return SCRIPT
-    if asked != "query=bash":
+    if argument != "query=bash":
         raise ConfigError(
-            f'-sc {asked}: completion is there for bash, as in eval "$(simstudy -sc install=bash)"'
+            f"-sc {argument}: completion is there for bash, as in "
+            'eval "$(simstudy -sc install=bash)"'
         )
     line = environment.get("COMP_LINE", "")
     words = line.split()

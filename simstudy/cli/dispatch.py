@@ -13,10 +13,10 @@ HELP, VERSION = ("--help", "-h"), "--version"
 WITH_VALUE = {"--cfg": "--cfg", "-c": "--cfg", "-sc": "-sc", "--shell-completion": "-sc"}
 
 
-def run_command(given: Sequence[str], script: str | None, *, is_program: bool) -> int:
+def run_command(words: Sequence[str], script: str | None, *, is_program: bool) -> int:
     """Run a command; returns the exit status."""
-    _check_encoding(given)
-    flags, arguments = read_flags(given)
+    _check_encoding(words)
+    flags, arguments = read_flags(words)
     if VERSION in flags:
         import importlib.metadata
 
@@ -29,7 +29,7 @@ def run_command(given: Sequence[str], script: str | None, *, is_program: bool) -
 
         print(shell_completion(completion[-1], project, os.environ), end="")
         return 0
-    wants_help = bool(set(HELP).intersection(flags)) or not given
+    wants_help = bool(set(HELP).intersection(flags)) or not words
     verb, rest = split_verb(project, arguments) if arguments else ("", [])
     if wants_help:
         from simstudy.cli.help import help_text

@@ -83,10 +83,10 @@ def _build_group(values: dict[str, Any]) -> Group:
     return group
 
 
-def _check_names(names: list[str], known: list[str]) -> None:
+def _check_names(names: list[str], available: list[str]) -> None:
     for name, count in Counter(names).items():
-        if name not in known:
-            raise ConfigError(f"no such experiment as {name}; {nearest(name, known)}")
+        if name not in available:
+            raise ConfigError(f"no such experiment as {name}; {nearest(name, available)}")
         if count > 1:
             raise ConfigError(f"{name} is listed {count} times: leave it in one part")
 

@@ -65,22 +65,20 @@ def _accuracy(path: str, settings: AccuracySettings) -> None:
 
 def _thresholds(path: str, settings: ThresholdSettings) -> None:
     from simstudy.applied.files import answer_tasks, write_table
-    from simstudy.applied.report import table_in_words
+    from simstudy.applied.report import format_table
 
     table, file = answer_tasks(path, settings)
-    _print_answer(
-        table_in_words(table), write_table(table, file, settings) if settings.out else None
-    )
+    _print_answer(format_table(table), write_table(table, file, settings) if settings.out else None)
 
 
-def _print_answer(answer: str, written: Any) -> None:
+def _print_answer(answer: str, paths: Any) -> None:
     """Print the answer, then the names of its files."""
     print(answer)
-    if written is None:
+    if paths is None:
         return
-    if written.no_figure:
-        print(f"no figure was drawn: {written.no_figure}")
-    print(f"written to {written.folder}")
+    if paths.no_figure:
+        print(f"no figure was drawn: {paths.no_figure}")
+    print(f"written to {paths.folder}")
 
 
 METHODS: Mapping[str, Method] = {
@@ -194,14 +192,14 @@ def read_arguments(arguments: Sequence[str]) -> tuple[str, FileSettings]:
 def _publish(result: Any, settings: FileSettings, config: dict[str, Any]) -> int:
     """Write the outputs, unless they are up to date, and print the result."""
     from simstudy.output.folder import publish
-    from simstudy.output.formatting import seen_from_here, size_in_words
+    from simstudy.output.formatting import format_size, relative_to_cwd
     from simstudy.output.terminal import print_closing
     from simstudy.output.up_to_date import is_current
 
     figures, report = settings.figures, settings.report
     if is_current(result, config, None, figures=figures, report=report):
-        where = seen_from_here(result.folder)
-        print(f"nothing to do: {where} holds {size_in_words(result)}, and its figures")
+        where = relative_to_cwd(result.folder)
+        print(f"nothing to do: {where} holds {format_size(result)}, and its figures")
         return FAILED if result.n_failed else 0
     may_replace = settings.replace or settings.restart
     published = publish(result, config=config, figures=figures, report=report, replace=may_replace)

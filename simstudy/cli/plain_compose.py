@@ -65,14 +65,14 @@ def _read_arguments(arguments: Sequence[str]) -> dict[str, Any]:
     return read
 
 
-def _read_value(said: str) -> Any:
-    if said in MEANT:
-        return MEANT[said]
-    if WHOLE.fullmatch(said):
-        return int(said)
-    if not WORD.fullmatch(said) or said.lower() in ODD_WORDS or NUMBER.fullmatch(said):
+def _read_value(text: str) -> Any:
+    if text in MEANT:
+        return MEANT[text]
+    if WHOLE.fullmatch(text):
+        return int(text)
+    if not WORD.fullmatch(text) or text.lower() in ODD_WORDS or NUMBER.fullmatch(text):
         raise NotPlainError
-    return said
+    return text
 
 
 def _compose(choices: dict[str, str], project: Project) -> dict[str, Any]:

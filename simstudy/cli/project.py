@@ -187,7 +187,7 @@ def _imported(name: str, path: Path, root: Path) -> ModuleType:
 
 
 @contextlib.contextmanager
-def in_own_code(module: ModuleType, what: str, root: Path) -> Iterator[None]:
+def in_own_code(module: ModuleType, name: str, root: Path) -> Iterator[None]:
     """Context that adds file and line to errors of an experiment's code."""
     path = Path(module.__file__ or "")
     try:
@@ -196,7 +196,7 @@ def in_own_code(module: ModuleType, what: str, root: Path) -> Iterator[None]:
         raise
     except (Exception, SystemExit) as error:
         raise ConfigError(
-            f"{what} of {_below(path, root)} cannot be made: {_place(error, path, root)} raised "
+            f"{name} of {_below(path, root)} cannot be made: {_place(error, path, root)} raised "
             f"{describe(error)}. Mend that line, then run this again."
         ) from error
 

@@ -122,7 +122,7 @@ def resolve(
         Which file of each group it was made from.
     """
     scale = read_scale(values.pop("scale", None), choices["scale"], project)
-    backend, told = read_backend(values.pop("backend", None), choices["backend"])
+    backend, options = read_backend(values.pop("backend", None), choices["backend"])
     name = choices["experiment"]
     module = load_experiment(name, project.root)
     config = _read_config(module, values.pop("experiment", None), project.root)
@@ -131,10 +131,10 @@ def resolve(
     _check_names(values, config)
     settings = build(Settings, values | {"backend": backend})
     check_settings(settings, verb)
-    if told or ":" in backend:  # what it cannot be told is refused before it is to draw anything
+    if options or ":" in backend:  # a wrong option is refused before anything is drawn
         from simstudy.engine.executors import maker_of
 
-        maker_of(Workers(backend, settings.n_jobs, told))
+        maker_of(Workers(backend, settings.n_jobs, options))
     study = _make_study(module, config, project.root)
     n_rep = settings.n_rep or scale.replicates(study.n_rep, study.group_size)
     check_whole_groups(study.group_size, n_rep)
@@ -148,7 +148,7 @@ def resolve(
     sources = sources_digest(module.__file__)  # now that they are loaded: they may be edited later
     return ResolvedConfig(
         verb, name, module, config, study, settings, n_rep, out, sources, project, overrides,
-        told, scale.whole_blocks, differences=differences,
+        options, scale.whole_blocks, differences=differences,
     )  # fmt: skip
 
 
@@ -199,18 +199,18 @@ def _check_size(study: Any, settings: Settings, n_rep: int) -> None:
         )
 
 
-def refuse_own_memory(out: str, asked: str) -> None:
+def refuse_own_memory(out: str, setting: str) -> None:
     """Refuse an in-memory place for results that several processes share.
 
     Parameters
     ----------
-    asked
+    setting
         What has them share it.
     """
     if out.startswith("memory:"):
         raise ConfigError(
-            f"out={out} with {asked}: what one process keeps in its memory no other one sees, and "
-            "it ends with it, so there would be nothing to join. Give a folder that all see."
+            f"out={out} with {setting}: what one process keeps in its memory no other one sees, "
+            "and it ends with it, so there would be nothing to join. Give a folder that all see."
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from simstudy.cli.project import PACKAGE_CONF, Project, read_settings
 from simstudy.cli.shares import share_of_array
 from simstudy.errors import ConfigError
-from simstudy.option_types import number_meant, read_annotation, shown
+from simstudy.option_types import format_setting, number_meant, read_annotation
 from simstudy.options import build, option
 
 PILOT = "pilot"  # of the shares: the first blocks of every scenario
@@ -92,8 +92,8 @@ def check_settings(settings: Settings, verb: str) -> None:
 
     if not isinstance(settings.precision, Mapping):
         raise ConfigError(
-            f"precision={shown(settings.precision)}: name the measure whose Monte Carlo error that "
-            "is, as in precision.MEASURE=0.005"
+            f"precision={format_setting(settings.precision)}: name the measure whose Monte Carlo "
+            "error that is, as in precision.MEASURE=0.005"
         )
     if settings.pdf and not settings.figures:
         raise ConfigError(
@@ -108,8 +108,8 @@ def check_settings(settings: Settings, verb: str) -> None:
     for name, owner in OF_ONE_VERB.items():
         if getattr(settings, name) and verb != owner:
             raise ConfigError(
-                f"{name}={shown(getattr(settings, name))} belongs to simstudy {owner}; to {verb}, "
-                "leave it out"
+                f"{name}={format_setting(getattr(settings, name))} belongs to simstudy {owner}; "
+                f"to {verb}, leave it out"
             )
     _check_columns(settings.column_widths)
     _check_folder(settings.out)
@@ -137,7 +137,7 @@ def _check_columns(widths: Any) -> None:
 
     if not isinstance(widths, Mapping):
         raise ConfigError(
-            f"column_widths={shown(widths)}: give each width a name, in inches, as in "
+            f"column_widths={format_setting(widths)}: give each width a name, in inches, as in "
             "column_widths.single=3.5"
         )
     check_columns(widths, ConfigError)
@@ -151,7 +151,7 @@ def _check_folder(out: str | None) -> None:
         full = os.path.expanduser(out)  # as it was, where nobody knows of a home
         raise ConfigError(
             f"out={out}: no shell has put the folder of the user in the place of ~; write the "
-            f"folder in full, out={shown(full if full != out else '/home/me/results')}"
+            f"folder in full, out={format_setting(full if full != out else '/home/me/results')}"
         )
 
 
@@ -260,17 +260,17 @@ def read_backend(values: Any, name: str) -> tuple[str, dict[str, Any]]:
     """
     from simstudy.engine.workers import check_backend
 
-    told = _merged(
+    options = _merged(
         read_settings(PACKAGE_CONF / "backend" / f"{name}.yaml"), _stated(values, "backend")
     )
-    backend = told.pop("name", None)
+    backend = options.pop("name", None)
     if not isinstance(backend, str):
         raise ConfigError(
             f"conf/backend/{name}.yaml has no name: write name: and the kind of backend, or "
             "module:Class"
         )
     check_backend(backend)
-    return backend, told
+    return backend, options
 
 
 def _merged(base: Any, over: Any) -> Any:
@@ -285,8 +285,8 @@ def _stated(values: Any, group: str) -> dict[str, Any]:
     if values is None or isinstance(values, Mapping):
         return {key: value for key, value in (values or {}).items() if value is not None}
     raise ConfigError(
-        f"{group} is {shown(values)}: a file conf/{group}/NAME.yaml holds settings, each as "
-        f"NAME: VALUE, and conf/config.yaml chooses one with defaults: [override /{group}: NAME]"
+        f"{group} is {format_setting(values)}: a file conf/{group}/NAME.yaml holds settings, each "
+        f"as NAME: VALUE, and conf/config.yaml chooses one with defaults: [override /{group}: NAME]"
     )
 
 

@@ -261,10 +261,10 @@ class SlurmJob(NamedTuple):
 
 def slurm_jobs() -> list[SlurmJob] | None:
     """List the current and recent Slurm jobs of this user; None without `squeue`."""
-    asked = ["squeue", "--me", "--noheader", "--array", "--states=all", "--format=%F %K %T %j"]
+    command = ["squeue", "--me", "--noheader", "--array", "--states=all", "--format=%F %K %T %j"]
     try:
         listed = subprocess.run(
-            asked, capture_output=True, text=True, timeout=PATIENCE, check=True
+            command, capture_output=True, text=True, timeout=PATIENCE, check=True
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return None
@@ -282,20 +282,20 @@ def format_history(
     A job that waits or runs is the share's if the record names it, or if it has the experiment's
     name and the share's index, as in an array that `simstudy batch` wrote.
     """
-    told = record.history if record else NEVER_BEGUN
+    history = record.history if record else NEVER_BEGUN
     if jobs is None:
-        return told
+        return history
     named = OF_SLURM.search(record.where) if record else None
     own = named[1] if named else None
     for job in jobs:
         is_submitted = (job.name, job.task) == (experiment, str(index))
         if job.state not in ENDED and (job.job == own or is_submitted):
-            return f"{told}; job {job.job} {IN_THE_QUEUE.get(job.state, job.state.lower())}"
+            return f"{history}; job {job.job} {IN_THE_QUEUE.get(job.state, job.state.lower())}"
     if own is None or (record and record.ended):
-        return told
+        return history
     state = next((job.state for job in jobs if job.job == own), None)
     became = ENDED.get(state, state.lower()) if state else "is no longer in the queue"
-    return f"{told}; job {own} {became}"
+    return f"{history}; job {own} {became}"
 
 
 def clear_shares(folder: Place, seed: int, n_rep: int) -> None:

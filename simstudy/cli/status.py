@@ -130,9 +130,9 @@ def _manifest(folder: Place) -> dict[str, Any]:
     return read_json(folder / MANIFEST) or {}
 
 
-def _count(manifest: Mapping[str, Any], what: str) -> int:
+def _count(manifest: Mapping[str, Any], name: str) -> int:
     """A count in a manifest; 0 if it is missing or invalid."""
-    value = manifest.get(what)
+    value = manifest.get(name)
     return int(value) if isinstance(value, int | float) else 0
 
 
@@ -224,7 +224,7 @@ def take_inventory(config: "ResolvedConfig") -> Inventory:
         precision=settings.precision,
     )
     plan = study.plan(settings.seed, n_analysed=n_analysed).work_units
-    kept = study.kept(settings.keep)
+    kept = study.storage_policy(settings.keep)
     provenance = compute_provenance(plan, kept.measures, study.worst).of_blocks
     redraw = check_redraw(settings.redraw or (), study.methods)
     is_there = (config.folder / kept.folder).is_dir() and not settings.restart
@@ -324,21 +324,22 @@ def status_of_one(config: "ResolvedConfig") -> tuple[list[str], int]:
 
 
 # ---------------------------------------------------------------- gaps
-def _format_gaps(config: "ResolvedConfig", found: Inventory) -> Iterator[str]:
+def _format_gaps(config: "ResolvedConfig", inventory: Inventory) -> Iterator[str]:
     """What is missing or failed, line by line; empty for a study that was not started."""
     records = share_records(config.folder, config.settings.seed, config.n_rep)
     shard = read_shard(config.settings.shard)
-    if not (records or shard or (found.n_stored and (found.missing or found.failed))):
+    if not (records or shard or (inventory.n_stored and (inventory.missing or inventory.failed))):
         return
-    yield from _scenario_lines(found)
+    yield from _scenario_lines(inventory)
     n_shares = shard[1] if shard else records[0].n_shares if records else 0
     if n_shares:
-        yield from _share_lines(config, found, records, n_shares)
+        yield from _share_lines(config, inventory, records, n_shares)
 
 
-def _scenario_lines(found: Inventory) -> Iterator[str]:
+def _scenario_lines(inventory: Inventory) -> Iterator[str]:
     wanted, missing, failed = (
-        _by_scenario(found.plan, blocks) for blocks in (found.every, found.missing, found.failed)
+        _by_scenario(inventory.plan, blocks)
+        for blocks in (inventory.every, inventory.missing, inventory.failed)
     )
     rows = [
         f"{wanted[name] - missing[name]:,} of {wanted[name]:,}".rjust(15)
@@ -363,9 +364,9 @@ def _by_scenario(plan: "Plan", blocks: "BlockSet") -> Counter[str]:
 
 
 def _share_lines(
-    config: "ResolvedConfig", found: Inventory, records: Sequence[ShareRecord], n_shares: int
+    config: "ResolvedConfig", inventory: Inventory, records: Sequence[ShareRecord], n_shares: int
 ) -> Iterator[str]:
-    gaps = found.by_share(n_shares)
+    gaps = inventory.by_share(n_shares)
     if not gaps:
         yield f"all {n_shares:,} shares have drawn their blocks: run without shard to summarise"
         return
@@ -396,10 +397,10 @@ def format_ranges(numbers: Iterable[int]) -> str:
     return ",".join("-".join(map(str, run)) for run in runs)
 
 
-def _first_rows(rows: Sequence[str], what: str) -> Iterator[str]:
+def _first_rows(rows: Sequence[str], name: str) -> Iterator[str]:
     yield from rows[:SHOWN]
     if len(rows) > SHOWN:
-        yield f"and {len(rows) - SHOWN:,} more {what}"
+        yield f"and {len(rows) - SHOWN:,} more {name}"
 
 
 # ---------------------------------------------------------------- the index of a folder

@@ -267,9 +267,9 @@ def list_studies(line: CommandLine) -> int:
 def index(line: CommandLine) -> int:
     """Write the index of a results folder."""
     from simstudy.cli.status import write_index_of
-    from simstudy.output.formatting import seen_from_here
+    from simstudy.output.formatting import relative_to_cwd
 
-    print(seen_from_here(write_index_of(line.project, line.arguments)))
+    print(relative_to_cwd(write_index_of(line.project, line.arguments)))
     return 0
 
 

@@ -148,7 +148,7 @@ def _publish(line: _Line, workers: FigureWorkers, config: ResolvedConfig, result
 
 def _write_indices(lines: Sequence[_Line]) -> Iterator[str]:
     """Write the index of each folder that changed; returns their paths."""
-    from simstudy.output.formatting import seen_from_here
+    from simstudy.output.formatting import relative_to_cwd
 
     changed: dict[str, bool] = {}
     for line in lines:
@@ -160,7 +160,7 @@ def _write_indices(lines: Sequence[_Line]) -> Iterator[str]:
         if is_changed or not index.exists():
             write_index(index.parent)
         if index.exists():
-            yield f"index: {seen_from_here(index)}"
+            yield f"index: {relative_to_cwd(index)}"
 
 
 def _published_seconds(run: Run) -> float:
@@ -173,10 +173,10 @@ def _published_seconds(run: Run) -> float:
 
 def _time_left(done: Sequence[float], ahead: Sequence[float], elapsed: float) -> str:
     """The predicted remaining time; empty if unknown."""
-    from simstudy.output.formatting import time_in_words
+    from simstudy.output.formatting import format_time
 
     left = elapsed * sum(ahead) / (sum(done) or math.nan)
-    return f", about {time_in_words(left)} left" if left >= SHORTEST_SHOWN else ""
+    return f", about {format_time(left)} left" if left >= SHORTEST_SHOWN else ""
 
 
 def _table(lines: Sequence[_Line], seconds: float) -> list[str]:

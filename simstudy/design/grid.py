@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkabl
 
 import numpy as np
 
-from simstudy.design.reprs import factors_in_short, scenarios_in_short
+from simstudy.design.reprs import format_factors, format_scenarios
 from simstudy.errors import DesignError, in_one_line, nearest
 from simstudy.provenance.scenario_id import identity, parts_of, short_hash, typed
 from simstudy.provenance.streams import Streams
@@ -145,7 +145,7 @@ class Grid(list[ScenarioT]):
     """A list of scenarios with a short representation."""
 
     def __repr__(self) -> str:
-        return f"<{scenarios_in_short(self)}: {factors_in_short(self)}>" if self else "[]"
+        return f"<{format_scenarios(self)}: {format_factors(self)}>" if self else "[]"
 
 
 def grid(
@@ -200,13 +200,13 @@ def _refuse_values_without_a_name(scenario: object, given: Sequence[object]) -> 
     for value in given:
         if not isinstance(value, ZippedFactors):
             raise DesignError(
-                f"grid was given {_in_short(value)} for no factor. Write grid({_name(scenario)}, "
+                f"grid was given {_short_repr(value)} for no factor. Write grid({_name(scenario)}, "
                 "n=[5, 10]), with the factor's name before its values, or together(...) for "
                 "factors that move together."
             )
 
 
-def _in_short(value: object) -> str:
+def _short_repr(value: object) -> str:
     return in_one_line(repr(value))
 
 
@@ -230,7 +230,7 @@ def _column(name: str, value: Any) -> tuple[tuple[Any, ...], ...]:
 def _check_factors(scenario: Callable[..., Scenario], names: Sequence[str]) -> None:
     if is_dataclass(scenario) and not isinstance(scenario, type):
         raise DesignError(
-            f"grid was given the scenario {_in_short(scenario)} and not its class, so there is "
+            f"grid was given the scenario {_short_repr(scenario)} and not its class, so there is "
             f"nothing to vary. Write grid({type(scenario).__name__}, ...) with values for its "
             "factors, or give the study a list of scenarios."
         )

@@ -11,26 +11,26 @@ FACTORS = 6  # in a line
 
 def shown(what: str, scenarios: Sequence[Any], *more: str) -> str:
     """A representation of several lines; empty lines are left out."""
-    lines = [f"{what}: {scenarios_in_short(scenarios)}", factors_in_short(scenarios), *more]
+    lines = [f"{what}: {format_scenarios(scenarios)}", format_factors(scenarios), *more]
     return "\n  ".join(filter(None, lines))
 
 
-def scenarios_in_short(scenarios: Sequence[Any]) -> str:
+def format_scenarios(scenarios: Sequence[Any]) -> str:
     """The number of scenarios and their classes: "4 scenarios of TwoSample"."""
     kinds = list(dict.fromkeys(type(scenario).__name__ for scenario in scenarios))
     n = len(scenarios)
-    return f"{n:,} scenario{'s' * (n != 1)} of {names_in_short(kinds)}"
+    return f"{n:,} scenario{'s' * (n != 1)} of {format_names(kinds)}"
 
 
-def factors_in_short(scenarios: Sequence[Any]) -> str:
+def format_factors(scenarios: Sequence[Any]) -> str:
     """Each factor with its values, in one line: "n1 = 20; n2 = 5, 20"."""
     kinds = dict.fromkeys(type(scenario) for scenario in scenarios)
     names = list(dict.fromkeys(field.name for kind in kinds for field in fields(kind)))
-    said = [f"{name} = {_values_in_short(_values(scenarios, name))}" for name in names]
+    said = [f"{name} = {_format_values(_values(scenarios, name))}" for name in names]
     return "; ".join(_first(said, FACTORS, "factors"))
 
 
-def names_in_short(names: Iterable[str]) -> str:
+def format_names(names: Iterable[str]) -> str:
     """The first of some names: "bias, coverage"; "none" if there are none."""
     return ", ".join(_first(list(names), 2 * VALUES, "")) or "none"
 
@@ -41,7 +41,7 @@ def _values(scenarios: Sequence[Any], name: str) -> list[str]:
     return list(dict.fromkeys(map(str, there)))
 
 
-def _values_in_short(values: list[str]) -> str:
+def _format_values(values: list[str]) -> str:
     return ", ".join(_first([_cut(value) for value in values], VALUES, "values"))
 
 

@@ -122,10 +122,10 @@ def _raise_as_exception(error: BaseException, scenario: Scenario) -> NoReturn:
 
 
 def failed_block(
-    plan: Plan, scenario: Scenario, index: int, why: str, *, machine: bool = False
+    plan: Plan, scenario: Scenario, index: int, reason: str, *, machine: bool = False
 ) -> Block:
     """Make a block in which every replicate failed."""
-    columns = {ERROR: np.full(plan.block_size, why, dtype=object)}
+    columns = {ERROR: np.full(plan.block_size, reason, dtype=object)}
     return Block(scenario, index, columns, plan.block_size, plan.key_of(scenario), machine)
 
 
@@ -156,27 +156,27 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
         )
     index, row = divmod(address.rep, plan.block_size)
     draw = partial(simulate_columns, plan, plan.keys[address.key], index)
-    told: list[Swallowed]
+    swallowed: list[Swallowed]
     with (
         raising(row, plan.block_size),
         single_threaded(),
-        listening_to_errors() as told,
+        listening_to_errors() as swallowed,
     ):
         try:
             columns = drawn_with_one_thread(draw)
         except (SystemExit, GeneratorExit) as error:
             _raise_as_exception(error, plan.keys[address.key])
-    _raise_swallowed(columns, row, told)
+    _raise_swallowed(columns, row, swallowed)
     return {name: c[row] if c.ndim else c[()] for name, c in columns.items()}
 
 
 def _raise_swallowed(
-    columns: Mapping[str, np.ndarray], row: int, told: Sequence[Swallowed]
+    columns: Mapping[str, np.ndarray], row: int, swallowed: Sequence[Swallowed]
 ) -> None:
     """Raise the error that a study recorded itself as the text of a failed replicate."""
     if ERROR not in columns:
         return
-    its_own_first = sorted(told, key=lambda pair: pair[0] != row)
+    its_own_first = sorted(swallowed, key=lambda pair: pair[0] != row)
     for text in filter(None, np.ravel(columns[ERROR][row])):
         for _, error in its_own_first:
             if text in (describe(error), reason(error)):
@@ -200,10 +200,10 @@ def _simulated(plan: Plan, scenario: AnyScenario, index: int, last: DatasetCache
     return with_drawn_columns(plan, data, made)
 
 
-def _analysed_alone(drawn: Analysed, streams: Streams, data: Data) -> Any:
+def _analysed_alone(scenario: Analysed, streams: Streams, data: Data) -> Any:
     n_rows = max(len(x) for x in data.values() if isinstance(x, np.ndarray) and x.ndim)
     with np.errstate():
-        return plain_columns(analysed(drawn, data, streams, n_rows))
+        return plain_columns(analysed(scenario, data, streams, n_rows))
 
 
 def _drawn_data(plan: Plan, scenario: AnyScenario, index: int) -> Data:
@@ -215,7 +215,7 @@ def _drawn_data(plan: Plan, scenario: AnyScenario, index: int) -> Data:
     return data
 
 
-def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], who: str) -> Any:
+def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], name: str) -> Any:
     """Call the study's code; check that its files are declared and its scenario unchanged."""
     for data in data_parts(scenario):
         data.check()
@@ -228,26 +228,26 @@ def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], who: str)
         try:
             return work()
         finally:
-            _refuse_undeclared(undeclared, who)
-            _refuse_changed(before, scenario, who)
+            _refuse_undeclared(undeclared, name)
+            _refuse_changed(before, scenario, name)
 
 
-def _refuse_changed(before: str, scenario: Scenario, who: str) -> None:
+def _refuse_changed(before: str, scenario: Scenario, name: str) -> None:
     """Refuse a scenario that changed while drawing: its values address its streams and rows."""
     after = identity(scenario)
     if after != before:
         raise StudyError(
-            f"{who} changed its own scenario, from {before} to {after}: its replicates would "
+            f"{name} changed its own scenario, from {before} to {after}: its replicates would "
             "be stored as those of another. Keep what a block needs in local variables."
         )
 
 
-def _refuse_undeclared(paths: Sequence[str], who: str) -> None:
+def _refuse_undeclared(paths: Sequence[str], name: str) -> None:
     """Refuse a block that read an undeclared file, whatever else failed."""
     if paths:
         more = f" (and {len(paths) - 1} more files)" if len(paths) > 1 else ""
         raise StudyError(
-            f"{who} read {paths[0]}{more}, which the study does not declare, so a change of "
+            f"{name} read {paths[0]}{more}, which the study does not declare, so a change of "
             "that file would go unnoticed. Make it a part of the scenario: a field `data: Data`, "
             f"given Data.file({_near(paths[0])!r}), and read it with {_how_to_read(paths[0])}."
         )

@@ -14,56 +14,56 @@ Unknown = Callable[[str], StudyError]
 """From the name of a parameter that names nothing to the refusal."""
 
 
-def given(
-    what: str, function: Callable[..., Any], known: Mapping[str, Any], unknown: Unknown
+def select_arguments(
+    name: str, function: Callable[..., Any], available: Mapping[str, Any], unknown: Unknown
 ) -> dict[str, Any]:
     """Select the arguments that a function's parameters name; missing ones keep their defaults.
 
     Parameters
     ----------
-    what
+    name
         The function in a user's words, such as `method 'welch'`.
-    known
+    available
         What there is, by name.
     """
     found = {}
-    for parameter in parameters_of(what, function):
-        if parameter.name in known:
-            found[parameter.name] = known[parameter.name]
+    for parameter in parameters_of(name, function):
+        if parameter.name in available:
+            found[parameter.name] = available[parameter.name]
         elif parameter.default is parameter.empty:
             raise unknown(parameter.name)
     return found
 
 
-def parameters_of(what: str, function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+def parameters_of(name: str, function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
     """The parameters of a function that are not fixed by a `partial`."""
     fixed = function.keywords if isinstance(function, partial) else {}
-    for parameter in _signature(what, function).parameters.values():
+    for parameter in _signature(name, function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise StudyError(
-                f"{what} takes {parameter}, and parameters name what a method is given: name "
+                f"{name} takes {parameter}, and parameters name what a method is given: name "
                 "each of them."
             )
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise StudyError(
-                f"{what} takes {parameter.name!r} by position only, and is given everything by "
+                f"{name} takes {parameter.name!r} by position only, and is given everything by "
                 "name: leave out the '/'."
             )
         if parameter.name not in fixed:
             yield parameter
 
 
-def _signature(what: str, function: Callable[..., Any]) -> inspect.Signature:
+def _signature(name: str, function: Callable[..., Any]) -> inspect.Signature:
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):
         raise StudyError(
-            f"{what} is {function!r}, whose parameters Python cannot tell, so it is not known what "
+            f"{name} is {function!r}, whose parameters Python cannot tell, so it is not known what "
             "to give it: wrap it in a function that names them."
         ) from None
 
 
-def said_by(scenario: Scenario) -> dict[str, Any]:
+def scenario_arguments(scenario: Scenario) -> dict[str, Any]:
     """The scenario's factors by name, and the scenario itself as `scenario`."""
     return {SCENARIO: scenario, **factors_by_name(scenario)}
 

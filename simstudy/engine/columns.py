@@ -118,8 +118,8 @@ def _own_array(name: str, value: Any) -> np.ndarray:
 
 def _writable_texts(name: str, array: np.ndarray) -> np.ndarray:
     """Error texts in one line each; an empty text means no error."""
-    said = in_one_line if name in (ERROR, WARNING) else writable
-    made = [said(text) if isinstance(text, str) else text for text in array.flat]
+    clean = in_one_line if name in (ERROR, WARNING) else writable
+    made = [clean(text) if isinstance(text, str) else text for text in array.flat]
     if name in (ERROR, WARNING):
         made = [None if text == "" else text for text in made]
     if made == array.ravel().tolist():

@@ -9,7 +9,7 @@ import numpy as np
 
 from simstudy.design import AnyScenario
 from simstudy.design.plan import Derived, Plan, base_scenario
-from simstudy.engine.call_by_name import given, parameters_of, said_by
+from simstudy.engine.call_by_name import parameters_of, scenario_arguments, select_arguments
 from simstudy.engine.columns import agree, validate_column
 from simstudy.engine.rng_checks import watching_generators
 from simstudy.errors import StudyError, describe, nearest
@@ -59,9 +59,9 @@ def derived_column(
     them; NaN, which counts as missing, in the cells that failed.
     """
     what = _named(derived)
-    known = {**said_by(base_scenario(scenario)), **_as_floats(columns)}
+    known = {**scenario_arguments(base_scenario(scenario)), **_as_floats(columns)}
     unknown = partial(_unknown, derived, known)
-    arguments = given(what, derived.function, known, unknown)
+    arguments = select_arguments(what, derived.function, known, unknown)
     try:
         with watching_generators():
             value = derived.function(**arguments)
@@ -77,7 +77,7 @@ def derived_column(
 
 
 def _refuse_summary(
-    what: str, derived: Derived, arguments: Mapping[str, Any], columns: Columns, made: np.ndarray
+    what: str, derived: Derived, arguments: Mapping[str, Any], columns: Columns, array: np.ndarray
 ) -> None:
     """Refuse a function that returns one value which depends on the number of replicates."""
     few = {
@@ -88,9 +88,9 @@ def _refuse_summary(
         of_few = np.asarray(derived.function(**few))
     except Exception:  # it may count on the size of a block
         return
-    if of_few.ndim == 0 and not agree(made.item(), of_few.item()):
+    if of_few.ndim == 0 and not agree(array.item(), of_few.item()):
         raise StudyError(
-            f"{what} is one value for all replicates, {made.item()!r} of a block and "
+            f"{what} is one value for all replicates, {array.item()!r} of a block and "
             f"{of_few.item()!r} of half of it, so it is not a constant: return a value for each "
             "replicate, as x.mean(axis=-1) does where x.mean() is one for all, or "
             "np.full(len(x), value) where the block does share it."
@@ -99,13 +99,13 @@ def _refuse_summary(
 
 def _as_floats(columns: Columns) -> dict[str, np.ndarray]:
     """Numbers as read-only floats; text unchanged."""
-    given = {
+    floats = {
         name: column.astype(float) if column.dtype.kind in "biuf" else column.copy()
         for name, column in columns.items()
     }
-    for column in given.values():
+    for column in floats.values():
         column.flags.writeable = False
-    return given
+    return floats
 
 
 def _without_failures(column: np.ndarray, columns: Columns) -> np.ndarray:
@@ -118,7 +118,7 @@ def _without_failures(column: np.ndarray, columns: Columns) -> np.ndarray:
 
 def _refuse_unknown(plan: Plan, scenario: AnyScenario, columns: Columns) -> None:
     """Refuse a function that asks for a column which the block does not have."""
-    known = {**said_by(base_scenario(scenario)), **dict.fromkeys(columns)}
+    known = {**scenario_arguments(base_scenario(scenario)), **dict.fromkeys(columns)}
     for derived in plan.derived:
         if derived.name in columns:
             raise StudyError(
@@ -131,10 +131,10 @@ def _refuse_unknown(plan: Plan, scenario: AnyScenario, columns: Columns) -> None
         known[derived.name] = None
 
 
-def _unknown(derived: Derived, known: Iterable[str], name: str) -> StudyError:
+def _unknown(derived: Derived, names: Iterable[str], name: str) -> StudyError:
     return StudyError(
         f"{_named(derived)} reads {name!r}, which is neither a column that is "
-        f"stored nor a factor; {nearest(name, known)}"
+        f"stored nor a factor; {nearest(name, names)}"
     )
 
 
@@ -158,18 +158,18 @@ def optional(derived: Derived) -> set[str]:
     return {name for name, parameter in named if parameter.default is not parameter.empty}
 
 
-def behind(all_derived: Sequence[Derived], derived: Derived) -> list[Derived]:
+def dependencies(all_derived: Sequence[Derived], derived: Derived) -> list[Derived]:
     """The derived columns that a column needs, in the order of computation."""
     before = all_derived[: list(all_derived).index(derived)]
     found: dict[str, Derived] = {}
     for each in before:
         if each.name in read_by(derived):
-            found |= {deeper.name: deeper for deeper in behind(all_derived, each)}
+            found |= {deeper.name: deeper for deeper in dependencies(all_derived, each)}
     return [*found.values(), derived]
 
 
-def columns_behind(all_derived: Sequence[Derived], derived: Derived) -> list[str]:
+def source_columns(all_derived: Sequence[Derived], derived: Derived) -> list[str]:
     """All columns and factors that a derived column depends on."""
-    parts = behind(all_derived, derived)
+    parts = dependencies(all_derived, derived)
     made = {part.name for part in parts}
     return list(dict.fromkeys(n for part in parts for n in read_by(part) if n not in made))

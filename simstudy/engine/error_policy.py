@@ -69,18 +69,18 @@ def raising_if_all_failed(n_rep: int | None) -> Iterator[None]:
         _hopeless_if_all.reset(token)
 
 
-def raise_if_all_failed(n_rep: int, error: BaseException, who: str = "") -> None:
+def raise_if_all_failed(n_rep: int, error: BaseException, name: str = "") -> None:
     """Raise an error that all replicates of a first block share."""
     if n_rep == _hopeless_if_all.get():
-        raise always_fails(n_rep, error, who) from error
+        raise always_fails(n_rep, error, name) from error
 
 
-def always_fails(n_rep: int, error: BaseException, who: str = "") -> AlwaysFailsError:
+def always_fails(n_rep: int, error: BaseException, name: str = "") -> AlwaysFailsError:
     """The message for an error that all replicates of a first block share."""
     frames = frames_of(error)
     at, why = f", in {frames[-1]}" if frames else "", reason(error).removesuffix(".")
     return AlwaysFailsError(
-        f"{who}all {n_rep:,} replicates of the first block failed with {why}{at}. That "
+        f"{name}all {n_rep:,} replicates of the first block failed with {why}{at}. That "
         "is what a mistake in the study looks like, and each later block would fail as this one "
         "did: mend it and run again. Where a method cannot work in a scenario, and that is a "
         "result, say Study(max_failed=1), and it is recorded.",
@@ -209,9 +209,11 @@ def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
-def _refuse_other_columns(made: Mapping[str, Mapping[str, np.ndarray]]) -> None:
+def _refuse_other_columns(by_method: Mapping[str, Mapping[str, np.ndarray]]) -> None:
     """Refuse methods that return different columns; a method that failed completely is exempt."""
-    some = [(name, _values_in(columns)) for name, columns in made.items() if not _is_lost(columns)]
+    some = [
+        (name, _values_in(columns)) for name, columns in by_method.items() if not _is_lost(columns)
+    ]
     first, *others = some or [("", set())]
     for name, columns in others:
         if columns != first[1]:

@@ -92,9 +92,9 @@ def _indexes(function: Any) -> Iterable[Path]:
     import numba
 
     code = _python(function).__code__
-    beside = Path(code.co_filename).parent / "__pycache__"
+    folder = Path(code.co_filename).parent / "__pycache__"
     name = f"*{Path(code.co_filename).stem}.{code.co_name}-{code.co_firstlineno}.*.nbi"
-    return Path(numba.config.CACHE_DIR or beside).rglob(name)
+    return Path(numba.config.CACHE_DIR or folder).rglob(name)
 
 
 def _is_older_than_its_sources(index: Path, function: Any) -> bool:
@@ -108,9 +108,9 @@ def _python(function: Any) -> FunctionType:
     return python
 
 
-def _restart(function: Any, why: str) -> SimstudyError:
+def _restart(function: Any, reason: str) -> SimstudyError:
     return SimstudyError(
         f"{function.__module__}.{function.__name__} is a compiled function that may hold old code: "
-        f"{why}. Its numbers would be wrong. Start again in a new process (a notebook: restart the "
-        "kernel)."
+        f"{reason}. Its numbers would be wrong. Start again in a new process (a notebook: restart "
+        "the kernel)."
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Method, Plan
-from simstudy.engine.call_by_name import factors_by_name, given, said_by
+from simstudy.engine.call_by_name import factors_by_name, scenario_arguments, select_arguments
 from simstudy.engine.per_replicate import EachReplicate, analysing, is_from_pandas
 from simstudy.errors import StudyError, nearest
 from simstudy.provenance.streams import Streams
@@ -167,59 +167,61 @@ def analysed(
     scenario, function = drawn.scenario, drawn.method.function
     if isinstance(function, EachReplicate):
         own = {"rng": streams.of_replicate}
-        data = _given(drawn.method, function.analyse, scenario, data, own)
+        data = _select_data(drawn.method, function.analyse, scenario, data, own)
         with analysing(n_analysed, n_rep):
             return function.columns(data, n_rep, vectors)
-    return function(**_given(drawn.method, function, scenario, data, {"streams": streams}))
+    return function(**_select_data(drawn.method, function, scenario, data, {"streams": streams}))
 
 
-def _given(
+def _select_data(
     method: Method,
     function: Callable[..., Any],
     scenario: Scenario,
     data: Data,
-    own: Mapping[str, Any],
+    own_data: Mapping[str, Any],
 ) -> dict[str, Any]:
-    known = {**said_by(scenario), **data, **own}
-    unknown = partial(_unknown, method, scenario, known=known)
-    return given(f"method {method.name!r}", function, known, unknown)
+    known = {**scenario_arguments(scenario), **data, **own_data}
+    unknown = partial(_unknown, method, scenario, available=known)
+    return select_arguments(f"method {method.name!r}", function, known, unknown)
 
 
-def _unknown(method: Method, scenario: Scenario, name: str, known: Mapping[str, Any]) -> StudyError:
+def _unknown(
+    method: Method, scenario: Scenario, name: str, available: Mapping[str, Any]
+) -> StudyError:
     if name in OWN:
         other = "each_replicate(...)" if name == "rng" else "a method that takes a whole block"
         return StudyError(
             f"method {method.name!r} asks for {name!r}, which {other} is given; "
-            f"here ask for {' or '.join(own for own in OWN if own in known)}."
+            f"here ask for {' or '.join(own for own in OWN if own in available)}."
         )
     return StudyError(
         f"method {method.name!r} asks for {name!r}, which is neither drawn by "
-        f"{type(scenario).__name__} nor a factor of it; {nearest(name, known)}"
+        f"{type(scenario).__name__} nor a factor of it; {nearest(name, available)}"
     )
 
 
-def plain_columns(made: Any) -> Any:
+def plain_columns(columns: Any) -> Any:
     """A method's columns as arrays; a pandas frame with a row per replicate is converted."""
-    if is_from_pandas(made, "DataFrame"):
-        return {str(name): made[name].to_numpy() for name in made}
-    return made
+    if is_from_pandas(columns, "DataFrame"):
+        return {str(name): columns[name].to_numpy() for name in columns}
+    return columns
 
 
-def with_drawn_columns(plan: Plan, data: Data, made: Any) -> Any:
+def with_drawn_columns(plan: Plan, data: Data, columns: Any) -> Any:
     """Add drawn numbers that a measure reads and that the method did not return.
 
     Such a column has one number for each replicate, or the same for all. It is stored with every
     method's columns, so that each is complete by itself.
     """
-    if not isinstance(made, Mapping) or set(made) <= {*TEXTS}:  # every replicate failed
-        return made
-    read = {name for names in plan.reads.values() for name in names} - made.keys()
+    if not isinstance(columns, Mapping) or set(columns) <= {*TEXTS}:  # every replicate failed
+        return columns
+    read = {name for names in plan.reads.values() for name in names} - columns.keys()
     drawn = {
         name: np.asarray(value)
         for name, value in data.items()
         if name in read and isinstance(value, np.ndarray | np.generic | int | float)
     }
-    return dict(made) | {
+    return dict(columns) | {
         name: value if value.ndim else np.full(plan.block_size, value)
         for name, value in drawn.items()
         if value.ndim <= 1 and value.dtype.kind in "biuf"

@@ -58,23 +58,23 @@ class EachReplicate:
         return self.columns(given, lengths.pop())
 
     def columns(
-        self, given: Mapping[str, Any], n_rep: int, vectors: Collection[str] = ()
+        self, values: Mapping[str, Any], n_rep: int, vectors: Collection[str] = ()
     ) -> dict[str, np.ndarray]:
         """The columns of a block: `(rep,)`, or `(rep, value)` for vectors.
 
         Parameters
         ----------
-        given
+        values
             By parameter: arrays with the replicate as first axis, of which each replicate gets its
             own row; constants; and as `rng` a function from a row to its generator.
         """
-        calls = (partial(self._analyse_row, given, row) for row in range(n_rep))
+        calls = (partial(self._analyse_row, values, row) for row in range(n_rep))
         return _columns_of(calls, n_rep, self.returns, vectors)
 
-    def _analyse_row(self, given: Mapping[str, Any], row: int) -> Any:
-        replicate = {name: _of_row(value, row) for name, value in given.items() if name != "rng"}
-        if "rng" in given:
-            replicate["rng"] = given["rng"](row)
+    def _analyse_row(self, values: Mapping[str, Any], row: int) -> Any:
+        replicate = {name: _of_row(value, row) for name, value in values.items() if name != "rng"}
+        if "rng" in values:
+            replicate["rng"] = values["rng"](row)
         return self.analyse(**replicate)
 
 
@@ -196,7 +196,7 @@ def _texts(columns: Mapping[str, list[str | None]]) -> dict[str, np.ndarray]:
 def _attempt_replicate(
     call: Callable[[], Any],
     names: Sequence[str] | None,
-    known: Known,
+    columns: Known,
     vectors: Collection[str],
     at: int,
     n_rep: int,
@@ -211,9 +211,9 @@ def _attempt_replicate(
         Which replicate it is, of how many.
     """
     try:
-        with recorded_warnings() as said, raising_if_all_failed(None), analysing(0, 0):
+        with recorded_warnings() as text, raising_if_all_failed(None), analysing(0, 0):
             values = call()
-        numbers = _numbers(_by_name(values, names or tuple(known)), names, known, vectors)
+        numbers = _numbers(_by_name(values, names or tuple(columns)), names, columns, vectors)
     except NamelessError:
         raise
     except Exception as error:
@@ -221,7 +221,7 @@ def _attempt_replicate(
             raise
         swallowed(error, at)
         return _Row(None, reason(error), cause=None if at else error, mark=error_signature(error))
-    return _Row(numbers, None, "; ".join(dict.fromkeys(said)) or None)
+    return _Row(numbers, None, "; ".join(dict.fromkeys(text)) or None)
 
 
 def is_from_pandas(value: Any, kind: str) -> bool:
@@ -257,17 +257,17 @@ def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
 def _numbers(
     values: Mapping[str, Any],
     names: Sequence[str] | None,
-    known: Known,
+    columns: Known,
     vectors: Collection[str],
 ) -> dict[str, np.ndarray]:
     """The values by name; default names are those of the first replicate."""
-    if names is None and known and set(values) != set(known):
-        raise StudyError(f"it returned {sorted(values)}, and replicates before {sorted(known)}")
+    if names is None and columns and set(values) != set(columns):
+        raise StudyError(f"it returned {sorted(values)}, and replicates before {sorted(columns)}")
     return {
-        name: _vector(values, name, known.get(name))
+        name: _vector(values, name, columns.get(name))
         if name in vectors
-        else _number(values, name, known.get(name))
-        for name in (names or known or values)
+        else _number(values, name, columns.get(name))
+        for name in (names or columns or values)
     }
 
 
@@ -320,11 +320,11 @@ def progress_reported_to(listener: Listener | None) -> Iterator[None]:
         _listener.reset(token)
 
 
-def report_progress(done: int, of: int) -> None:
+def report_progress(n_done: int, of: int) -> None:
     """Report progress, if anyone listens."""
     listener = _listener.get()
     if listener is not None:
-        listener(done, of)
+        listener(n_done, of)
 
 
 @contextlib.contextmanager

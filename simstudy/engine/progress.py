@@ -39,8 +39,8 @@ class Silent:
 class Bar:
     """A progress bar: replicates done, replicates per second, time left."""
 
-    def __init__(self, title: str, *, shown: bool = True) -> None:
-        self.title, self.shown = title, shown
+    def __init__(self, title: str, *, visible: bool = True) -> None:
+        self.title, self.shown = title, visible
         self.in_notebook = in_notebook()
         self.total = self.done = 0
         self.start = self.last_line = time.monotonic()
@@ -97,17 +97,17 @@ class Bar:
             share = f"{self.done:,} of {self.total:,} replicates"
             self._line(f"{self.title}: {share}, {self.rate(now)}, {left:.0f} s left")
 
-    def within(self, done: int, of: int) -> None:
+    def within(self, n_done: int, of: int) -> None:
         """Show progress within a block that is analysed replicate by replicate."""
         now = time.monotonic()
         if self._rich is not None:
             if now - self.last_line > BAR_SECONDS:
                 self.last_line = now
-                at = f"{done:,} of {of:,} in this block"
+                at = f"{n_done:,} of {of:,} in this block"
                 self._rich.update(self._rich.task_ids[0], rate=at)
         elif self._is_line_due(now):
             self.last_line = now
-            self._line(f"{self.title}: {done:,} of the {of:,} replicates of a block")
+            self._line(f"{self.title}: {n_done:,} of the {of:,} replicates of a block")
 
     def note(self, text: str) -> None:
         if self._rich is not None:
@@ -149,18 +149,18 @@ def in_notebook() -> bool:
 
 
 @contextmanager
-def progress_of(title: str, asked: Progress | bool | None) -> Iterator[Progress]:
+def progress_of(title: str, progress: Progress | bool | None) -> Iterator[Progress]:
     """The progress display of a run from Python.
 
     Parameters
     ----------
-    asked
+    progress
         None shows a bar in a terminal and in a notebook, True anywhere, False nowhere; an object
         of the caller's own is used as it is.
     """
-    if asked is not None and not isinstance(asked, bool):
-        yield asked
-    elif asked or (asked is None and (sys.stderr.isatty() or in_notebook())):
+    if progress is not None and not isinstance(progress, bool):
+        yield progress
+    elif progress or (progress is None and (sys.stderr.isatty() or in_notebook())):
         with DefaultBar(title) as bar:
             yield bar
     else:

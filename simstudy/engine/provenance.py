@@ -210,9 +210,9 @@ def _with_values(parts: Sequence[Any], traced: Trace) -> Fingerprint:
 def _merged(scenarios: Fingerprint, methods: Fingerprint) -> Fingerprint:
     """Merge fingerprints; where two entries differ, both are kept."""
     differ = {
-        name: "#" + short_hash(scenarios[name] + said)
-        for name, said in methods.items()
-        if scenarios.get(name, said) != said
+        name: "#" + short_hash(scenarios[name] + text)
+        for name, text in methods.items()
+        if scenarios.get(name, text) != text
     }
     return {**scenarios, **methods, **differ}
 
@@ -221,13 +221,13 @@ def _values_of(
     plan: Plan, kinds: Mapping[Kind, Sequence[Scenario]], traces: Mapping[Kind, Trace]
 ) -> dict[str, str]:
     """By key, a scenario's values as text, and a hash of all its content."""
-    said = {
+    values = {
         id(scenario): f"{typed(scenario)} #{short_hash(text, 8)}"
         for kind, scenarios in kinds.items()
         for scenario, text in zip(scenarios, traces[kind].tokens, strict=False)
     }
     return {
-        key: _by(method_of(drawn)) + said[id(base_scenario(drawn))]
+        key: _by(method_of(drawn)) + values[id(base_scenario(drawn))]
         for key, drawn in plan.keys.items()
     }
 
@@ -295,9 +295,9 @@ def as_imported(roots: Sequence[tuple[Any, ...]]) -> tuple[Fingerprint, ...]:
     return _with_engine(_checked_traces(roots, without_main=True))
 
 
-def digest_of(found: Sequence[Fingerprint]) -> str:
+def digest_of(fingerprints: Sequence[Fingerprint]) -> str:
     """One hash of several fingerprints."""
-    return short_hash(json.dumps(list(found), sort_keys=True), 32)
+    return short_hash(json.dumps(list(fingerprints), sort_keys=True), 32)
 
 
 def _with_engine(traces: Sequence[Trace]) -> tuple[Fingerprint, ...]:

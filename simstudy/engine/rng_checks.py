@@ -102,17 +102,17 @@ def _states() -> dict[str, Any]:
     return states
 
 
-def is_deterministic(drawn: object) -> bool:
+def is_deterministic(value: object) -> bool:
     """Whether a scenario declares itself deterministic."""
-    return bool(getattr(getattr(drawn, "scenario", drawn), "deterministic", False))
+    return bool(getattr(getattr(value, "scenario", value), "deterministic", False))
 
 
-def check_streams(scenario: object, streams: Streams, made: Any, n_rep: int) -> None:
+def check_streams(scenario: object, streams: Streams, columns: Any, n_rep: int) -> None:
     """Record replicates that differ although no random stream was used."""
     events = _events.get()
-    if events is None or streams.asked or is_deterministic(scenario):
+    if events is None or streams.is_used or is_deterministic(scenario):
         return
-    if isinstance(made, Mapping) and any(_differs(array, n_rep) for array in made.values()):
+    if isinstance(columns, Mapping) and any(_differs(array, n_rep) for array in columns.values()):
         events[NO_STREAMS] = None
 
 
@@ -123,8 +123,8 @@ def _differs(array: Any, n_rep: int) -> bool:
     few = array[:ROWS_COMPARED]
     if few.dtype.kind not in "biuf":
         return False
-    there = ~np.isnan(few) & ~np.isnan(few[:1])
-    return bool(((few != few[:1]) & there).any())
+    is_number = ~np.isnan(few) & ~np.isnan(few[:1])
+    return bool(((few != few[:1]) & is_number).any())
 
 
 # ---------------------------------------------------------------- when it has been drawn

@@ -34,9 +34,9 @@ def may_check_rows(plan: Plan, method: Method) -> bool:
 
 def check_rows(
     plan: Plan,
-    drawn: Analysed,
+    scenario: Analysed,
     data: Mapping[str, Any],
-    made: Any,
+    result: Any,
     analyse: Callable[[Mapping[str, Any]], Any],
 ) -> None:
     """Record rows that change when they are analysed alone.
@@ -45,7 +45,7 @@ def check_rows(
     ----------
     data
         Of the whole block: arrays with the replicate first, and constants.
-    made
+    result
         What the method returned of it.
     analyse
         From data to what the method returns.
@@ -56,11 +56,13 @@ def check_rows(
     rows = np.arange(1, plan.block_size, plan.block_size // N_ROWS)[:N_ROWS]
     alone = {name: x[rows] if name in arrays else x for name, x in data.items()}
     try:
-        columns = validate_columns(plan, drawn, made, "it")
+        columns = validate_columns(plan, scenario, result, "it")
     except StudyError:  # which is said where the block is checked
         return
     try:
-        found = validate_columns(replace(plan, block_size=len(rows)), drawn, analyse(alone), "it")
+        found = validate_columns(
+            replace(plan, block_size=len(rows)), scenario, analyse(alone), "it"
+        )
     except StudyError:  # not a row for each replicate
         note_odd(ROWS_DIFFER)
         return
@@ -70,12 +72,12 @@ def check_rows(
         note_odd(ROWS_DIFFER)
 
 
-def _agree(whole: np.ndarray, alone: np.ndarray, rows: np.ndarray) -> bool:
+def _agree(full: np.ndarray, alone: np.ndarray, rows: np.ndarray) -> bool:
     """Whether rows are equal up to rounding; texts are not compared."""
-    if whole.dtype.kind not in "biuf" or alone.dtype.kind not in "biuf":
+    if full.dtype.kind not in "biuf" or alone.dtype.kind not in "biuf":
         return True
-    expected = whole[rows] if whole.ndim else whole
-    if expected.shape != alone.shape and whole.ndim:
+    expected = full[rows] if full.ndim else full
+    if expected.shape != alone.shape and full.ndim:
         return False
     spread = np.nanmax(np.abs(expected), initial=0.0)
     return np.allclose(expected, alone, rtol=RTOL, atol=RTOL * spread, equal_nan=True)

@@ -95,14 +95,12 @@ def _places(plan: Plan) -> dict[int, int]:
     return {scenario: place for place, scenario in enumerate(behind)}
 
 
-def _cost_of_each(
-    plan: Plan, places: Mapping[int, int], weights: Mapping[str, float]
-) -> np.ndarray:
+def _cost_of_each(plan: Plan, slots: Mapping[int, int], weights: Mapping[str, float]) -> np.ndarray:
     """The cost of a block of each scenario, with its data and all methods."""
-    names: list[dict[str, None]] = [{} for _ in places]  # in order: sums of floats depend on it
+    names: list[dict[str, None]] = [{} for _ in slots]  # in order: sums of floats depend on it
     for key, drawn in plan.keys.items():
         behind = base_scenario(drawn)
-        names[places[id(behind)]] |= {plan.key_of(behind): None, key: None}
+        names[slots[id(behind)]] |= {plan.key_of(behind): None, key: None}
     costs = [[weights[name] for name in of_scenario if name in weights] for of_scenario in names]
     known = [sum(each) for each in costs if each]
     mean = sum(known) / len(known) if known else 1.0

@@ -75,9 +75,9 @@ class BlockSet(Collection[BlockId]):
             self.plan, {key: which & ~others.chosen[key] for key, which in self.chosen.items()}
         )
 
-    def only(self, wanted: Mapping[str, np.ndarray]) -> BlockSet:
+    def only(self, blocks: Mapping[str, np.ndarray]) -> BlockSet:
         """The blocks that are also in another collection."""
-        return BlockSet(self.plan, {key: which & wanted[key] for key, which in self.chosen.items()})
+        return BlockSet(self.plan, {key: which & blocks[key] for key, which in self.chosen.items()})
 
 
 def group_by_dataset(plan: Plan, keys: Iterable[str]) -> list[list[str]]:
@@ -131,36 +131,36 @@ def _same_data(one: BlockId, other: BlockId) -> bool:
 
 
 # ---------------------------------------------------------------- which
-def all_blocks(plan: Plan, wanted: Mapping[str, int]) -> BlockSet:
+def all_blocks(plan: Plan, n_blocks: Mapping[str, int]) -> BlockSet:
     """All blocks, given the number of blocks of each scenario."""
-    return BlockSet(plan, {key: np.ones(wanted[key], dtype=bool) for key in plan.keys})
+    return BlockSet(plan, {key: np.ones(n_blocks[key], dtype=bool) for key in plan.keys})
 
 
 def missing_blocks(
-    plan: Plan, wanted: Mapping[str, int], store: Store, *, retries: bool = False
+    plan: Plan, n_blocks: Mapping[str, int], store: Store, *, retries: bool = False
 ) -> BlockSet:
     """The requested blocks that are not stored.
 
     Parameters
     ----------
-    wanted
+    n_blocks
         Blocks wanted of each scenario, by its key.
     retries
         Whether blocks that the machine made fail will do.
     """
-    lacking = {key: ~store.has_blocks(key, wanted[key], retries=retries) for key in plan.keys}
+    lacking = {key: ~store.has_blocks(key, n_blocks[key], retries=retries) for key in plan.keys}
     return BlockSet(plan, lacking)
 
 
-def blocks_with_failures(plan: Plan, wanted: Mapping[str, int], store: Store) -> BlockSet:
+def blocks_with_failures(plan: Plan, n_blocks: Mapping[str, int], store: Store) -> BlockSet:
     """The requested blocks that are stored with a failure."""
-    return BlockSet(plan, {key: failed_blocks(store, key, wanted[key]) for key in plan.keys})
+    return BlockSet(plan, {key: failed_blocks(store, key, n_blocks[key]) for key in plan.keys})
 
 
-def n_failed_replicates(plan: Plan, store: Store, wanted: Mapping[str, int]) -> dict[str, int]:
+def n_failed_replicates(plan: Plan, store: Store, n_blocks: Mapping[str, int]) -> dict[str, int]:
     """By key, the number of stored replicates that failed."""
     size = plan.block_size // store.rows_per_block
-    return {key: n_failed_rows(store, key, wanted[key]) * size for key in plan.keys}
+    return {key: n_failed_rows(store, key, n_blocks[key]) * size for key in plan.keys}
 
 
 def missing_after_crash(blocks: Iterable[BlockId], store: Store) -> list[BlockId]:

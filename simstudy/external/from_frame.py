@@ -154,14 +154,14 @@ def from_frame(
     check_switches(restart=restart)
     check_study_name(name)
     frame = rows
-    asked = [measures] if isinstance(measures, str | Measure) else measures
-    own = [measure for measure in asked or () if isinstance(measure, Measure)]
+    choice = [measures] if isinstance(measures, str | Measure) else measures
+    own = [measure for measure in choice or () if isinstance(measure, Measure)]
     reads = [column for measure in own for column in measure.reads if column in frame]
     check_columns(frame, roles, reads)
     factors = factor_names([*roles.by, *filter(None, [method])])
     check_labels(frame, roles)
     methods = [*map(str, frame[method].astype(str).unique())] if method else []
-    declared, noticed = choose_measures(asked, roles, methods)
+    declared, noticed = choose_measures(choice, roles, methods)
     check_measures(declared, ())
     quantities = quantities_of(frame, roles, reads)
     cells, absent = _reshape(frame, roles, quantities, methods)

@@ -85,12 +85,14 @@ def _check_numbers(read: Quantities, roles: ColumnRoles) -> None:
         _refuse_rows(unknown, {roles.estimate: read[roles.estimate]}, why)
 
 
-def _refuse_rows(bad: Any, columns: Any, why: str) -> None:
+def _refuse_rows(bad: Any, columns: Any, reason: str) -> None:
     """Refuse a table with bad rows, showing the first one."""
     if np.any(bad):
         at, n_bad = int(np.argmax(bad)), int(np.sum(bad))
-        said = _said({name: in_one_line(str(values[at]))[:60] for name, values in columns.items()})
-        raise DesignError(f"row {at + 1:,}: {said} {why} ({n_bad:,} such rows).")
+        labels = _format_labels(
+            {name: in_one_line(str(values[at]))[:60] for name, values in columns.items()}
+        )
+        raise DesignError(f"row {at + 1:,}: {labels} {reason} ({n_bad:,} such rows).")
 
 
 def _quantile(read: Quantities, roles: ColumnRoles) -> Any:
@@ -135,12 +137,12 @@ def check_labels(frame: pd.DataFrame, roles: ColumnRoles) -> None:
     alone = [f"{roles.method}={name}" for name, n in counts.items() if n == 1]
     for levels, rows in cells_of(frame, roles.by):
         if (rows[roles.rep].nunique() if roles.rep else len(rows)) < 2:
-            alone.append(_said(dict(zip(roles.by, levels, strict=True))) or "the table")
+            alone.append(_format_labels(dict(zip(roles.by, levels, strict=True))) or "the table")
     if alone:
         raise DesignError(f"{alone[0]} has one row, without a spread: correct it, or leave it out.")
 
 
-def _said(levels: Mapping[Any, Any]) -> str:
+def _format_labels(levels: Mapping[Any, Any]) -> str:
     return ", ".join(f"{column}={level}" for column, level in levels.items())
 
 
@@ -155,7 +157,7 @@ def _truth_at(truth: Mapping[Any, float], levels: Sequence[Any], by: Sequence[st
         found = found or same
     if len(found) == 1:
         return truth[found[0]]
-    where = _said(dict(zip(by, levels, strict=True))) or "the table"
+    where = _format_labels(dict(zip(by, levels, strict=True))) or "the table"
     raise ConfigError(
         f"truth has {'several values' if found else 'no value'} for {where}; it has some for "
         f"{', '.join(map(str, found or truth))}. Give one for each cell, or name a column."

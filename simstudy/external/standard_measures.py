@@ -19,13 +19,13 @@ Standard = tuple[str, Callable[[], Measure]]
 
 
 def choose_measures(
-    asked: Sequence[Measure | str] | None, roles: ColumnRoles, methods: Sequence[str]
+    measures: Sequence[Measure | str] | None, roles: ColumnRoles, methods: Sequence[str]
 ) -> tuple[list[Measure], list[str]]:
     """Choose the measures that a table allows, and explain what was left out.
 
     Parameters
     ----------
-    asked
+    measures
         Measures, or names of standard ones; None for all usual ones that the columns allow.
 
     Raises
@@ -35,8 +35,8 @@ def choose_measures(
     """
     standard = _standard_measures(roles, methods)
     lacking = _lacking_columns(roles, methods)
-    if asked is not None:
-        return [_measure(each, standard, lacking) for each in asked], []
+    if measures is not None:
+        return [_measure(each, standard, lacking) for each in measures], []
     usual = {name: each for name, each in standard.items() if name not in ON_REQUEST}
     made = [make() for needs, make in usual.values() if not lacking.keys() & needs.split()]
     if "truth" not in lacking:
@@ -64,16 +64,16 @@ def _lacking_columns(roles: ColumnRoles, methods: Sequence[str]) -> dict[str, st
 
 
 def _measure(
-    asked: Measure | str, standard: Mapping[str, Standard], lacking: Mapping[str, str]
+    measure: Measure | str, standard: Mapping[str, Standard], lacking: Mapping[str, str]
 ) -> Measure:
-    if isinstance(asked, Measure):
-        return asked
-    if asked not in standard:
-        raise ConfigError(f"{asked!r} is not a measure; {nearest(str(asked), standard)}")
-    needs, make = standard[asked]
+    if isinstance(measure, Measure):
+        return measure
+    if measure not in standard:
+        raise ConfigError(f"{measure!r} is not a measure; {nearest(str(measure), standard)}")
+    needs, make = standard[measure]
     for need in needs.split():
         if need in lacking:
-            raise ConfigError(f"{asked} cannot be computed without {lacking[need]}.")
+            raise ConfigError(f"{measure} cannot be computed without {lacking[need]}.")
     return make()
 
 

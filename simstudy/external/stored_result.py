@@ -94,11 +94,11 @@ class StoredResult(SummaryAccess):
             )
         raise AttributeError(f"a loaded result has no attribute {name!r}")
 
-    def _in_short(self) -> str:
+    def _short_repr(self) -> str:
         n_scenarios, n_rep = (self.manifest[what] for what in ("scenarios", "replicates"))
         failed = f" ({self.n_failed:,} failed)" * bool(self.n_failed)
-        said = f"{n_scenarios:,} scenarios, {n_rep:,} replicates{failed}"
-        return f"<{self._name}: {said}, in {self.folder}>"
+        text = f"{n_scenarios:,} scenarios, {n_rep:,} replicates{failed}"
+        return f"<{self._name}: {text}, in {self.folder}>"
 
     @property
     def _name(self) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from simstudy.lazy import exports
 
 if TYPE_CHECKING:
-    from simstudy.figures.agreement import agreement_plot, mean_in_words
+    from simstudy.figures.agreement import agreement_plot, format_mean
     from simstudy.figures.captions import caption
     from simstudy.figures.curves import measure_curves
     from simstudy.figures.density import density_plot
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from simstudy.figures.zip import zip_plot
 
 _NAMES = {
-    "agreement": ("agreement_plot", "mean_in_words"),
+    "agreement": ("agreement_plot", "format_mean"),
     "captions": ("caption",),
     "curves": ("measure_curves",),
     "density": ("density_plot",),
@@ -55,10 +55,10 @@ __all__ = [
     "dots_plot",
     "errors_plot",
     "estimates_plot",
+    "format_mean",
     "heat_map_plot",
     "in_order",
     "law_histogram",
-    "mean_in_words",
     "measure_curves",
     "nested_loop_plot",
     "page_width",

@@ -9,7 +9,8 @@ import numpy as np
 
 from simstudy.errors import FigureError
 from simstudy.figures import captions
-from simstudy.figures.frame import in_words, need_columns
+from simstudy.figures.captions import format_name
+from simstudy.figures.frame import need_columns
 from simstudy.figures.panels import (
     by_panel,
     facets,
@@ -126,11 +127,13 @@ def agreement_plot(
         + facets(drawn, scales=scales, legend=color is not None)
         + square_panels(drawn, legend=color is not None)
         + p9.theme(legend_position="right", aspect_ratio=flat)
-        + p9.labs(x=in_words(x), y=in_words(y), caption=_says(len(replicates), whole, at_most))
+        + p9.labs(
+            x=format_name(x), y=format_name(y), caption=_says(len(replicates), whole, at_most)
+        )
     )
 
 
-def mean_in_words(values: Any, *, signed: bool = True, unit: str = "") -> str:
+def format_mean(values: Any, *, signed: bool = True, unit: str = "") -> str:
     """Format the mean of one value per replicate with two Monte Carlo standard errors.
 
     Parameters
@@ -147,47 +150,47 @@ def mean_in_words(values: Any, *, signed: bool = True, unit: str = "") -> str:
     str
         Such as "+0.12 ± 0.01".
     """
-    there = np.asarray(values, float)
-    there = there[~np.isnan(there)]
-    half = 2 * there.std(ddof=1) / np.sqrt(len(there)) if len(there) > 1 else np.nan
-    mean = there.mean() if len(there) else np.nan
+    numbers = np.asarray(values, float)
+    numbers = numbers[~np.isnan(numbers)]
+    half = 2 * numbers.std(ddof=1) / np.sqrt(len(numbers)) if len(numbers) > 1 else np.nan
+    mean = numbers.mean() if len(numbers) else np.nan
     found = with_error(float(mean), float(half))
     sign = "+" * int(signed and mean > 0)
     return f"{sign}{found.value}{unit} ± {found.error or 'unknown'}"
 
 
 def _difference(rows: pd.DataFrame) -> str:
-    return f"mean difference = {mean_in_words(rows['y'] - rows['x'])}"
+    return f"mean difference = {format_mean(rows['y'] - rows['x'])}"
 
 
-def _first(whole: pd.DataFrame, at_most: int | None) -> pd.DataFrame:
+def _first(frame: pd.DataFrame, at_most: int | None) -> pd.DataFrame:
     """So many rows of each panel, from the top."""
     if at_most is None:
-        return whole
-    return pd.concat([rows.head(at_most) for _, rows in by_panel(whole)])
+        return frame
+    return pd.concat([rows.head(at_most) for _, rows in by_panel(frame)])
 
 
 def _complete(both: pd.DataFrame, log: bool) -> pd.DataFrame:
     """Rows with a place in the figure, by their logarithms where these are drawn."""
     values = both[["x", "y"]].to_numpy(float)
-    there = np.isfinite(values).all(axis=1) & ((values > 0).all(axis=1) | (not log))
-    if not there.any():
+    is_complete = np.isfinite(values).all(axis=1) & ((values > 0).all(axis=1) | (not log))
+    if not is_complete.any():
         raise FigureError(
             f"None of the {len(both)} rows has a finite value in both columns{' above 0' * log}, "
             "so there is nothing to compare. Look at their errors, or choose other columns."
         )
-    kept: pd.DataFrame = both.loc[there]
+    kept: pd.DataFrame = both.loc[is_complete]
     logged = [name for name in ("x", "y", "left", "right") if name in kept] if log else []
     return kept.assign(**{name: np.log10(kept[name].clip(lower=TINY)) for name in logged})
 
 
-def _corners(drawn: pd.DataFrame, scales: str) -> Any:
+def _corners(frame: pd.DataFrame, scales: str) -> Any:
     """Unseen points at both ends of the diagonal: of each panel, or of all with shared axes."""
-    parts = by_panel(drawn)
+    parts = by_panel(frame)
     if scales == "fixed":
-        parts = [(where, drawn) for where, _ in parts]
+        parts = [(where, frame) for where, _ in parts]
     ends = [{**where, "x": at, "y": at} for where, rows in parts for at in _ends(rows)]
-    kinds = {role: drawn[role].dtype for role in ("panel", "rows") if role in drawn}
+    kinds = {role: frame[role].dtype for role in ("panel", "rows") if role in frame}
     return p9.geom_blank(p9.aes("x", "y"), pd.DataFrame(ends).astype(kinds), inherit_aes=False)
 
 
@@ -197,7 +200,7 @@ def _ends(rows: pd.DataFrame) -> tuple[float, float]:
 
 
 def _axes_and_words(
-    drawn: pd.DataFrame,
+    frame: pd.DataFrame,
     say: Callable[[pd.DataFrame], str],
     corner: dict[str, bool],
     breaks: Callable[[tuple[float, float]], list[float]] | None,
@@ -205,14 +208,14 @@ def _axes_and_words(
 ) -> list[Any]:
     """Both axes and what panels say; `side` is how wide they are, if all are alike."""
     if breaks is None:
-        words = words_in_panels(drawn, say, **corner)
+        words = words_in_panels(frame, say, **corner)
         return [*words, p9.scale_x_continuous(expand=words[-1].expand)]
 
     def say_of(rows: pd.DataFrame) -> str:
         return say(rows.assign(x=10 ** rows["x"], y=10 ** rows["y"]))
 
-    words = words_in_panels(drawn, say_of, **corner, breaks=breaks, labels=_of_powers)
-    low, high = _ends(drawn)
+    words = words_in_panels(frame, say_of, **corner, breaks=breaks, labels=_of_powers)
+    low, high = _ends(frame)
     below, _, above, _ = words[-1].expand
     edges = low - below * (high - low), high + above * (high - low)
 
@@ -261,51 +264,51 @@ def decades(limits: tuple[float, float]) -> list[float]:
     return [place for place in places if low <= place <= high]
 
 
-def _bars(drawn: pd.DataFrame) -> list[Any]:
-    if "left" not in drawn:
+def _bars(rows: pd.DataFrame) -> list[Any]:
+    if "left" not in rows:
         return []
     ends = p9.aes(x="left", xend="right", yend="y")
     return [p9.geom_segment(ends, color=BLUE, alpha=0.15, size=0.3)]
 
 
 def _points(
-    drawn: pd.DataFrame,
+    rows: pd.DataFrame,
     color: str | None,
     limits: tuple[float, float] | None,
     colors: Mapping[str, str] | None,
     shape: str | None,
 ) -> list[Any]:
-    look = {"size": 1.2, "stroke": 0, "alpha": 0.5 if len(drawn) < SEES_THROUGH else 0.25}
+    look = {"size": 1.2, "stroke": 0, "alpha": 0.5 if len(rows) < SEES_THROUGH else 0.25}
     if color is None and colors is not None:
-        by_row = p9.scale_color_manual(colors, limits=list(drawn["rows"].cat.categories))
+        by_row = p9.scale_color_manual(colors, limits=list(rows["rows"].cat.categories))
         return [p9.geom_point(p9.aes(color="rows"), show_legend=False, **look), by_row]
     if color is None:
         return [p9.geom_point(color=BLUE, **look)]
     by_shape = {"shape": "shape"} if shape is not None else {}
     points = p9.geom_point(p9.aes(color="color", **by_shape), size=1.4, stroke=0, alpha=0.8)
-    named = [p9.labs(shape=in_words(shape))] if shape is not None else []
-    return [points, scale_color_sequential(name=in_words(color), limits=limits), *named]
+    named = [p9.labs(shape=format_name(shape))] if shape is not None else []
+    return [points, scale_color_sequential(name=format_name(color), limits=limits), *named]
 
 
-def undrawn_in_words(n_lost: int, n_all: int) -> str:
+def format_undrawn(n_lost: int, n_all: int) -> str:
     """The sentence on rows that cannot be drawn; "" where there are none."""
     return f"{n_lost:,} of {n_all:,} rows are omitted: a value is undefined." * (n_lost > 0)
 
 
-def panels_in_words(n_all: int, at_most: int | None) -> str:
+def format_panel_count(n_all: int, at_most: int | None) -> str:
     """How many replicates the numbers in a panel use, and how many of them are drawn."""
     of_all = f"Numbers in the panels use all {n_all:,} replicates"
     is_all = at_most is None or n_all <= at_most
     return f"{of_all}." if is_all else f"{of_all}; the first {at_most:,} are drawn."
 
 
-def _says(n_all: int, whole: pd.DataFrame, at_most: int | None) -> str:
-    lost = n_all - len(whole)
-    sizes = {len(rows) for _, rows in by_panel(whole)}
+def _says(n_all: int, frame: pd.DataFrame, at_most: int | None) -> str:
+    lost = n_all - len(frame)
+    sizes = {len(rows) for _, rows in by_panel(frame)}
     return captions.caption(
         captions.dashed("equality"),
-        "Bars: 2 standard errors." * ("left" in whole),
+        "Bars: 2 standard errors." * ("left" in frame),
         f"In the panels, {captions.PLUS_MINUS}",
-        panels_in_words(max(sizes), at_most) * (len(sizes) == 1),
-        undrawn_in_words(lost, n_all),
+        format_panel_count(max(sizes), at_most) * (len(sizes) == 1),
+        format_undrawn(lost, n_all),
     )

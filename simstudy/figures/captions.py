@@ -55,17 +55,17 @@ def wrapped_to(inches: float, text: str) -> str:
     return "\n".join(textwrap.wrap(text, max(int(PER_INCH * inches) - 1, 20)))
 
 
-def dashed(what: str = "the level asked for") -> str:
+def dashed(name: str = "the level asked for") -> str:
     """The sentence on dashed lines."""
-    return f"Dashed: {what}."
+    return f"Dashed: {name}."
 
 
 def notes(rows: pd.DataFrame) -> list[str]:
     """What every figure of a summary says beneath: replicates, failures, what is not drawn."""
-    return [replicates_in_words(rows), format_failures(rows), format_undefined(rows)]
+    return [format_replicates(rows), format_failures(rows), format_undefined(rows)]
 
 
-def replicates_in_words(rows: pd.DataFrame) -> str:
+def format_replicates(rows: pd.DataFrame) -> str:
     """How many replicates stand behind a point, by measure where that differs."""
     counts = _counts(rows).dropna()
     if counts.empty:
@@ -87,14 +87,14 @@ def _ranges_by_measure(counts: pd.Series, rows: pd.DataFrame) -> str:
     named = counts.groupby(measures, sort=False)
     if named.ngroups < 2:
         return ""
-    return "; ".join(f"{in_words(str(name))} {_range(found)}" for name, found in named)
+    return "; ".join(f"{format_name(str(name))} {_range(found)}" for name, found in named)
 
 
 def _range(counts: pd.Series) -> str:
     return from_to(int(counts.min()), int(counts.max()))
 
 
-def in_words(name: str) -> str:
+def format_name(name: str) -> str:
     """A column's or measure's name for a reader: underscores become spaces."""
     return name.replace("_", " ")
 
@@ -159,8 +159,8 @@ def caption_of(figure: Any) -> str:
         A plotnine ggplot, a composition of them, whose parts speak one after the other, or a
         matplotlib Figure, which has a title and no caption.
     """
-    said = (" ".join(str(text).split()) for text in _texts(figure) if text)
-    return " ".join(_as_sentence(text) for text in dict.fromkeys(said))
+    sentences = (" ".join(str(text).split()) for text in _texts(figure) if text)
+    return " ".join(_as_sentence(text) for text in dict.fromkeys(sentences))
 
 
 def _texts(figure: Any) -> list[Any]:

@@ -10,14 +10,13 @@ import numpy as np
 
 from simstudy.errors import FigureError
 from simstudy.figures import captions
-from simstudy.figures.captions import caption, notes
+from simstudy.figures.captions import caption, format_name, notes
 from simstudy.figures.frame import (
     MEASURED,
     as_axis,
     check_no_hidden_rows,
     drawable,
     factors_of,
-    in_words,
     is_number,
     need_columns,
     nominal_levels,
@@ -49,7 +48,7 @@ def measure_curves(
     log_x: bool = False,
     colors: Mapping[str, str] | None = None,
     joined: bool = True,
-    apart: float = True,
+    dodge: float = True,
 ) -> ggplot:
     """Measures over a factor, each point with its Monte Carlo interval, theory as solid lines.
 
@@ -83,7 +82,7 @@ def measure_curves(
         A colour for each level of `color`, in words, the same in all figures of a study.
     joined
         Whether a dotted line joins the points; not where points stand on the theory's own line.
-    apart
+    dodge
         Whether points of several colours at one `x` are set apart, so that none covers another,
         and their theory's lines with them, so that a point is never beside its line. Or in how
         much of the room that there is: 0.5 sets them apart by half.
@@ -106,9 +105,9 @@ def measure_curves(
         exact = _on_a_grid(exact, found, x, mapped, log_x)
     theory, drawn = _same_panels(_theory_of(exact, drawn, x, mapped), drawn, mapped)
     width = _dodge_width(drawn, log_x)
-    drawn, theory = (_beside(rows, width * apart, log_x) for rows in (drawn, theory))
-    place = _aside_of_categories(drawn, width * apart)
-    said = _says(drawn, theory, joined, solid)
+    drawn, theory = (_beside(rows, width * dodge, log_x) for rows in (drawn, theory))
+    place = _aside_of_categories(drawn, width * dodge)
+    sentences = _says(drawn, theory, joined, solid)
     return (
         p9.ggplot(drawable(drawn), _position(drawn))
         + _nominal(nominal, drawn, found)
@@ -119,9 +118,9 @@ def measure_curves(
         + _x_scale(drawn, log_x)
         + facets(drawn, scales=_free(mapped), legend="color" in drawn)
         + p9.labs(
-            x=in_words(x),
+            x=format_name(x),
             y=_title(measures),
-            caption=caption(*said, _dashed(nominal, dashed), *notes(drawn)),
+            caption=caption(*sentences, _dashed(nominal, dashed), *notes(drawn)),
         )
     )
 
@@ -135,48 +134,48 @@ def _with_measure_mapped(
     return {**mapped, free: "measure"}
 
 
-def _drawn(found: pd.DataFrame, x: str, mapped: dict[str, str | None]) -> pd.DataFrame:
-    drawn = with_interval(found)[[*MEASURED]].assign(x=as_axis(found[x]))
-    return with_panels(drawn, found, mapped)
+def _drawn(rows: pd.DataFrame, x: str, mapped: dict[str, str | None]) -> pd.DataFrame:
+    drawn = with_interval(rows)[[*MEASURED]].assign(x=as_axis(rows[x]))
+    return with_panels(drawn, rows, mapped)
 
 
-def _position(drawn: pd.DataFrame) -> Any:
-    colored = {"color": "color", "shape": "color"} if "color" in drawn else {}
-    group = {"group": "color"} if "color" in drawn else {"group": 1}
+def _position(rows: pd.DataFrame) -> Any:
+    colored = {"color": "color", "shape": "color"} if "color" in rows else {}
+    group = {"group": "color"} if "color" in rows else {"group": 1}
     return p9.aes(x="place", y="estimate", **colored, **group)
 
 
 # ---------------------------------------------------------------- theory
 def _theory_of(
-    exact: bool | pd.DataFrame, drawn: pd.DataFrame, x: str, mapped: dict[str, str | None]
+    exact: bool | pd.DataFrame, rows: pd.DataFrame, x: str, mapped: dict[str, str | None]
 ) -> pd.DataFrame:
     """Rows of the theory's line; none where there is no theory or it is not asked for."""
     if isinstance(exact, pd.DataFrame):
-        return _finer_theory(exact, drawn, x, mapped)
-    return drawn[drawn["exact"].notna() & exact]
+        return _finer_theory(exact, rows, x, mapped)
+    return rows[rows["exact"].notna() & exact]
 
 
 def _on_a_grid(
     formula: Callable[..., float],
-    found: pd.DataFrame,
+    frame: pd.DataFrame,
     x: str,
     mapped: dict[str, str | None],
     log_x: bool,
 ) -> pd.DataFrame:
     """A frame of theory from a function of `x` and of mapped columns."""
-    asked = signature(formula).parameters
-    columns = [c for role, c in mapped.items() if c and (role != "color" or c in asked)]
+    parameters = signature(formula).parameters
+    columns = [c for role, c in mapped.items() if c and (role != "color" or c in parameters)]
     between = np.geomspace if log_x else np.linspace
-    grid = pd.DataFrame({x: between(found[x].min(), found[x].max(), PLACES)})
+    grid = pd.DataFrame({x: between(frame[x].min(), frame[x].max(), PLACES)})
     if columns:
-        grid = found[columns].drop_duplicates().merge(grid, how="cross")
-    given = {str(name): grid[name].tolist() for name in grid if name in asked}
+        grid = frame[columns].drop_duplicates().merge(grid, how="cross")
+    given = {str(name): grid[name].tolist() for name in grid if name in parameters}
     rows = (dict(zip(given, row, strict=True)) for row in zip(*given.values(), strict=True))
     return grid.assign(exact=[formula(**row) for row in rows]).dropna(subset="exact")
 
 
 def _finer_theory(
-    exact: pd.DataFrame, drawn: pd.DataFrame, x: str, mapped: dict[str, str | None]
+    exact: pd.DataFrame, rows: pd.DataFrame, x: str, mapped: dict[str, str | None]
 ) -> pd.DataFrame:
     known = {role: c for role, c in mapped.items() if role != "color" or c in exact.columns}
     need_columns(exact, [x, "exact", *known.values()])
@@ -184,7 +183,7 @@ def _finer_theory(
     line = with_panels(pd.DataFrame({"x": exact[x], "exact": exact["exact"]}), exact, known)
     for role, column in known.items():
         if column is not None and column != "measure":
-            line[role] = _same_levels(line[role], drawn[role], column)
+            line[role] = _same_levels(line[role], rows[role], column)
     return line
 
 
@@ -196,17 +195,17 @@ def staircase(theory: pd.DataFrame, x: str) -> pd.DataFrame:
 
 
 def _same_panels(
-    theory: pd.DataFrame, drawn: pd.DataFrame, mapped: dict[str, str | None]
+    theory: pd.DataFrame, rows: pd.DataFrame, mapped: dict[str, str | None]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both with the panels of all measures, of which some are known without simulation."""
     role = next((role for role, column in mapped.items() if column == "measure"), None)
     if role is None or role not in theory:
-        return theory, drawn
-    both = [*drawn[role].cat.categories, *theory[role].cat.categories]
+        return theory, rows
+    both = [*rows[role].cat.categories, *theory[role].cat.categories]
     levels = list(dict.fromkeys(both))
     return (
         theory.assign(**{role: theory[role].cat.set_categories(levels)}),
-        drawn.assign(**{role: drawn[role].cat.set_categories(levels)}),
+        rows.assign(**{role: rows[role].cat.set_categories(levels)}),
     )
 
 
@@ -220,24 +219,24 @@ def _same_levels(levels: pd.Series, drawn: pd.Series, column: str) -> pd.Series:
     return levels.cat.set_categories(drawn.cat.categories)
 
 
-def _lines(drawn: pd.DataFrame, theory: pd.DataFrame, apart: Any, joined: bool) -> list[Any]:
+def _lines(rows: pd.DataFrame, theory: pd.DataFrame, dodge: Any, joined: bool) -> list[Any]:
     """Dotted lines through what is simulated, solid ones through what is exact.
 
     Only quantities are joined. Theory at categories, or at few places, is short level marks: a
     line would say what it is between them.
     """
-    dotted = {"linetype": "dotted", "size": 0.5, "position": apart, "show_legend": False}
-    plain = {} if "color" in drawn else {"color": BLUE}
-    simulated, _ = _joined(drawable(drawn))
+    dotted = {"linetype": "dotted", "size": 0.5, "position": dodge, "show_legend": False}
+    plain = {} if "color" in rows else {"color": BLUE}
+    simulated, _ = _joined(drawable(rows))
     line, marks = _joined(theory, LEAST_OF_A_LINE) if not theory.empty else (theory, theory)
     return [
         *[p9.geom_line(simulated, **dotted, **plain)] * (joined and not simulated.empty),
-        *(_exact_line(line, drawn) if not line.empty else []),
-        *(_level_marks(marks, apart) if not marks.empty else []),
+        *(_exact_line(line, rows) if not line.empty else []),
+        *(_level_marks(marks, dodge) if not marks.empty else []),
     ]
 
 
-def _exact_line(line: pd.DataFrame, drawn: pd.DataFrame) -> list[Any]:
+def _exact_line(line: pd.DataFrame, rows: pd.DataFrame) -> list[Any]:
     """In the colours of what it belongs to, or in ink where it is for all.
 
     The key has the line only where each colour has one: a key shows the marks it stands for.
@@ -245,14 +244,14 @@ def _exact_line(line: pd.DataFrame, drawn: pd.DataFrame) -> list[Any]:
     look = {"size": 0.7, "inherit_aes": False}
     if "color" not in line:
         return [p9.geom_line(p9.aes(x="place", y="exact"), line, color=INK, **look)]
-    for_all = set(line["color"]) >= set(drawn["color"])
+    for_all = set(line["color"]) >= set(rows["color"])
     place = p9.aes(x="place", y="exact", color="color", group="color")
     return [p9.geom_line(place, line, show_legend=for_all, **look)]
 
 
-def _level_marks(marks: pd.DataFrame, apart: Any) -> list[Any]:
+def _level_marks(marks: pd.DataFrame, dodge: Any) -> list[Any]:
     at = p9.aes(y="exact")
-    return [p9.geom_point(at, marks, shape="_", size=3.4, position=apart, show_legend=False)]
+    return [p9.geom_point(at, marks, shape="_", size=3.4, position=dodge, show_legend=False)]
 
 
 def _joined(points: pd.DataFrame, least: int = 2) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -267,12 +266,12 @@ def _joined(points: pd.DataFrame, least: int = 2) -> tuple[pd.DataFrame, pd.Data
 
 
 # ---------------------------------------------------------------- simulation
-def _points(apart: Any, colored: bool) -> list[Any]:
+def _points(dodge: Any, colored: bool) -> list[Any]:
     bars = p9.aes(ymin="lower", ymax="upper")
     plain = {} if colored else {"color": BLUE}
     return [
-        p9.geom_linerange(bars, size=0.6, position=apart, show_legend=False, na_rm=True, **plain),
-        p9.geom_point(size=1.8, position=apart, stroke=0.3, **plain),
+        p9.geom_linerange(bars, size=0.6, position=dodge, show_legend=False, na_rm=True, **plain),
+        p9.geom_point(size=1.8, position=dodge, stroke=0.3, **plain),
     ]
 
 
@@ -288,37 +287,39 @@ def _beside(rows: pd.DataFrame, width: float, log_x: bool) -> pd.DataFrame:
     return rows.assign(place=moved)
 
 
-def _aside_of_categories(drawn: pd.DataFrame, width: float) -> Any:
-    if is_number(drawn["x"]) or not width:
+def _aside_of_categories(rows: pd.DataFrame, width: float) -> Any:
+    if is_number(rows["x"]) or not width:
         return "identity"
     return p9.position_dodge(width=width, preserve="single")
 
 
-def _dodge_width(drawn: pd.DataFrame, log_x: bool) -> float:
+def _dodge_width(rows: pd.DataFrame, log_x: bool) -> float:
     """Room for all colours at one x: well within the gap to the next x, and never wide."""
-    n_colors = len(drawn["color"].cat.categories) if "color" in drawn else 1
-    if not is_number(drawn["x"]):
+    n_colors = len(rows["color"].cat.categories) if "color" in rows else 1
+    if not is_number(rows["x"]):
         return min(0.5, 0.12 * n_colors)
-    places = np.unique(np.log10(drawn["x"]) if log_x else drawn["x"].to_numpy(float))
+    places = np.unique(np.log10(rows["x"]) if log_x else rows["x"].to_numpy(float))
     if len(places) < 2:
         return 0.1
     return float(min(0.5 * np.diff(places).min(), 0.015 * n_colors * np.ptp(places)))
 
 
 def _nominal(
-    nominal: float | str | Mapping[str, float] | None, drawn: pd.DataFrame, found: pd.DataFrame
+    nominal: float | str | Mapping[str, float] | None,
+    rows: pd.DataFrame,
+    summary_rows: pd.DataFrame,
 ) -> list[Any]:
-    lines = nominal_lines(drawn, nominal_levels(nominal, found))
+    lines = nominal_lines(rows, nominal_levels(nominal, summary_rows))
     line = p9.geom_hline(p9.aes(yintercept="nominal"), lines, linetype="dashed", color=MUTED)
     return [line] * (nominal is not None)
 
 
 # ---------------------------------------------------------------- the horizontal axis
-def _x_scale(drawn: pd.DataFrame, log_x: bool) -> list[Any]:
+def _x_scale(rows: pd.DataFrame, log_x: bool) -> list[Any]:
     """What the axis of the column `x` needs."""
-    x = drawn["x"]
+    x = rows["x"]
     if not is_number(x):
-        return turned_labels(x, alone="panel" not in drawn)
+        return turned_labels(x, alone="panel" not in rows)
     if not log_x:
         return []
     places = sorted(x.unique())
@@ -326,22 +327,22 @@ def _x_scale(drawn: pd.DataFrame, log_x: bool) -> list[Any]:
         return [p9.scale_x_log10()]
     # between one place and itself there are no minor breaks, and none could be computed
     between: dict[str, Any] = {"minor_breaks": []} if len(places) == 1 else {}
-    labels = _apart(places, panel_grid(drawn)[0])
+    labels = _apart(places, panel_grid(rows)[0])
     return [p9.scale_x_log10(breaks=places, labels=labels, **between)]
 
 
-def _apart(places: Sequence[float], n_columns: int) -> list[str]:
+def _apart(positions: Sequence[float], n_columns: int) -> list[str]:
     """Labels of places on a logarithmic axis; none where it would touch one before it, or the last.
 
     The last says how far the axis goes, so it always stands.
     """
-    labels = [f"{place:,g}" for place in places]
-    span = float(np.log10(places[-1] / places[0])) or 1.0
+    labels = [f"{place:,g}" for place in positions]
+    span = float(np.log10(positions[-1] / positions[0])) or 1.0
     inches = 0.88 * (page_width() - 0.9) / n_columns / span  # of a power of ten
-    middle = inches * np.log10(np.asarray(places, float) / places[0])
+    middle = inches * np.log10(np.asarray(positions, float) / positions[0])
     half = (np.array([len(label) for label in labels]) + 0.5) * LETTER / 2
     end = -np.inf
-    for i in range(len(places) - 1):
+    for i in range(len(positions) - 1):
         fits = end <= middle[i] - half[i] and middle[i] + half[i] <= middle[-1] - half[-1]
         labels[i], end = (labels[i], middle[i] + half[i]) if fits else ("", end)
     return labels
@@ -362,19 +363,19 @@ def _free(mapped: Mapping[str, str | None]) -> str:
 
 
 def _title(measures: Sequence[str]) -> str:
-    return in_words(measures[0]) if len(measures) == 1 else "estimate"
+    return format_name(measures[0]) if len(measures) == 1 else "estimate"
 
 
-def _says(drawn: pd.DataFrame, theory: pd.DataFrame, joined: bool, solid: str) -> list[str]:
-    simulated, _ = _joined(drawable(drawn))
+def _says(rows: pd.DataFrame, theory: pd.DataFrame, joined: bool, solid: str) -> list[str]:
+    simulated, _ = _joined(drawable(rows))
     line, marks = _joined(theory, LEAST_OF_A_LINE) if not theory.empty else (theory, theory)
     return [
-        captions.BARS * bool(drawn["lower"].notna().any()),
+        captions.BARS * bool(rows["lower"].notna().any()),
         f"Solid lines: {solid}." * (not line.empty),
         f"Level marks: {solid}." * (not marks.empty),
         captions.JOINS * (joined and not simulated.empty),
     ]
 
 
-def _dashed(nominal: object, what: str) -> str:
-    return captions.dashed(what) if nominal is not None else ""
+def _dashed(nominal: object, name: str) -> str:
+    return captions.dashed(name) if nominal is not None else ""

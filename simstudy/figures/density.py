@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from simstudy.figures import captions
-from simstudy.figures.frame import in_words, need_columns
+from simstudy.figures.captions import format_name
+from simstudy.figures.frame import need_columns
 from simstudy.figures.panels import by_panel, facets, with_panels
 from simstudy.figures.theme import colors_by, stroke_scale, theme_study
 from simstudy.lazy import ggplot, p9, pd
@@ -71,7 +72,7 @@ def density_plot(
         + theme_study()
         + facets(values, scales=scales)
         + p9.labs(
-            x=in_words(x), y="density", caption=captions.caption(bands, "Dotted: medians.")
+            x=format_name(x), y="density", caption=captions.caption(bands, "Dotted: medians.")
         )
     )  # fmt: skip
 

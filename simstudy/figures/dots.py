@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from simstudy.figures import captions
-from simstudy.figures.captions import caption, notes
+from simstudy.figures.captions import caption, format_name, notes
 from simstudy.figures.frame import (
     check_no_hidden_rows,
     drawable,
     factors_of,
-    in_words,
     need_columns,
     nominal_levels,
     nominal_lines,
@@ -101,7 +100,7 @@ def dots_plot(
         + facets(drawn, scales="free_x" if len(measures) > 1 else "fixed", legend=bool(color))
         + _size(drawn)
         + p9.labs(
-            x="" if len(measures) > 1 else in_words(measures[0]),
+            x="" if len(measures) > 1 else format_name(measures[0]),
             y="",
             caption=caption(*_says(drawn, published, levels, in_figures), *notes(drawn)),
         )
@@ -109,11 +108,11 @@ def dots_plot(
 
 
 def _placed(
-    found: pd.DataFrame, mapped: Mapping[str, str | None], measures: Sequence[str]
+    rows: pd.DataFrame, mapped: Mapping[str, str | None], measures: Sequence[str]
 ) -> pd.DataFrame:
     """A height for each row: the first level on top, colours apart where there are several."""
     panel = {"panel": "measure"} if len(measures) > 1 else {}
-    named = found.assign(measure=pd.Categorical(found["measure"], list(measures)))
+    named = rows.assign(measure=pd.Categorical(rows["measure"], list(measures)))
     drawn = with_panels(named, named, {**mapped, **panel})
     return drawn.assign(place=_height(drawn["y"]) - _aside(drawn))
 
@@ -122,12 +121,12 @@ def _height(levels: pd.Series) -> pd.Series:
     return (len(levels.cat.categories) - 1 - levels.cat.codes).astype(float)
 
 
-def _aside(drawn: pd.DataFrame) -> Any:
+def _aside(rows: pd.DataFrame) -> Any:
     """How far below its row a dot stands: nothing where it is the only one there."""
-    if "color" not in drawn:
+    if "color" not in rows:
         return 0.0
-    where = [role for role in ("panel", "rows", "y") if role in drawn]
-    there = drawn["color"].cat.codes.groupby([drawn[role] for role in where], observed=True)
+    where = [role for role in ("panel", "rows", "y") if role in rows]
+    there = rows["color"].cat.codes.groupby([rows[role] for role in where], observed=True)
     n_there, turn = there.transform("size"), there.rank() - 1
     return (turn - (n_there - 1) / 2) / (n_there - 1 + ROOM)
 
@@ -138,32 +137,32 @@ def _dashed(levels: pd.DataFrame) -> list[Any]:
 
 
 def _printed(
-    published: pd.DataFrame | None, drawn: pd.DataFrame, mapped: Mapping[str, str | None]
+    published: pd.DataFrame | None, rows: pd.DataFrame, mapped: Mapping[str, str | None]
 ) -> list[Any]:
     """Crosses where a document's numbers are, on the interval of their own replicates."""
     if published is None:
         return []
-    panel = {"panel": "measure"} if "panel" in drawn else {}
+    panel = {"panel": "measure"} if "panel" in rows else {}
     columns = {**panel, "rows": mapped["rows"], "y": mapped["y"]}
     need_columns(published, ["estimate", *columns.values()])
     kept = {role: published[c].astype(str) for role, c in columns.items() if c is not None}
-    said = pd.DataFrame({"estimate": published["estimate"].astype(float), **kept})
+    marks = pd.DataFrame({"estimate": published["estimate"].astype(float), **kept})
     for role in kept:
-        words = said[role].map(in_words) if role == "panel" else said[role]
-        said[role] = pd.Categorical(words, drawn[role].cat.categories, ordered=True)
+        words = marks[role].map(format_name) if role == "panel" else marks[role]
+        marks[role] = pd.Categorical(words, rows[role].cat.categories, ordered=True)
     error = published.get("mcse", np.nan)
-    low, high = intervals.normal(said["estimate"], error, level=0.95)
-    said = said.assign(place=_height(said["y"]), lower=low, upper=high)
+    low, high = intervals.normal(marks["estimate"], error, level=0.95)
+    marks = marks.assign(place=_height(marks["y"]), lower=low, upper=high)
     bar = p9.aes(x="lower", xend="upper", yend="place")
     return [
-        p9.geom_segment(bar, said.dropna(subset="lower"), color=GREY, size=2.6),
-        p9.geom_point(p9.aes(), said, color=INK, shape="x", size=2.6),
+        p9.geom_segment(bar, marks.dropna(subset="lower"), color=GREY, size=2.6),
+        p9.geom_point(p9.aes(), marks, color=INK, shape="x", size=2.6),
     ]
 
 
-def _dots(drawn: pd.DataFrame) -> list[Any]:
+def _dots(rows: pd.DataFrame) -> list[Any]:
     bar = {"x": "lower", "xend": "upper", "yend": "place"}
-    colored = "color" in drawn
+    colored = "color" in rows
     line, mark = ({"color": "color"}, {"shape": "color"}) if colored else ({}, {})
     plain = {} if colored else {"color": BLUE}
     bars = p9.aes(**bar, **line)
@@ -173,8 +172,8 @@ def _dots(drawn: pd.DataFrame) -> list[Any]:
     ]
 
 
-def _exact(drawn: pd.DataFrame) -> list[Any]:
-    known = drawn.dropna(subset="exact")
+def _exact(rows: pd.DataFrame) -> list[Any]:
+    known = rows.dropna(subset="exact")
     mark = p9.geom_point(p9.aes(x="exact"), known, shape="|", size=5, color=INK)
     return [mark] * (not known.empty)
 
@@ -186,15 +185,15 @@ def _few_ticks() -> Any:
     return p9.scale_x_continuous(breaks=lambda limits: list(MaxNLocator(4).tick_values(*limits)))
 
 
-def _figures(drawn: pd.DataFrame) -> list[Any]:
-    pairs = zip(drawn["estimate"], drawn["mcse"], strict=True)
+def _figures(rows: pd.DataFrame) -> list[Any]:
+    pairs = zip(rows["estimate"], rows["mcse"], strict=True)
     rounded = [with_error(estimate, mcse) for estimate, mcse in pairs]
     words = [f"{found.value} ({found.error})" if found.error else found.value for found in rounded]
-    last = float(drawn[["upper", "exact"]].max().max())
-    span = last - float(drawn[["lower", "exact"]].min().min())
-    label = {"label": "words", **({"color": "color"} if "color" in drawn else {})}
+    last = float(rows[["upper", "exact"]].max().max())
+    span = last - float(rows[["lower", "exact"]].min().min())
+    label = {"label": "words", **({"color": "color"} if "color" in rows else {})}
     text = p9.geom_text(
-        p9.aes(**label), drawn.assign(words=words), x=last + 0.04 * span, ha="left",
+        p9.aes(**label), rows.assign(words=words), x=last + 0.04 * span, ha="left",
         size=WORDS_SIZE, show_legend=False,
     )  # fmt: skip
     return [text, p9.scale_x_continuous(breaks=_breaks_up_to(last), expand=(0.05, 0, 0.3, 0))]
@@ -211,28 +210,28 @@ def _breaks_up_to(last: float) -> Callable[[tuple[float, float]], list[float]]:
     return breaks
 
 
-def _heights(drawn: pd.DataFrame) -> Any:
+def _heights(rows: pd.DataFrame) -> Any:
     """The vertical axis: a row for each name, the first on top."""
-    names = list(reversed(drawn["y"].cat.categories))
+    names = list(reversed(rows["y"].cat.categories))
     return p9.scale_y_continuous(
         breaks=list(range(len(names))), labels=names, limits=(-EDGE, len(names) - 1 + EDGE)
     )
 
 
-def _size(drawn: pd.DataFrame) -> Any:
+def _size(rows: pd.DataFrame) -> Any:
     """Rows a third of an inch apart, less where a page has no room; in inches."""
-    n_rows = panel_grid(drawn)[1] if "rows" in drawn or is_narrow() else 1
-    height = n_rows * (0.33 * len(drawn["y"].cat.categories) + 0.4) + 1.2
+    n_rows = panel_grid(rows)[1] if "rows" in rows or is_narrow() else 1
+    height = n_rows * (0.33 * len(rows["y"].cat.categories) + 0.4) + 1.2
     return p9.theme(figure_size=(page_width(), min(max(height, 2.8), TALLEST)))
 
 
 def _says(
-    drawn: pd.DataFrame, published: pd.DataFrame | None, levels: pd.DataFrame, in_figures: bool
+    rows: pd.DataFrame, published: pd.DataFrame | None, levels: pd.DataFrame, in_figures: bool
 ) -> list[str]:
     return [
         captions.BARS,
         captions.PARENTHESES * in_figures,
-        captions.UPRIGHT * bool(drawn["exact"].notna().any()),
+        captions.UPRIGHT * bool(rows["exact"].notna().any()),
         captions.CROSSES * (published is not None),
         captions.dashed() * (not levels.empty),
     ]

@@ -94,12 +94,14 @@ def _sized(plot: Any, width: float, height: float) -> Any:
     """A ggplot of a size in inches, with its caption in lines of that width."""
     from simstudy.lazy import p9
 
-    said = plot.labels.get("caption", None) or ""
-    return plot + p9.theme(figure_size=(width, height)) + p9.labs(caption=wrapped_to(width, said))
+    caption = plot.labels.get("caption", None) or ""
+    return (
+        plot + p9.theme(figure_size=(width, height)) + p9.labs(caption=wrapped_to(width, caption))
+    )
 
 
 # ---------------------------------------------------------------- caption
-def with_caption_at_edge(drawn: Any, plot: Any) -> Any:
+def with_caption_at_edge(figure: Any, plot: Any) -> Any:
     """A drawn ggplot whose caption begins at the plot's left margin.
 
     Panels of a fixed shape that a page's height makes narrow are moved to its middle. A caption
@@ -107,17 +109,17 @@ def with_caption_at_edge(drawn: Any, plot: Any) -> Any:
 
     Parameters
     ----------
-    drawn
+    figure
         The matplotlib figure, not yet laid out.
     plot
         The ggplot that it was drawn from.
     """
-    said = plot.labels.get("caption", None)
-    text = next((text for text in drawn.texts if text.get_text() == said), None)
+    caption = plot.labels.get("caption", None)
+    text = next((text for text in figure.texts if text.get_text() == caption), None)
     if text is not None:
         margin = plot.theme.getp("plot_margin_left")
-        drawn.set_layout_engine(_moving(text, margin, drawn.get_layout_engine()))
-    return drawn
+        figure.set_layout_engine(_moving(text, margin, figure.get_layout_engine()))
+    return figure
 
 
 def _moving(caption: Any, left: float, inner: Any) -> Any:
@@ -142,16 +144,16 @@ def with_minus(text: str) -> str:
     return HYPHEN.sub(MINUS, text)
 
 
-def with_minus_signs(drawn: Any) -> Any:
+def with_minus_signs(figure: Any) -> Any:
     """A matplotlib figure whose texts and ticks have them."""
     from matplotlib.text import Text
 
-    for axes in drawn.axes:
+    for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(_formatter(axis.get_major_formatter()))
-    for text in drawn.findobj(Text):
+    for text in figure.findobj(Text):
         text.set_text(with_minus(text.get_text()))
-    return drawn
+    return figure
 
 
 def _formatter(inner: Any) -> Any:

@@ -14,7 +14,8 @@ import numpy as np
 
 from simstudy.errors import FigureError
 from simstudy.figures import captions
-from simstudy.figures.frame import in_words, is_number
+from simstudy.figures.captions import format_name
+from simstudy.figures.frame import is_number
 from simstudy.figures.panels import facets, turned_labels
 from simstudy.figures.replicate_rows import drawable, format_lost, truth_of
 from simstudy.figures.theme import BLUE, INK, OKABE_ITO, color_scales, theme_study
@@ -84,8 +85,8 @@ def estimates_plot(
         + _upright_labels(drawn, method)
         + facets(drawn, scales=scales, legend=False)
         + p9.labs(
-            x="" if method is None else in_words(method),
-            y=in_words(estimate),
+            x="" if method is None else format_name(method),
+            y=format_name(estimate),
             caption=captions.caption(
                 captions.dashed("what is estimated") * bool(drawn["truth"].notna().any()),
                 "Bars: means of all replicates, with 2 Monte Carlo standard errors.",
@@ -140,19 +141,21 @@ def errors_plot(
     drawn = drawable(replicates, {"value": estimate, "error": std_error}, mapped)
     drawn = drawn.assign(truth=truth_of(replicates, truth).loc[drawn.index])
     shown = _first_and_outermost(drawn, ["value", "error"], most)
-    told = _spread_and_told(drawn)
+    spreads = _spread_and_told(drawn)
     return (
         p9.ggplot(shown, p9.aes("value", "error", color="color"))
         + _truth_line(drawn, upright=True)
         + p9.geom_point(size=1.1, stroke=0, alpha=0.45, show_legend=False)
-        + p9.geom_hline(p9.aes(yintercept="told"), told, color=GREY, size=1.8)
-        + p9.geom_hline(p9.aes(yintercept="spread"), told, linetype="dashed", color=INK, size=0.6)
+        + p9.geom_hline(p9.aes(yintercept="told"), spreads, color=GREY, size=1.8)
+        + p9.geom_hline(
+            p9.aes(yintercept="spread"), spreads, linetype="dashed", color=INK, size=0.6
+        )
         + _colors(drawn, replicates, method, colors)
         + theme_study()
         + facets(drawn, scales=scales, legend=False)
         + p9.labs(
-            x=in_words(estimate),
-            y=in_words(std_error),
+            x=format_name(estimate),
+            y=format_name(std_error),
             caption=captions.caption(
                 "Dashed: standard deviation of all estimates.",
                 "Grey line: root mean square of all standard errors.",
@@ -164,35 +167,35 @@ def errors_plot(
 
 
 # ---------------------------------------------------------------- rows
-def _panels_of(drawn: pd.DataFrame) -> list[str]:
-    return [role for role in ("panel", "rows") if role in drawn]
+def _panels_of(rows: pd.DataFrame) -> list[str]:
+    return [role for role in ("panel", "rows") if role in rows]
 
 
-def _groups_of(drawn: pd.DataFrame) -> list[str]:
-    return [*_panels_of(drawn), "color"]
+def _groups_of(rows: pd.DataFrame) -> list[str]:
+    return [*_panels_of(rows), "color"]
 
 
-def _first_and_outermost(drawn: pd.DataFrame, values: list[str], most: int) -> pd.DataFrame:
+def _first_and_outermost(rows: pd.DataFrame, values: list[str], most: int) -> pd.DataFrame:
     """Of each method in a panel the first rows, and those with its most extreme values."""
-    groups = drawn.groupby(_groups_of(drawn), observed=True)
+    groups = rows.groupby(_groups_of(rows), observed=True)
     keep = groups.cumcount() < most
     for value in values:
         rank = groups[value].rank(method="first")
         keep |= (rank <= 5) | (rank > groups[value].transform("size") - 5)
-    kept: pd.DataFrame = drawn.loc[keep]
+    kept: pd.DataFrame = rows.loc[keep]
     return kept
 
 
-def _places(shown: pd.DataFrame) -> pd.Series:
+def _places(rows: pd.DataFrame) -> pd.Series:
     """Where a point stands: at its method, moved aside by its turn and not by chance."""
-    turn = shown.groupby(_groups_of(shown), observed=True).cumcount() + 1
+    turn = rows.groupby(_groups_of(rows), observed=True).cumcount() + 1
     moved = 2 * ASIDE * ((turn * GOLDEN) % 1 - 0.5)
-    return shown["color"].cat.codes + moved
+    return rows["color"].cat.codes + moved
 
 
 # ---------------------------------------------------------------- marks
-def _means(drawn: pd.DataFrame) -> list[Any]:
-    groups = drawn.groupby(_groups_of(drawn), observed=True)["value"]
+def _means(rows: pd.DataFrame) -> list[Any]:
+    groups = rows.groupby(_groups_of(rows), observed=True)["value"]
     found = groups.agg(["mean", "std", "size"]).reset_index()
     half = (2 * found["std"] / np.sqrt(found["size"])).fillna(0.0)
     at = found["color"].cat.codes
@@ -206,10 +209,10 @@ def _means(drawn: pd.DataFrame) -> list[Any]:
     ]
 
 
-def _of_each_panel(drawn: pd.DataFrame) -> pd.DataFrame:
+def _of_each_panel(rows: pd.DataFrame) -> pd.DataFrame:
     """The truth of each panel; none where there is none."""
-    found: pd.DataFrame = drawn[[*_panels_of(drawn), "truth"]].dropna().drop_duplicates()
-    where = _panels_of(drawn)
+    found: pd.DataFrame = rows[[*_panels_of(rows), "truth"]].dropna().drop_duplicates()
+    where = _panels_of(rows)
     several = found.duplicated(where).any() if where else len(found) > 1
     if several:
         raise FigureError(
@@ -220,9 +223,9 @@ def _of_each_panel(drawn: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def _truth_line(drawn: pd.DataFrame, *, upright: bool) -> list[Any]:
+def _truth_line(rows: pd.DataFrame, *, upright: bool) -> list[Any]:
     """What is estimated: dashed across a panel of estimates, dotted upright in one of errors."""
-    lines = _of_each_panel(drawn)
+    lines = _of_each_panel(rows)
     if lines.empty:
         return []
     if upright:
@@ -232,21 +235,21 @@ def _truth_line(drawn: pd.DataFrame, *, upright: bool) -> list[Any]:
     return [p9.geom_hline(at, lines, linetype="dashed", color=INK, size=0.5)]
 
 
-def _spread_and_told(drawn: pd.DataFrame) -> pd.DataFrame:
+def _spread_and_told(rows: pd.DataFrame) -> pd.DataFrame:
     """By panel the standard deviation of estimates, and the root mean square of their errors."""
-    groups = drawn.assign(square=drawn["error"] ** 2).groupby(_groups_of(drawn), observed=True)
-    told = groups.agg(spread=("value", "std"), told=("square", "mean")).reset_index()
-    return told.assign(told=np.sqrt(told["told"]))
+    groups = rows.assign(square=rows["error"] ** 2).groupby(_groups_of(rows), observed=True)
+    spreads = groups.agg(spread=("value", "std"), told=("square", "mean")).reset_index()
+    return spreads.assign(told=np.sqrt(spreads["told"]))
 
 
 def _colors(
-    drawn: pd.DataFrame,
+    rows: pd.DataFrame,
     replicates: pd.DataFrame,
     method: str | None,
     colors: Mapping[str, str] | None,
 ) -> list[Any]:
     """By method, without a legend since each has its label; one colour where there are too many."""
-    levels = drawn["color"]
+    levels = rows["color"]
     names = [str(name) for name in levels.cat.categories]
     if colors is None and len(names) > len(OKABE_ITO):
         return [p9.scale_color_manual(dict.fromkeys(names, BLUE), limits=names)]
@@ -255,17 +258,17 @@ def _colors(
     return color_scales(levels, column, is_quantity=is_quantity, colors=colors)[:1]
 
 
-def _upright_labels(drawn: pd.DataFrame, method: str | None) -> list[Any]:
+def _upright_labels(rows: pd.DataFrame, method: str | None) -> list[Any]:
     if method is None:
         return [p9.theme(axis_text_x=p9.element_blank(), axis_ticks_major_x=p9.element_blank())]
-    return turned_labels(drawn["color"], alone=not _panels_of(drawn))
+    return turned_labels(rows["color"], alone=not _panels_of(rows))
 
 
 # ---------------------------------------------------------------- words
-def _what_is_shown(n_all: int, drawn: pd.DataFrame, shown: pd.DataFrame) -> list[str]:
+def _what_is_shown(n_all: int, rows: pd.DataFrame, subset: pd.DataFrame) -> list[str]:
     return [
-        f"Points: {len(shown):,} of {len(drawn):,} replicates, the first and the outermost."
-        if len(shown) < len(drawn)
+        f"Points: {len(subset):,} of {len(rows):,} replicates, the first and the outermost."
+        if len(subset) < len(rows)
         else "",
-        format_lost(n_all, len(drawn)),
+        format_lost(n_all, len(rows)),
     ]

@@ -15,7 +15,6 @@ import numpy as np
 
 from simstudy.design.plan import factors_of as shown_factors
 from simstudy.errors import FigureError, nearest
-from simstudy.figures.captions import in_words as in_words
 from simstudy.lazy import pd
 
 MEASURED = (
@@ -264,10 +263,10 @@ def nominal_levels(
     return rows["measure"].astype(str).map(dict(nominal)).astype(float)
 
 
-def nominal_lines(drawn: pd.DataFrame, levels: pd.Series) -> pd.DataFrame:
+def nominal_lines(rows: pd.DataFrame, levels: pd.Series) -> pd.DataFrame:
     """The level asked for of each panel, as `nominal`; no row where there is none."""
-    where = [role for role in ("panel", "rows") if role in drawn]
-    found: pd.DataFrame = drawn.assign(nominal=levels)[["nominal", *where]]
+    where = [role for role in ("panel", "rows") if role in rows]
+    found: pd.DataFrame = rows.assign(nominal=levels)[["nominal", *where]]
     return found.dropna(subset="nominal").drop_duplicates()
 
 

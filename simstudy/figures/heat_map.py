@@ -9,12 +9,11 @@ import numpy as np
 
 from simstudy.array_types import Float, Int
 from simstudy.figures import captions
-from simstudy.figures.captions import caption, format_failures, replicates_in_words
+from simstudy.figures.captions import caption, format_failures, format_name, format_replicates
 from simstudy.figures.frame import (
     check_no_hidden_rows,
     drawable,
     factors_of,
-    in_words,
     labelled,
     need_columns,
     rows_of,
@@ -89,12 +88,12 @@ def heat_map_plot(
         p9.ggplot(drawn, p9.aes("x", "y"))
         + p9.geom_tile(p9.aes(fill="estimate"), drawable(drawn), color="white", size=0.6)
         + p9.geom_text(p9.aes(label="words", color="ink"), size=WORDS_SIZE, show_legend=False)
-        + [p9.scale_color_identity(), _fill(center, in_words(measure))]
+        + [p9.scale_color_identity(), _fill(center, format_name(measure))]
         + [theme_study(), p9.theme(panel_grid_major=p9.element_blank(), legend_position="right")]
         + _turned(drawn)
         + facets(drawn)
         + _size(drawn)
-        + p9.labs(x=in_words(x), y=in_words(y), caption=_says(drawn))
+        + p9.labs(x=format_name(x), y=format_name(y), caption=_says(drawn))
     )
 
 
@@ -106,12 +105,12 @@ def decimals_for(mcse: Float[np.ndarray, " cell"]) -> int:
     return int(np.clip(np.ceil(-np.log10(np.median(positive))) + 1, 0, 6))
 
 
-def _decimals(found: pd.DataFrame, digits: int | str | None) -> Int[np.ndarray, " cell"]:
+def _decimals(rows: pd.DataFrame, digits: int | str | None) -> Int[np.ndarray, " cell"]:
     """Those of each cell."""
     if isinstance(digits, str):
-        return found[digits].to_numpy(int)
-    common = decimals_for(found["mcse"].to_numpy(float)) if digits is None else digits
-    return np.full(len(found), common)
+        return rows[digits].to_numpy(int)
+    common = decimals_for(rows["mcse"].to_numpy(float)) if digits is None else digits
+    return np.full(len(rows), common)
 
 
 def _words_with_room(cells: pd.DataFrame, decimals: Int[np.ndarray, " cell"]) -> list[str]:
@@ -182,30 +181,30 @@ def _fill(center: float | None, title: str) -> Any:
     return p9.scale_fill_gradient2(*DIVERGING, midpoint=center, name=title)
 
 
-def _turned(drawn: pd.DataFrame) -> list[Any]:
+def _turned(rows: pd.DataFrame) -> list[Any]:
     """Turns column labels that are wider than a cell."""
-    longest = max(len(str(word)) for word in drawn["x"].cat.categories)
+    longest = max(len(str(word)) for word in rows["x"].cat.categories)
     return [p9.theme(axis_text_x=p9.element_text(angle=35, ha="right"))] * (longest > 7)
 
 
-def _size(drawn: pd.DataFrame) -> Any:
+def _size(rows: pd.DataFrame) -> Any:
     """Cells high enough for two lines, as far as a page allows; in inches."""
-    return p9.theme(figure_size=(page_width(), min(max(_wanted_height(drawn), 2.8), TALLEST)))
+    return p9.theme(figure_size=(page_width(), min(max(_wanted_height(rows), 2.8), TALLEST)))
 
 
-def _wanted_height(drawn: pd.DataFrame) -> float:
+def _wanted_height(rows: pd.DataFrame) -> float:
     """Of a figure whose cells have room for two lines; in inches."""
-    return panel_grid(drawn)[1] * (CELL * len(drawn["y"].cat.categories) + 0.4) + 1.4
+    return panel_grid(rows)[1] * (CELL * len(rows["y"].cat.categories) + 0.4) + 1.4
 
 
-def _says(drawn: pd.DataFrame) -> str:
-    missing = int((~np.isfinite(drawn["estimate"].to_numpy(float))).sum())
-    roles = [role for role in ("x", "y", "panel", "rows") if role in drawn]
-    n_blank = math.prod(len(drawn[role].cat.categories) for role in roles) - len(drawn)
+def _says(rows: pd.DataFrame) -> str:
+    missing = int((~np.isfinite(rows["estimate"].to_numpy(float))).sum())
+    roles = [role for role in ("x", "y", "panel", "rows") if role in rows]
+    n_blank = math.prod(len(rows[role].cat.categories) for role in roles) - len(rows)
     return caption(
-        captions.PARENTHESES * bool(drawn["words"].str.contains("(", regex=False).any()),
-        replicates_in_words(drawn),
-        format_failures(drawn),
-        f"Dashes: {missing} of {len(drawn)} estimates are not finite." * (missing > 0),
+        captions.PARENTHESES * bool(rows["words"].str.contains("(", regex=False).any()),
+        format_replicates(rows),
+        format_failures(rows),
+        f"Dashes: {missing} of {len(rows)} estimates are not finite." * (missing > 0),
         "Blank: not run." * (n_blank > 0),
     )

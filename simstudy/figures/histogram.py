@@ -9,7 +9,8 @@ import numpy as np
 
 from simstudy.array_types import Float
 from simstudy.figures import captions
-from simstudy.figures.frame import in_words, need_columns
+from simstudy.figures.captions import format_name
+from simstudy.figures.frame import need_columns
 from simstudy.figures.panels import facets, with_panels, words_in_panels
 from simstudy.figures.theme import PALE, VERMILLION, theme_study
 from simstudy.lazy import ggplot, p9, pd
@@ -105,12 +106,12 @@ def law_histogram(
         + (words_in_panels(drawn, say, **counts) if say is not None else [])
         + theme_study()
         + facets(drawn, scales=scales, legend=False)
-        + p9.labs(x=in_words(x), y="count", caption=captions.STEPS)
+        + p9.labs(x=format_name(x), y="count", caption=captions.STEPS)
     )
 
 
-def _law(drawn: pd.DataFrame) -> list[Any]:
-    middle = drawn.assign(middle=(drawn["left"] + drawn["right"]) / 2)
+def _law(rows: pd.DataFrame) -> list[Any]:
+    middle = rows.assign(middle=(rows["left"] + rows["right"]) / 2)
     step = p9.aes(x="left", xend="right", y="expected", yend="expected", color="law")
     return [
         p9.geom_linerange(

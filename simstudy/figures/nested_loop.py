@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from simstudy.errors import FigureError
-from simstudy.figures.captions import SHADED, caption, dashed, notes
+from simstudy.figures.captions import SHADED, caption, dashed, format_name, notes
 from simstudy.figures.frame import (
     check_no_hidden_rows,
     drawable,
     factors_of,
-    in_words,
     labelled,
     need_columns,
     rows_of,
@@ -106,36 +105,36 @@ def nested_loop_plot(
         + _factor_steps(steps)
         + _scales(drawn, found, color, colors, _span(drawn, nominal))
         + _size(len(ordered))
-        + p9.labs(x=_x_title(drawn, ordered), y=in_words(y), caption=_says(drawn, nominal))
+        + p9.labs(x=_x_title(drawn, ordered), y=format_name(y), caption=_says(drawn, nominal))
     )
 
 
-def _varying(found: pd.DataFrame, color: str | None) -> list[str]:
-    levels = {c: found[c].nunique(dropna=False) for c in factors_of(found) if c != color}
+def _varying(rows: pd.DataFrame, color: str | None) -> list[str]:
+    levels = {c: rows[c].nunique(dropna=False) for c in factors_of(rows) if c != color}
     return sorted((c for c, n in levels.items() if n > 1), key=lambda c: levels[c])
 
 
-def _in_order(found: pd.DataFrame, factors: Sequence[str], color: str | None) -> pd.DataFrame:
+def _in_order(rows: pd.DataFrame, factors: Sequence[str], color: str | None) -> pd.DataFrame:
     """The rows with their scenario's place, from 0, and each factor's level as a category."""
-    levels = {f"factor_{i}": labelled(found[name]) for i, name in enumerate(factors)}
+    levels = {f"factor_{i}": labelled(rows[name]) for i, name in enumerate(factors)}
     codes = pd.DataFrame({name: words.cat.codes for name, words in levels.items()})
     place = codes.groupby(list(levels), sort=True).ngroup()
-    drawn = found.assign(scenario=place, **levels)
-    return drawn if color is None else drawn.assign(color=labelled(found[color]))
+    drawn = rows.assign(scenario=place, **levels)
+    return drawn if color is None else drawn.assign(color=labelled(rows[color]))
 
 
 # ---------------------------------------------------------------- the measure
-def staircase(drawn: pd.DataFrame, value: str) -> pd.DataFrame:
+def staircase(frame: pd.DataFrame, value: str) -> pd.DataFrame:
     """Both ends of each scenario's step, numbered so that only neighbours are joined.
 
     Parameters
     ----------
-    drawn
+    frame
         Rows with `scenario`, `value` and perhaps `color`; a scenario's step is 1 wide, around it.
     value
         The column that gives the steps their height.
     """
-    rows = drawn.dropna(subset=value).sort_values("scenario")
+    rows = frame.dropna(subset=value).sort_values("scenario")
     turn = _turn(rows)
     is_first = rows["scenario"].groupby(turn).diff() != 1
     rows = rows.assign(run=turn + is_first.groupby(turn).cumsum().astype(str))
@@ -167,12 +166,12 @@ def _measure(rows: pd.DataFrame, colored: bool) -> list[Any]:
     ]
 
 
-def _theory(drawn: pd.DataFrame) -> list[Any]:
-    if drawn["exact"].isna().all():
+def _theory(rows: pd.DataFrame) -> list[Any]:
+    if rows["exact"].isna().all():
         return []
     place = {"x": "x", "y": "y", "group": "run"}
-    colors = {"color": "color"} if "color" in drawn else {}
-    steps = staircase(drawn, "exact")
+    colors = {"color": "color"} if "color" in rows else {}
+    steps = staircase(rows, "exact")
     dotted = {"size": 0.6, "linetype": "dotted", "show_legend": False}
     return [p9.geom_path(p9.aes(**place, **colors), steps, **dotted)]
 
@@ -184,18 +183,18 @@ def _nominal(nominal: float | None) -> list[Any]:
 
 
 # ---------------------------------------------------------------- the factors
-def _span(drawn: pd.DataFrame, nominal: float | None) -> tuple[float, float]:
+def _span(rows: pd.DataFrame, nominal: float | None) -> tuple[float, float]:
     """Lowest and highest value of the measure's own part of the panel."""
-    parts = [drawn[c].to_numpy(float) for c in ("estimate", "lower", "upper", "exact")]
+    parts = [rows[c].to_numpy(float) for c in ("estimate", "lower", "upper", "exact")]
     parts += [np.array([nominal])] if nominal is not None else []
     values = np.concatenate(parts)
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     return (low, high) if high > low else (low - 0.5, low + 0.5)
 
 
-def _bands(drawn: pd.DataFrame, factors: Sequence[str], span: tuple[float, float]) -> pd.DataFrame:
+def _bands(rows: pd.DataFrame, factors: Sequence[str], span: tuple[float, float]) -> pd.DataFrame:
     """The staircase of each factor's levels beneath the measure, and where its name goes."""
-    scenarios = drawn.drop_duplicates("scenario")
+    scenarios = rows.drop_duplicates("scenario")
     bands = [_band(scenarios, i, name, span) for i, name in enumerate(factors)]
     return pd.concat(bands, ignore_index=True)
 
@@ -206,7 +205,7 @@ def _band(scenarios: pd.DataFrame, i: int, name: str, span: tuple[float, float])
     levels = scenarios[f"factor_{i}"].cat
     raised = levels.codes / max(len(levels.categories) - 1, 1)
     rows = scenarios[["scenario"]].assign(level=floor + raised * BAND * height)
-    words = f"{in_words(name)}: {_named(list(levels.categories))}"
+    words = f"{format_name(name)}: {_named(list(levels.categories))}"
     return staircase(rows, "level").assign(
         factor=name, words=words, run=name, name_at=floor + (BAND + 0.015) * height
     )
@@ -231,8 +230,8 @@ def _factor_steps(steps: pd.DataFrame) -> list[Any]:
 
 
 def _scales(
-    drawn: pd.DataFrame,
-    found: pd.DataFrame,
+    rows: pd.DataFrame,
+    summary_rows: pd.DataFrame,
     color: str | None,
     colors: Mapping[str, str] | None,
     span: tuple[float, float],
@@ -242,8 +241,8 @@ def _scales(
     ticks = [t for t in MaxNLocator(6).tick_values(*span) if span[0] <= t <= span[1]]
     return [
         theme_study(),
-        *colors_by(drawn, found, color, colors),
-        *([] if color is None else [stroke_scale(drawn["color"], color)]),
+        *colors_by(rows, summary_rows, color, colors),
+        *([] if color is None else [stroke_scale(rows["color"], color)]),
         p9.scale_y_continuous(breaks=ticks),
         p9.theme(panel_grid_major_x=p9.element_blank(), axis_text_x=p9.element_blank()),
         p9.theme(axis_ticks_major_x=p9.element_blank()),
@@ -255,19 +254,19 @@ def _size(n_factors: int) -> Any:
     return p9.theme(figure_size=(page_width(), 3.6 + 0.45 * n_factors))
 
 
-def _x_title(drawn: pd.DataFrame, factors: Sequence[str]) -> str:
-    names = ", ".join(in_words(name) for name in factors)
-    return f"{drawn['scenario'].nunique()} scenarios, ordered by {names}"
+def _x_title(rows: pd.DataFrame, factors: Sequence[str]) -> str:
+    names = ", ".join(format_name(name) for name in factors)
+    return f"{rows['scenario'].nunique()} scenarios, ordered by {names}"
 
 
-def _says(drawn: pd.DataFrame, nominal: float | None) -> str:
-    theory = bool(drawn["exact"].notna().any())
-    several = "color" in drawn and len(drawn["color"].cat.categories) > 1
+def _says(rows: pd.DataFrame, nominal: float | None) -> str:
+    theory = bool(rows["exact"].notna().any())
+    several = "color" in rows and len(rows["color"].cat.categories) > 1
     return caption(
         SHADED,
         "Where lines coincide, the last in the key is on top." * several,
         "Dotted: exact theory." * theory,
         dashed() * (nominal is not None),
         "Steps: each factor's level in each scenario, the lowest step the first level named.",
-        *notes(drawn),
+        *notes(rows),
     )

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.figures.frame import in_words, labelled
+from simstudy.figures.captions import format_name
+from simstudy.figures.frame import labelled
 from simstudy.figures.page import IN_GRID, WRAPPED, abreast, is_narrow, page_width
 from simstudy.figures.theme import INK, LETTER, TALLEST, WORDS_SIZE, panel_sizes
 from simstudy.lazy import p9, pd
@@ -21,7 +22,7 @@ ROOM_FOR_LABELS = {"alone": 70, "among": 24}  # characters along a panel's horiz
 
 
 def with_panels(
-    drawn: pd.DataFrame, source: pd.DataFrame, columns: Mapping[str, str | None]
+    rows: pd.DataFrame, source: pd.DataFrame, columns: Mapping[str, str | None]
 ) -> pd.DataFrame:
     """`drawn` with a category for each role given a column: `panel`, `rows`, `color`.
 
@@ -30,78 +31,76 @@ def with_panels(
     """
     given = {role: column for role, column in columns.items() if column is not None}
     words = {role: _words(source[column], role) for role, column in given.items()}
-    return drawn.assign(**words)
+    return rows.assign(**words)
 
 
 def _words(values: pd.Series, role: str) -> pd.Series:
     column = str(values.name)
     words = labelled(values, name=column if role in ("panel", "rows") else "")
-    return words.cat.rename_categories(in_words) if column == "measure" else words
+    return words.cat.rename_categories(format_name) if column == "measure" else words
 
 
-def facets(drawn: pd.DataFrame, *, scales: str = "fixed", legend: bool = True) -> list[Any]:
+def facets(rows: pd.DataFrame, *, scales: str = "fixed", legend: bool = True) -> list[Any]:
     """The facet for whichever of the columns `panel` and `rows` are there, and the figure's size.
 
     Parameters
     ----------
-    drawn
+    rows
         The rows of a figure.
     scales
         "fixed", "free", "free_x" or "free_y", as plotnine has them.
     legend
         Whether room is kept for a legend.
     """
-    across, down = panel_grid(drawn)
+    across, down = panel_grid(rows)
     size = panel_sizes(across, down, legend=legend)
-    roles = [role for role in ("rows", "panel") if role in drawn]
+    roles = [role for role in ("rows", "panel") if role in rows]
     if not roles:
         return [size]
-    if _is_grid(drawn):
-        columns = {"cols": "panel"} if "panel" in drawn else {}
+    if _is_grid(rows):
+        columns = {"cols": "panel"} if "panel" in rows else {}
         return [p9.facet_grid(rows="rows", scales=scales, **columns), size]
     return [p9.facet_wrap(roles, ncol=across, scales=scales), size]
 
 
-def _is_grid(drawn: pd.DataFrame) -> bool:
+def _is_grid(rows: pd.DataFrame) -> bool:
     """Whether rows of panels stand below each other, and the page has room for all columns."""
-    n_panel = _n_levels(drawn, "panel")
-    return "rows" in drawn and (not is_narrow() or abreast(n_panel, IN_GRID) == n_panel)
+    n_panel = _n_levels(rows, "panel")
+    return "rows" in rows and (not is_narrow() or abreast(n_panel, IN_GRID) == n_panel)
 
 
-def panel_grid(drawn: pd.DataFrame) -> tuple[int, int]:
+def panel_grid(rows: pd.DataFrame) -> tuple[int, int]:
     """Panels side by side, and one below another, as `facets` lays them out."""
-    n_panel, n_rows = (max(_n_levels(drawn, role), 1) for role in ("panel", "rows"))
-    if _is_grid(drawn):
+    n_panel, n_rows = (max(_n_levels(rows, role), 1) for role in ("panel", "rows"))
+    if _is_grid(rows):
         return n_panel, n_rows
     most = min(abreast(n_panel, WRAPPED), WRAP_AT) if is_narrow() else WRAP_AT
     n_columns = n_panel if n_panel <= most else math.ceil(n_panel / math.ceil(n_panel / most))
     return n_columns, math.ceil(n_panel * n_rows / n_columns)
 
 
-def square_panels(drawn: pd.DataFrame, *, legend: bool) -> Any:
+def square_panels(rows: pd.DataFrame, *, legend: bool) -> Any:
     """Square panels, and the height of figure in which they fill a page's width; in inches."""
-    _, n_rows = panel_grid(drawn)
-    side = _side(drawn, legend)
-    height = n_rows * (side + _strip(drawn)) + 1.2
+    _, n_rows = panel_grid(rows)
+    side = _side(rows, legend)
+    height = n_rows * (side + _strip(rows)) + 1.2
     return p9.theme(aspect_ratio=1, figure_size=(page_width(), min(max(height, 2.6), TALLEST)))
 
 
-def square_side(drawn: pd.DataFrame, *, legend: bool) -> float:
+def square_side(rows: pd.DataFrame, *, legend: bool) -> float:
     """Side of the square panels, as a page's width and its height allow; in inches."""
-    _, n_rows = panel_grid(drawn)
-    return min(_side(drawn, legend), (TALLEST - 1.2) / n_rows - _strip(drawn))
+    _, n_rows = panel_grid(rows)
+    return min(_side(rows, legend), (TALLEST - 1.2) / n_rows - _strip(rows))
 
 
-def _side(drawn: pd.DataFrame, legend: bool) -> float:
+def _side(rows: pd.DataFrame, legend: bool) -> float:
     """Side of square panels that fill a page's width, and are not too large; in inches."""
-    return min(
-        (page_width() - 0.9 - 1.1 * (legend and not is_narrow())) / panel_grid(drawn)[0], 3.6
-    )
+    return min((page_width() - 0.9 - 1.1 * (legend and not is_narrow())) / panel_grid(rows)[0], 3.6)
 
 
-def _strip(drawn: pd.DataFrame) -> float:
+def _strip(rows: pd.DataFrame) -> float:
     """Height of what is said above each panel, where rows of them do not share it; in inches."""
-    return 0.25 * ("rows" not in drawn)
+    return 0.25 * ("rows" not in rows)
 
 
 def turned_labels(x: pd.Series, *, alone: bool) -> list[Any]:
@@ -112,17 +111,17 @@ def turned_labels(x: pd.Series, *, alone: bool) -> list[Any]:
     return [p9.theme(axis_text_x=p9.element_text(angle=35, ha="right"))]
 
 
-def by_panel(drawn: pd.DataFrame) -> list[tuple[dict[str, Any], pd.DataFrame]]:
+def by_panel(frame: pd.DataFrame) -> list[tuple[dict[str, Any], pd.DataFrame]]:
     """The rows of each panel, after what makes it that panel (`panel` and `rows`, where mapped)."""
-    keys = [role for role in ("panel", "rows") if role in drawn]
+    keys = [role for role in ("panel", "rows") if role in frame]
     if not keys:
-        return [({}, drawn)]
-    groups = drawn.groupby(keys, observed=True, sort=True)
+        return [({}, frame)]
+    groups = frame.groupby(keys, observed=True, sort=True)
     return [(dict(zip(keys, key, strict=True)), rows) for key, rows in groups]
 
 
 def words_in_panels(
-    drawn: pd.DataFrame,
+    frame: pd.DataFrame,
     say: Callable[[pd.DataFrame], str],
     *,
     right: bool = False,
@@ -134,23 +133,23 @@ def words_in_panels(
     Above the rows room is made for it; a lower corner has to be free. Lines longer than a panel is
     wide are wrapped. `scale` goes to the scale of the vertical axis.
     """
-    n_letters = _letters_across(drawn)
-    said = pd.DataFrame(
-        [where | {"said": _wrapped_words(say(rows), n_letters)} for where, rows in by_panel(drawn)]
+    n_letters = _letters_across(frame)
+    texts = pd.DataFrame(
+        [where | {"said": _wrapped_words(say(rows), n_letters)} for where, rows in by_panel(frame)]
     )
-    n_lines = 1 + max(text.count("\n") for text in said["said"])
+    n_lines = 1 + max(text.count("\n") for text in texts["said"])
     above = 0.05 if low else 0.05 + 0.07 * n_lines
-    kinds = {role: drawn[role].dtype for role in ("panel", "rows") if role in drawn}
-    words = _in_corner(said.astype(kinds), right, low)
+    kinds = {role: frame[role].dtype for role in ("panel", "rows") if role in frame}
+    words = _in_corner(texts.astype(kinds), right, low)
     return [words, p9.scale_y_continuous(expand=(0.05, 0, above, 0), **scale)]
 
 
-def _in_corner(said: pd.DataFrame, right: bool, low: bool) -> Any:
+def _in_corner(words: pd.DataFrame, right: bool, low: bool) -> Any:
     """The words of each panel, two letters from its side."""
-    inset = said["said"].str.replace(
+    inset = words["said"].str.replace(
         "\n|$" if right else "^|\n", r"  \g<0>" if right else r"\g<0>  ", regex=True
     )
-    place = said.assign(said=inset, x=np.inf if right else -np.inf, y=-np.inf if low else np.inf)
+    place = words.assign(said=inset, x=np.inf if right else -np.inf, y=-np.inf if low else np.inf)
     return _text_off_the_edge()(
         p9.aes("x", "y", label="said"), place, size=WORDS_SIZE, ha="right" if right else "left",
         va="bottom" if low else "top", color=INK, inherit_aes=False,
@@ -175,9 +174,9 @@ def _text_off_the_edge() -> Any:
     return TextOffTheEdge
 
 
-def _letters_across(drawn: pd.DataFrame) -> int:
+def _letters_across(rows: pd.DataFrame) -> int:
     """Letters that a panel has room for, beside two at its edge."""
-    return int((page_width() - 0.9) / panel_grid(drawn)[0] / LETTER) - 2
+    return int((page_width() - 0.9) / panel_grid(rows)[0] / LETTER) - 2
 
 
 def _wrapped_words(text: str, n_letters: int) -> str:
@@ -185,5 +184,5 @@ def _wrapped_words(text: str, n_letters: int) -> str:
     return "\n".join(textwrap.fill(line, n_letters, break_long_words=False) for line in lines)
 
 
-def _n_levels(drawn: pd.DataFrame, role: str) -> int:
-    return len(drawn[role].cat.categories) if role in drawn.columns else 0
+def _n_levels(rows: pd.DataFrame, role: str) -> int:
+    return len(rows[role].cat.categories) if role in rows.columns else 0

@@ -84,7 +84,7 @@ def rank_plot(
 def _to_the_ends(check: RankCheck) -> dict[str, Any]:
     """What is drawn of a check: its places, and 0 and 1, where no distribution functions differ."""
     lines = {name: np.r_[0, getattr(check, name), 0] for name in ("difference", "lower", "upper")}
-    place = np.r_[0, check.place, 1]
+    place = np.r_[0, check.position, 1]
     return lines | {"place": place, "p_value": check.p_value, "n_rep": check.n_rep}
 
 

@@ -146,46 +146,46 @@ def _pdf(figure: Any, width: float, dpi: int) -> bytes:
 
 
 @contextmanager
-def _at_width(drawn: Any, width: float) -> Iterator[None]:
+def _at_width(figure: Any, width: float) -> Iterator[None]:
     """Within it, a matplotlib figure has this width, in inches."""
-    before = drawn.get_size_inches()
+    before = figure.get_size_inches()
     try:
-        drawn.set_size_inches(width, min(before[1], TALLEST))
+        figure.set_size_inches(width, min(before[1], TALLEST))
         yield
     finally:
-        drawn.set_size_inches(before)
+        figure.set_size_inches(before)
 
 
 @contextmanager
-def _laid_out(drawn: Any, dpi: int) -> Iterator[None]:
+def _laid_out(figure: Any, dpi: int) -> Iterator[None]:
     """Where everything lies is found once, not four times: matplotlib draws each file twice else.
 
     The layout is put back at the end.
     """
-    layout = drawn.get_layout_engine()
+    layout = figure.get_layout_engine()
     if layout is None:
         yield
         return
-    before = drawn.dpi
+    before = figure.dpi
     try:
-        drawn.set_dpi(dpi)
-        drawn.draw_without_rendering()
-        drawn.set_layout_engine(None)
+        figure.set_dpi(dpi)
+        figure.draw_without_rendering()
+        figure.set_layout_engine(None)
         yield
     finally:
-        drawn.set_dpi(before)
-        drawn.set_layout_engine(layout)
+        figure.set_dpi(before)
+        figure.set_layout_engine(layout)
 
 
-def _bytes(drawn: Any, ending: str, dpi: int, metadata: Mapping[str, None]) -> bytes:
+def _bytes(figure: Any, ending: str, dpi: int, metadata: Mapping[str, None]) -> bytes:
     content = BytesIO()
-    drawn.savefig(content, format=ending, dpi=dpi, metadata=metadata)
+    figure.savefig(content, format=ending, dpi=dpi, metadata=metadata)
     return content.getvalue()
 
 
 # ---------------------------------------------------------------- dense layers
 @contextmanager
-def dense_marks_as_pixels(drawn: Any, *, of_keys: bool = True) -> Iterator[None]:
+def dense_marks_as_pixels(figure: Any, *, of_keys: bool = True) -> Iterator[None]:
     """Rasterise the densest artists until the rest is few enough; undone at the end.
 
     Parameters
@@ -194,7 +194,7 @@ def dense_marks_as_pixels(drawn: Any, *, of_keys: bool = True) -> Iterator[None]
         Whether artists of keys may be: only where the figure is laid out in the same pixels, since
         these stand where the layout put them, in pixels, and would be drawn elsewhere.
     """
-    changed = [artist for artist in _too_dense(drawn) if of_keys or artist.axes is not None]
+    changed = [artist for artist in _too_dense(figure) if of_keys or artist.axes is not None]
     before = [artist.get_rasterized() for artist in changed]
     for artist in changed:
         artist.set_rasterized(True)
@@ -205,8 +205,8 @@ def dense_marks_as_pixels(drawn: Any, *, of_keys: bool = True) -> Iterator[None]
             artist.set_rasterized(was)
 
 
-def _too_dense(drawn: Any) -> list[Any]:
-    sizes = [(_vector_bytes(artist), artist) for artist in drawn.findobj(_is_layer)]
+def _too_dense(figure: Any) -> list[Any]:
+    sizes = [(_vector_bytes(artist), artist) for artist in figure.findobj(_is_layer)]
     sizes.sort(key=lambda pair: -pair[0])
     total, chosen = sum(size for size, _ in sizes), []
     for size, artist in sizes:

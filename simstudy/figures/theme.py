@@ -14,7 +14,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from simstudy.errors import FigureError
-from simstudy.figures.frame import in_words, is_number
+from simstudy.figures.captions import format_name
+from simstudy.figures.frame import is_number
 from simstudy.figures.page import FULL_WIDTH as FULL_WIDTH
 from simstudy.figures.page import page_width
 from simstudy.lazy import p9, pd
@@ -125,7 +126,7 @@ def level_colors(n_levels: int, *, is_quantity: bool) -> list[str]:
 
 
 def colors_of(
-    names: Iterable[str], known: Mapping[str, str] = MappingProxyType({})
+    names: Iterable[str], colors: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
     """Choose a colour for each of a study's methods, the same one in all of its figures.
 
@@ -136,7 +137,7 @@ def colors_of(
     ----------
     names
         Of the methods, in the words that figures have for them.
-    known
+    colors
         Names with a colour of their own, whatever others there are: those that several studies
         share. The others get what these leave.
 
@@ -146,7 +147,7 @@ def colors_of(
         Colours as `#RRGGBB`, by name.
     """
     distinct = list(dict.fromkeys(names))
-    fixed = {name: known[name] for name in distinct if name in known}
+    fixed = {name: colors[name] for name in distinct if name in colors}
     free = [color for color in OKABE_ITO if color not in fixed.values()] or OKABE_ITO
     others = (name for name in distinct if name not in fixed)
     found = fixed | dict(zip(others, itertools.cycle(free)))
@@ -154,16 +155,16 @@ def colors_of(
 
 
 def colors_by(
-    drawn: pd.DataFrame,
-    found: pd.DataFrame,
+    rows: pd.DataFrame,
+    summary_rows: pd.DataFrame,
     color: str | None,
     colors: Mapping[str, str] | None = None,
 ) -> list[Any]:
     """`color_scales` of what is drawn, by the column `color` of the rows that were found."""
     if color is None:
         return []
-    is_quantity = is_number(found[color])
-    return color_scales(drawn["color"], color, is_quantity=is_quantity, colors=colors)
+    is_quantity = is_number(summary_rows[color])
+    return color_scales(rows["color"], color, is_quantity=is_quantity, colors=colors)
 
 
 def color_scales(
@@ -215,9 +216,9 @@ def stroke_scale(levels: pd.Series, column: str) -> Any:
     """
     names = [str(name) for name in levels.cat.categories]
     strokes = STROKES if len(names) <= len(STROKES) else STROKES[:1] * len(names)
-    key = p9.guide_legend(ncol=_key_columns(in_words(column), names))
+    key = p9.guide_legend(ncol=_key_columns(format_name(column), names))
     return p9.scale_linetype_manual(
-        dict(zip(names, strokes, strict=False)), name=in_words(column), limits=names, guide=key
+        dict(zip(names, strokes, strict=False)), name=format_name(column), limits=names, guide=key
     )
 
 
@@ -239,7 +240,7 @@ def _level_scales(
     found = marks or [MARKS.get(color, "o") for color in colors.values()]
     if len(set(found)) < len(found):
         found = ["o"] * len(colors)
-    title, names = in_words(column), list(colors)
+    title, names = format_name(column), list(colors)
     n_columns = _key_columns(title, names)
 
     def key() -> dict[str, Any]:

@@ -7,12 +7,11 @@ from typing import Any
 
 from simstudy.errors import FigureError
 from simstudy.figures import captions
-from simstudy.figures.captions import caption, notes
+from simstudy.figures.captions import caption, format_name, notes
 from simstudy.figures.frame import (
     check_no_hidden_rows,
     drawable,
     factors_of,
-    in_words,
     need_columns,
     nominal_levels,
     rows_of,
@@ -75,17 +74,17 @@ def trade_off_plot(
         + colors_by(drawn, found, color, colors)
         + facets(drawn, legend=color is not None)
         + p9.labs(
-            x=in_words(x),
-            y=in_words(y),
+            x=format_name(x),
+            y=format_name(y),
             caption=caption(captions.BARS, captions.dashed(dashed) * bool(nominal), *notes(found)),
         )
     )
 
 
-def _paired(drawn: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
+def _paired(rows: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
     """A row for each point: the numbers of one measure beside those of the other."""
-    roles = [role for role in ("color", "panel", "rows") if role in drawn]
-    across, up = (drawn[drawn["measure"] == name].assign(point=0) for name in (x, y))
+    roles = [role for role in ("color", "panel", "rows") if role in rows]
+    across, up = (rows[rows["measure"] == name].assign(point=0) for name in (x, y))
     both = across.merge(up, how="outer", on=["point", *roles], indicator="there")
     alone = int((both["there"] != "both").sum())
     if alone:
@@ -97,8 +96,8 @@ def _paired(drawn: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
     return drawable(both.assign(estimate=finite_where_both_are))
 
 
-def _look(drawn: pd.DataFrame) -> dict[str, str]:
-    return {"color": "color", "shape": "color"} if "color" in drawn else {}
+def _look(rows: pd.DataFrame) -> dict[str, str]:
+    return {"color": "color", "shape": "color"} if "color" in rows else {}
 
 
 def _dashed(nominal: Mapping[str, float], x: str, y: str) -> list[Any]:
@@ -107,9 +106,9 @@ def _dashed(nominal: Mapping[str, float], x: str, y: str) -> list[Any]:
     return upright + ([p9.geom_hline(yintercept=nominal[y], **look)] if y in nominal else [])
 
 
-def _crosses(drawn: pd.DataFrame) -> list[Any]:
+def _crosses(rows: pd.DataFrame) -> list[Any]:
     """The points, each on its intervals; without colours all of them are blue."""
-    plain = {} if "color" in drawn else {"color": BLUE}
+    plain = {} if "color" in rows else {"color": BLUE}
     across = p9.aes(x="lower_x", xend="upper_x", yend="estimate_y")
     up = p9.aes(y="lower_y", yend="upper_y", xend="estimate_x")
     bar = {"size": 0.5, "show_legend": False, "na_rm": True, **plain}

@@ -9,8 +9,9 @@ import numpy as np
 
 from simstudy.errors import FigureError
 from simstudy.figures import captions
-from simstudy.figures.agreement import mean_in_words
-from simstudy.figures.frame import in_words, need_columns
+from simstudy.figures.agreement import format_mean
+from simstudy.figures.captions import format_name
+from simstudy.figures.frame import need_columns
 from simstudy.figures.panels import by_panel, facets, words_in_panels
 from simstudy.figures.replicate_rows import drawable, format_lost, truth_of
 from simstudy.figures.theme import BLUE, INK, VERMILLION, theme_study
@@ -94,7 +95,7 @@ def zip_plot(
         + theme_study()
         + facets(drawn, scales=scales)
         + p9.labs(
-            x=f"{in_words(estimate)} less {'its mean' if truth is None else 'the truth'}",
+            x=f"{format_name(estimate)} less {'its mean' if truth is None else 'the truth'}",
             y="intervals that miss by less, %",
             caption=captions.caption(
                 captions.dashed(),
@@ -119,24 +120,24 @@ def _limits_asked(std_error: str | None, lower: str | None, upper: str | None) -
 
 
 def _with_limits(
-    drawn: pd.DataFrame, replicates: pd.DataFrame, level: float, df: Operand | None
+    rows: pd.DataFrame, replicates: pd.DataFrame, level: float, df: Operand | None
 ) -> pd.DataFrame:
     """Intervals of estimates and their standard errors; rows without degrees of freedom go."""
     columns = {}
     if isinstance(df, str):
         need_columns(replicates, [df])
-        columns = {df: replicates[df].loc[drawn.index].to_numpy(float)}
-    half = critical_values(columns, np.asarray((1 + level) / 2), df) * drawn["error"]
-    made = drawn.assign(low=drawn["value"] - half, high=drawn["value"] + half)
+        columns = {df: replicates[df].loc[rows.index].to_numpy(float)}
+    half = critical_values(columns, np.asarray((1 + level) / 2), df) * rows["error"]
+    made = rows.assign(low=rows["value"] - half, high=rows["value"] + half)
     kept: pd.DataFrame = made[made["low"].notna()]
     return kept
 
 
 def _less_truth(
-    drawn: pd.DataFrame, replicates: pd.DataFrame, truth: str | float | None
+    rows: pd.DataFrame, replicates: pd.DataFrame, truth: str | float | None
 ) -> pd.DataFrame:
     """Estimates and limits as distances from what is estimated."""
-    crossed = drawn["low"] > drawn["high"]
+    crossed = rows["low"] > rows["high"]
     if crossed.any():
         raise FigureError(
             f"{int(crossed.sum())} intervals have a lower limit above the upper, so they hold "
@@ -144,21 +145,21 @@ def _less_truth(
             "a method has no interval."
         )
     if truth is None:
-        where = [role for role in ("panel", "rows") if role in drawn]
-        groups = drawn.groupby(where, observed=True)["value"] if where else drawn["value"]
-        center = groups.transform("mean") if where else drawn["value"].mean()
+        where = [role for role in ("panel", "rows") if role in rows]
+        groups = rows.groupby(where, observed=True)["value"] if where else rows["value"]
+        center = groups.transform("mean") if where else rows["value"].mean()
     else:
-        center = truth_of(replicates, truth).loc[drawn.index]
-    moved = {name: drawn[name] - center for name in ("value", "low", "high")}
-    kept: pd.DataFrame = drawn.assign(**moved).dropna(subset=["value"])
+        center = truth_of(replicates, truth).loc[rows.index]
+    moved = {name: rows[name] - center for name in ("value", "low", "high")}
+    kept: pd.DataFrame = rows.assign(**moved).dropna(subset=["value"])
     return kept
 
 
-def _ranked(drawn: pd.DataFrame) -> pd.DataFrame:
+def _ranked(frame: pd.DataFrame) -> pd.DataFrame:
     """Each panel's intervals by how far they miss: a place from 0, and a share in percent."""
-    covers = (drawn["low"] <= 0) & (drawn["high"] >= 0)
-    missed = drawn.assign(
-        missed=_missed(*(drawn[name].to_numpy(float) for name in ("value", "low", "high"))),
+    covers = (frame["low"] <= 0) & (frame["high"] >= 0)
+    missed = frame.assign(
+        missed=_missed(*(frame[name].to_numpy(float) for name in ("value", "low", "high"))),
         end=np.where(covers, "covers", "misses"),
     )
     parts = [rows.sort_values("missed", kind="stable") for _, rows in by_panel(missed)]
@@ -177,9 +178,9 @@ def _missed(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         return np.where(value == 0, 0.0, np.abs(value) / half)
 
 
-def _every(drawn: pd.DataFrame, most: int) -> int:
+def _every(frame: pd.DataFrame, most: int) -> int:
     """Of how many intervals one is drawn, in the fullest panel."""
-    fullest = max(len(rows) for _, rows in by_panel(drawn))
+    fullest = max(len(rows) for _, rows in by_panel(frame))
     return -(-fullest // most)
 
 
@@ -188,16 +189,16 @@ def _said(rows: pd.DataFrame) -> str:
     """The coverage with its error, which is not 0 where all of them cover, or none does."""
     covers = rows["end"] == "covers"
     if covers.nunique() > 1:
-        return mean_in_words(100.0 * covers, signed=False, unit="%")
+        return format_mean(100.0 * covers, signed=False, unit="%")
     share = float(covers.iloc[0])
     found = with_error(100 * share, 200 * float(cautious_binomial_error(share, len(rows))))
     return f"{found.value}% ± {found.error}"
 
 
-def _what_is_shown(n_all: int, drawn: pd.DataFrame, shown: pd.DataFrame) -> list[str]:
+def _what_is_shown(n_all: int, rows: pd.DataFrame, subset: pd.DataFrame) -> list[str]:
     return [
-        f"Drawn: {len(shown):,} of {len(drawn):,} intervals, evenly in their order."
-        if len(shown) < len(drawn)
+        f"Drawn: {len(subset):,} of {len(rows):,} intervals, evenly in their order."
+        if len(subset) < len(rows)
         else "",
-        format_lost(n_all, len(drawn)),
+        format_lost(n_all, len(rows)),
     ]

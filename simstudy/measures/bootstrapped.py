@@ -158,11 +158,11 @@ class _Bootstrapped(Measure):
         return found.shape
 
 
-def _numbers(found: Any) -> np.ndarray:
+def _numbers(estimate: Any) -> np.ndarray:
     """What a function returned; NumPy takes nothing for NaN, and it is a forgotten `return`."""
-    if found is None:
+    if estimate is None:
         raise TypeError("nothing was returned")
-    return np.asarray(found, dtype=float)
+    return np.asarray(estimate, dtype=float)
 
 
 def _alike(

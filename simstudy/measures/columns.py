@@ -48,10 +48,10 @@ def names_in(*operands: Operand, df: Operand | None = None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(x for x in operands if isinstance(x, str)))
 
 
-def _refuse_no_number(given: object) -> None:
-    if isinstance(given, bool | np.bool_) or not isinstance(given, Real):
+def _refuse_no_number(value: object) -> None:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise DesignError(
-            f"{in_one_line(repr(given))} is neither the name of a column nor a number, so nothing "
+            f"{in_one_line(repr(value))} is neither the name of a column nor a number, so nothing "
             "can be compared with it. Give a column's name, or one number."
         )
 
@@ -172,13 +172,13 @@ def mean_used(
 
 
 def check_none(
-    bad: Callable[[np.ndarray], np.ndarray], column: np.ndarray, *, what: str, instead: str
+    bad: Callable[[np.ndarray], np.ndarray], column: np.ndarray, *, name: str, instead: str
 ) -> None:
     """Refuse a column with values that make a measure meaningless; NaN is never such a value."""
     offending = np.asarray(bad(column))
     if offending.any():
         value = np.broadcast_to(column, offending.shape)[offending].flat[0]
-        raise StudyError(f"{what} (found {value:g}, {int(offending.sum())} in all). {instead}")
+        raise StudyError(f"{name} (found {value:g}, {int(offending.sum())} in all). {instead}")
 
 
 def check_se(columns: Columns, se: str) -> None:
@@ -186,7 +186,7 @@ def check_se(columns: Columns, se: str) -> None:
     check_none(
         lambda column: column < 0,
         columns[se],
-        what=f"column {se!r} has negative standard errors, so a square would hide a mistake",
+        name=f"column {se!r} has negative standard errors, so a square would hide a mistake",
         instead="Return standard errors, not log or signed ones, and NaN where there is none.",
     )
 

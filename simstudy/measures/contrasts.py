@@ -97,7 +97,7 @@ def paired_methods(
     Estimates
         The contrast in each cell, with its MCSE and interval; `n_rep` counts pairs.
     """
-    first, second = (at(columns, axis=axis, index=index) for index in (method, reference))
+    first, second = (take_index(columns, axis=axis, index=index) for index in (method, reference))
     return paired(measure, first, second, scale=scale, level=level)
 
 
@@ -139,7 +139,7 @@ def unpaired(
     return _report(joint, np.asarray(mcse), level)
 
 
-def at(columns: Columns, *, axis: int, index: int) -> dict[str, np.ndarray]:
+def take_index(columns: Columns, *, axis: int, index: int) -> dict[str, np.ndarray]:
     """The columns of one value on an axis; those without the axis stay as they are."""
     arrays = {name: np.asarray(column) for name, column in columns.items()}
     sizes = {array.shape[axis + 1] for array in arrays.values() if array.ndim > axis + 1}

@@ -70,8 +70,8 @@ def control(value: Value, *, mean: Operand, name: str | None = None) -> Control:
             "has no values. Give one of the two, as in control('age', mean=50)."
         )
     parameters = tuple(inspect.signature(value).parameters)
-    said = name or str(getattr(value, "__name__", "control"))
-    return Control(said, value, mean, tuple(dict.fromkeys((*parameters, *names_in(mean)))))
+    label = name or str(getattr(value, "__name__", "control"))
+    return Control(label, value, mean, tuple(dict.fromkeys((*parameters, *names_in(mean)))))
 
 
 def _refuse_no_mean(mean: Operand) -> None:
@@ -83,18 +83,18 @@ def _refuse_no_mean(mean: Operand) -> None:
         )
 
 
-def called(own: Control, columns: Columns) -> np.ndarray:
+def call_control(control: Control, columns: Columns) -> np.ndarray:
     """What a control's function returns of columns: an array."""
-    assert callable(own.value)
-    names = inspect.signature(own.value).parameters
-    found = own.value(**{name: columns[name] for name in names})
+    assert callable(control.value)
+    names = inspect.signature(control.value).parameters
+    found = control.value(**{name: columns[name] for name in names})
     try:
         values = np.asarray(found, float)
     except (TypeError, ValueError):
         values = np.asarray(np.nan)
     if not values.ndim:
         raise StudyError(
-            f"control {own.name!r}: the function returned {in_one_line(repr(found))}, which is not "
-            "an array of numbers. Return one for each replicate."
+            f"control {control.name!r}: the function returned {in_one_line(repr(found))}, which is "
+            "not an array of numbers. Return one for each replicate."
         )
     return values

@@ -9,7 +9,7 @@ import numpy as np
 from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.measures.columns import Columns, align, mean_used, operand, pick, total
-from simstudy.measures.control import Control, called
+from simstudy.measures.control import Control, call_control
 from simstudy.measures.core import Influence, Measure, MeasureContext, joined, standard_error
 from simstudy.measures.groups import grouped_sums, on_first_of_groups
 from simstudy.measures.moments import MomentMeasure, only
@@ -162,7 +162,9 @@ class _Controlled(Measure):
         hidden = np.where(nothing_left, by_accident, hidden) & (total(psi**2) > 0)
         return np.where(too_few, TOO_FEW, np.where(hidden, RESTS_ON_FEW, ""))
 
-    def _by_replicate(self, psi: np.ndarray, fit: Fit, plain: Influence, n_all: int) -> np.ndarray:
+    def _by_replicate(
+        self, psi: np.ndarray, fit: Fit, uncontrolled: Influence, n_all: int
+    ) -> np.ndarray:
         """Influences of those used, from those of groups: with what the regression costs in them.
 
         Scaled such that their spread over the root of the replicates used is the error. That of
@@ -171,18 +173,18 @@ class _Controlled(Measure):
         n_obs = len(fit.psi)
         freedom = np.maximum(n_obs - 1 - fit.n_controls, 1)
         with np.errstate(all="ignore"):
-            scale = self.group_size * plain.n_rep / n_all
+            scale = self.group_size * uncontrolled.n_rep / n_all
             scale = scale * np.sqrt((n_obs - self.ddof) / freedom)
             found = on_first_of_groups(fit.psi * scale, self.group_size)
         if _is_mean(self.base):
             return found
         too_good = n_obs * total(fit.residuals**2) < total(psi**2)
-        return np.where(too_good, plain.psi / np.sqrt(n_obs), found)
+        return np.where(too_good, uncontrolled.psi / np.sqrt(n_obs), found)
 
-    def _over_all(self, plain: Influence, used: np.ndarray) -> np.ndarray:
+    def _over_all(self, uncontrolled: Influence, used: np.ndarray) -> np.ndarray:
         """Influences over all replicates, or means of groups of them: 0 where one was not used."""
         with np.errstate(all="ignore"):
-            psi = np.where(used, plain.psi, 0.0) * (len(used) / plain.n_rep)
+            psi = np.where(used, uncontrolled.psi, 0.0) * (len(used) / uncontrolled.n_rep)
         return self._means_of_groups(psi, np.abs(psi))
 
     def _means_of_groups(self, values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -202,20 +204,24 @@ class _Controlled(Measure):
         return [self._means_of_groups(value, size) for value, size in known], whole
 
     def _centred(
-        self, own: Control, columns: Columns, used: np.ndarray
+        self, control: Control, columns: Columns, used: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """A control less its stated mean, in every cell of the measure; and the sizes of the two"""
-        picked = align(pick(columns, own.reads, measure=f"control {own.name!r}"))
-        value = picked[own.value] if isinstance(own.value, str) else called(own, picked)
-        mean = operand(picked, own.mean)
+        picked = align(pick(columns, control.reads, measure=f"control {control.name!r}"))
+        value = (
+            picked[control.value]
+            if isinstance(control.value, str)
+            else call_control(control, picked)
+        )
+        mean = operand(picked, control.mean)
         with np.errstate(all="ignore"):
             centred = np.asarray(value, float) - mean
             sizes = np.abs(centred) + np.abs(mean)
-        centred, sizes = (self._in_cells(own, each, used) for each in (centred, sizes))
-        self._refuse_not_finite(own, centred, used)
+        centred, sizes = (self._in_cells(control, each, used) for each in (centred, sizes))
+        self._refuse_not_finite(control, centred, used)
         return centred, sizes
 
-    def _in_cells(self, own: Control, value: np.ndarray, used: np.ndarray) -> np.ndarray:
+    def _in_cells(self, control: Control, value: np.ndarray, used: np.ndarray) -> np.ndarray:
         """With the axes of the study, and the measure's own after them."""
         n_axes = used.ndim - len(self.axes)
         if value.ndim <= n_axes:
@@ -224,19 +230,19 @@ class _Controlled(Measure):
             return np.broadcast_to(value, used.shape)
         except ValueError:
             raise StudyError(
-                f"{self.name}: control {own.name!r} has the shape {value.shape}, and the measure "
-                f"has replicates and cells of {used.shape}, so the two do not go together. Return "
-                "a value for each replicate, or for each replicate and cell."
+                f"{self.name}: control {control.name!r} has the shape {value.shape}, and the "
+                f"measure has replicates and cells of {used.shape}, so the two do not go together. "
+                "Return a value for each replicate, or for each replicate and cell."
             ) from None
 
-    def _refuse_not_finite(self, own: Control, centred: np.ndarray, used: np.ndarray) -> None:
+    def _refuse_not_finite(self, control: Control, centred: np.ndarray, used: np.ndarray) -> None:
         lost = used & ~np.isfinite(centred)
         if lost.any():
             what = "missing" if np.isnan(centred[lost][0]) else "infinite"
             raise StudyError(
-                f"{self.name}: control {own.name!r} is {what} in replicates that the measure uses "
-                f"({int(lost.sum())} in all), so its mean cannot be held against the one stated. "
-                "Return a finite number there, or leave this control out."
+                f"{self.name}: control {control.name!r} is {what} in replicates that the measure "
+                f"uses ({int(lost.sum())} in all), so its mean cannot be held against the one "
+                "stated. Return a finite number there, or leave this control out."
             )
 
     def _believed(self, values: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
@@ -245,20 +251,20 @@ class _Controlled(Measure):
         for own, value in zip(self.controls, values, strict=True):
             far = far_from_zero(value)
             kept.append(np.where(far == 0, value, 0.0))
-            weak = np.where(far == 0, _few_in_words(own, value), _far_in_words(own, value, far))
+            weak = np.where(far == 0, _format_few(own, value), _format_far(own, value, far))
             said = joined(said, weak)
         return kept, said
 
 
-def _far_in_words(own: Control, value: np.ndarray, far: np.ndarray) -> np.ndarray:
+def _format_far(control: Control, value: np.ndarray, far: np.ndarray) -> np.ndarray:
     """For each cell, what is wrong with a stated mean."""
     each = zip(np.ravel(total(value) / len(value)), np.ravel(far), strict=True)
-    said = [
-        f"control {own.name!r} is left out: its mean is {by:+.3g} from the one stated, "
+    lines = [
+        f"control {control.name!r} is left out: its mean is {by:+.3g} from the one stated, "
         f"{z:.0f} standard errors"
         for by, z in each
     ]
-    return np.array(said, dtype=object).reshape(np.shape(far))
+    return np.array(lines, dtype=object).reshape(np.shape(far))
 
 
 def _is_mean(measure: Measure) -> bool:
@@ -271,24 +277,24 @@ def _few(n: int) -> float:
     return min(FEW, n / 5)
 
 
-def _few_in_words(own: Control, value: np.ndarray) -> np.ndarray:
+def _format_few(control: Control, value: np.ndarray) -> np.ndarray:
     """For each cell, that a slope rests on few replicates; empty where it does not."""
     carried = np.asarray(rests_on(value - total(value) / len(value)))
-    said = [
-        f"control {own.name!r}: {number:.2g} of {len(value):,} values make up its spread, so its "
-        "slope is not known"
+    lines = [
+        f"control {control.name!r}: {number:.2g} of {len(value):,} values make up its spread, so "
+        "its slope is not known"
         if 0 < number < _few(len(value))
         else ""
         for number in np.ravel(carried)
     ]
-    return np.array(said, dtype=object).reshape(np.shape(carried))
+    return np.array(lines, dtype=object).reshape(np.shape(carried))
 
 
-def _squared_error(plain: Influence, *, ddof: int) -> np.ndarray:
+def _squared_error(uncontrolled: Influence, *, ddof: int) -> np.ndarray:
     """Of the measure as it was, or of what it was itself made of."""
-    if plain.plain is not None:
-        return plain.plain
-    return standard_error(plain, ddof=ddof) ** 2
+    if uncontrolled.plain is not None:
+        return uncontrolled.plain
+    return standard_error(uncontrolled, ddof=ddof) ** 2
 
 
 COLLINEAR = 1e-10  # share of a control's sum of squares that the others may leave of it

@@ -134,7 +134,7 @@ def coverage_at(
     MomentMeasure
         A measure of a proportion, with Wilson's interval.
     """
-    levels = probabilities(level, what="level", use="0.95")
+    levels = probabilities(level, name="level", use="0.95")
     check_df(df)
 
     def covered(columns: Columns) -> np.ndarray:
@@ -250,7 +250,7 @@ def interval_score(
     ----------
     Gneiting & Raftery (2007), J. Am. Stat. Assoc. 102, 359-378, section 6.2.
     """
-    probabilities(level, what="level", use="0.95")
+    probabilities(level, name="level", use="0.95")
 
     def score(columns: Columns) -> tuple[np.ndarray]:
         true = operand(columns, truth)
@@ -271,7 +271,7 @@ def width_of(columns: Columns, lower: str, upper: str) -> np.ndarray:
     check_none(
         lambda column: column < 0,
         width,
-        what=f"intervals from {lower!r} to {upper!r} have negative width, so they hold nothing",
+        name=f"intervals from {lower!r} to {upper!r} have negative width, so they hold nothing",
         instead="Exchange the two columns, or return NaN where a method has no interval.",
     )
     return width
@@ -367,7 +367,7 @@ def bias_eliminated_coverage_at(
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
-    levels = probabilities(level, what="level", use="0.95")
+    levels = probabilities(level, name="level", use="0.95")
     check_df(df)
 
     def limits(columns: Columns) -> Interval:

@@ -46,8 +46,8 @@ def few_groups(
     groups = n_groups(psi, size)
     few = (groups >= 2) & (groups < FEW_GROUPS)
     words = "groups are few to know an error by: its interval is too short"
-    said = [f"{n} {words}" for n in groups.flat]
-    return np.where(few, np.reshape(said, few.shape), "") if few.any() else None
+    lines = [f"{n} {words}" for n in groups.flat]
+    return np.where(few, np.reshape(lines, few.shape), "") if few.any() else None
 
 
 def on_first_of_groups(

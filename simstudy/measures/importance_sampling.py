@@ -149,13 +149,13 @@ def _weights(columns: Columns, name: str) -> np.ndarray:
     check_none(
         lambda values: values < 0,
         columns[name],
-        what=f"column {name!r} has negative weights, and a likelihood ratio is none",
+        name=f"column {name!r} has negative weights, and a likelihood ratio is none",
         instead="Return ratios of densities, not their logs, and 0 where the numerator is 0.",
     )
     check_none(
         lambda values: values > LARGEST,
         columns[name],
-        what=f"column {name!r} has weights so large that no double holds their fourth powers",
+        name=f"column {name!r} has weights so large that no double holds their fourth powers",
         instead="Divide densities that are known but for a factor by one that suits all of them.",
     )
     return np.asarray(columns[name], float)
@@ -220,25 +220,25 @@ class _Weighted(MomentMeasure):
         far = np.where(self.normalised, 0.0, far)
         cells = np.broadcast_arrays(n, carried, self._n_heavy(of, n, carried), of.weight, far)
         each = zip(*map(np.ravel, cells), strict=True)
-        said = [self._remark_of(*numbers) for numbers in each]
-        return np.array(said, dtype=object).reshape(np.shape(cells[0]))
+        lines = [self._remark_of(*numbers) for numbers in each]
+        return np.array(lines, dtype=object).reshape(np.shape(cells[0]))
 
     def _remark_of(self, n: int, carried: float, heavy: float, mean: float, far: float) -> str:
-        said = []
+        lines = []
         if n and carried < TOO_FEW:
-            said.append(
+            lines.append(
                 f"{carried:.2g} of {n:,} replicates carry it, so its error is not known: draw more "
                 "of them where the event is, or with weights that are less unequal"
             )
         elif n and heavy < min(TOO_FEW_HEAVY, n / 10):
-            said.append(
+            lines.append(
                 f"{heavy:.2g} of {n:,} {'weights' if self.normalised else 'weighted values'} make "
                 "up their spread, so its error is not known: draw a share of the replicates under "
                 "the law asked about"
             )
         if far:
-            said.append(
+            lines.append(
                 f"{self.weight!r} has mean {mean:.3g}, {far:.0f} standard errors from the 1 of "
                 "likelihood ratios: it is wrong, or most of the law asked about was hardly drawn"
             )
-        return "; ".join(said)
+        return "; ".join(lines)

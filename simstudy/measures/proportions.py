@@ -85,26 +85,26 @@ def flags(columns: Columns, name: str) -> np.ndarray:
         check_none(
             lambda values: (values != 0) & (values != 1) & ~np.isnan(values),
             column,
-            what=f"column {name!r} should say yes or no, as True and False or 1 and 0",
+            name=f"column {name!r} should say yes or no, as True and False or 1 and 0",
             instead="For p-values use rejection_rate_at(column, alpha=...).",
         )
     return np.asarray(column, dtype=float)
 
 
-def probabilities(values: float | Sequence[float], *, what: str, use: str) -> np.ndarray:
+def probabilities(values: float | Sequence[float], *, name: str, use: str) -> np.ndarray:
     """One number in (0, 1), or a row of them, as an array; anything else is refused."""
     if np.asarray(values).dtype.kind not in "iuf":
         raise DesignError(
-            f"{what}={in_one_line(repr(values))} is not a number, so nothing can be compared with "
-            f"it. Use for example {what}={use}."
+            f"{name}={in_one_line(repr(values))} is not a number, so nothing can be compared with "
+            f"it. Use for example {name}={use}."
         )
     found = np.asarray(values, dtype=float)
     wrong = found[~((found > 0) & (found < 1))]
     if wrong.size or not found.size or found.ndim > 1:
         shown = f"{wrong[0]:g}" if wrong.size else f"{values!r}"
         raise DesignError(
-            f"{what}={shown} is not a proportion between 0 and 1, so nothing can be compared "
-            f"with it. Use for example {what}={use}."
+            f"{name}={shown} is not a proportion between 0 and 1, so nothing can be compared "
+            f"with it. Use for example {name}={use}."
         )
     return found
 
@@ -146,6 +146,6 @@ def _refuse_no_df(df: np.ndarray) -> None:
     check_none(
         lambda degrees: degrees <= 0,
         df,
-        what="df holds degrees of freedom that are not positive, for which there is no Student's t",
+        name="df holds degrees of freedom that are not positive, for which there is no Student's t",
         instead="Give positive ones, and NaN where a replicate has none.",
     )

@@ -47,7 +47,7 @@ def quantile(column: str, probability: float = 0.5, *, name: str | None = None) 
     Hall & Sheather (1988), J. R. Stat. Soc. B 50, 381-391. Woodruff (1952), J. Am. Stat. Assoc.
     47, 635-646. Hyndman & Fan (1996), The American Statistician 50, 361-365, type 7.
     """
-    probabilities(probability, what="probability", use="0.5")
+    probabilities(probability, name="probability", use="0.5")
     return _Quantile(
         name=name or _name(column, probability), kind="quantile", reads=(column,), p=probability
     )

@@ -73,12 +73,12 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
     )
 
 
-def _refuse_no_influence(given: object) -> None:
-    if not isinstance(given, Measure) or given.resamples:
-        said = given.name if isinstance(given, Measure) else in_one_line(repr(given))
+def _refuse_no_influence(value: object) -> None:
+    if not isinstance(value, Measure) or value.resamples:
+        label = value.name if isinstance(value, Measure) else in_one_line(repr(value))
         raise DesignError(
-            f"conditional: {said} has no influence of each replicate, so it cannot be held against "
-            "another measure. Give measures of means, quantiles or shares."
+            f"conditional: {label} has no influence of each replicate, so it cannot be held "
+            "against another measure. Give measures of means, quantiles or shares."
         )
 
 
@@ -120,11 +120,11 @@ class _Conditional(Measure):
         with np.errstate(all="ignore"):
             each = np.where(np.isnan(smooth.psi), 0.0, smooth.psi - raw.psi + apart)
         far = far_from_zero(grouped_sums(each, self.group_size))
-        said = [
+        lines = [
             f"it is {by:+.3g} from {self.raw.name} of the raw column, {z:.0f} standard errors of "
             "the difference: one of the two is wrong"
             if z
             else ""
             for by, z in zip(np.ravel(apart), np.ravel(far), strict=True)
         ]
-        return np.array(said, dtype=object).reshape(np.shape(far))
+        return np.array(lines, dtype=object).reshape(np.shape(far))

@@ -146,8 +146,8 @@ def _with_gaps_filled(
     return filled | {_there(name): there[name] for name in pair}
 
 
-def _mean_of(column: np.ndarray, there: np.ndarray) -> np.ndarray:
-    return np.asarray(total(np.where(there, column, 0.0)) / np.maximum(total(there), 1))
+def _mean_of(column: np.ndarray, present: np.ndarray) -> np.ndarray:
+    return np.asarray(total(np.where(present, column, 0.0)) / np.maximum(total(present), 1))
 
 
 def _of_both(columns: Columns, *, estimate: str) -> tuple[np.ndarray, ...]:

@@ -30,7 +30,7 @@ class RankCheck(NamedTuple):
 
     Attributes
     ----------
-    place
+    position
         Shares of the ranks, in (0, 1), at which the empirical distribution function is looked at.
     difference
         That function less the uniform one.
@@ -45,10 +45,10 @@ class RankCheck(NamedTuple):
         Ranks that there are.
     """
 
-    place: Float[np.ndarray, " place"]
-    difference: Float[np.ndarray, " place"]
-    lower: Float[np.ndarray, " place"]
-    upper: Float[np.ndarray, " place"]
+    position: Float[np.ndarray, " position"]
+    difference: Float[np.ndarray, " position"]
+    lower: Float[np.ndarray, " position"]
+    upper: Float[np.ndarray, " position"]
     p_value: float
     n_rep: int
 
@@ -92,17 +92,17 @@ def check_ranks(
     if not _is_number(level) or not 0 < level < 1:
         raise DesignError(f"level={level!r} is not a probability of a band. Give one such as 0.95.")
     n_places = min(n_draws, MOST_PLACES)
-    last = np.unique(np.linspace(0, n_draws, n_places + 1).astype(int)[:-1])  # below the place
-    place = (last + 1) / (n_draws + 1)
+    last = np.unique(np.linspace(0, n_draws, n_places + 1).astype(int)[:-1])  # below the position
+    position = (last + 1) / (n_draws + 1)
     count = np.searchsorted(np.sort(known), last, side="right")
-    unlikely = _limit_of(known.size, tuple(place.tolist()), level)
-    low, high = _limits(known.size, place, unlikely)
+    unlikely = _limit_of(known.size, tuple(position.tolist()), level)
+    low, high = _limits(known.size, position, unlikely)
     return RankCheck(
-        place,
-        count / known.size - place,
-        low / known.size - place,
-        high / known.size - place,
-        _p_value(known.size, place, float(_two_sided(count, known.size, place).min())),
+        position,
+        count / known.size - position,
+        low / known.size - position,
+        high / known.size - position,
+        _p_value(known.size, position, float(_two_sided(count, known.size, position).min())),
         known.size,
     )
 
@@ -194,47 +194,47 @@ def _is_number(value: object) -> bool:
 
 
 def _two_sided(
-    count: Float[np.ndarray, " place"], n_rep: int, place: Float[np.ndarray, " place"]
-) -> Float[np.ndarray, " place"]:
+    count: Float[np.ndarray, " position"], n_rep: int, position: Float[np.ndarray, " position"]
+) -> Float[np.ndarray, " position"]:
     """Twice the smaller tail of each count, the count included."""
-    below = np.asarray(special.bdtr(count, n_rep, place))
-    above = np.where(count > 0, special.bdtrc(np.maximum(count - 1, 0), n_rep, place), 1.0)
+    below = np.asarray(special.bdtr(count, n_rep, position))
+    above = np.where(count > 0, special.bdtrc(np.maximum(count - 1, 0), n_rep, position), 1.0)
     return np.asarray(2 * np.minimum(below, above))
 
 
 def _limits(
-    n_rep: int, place: Float[np.ndarray, " place"], unlikely: float
-) -> tuple[Float[np.ndarray, " place"], Float[np.ndarray, " place"]]:
+    n_rep: int, position: Float[np.ndarray, " position"], unlikely: float
+) -> tuple[Float[np.ndarray, " position"], Float[np.ndarray, " position"]]:
     """The least and largest count at each place that are more likely, two-sided, than this."""
     unlikely *= SAME
-    low = np.asarray(stats.binom.ppf(unlikely / 2, n_rep, place))
-    high = np.asarray(stats.binom.isf(unlikely / 2, n_rep, place))
+    low = np.asarray(stats.binom.ppf(unlikely / 2, n_rep, position))
+    high = np.asarray(stats.binom.isf(unlikely / 2, n_rep, position))
     return (
-        np.asarray(low + (_two_sided(low, n_rep, place) <= unlikely)),
-        np.asarray(high - (_two_sided(high, n_rep, place) <= unlikely)),
+        np.asarray(low + (_two_sided(low, n_rep, position) <= unlikely)),
+        np.asarray(high - (_two_sided(high, n_rep, position) <= unlikely)),
     )
 
 
-def _all_within(n_rep: int, place: Float[np.ndarray, " place"], unlikely: float) -> float:
+def _all_within(n_rep: int, position: Float[np.ndarray, " position"], unlikely: float) -> float:
     """The probability that uniform ranks have, at every place, a count more likely than this."""
     if unlikely >= 1:
         return 0.0
-    low, high = (side.astype(int) for side in _limits(n_rep, place, unlikely))
+    low, high = (side.astype(int) for side in _limits(n_rep, position, unlikely))
     if (low > high).any():
         return 0.0
     first, chance = 0, np.ones(1)  # of the counts from the first on
-    for least, most, mean in zip(low, high, n_rep * np.diff(place, prepend=0.0), strict=True):
+    for least, most, mean in zip(low, high, n_rep * np.diff(position, prepend=0.0), strict=True):
         among = np.convolve(chance, _poisson(np.arange(most - first + 1), mean))
         chance, first = among[max(least - first, 0) : most - first + 1], max(least, first)
     rest = n_rep - first - np.arange(len(chance))
-    found = chance @ _poisson(rest, n_rep * (1 - place[-1])) / _poisson(np.array(n_rep), n_rep)
+    found = chance @ _poisson(rest, n_rep * (1 - position[-1])) / _poisson(np.array(n_rep), n_rep)
     return float(min(found, 1.0))
 
 
-def _p_value(n_rep: int, place: Float[np.ndarray, " place"], least: float) -> float:
-    if least * len(place) < NO_DOUBT:
-        return least * len(place)
-    return 1 - _all_within(n_rep, place, least)
+def _p_value(n_rep: int, position: Float[np.ndarray, " position"], least: float) -> float:
+    if least * len(position) < NO_DOUBT:
+        return least * len(position)
+    return 1 - _all_within(n_rep, position, least)
 
 
 def _poisson(count: np.ndarray, mean: float) -> Float[np.ndarray, "..."]:
@@ -242,12 +242,12 @@ def _poisson(count: np.ndarray, mean: float) -> Float[np.ndarray, "..."]:
 
 
 @cache
-def _limit_of(n_rep: int, places: tuple[float, ...], level: float) -> float:
+def _limit_of(n_rep: int, quantiles: tuple[float, ...], level: float) -> float:
     """How unlikely a count may be, so that all are likelier with this probability, or more."""
-    place = np.array(places)
-    low, high = np.log((1 - level) / len(places)), np.log(1 - level)  # all apart, or all alike
+    position = np.array(quantiles)
+    low, high = np.log((1 - level) / len(quantiles)), np.log(1 - level)  # all apart, or all alike
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        is_enough = _all_within(n_rep, place, float(np.exp(middle))) >= level
+        is_enough = _all_within(n_rep, position, float(np.exp(middle))) >= level
         low, high = (middle, high) if is_enough else (low, middle)
     return float(np.exp(low))

@@ -171,7 +171,7 @@ def rejection_rate_at(
     MomentMeasure
         A measure of a proportion, with Wilson's interval.
     """
-    alphas = probabilities(alpha, what="alpha", use="0.05")
+    alphas = probabilities(alpha, name="alpha", use="0.05")
 
     def rejected(columns: Columns) -> np.ndarray:
         _refuse_no_probability(columns[p_value], p_value)
@@ -225,7 +225,7 @@ def power_at(
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
-    alphas = probabilities(alpha, what="alpha", use="0.05")
+    alphas = probabilities(alpha, name="alpha", use="0.05")
     check_df(df)
 
     def rejected(columns: Columns) -> np.ndarray:
@@ -352,7 +352,7 @@ def _among_significant(
             f"{name}: significant={significant!r} with se={se!r} does not say which estimates "
             "are significant. Give one of them."
         )
-    level = probabilities(alpha, what="alpha", use="0.05")
+    level = probabilities(alpha, name="alpha", use="0.05")
     check_df(df)
 
     def condition(columns: Columns) -> np.ndarray:
@@ -426,7 +426,7 @@ def _refuse_no_probability(column: np.ndarray, name: str) -> None:
     check_none(
         lambda values: (values < 0) | (values > 1),
         column,
-        what=f"column {name!r} has p-values outside [0, 1], so rejections would be miscounted",
+        name=f"column {name!r} has p-values outside [0, 1], so rejections would be miscounted",
         instead="Return probabilities, not their logs or percentages.",
     )
 

@@ -179,28 +179,28 @@ def publish(
 
 def _manifest(
     result: Result,
-    made: Published,
-    made_from: Mapping[str, Any],
+    published: Published,
+    inputs: Mapping[str, Any],
     module_file: str | None,
     previous: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The manifest's entries about the result, figures and tables."""
     planned = protocol_facts(result)
-    made.protocol = planned.get("protocol", {})
+    published.protocol = planned.get("protocol", {})
     return {
-        **facts_of(result, made_from["blocks"]),
+        **facts_of(result, inputs["blocks"]),
         "code": code_digest(module_file),
-        "config": made_from["config"],
-        "made_from": {name: said for name, said in made_from.items() if name in NAMED_APART},
-        "figures_failed": made.figures.failed,
-        "tables_failed": made.tables.failed,
-        **environment(source_files(module_file), made_from["versions"]),
+        "config": inputs["config"],
+        "made_from": {name: value for name, value in inputs.items() if name in NAMED_APART},
+        "figures_failed": published.figures.failed,
+        "tables_failed": published.tables.failed,
+        **environment(source_files(module_file), inputs["versions"]),
         **facts_of_drawing(result, previous),
         **planned,
-        "figures_not_drawn": made.not_drawn,
-        "captions": made.figures.captions,
-        "alt_texts": made.figures.alt_texts,
-        "tables_not_made": made.tables.not_made,
+        "figures_not_drawn": published.not_drawn,
+        "captions": published.figures.captions,
+        "alt_texts": published.figures.alt_texts,
+        "tables_not_made": published.tables.not_made,
     }
 
 
@@ -290,8 +290,8 @@ def _one(name: str, make: Callable[[str], Artefacts]) -> Artefacts:
         return make(name)
     except (Exception, SystemExit) as error:
         is_about_data = type(error) in NOT_IN_THE_DATA
-        said = " ".join(str(error).split()) if is_about_data else describe(error)
-        return Artefacts(not_made={name: said}, failed=[] if is_about_data else [name])
+        text = " ".join(str(error).split()) if is_about_data else describe(error)
+        return Artefacts(not_made={name: text}, failed=[] if is_about_data else [name])
 
 
 def _together(parts: Iterable[Artefacts]) -> Artefacts:

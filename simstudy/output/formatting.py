@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simstudy.design.reprs import from_to, names_in_short
+from simstudy.design.reprs import format_names, from_to
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place
 
@@ -31,7 +31,7 @@ def counted(n: int, one: str, several: str = "") -> str:
     return f"{n:,} {one if n == 1 else several or f'{one}s'}"
 
 
-def seen_from_here(folder: Place) -> str:
+def relative_to_cwd(folder: Place) -> str:
     """A path relative to the working directory, if it is below."""
     if isinstance(folder, Path):
         with suppress(ValueError, OSError):  # elsewhere, or there is no working directory
@@ -39,7 +39,7 @@ def seen_from_here(folder: Place) -> str:
     return str(folder)
 
 
-def size_in_words(result: Result) -> str:
+def format_size(result: Result) -> str:
     """The numbers of replicates and scenarios."""
     n_scenarios = len(result.plan.scenarios)
     each = from_to(min(result.n_rep.values()), max(result.n_rep.values()))
@@ -48,19 +48,19 @@ def size_in_words(result: Result) -> str:
     return f"{each} replicates in each of {n_scenarios:,} scenarios"
 
 
-def work_in_words(result: Result) -> str:
+def format_work(result: Result) -> str:
     """The size, with what this run drew of it."""
     n_rep, outcome = sum(result.n_rep.values()), result.outcome
     in_all = f", {n_rep:,} in all" * (len(result.plan.scenarios) > 1)
     if result.details.given:
-        return f"{size_in_words(result)}{in_all} (given, not drawn)."
+        return f"{format_size(result)}{in_all} (given, not drawn)."
     return (
-        f"{size_in_words(result)}{in_all} ({counted(outcome.n_blocks, 'block')} drawn now, "
+        f"{format_size(result)}{in_all} ({counted(outcome.n_blocks, 'block')} drawn now, "
         f"{outcome.seconds:.1f} s)."
     )
 
 
-def time_in_words(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """Format seconds: "0.2 ms", "12 min", "3.5 h"."""
     for unit, size in UNITS.items():
         if seconds >= LEAST_OF_A_UNIT.get(unit, 0.9995) * size:
@@ -68,15 +68,15 @@ def time_in_words(seconds: float) -> str:
     return f"{seconds / UNITS['μs']:.3g} μs"
 
 
-def run_time_in_words(result: Result) -> str:
+def format_run_time(result: Result) -> str:
     """The time of drawing, and which method and scenario took most; empty if not timed."""
     from simstudy.analysis.frames import IN_ALL
 
     in_all = 0.0 if result.seconds.empty else result.seconds[IN_ALL].sum()
     if not in_all > 0:  # blocks that killed their processes are not timed
         return ""
-    said = [f"{time_in_words(in_all)} on one core in all", _of_methods(result), _dearest(result)]
-    return "; ".join(filter(None, said))
+    lines = [f"{format_time(in_all)} on one core in all", _of_methods(result), _dearest(result)]
+    return "; ".join(filter(None, lines))
 
 
 def _of_methods(result: Result) -> str:
@@ -89,9 +89,9 @@ def _of_methods(result: Result) -> str:
     each = result.seconds.groupby(axis, sort=False)[[IN_ALL, TIMED]].sum()
     costs = (each[IN_ALL] / each[TIMED]).sort_values(ascending=False, kind="stable")
     named = [
-        f"{'its data' if name == DATA else name} {time_in_words(c)}" for name, c in costs.items()
+        f"{'its data' if name == DATA else name} {format_time(c)}" for name, c in costs.items()
     ]
-    return "a replicate takes " + names_in_short(named)
+    return "a replicate takes " + format_names(named)
 
 
 def _dearest(result: Result) -> str:
@@ -108,7 +108,7 @@ def _dearest(result: Result) -> str:
     return f"most ({most[IN_ALL] / seconds[IN_ALL].sum():.0%}) at {where}"
 
 
-def precision_in_words(result: Result) -> str:
+def format_precision(result: Result) -> str:
     """Whether the precision targets were reached, and the replicates saved."""
     from simstudy.analysis.precision import precision_ratios, spent
 
@@ -125,12 +125,12 @@ def precision_in_words(result: Result) -> str:
     return f"{text}; the same number everywhere would have taken {uniform:,} replicates"
 
 
-def outliers_in_words(result: Result) -> list[str]:
+def format_outliers(result: Result) -> list[str]:
     """Outliers, by measure; empty if there are none."""
     from simstudy.measures import OutlierRate
 
     looking = [measure for measure in result.details.measures if isinstance(measure, OutlierRate)]
-    return [said for measure in looking for said in _of_one_column(result, measure)]
+    return [line for measure in looking for line in _of_one_column(result, measure)]
 
 
 def _of_one_column(result: Result, measure: OutlierRate) -> list[str]:
@@ -139,13 +139,13 @@ def _of_one_column(result: Result, measure: OutlierRate) -> list[str]:
     rows = result.summary[result.summary[MEASURE] == measure.name]
     counts = (rows["estimate"] * rows["n_rep"]).fillna(0).round().astype(int)
     unknown = int((rows["estimate"].isna() & (rows["n_rep"] > 0)).sum())
-    said = [_counted(result, measure, rows, counts)] * bool(counts.any())
+    parts = [_counted(result, measure, rows, counts)] * bool(counts.any())
     if unknown:
-        said.append(
+        parts.append(
             f"whether values of {measure.reads[0]} lie far out is not known in {unknown:,} of "
             f"{len(rows):,} cells, where half of them or more are equal."
         )
-    return said
+    return parts
 
 
 def _counted(result: Result, measure: OutlierRate, rows: pd.DataFrame, counts: pd.Series) -> str:

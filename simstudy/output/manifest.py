@@ -86,7 +86,7 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
         "warnings": int(result.warnings["replicates"].sum()),
     }
     optional = ("seconds_per_replicate", "noticed", "core_seconds", DRAWN, "warnings")
-    return {name: said for name, said in facts.items() if said or name not in optional}
+    return {name: text for name, text in facts.items() if text or name not in optional}
 
 
 def protocol_facts(result: Result) -> dict[str, Any]:
@@ -95,8 +95,8 @@ def protocol_facts(result: Result) -> dict[str, Any]:
     if planned is None or result.details.given:
         return {}
     rows = [row._asdict() for row in planned.compared(result)]
-    said = {"hash": planned.hash, "written": planned.written, "places_left": planned.n_places}
-    return {"protocol": {**said, "deviations": planned.deviations(result), "compared": rows}}
+    facts = {"hash": planned.hash, "written": planned.written, "places_left": planned.n_places}
+    return {"protocol": {**facts, "deviations": planned.deviations(result), "compared": rows}}
 
 
 def clear_outputs(folder: Place) -> dict[str, Any]:

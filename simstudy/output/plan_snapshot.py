@@ -100,7 +100,7 @@ class Row(NamedTuple):
     differs: bool
     detail: str = ""
 
-    def in_words(self, before: str = "planned", now: str = "done") -> str:
+    def format(self, before: str = "planned", now: str = "done") -> str:
         """The row as a line in a list of deviations."""
         detail = f" ({self.detail})" if self.detail else ""
         return f"{self.what}: {before} {self.planned}, {now} {self.done}{detail}"
@@ -122,8 +122,8 @@ def diff(planned: Snapshot, done: Snapshot) -> list[Row]:
     ]
 
 
-def _row(what: str, planned: str, done: str) -> Row:
-    return Row(what, planned, done, planned != done)
+def _row(name: str, planned: str, done: str) -> Row:
+    return Row(name, planned, done, planned != done)
 
 
 def _policy(on_failure: str, worst: Mapping[str, float], max_failed: float | None) -> str:
@@ -154,10 +154,10 @@ def _row_of_code(planned: Snapshot, done: Snapshot) -> Row:
     """Compare code, settings and values of common scenarios."""
     old, new = _owner_of_code(planned), _owner_of_code(done)
     changed = [key for key in old.values if key in new.values and not old.matches(new, key)]
-    said = [text for key in changed for text in old.differences(new, key)]
-    what = first_few(list(dict.fromkeys(said)))
+    lines = [text for key in changed for text in old.differences(new, key)]
+    what = first_few(list(dict.fromkeys(lines)))
     return Row(
-        "code", code_hash(planned), code_hash(done) if said else "the same", bool(said), what
+        "code", code_hash(planned), code_hash(done) if lines else "the same", bool(lines), what
     )
 
 

@@ -111,8 +111,8 @@ class Protocol:
         """The deviations from the plan, one sentence each."""
         late = f"it was written when {self.n_drawn:,} blocks had been drawn"
         again = f"it takes the place of an earlier one ({', '.join(self.replaces)})"
-        said = [late] * bool(self.n_drawn) + [again] * bool(self.replaces)
-        return said + [row.in_words() for row in self.compared(result) if row.differs]
+        lines = [late] * bool(self.n_drawn) + [again] * bool(self.replaces)
+        return lines + [row.format() for row in self.compared(result) if row.differs]
 
     def write(self, folder: Place, *, replace: bool = False) -> Protocol:
         """Write `protocol.md` and `protocol.json` beside a study's results.
@@ -156,7 +156,7 @@ class Protocol:
 
 def _another_plan(folder: Place, before: Protocol, now: Protocol) -> StoreError:
     rows = [row for row in diff(before.planned, now.planned) if row.differs]
-    changed = [row.in_words("then", "now") for row in rows] or ["its precision is another"]
+    changed = [row.format("then", "now") for row in rows] or ["its precision is another"]
     return StoreError(
         f"{folder / RECORD} holds a protocol of {before.written} with another plan "
         f"({first_few(changed)}). Choose another out=..., or say replace=true: the earlier one is "
@@ -175,24 +175,24 @@ def read_protocol(folder: Place) -> Protocol | None:
     path, text = folder / RECORD, folder / TEXT
     if not path.exists():
         return None
-    said = read_json(path) or {}
-    planned = said.get("planned", {})
-    if said.get("hash") != hash_of(planned):
+    content = read_json(path) or {}
+    planned = content.get("planned", {})
+    if content.get("hash") != hash_of(planned):
         raise StoreError(
             f"{path} is no longer what was written, so results cannot be compared with it. Put the "
             "file of then in its place, or move it away."
         )
     markdown = text.read_text(encoding="utf-8") if text.exists() else ""
-    n_drawn, replaces = said["blocks_drawn_before"], tuple(said["replaces"])
-    return Protocol(planned, said["written"], n_drawn, replaces, markdown)
+    n_drawn, replaces = content["blocks_drawn_before"], tuple(content["replaces"])
+    return Protocol(planned, content["written"], n_drawn, replaces, markdown)
 
 
-def _precision_row(name: str, asked: Any, result: Result) -> Row:
+def _precision_row(name: str, goal: Any, result: Result) -> Row:
     """Compare the largest Monte Carlo error with the planned one."""
-    planned = f"a Monte Carlo error of at most {asked}{' of it' * isinstance(asked, str)}"
+    planned = f"a Monte Carlo error of at most {goal}{' of it' * isinstance(goal, str)}"
     if name not in [measure.name for measure in result.details.declared]:
         return Row(name, planned, "not measured", differs=True)
-    (target,) = read_targets({name: asked}, result.details.declared)
+    (target,) = read_targets({name: goal}, result.details.declared)
     short = precision_ratios(result, [target])
     n_short, error = sum(r > MARGIN for r in short.values()), target.mcse * max(short.values())
     done = f"{100 * error:.3g}%" if target.relative else number(error)
@@ -270,7 +270,7 @@ def as_typed(target: Target) -> float | str:
     return f"{100 * target.mcse:g}%" if target.relative else target.mcse
 
 
-def _markdown(intent: Intent, planned: Snapshot, written: str) -> str:
+def _markdown(intent: Intent, planned: Snapshot, date: str) -> str:
     from jinja2 import Environment, StrictUndefined
 
     env = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -284,7 +284,7 @@ def _markdown(intent: Intent, planned: Snapshot, written: str) -> str:
         plan=plan,
         hash=hash_of(planned),
         code_hash=code_hash(planned),
-        written=written,
+        written=date,
         headings=headings,
         parts=dict(headings.parts),
         designs=_designs(scenarios),
@@ -336,8 +336,8 @@ def _described(scenarios: Iterable[Any]) -> dict[str, str]:
     """The docstrings of the scenario classes and their parts."""
     scenarios = list(scenarios)
     parts = [*scenarios, *(part for scenario in scenarios for part in parts_of(scenario))]
-    said = {kind.__name__: _about(kind) for kind in dict.fromkeys(map(type, parts))}
-    return {name: text for name, text in said.items() if text}
+    values = {kind.__name__: _about(kind) for kind in dict.fromkeys(map(type, parts))}
+    return {name: text for name, text in values.items() if text}
 
 
 def _about(thing: Any) -> str:

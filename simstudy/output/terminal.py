@@ -26,12 +26,12 @@ from simstudy.lazy import pd
 from simstudy.output.folder import Published
 from simstudy.output.formatting import (
     counted,
+    format_outliers,
+    format_precision,
+    format_run_time,
+    format_work,
     number,
-    outliers_in_words,
-    precision_in_words,
-    run_time_in_words,
-    seen_from_here,
-    work_in_words,
+    relative_to_cwd,
 )
 from simstudy.output.report.findings import count_claims
 
@@ -54,7 +54,7 @@ MARKS = {
 
 
 def print_closing(
-    result: Result, made: Published, replay: Callable[[str], str] | None = None
+    result: Result, published: Published, replay: Callable[[str], str] | None = None
 ) -> None:
     """Print the result of a run.
 
@@ -78,14 +78,14 @@ def print_closing(
         for row in absent.to_dict("records"):
             console.print(Text(f"{row['claim']}: {row['detail']}"), soft_wrap=True)
     if result.details.targets:
-        console.print(precision_in_words(result))
-    for text in _protocol_in_words(made.protocol):
+        console.print(format_precision(result))
+    for text in _format_protocol(published.protocol):
         console.print(Text(text), soft_wrap=True)
-    for name, why in made.not_drawn.items():
+    for name, why in published.not_drawn.items():
         console.print(f"figure {name} was not drawn: {why}", markup=False)
-    for name, why in made.tables.not_made.items():
+    for name, why in published.tables.not_made.items():
         console.print(f"table {name} was not made: {why}", markup=False)
-    for text in outliers_in_words(result):
+    for text in format_outliers(result):
         console.print("[yellow]outliers[/]:", Text(text), soft_wrap=True)
     for text in (*remarks_of(result), *result.outcome.noticed):
         console.print("[yellow]warning[/]:", Text(text), soft_wrap=True)
@@ -93,11 +93,11 @@ def print_closing(
         _print_warnings(console, result.warnings)
     if len(result.failures):
         _print_failures(console, result, replay)
-    took = run_time_in_words(result) if result.outcome.n_blocks and not result.details.given else ""
+    took = format_run_time(result) if result.outcome.n_blocks and not result.details.given else ""
     if took:
         console.print(f"drawing took {took}", markup=False, soft_wrap=True)
-    where = seen_from_here(made.folder)
-    console.print(f"{work_in_words(result)} {_files_in_words(made)}: {where}", markup=False)
+    where = relative_to_cwd(published.folder)
+    console.print(f"{format_work(result)} {_format_files(published)}: {where}", markup=False)
 
 
 def _short_summary(result: Result, width: int) -> Text | None:
@@ -137,14 +137,14 @@ def _rounded_up(n_rep: float) -> int:
     return int(math.ceil(n_rep / step) * step)
 
 
-def _protocol_in_words(protocol: Mapping[str, Any]) -> list[str]:
+def _format_protocol(protocol: Mapping[str, Any]) -> list[str]:
     """Whether the protocol was followed, if there is one."""
     if not protocol:
         return []
-    said = f"protocol of {protocol['written']} ({protocol['hash'][:8]}):"
+    text = f"protocol of {protocol['written']} ({protocol['hash'][:8]}):"
     if not protocol["deviations"]:
-        return [f"{said} no deviations"]
-    return [f"{said} done otherwise than planned:", *(f"  {t}" for t in protocol["deviations"])]
+        return [f"{text} no deviations"]
+    return [f"{text} done otherwise than planned:", *(f"  {t}" for t in protocol["deviations"])]
 
 
 def print_cost(cost: pd.DataFrame) -> None:
@@ -205,8 +205,8 @@ def _print_failures(console: Console, result: Result, replay: Callable[[str], st
     failures = result.failures
     first = failures.iloc[0]
     n_failed = failures["address"].nunique()
-    said = f"[red]{n_failed:,} replicates failed[/] (failures.parquet); the first:"
-    console.print(said, Text(str(first["error"])))
+    text = f"[red]{n_failed:,} replicates failed[/] (failures.parquet); the first:"
+    console.print(text, Text(str(first["error"])))
     if result.details.given:  # nobody here knows how to draw it
         return
     address, seed = first["address"], result.plan.seed
@@ -220,17 +220,17 @@ def _print_warnings(console: Console, counts: pd.DataFrame) -> None:
     from rich.text import Text
 
     first, n_warned = counts.iloc[0], int(counts["replicates"].sum())
-    said = f"[yellow]{n_warned:,} warnings[/] of replicates (warnings.parquet); the most frequent:"
-    console.print(said, Text(str(first["warning"])))
+    text = f"[yellow]{n_warned:,} warnings[/] of replicates (warnings.parquet); the most frequent:"
+    console.print(text, Text(str(first["warning"])))
 
 
-def _files_in_words(made: Published) -> str:
-    endings = Counter(path.suffix for path in made.files)
-    said = ["summary", "claims"]
-    said += [counted(endings[".csv"], "table")] * (".csv" in endings)
-    said += [counted(endings[".png"], "figure")] * (".png" in endings)
-    said += ["report"] * (".html" in endings)
-    return ", ".join(said[:-1]) + f" and {said[-1]}"
+def _format_files(published: Published) -> str:
+    endings = Counter(path.suffix for path in published.files)
+    lines = ["summary", "claims"]
+    lines += [counted(endings[".csv"], "table")] * (".csv" in endings)
+    lines += [counted(endings[".png"], "figure")] * (".png" in endings)
+    lines += ["report"] * (".html" in endings)
+    return ", ".join(lines[:-1]) + f" and {lines[-1]}"
 
 
 # ---------------------------------------------------------------- the console

@@ -125,8 +125,8 @@ def is_current(
     if manifest.get("tables_failed") or (figures and manifest.get("figures_failed")):
         return False
     listed = listed_files(manifest)
-    asked = {FIGURES: figures, REPORT: report}  # all else is made by every run
-    wanted = {name for name in listed if asked.get(name.partition("/")[0], True)}
+    settings_now = {FIGURES: figures, REPORT: report}  # all else is made by every run
+    wanted = {name for name in listed if settings_now.get(name.partition("/")[0], True)}
     drawn = set(result.details.figures) - set(manifest.get("figures_not_drawn", {}))
     wanted |= {f"{FIGURES}/{name}.png" for name in drawn if figures}
     wanted |= {REPORT} if report else set()
@@ -218,12 +218,12 @@ def refuse_replacing(
         return
     then = {**(manifest.get("config") or {}), "seed": manifest.get("seed")}
     changes = differing(then, as_json({**config, "seed": plan.seed})) + fewer(manifest, n_rep)
-    said = [str(change) for change in changes]
-    said = said or _removed(folder, manifest.get("design"), plan, design)
-    if said:
+    reasons = [str(change) for change in changes]
+    reasons = reasons or _removed(folder, manifest.get("design"), plan, design)
+    if reasons:
         raise StoreError(
             f"{folder} holds the results of other settings, which these would replace: "
-            f"{'; '.join(said)}. out={folder.parent / folder_of_try(changes)} would do; "
+            f"{'; '.join(reasons)}. out={folder.parent / folder_of_try(changes)} would do; "
             "replace=true puts the new results in their place and keeps all that was drawn. "
             f"{WAYS_ON}"
         )

@@ -209,8 +209,8 @@ def bare_function(text: bytes, code: CodeType, *, is_loaded: bool) -> Code | Non
     return read_code(_nearest(bare_code(text), code))
 
 
-def _nearest(whole: CodeType, code: CodeType) -> CodeType:
-    ahead, namesakes = [whole], []
+def _nearest(outer: CodeType, code: CodeType) -> CodeType:
+    ahead, namesakes = [outer], []
     while ahead:
         known = ahead.pop()
         if known.co_qualname == code.co_qualname:

@@ -164,11 +164,11 @@ def learn_changes(before: Mapping[str, str], after: Mapping[str, str]) -> None:
                 known.append((before[name], before))
 
 
-def without_changes_by_runs(found: Fingerprint) -> Fingerprint:
+def without_changes_by_runs(fingerprint: Fingerprint) -> Fingerprint:
     """A fingerprint as it was before the runs of this process."""
-    moved = {name for name, text in found.items() if (name, text) in _changed_by_runs}
-    still = {name: text for name, text in found.items() if name not in moved}
-    return found | {name: _before(name, found[name], still) for name in moved}
+    moved = {name for name, text in fingerprint.items() if (name, text) in _changed_by_runs}
+    still = {name: text for name, text in fingerprint.items() if name not in moved}
+    return fingerprint | {name: _before(name, fingerprint[name], still) for name in moved}
 
 
 def _before(name: str, text: str, still: Fingerprint) -> str:
@@ -579,7 +579,7 @@ class Graph:
 
     def _definition(
         self,
-        known: Iterable[object],
+        visited: Iterable[object],
         name: str,
         make: Callable[[], str],
         is_named: bool,
@@ -589,21 +589,21 @@ class Graph:
 
         Parameters
         ----------
-        known
+        visited
             The object, last, and the checkers before it.
         meanwhile
             What stands for its content where it comes up within itself.
         """
-        use = Use("entry", name, id([*known][-1]))
+        use = Use("entry", name, id([*visited][-1]))
         self._uses.add(use)
         text = f"<{name}>" if is_named else f"<{name}{meanwhile}>"
-        for value in known:
+        for value in visited:
             self._known[id(value)] = value, text, {use}
         if is_named:
             self._enter_later(name, make, use.number)
             return text
         text = f"<{name} {self._enter(name, make, use.number)}>"
-        for value in known:
+        for value in visited:
             self._known[id(value)] = value, text, {use}
         return text
 

@@ -47,12 +47,12 @@ def is_project(module: str) -> bool:
     top = module.split(".")[0]
     if top in ("simstudy", *STARTED):
         return True
-    return bool(top) and place(module) == "project"
+    return bool(top) and module_kind(module) == "project"
 
 
 def is_standard(module: str) -> bool:
     """Whether a module is in the standard library."""
-    return place(module.split(".")[0]) == "standard"
+    return module_kind(module.split(".")[0]) == "standard"
 
 
 def is_made_up(module: str) -> bool:
@@ -64,10 +64,10 @@ def is_project_function(function: FunctionType, module: str) -> bool:
     """Whether a function is the project's, by its module or its file."""
     if is_project(module):
         return True
-    if is_made_up(module) or (module and place(module) in ("standard", "installed")):
+    if is_made_up(module) or (module and module_kind(module) in ("standard", "installed")):
         return False
     file = function.__code__.co_filename
-    return "<frozen" not in file if file.startswith("<") else place_of_file(Path(file)) == "project"
+    return "<frozen" not in file if file.startswith("<") else file_kind(Path(file)) == "project"
 
 
 @cache
@@ -78,21 +78,25 @@ def is_kernel(module: str) -> bool:
 
 
 @cache
-def place(module: str) -> str:
+def module_kind(module: str) -> str:
     """`project`, `installed`, `standard` or `unknown`, by where the module's file lies."""
     if module in sys.builtin_module_names:
         return "standard"
     top = module.split(".")[0]
-    if module not in sys.modules and top != module and place(top) in ("installed", "standard"):
-        return place(top)  # to look for the module itself would import its package
+    if (
+        module not in sys.modules
+        and top != module
+        and module_kind(top) in ("installed", "standard")
+    ):
+        return module_kind(top)  # to look for the module itself would import its package
     file = origin(module)
     if file in ("built-in", "frozen"):
         return "standard"
     lies_in = Path(file) if file else next(iter(folders_of(module)), None)
-    return place_of_file(lies_in) if lies_in else "unknown"
+    return file_kind(lies_in) if lies_in else "unknown"
 
 
-def place_of_file(path: Path) -> str:
+def file_kind(path: Path) -> str:
     """`project`, `installed`, `standard` or `unknown`, by the file's location."""
     if INSTALLED_IN & set(path.parts):
         return "installed"
@@ -149,7 +153,7 @@ def loaded_module(module: str) -> ModuleType | None:
 
 def forget_modules() -> None:
     """Clear the caches of modules and sources."""
-    for remembering in (place, origin, is_below, is_kernel):
+    for remembering in (module_kind, origin, is_below, is_kernel):
         remembering.cache_clear()
 
 
@@ -369,7 +373,7 @@ def library(module: str) -> tuple[str, str] | None:
     top = module.split(".")[0]
     if is_project(module) or not top or is_made_up(module):
         return None
-    where = place(module) if place(top) == "unknown" else place(top)
+    where = module_kind(module) if module_kind(top) == "unknown" else module_kind(top)
     if where == "standard":
         return None
     if where == "installed" and top not in WELL_KNOWN:
@@ -408,7 +412,7 @@ def _with_dependencies(top: str) -> set[str]:
     ahead = [top]
     while ahead:
         name = ahead.pop()
-        if name not in found and name not in WELL_KNOWN and place(name) == "installed":
+        if name not in found and name not in WELL_KNOWN and module_kind(name) == "installed":
             found.add(name)
             sources = (path.read_bytes() for path in _files_of(name) if path.suffix == ".py")
             ahead += {word.decode() for text in sources for word in IMPORTED.findall(text)}

@@ -29,7 +29,7 @@ from types import FrameType
 from typing import Any
 
 from simstudy.data.sources import DECLARED
-from simstudy.provenance.modules import is_own_file, place_of_file
+from simstudy.provenance.modules import file_kind, is_own_file
 
 AnyPath = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
@@ -190,4 +190,4 @@ def inside(path: str, folder: str) -> bool:
 
 def _is_project(full: str) -> bool:
     """Whether a file is neither installed nor in the standard library."""
-    return place_of_file(Path(full)) == "project"
+    return file_kind(Path(full)) == "project"

@@ -87,8 +87,8 @@ def _remote_path(url: str) -> UPath:
 class _FileSystem:
     """An fsspec file system that raises our errors and does not cache listings."""
 
-    def __init__(self, place: UPath) -> None:
-        self._place = place
+    def __init__(self, path: UPath) -> None:
+        self._place = path
 
     def __getattr__(self, name: str) -> Any:
         with translated_errors(str(self._place)):
@@ -109,15 +109,15 @@ class _FileSystem:
         return content if "b" in mode else io.TextIOWrapper(content, how.get("encoding", "utf-8"))
 
 
-def list_sizes(place: UPath) -> dict[str, int]:
+def list_sizes(path: UPath) -> dict[str, int]:
     """Return the sizes of the files in a folder, by name; empty if there is no folder."""
     with contextlib.suppress(FileNotFoundError):
-        files = [each for each in place.fs.ls(place.path, detail=True) if each["type"] == "file"]
+        files = [each for each in path.fs.ls(path.path, detail=True) if each["type"] == "file"]
         return {PurePosixPath(each["name"]).name: int(each["size"]) for each in files}
     return {}
 
 
-def put_file(source: Path, place: UPath) -> None:
+def put_file(source: Path, path: UPath) -> None:
     """Copy a local file to a place, where it appears complete or not at all.
 
     Raises
@@ -126,15 +126,15 @@ def put_file(source: Path, place: UPath) -> None:
         Where the store refuses it, or there is no bucket.
     """
     try:
-        if place.protocol in PUT_WHOLE:
-            place.fs.put_file(str(source), place.path)
+        if path.protocol in PUT_WHOLE:
+            path.fs.put_file(str(source), path.path)
             return
-        begun = place.parent / f"{BEING_WRITTEN}{uuid.uuid4().hex}"
-        place.fs.makedirs(place.parent.path, exist_ok=True)
-        place.fs.put_file(str(source), begun.path)
-        place.fs.mv(begun.path, place.path)
+        begun = path.parent / f"{BEING_WRITTEN}{uuid.uuid4().hex}"
+        path.fs.makedirs(path.parent.path, exist_ok=True)
+        path.fs.put_file(str(source), begun.path)
+        path.fs.mv(begun.path, path.path)
     except FileNotFoundError as error:
-        raise UnreachableError(f"{place}: {_message(error)}. Make the bucket first.") from None
+        raise UnreachableError(f"{path}: {_message(error)}. Make the bucket first.") from None
 
 
 # ---------------------------------------------------------------- errors
@@ -172,8 +172,8 @@ def translated_errors(url: str) -> Iterator[None]:
         kinds = " ".join(base.__name__ for base in type(error).__mro__)
         status = getattr(error, "status_code", getattr(error, "code", ""))
         found = f"{kinds}|{status}|{error}"
-        told = next(text for begins, text in TROUBLES.items() if re.match(begins, found, re.S))
-        said = told.format(said=_message(error), seconds=time.monotonic() - start)
+        advice = next(text for begins, text in TROUBLES.items() if re.match(begins, found, re.S))
+        said = advice.format(said=_message(error), seconds=time.monotonic() - start)
         raise UnreachableError(f"{url} {said}") from None
 
 

@@ -175,8 +175,8 @@ def _each_block_once(slices: np.ndarray) -> np.ndarray:
         holder[first : first + n] = at
     starts = np.flatnonzero(np.diff(holder, prepend=-2))
     lengths = np.diff(starts, append=len(holder))
-    there = holder[starts] >= 0
-    return _cut(slices[holder[starts[there]]], starts[there], lengths[there])
+    is_taken = holder[starts] >= 0
+    return _cut(slices[holder[starts[is_taken]]], starts[is_taken], lengths[is_taken])
 
 
 def _cut(slices: np.ndarray, first: np.ndarray, n: np.ndarray) -> np.ndarray:

@@ -326,7 +326,7 @@ def _joined(slices: np.ndarray) -> np.ndarray:
     return joined
 
 
-def files_at(place: Any, *, at_once: bool = True) -> Files:
+def files_at(location: Any, *, at_once: bool = True) -> Files:
     """The block files at a path or URL.
 
     Parameters
@@ -334,10 +334,10 @@ def files_at(place: Any, *, at_once: bool = True) -> Files:
     at_once
         Whether files beyond this machine are fetched as they are found, or as they are read.
     """
-    if hasattr(place, "quarantine"):
-        files: Files = place
+    if hasattr(location, "quarantine"):
+        files: Files = location
         return files
-    named = place_of(place)
+    named = place_of(location)
     if isinstance(named, Path):
         return Folder(named)
     from simstudy.store.object_store import ObjectStore

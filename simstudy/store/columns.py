@@ -32,7 +32,7 @@ def columns_of(
     plan: Plan,
     table: pa.Table,
     names: Sequence[str],
-    known: Callable[[], Iterable[str]] | None = None,
+    available: Callable[[], Iterable[str]] | None = None,
     *,
     holes: bool = False,
 ) -> dict[str, np.ndarray]:
@@ -40,18 +40,18 @@ def columns_of(
 
     Parameters
     ----------
-    known
+    available
         Gives the names of all stored columns, for a refusal; those of the table, if None.
     holes
         Whether columns may be missing where nothing failed, as those of other scenarios are.
     """
     if not holes:
         _refuse_holes(table, [name for name in names if name in table.column_names])
-    return {name: _read_back(plan, table, name, known) for name in names}
+    return {name: _read_back(plan, table, name, available) for name in names}
 
 
 def _read_back(
-    plan: Plan, table: pa.Table, name: str, known: Callable[[], Iterable[str]] | None
+    plan: Plan, table: pa.Table, name: str, available: Callable[[], Iterable[str]] | None
 ) -> np.ndarray:
     if name == CONVERGED:
         return np.where(_failed(plan, table), np.nan, 1.0)
@@ -63,7 +63,7 @@ def _read_back(
         return np.full((len(table), *plan.shape), np.nan)
     raise StudyError(
         f"a measure reads column {name!r}, which simulate did not return; "
-        + nearest(name, simulated_columns(known() if known else table.column_names))
+        + nearest(name, simulated_columns(available() if available else table.column_names))
     )
 
 
@@ -123,15 +123,15 @@ def _flattened(column: pa.ChunkedArray, depth: int) -> np.ndarray:
     """Convert to `(rep,)`, or `(rep, value)` for lists; NaN for missing lists."""
     if depth == 0:
         return _to_numpy(column)
-    there = column.is_valid().to_numpy()
+    is_valid = column.is_valid().to_numpy()
     values: Any = pa.chunked_array([_innermost(chunk) for chunk in column.chunks])
-    n_there = int(there.sum())
+    n_there = int(is_valid.sum())
     rows = _to_numpy(values).reshape(n_there, len(values) // max(n_there, 1))
-    if there.all():
+    if is_valid.all():
         return rows
     missing = None if rows.dtype == object else np.nan
     full = np.full((len(column), rows.shape[1]), missing, np.result_type(rows.dtype, float))
-    full[there] = rows
+    full[is_valid] = rows
     return full
 
 

@@ -118,18 +118,18 @@ class Folder:
         if not found.items() <= known.items():
             self._record({**known, **found})
 
-    def _verified(self, name: str, file: pa.NativeFile, known: object) -> list[int]:
+    def _verified(self, name: str, file: pa.NativeFile, digest: object) -> list[int]:
         """Size and time of a file whose bytes match its name."""
-        there = (self.path / name).stat()
-        found = [there.st_size, there.st_mtime_ns]
-        if known != found and not is_named_by_content(file, name):
+        status = (self.path / name).stat()
+        found = [status.st_size, status.st_mtime_ns]
+        if digest != found and not is_named_by_content(file, name):
             raise StoreError(OTHER_BYTES)
         file.seek(0)
         return found
 
     def _record(self, verified: dict[str, list[int]]) -> None:
-        there = set(self.names())
-        kept = {name: said for name, said in verified.items() if name in there}
+        names = set(self.names())
+        kept = {name: entry for name, entry in verified.items() if name in names}
         with contextlib.suppress(OSError):  # a folder that may only be read
             write_bytes(self.path / VERIFIED, json.dumps(kept).encode())
 

@@ -13,45 +13,45 @@ IN_THE_WAY = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY)
 
 
 @contextlib.contextmanager
-def translate_io_errors(place: object) -> Iterator[None]:
+def translate_io_errors(path: object) -> Iterator[None]:
     """Context: a full, read-only or vanished disk is reported in one line.
 
     Parameters
     ----------
-    place
+    path
         What is written to: as text it is a folder's path, or a place beyond this machine.
     """
     try:
         yield
     except OSError as error:
-        raise _translated(error, place) from error
+        raise _translated(error, path) from error
 
 
-def _translated(error: OSError, place: object) -> Exception:
+def _translated(error: OSError, path: object) -> Exception:
     if lacks_temporary_folder(error):
         return no_temporary_folder(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFullError(
-            f"the disk that holds {place} is full. Every finished block is kept; free some space "
+            f"the disk that holds {path} is full. Every finished block is kept; free some space "
             "and run the same command again to go on."
         )
     if error.errno == errno.EFBIG:
         return StoreError(
-            f"cannot write to {place}: a file would be larger than this process or that disk "
+            f"cannot write to {path}: a file would be larger than this process or that disk "
             "allows. Every finished block is kept; raise the limit (ulimit -f unlimited) and run "
             "the same command again to go on."
         )
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return StoreError(f"cannot write to {place}: {error.strerror}. Choose another out=...")
+        return StoreError(f"cannot write to {path}: {error.strerror}. Choose another out=...")
     if error.errno in IN_THE_WAY:
-        what = error.filename2 or error.filename or place
+        what = error.filename2 or error.filename or path
         return StoreError(
             f"cannot write {what}: {str(error.strerror).lower()}. Move away what stands there, "
             "then run the same command again; every finished block is kept."
         )
-    if isinstance(error, FileNotFoundError) and _has_gone(str(place)):
+    if isinstance(error, FileNotFoundError) and _has_gone(str(path)):
         return StoreError(
-            f"{place} has gone while this run wrote to it: it was deleted or moved. Put it back, "
+            f"{path} has gone while this run wrote to it: it was deleted or moved. Put it back, "
             "or run the same command again to draw it anew."
         )
     return error

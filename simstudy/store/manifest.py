@@ -28,9 +28,9 @@ def mark_outdated(folder: Place) -> None:
 
 def say_part(folder: Place, part: Mapping[str, Any] | None) -> bool:
     """Write to a published manifest which part it belongs to; returns whether that failed."""
-    said = read_json(folder / MANIFEST) or {}
-    if said.get("part") == part:
+    manifest = read_json(folder / MANIFEST) or {}
+    if manifest.get("part") == part:
         return False
-    rest = {name: value for name, value in said.items() if name != "part"}
+    rest = {name: value for name, value in manifest.items() if name != "part"}
     write_json(folder / MANIFEST, rest | ({"part": dict(part)} if part else {}))
     return True

@@ -22,10 +22,10 @@ def copy_blocks(source: Store, target: Store) -> int:
     lacking: dict[int, int] = {}  # blocks by number of the source's file
     for piece in source.index.slices:
         end = int(piece["first"] + piece["n"])
-        there = target.has_blocks(names[piece["key"]], end)[int(piece["first"]) :]
-        if not there.all():
+        is_stored = target.has_blocks(names[piece["key"]], end)[int(piece["first"]) :]
+        if not is_stored.all():
             number = int(piece["file"])
-            lacking[number] = lacking.get(number, 0) + int((~there).sum())
+            lacking[number] = lacking.get(number, 0) + int((~is_stored).sum())
     for file in source.referenced_files:
         if file.number in lacking:
             with source.files.open(file.name) as stored:

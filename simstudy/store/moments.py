@@ -148,10 +148,10 @@ def _halved(blocks: Moments) -> Moments:
     )
 
 
-def _sliced(blocks: Moments, place: Any) -> Moments:
+def _sliced(blocks: Moments, location: Any) -> Moments:
     """The same positions of every component."""
     n, n_failed, mean, comoment, centre = blocks
-    return Moments(n[place], n_failed[place], mean[place], comoment[place], centre)
+    return Moments(n[location], n_failed[location], mean[location], comoment[location], centre)
 
 
 def _stacked_lists(table: pa.Table, name: str) -> np.ndarray:

@@ -208,7 +208,7 @@ def _in_another_process(url: str, at_once: bool) -> ObjectStore:
     return ObjectStore(cast("UPath", place_of(url)), at_once, is_sent=True)
 
 
-def check_sendable(place: UPath) -> None:
+def check_sendable(path: UPath) -> None:
     """Refuse worker processes for a file system that exists only in this process.
 
     Raises
@@ -216,8 +216,8 @@ def check_sendable(place: UPath) -> None:
     StoreError
         Naming what would do.
     """
-    if place.protocol == "memory":
+    if path.protocol == "memory":
         raise StoreError(
-            f"{place} lies in the memory of this process, and workers in others would write into "
+            f"{path} lies in the memory of this process, and workers in others would write into "
             "their own. Use backend=threads or backend=inline, or another out=..."
         )

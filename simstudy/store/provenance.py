@@ -59,27 +59,27 @@ class Provenance:
         except (ValueError, KeyError, IndexError, TypeError, AttributeError):
             return cls({"study": UNKNOWN})
 
-    def matches(self, wanted: "Provenance", key: str) -> bool:
+    def matches(self, expected: "Provenance", key: str) -> bool:
         """Whether a scenario's blocks of this provenance can be used."""
-        return self._same(wanted, key) or not self.differences(wanted, key)
+        return self._same(expected, key) or not self.differences(expected, key)
 
-    def _same(self, wanted: "Provenance", key: str) -> bool:
+    def _same(self, expected: "Provenance", key: str) -> bool:
         """Whether everything is equal: the usual case, quickly decided."""
         mine = self.settings, self.values.get(key), self.codes.get(key)
-        return mine == (wanted.settings, wanted.values.get(key), wanted.codes.get(key))
+        return mine == (expected.settings, expected.values.get(key), expected.codes.get(key))
 
-    def differences(self, wanted: "Provenance", key: str) -> list[str]:
+    def differences(self, expected: "Provenance", key: str) -> list[str]:
         """What differs, as text; additional measures do not matter."""
-        found = self.setting_differences(wanted)
+        found = self.setting_differences(expected)
         if self.settings.get("study") == UNKNOWN:
             return found
-        was, now = self.values.get(key, ""), wanted.values.get(key, "")
+        was, now = self.values.get(key, ""), expected.values.get(key, "")
         found += [f"the scenario was {was} and is {now}"] if was != now else []
-        return found + changes(self.codes.get(key, {}), wanted.codes.get(key, {}))
+        return found + changes(self.codes.get(key, {}), expected.codes.get(key, {}))
 
-    def setting_differences(self, wanted: "Provenance") -> list[str]:
+    def setting_differences(self, expected: "Provenance") -> list[str]:
         """The differences in settings of all scenarios, as text."""
-        mine, theirs = self.settings, wanted.settings
+        mine, theirs = self.settings, expected.settings
         if mine.get("study") == UNKNOWN:
             return ["its files do not say what made them (an earlier version wrote them)"]
         names = [name for name in {**theirs, **mine} if name != "measures"]

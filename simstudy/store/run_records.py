@@ -164,9 +164,11 @@ def _entries(entries: Any, read: Any) -> Iterator[tuple[Any, ...]]:
             continue
 
 
-def _spent_of(n_blocks: int, own: float, data: float, *times: str) -> tuple[BlockTimings, Times]:
+def _spent_of(
+    n_blocks: int, seconds: float, data: float, *times: str
+) -> tuple[BlockTimings, Times]:
     moments = Times(*(moment for moment in times if datetime.fromisoformat(moment)))
-    spent = BlockTimings(int(n_blocks), float(own), float(data))
+    spent = BlockTimings(int(n_blocks), float(seconds), float(data))
     if not (
         spent.n_blocks > 0 and 0 <= spent.own < float("inf") and 0 <= spent.data < float("inf")
     ):

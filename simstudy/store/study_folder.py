@@ -201,8 +201,8 @@ def delete_study_data(study: str, folder: Place) -> None:
                 _delete(blocks / name)
         for path in [*record_files(blocks), blocks / VERIFIED]:
             _delete(path)
-        for beside in (DAMAGED, DERIVED):
-            found: list[Place] = [*(blocks / beside).rglob(f"*{ENDING}")]
+        for sibling in (DAMAGED, DERIVED):
+            found: list[Place] = [*(blocks / sibling).rglob(f"*{ENDING}")]
             for path in found:
                 _delete(path)
         if isinstance(blocks, Path):

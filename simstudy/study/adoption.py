@@ -48,14 +48,14 @@ def part_to_draw(study: StudySpec, plan: Plan, other: Provenance) -> StudySpec:
     )
 
 
-def adopt_equal_blocks(plan: Plan, home: StudyFolder, other: Provenance, drawn: Result) -> None:
+def adopt_equal_blocks(plan: Plan, home: StudyFolder, other: Provenance, result: Result) -> None:
     """Adopt blocks of other code if the first of each equals one drawn anew.
 
     Parameters
     ----------
     other
         What made the stored blocks.
-    drawn
+    result
         The first block of each of these scenarios and methods, drawn by the current code.
 
     Raises
@@ -68,7 +68,7 @@ def adopt_equal_blocks(plan: Plan, home: StudyFolder, other: Provenance, drawn: 
     differing = [
         repr(plan.keys[key])
         for key in other.codes
-        if _first_block(stored, key) != _first_block(drawn.details.store, key)
+        if _first_block(stored, key) != _first_block(result.details.store, key)
     ]
     if differing:
         raise StoreError(

@@ -13,7 +13,7 @@ from simstudy.study.run_options import Out, RunOptions, check_keep
 from simstudy.study.spec import StudySpec
 
 
-def merge(study: StudySpec, asked: RunOptions, source: Out) -> int:
+def merge(study: StudySpec, options: RunOptions, source: Out) -> int:
     """Copy the blocks of a study from another results folder; returns the number of new blocks.
 
     Raises
@@ -21,12 +21,12 @@ def merge(study: StudySpec, asked: RunOptions, source: Out) -> int:
     StoreError
         Where there is none, or any was made from other code, settings or seed.
     """
-    check_keep(asked.keep, asked.n_rep, study.block_size, study.group_size)
-    plan = study.plan(asked.seed, asked.keep, asked.analysed_of(study))
-    kept = study.kept(asked.keep)
+    check_keep(options.keep, options.n_rep, study.block_size, study.group_size)
+    plan = study.plan(options.seed, options.keep, options.analysed_of(study))
+    kept = study.storage_policy(options.keep)
     blocks: Place = place_of(source or "") / study.name / kept.folder
     if not blocks.exists():
-        raise no_blocks_error(blocks.parent, asked.keep)
+        raise no_blocks_error(blocks.parent, options.keep)
     provenance = provenance_of(study, plan, kept)
     theirs = Store(blocks, kept.rows_per_block(plan.work_units), provenance)
     differing = [
@@ -41,7 +41,7 @@ def merge(study: StudySpec, asked: RunOptions, source: Out) -> int:
             f"this study's would be ({'; '.join(differing[:3])}), and these cannot be mixed. Draw "
             "them there with this study's code, settings and seed, or leave them out."
         )
-    home = StudyFolder.open(plan.work_units, asked.out, provenance, kept)
+    home = StudyFolder.open(plan.work_units, options.out, provenance, kept)
     n_new = copy_blocks(theirs, home.store)
     if isinstance(home.store.files, Folder):
         copy_records(blocks, home.store.files.path)

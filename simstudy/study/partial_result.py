@@ -15,7 +15,7 @@ from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_whole_groups
 
 
-def partial_result(study: StudySpec, asked: RunOptions) -> Result:
+def partial_result(study: StudySpec, options: RunOptions) -> Result:
     """Return the result of the stored blocks among those asked for.
 
     Raises
@@ -23,22 +23,25 @@ def partial_result(study: StudySpec, asked: RunOptions) -> Result:
     StoreError
         Where no block is stored.
     """
-    check_n_rep(asked.n_rep)
-    check_whole_groups(study.group_size, asked.n_rep)
-    check_keep(asked.keep, asked.n_rep, study.block_size, study.group_size)
-    n_analysed = asked.analysed_of(study)
-    plan, kept = study.plan(asked.seed, asked.keep, n_analysed), study.kept(asked.keep)
-    folder = place_of(asked.out or "") / study.name
+    check_n_rep(options.n_rep)
+    check_whole_groups(study.group_size, options.n_rep)
+    check_keep(options.keep, options.n_rep, study.block_size, study.group_size)
+    n_analysed = options.analysed_of(study)
+    plan, kept = (
+        study.plan(options.seed, options.keep, n_analysed),
+        study.storage_policy(options.keep),
+    )
+    folder = place_of(options.out or "") / study.name
     if not (folder / kept.folder).exists():
-        raise no_blocks_error(folder, asked.keep)
+        raise no_blocks_error(folder, options.keep)
     provenance = provenance_of(study, plan, kept)
-    home = StudyFolder.open(plan.work_units, asked.out, provenance, kept)
+    home = StudyFolder.open(plan.work_units, options.out, provenance, kept)
     blocks = blocks_of_each(plan, home.store)
-    there = {key: min(n * study.block_size, asked.n_rep) for key, n in blocks.items()}
-    begun = plan.only(scenario for key, scenario in plan.keys.items() if there[key])
+    stored = {key: min(n * study.block_size, options.n_rep) for key, n in blocks.items()}
+    begun = plan.only(scenario for key, scenario in plan.keys.items() if stored[key])
     if not begun.scenarios:
-        raise no_blocks_error(folder, asked.keep)
-    sizes = {key: there[key] for key in begun.keys}
+        raise no_blocks_error(folder, options.keep)
+    sizes = {key: stored[key] for key in begun.keys}
     known = list(read_records(folder / kept.folder, provenance).first_warnings.values())
     result = result_of(study, begun, home, RunStats(noticed=known), kept, sizes)
     return Result(replace(result.details, design=tuple(plan.work_units.keys)))

@@ -125,7 +125,7 @@ def _count_drawn_blocks(study: StudySpec, plan: Plan, folder: Place) -> int:
     n_blocks = 0
     for keep, below in FOLDERS.items():
         if (folder / below).exists():
-            kept = study.kept(keep)
+            kept = study.storage_policy(keep)
             files = files_at(folder / kept.folder, at_once=False)
             store = Store(
                 files, kept.rows_per_block(plan.work_units), provenance_of(study, plan, kept)

@@ -43,7 +43,7 @@ Sizes = Mapping[str, int]  # replicates by scenario key
 Results = Generator[TaskResult, None, None]
 
 
-def run(study: StudySpec, asked: RunOptions) -> Result:
+def run(study: StudySpec, options: RunOptions) -> Result:
     """Draw missing replicates and return the result.
 
     Raises
@@ -53,21 +53,24 @@ def run(study: StudySpec, asked: RunOptions) -> Result:
     OutOfTime
         Where the budget is spent before every scenario has a block.
     """
-    asked.check_options(study)
-    with progress_of(study.name, asked.progress) as progress:
-        under_way = _Run.begun(study, asked, progress)
-        with translate_io_errors(under_way.home.store.files), time_budget(asked.budget) as is_spent:
+    options.check_options(study)
+    with progress_of(study.name, options.progress) as progress:
+        under_way = _Run.begun(study, options, progress)
+        with (
+            translate_io_errors(under_way.home.store.files),
+            time_budget(options.budget) as is_spent,
+        ):
             sizes = under_way.draw(is_spent)
             under_way.compact()
         return under_way.result(sizes)
 
 
-def warn_of(result: Result, asked: RunOptions, *, stacklevel: int) -> None:
+def warn_of(result: Result, options: RunOptions, *, stacklevel: int) -> None:
     """Issue the warnings of a run, unless the caller's progress object shows them."""
-    if asked.progress is not None and not isinstance(asked.progress, bool):
+    if options.progress is not None and not isinstance(options.progress, bool):
         return
     texts = list(result.outcome.noticed)
-    if asked.is_all and asked.explain:  # a pilot's remarks are those of the run
+    if options.is_all and options.explain:  # a pilot's remarks are those of the run
         texts += remarks_of(result)
     for text in texts:
         warnings.warn(text, stacklevel=stacklevel + 1)
@@ -84,7 +87,7 @@ class _Run:
     """
 
     study: StudySpec
-    asked: RunOptions
+    options: RunOptions
     plan: Plan
     work: RunLoop
     targets: Sequence[Target]
@@ -94,30 +97,32 @@ class _Run:
     _written: list[str] = field(default_factory=list, init=False)
 
     @classmethod
-    def begun(cls, study: StudySpec, asked: RunOptions, progress: Progress) -> _Run:
+    def begun(cls, study: StudySpec, options: RunOptions, progress: Progress) -> _Run:
         """Open the folder, before anything is drawn."""
-        n_analysed = asked.analysed_of(study)
-        plan = study.plan(asked.seed, asked.keep, n_analysed)
+        n_analysed = options.analysed_of(study)
+        plan = study.plan(options.seed, options.keep, n_analysed)
         _check_data(plan)
-        kept = study.kept(asked.keep)
+        kept = study.storage_policy(options.keep)
         provenance = compute_provenance(plan, kept.measures, study.worst)
         home = StudyFolder.open(
             plan.work_units,
-            asked.out,
+            options.out,
             provenance.of_blocks,
             kept,
-            restart=asked.restart,
-            redraw=check_redraw(asked.redraw, study.methods),
-            adopt=asked.adopt,
-            at_once=asked.is_all,
-            label=share_label(plan.work_units, provenance.of_blocks, asked.shard, asked.weights),
+            restart=options.restart,
+            redraw=check_redraw(options.redraw, study.methods),
+            adopt=options.adopt,
+            at_once=options.is_all,
+            label=share_label(
+                plan.work_units, provenance.of_blocks, options.shard, options.weights
+            ),
         )
-        if asked.adopt:
-            _adopt(study, asked, plan, home, progress)
-        workers = (asked.workers or Workers()).limited(study.block_seconds)
-        work = RunLoop(plan.work_units, home, kept, provenance, workers, progress, asked.weights)
+        if options.adopt:
+            _adopt(study, options, plan, home, progress)
+        workers = (options.workers or Workers()).limited(study.block_seconds)
+        work = RunLoop(plan.work_units, home, kept, provenance, workers, progress, options.weights)
         work.warn_unfingerprintable()
-        return cls(study, asked, plan, work, asked.targets(study))
+        return cls(study, options, plan, work, options.targets(study))
 
     @property
     def home(self) -> StudyFolder:
@@ -126,21 +131,21 @@ class _Run:
 
     def draw(self, is_spent: Callable[[], bool]) -> Sizes:
         """Draw; returns the replicates of each scenario when all are stored or time is up."""
-        sizes = self._asked_for()
+        sizes = self._requested_sizes()
         try:
-            if self.asked.retry:
+            if self.options.retry:
                 self._check_and_finish(self.work.redraw_failures(self.plan.drawn_sizes(sizes)))
-            self._draw_missing(sizes, self.asked.shard)
+            self._draw_missing(sizes, self.options.shard)
             return grown_until_precise(
                 sizes,
                 () if self.pilot else self.targets,
                 self._result,
                 self._draw_missing,
-                ceiling=self.asked.ceiling(self.study),
+                ceiling=self.options.ceiling(self.study),
             )
         except OutOfTime as stop:
             there = blocks_of_each(self.plan, self.home.store)
-            if not self.asked.is_all or not is_spent() or not min(there.values()):
+            if not self.options.is_all or not is_spent() or not min(there.values()):
                 raise
             self.n_left = stop.n_left
             return self._balanced(there)
@@ -180,7 +185,7 @@ class _Run:
 
     def compact(self) -> None:
         """Merge small files; a share merges only its own."""
-        if self.asked.is_all:
+        if self.options.is_all:
             compact(self.home.store)
             if self.work.blocks_folder is not None:
                 merge_records(self.work.blocks_folder)
@@ -194,37 +199,37 @@ class _Run:
         size, made_from = store.rows_per_block, store.provenance
         return Store(store.files, size, made_from, only_files=files, label=store.label)
 
-    def _asked_for(self) -> Sizes:
+    def _requested_sizes(self) -> Sizes:
         """The requested replicates of each scenario, given or by a pilot."""
-        asked = self.asked
-        if asked.stop_by != PILOT:
-            return dict.fromkeys(self.plan.keys, int(asked.n_rep))
+        options = self.options
+        if options.stop_by != PILOT:
+            return dict.fromkeys(self.plan.keys, int(options.n_rep))
         self.pilot = self._pilot_run()
         found = sizes_by_pilot(
-            self.pilot, self.targets, least=int(asked.n_rep), ceiling=asked.ceiling(self.study)
+            self.pilot, self.targets, least=int(options.n_rep), ceiling=options.ceiling(self.study)
         )
         return dict(zip(self.plan.keys, found, strict=True))
 
     def _pilot_run(self) -> Result:
         """Draw pilot replicates, which are not part of the run."""
-        asked, study = self.asked, self.study
-        size = pilot_rep(study, asked.n_rep)
+        options, study = self.options, self.study
+        size = pilot_rep(study, options.n_rep)
         of_pilot = RunOptions(
             size + -size % study.block_size,
-            seed_of_pilot(asked.seed),
-            out=None if asked.out is None else place_of(asked.out) / study.name / PILOT,
+            seed_of_pilot(options.seed),
+            out=None if options.out is None else place_of(options.out) / study.name / PILOT,
             workers=self.work.workers,
-            keep=asked.keep,
-            progress=asked.progress,
+            keep=options.keep,
+            progress=options.progress,
             explain=False,
         )
         pilot = run(study, replace(of_pilot, progress=self.work.progress))
         warn_of(pilot, of_pilot, stacklevel=6)  # whoever called Study.run
         return pilot
 
-    def _balanced(self, there: Sizes) -> Sizes:
+    def _balanced(self, sizes: Sizes) -> Sizes:
         """Replicates from stored blocks: equal for all scenarios, unless precision decides."""
-        n_each = there if self.targets else dict.fromkeys(there, min(there.values()))
+        n_each = sizes if self.targets else dict.fromkeys(sizes, min(sizes.values()))
         return {key: n * self.study.block_size for key, n in n_each.items()}
 
     def _result(self, sizes: Sizes) -> Result:
@@ -236,13 +241,13 @@ class _Run:
         n_pilot = max(self.pilot.n_rep.values()) if self.pilot else 0
         details = self._result(sizes).details
         found = Result(replace(details, targets=self.targets, n_pilot=n_pilot, n_left=self.n_left))
-        if self.targets and self.asked.is_all:
+        if self.targets and self.options.is_all:
             self.work.stats.noticed.extend(without_spread(self.pilot or found, self.targets))
         return found
 
 
 def _adopt(
-    study: StudySpec, asked: RunOptions, plan: Plan, home: StudyFolder, progress: Progress
+    study: StudySpec, options: RunOptions, plan: Plan, home: StudyFolder, progress: Progress
 ) -> None:
     """Adopt blocks of other code that draws the same numbers, or raise an error.
 
@@ -256,9 +261,9 @@ def _adopt(
         size = plan.n_analysed or plan.block_size
         one_block = RunOptions(
             size,
-            asked.seed,
-            workers=asked.workers,
-            keep=asked.keep,
+            options.seed,
+            workers=options.workers,
+            keep=options.keep,
             progress=False,
             whole_blocks=not plan.n_analysed,
             explain=False,
@@ -266,7 +271,9 @@ def _adopt(
         drawn = run(part_to_draw(study, plan.work_units, other), one_block)
         adopt_equal_blocks(plan.work_units, home, other, drawn)
         if home.path is not None:
-            adopt_records(home.path / study.kept(asked.keep).folder, other, home.store.provenance)
+            adopt_records(
+                home.path / study.storage_policy(options.keep).folder, other, home.store.provenance
+            )
         progress.note(
             f"adopted: the current code drew {drawn.outcome.n_blocks} block(s), one of each "
             "scenario and method that changed, and all bits agree, so the stored blocks are kept"

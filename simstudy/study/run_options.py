@@ -214,8 +214,8 @@ def check_max_rep(most: Any) -> None:
 
 def check_progress(progress: Any) -> None:
     """Check the progress object."""
-    told = (getattr(progress, name, None) for name in ("begin", "advance", "note"))
-    if progress is not None and not isinstance(progress, bool) and not all(map(callable, told)):
+    names = (getattr(progress, name, None) for name in ("begin", "advance", "note"))
+    if progress is not None and not isinstance(progress, bool) and not all(map(callable, names)):
         raise ConfigError(
             f"progress={in_one_line(repr(progress))} is neither True, False nor an object with "
             "the methods begin, advance and note: leave it out to see progress in a terminal."

@@ -11,8 +11,8 @@ from simstudy.analysis.details import Figure, MakesTable
 from simstudy.claims import Claim
 from simstudy.design import Scenario
 from simstudy.design.plan import Derived, Method, Plan
-from simstudy.design.reprs import names_in_short, shown
-from simstudy.engine.derived import columns_behind
+from simstudy.design.reprs import format_names, shown
+from simstudy.engine.derived import source_columns
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.measures import Measure, MeasureContext
 from simstudy.store.arrow_schema import ReplicateStorage, StoragePolicy
@@ -57,8 +57,8 @@ class StudySpec:
         return shown(
             f"Study {self.name}",
             self.scenarios,
-            f"methods: {names_in_short(self.methods)}" * bool(self.methods),
-            f"measures: {names_in_short(measure.name for measure in self.measures)}",
+            f"methods: {format_names(self.methods)}" * bool(self.methods),
+            f"measures: {format_names(measure.name for measure in self.measures)}",
             f"{self.n_rep:,} replicates of each scenario, in blocks of {self.block_size:,}",
         )
 
@@ -131,9 +131,9 @@ class StudySpec:
         if keep == "summary":
             return tuple(self.derived)
         needy: set[str] = set() if self.keep_vectors else set(self.vectors)
-        return tuple(d.name for d in derived if needy.intersection(columns_behind(derived, d)))
+        return tuple(d.name for d in derived if needy.intersection(source_columns(derived, d)))
 
-    def kept(self, keep: str) -> StoragePolicy:
+    def storage_policy(self, keep: str) -> StoragePolicy:
         """The storage policy for `keep`: `replicates` or `summary`."""
         if keep == "summary":
             measures = self.bound_measures(1)  # moments are of measures that draw nothing

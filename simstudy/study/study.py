@@ -272,7 +272,7 @@ class Study(StudySpec):
         OutOfTime
             Where the budget is spent before every scenario has a block.
         """
-        asked = RunOptions(
+        options = RunOptions(
             self.n_rep if n_rep is None else n_rep,
             seed,
             out=out,
@@ -292,9 +292,9 @@ class Study(StudySpec):
             whole_blocks=whole_blocks,
             explain=explain,
         )
-        result = run(self, asked)
-        warn_of(result, asked, stacklevel=2)
-        if explain and asked.is_all and result.folder is not None:
+        result = run(self, options)
+        warn_of(result, options, stacklevel=2)
+        if explain and options.is_all and result.folder is not None:
             from simstudy.output.manifest import explain_folder
 
             explain_folder(result)
@@ -375,8 +375,8 @@ class Study(StudySpec):
             nothing is copied.
         """
         size = self.n_rep if n_rep is None else n_rep
-        asked = RunOptions(size, seed, out=out, keep=keep, whole_blocks=whole_blocks)
-        return merge(self, asked, folder)
+        options = RunOptions(size, seed, out=out, keep=keep, whole_blocks=whole_blocks)
+        return merge(self, options, folder)
 
     def forecast(
         self,

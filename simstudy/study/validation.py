@@ -72,14 +72,14 @@ def check_functions(**declared: Mapping[Any, Any]) -> None:
 
 def check_block_size(size: Any) -> None:
     """Check the block size."""
-    said = "of replicates in a block"
-    check_whole("block_size", size, least=1, counts=said, usual=1000, refusal=StudyError)
+    text = "of replicates in a block"
+    check_whole("block_size", size, least=1, counts=text, usual=1000, refusal=StudyError)
 
 
 def check_group_size(size: Any, block_size: int) -> None:
     """Check the group size, which must divide the block size."""
-    said = "of replicates that depend on each other, 1 where none does"
-    check_whole("group_size", size, least=1, counts=said, refusal=StudyError)
+    text = "of replicates that depend on each other, 1 where none does"
+    check_whole("group_size", size, least=1, counts=text, refusal=StudyError)
     if block_size % size:
         near = max(block_size // size, 1) * size
         raise StudyError(
@@ -270,10 +270,10 @@ def check_drawing(scenarios: Sequence[Scenario], methods: Mapping[str, Any]) -> 
 # ---------------------------------------------------------------- vectors, derived columns
 def check_vectors(vectors: Mapping[Any, Any], scenarios: Sequence[Scenario]) -> None:
     """Check vectors: unused names, and lengths known for every scenario."""
-    for name, said in vectors.items():
+    for name, size in vectors.items():
         _check_own_name("vector", name)
         for scenario in scenarios:
-            length = _length(name, said, scenario)
+            length = _length(name, size, scenario)
             if not is_whole(length) or length < 1:
                 raise StudyError(
                     f"vector {name!r} has length {length!r} in {scenario!r}: say a whole number "
@@ -281,23 +281,23 @@ def check_vectors(vectors: Mapping[Any, Any], scenarios: Sequence[Scenario]) -> 
                 )
 
 
-def _length(name: str, said: Any, scenario: Scenario) -> Any:
-    if not isinstance(said, str):
-        return said
-    if not hasattr(scenario, said):
+def _length(name: str, value: Any, scenario: Scenario) -> Any:
+    if not isinstance(value, str):
+        return value
+    if not hasattr(scenario, value):
         known = [each for each in dir(scenario) if not each.startswith("_")]
         raise StudyError(
-            f"vector {name!r} is to be as long as {said!r} says, and {type(scenario).__name__} "
-            f"has no such field or property; {nearest(said, known)}"
+            f"vector {name!r} is to be as long as {value!r} says, and {type(scenario).__name__} "
+            f"has no such field or property; {nearest(value, known)}"
         )
-    return getattr(scenario, said)
+    return getattr(scenario, value)
 
 
-def check_derived(derived: Mapping[Any, Any], taken: Collection[str]) -> None:
+def check_derived(derived: Mapping[Any, Any], names: Collection[str]) -> None:
     """Check derived columns: unused names, and functions."""
     for name, function in derived.items():
         _check_own_name("derived column", name)
-        if name in taken:
+        if name in names:
             raise StudyError(
                 f"derived column {name!r} has the name of a factor, an axis or a vector, so what "
                 "reads it could mean either: rename it."
@@ -346,11 +346,11 @@ def check_seed(seed: Any) -> None:
 
 
 # ---------------------------------------------------------------- lists
-def check_ordered(what: str, value: Any) -> None:
+def check_ordered(name: str, value: Any) -> None:
     """Refuse sets, whose order differs in every process."""
     if isinstance(value, Set):
         raise StudyError(
-            f"{what} is a set, which has another order in each run: give a list or a tuple."
+            f"{name} is a set, which has another order in each run: give a list or a tuple."
         )
 
 
@@ -364,8 +364,8 @@ def check_lists(**declared: tuple[Any, type, str]) -> None:
     """
     for what, (value, kind, such_as) in declared.items():
         if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping):
-            said = in_one_line(repr(value))
-            raise StudyError(f"{what} is {said}, and no list: give {what}=[{such_as}], say.")
+            text = in_one_line(repr(value))
+            raise StudyError(f"{what} is {text}, and no list: give {what}=[{such_as}], say.")
         check_ordered(what, value)
         for part in value:
             if not isinstance(part, kind) or isinstance(part, type):

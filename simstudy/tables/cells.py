@@ -32,7 +32,7 @@ class Grid(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def in_words(cell: Cell) -> str:
+def format_cell(cell: Cell) -> str:
     """A cell as text; a number with its error in parentheses."""
     if isinstance(cell, str):
         return cell
@@ -57,7 +57,9 @@ def as_markdown(grid: Grid) -> str:
     Pipes, which GitHub, Pandoc and Jupyter read.
     """
     heads = [escaped(heading.text) for heading in grid.headings]
-    rows = [[escaped(c) if isinstance(c, str) else in_words(c) for c in row] for row in grid.rows]
+    rows = [
+        [escaped(c) if isinstance(c, str) else format_cell(c) for c in row] for row in grid.rows
+    ]
     widths = [max(*map(len, column), 3) for column in zip(heads, *rows, strict=True)]
     rule = [
         "-" * (width - 1) + ":" if heading.is_number else "-" * width
@@ -76,7 +78,7 @@ def escaped(text: str) -> str:
 def as_text(grid: Grid) -> str:
     """Format as plain text: caption, headings, rows, notes."""
     heads = [_in_one_line(heading.text) for heading in grid.headings]
-    rows = [[_in_one_line(in_words(cell)) for cell in row] for row in grid.rows]
+    rows = [[_in_one_line(format_cell(cell)) for cell in row] for row in grid.rows]
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     rule = GAP.join("-" * width for width in widths)
     head, *lines = [GAP.join(_placed(row, widths, grid)).rstrip() for row in (heads, *rows)]
@@ -96,7 +98,7 @@ def as_html(grid: Grid) -> str:
         return f"<tr>{''.join(made)}</tr>"
 
     head = row("th", [heading.text for heading in grid.headings])
-    body = "".join(row("td", [in_words(cell) for cell in cells]) for cells in grid.rows)
+    body = "".join(row("td", [format_cell(cell) for cell in cells]) for cells in grid.rows)
     notes = "".join(f"<p>{escape(note)}</p>" for note in grid.notes)
     caption = escape(grid.caption)
     return (

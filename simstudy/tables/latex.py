@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-from simstudy.tables.cells import Cell, Grid, in_words
+from simstudy.tables.cells import Cell, Grid, format_cell
 
 ROWS_OF_A_PAGE: Final = 40  # a table with more breaks over pages
 NOT_ITSELF = re.compile(r"[^ -~]|[\\{}$&#%_~^<>|]")
@@ -39,8 +39,8 @@ def as_latex(grid: Grid, label: str = "") -> str:
     rows = [_line(list(map(_cell, row))) for row in grid.rows]
     caption = rf"\caption{{{escaped(grid.caption)}}}{_labelled(label)}"
     columns = f"{{@{{}}{sides}@{{}}}}"
-    said = " ".join(map(escaped, grid.notes))
-    notes = [rf"{{\footnotesize\raggedright\noindent {said}\par}}"] if said else []
+    text = " ".join(map(escaped, grid.notes))
+    notes = [rf"{{\footnotesize\raggedright\noindent {text}\par}}"] if text else []
     if len(rows) > ROWS_OF_A_PAGE:
         lines = [
             r"% \usepackage{booktabs} \usepackage{longtable}",
@@ -97,7 +97,7 @@ def _cell(cell: Cell) -> str:
     """A text, or a number with minus sign and superscript exponent."""
     if isinstance(cell, str):
         return escaped(cell)
-    signed = re.sub("(?<!e)-", "$-$", escaped(in_words(cell)))
+    signed = re.sub("(?<!e)-", "$-$", escaped(format_cell(cell)))
     return re.sub(
         r"e([-+]?\d+)", lambda power: rf" $\times$ 10\textsuperscript{{{power[1]}}}", signed
     )

@@ -11,7 +11,7 @@ from typing import Any
 from simstudy.design.reprs import from_to
 from simstudy.errors import TableError, nearest
 from simstudy.lazy import pd
-from simstudy.tables.cells import Grid, in_words
+from simstudy.tables.cells import Grid, format_cell
 from simstudy.tables.table import Column, Table
 
 Readings = Mapping[str, Mapping[Any, str]]
@@ -162,8 +162,8 @@ def is_short(summary: pd.DataFrame) -> bool:
 
 def _places(keys: pd.DataFrame) -> list[int]:
     """The table row of each row of a summary; 1 is not True, NaN equals NaN."""
-    said = zip(*(map(repr, keys[name].tolist()) for name in keys), strict=True)
-    named = list(said) if len(keys.columns) else [()] * len(keys)
+    names = zip(*(map(repr, keys[name].tolist()) for name in keys), strict=True)
+    named = list(names) if len(keys.columns) else [()] * len(keys)
     known: dict[tuple[str, ...], int] = {}
     return [known.setdefault(name, len(known)) for name in named]
 
@@ -173,15 +173,15 @@ def is_constant(column: pd.Series) -> bool:
     return len(set(map(repr, column.tolist()))) == 1
 
 
-def _free(name: str, taken: Collection[str]) -> str:
+def _free(name: str, names: Collection[str]) -> str:
     """A name that no factor has."""
-    return f"{name}_estimate" if name in taken else name
+    return f"{name}_estimate" if name in names else name
 
 
-def _spread(values: pd.Series, places: Sequence[int], n: int) -> list[float]:
+def _spread(values: pd.Series, positions: Sequence[int], n: int) -> list[float]:
     """Values at their positions, NaN elsewhere."""
     spread = [math.nan] * n
-    for place, value in zip(places, values.tolist(), strict=True):
+    for place, value in zip(positions, values.tolist(), strict=True):
         spread[place] = value
     return spread
 
@@ -190,25 +190,25 @@ def format_constants(
     same: Mapping[Any, Any], value_labels: Readings, labels: Labels = MappingProxyType({})
 ) -> str:
     """The constant columns as text."""
-    there = {name: value for name, value in same.items() if value is not None and value == value}
+    values = {name: value for name, value in same.items() if value is not None and value == value}
     shown = {
-        n: factor_column([v], value_labels.get(n, {})).cell(v, math.nan) for n, v in there.items()
+        n: factor_column([v], value_labels.get(n, {})).cell(v, math.nan) for n, v in values.items()
     }
     heads = {name: labels.get(name, as_words(name)) for name in shown}
-    said = [f"{heads[name]} = {in_words(cell)}" for name, cell in shown.items()]
-    return f"{', '.join(said)}." if said else ""
+    lines = [f"{heads[name]} = {format_cell(cell)}" for name, cell in shown.items()]
+    return f"{', '.join(lines)}." if lines else ""
 
 
 def _replicates(summary: pd.DataFrame) -> str:
     """The numbers of replicates and, for conditional measures, of those that meet the condition."""
-    said = _range(summary["n_rep"])
+    text = _range(summary["n_rep"])
     each = " each" * (summary["n_rep"].nunique() == 1)
     within = [
         f"{as_words(measure)} {_range(rows['n_given'])}"
         for measure, rows in summary.groupby(MEASURE, sort=False)
         if "n_given" in rows and (rows["n_given"] < rows["n_rep"]).any()
     ]
-    return f"{said} replicates{each}." + f" Of these, {'; '.join(within)}." * bool(within)
+    return f"{text} replicates{each}." + f" Of these, {'; '.join(within)}." * bool(within)
 
 
 def _range(counts: pd.Series) -> str:

@@ -66,7 +66,7 @@ class Column:
         if self.has_words_for(value):
             return self.words[value]
         if not is_number(value):
-            return _in_words(value)
+            return _format_value(value)
         if self.mcse:
             error = float(mcse) if is_number(mcse) else math.nan
             return with_error(value, error, percent=self.percent)
@@ -207,8 +207,8 @@ class Table:
     def _holds_numbers(self, name: str, how: Column, cells: Sequence[Cell]) -> bool:
         """Whether a column holds numbers, labels aside."""
         pairs = zip(self.frame[name].tolist(), cells, strict=True)
-        there = [c for value, c in pairs if not how.has_words_for(value) and c != NOTHING]
-        return bool(there) and not any(isinstance(c, str) for c in there)
+        cells_shown = [c for value, c in pairs if not how.has_words_for(value) and c != NOTHING]
+        return bool(cells_shown) and not any(isinstance(c, str) for c in cells_shown)
 
     def _cells(self, name: str, how: Column) -> Iterator[Cell]:
         values = self.frame[name].tolist()
@@ -226,15 +226,15 @@ def _is_truth(value: Any) -> bool:
     return type(value).__name__ in ("bool", "bool_")
 
 
-def _in_words(value: Any) -> Cell:
+def _format_value(value: Any) -> Cell:
     if value is None or value is pd.NA or value is pd.NaT:
         return NOTHING
     return ("no", "yes")[bool(value)] if _is_truth(value) else str(value)
 
 
 def _heading(name: str, how: Column) -> str:
-    said = how.heading or name.replace("_", " ")
-    return f"{said}, %" if how.percent and "%" not in said else said
+    heading = how.heading or name.replace("_", " ")
+    return f"{heading}, %" if how.percent and "%" not in heading else heading
 
 
 # ---------------------------------------------------------------- what a table may be
@@ -252,10 +252,10 @@ def _check_frame(frame: Any) -> None:
     names = list(frame.columns)
     strange = [name for name in names if not isinstance(name, str) or names.count(name) > 1]
     if strange or not names:
-        said = ", ".join(map(repr, dict.fromkeys(strange))) or "none at all"
+        names_text = ", ".join(map(repr, dict.fromkeys(strange))) or "none at all"
         raise TableError(
             f"the columns of a table have names, each its own, which its CSV is read by; found: "
-            f"{said}. Name them, and make an index a column with reset_index()."
+            f"{names_text}. Name them, and make an index a column with reset_index()."
         )
 
 

@@ -25,9 +25,9 @@ from simstudy.testing.figures import check_drawn_again
 from simstudy.testing.smoke import Smoke, run_at_smoke_scale
 from simstudy.testing.truth import (
     FALSE_ALARM,
-    caught_in_words,
     comparisons,
     enough_for_truth,
+    format_caught,
     without_theory,
 )
 
@@ -201,8 +201,8 @@ class ExperimentContracts:
         self, smoke: Smoke, capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert run_at_smoke_scale(self.root, smoke.name, smoke.folder.parent) == smoke.status
-        said = capsys.readouterr().out
-        assert "nothing to do" in said, f"a second run did something again:\n{said}"
+        output = capsys.readouterr().out
+        assert "nothing to do" in output, f"a second run did something again:\n{output}"
 
     # ------------------------------------------------------------ what is drawn
     def test_a_block_is_the_same_whenever_it_is_drawn(self, smoke: Smoke, drawn: Drawn) -> None:
@@ -301,7 +301,7 @@ class ExperimentContracts:
         print(f"{smoke.name}: {len(held)} values of {', '.join(names)} held; not held: {others}")
         limit = FALSE_ALARM / len(held)
         for name in names:
-            print(f"{name}: {caught_in_words(name, held, limit)}")
+            print(f"{name}: {format_caught(name, held, limit)}")
         worst = min(held, key=lambda comparison: comparison.p_value)
         off = sum(comparison.p_value < limit for comparison in held)
         assert not off, (

@@ -94,6 +94,6 @@ def _only_what_is_stored(figure: str, kinds: set[type]) -> Iterator[None]:
     )
 
 
-def _refuse_drawing(noted: list[str], what: str, *_: object, **__: object) -> None:
-    noted.append(what)
-    raise DrawsReplicatesError(what)
+def _refuse_drawing(noted: list[str], name: str, *_: object, **__: object) -> None:
+    noted.append(name)
+    raise DrawsReplicatesError(name)

@@ -33,5 +33,5 @@ class Smoke:
 
 def run_at_smoke_scale(root: Path, experiment: str, results: Path) -> int:
     """Run an experiment at smoke scale; returns the exit status."""
-    asked = [f"experiment={experiment}", "scale=smoke", f"out={results}", "progress=false"]
-    return main(asked, script=str(root / "run.py"))
+    arguments = [f"experiment={experiment}", "scale=smoke", f"out={results}", "progress=false"]
+    return main(arguments, script=str(root / "run.py"))

@@ -53,11 +53,11 @@ def without_theory(study: Study) -> set[str]:
     return {measure.name for measure in study.measures if not known.get(measure.name, True)}
 
 
-def caught_in_words(name: str, held: Sequence[Comparison], limit: float) -> str:
+def format_caught(name: str, comparisons: Sequence[Comparison], limit: float) -> str:
     """The error of `exact()` that half of all runs would detect."""
     sizes = [
         (-special.ndtri(limit / 2) * each.mcse, abs(each.exact))
-        for each in held
+        for each in comparisons
         if each.measure == name and each.mcse > 0
     ]
     if not sizes:

@@ -14,7 +14,8 @@ from simstudy.design import grid
 from simstudy.design.plan import factors_of
 from simstudy.errors import ConfigError
 from simstudy.figures import captions, measure_curves
-from simstudy.figures.frame import in_words, with_labels
+from simstudy.figures.captions import format_name
+from simstudy.figures.frame import with_labels
 from simstudy.figures.theme import (
     BLUE,
     FULL_WIDTH,
@@ -201,7 +202,7 @@ def trial_figure(result: Result, measure: str, labels: Mapping[RegressionDgp, st
         exact=False,
         log_x=True,
         joined=(joined := _is_joined(rows, measure)),
-        colors=colors_of(map(in_words, result.plan.axes["model"]), MODEL_COLORS),
+        colors=colors_of(map(format_name, result.plan.axes["model"]), MODEL_COLORS),
     )
     n_metric, n_data = rows["metric"].nunique(), rows["data"].nunique()
     return figure + captions.titles(
@@ -245,7 +246,7 @@ def repetition_in_words(rows: pd.DataFrame, measure: str) -> str:
 def in_readers_words(result: Result, labels: Mapping[RegressionDgp, str]) -> pd.DataFrame:
     """The summary with numbers for sizes and words for names."""
     summary = with_labels(result.summary, result.plan.scenarios, dgp=labels)
-    words = {"metric": in_metric_words, "model": in_words}
+    words = {"metric": in_metric_words, "model": format_name}
     return (
         summary.drop(columns=["metrics", "sizes"])
         .rename(columns={"dgp": "data"})

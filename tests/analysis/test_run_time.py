@@ -10,7 +10,7 @@ import pytest
 from simstudy import Study, Workers, grid
 from simstudy.engine import run_stats
 from simstudy.measures import mean
-from simstudy.output.formatting import run_time_in_words, time_in_words
+from simstudy.output.formatting import format_run_time, format_time
 from simstudy.store.run_records import read_records
 from tests.guarantees.content import file_names
 
@@ -133,7 +133,7 @@ def test_nothing_timed_is_an_empty_table_and_no_words(tmp_path):
     untimed = study().partial_result(out=tmp_path)
     assert untimed.seconds.empty
     assert list(untimed.seconds) == list(result.seconds)
-    assert run_time_in_words(untimed) == ""
+    assert format_run_time(untimed) == ""
 
 
 def test_a_study_without_methods_has_a_row_for_each_scenario():
@@ -149,7 +149,7 @@ def test_a_study_without_methods_has_a_row_for_each_scenario():
     names = ["n", "seconds_per_replicate", "seconds", "replicates_timed"]
     assert list(found.seconds) == names
     assert list(found.seconds["n"]) == [1, 2]
-    assert run_time_in_words(found).endswith((") at n 1", ") at n 2"))
+    assert format_run_time(found).endswith((") at n 1", ") at n 2"))
 
 
 @pytest.mark.parametrize(
@@ -164,4 +164,4 @@ def test_a_study_without_methods_has_a_row_for_each_scenario():
     ],
 )
 def test_seconds_are_said_in_a_unit_that_fits(seconds, said):
-    assert time_in_words(seconds) == said
+    assert format_time(seconds) == said

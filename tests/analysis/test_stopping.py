@@ -15,7 +15,7 @@ from simstudy.design import grid
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
 from simstudy.measures import mean
-from simstudy.output.formatting import precision_in_words
+from simstudy.output.formatting import format_precision
 from simstudy.study import Study
 from simstudy.study.run_options import PILOT
 from tests.toy import study as toy
@@ -62,7 +62,7 @@ def test_the_error_is_the_one_asked_for_whatever_luck_the_pilot_had(by_pilot):
 
 @pytest.mark.slow
 def test_its_words_say_how_far_the_error_is_from_what_was_asked(by_pilot):
-    said = precision_in_words(by_pilot)
+    said = format_precision(by_pilot)
     assert re.fullmatch(
         r"precision reached in \d+ of 400 scenarios, by a pilot of 500 replicates; the largest "
         r"error is [01]\.\d+ times what was asked for",

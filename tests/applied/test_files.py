@@ -10,7 +10,7 @@ import pytest
 
 from simstudy.applied import accuracy_check, threshold_table
 from simstudy.applied.files import answer_tasks, check_file, write_check, write_table
-from simstudy.applied.report import table_in_words
+from simstudy.applied.report import format_table
 from simstudy.applied.settings import AccuracySettings, ThresholdSettings
 from simstudy.errors import ConfigError, DesignError, SimstudyError, StoreError
 
@@ -195,7 +195,7 @@ def test_a_table_is_written_whole(tmp_path):
     settings = ThresholdSettings(out=str(tmp_path / "out"))
     table, file = answer_tasks(path, settings)
     written = write_table(table, file, settings)
-    assert (written.folder / "answer.txt").read_text() == f"{table_in_words(table)}\n"
+    assert (written.folder / "answer.txt").read_text() == f"{format_table(table)}\n"
     stored = pd.read_parquet(written.folder / "answer.parquet")
     pd.testing.assert_frame_equal(stored, table, check_dtype=False)
     assert len(pd.read_csv(written.folder / "answer.csv")) == 2

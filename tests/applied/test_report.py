@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from simstudy.applied import accuracy_check
-from simstudy.applied.report import table_in_words
+from simstudy.applied.report import format_table
 
 LOST = [1] * 90 + [0] * 8 + [1] * 2, [1] * 80 + [0] * 18 + [1] * 2
 
@@ -60,4 +60,4 @@ def test_a_table_leaves_out_columns_in_which_nothing_stands():
             "flag": np.array([True, False]), "gamma": [math.nan, math.nan],
         }
     )  # fmt: skip
-    assert table_in_words(table).split() == ["task", "n", "flag", "a", "5", "true", "b", "false"]
+    assert format_table(table).split() == ["task", "n", "flag", "a", "5", "true", "b", "false"]

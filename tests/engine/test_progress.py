@@ -38,7 +38,7 @@ def test_a_line_now_and_then_where_there_is_no_terminal(clock, capsys):
 
 
 def test_nothing_is_said_unasked(clock, capsys):
-    with Bar("toy", shown=False) as bar:
+    with Bar("toy", visible=False) as bar:
         bar.begin(100)
         clock.now += 10 * LINE_SECONDS
         bar.advance(50)
@@ -46,7 +46,7 @@ def test_nothing_is_said_unasked(clock, capsys):
 
 
 def test_a_note_is_always_said(capsys):
-    with Bar("toy", shown=False) as bar:
+    with Bar("toy", visible=False) as bar:
         bar.begin(10)
         bar.note("a worker died; 3 blocks to go")
     assert capsys.readouterr().err == "a worker died; 3 blocks to go\n"

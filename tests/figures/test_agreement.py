@@ -4,7 +4,7 @@ import pytest
 from matplotlib.collections import PathCollection
 
 from simstudy.errors import FigureError
-from simstudy.figures import agreement_plot, mean_in_words
+from simstudy.figures import agreement_plot, format_mean
 from simstudy.figures.agreement import decades
 from tests.figures.data import points, segments, text_of, texts
 
@@ -31,7 +31,7 @@ def test_each_panel_says_its_mean_difference():
     frame = pairs()
     plot = agreement_plot(frame, x="truth", y="estimate", panel="sample")
     gap = frame["estimate"] - frame["truth"]
-    wanted = {f"mean difference = {mean_in_words(rows)}" for _, rows in gap.groupby(
+    wanted = {f"mean difference = {format_mean(rows)}" for _, rows in gap.groupby(
         frame["sample"])}  # fmt: skip
     assert {word.strip() for word in texts(plot.draw())} == wanted
 
@@ -93,15 +93,15 @@ def test_nothing_to_compare_is_refused():
 
 def test_a_mean_comes_with_two_standard_errors():
     values = np.array([0.0, 1.0, 2.0, np.nan])
-    assert mean_in_words(values) == f"+1.0 ± {2 / np.sqrt(3):.1f}"
-    assert mean_in_words([1.0]) == "+1 ± unknown"
+    assert format_mean(values) == f"+1.0 ± {2 / np.sqrt(3):.1f}"
+    assert format_mean([1.0]) == "+1 ± unknown"
 
 
 def test_a_mean_ends_where_its_error_does():
     values = 0.000669 + 0.001 * np.array([-1.0, 1.0] * 2)
-    assert mean_in_words(values) == "+0.0007 ± 0.0012"
-    assert mean_in_words(100 * values, unit="%") == "+0.07% ± 0.12"
-    assert mean_in_words(1 + values, signed=False) == "1.0007 ± 0.0012"
+    assert format_mean(values) == "+0.0007 ± 0.0012"
+    assert format_mean(100 * values, unit="%") == "+0.07% ± 0.12"
+    assert format_mean(1 + values, signed=False) == "1.0007 ± 0.0012"
 
 
 def test_words_are_of_all_rows_though_fewer_are_drawn():

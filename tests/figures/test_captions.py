@@ -8,8 +8,8 @@ from simstudy.figures.captions import (
     caption,
     caption_of,
     format_failures,
+    format_replicates,
     format_undefined,
-    replicates_in_words,
     titles,
     wrapped_to,
 )
@@ -20,10 +20,9 @@ def test_failures_are_counted_by_point():
     assert format_failures(rows) == (
         "Failed replicates: 2 of 3 points have some, at most 7 of 107."
     )
-    assert replicates_in_words(rows) == "Replicates per point: 50 to 100."
+    assert format_replicates(rows) == "Replicates per point: 50 to 100."
     assert (
-        replicates_in_words(rows.assign(n_given=[9, np.nan, 50]))
-        == "Replicates per point: 9 to 100."
+        format_replicates(rows.assign(n_given=[9, np.nan, 50])) == "Replicates per point: 9 to 100."
     )
     assert format_failures(rows.assign(n_failed=np.nan)) == ""
 
@@ -36,11 +35,11 @@ def test_replicates_are_counted_by_measure_where_a_share_has_a_condition():
             "n_given": [4900.0, 4800.0, 100.0, 200.0],
         }
     )
-    assert replicates_in_words(rows) == (
+    assert format_replicates(rows) == (
         "Replicates per point: power 4,800 to 4,900; type 1 error 100 to 200."
     )
     alike = rows.assign(n_given=[4900.0, 4900.0, 100.0, 100.0])
-    assert replicates_in_words(alike) == "Replicates per point: power 4,900; type 1 error 100."
+    assert format_replicates(alike) == "Replicates per point: power 4,900; type 1 error 100."
 
 
 def test_a_caption_is_wrapped_to_a_width_in_inches():

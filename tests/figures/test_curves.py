@@ -228,7 +228,7 @@ def test_points_that_are_set_apart_take_their_theory_with_them():
     assert (t["place"] != t["x"]).all()
     line = exact_layers(plot)[0]
     assert line["place"].tolist() == t["place"].tolist()
-    together = measure_curves(NORMAL, x="n", y="coverage", color="method", apart=False)
+    together = measure_curves(NORMAL, x="n", y="coverage", color="method", dodge=False)
     assert (together.data["place"] == together.data["x"]).all()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
-from simstudy.measures.contrasts import at
+from simstudy.measures.contrasts import take_index
 from tests.measures import plain
 
 N_REP = 300
@@ -59,14 +59,14 @@ def test_a_method_against_itself_differs_by_nothing(columns):
 
 
 def test_scenarios_on_shared_numbers_pair_by_row(columns):
-    first, second = at(columns, axis=0, index=0), at(columns, axis=0, index=1)
+    first, second = take_index(columns, axis=0, index=0), take_index(columns, axis=0, index=1)
     by_row = m.paired(m.rmse("x", 0.0), first, second)
     by_axis = m.paired_methods(m.rmse("x", 0.0), columns, method=0, reference=1)
     assert by_row[:6] == by_axis[:6]
 
 
 def test_pairing_saves_what_the_methods_share(columns):
-    first, second = at(columns, axis=0, index=0), at(columns, axis=0, index=1)
+    first, second = take_index(columns, axis=0, index=0), take_index(columns, axis=0, index=1)
     together = m.paired(m.bias("x", 0.0), first, second)
     apart = m.unpaired(m.bias("x", 0.0), first, second)
     assert together.mcse < apart.mcse / 4  # sd 0.22 of the difference, 1.4 of two independent
@@ -74,7 +74,7 @@ def test_pairing_saves_what_the_methods_share(columns):
 
 @pytest.mark.parametrize("scale", ["difference", "ratio"])
 def test_independent_errors_add_as_squares(columns, scale):
-    first = at(columns, axis=0, index=0)
+    first = take_index(columns, axis=0, index=0)
     second = {"x": np.random.default_rng(2).standard_normal(50) + 3}
     measure = m.mse("x", 0.0)
     one, two = measure.estimate(first), measure.estimate(second)
@@ -105,7 +105,7 @@ def test_convergence_rates_are_contrasted_over_all_replicates(columns):
 
 def test_columns_of_one_method_keep_the_other_axes():
     columns = {"x": np.arange(24.0).reshape(2, 3, 4), "one": np.ones((2, 1, 4)), "t": np.array(1)}
-    taken = at(columns, axis=0, index=2)
+    taken = take_index(columns, axis=0, index=2)
     np.testing.assert_array_equal(taken["x"], columns["x"][:, 2])
     assert {name: column.shape for name, column in taken.items()} == {
         "x": (2, 4), "one": (2, 4), "t": (),
@@ -113,7 +113,7 @@ def test_columns_of_one_method_keep_the_other_axes():
 
 
 def test_contrasts_that_cannot_be_made_are_refused(columns):
-    bias, one = m.bias("x", 0.0), at(columns, axis=0, index=0)
+    bias, one = m.bias("x", 0.0), take_index(columns, axis=0, index=0)
     with pytest.raises(StudyError, match=r"\(300,\) against \(10,\).*Use unpaired"):
         m.paired(bias, one, {"x": np.ones(10)})
     with pytest.raises(StudyError, match="index 2 is not on axis 0, which has 2 values"):

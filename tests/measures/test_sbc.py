@@ -73,7 +73,7 @@ def test_missing_ranks_are_left_out():
 
 def test_many_replicates_take_no_longer_than_their_spread():
     check = check_ranks(np.random.default_rng(5).integers(0, 101, 50_000), 100)
-    wide = stats.norm.ppf(0.975) * np.sqrt(check.place * (1 - check.place) / 50_000)
+    wide = stats.norm.ppf(0.975) * np.sqrt(check.position * (1 - check.position) / 50_000)
     assert (check.upper > wide).mean() > 0.95, "wider than at one place alone"
     assert (check.upper < 2 * wide).all()
 

@@ -9,10 +9,10 @@ from simstudy import Result, Study, grid
 from simstudy.measures import mean, outlier_rate
 from simstudy.output.folder import publish
 from simstudy.output.formatting import (
-    outliers_in_words,
-    precision_in_words,
-    size_in_words,
-    work_in_words,
+    format_outliers,
+    format_precision,
+    format_size,
+    format_work,
 )
 from simstudy.output.terminal import print_closing
 from tests import toy
@@ -24,25 +24,25 @@ def result():
 
 
 def test_one_size_or_several(result):
-    assert size_in_words(result) == "1,100 replicates in each of 2 scenarios"
+    assert format_size(result) == "1,100 replicates in each of 2 scenarios"
     few, many = result.plan.keys
     uneven = Result(replace(result.details, n_rep={few: 50, many: 1100}))
-    assert size_in_words(uneven) == "50 to 1,100 replicates in each of 2 scenarios"
+    assert format_size(uneven) == "50 to 1,100 replicates in each of 2 scenarios"
 
 
 def test_one_scenario_is_not_each_of_one():
     alone = toy.study((3,)).run(60)
-    assert size_in_words(alone) == "60 replicates of one scenario"
-    assert work_in_words(alone).startswith("60 replicates of one scenario (2 blocks drawn now")
+    assert format_size(alone) == "60 replicates of one scenario"
+    assert format_work(alone).startswith("60 replicates of one scenario (2 blocks drawn now")
 
 
 def test_precision_reached_and_not(result):
     measure = result.details.measures[0].name
     study = toy.study((3, 10))
     reached = study.run(100, precision={measure: 10.0})
-    assert precision_in_words(reached).startswith("precision reached in 2 of 2 scenarios; the same")
+    assert format_precision(reached).startswith("precision reached in 2 of 2 scenarios; the same")
     short = study.run(100, precision={measure: 1e-9}, max_rep=100)
-    assert precision_in_words(short).startswith("precision reached in 0 of 2 scenarios; the others")
+    assert format_precision(short).startswith("precision reached in 0 of 2 scenarios; the others")
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def test_what_lies_far_out_is_said_and_where_most_of_it_is(tmp_path, capsys):
     looking = [outlier_rate("x", beyond=100), outlier_rate("steps", beyond=1e9), mean("x")]
     axes = {"method": ("tame", "wild")}
     found = Study("wild", grid(Wild, n_wild=[0, 2, 3]), looking, axes=axes, block_size=100)
-    assert outliers_in_words(found.run(100)) == [
+    assert format_outliers(found.run(100)) == [
         "5 of 600 values of x lie more than 100 robust standard deviations from their median, in 2 "
         "of 6 cells; most of them (3) at n_wild 3, method wild. They are in every measure."
     ]
@@ -67,13 +67,13 @@ def test_what_lies_far_out_is_said_and_where_most_of_it_is(tmp_path, capsys):
     print_closing(wild, publish(wild, report=False))
     assert "outliers: 5 of 600 values of x lie more than 100 robust" in capsys.readouterr().out
     tame = Study("wild", [Wild(0)], looking, axes=axes, block_size=100)
-    assert outliers_in_words(tame.run(100)) == []
+    assert format_outliers(tame.run(100)) == []
 
 
 def test_where_it_is_not_known_what_lies_far_out_is_said_too():
     axes = {"method": ("tame", "wild")}
     found = Study("wild", [Wild(0)], [outlier_rate("same")], axes=axes, block_size=100).run(100)
-    assert outliers_in_words(found) == [
+    assert format_outliers(found) == [
         "whether values of same lie far out is not known in 2 of 2 cells, where half of them or "
         "more are equal."
     ]

@@ -74,7 +74,7 @@ def coverage_figure(result):
         exact=theory(means),
         log_x=True,
         joined=False,
-        apart=False,
+        dodge=False,
     )
 
 

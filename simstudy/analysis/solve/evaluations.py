@@ -78,7 +78,7 @@ class Evaluations:
         self.z = critical_value(question.level)
         self.at: dict[Number, Evaluation] = {}
 
-    def in_words(self, value: Number) -> str:
+    def format_value(self, value: Number) -> str:
         """The measure at a value of the factor, as text."""
         reading = self.at[value]
         return (
@@ -124,24 +124,26 @@ class Evaluations:
         """The evaluations with a height and an error, in order."""
         values = sorted(self.at)
         heights, errors = np.array([self.height(value) for value in values]).T
-        there = np.isfinite(heights) & np.isfinite(errors)
-        kept = [value for value, is_there in zip(values, there, strict=True) if is_there]
-        return kept, heights[there], errors[there]
+        is_finite = np.isfinite(heights) & np.isfinite(errors)
+        kept = [value for value, is_there in zip(values, is_finite, strict=True) if is_there]
+        return kept, heights[is_finite], errors[is_finite]
 
-    def interval(self, found: Crossing) -> dict[str, float]:
+    def interval(self, crossing: Crossing) -> dict[str, float]:
         """A crossing as `value`, `lower` and `upper`, in units of the factor."""
         names = ("value", "lower", "upper")
-        return {name: self.scale.value(unit) for name, unit in zip(names, found[:3], strict=True)}
+        return {
+            name: self.scale.value(unit) for name, unit in zip(names, crossing[:3], strict=True)
+        }
 
-    def half_width(self, found: Crossing) -> float:
+    def half_width(self, crossing: Crossing) -> float:
         """The half-width of the interval, in units of the factor."""
-        interval = self.interval(found)
+        interval = self.interval(crossing)
         return (interval["upper"] - interval["lower"]) / 2
 
-    def spread_at(self, found: Crossing) -> float:
+    def spread_at(self, crossing: Crossing) -> float:
         """The standard deviation per replicate, at the evaluation nearest to the crossing."""
         values, _, errors = self._fitted()
-        distances = [abs(self.scale.unit(value) - found.place) for value in values]
+        distances = [abs(self.scale.unit(value) - crossing.place) for value in values]
         i = int(np.argmin(distances))
         return float(errors[i]) * math.sqrt(self.at[values[i]].n_rep)
 
@@ -197,10 +199,10 @@ class Simulation:
             for value, scenario in scenarios.items()
         }
 
-    def _draw(self, plan: Plan, wanted: Mapping[str, int]) -> RunStats:
+    def _draw(self, plan: Plan, n_blocks: Mapping[str, int]) -> RunStats:
         """Draw missing blocks of each scenario."""
         factory = TaskFactory(plan.work_units, self._store, ReplicateStorage())
-        blocks = missing_blocks(plan.work_units, plan.drawn_sizes(wanted), self._store)
+        blocks = missing_blocks(plan.work_units, plan.drawn_sizes(n_blocks), self._store)
         stats = RunStats()
         for result in draw_blocks(factory, blocks, workers=self.workers, progress=Silent()):
             stats.count(plan.work_units, result)

@@ -185,13 +185,15 @@ class Search:
                 "which it is defined."
             )
         raise StudyError(
-            f"{self.readings.in_words(end)}, which cannot be told from the target "
+            f"{self.readings.format_value(end)}, which cannot be told from the target "
             f"{question.target:g}: the answer may lie outside the bracket. Move that end further "
             "away, or raise max_n_rep."
         )
 
     def _not_bracketed(self) -> str:
-        ends = " and ".join(map(self.readings.in_words, (self.question.low, self.question.high)))
+        ends = " and ".join(
+            map(self.readings.format_value, (self.question.low, self.question.high))
+        )
         return (
             f"{ends}: both on one side of the target {self.question.target:g}, so no crossing is "
             "known to lie between. Choose low and high on either side of it."
@@ -214,12 +216,12 @@ class Search:
             row.update(interval)
         return found
 
-    def blocks_wanted(self, found: Crossing) -> int:
+    def blocks_wanted(self, crossing: Crossing) -> int:
         """The number of blocks of the next round, within the budget.
 
         Parameters
         ----------
-        found
+        crossing
             The crossing, by all evaluations so far.
 
         Returns
@@ -228,18 +230,18 @@ class Search:
             Number of blocks; 0 to stop.
         """
         left = (self.question.max_n_rep - self.n_rep) // self.block_size
-        if self.reached(found):
+        if self.reached(crossing):
             return 0
         most = max(self.n_rep, LEAST_BLOCKS * self.block_size)
-        n_rep = min(self._needed(found), most)
+        n_rep = min(self._needed(crossing), most)
         return max(min(math.ceil(n_rep / self.block_size), left), 0)
 
-    def reached(self, found: Crossing) -> bool:
+    def reached(self, crossing: Crossing) -> bool:
         """Whether the interval is narrow enough.
 
         Parameters
         ----------
-        found
+        crossing
             The crossing, by all evaluations so far.
 
         Returns
@@ -248,18 +250,18 @@ class Search:
             False also where no tolerance was asked for.
         """
         tolerance = self.question.tolerance
-        return tolerance is not None and self.readings.half_width(found) <= tolerance
+        return tolerance is not None and self.readings.half_width(crossing) <= tolerance
 
-    def _needed(self, found: Crossing) -> float:
+    def _needed(self, crossing: Crossing) -> float:
         """The replicates at the crossing that would narrow the interval enough."""
         if self.question.tolerance is None:
             return math.inf
-        wanted = found.half_width * self.question.tolerance / self.readings.half_width(found)
-        per_replicate = (self.readings.z * self.readings.spread_at(found) / found.slope) ** 2
-        needed = MARGIN * per_replicate * (wanted**-2 - found.half_width**-2)
+        wanted = crossing.half_width * self.question.tolerance / self.readings.half_width(crossing)
+        per_replicate = (self.readings.z * self.readings.spread_at(crossing) / crossing.slope) ** 2
+        needed = MARGIN * per_replicate * (wanted**-2 - crossing.half_width**-2)
         return max(needed, LEAST_GROWTH * self.n_rep)
 
-    def next_points(self, found: Crossing, n_blocks: int) -> dict[Number, int]:
+    def next_points(self, crossing: Crossing, n_blocks: int) -> dict[Number, int]:
         """The next points: most blocks at the crossing, the rest on both sides of it.
 
         Places are rounded to an eighth of the interval, in nested steps, so that rounds meet at
@@ -267,7 +269,7 @@ class Search:
 
         Parameters
         ----------
-        found
+        crossing
             The crossing, by all evaluations so far.
         n_blocks
             Blocks of the round.
@@ -278,23 +280,23 @@ class Search:
             Numbers of blocks, by value of the factor.
         """
         at_side = round(n_blocks * (1 - CENTRE) / 2)
-        distance = SIDE * math.sqrt(found.half_width / 2)  # the bracket's half-width is 1/2
-        left = found.place - min(distance, found.place / 2)
-        right = found.place + min(distance, (1 - found.place) / 2)
-        shares = ((found.place, n_blocks - 2 * at_side), (left, at_side), (right, at_side))
-        step = 2.0 ** math.floor(math.log2(found.half_width / 4))
+        distance = SIDE * math.sqrt(crossing.half_width / 2)  # the bracket's half-width is 1/2
+        left = crossing.place - min(distance, crossing.place / 2)
+        right = crossing.place + min(distance, (1 - crossing.place) / 2)
+        shares = ((crossing.place, n_blocks - 2 * at_side), (left, at_side), (right, at_side))
+        step = 2.0 ** math.floor(math.log2(crossing.half_width / 4))
         points: dict[Number, int] = {}
         for place, n in shares:
             value = self.question.number(self.readings.scale.value(round(place / step) * step))
             points[value] = points.get(value, 0) + n
         return {value: n for value, n in sorted(points.items()) if n}
 
-    def solution(self, found: Crossing) -> Solution:
+    def solution(self, crossing: Crossing) -> Solution:
         """Return the answer with its trace.
 
         Parameters
         ----------
-        found
+        crossing
             The crossing, by all evaluations so far.
 
         Returns
@@ -302,7 +304,7 @@ class Search:
         Solution
             The answer.
         """
-        question, interval = self.question, self.readings.interval(found)
+        question, interval = self.question, self.readings.interval(crossing)
         return Solution(
             factor=question.factor,
             measure=question.measure,
@@ -310,7 +312,7 @@ class Search:
             **interval,
             level=question.level,
             n_rep=self.n_rep,
-            reached=question.tolerance is None or self.reached(found),
+            reached=question.tolerance is None or self.reached(crossing),
             integer=math.ceil(interval["value"]) if question.integer else None,
             trace=pd.DataFrame(self.rows),
         )

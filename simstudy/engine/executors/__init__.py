@@ -59,8 +59,8 @@ def executor_of(workers: Workers, expected: str) -> Executor:
     make = maker_of(workers)
     names = inspect.signature(make).parameters
     ours = {"n_workers": workers.count, "expected": expected}
-    told = {name: value for name, value in ours.items() if name in names}
-    return _made(workers.backend, partial(make, **told, **workers.options))
+    options = {name: value for name, value in ours.items() if name in names}
+    return _made(workers.backend, partial(make, **options, **workers.options))
 
 
 def maker_of(workers: Workers) -> Callable[..., Executor]:

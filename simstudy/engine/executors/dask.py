@@ -86,8 +86,8 @@ class Dask:
 
     def submit(self, task: Task) -> "Future[TaskResult]":
         """Start a task; `StoreError` if the scheduler is gone, or workers write elsewhere."""
-        told = packed(task), _own_paths(), dask_clusters.own_versions(), not self._seen
-        future = self._client.submit(draw_elsewhere, *told, pure=False)
+        arguments = packed(task), _own_paths(), dask_clusters.own_versions(), not self._seen
+        future = self._client.submit(draw_elsewhere, *arguments, pure=False)
         return forwarded(future, lambda done: self._result(done, task))
 
     def isolated(self) -> "Dask":
@@ -126,16 +126,16 @@ class Dask:
             "for one to join"
         )
 
-    def _result(self, done: Any, task: Task) -> TaskResult:
+    def _result(self, future: Any, task: Task) -> TaskResult:
         from distributed import KilledWorker
 
-        if done.status == "finished":
-            result, files = done.result()
+        if future.status == "finished":
+            result, files = future.result()
             self._refuse_elsewhere(task, files)
             return cast(TaskResult, result)
-        if done.status != "error":
+        if future.status != "error":
             raise self._lost()
-        error = done.exception()
+        error = future.exception()
         if isinstance(error, KilledWorker):
             raise WorkerDiedError(DIED, by_signal=False)
         if isinstance(error, FileNotFoundError) and not self._seen:
@@ -155,15 +155,15 @@ class Dask:
         self._seen = True
 
 
-def _not_shared(task: Task, what: str) -> StoreError:
+def _not_shared(task: Task, reason: str) -> StoreError:
     return StoreError(
-        f"blocks go to {task.files}, and a Dask worker {what}. Choose an out= on a file system "
+        f"blocks go to {task.files}, and a Dask worker {reason}. Choose an out= on a file system "
         "that all machines share."
     )
 
 
 def draw_elsewhere(
-    sent: bytes, paths: Sequence[str], versions: Mapping[str, str], looks: bool
+    payload: bytes, paths: Sequence[str], versions: Mapping[str, str], looks: bool
 ) -> tuple[TaskResult, Collection[str]]:
     """Draw a task in a Dask worker, with the caller's module search path.
 
@@ -178,8 +178,8 @@ def draw_elsewhere(
     sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
     if parent_process() is not None:  # somebody, a nanny, puts another one in its place
         mark_as_worker()
-    result = draw_packed(sent)
-    return result, pickle.loads(sent).files.names() if looks else ()
+    result = draw_packed(payload)
+    return result, pickle.loads(payload).files.names() if looks else ()
 
 
 def _own_paths() -> tuple[str, ...]:

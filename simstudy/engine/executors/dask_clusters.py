@@ -29,17 +29,17 @@ def check_one_cluster(address: str | None, cluster: str | None) -> None:
         )
 
 
-def started(open_: ExitStack, n_workers: int, place: str | None, told: Mapping[str, Any]) -> Any:
+def started(open_: ExitStack, n_workers: int, place: str | None, options: Mapping[str, Any]) -> Any:
     """Start a cluster that ends with this process."""
     with deaf_to_interrupts():
         if place is None:
-            return open_.enter_context(_own_cluster(n_workers, told))
-        cluster = open_.enter_context(_class_at(place)(**told))
+            return open_.enter_context(_own_cluster(n_workers, options))
+        cluster = open_.enter_context(_class_at(place)(**options))
         cluster.adapt(minimum=n_workers, maximum=n_workers)  # scale() would replace none that ends
         return cluster
 
 
-def _own_cluster(n_workers: int, told: Mapping[str, Any]) -> Any:
+def _own_cluster(n_workers: int, options: Mapping[str, Any]) -> Any:
     """Start a local cluster without retries: the engine retries tasks itself."""
     from dask import config
     from distributed import LocalCluster
@@ -51,7 +51,7 @@ def _own_cluster(n_workers: int, told: Mapping[str, Any]) -> Any:
             host=LOOPBACK,
             dashboard_address=f"{LOOPBACK}:0",
             silence_logs=CRITICAL,  # deaths are told of by the engine
-            **told,
+            **options,
         )
 
 
@@ -120,10 +120,10 @@ def check_own_versions(expected: Mapping[str, str]) -> None:
 _checked: Mapping[str, str] | None = None  # what this worker was found to have
 
 
-def _refuse_others(found: Mapping[str, Mapping[str, str]], ours: Mapping[str, str]) -> None:
+def _refuse_others(versions: Mapping[str, Mapping[str, str]], ours: Mapping[str, str]) -> None:
     other = [
         f"{name} {theirs[name]} on {worker}, {ours[name]} here"
-        for worker, theirs in found.items()
+        for worker, theirs in versions.items()
         for name in ours
         if theirs[name] != ours[name]
     ]

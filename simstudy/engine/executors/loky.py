@@ -88,11 +88,11 @@ class Loky:
             initargs=(os.getpid(), self.expected),
         )
 
-    def _result(self, done: Any) -> TaskResult:
+    def _result(self, future: Any) -> TaskResult:
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         try:
-            return cast(TaskResult, done.result())
+            return cast(TaskResult, future.result())
         except (BrokenProcessPool, CancelledError) as error:
             raise self._death(error) from error
 
@@ -238,10 +238,10 @@ def packed(task: Task) -> bytes:
 
 
 # ---------------------------------------------------------------- in the worker
-def draw_packed(sent: bytes) -> TaskResult:
+def draw_packed(payload: bytes) -> TaskResult:
     """In a worker: load a task, check the code's fingerprint, and draw the task."""
     try:
-        task: Task = pickle.loads(sent)
+        task: Task = pickle.loads(payload)
     except ImportError as error:
         where = first_few([path for path in sys.path if path])
         raise UnreadableTaskError(f"{describe(error)}; looked for in {where}") from None

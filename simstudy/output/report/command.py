@@ -50,7 +50,8 @@ def command_of(
     """
     if "experiment" not in manifest["config"]:
         return f"study.run({_size(manifest)}, seed={manifest['seed']})"
-    return f"{_program(root)} {shlex.join([*asked(manifest, published), *_out(root, folder)])}"
+    words = [*settings_of_run(manifest, published), *_out(root, folder)]
+    return f"{_program(root)} {shlex.join(words)}"
 
 
 def published_settings(name: str, root: Path | None) -> dict[str, Any]:
@@ -76,7 +77,7 @@ def _program(root: Path | None) -> str:
     return "python run.py" if root and (root / "run.py").is_file() else "simstudy run"
 
 
-def asked(
+def settings_of_run(
     manifest: Mapping[str, Any], published: Mapping[str, Any] = MappingProxyType({})
 ) -> list[str]:
     """The settings of a run that differ from the published ones, as words."""
@@ -91,8 +92,8 @@ def asked(
         if size.get(name) != value and (name not in published or published[name] != value)
     }
     words = [f"experiment={config['experiment']}"]
-    words += [f"experiment.{name}={written(value)}" for name, value in own.items()]
-    words += [f"precision.{name}={written(value)}" for name, value in targets.items()]
+    words += [f"experiment.{name}={format_value(value)}" for name, value in own.items()]
+    words += [f"precision.{name}={format_value(value)}" for name, value in targets.items()]
     size |= {"n_rep": config["at_least"]} if "at_least" in config else {}
     words += [f"{name}={value}" for name, value in size.items()]
     words += [f"stop_by={PILOT}"] * (config.get("stop_by") == PILOT)
@@ -114,12 +115,12 @@ def _out(root: Path | None, folder: Any) -> list[str]:
     return [] if out == OUT else [f"out={_text(out)}"]
 
 
-def written(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value in the grammar of the command line."""
     if isinstance(value, Mapping):
-        return "{" + ",".join(f"{key}:{written(inner)}" for key, inner in value.items()) + "}"
+        return "{" + ",".join(f"{key}:{format_value(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ",".join(map(written, value)) + "]"
+        return "[" + ",".join(map(format_value, value)) + "]"
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -61,7 +61,7 @@ def title_of(name: str) -> str:
     return f"Figure {words}" if words[:1].isdigit() else words[:1].upper() + words[1:]
 
 
-def shown_figures(files: Iterable[Place], manifest: Mapping[str, Any]) -> list[ShownFigure]:
+def figures_to_show(files: Iterable[Place], manifest: Mapping[str, Any]) -> list[ShownFigure]:
     """The figures to show, in order, with captions and alt texts."""
     files, shown = list(files), []
     for path in files:
@@ -115,18 +115,18 @@ def thumbnails_in(page: Place) -> dict[str, Thumbnail]:
     }
 
 
-def thumbnail(path: Place, listed: str, kept: Mapping[str, Thumbnail]) -> Thumbnail | None:
+def thumbnail(path: Place, listed: str, cache: Mapping[str, Thumbnail]) -> Thumbnail | None:
     """Make a thumbnail; None if the figure cannot be read.
 
     Parameters
     ----------
     listed
         Digest of the file as its manifest says it.
-    kept
+    cache
         Those that were made before, by digest: nothing is read for them.
     """
-    if listed in kept:
-        return kept[listed]
+    if listed in cache:
+        return cache[listed]
     try:
         return _make_thumbnail(path.read_bytes())
     except Exception:  # whatever a decoder raises

@@ -88,7 +88,7 @@ def write_index(
     n_without_data = sum(claim.verdict == NO_DATA for study in studies for claim in study.claims)
     shown = page(
         PAGE, groups=groups, total=total, studies=studies, others=others, any_reports=any_reports,
-        verdicts=MEANINGS, claims_in_words=_claims_in_words(groups), version=version,
+        verdicts=MEANINGS, claims_in_words=_format_claims(groups), version=version,
         n_without_data=n_without_data,
         reported={study.entry["name"] for study in studies if study.entry["report"]},
     )  # fmt: skip
@@ -350,7 +350,7 @@ class Group:
         return {verdict: found[verdict] for verdict in MEANINGS}
 
     @property
-    def unscored_in_words(self) -> str:
+    def unscored_text(self) -> str:
         """The counts of the further claims, such as "16: 5 reproduced, 11 differ"."""
         counts = format_counts(map(_as_row, self.unscored), explained=False)
         return f"{len(self.unscored):,}: {counts}" if counts else ""
@@ -361,7 +361,7 @@ def _as_row(claim: ClaimRow) -> dict[str, str]:
     return {"verdict": claim.verdict, "expected": expected}
 
 
-def _claims_in_words(groups: Sequence[Group]) -> list[tuple[str, str]]:
+def _format_claims(groups: Sequence[Group]) -> list[tuple[str, str]]:
     """Verdicts on the documents' claims, on those of other studies, and on further claims."""
     claims = {
         "claim of a document": [c for g in groups if g.is_document for c in g.claims],

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from simstudy.claims.verdict import PLURALS
 from simstudy.design.reprs import from_to
-from simstudy.output.formatting import counted, number, time_in_words
+from simstudy.output.formatting import counted, format_time, number
 from simstudy.output.report.claims import CLASSES
 from simstudy.tables.summary import as_words
 
@@ -48,7 +48,7 @@ def environment() -> Environment:
     made.globals |= {"script_hash": content_hash(script)}
     made.globals |= {"link": link, "from_to": from_to, "classes": CLASSES}
     made.globals["plurals"] = PLURALS
-    made.filters |= {"counted": counted, "time": time_in_words, "words": as_words}
+    made.filters |= {"counted": counted, "time": format_time, "words": as_words}
     made.filters |= {"number": number, "value": format_value}
     return made
 

@@ -14,18 +14,18 @@ from simstudy.analysis.result import Result
 from simstudy.analysis.summary import MEASURE
 from simstudy.atomic_files import write_bytes
 from simstudy.lazy import pd
-from simstudy.output.formatting import number, run_time_in_words, size_in_words
+from simstudy.output.formatting import format_run_time, format_size, number
 from simstudy.output.protocol import headings_of
 from simstudy.output.report.claims import claim_rows
 from simstudy.output.report.command import command_of, project_of
-from simstudy.output.report.figures import shown_figures, title_of
+from simstudy.output.report.figures import figures_to_show, title_of
 from simstudy.output.report.findings import findings_of
 from simstudy.output.report.index_page import write_index
 from simstudy.output.report.pages import page
 from simstudy.output.up_to_date import REPORT, TABLES
 from simstudy.provenance.modules import PACKAGE, experiment_files
 from simstudy.remote.paths import Place
-from simstudy.tables.cells import Grid, in_words
+from simstudy.tables.cells import Grid, format_cell
 from simstudy.tables.summary import Readings, as_words
 from simstudy.tables.table import Table
 
@@ -86,7 +86,7 @@ def write_report(
     name, target = result.plan.name, result.folder / REPORT
     root, warned = project_of(module_file), result.warnings
     headings, not_made = headings_of(about), _not_made(manifest)
-    shown = shown_figures(files, manifest)
+    shown = figures_to_show(files, manifest)
     content = {
         "figures": shown[1:],
         "claims": claim_rows(result.claims, name),
@@ -104,9 +104,9 @@ def write_report(
     written = page(
         "study.html", name=name, headings=headings, title=headings.question or as_words(name),
         findings=findings_of(result), best=next(iter(shown), None), manifest=manifest,
-        size=size_in_words(result),
+        size=format_size(result),
         n_failed=result.n_failed, n_warned=0 if warned.empty else int(warned["replicates"].sum()),
-        level=f"{100 * result.details.level:g}%", run_time=run_time_in_words(result),
+        level=f"{100 * result.details.level:g}%", run_time=format_run_time(result),
         given=bool(result.details.given),
         sources=sources_of(module_file, root) if module_file else {},
         sections={part: SECTIONS[part] for part in there}, not_made=not_made, **content,
@@ -288,7 +288,7 @@ def html_table(
 
 def table_of_grid(grid: Grid, caption: str) -> HtmlTable:
     """Convert a table for publication, rounded as in its other formats."""
-    rows = [tuple(map(in_words, row)) for row in grid.rows]
+    rows = [tuple(map(format_cell, row)) for row in grid.rows]
     columns = []
     for at, heading in enumerate(grid.headings):
         is_choice = not heading.is_number and _has_few(row[at] for row in rows)

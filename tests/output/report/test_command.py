@@ -9,9 +9,9 @@ from simstudy.cli.hydra_compose import compose_one
 from simstudy.cli.project import Project
 from simstudy.output.report.command import (
     command_of,
+    format_value,
     project_of,
     published_settings,
-    written,
 )
 from tests.support import ROOT
 
@@ -98,7 +98,7 @@ def test_a_study_run_from_python_says_so_in_python():
 def test_a_value_is_read_as_it_was_written(value):
     from hydra.core.override_parser.overrides_parser import OverridesParser
 
-    (word,) = shlex.split(shlex.join([f"key={written(value)}"]))
+    (word,) = shlex.split(shlex.join([f"key={format_value(value)}"]))
     found = OverridesParser.create().parse_override(word).value()
     assert plain(found) == value
     assert type(plain(found)) is type(value)

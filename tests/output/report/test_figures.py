@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from simstudy.figures import save_figure
 from simstudy.figures.captions import caption_of
-from simstudy.output.report.figures import shown_figures, title_of, without_caption
+from simstudy.output.report.figures import figures_to_show, title_of, without_caption
 
 CAPTION = "Bars: 95% Monte Carlo intervals & their <limits>, of 2,000 replicates per point."
 SIZE = re.compile(r'height="([\d.]+)pt"')
@@ -49,12 +49,12 @@ def test_a_report_shows_the_svg_or_else_the_png(tmp_path):
     figure.add_subplot()
     paths = save_figure(figure, tmp_path, "1B")
     manifest = {"captions": {"1B": "Text."}, "alt_texts": {"1B": "Lines."}}
-    (shown,) = shown_figures(paths, manifest)
+    (shown,) = figures_to_show(paths, manifest)
     assert (shown.title, shown.caption, shown.alt) == ("Figure 1B", "Text.", "Lines.")
     kind, _, data = shown.source.partition(";base64,")
     assert kind == "data:image/svg+xml"
     assert base64.b64decode(data) == paths.svg.read_bytes()
-    (bare,) = shown_figures([paths.png], {"captions": {}})
+    (bare,) = figures_to_show([paths.png], {"captions": {}})
     assert bare.source.startswith("data:image/png;base64,")
     assert (bare.caption, bare.alt) == ("", "")
 
