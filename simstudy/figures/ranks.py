@@ -62,7 +62,7 @@ def rank_plot(
         ignore_index=True,
     ).astype({role: values[role].dtype for role in ("panel", "rows") if role in values})
     return (
-        p9.ggplot(drawn, p9.aes("place"))
+        p9.ggplot(drawn, p9.aes("position"))
         + p9.geom_ribbon(p9.aes(ymin="lower", ymax="upper"), fill=PALE, alpha=0.6)
         + p9.geom_hline(yintercept=0, linetype="dashed", size=0.4)
         + p9.geom_step(p9.aes(y="difference"), color=BLUE, size=0.7)
@@ -82,10 +82,10 @@ def rank_plot(
 
 
 def _to_the_ends(check: RankCheck) -> dict[str, Any]:
-    """What is drawn of a check: its places, and 0 and 1, where no distribution functions differ."""
+    """The lines of a check at its positions, and at 0 and 1, where the functions are equal."""
     lines = {name: np.r_[0, getattr(check, name), 0] for name in ("difference", "lower", "upper")}
-    place = np.r_[0, check.position, 1]
-    return lines | {"place": place, "p_value": check.p_value, "n_rep": check.n_rep}
+    position = np.r_[0, check.position, 1]
+    return lines | {"position": position, "p_value": check.p_value, "n_rep": check.n_rep}
 
 
 def _says(rows: pd.DataFrame) -> str:

@@ -19,9 +19,9 @@ def test_each_panel_has_the_check_of_its_ranks():
     for ranks, prior in [(UNIFORM, "its own"), (NARROW, "another")]:
         rows = plot.data[plot.data["panel"].str.contains(prior)]
         check = check_ranks(ranks, 99)
-        for name in ("place", "difference", "lower", "upper"):
+        for name in ("position", "difference", "lower", "upper"):
             np.testing.assert_array_equal(rows[name].iloc[1:-1], getattr(check, name))
-        assert rows["place"].iloc[[0, -1]].tolist() == [0, 1], "so one draw makes a figure, too"
+        assert rows["position"].iloc[[0, -1]].tolist() == [0, 1], "so one draw makes a figure, too"
         assert not rows[["difference", "lower", "upper"]].iloc[[0, -1]].to_numpy().any()
     plot.draw()
 

@@ -130,7 +130,10 @@ class Dask:
         from distributed import KilledWorker
 
         if future.status == "finished":
-            result, files = future.result()
+            try:
+                result, files = future.result()
+            except OSError:  # the scheduler died while it sent the result
+                raise self._lost() from None
             self._refuse_elsewhere(task, files)
             return cast(TaskResult, result)
         if future.status != "error":

@@ -11,6 +11,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
@@ -268,6 +269,19 @@ def test_workers_that_write_elsewhere_are_noticed(monkeypatch, tmp_path, address
     (tmp_path / "theirs").mkdir()
     with pytest.raises(StoreError, match=r"not there on this machine.*that all machines share"):
         run(toy.study(), tmp_path / "b", workers)
+
+
+def test_a_scheduler_that_dies_while_it_sends_a_result_is_lost():
+    class Sending:
+        status = "finished"
+
+        def result(self):
+            raise OSError("CommClosedError: connection reset by peer")
+
+    executor = object.__new__(dask.Dask)
+    executor._client = SimpleNamespace(scheduler=SimpleNamespace(address="tcp://away"))
+    with pytest.raises(SchedulerLostError, match="tcp://away has gone away"):
+        executor._result(Sending(), task=None)
 
 
 def test_a_scheduler_that_dies_is_one_line_and_the_run_goes_on_elsewhere(tmp_path):
