@@ -141,11 +141,11 @@ def describe(error: BaseException) -> str:
     str
         Its type and its text.
     """
-    text = in_one_line(_message_of(error))
+    text = in_one_line(_said_by(error))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _message_of(error: BaseException) -> str:
+def _said_by(error: BaseException) -> str:
     try:
         return str(error)
     except KeyboardInterrupt:
@@ -167,10 +167,10 @@ def in_one_line(text: str) -> str:
     str
         The line.
     """
-    line = _visible(writable(" ".join(text.split())))
-    if len(line) > LONGEST_SAID + ROOM_FOR_ITS_CUT:
-        return f"{line[:LONGEST_SAID]} [cut: {len(text):,} letters]"
-    return line
+    said = _visible(writable(" ".join(text.split())))
+    if len(said) > LONGEST_SAID + ROOM_FOR_ITS_CUT:
+        return f"{said[:LONGEST_SAID]} [cut: {len(text):,} letters]"
+    return said
 
 
 def _visible(text: str) -> str:
@@ -204,14 +204,14 @@ def writable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def nearest(name: object, names: Iterable[str]) -> str:
+def nearest(name: object, known: Iterable[str]) -> str:
     """Suggest the known name nearest to an unknown one, or list the known names.
 
     Parameters
     ----------
     name
         The unknown name; of any type.
-    names
+    known
         The known names.
 
     Returns
@@ -219,20 +219,20 @@ def nearest(name: object, names: Iterable[str]) -> str:
     str
         `did you mean 'x'?`, or the list.
     """
-    name, names = str(name), sorted(names)
-    in_any_case = {each.lower(): each for each in reversed(names)}
+    name, known = str(name), sorted(known)
+    in_any_case = {each.lower(): each for each in reversed(known)}
     close = difflib.get_close_matches(name.lower(), in_any_case, n=1, cutoff=0.5)
     if close:
         return f"did you mean '{in_any_case[close[0]]}'?"
-    return f"available: {', '.join(names) or 'nothing'}"
+    return f"available: {', '.join(known) or 'nothing'}"
 
 
-def first_few(names: Sequence[str]) -> str:
+def first_few(found: Sequence[str]) -> str:
     """Join the first items of a list in one line, and count the rest.
 
     Parameters
     ----------
-    names
+    found
         Findings, a text each.
 
     Returns
@@ -240,8 +240,8 @@ def first_few(names: Sequence[str]) -> str:
     str
         The line.
     """
-    n_more = len(names) - MOST_SAID
-    return "; ".join(names[:MOST_SAID]) + (f"; and {n_more} more" if n_more > 0 else "")
+    n_more = len(found) - MOST_SAID
+    return "; ".join(found[:MOST_SAID]) + (f"; and {n_more} more" if n_more > 0 else "")
 
 
 # ---------------------------------------------------------------- recorded errors
@@ -260,10 +260,10 @@ def listening_to_errors() -> Iterator[list[Swallowed]]:
     list[Swallowed]
         Row in the block and exception, in order.
     """
-    errors: list[Swallowed] = []
-    token = _told.set(errors)
+    told: list[Swallowed] = []
+    token = _told.set(told)
     try:
-        yield errors
+        yield told
     finally:
         _told.reset(token)
 
@@ -278,6 +278,6 @@ def swallowed(error: BaseException, row: int | None = None) -> None:
     row
         Its row in the block; None for the whole block.
     """
-    errors = _told.get()
-    if errors is not None:
-        errors.append((row, error))
+    told = _told.get()
+    if told is not None:
+        told.append((row, error))

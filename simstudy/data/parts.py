@@ -60,7 +60,7 @@ R = TypeVar("R")
 
 
 class _MadeOrRead(Generic[P, Q, R]):
-    """A name that makes a part on the class, and reads it on an instance."""
+    """A name that makes a part when asked of the class, and reads it when asked of a part."""
 
     def __init__(
         self, make: Callable[P, "Data"], read: Callable[Concatenate["Data", Q], R]
@@ -77,7 +77,7 @@ class _MadeOrRead(Generic[P, Q, R]):
 
 
 def _of_frame(frame: "pd.DataFrame | pd.Series[Any]", name: str) -> "Data":
-    """Make a part of a pandas table or Series.
+    """A pandas table; a Series is a table of one column.
 
     Column names, types, index and values count, and no layout in memory.
     """
@@ -91,7 +91,7 @@ def _of_frame(frame: "pd.DataFrame | pd.Series[Any]", name: str) -> "Data":
 
 
 def _as_frame(part: "Data", /, **options: Any) -> "pd.DataFrame":
-    """Return the table as a copy.
+    """The table, as a copy that may be changed.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def _as_frame(part: "Data", /, **options: Any) -> "pd.DataFrame":
 
 
 def _as_bytes(options: Mapping[str, object]) -> "bytes | None":
-    """A key for options; None if they cannot be pickled."""
+    """A key for options; None where they have none, such as functions without a name."""
     try:
         return pickle.dumps(options)
     except (pickle.PicklingError, AttributeError, TypeError):
@@ -120,7 +120,7 @@ def _as_bytes(options: Mapping[str, object]) -> "bytes | None":
 
 
 def _of_array(array: np.ndarray, name: str) -> "Data":
-    """Make a part of a NumPy array: type, shape and values count, memory order does not."""
+    """A NumPy array: its type, shape and values count, and neither byte order nor layout."""
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
         raise DesignError(
             f"Data.array takes a NumPy array, not {kind_of(array)}: make one with numpy.asarray "
@@ -131,7 +131,7 @@ def _of_array(array: np.ndarray, name: str) -> "Data":
 
 
 def _as_array(part: "Data", /) -> np.ndarray:
-    """Return the array, read-only; from a `.npy` file."""
+    """The array, read-only; of a file in NumPy's own format (`.npy`)."""
     if isinstance(part.source, InMemory):
         return cast(np.ndarray, part._held("ndarray", "Data.array"))
     if ending_of(part.source.place) != ".npy":
@@ -144,7 +144,7 @@ def _as_array(part: "Data", /) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Data:
-    """Data as part of a scenario or data-generating process, identified by content.
+    """Data as a part of a scenario or of a data-generating process, named by their content.
 
     Made with `Data.file`, `Data.frame`, `Data.array` or `Data.bundled`; in `simulate`, read with
     `.frame()`, `.array()`, `.bytes()` or `.text()`. What is read is held against the hash when a
@@ -253,7 +253,7 @@ class Data:
         return Path(self.source.path)
 
     def check(self, *, anew: bool = False) -> None:
-        """Compare the source with the hash.
+        """Hold the source against the hash.
 
         A file is read again unless this process has hashed it and it has not been touched since,
         by what the file system says of it.
@@ -275,7 +275,7 @@ class Data:
             self._refuse_other(sha256_of(file, anew=anew))
 
     def _read(self, parse: Callable[[BinaryIO], Content]) -> Content:
-        """Parse the file, whose hash is checked before and after."""
+        """Parse the file; it has the hash before, and still has it after."""
         assert not isinstance(self.source, InMemory)
         with self.source.open() as file:
             self._refuse_other(sha256_of(file))
@@ -313,7 +313,7 @@ class Data:
         )
 
     def identity_text(self) -> str:
-        """Return the text that identifies the data in streams and store.
+        """Return the text that stands for the data in random streams and in the store.
 
         Returns
         -------
@@ -353,7 +353,7 @@ def _refuse_options(part: Data, options: Mapping[str, object]) -> None:
 
 
 def data_parts(part: object) -> Iterator[Data]:
-    """Find the data in a scenario, at any depth.
+    """Find the data within a scenario, however deep.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ def data_parts(part: object) -> Iterator[Data]:
 
 
 def kept(key: Hashable, load: Callable[[], Content]) -> Content:
-    """Return content from the cache, loading it if necessary.
+    """Return content from the cache, or load it into the cache.
 
     The longest unused content is dropped when the cache is full.
 

@@ -110,7 +110,7 @@ def is_deterministic(value: object) -> bool:
 def check_streams(scenario: object, streams: Streams, columns: Any, n_rep: int) -> None:
     """Record replicates that differ although no random stream was used."""
     events = _events.get()
-    if events is None or streams.is_used or is_deterministic(scenario):
+    if events is None or streams.asked or is_deterministic(scenario):
         return
     if isinstance(columns, Mapping) and any(_differs(array, n_rep) for array in columns.values()):
         events[NO_STREAMS] = None

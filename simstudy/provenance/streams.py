@@ -43,7 +43,7 @@ class Streams:
     _alone: set[str] = field(default_factory=set, repr=False, compare=False)
 
     @property
-    def is_used(self) -> bool:
+    def asked(self) -> bool:
         """Whether any stream was used."""
         return bool(self._open or self._alone)
 
