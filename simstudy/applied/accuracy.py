@@ -26,7 +26,7 @@ OF_SIZE: Final = {"boschloo": 2_000, "fisher": 20_000, "z_pooled": math.inf}
 
 @dataclass(frozen=True, repr=False)
 class AccuracyCheck:
-    """What scores say of a candidate; printed, it reads as a short report.
+    """The result of an accuracy check; prints as a short report.
 
     Means, effects, margins and thresholds are in the units of the scores; an effect above 0 is
     "worse by". NaN stands for what there is not, such as a threshold that no candidate can miss.
@@ -211,7 +211,7 @@ def _without_labels(scores: Any) -> Any:
 
 
 def _refuse_other_order(reference: Any, candidate: Any) -> None:
-    """Pairs are by position; labels that both have are to stand in the same places."""
+    """Refuse paired columns whose labels are in different orders."""
     if not (isinstance(reference, pd.Series) and isinstance(candidate, pd.Series)):
         return
     if candidate.index.isin(reference.index).any() and not candidate.index.equals(reference.index):
@@ -223,7 +223,7 @@ def _refuse_other_order(reference: Any, candidate: Any) -> None:
 
 
 def _column(side: str, name: Any, data: pd.DataFrame) -> Any:
-    """The one column of that name."""
+    """Find the column of a name."""
     columns = list(data.columns)
     if columns.count(name) == 1:
         return _without_labels(data[name])
@@ -234,7 +234,7 @@ def _column(side: str, name: Any, data: pd.DataFrame) -> Any:
 def check_scores(
     reference: Values, candidate: Values, names: tuple[str, str], question: Question
 ) -> AccuracyCheck:
-    """As `accuracy_check`, of scores that have been read.
+    """Run `accuracy_check` on parsed scores.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def _answer(scores: Scores, rule: BaseTest, question: Question) -> AccuracyCheck
 
 
 def _notes(scores: Scores, question: Question) -> Iterator[str]:
-    """What a reader should know besides: only where something was decided or looks odd."""
+    """Notes for the reader: choices that were made, and oddities."""
     if question.paired == AUTO and scores.paired:
         yield "each row was taken for one prompt; if it is not, say paired=false"
     elif question.paired == AUTO and len(scores.reference) != len(scores.candidate):
@@ -302,7 +302,7 @@ def _notes(scores: Scores, question: Question) -> Iterator[str]:
 
 # ---------------------------------------------------------------- which test answers
 def pairing(question: Question) -> bool | None:
-    """Whether scores are to be paired, as the test wants it; None where their number decides.
+    """Whether the test wants paired scores; None if their number decides.
 
     The z test takes prompts for different ones unless it is told how their scores correlate.
 
@@ -357,7 +357,7 @@ def _pairing_of_z(question: Question, paired: bool | None) -> bool:
 
 
 def choose_test(scores: Scores, question: Question) -> BaseTest:
-    """The test that was asked for, else the one that fits the scores; with the scores.
+    """The test asked for, or the one that fits the scores; with the scores.
 
     Raises
     ------

@@ -13,7 +13,7 @@ from simstudy.applied.scores import Scores
 
 @dataclass(frozen=True)
 class BaseTest(ABC):
-    """A test of a candidate against a reference, with the scores that it was given."""
+    """A test of a candidate against a reference, with its scores."""
 
     scores: Scores
     alpha: float
@@ -76,7 +76,7 @@ class BaseTest(ABC):
 
 
 class Unchanged(BaseTest):
-    """What is said of scores without spread, none of which is worse: they pass, with p = 1."""
+    """The test for scores that are all equal: passes with p = 1."""
 
     name = "none"
     words = "no test: there is no difference, and no spread"

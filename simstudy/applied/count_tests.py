@@ -43,7 +43,7 @@ LEFT_OUT = 1e-13  # probability beyond each end of a sum
 
 @dataclass(frozen=True)
 class CountTest(BaseTest):
-    """A test of counts; effects are shares of answers here, times what a right answer scores.
+    """A test of counts; effects are shares of answers times the score of a right answer.
 
     What a candidate's answers do is said by two shares: of the reference's right answers and the
     candidate's, or of answers lost and gained.
@@ -136,7 +136,7 @@ class CountTest(BaseTest):
 
 
 class TwoProportions(CountTest):
-    """A test of two counts of right answers to different prompts, whose common share is unknown."""
+    """A test of two counts of right answers to different prompts."""
 
     @cached_property
     def _counts(self) -> tuple[int, int, int, int]:
@@ -301,24 +301,24 @@ class ChangedAnswers(CountTest):
 
 
 def _binomial(share: float, n: int) -> float:
-    """Variance of a share of n."""
+    """Variance of a binomial share."""
     return share * (1 - share) / n
 
 
 def _of_changes(p_loss: float, p_gain: float, n: int) -> float:
-    """Variance of the difference of two shares of the same n."""
+    """Variance of the difference of two paired shares."""
     return (p_loss + p_gain - (p_loss - p_gain) ** 2) / n
 
 
 # ---------------------------------------------------------------- how many scores are enough
 def most_counted(share: float) -> int:
-    """Scores of each model up to which power is summed, where events have that share."""
+    """The largest n for which power is summed exactly."""
     variance = share * (1 - share)
     return int(min(MOST_VARIANCE / variance, MOST)) if variance > 0 else MOST
 
 
 def power_of_counts(test: str, n: int, alpha: float, p_reference: float, p_check: float) -> float:
-    """Power of a conditional or z test of two counts out of n, to `LEFT_OUT` at either end."""
+    """Power of a conditional or z test of two counts, to within `LEFT_OUT` at either end."""
     right, allowed = _likely(n, p_reference), alpha * (1 + roundings(2 * n))
 
     def passing(count: Int[np.ndarray, " reference"]) -> Bool[np.ndarray, " reference"]:
@@ -330,7 +330,7 @@ def power_of_counts(test: str, n: int, alpha: float, p_reference: float, p_check
 
 
 def power_of_changes(test: str, n: int, alpha: float, p_loss: float, p_gain: float) -> float:
-    """Power of a test of changed answers to n prompts, to `LEFT_OUT` at either end."""
+    """Power of a test of changed answers, to within `LEFT_OUT` at either end."""
     gains, allowed = _likely(n, p_gain), alpha * (1 + roundings(n))
     rest = n - gains
 
@@ -344,13 +344,13 @@ def power_of_changes(test: str, n: int, alpha: float, p_loss: float, p_gain: flo
 
 
 def _likely(n: int, p: float) -> Int[np.ndarray, " count"]:
-    """Counts of n that have all but a negligible part of the probability."""
+    """The range of counts with all but a negligible probability."""
     low, high = stats.binom.ppf(LEFT_OUT, n, p), stats.binom.isf(LEFT_OUT, n, p)
     return np.arange(max(int(low), 0), min(int(high), n) + 1)
 
 
 def about_enough(effect: float, alpha: float, beta: float, sigma: float) -> int:
-    """By the normal formula, at least 1; an effect without any spread is seen in one score.
+    """The sample size by the normal formula, at least 1.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ def about_enough(effect: float, alpha: float, beta: float, sigma: float) -> int:
 def enough_scores(
     power_of: Callable[[int], float], target: float, about: int, most: int = MOST
 ) -> int:
-    """An n whose power reaches the target while that of n - 1 does not.
+    """The smallest n found whose power reaches the target while that of n - 1 does not.
 
     The power of a test of counts rises in a saw, so a smaller n may reach it as well, and a
     larger one may fall short of it by a tooth.

@@ -28,7 +28,7 @@ FIGURE = "sampling"
 
 
 class TableFile(NamedTuple):
-    """A file as a table, under its name, with what its bytes are known by."""
+    """A table file: its name, its hash, its content."""
 
     table: pd.DataFrame
     name: str
@@ -36,7 +36,7 @@ class TableFile(NamedTuple):
 
 
 def check_file(path: str, settings: AccuracySettings) -> tuple[AccuracyCheck, TableFile]:
-    """The check of a file's scores: a column for each model, or with `model` all in one column.
+    """Check the scores of a file: a column for each model, or one column with `model`.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def check_file(path: str, settings: AccuracySettings) -> tuple[AccuracyCheck, Ta
 
 
 def answer_tasks(path: str, settings: ThresholdSettings) -> tuple[pd.DataFrame, TableFile]:
-    """The table of a file's tasks.
+    """The threshold table of a file of tasks.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def answer_tasks(path: str, settings: ThresholdSettings) -> tuple[pd.DataFrame, 
 
 
 def _read(path: str, labels: Sequence[str | None]) -> TableFile:
-    """The file, in whose table labels are text, and only what is blank is missing."""
+    """Read a file; labels stay text, and only blanks are missing."""
     texts = {name: str for name in labels if name is not None}
     table = read_table(path, dtype=texts, keep_default_na=False, na_values=[""])
     place = place_of(path)
@@ -84,7 +84,7 @@ def _read(path: str, labels: Sequence[str | None]) -> TableFile:
 
 
 def _column(table: pd.DataFrame, name: str, role: str, source: str) -> pd.Series[Any]:
-    """The column that a setting named; refused, with the nearest, where it is not."""
+    """Find the column that a setting names, or suggest the nearest."""
     if name in table:
         return table[name]
     names = [str(known) for known in table.columns]
@@ -98,7 +98,7 @@ def _column(table: pd.DataFrame, name: str, role: str, source: str) -> pd.Series
 
 # ---------------------------------------------------------------- scores one below the other
 def _one_below_the_other(file: TableFile, settings: AccuracySettings) -> tuple[Values, Values, str]:
-    """Scores of reference and candidate, and whether they are paired: by the prompts' names.
+    """Scores of both models from one column, and whether they are paired by prompts.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def _one_below_the_other(file: TableFile, settings: AccuracySettings) -> tuple[V
 
 
 def _side(file: TableFile, settings: AccuracySettings, role: str) -> pd.DataFrame:
-    """The model, score and prompt of each row of one of the models."""
+    """Model, score and prompt of the rows of one model."""
     table, source = file.table, file.name
     name, score = getattr(settings, role), settings.score or "score"
     models = _texts(_column(table, str(settings.model), "model", source))
@@ -157,7 +157,7 @@ def _texts(labels: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _refuse_unclear_prompts(side: pd.DataFrame, source: str, column: str) -> None:
-    """Each score of a model is to name its prompt, and no other of its scores the same one."""
+    """Refuse missing and repeated prompts of a model."""
     prompts, model = side["prompt"], side["model"].iloc[0]
     blank, again = prompts.index[prompts == ""], prompts.index[prompts.duplicated()]
     if len(blank):
@@ -178,7 +178,7 @@ def _refuse_unclear_prompts(side: pd.DataFrame, source: str, column: str) -> Non
 
 # ---------------------------------------------------------------- answers as files
 class Written(NamedTuple):
-    """Where files were written, and why a figure was not; empty where it was, or there is none."""
+    """The files written, and why there is no figure, if so."""
 
     folder: Place
     no_figure: str = ""
@@ -218,7 +218,7 @@ def write_table(table: pd.DataFrame, file: TableFile, settings: ThresholdSetting
 
 
 def _write_figure(check: AccuracyCheck, folder: Place) -> str:
-    """Why there is no figure, and then none of an earlier answer either; else empty."""
+    """Write the figure, or remove an earlier one; returns why there is none."""
     from simstudy.figures.save import save_figure
 
     try:
@@ -238,7 +238,7 @@ def _write_answer(
     file: TableFile,
     settings: AccuracySettings | ThresholdSettings,
 ) -> None:
-    """Text and Parquet, and the JSON last: where it is, all is."""
+    """Write text and Parquet, and the JSON last as the mark of a complete answer."""
     from simstudy.output.environment import environment
 
     write_bytes(folder / "answer.txt", text.encode())
@@ -255,7 +255,7 @@ def _write_answer(
 
 
 def _without_nan(value: Any) -> Any:
-    """JSON knows no NaN: null."""
+    """Replace NaN by null, for JSON."""
     if isinstance(value, Mapping):
         return {name: _without_nan(member) for name, member in value.items()}
     if isinstance(value, list | tuple):

@@ -81,14 +81,14 @@ class KnownSigma(BaseTest):
 
 
 class Spread(NamedTuple):
-    """Standard error of the difference of means, and its degrees of freedom; arrays, or numbers."""
+    """Standard error of a difference of means, and its degrees of freedom."""
 
     std_error: Any
     df: Any
 
 
 class StudentT(BaseTest):
-    """What t tests have in common, whose spread is learnt from the scores; each says its own."""
+    """The base class of t tests."""
 
     name = "t"
 
@@ -149,7 +149,7 @@ class StudentT(BaseTest):
 
 
 class PairedT(StudentT):
-    """Of the differences, prompt by prompt."""
+    """The t test of paired differences."""
 
     @property
     def words(self) -> str:
@@ -161,7 +161,7 @@ class PairedT(StudentT):
 
 
 class Welch(StudentT):
-    """Of two means whose variances may differ."""
+    """The t test of two means with unequal variances."""
 
     @property
     def words(self) -> str:
@@ -176,7 +176,7 @@ class Welch(StudentT):
 
 
 class PooledT(StudentT):
-    """Of two means whose variances are taken as equal."""
+    """The t test of two means with equal variances."""
 
     name = "pooled_t"
 

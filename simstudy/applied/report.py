@@ -24,14 +24,14 @@ UNCHANGED, WORSE = "nothing changed", "worse by the effect"
 
 
 def number(value: float) -> str:
-    """Four significant digits, none of them in an exponent where that is readable."""
+    """Format a number with four significant digits, without exponent where readable."""
     if math.isnan(value):
         return "none"
     return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
 
 
 def per_cent(share: float) -> str:
-    """A probability with three digits; 100% is said of 1 alone."""
+    """Format a probability in percent; 100% only for 1."""
     if math.isnan(share):
         return "unknown"
     text = f"{100 * share:.3g}%"
@@ -41,7 +41,7 @@ def per_cent(share: float) -> str:
 
 
 def report(check: AccuracyCheck) -> str:
-    """The report: what was found, what would have been, and what to know besides."""
+    """The report of a check as text."""
     rows = {
         "test": check.words,
         "scores": _scores(check),
@@ -124,7 +124,7 @@ def _needed(check: AccuracyCheck) -> str:
 
 
 def format_table(table: pd.DataFrame) -> str:
-    """A table of tasks, without columns in which nothing stands."""
+    """Format a table of tasks without empty columns."""
     kept = table.loc[:, table.notna().any()]
     kept = kept.loc[:, [bool((kept[name] != "").any()) for name in kept]]
     shown = {name: [_cell(value) for value in kept[name]] for name in kept}
@@ -175,7 +175,7 @@ def sampling_figure(check: AccuracyCheck) -> ggplot:
 
 
 def _curves(check: AccuracyCheck, laws: dict[str, Any]) -> pd.DataFrame:
-    """Density of the candidate's mean at each place, a row for each place and law.
+    """The density of the candidate's mean under each hypothesis.
 
     A place's density is the mean of that around it, by differences of the distribution function,
     so that areas are right, and laws need no density.
@@ -197,7 +197,7 @@ def _curves(check: AccuracyCheck, laws: dict[str, Any]) -> pd.DataFrame:
 
 
 def _areas(check: AccuracyCheck, curves: pd.DataFrame) -> list[Any]:
-    """The two errors, as areas under the curves on either side of the threshold."""
+    """The two errors as areas under the curves."""
     words = {
         UNCHANGED: f"α = {per_cent(check.level)}, false alarm",
         WORSE: f"β = {per_cent(1 - check.power)}, missed",
@@ -216,7 +216,7 @@ def _areas(check: AccuracyCheck, curves: pd.DataFrame) -> list[Any]:
 
 
 def _marks(check: AccuracyCheck) -> list[Any]:
-    """The means, and the threshold."""
+    """The marks of the means and the threshold."""
     places = {
         f"reference {number(check.reference_mean)}": (check.reference_mean, MUTED, "solid"),
         f"candidate {number(check.candidate_mean)}": (check.candidate_mean, "#009E73", "solid"),
@@ -233,7 +233,7 @@ def _marks(check: AccuracyCheck) -> list[Any]:
 
 
 def _effect(check: AccuracyCheck, top: float) -> list[Any]:
-    """An arrow from the centre of the one distribution to that of the other."""
+    """An arrow between the centres of the distributions."""
     if math.isnan(check.power_at):
         return []
     start, end = (

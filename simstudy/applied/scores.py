@@ -70,7 +70,7 @@ def numbers_of(
 
 
 def place_of(row: int, source: str = "") -> str:
-    """Where a row stands, from 0 on, in words: row 1 is the first below the names."""
+    """Format a row number: row 1 is the first below the names."""
     return f"{source}, row {row + 1}" if source else f"row {row + 1}"
 
 
@@ -80,7 +80,7 @@ def _shown(cell: Any) -> str:
 
 
 def scores_of(name: str, cells: Any, source: str = "") -> Values:
-    """The scores of a column, which may end in blank cells, as the shorter of two columns does.
+    """The scores of a column, without blank cells at its end.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def checked_scores(
     lower_is_better: bool = False,
     same_scale: bool = False,
 ) -> Scores:
-    """Scores that can be compared.
+    """Check that scores can be compared.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def checked_scores(
 
 
 def _refuse_two_scales(reference: Values, candidate: Values, names: Sequence[str]) -> None:
-    """Proportions beside per cent: one in [0, 1], the other nearer to it once divided by 100.
+    """Refuse proportions beside percentages.
 
     By its mean or by its largest score: where the models differ much the means say little, but
     right answers that score 1 here score 100 there.
@@ -254,7 +254,7 @@ def _refuse_two_scales(reference: Values, candidate: Values, names: Sequence[str
 
 
 def _is_sorted(scores: Values) -> bool:
-    """Whether they lie in order, up or down, and hardly by accident.
+    """Whether values are sorted, and hardly by accident.
 
     Of n! / (n1! n2! ...) orders of scores with ties, two are sorted.
     """

@@ -29,13 +29,13 @@ LOWER_IS_BETTER = frozenset({
 
 
 def is_lower_better(metric: str) -> bool:
-    """Whether a smaller value is the better one; of a name that is not known, the larger is."""
+    """Whether a smaller value of a metric is better; False if the metric is unknown."""
     return re.sub(r"[^a-z0-9]+", "_", metric.lower()).strip("_") in LOWER_IS_BETTER
 
 
 @dataclass
 class Columns:
-    """Where scores stand in a file."""
+    """The columns of a file that hold scores."""
 
     reference: str = option(
         "column of the reference's scores, or with model= its name", default="reference"
@@ -48,7 +48,7 @@ class Columns:
 
 @dataclass
 class Question:
-    """What is asked of scores.
+    """The question asked of scores.
 
     Without options that are given, what the scores themselves suggest.
     """
@@ -69,14 +69,14 @@ class Question:
 
 @dataclass
 class AccuracySettings(Question, Columns):
-    """Every key of `simstudy apply accuracy`; those of the file first."""
+    """The settings of `simstudy apply accuracy`."""
 
     out: str | None = option("folder for the answer and its figure")
 
 
 @dataclass
 class ThresholdSettings:
-    """Every key of `simstudy apply thresholds`: defaults for what the table leaves blank.
+    """The settings of `simstudy apply thresholds`: defaults for blank cells.
 
     Those that a table may solve for may be "?": see `threshold_settings`.
     """
@@ -94,7 +94,7 @@ class ThresholdSettings:
 
 
 def threshold_settings(values: Mapping[str, Any]) -> ThresholdSettings:
-    """Defaults of a table of tasks, checked; "?" for what is to follow from the others.
+    """Check the defaults of a table of tasks; "?" marks what is computed.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def threshold_settings(values: Mapping[str, Any]) -> ThresholdSettings:
 
 
 def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers of NumPy as those of Python, which settings are made of."""
+    """Convert NumPy numbers to Python numbers."""
     return {
         name: value.item() if isinstance(value, np.generic) else value
         for name, value in values.items()

@@ -96,7 +96,7 @@ def threshold_table(
 def answered_table(
     frame: pd.DataFrame, settings: ThresholdSettings, source: str = ""
 ) -> pd.DataFrame:
-    """As `threshold_table`, with defaults that have been checked.
+    """Compute `threshold_table` with checked defaults.
 
     Parameters
     ----------
@@ -133,12 +133,12 @@ def answered_table(
 
 
 def _said(cells: pd.DataFrame) -> dict[Any, dict[Any, Any]]:
-    """Of each row, by its number, the cells that are not blank."""
+    """The cells of each row that are not blank, by row number."""
     return {row: values.dropna().to_dict() for row, values in cells.iterrows()}
 
 
 def _cells(name: str, column: pd.Series[Any], source: str) -> list[Any]:
-    """Numbers, words or truths; None where a cell is blank, and the sign for what is to follow."""
+    """Parse cells: numbers, text or booleans; None for a blank, "?" for what is computed."""
     texts = ["" if pd.isna(cell) else str(cell).strip() for cell in column]
     if name in NUMBERS:
         follows = np.array([name in RELATED and text == TO_BE_SOLVED for text in texts], dtype=bool)
@@ -157,7 +157,7 @@ def _cells(name: str, column: pd.Series[Any], source: str) -> list[Any]:
 
 
 def _refuse_unclear(tasks: pd.DataFrame, defaults: pd.DataFrame, source: str) -> None:
-    """Refuse rows of which it is not known to what they belong; metrics are compared by letter."""
+    """Refuse rows that cannot be assigned to a task."""
     metrics = defaults["metric"]
     for unclear, why in (
         (
@@ -200,7 +200,7 @@ def _answer(number: int, row: int, values: Mapping[str, Any], source: str) -> di
 # ---------------------------------------------------------------- what follows for one task
 @dataclass(frozen=True)
 class Task:
-    """What is known of a task; NaN where it is not.
+    """The known values of a task; NaN for unknown ones.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class Task:
 
 
 def answered(task: Task) -> dict[str, Any]:
-    """The task with what follows from it, as a row of a table.
+    """A task with the values computed for it, as a table row.
 
     Returns
     -------
@@ -294,7 +294,7 @@ def _without_spread(task: Task) -> dict[str, Any]:
 
 
 def _solved(task: Task) -> tuple[Task, str]:
-    """The task with none of the five missing, and the name of the one that was."""
+    """The task with its missing value, and the name of that value."""
     unknown = [name for name in RELATED if math.isnan(getattr(task, name))]
     if len(unknown) > 1:
         raise DesignError(

@@ -164,14 +164,14 @@ def _difference(rows: pd.DataFrame) -> str:
 
 
 def _first(frame: pd.DataFrame, at_most: int | None) -> pd.DataFrame:
-    """So many rows of each panel, from the top."""
+    """The first rows of each panel."""
     if at_most is None:
         return frame
     return pd.concat([rows.head(at_most) for _, rows in by_panel(frame)])
 
 
 def _complete(both: pd.DataFrame, log: bool) -> pd.DataFrame:
-    """Rows with a place in the figure, by their logarithms where these are drawn."""
+    """Rows with finite values, or finite logarithms on logarithmic axes."""
     values = both[["x", "y"]].to_numpy(float)
     is_complete = np.isfinite(values).all(axis=1) & ((values > 0).all(axis=1) | (not log))
     if not is_complete.any():
@@ -185,7 +185,7 @@ def _complete(both: pd.DataFrame, log: bool) -> pd.DataFrame:
 
 
 def _corners(frame: pd.DataFrame, scales: str) -> Any:
-    """Unseen points at both ends of the diagonal: of each panel, or of all with shared axes."""
+    """Invisible points at both ends of the diagonal, by panel or for shared axes."""
     parts = by_panel(frame)
     if scales == "fixed":
         parts = [(where, frame) for where, _ in parts]
@@ -206,7 +206,7 @@ def _axes_and_words(
     breaks: Callable[[tuple[float, float]], list[float]] | None,
     side: float | None,
 ) -> list[Any]:
-    """Both axes and what panels say; `side` is how wide they are, if all are alike."""
+    """Both axes and the texts in panels."""
     if breaks is None:
         words = words_in_panels(frame, say, **corner)
         return [*words, p9.scale_x_continuous(expand=words[-1].expand)]
@@ -226,12 +226,12 @@ def _axes_and_words(
 
 
 def _of_powers(powers: Sequence[float]) -> list[str]:
-    """Numbers by their logarithms."""
+    """Labels of powers of ten."""
     return [f"{10**power:.3g}" for power in powers]
 
 
 def _apart(powers: Sequence[float], edges: tuple[float, float], side: float) -> list[str]:
-    """The same, every second or every so many only where more would touch.
+    """Thin out labels that would touch.
 
     Parameters
     ----------
@@ -291,12 +291,12 @@ def _points(
 
 
 def format_undrawn(n_lost: int, n_all: int) -> str:
-    """The sentence on rows that cannot be drawn; "" where there are none."""
+    """The sentence on rows that cannot be drawn; empty if there are none."""
     return f"{n_lost:,} of {n_all:,} rows are omitted: a value is undefined." * (n_lost > 0)
 
 
 def format_panel_count(n_all: int, at_most: int | None) -> str:
-    """How many replicates the numbers in a panel use, and how many of them are drawn."""
+    """The sentence on how many replicates a panel uses and draws."""
     of_all = f"Numbers in the panels use all {n_all:,} replicates"
     is_all = at_most is None or n_all <= at_most
     return f"{of_all}." if is_all else f"{of_all}; the first {at_most:,} are drawn."

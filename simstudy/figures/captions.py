@@ -61,12 +61,12 @@ def dashed(name: str = "the level asked for") -> str:
 
 
 def notes(rows: pd.DataFrame) -> list[str]:
-    """What every figure of a summary says beneath: replicates, failures, what is not drawn."""
+    """The notes under a figure of a summary: replicates, failures, what is not drawn."""
     return [format_replicates(rows), format_failures(rows), format_undefined(rows)]
 
 
 def format_replicates(rows: pd.DataFrame) -> str:
-    """How many replicates stand behind a point, by measure where that differs."""
+    """The number of replicates per point, by measure if it differs."""
     counts = _counts(rows).dropna()
     if counts.empty:
         return ""
@@ -77,12 +77,12 @@ def format_replicates(rows: pd.DataFrame) -> str:
 
 
 def _counts(rows: pd.DataFrame) -> pd.Series:
-    """Replicates behind each row: of a share within a condition, those that meet it."""
+    """The number of replicates behind each row; for a conditional share, those in the condition."""
     return rows["n_given"].fillna(rows["n_rep"]) if "n_given" in rows else rows["n_rep"]
 
 
 def _ranges_by_measure(counts: pd.Series, rows: pd.DataFrame) -> str:
-    """Each measure with its range; nothing where there is one measure only."""
+    """Each measure with its range; empty for a single measure."""
     measures = rows.loc[counts.index, "measure"].astype(str) if "measure" in rows else counts * 0
     named = counts.groupby(measures, sort=False)
     if named.ngroups < 2:
@@ -100,7 +100,7 @@ def format_name(name: str) -> str:
 
 
 def format_failures(rows: pd.DataFrame) -> str:
-    """How many points lost replicates to failures, and how many at most; "" when none did.
+    """The sentence on points that lost replicates to failures; empty if none did.
 
     `n_rep` replicates were used and `n_failed` were not: together they are all.
     """
@@ -116,7 +116,7 @@ def format_failures(rows: pd.DataFrame) -> str:
 
 
 def format_undefined(rows: pd.DataFrame) -> str:
-    """How many rows have no estimate, so no mark, or a mark without Monte Carlo error."""
+    """The sentence on rows without an estimate or without a Monte Carlo error."""
     no_value = int((~np.isfinite(rows["estimate"].to_numpy(float))).sum())
     bare = int((rows["estimate"].notna() & (rows["lower"].isna() | rows["upper"].isna())).sum())
     return " ".join(
@@ -131,7 +131,7 @@ def titles(
     y: str | None = None,
     size: tuple[float, float] | None = None,
 ) -> list[Any]:
-    """What a study says of its figure, to be added to it.
+    """Caption, axis titles and size that a study gives a figure.
 
     Parameters
     ----------

@@ -149,7 +149,7 @@ def _position(rows: pd.DataFrame) -> Any:
 def _theory_of(
     exact: bool | pd.DataFrame, rows: pd.DataFrame, x: str, mapped: dict[str, str | None]
 ) -> pd.DataFrame:
-    """Rows of the theory's line; none where there is no theory or it is not asked for."""
+    """The rows of the theoretical line; none if there is no theory or it is not wanted."""
     if isinstance(exact, pd.DataFrame):
         return _finer_theory(exact, rows, x, mapped)
     return rows[rows["exact"].notna() & exact]
@@ -162,7 +162,7 @@ def _on_a_grid(
     mapped: dict[str, str | None],
     log_x: bool,
 ) -> pd.DataFrame:
-    """A frame of theory from a function of `x` and of mapped columns."""
+    """A frame of theoretical values from a function of `x` and of mapped columns."""
     parameters = signature(formula).parameters
     columns = [c for role, c in mapped.items() if c and (role != "color" or c in parameters)]
     between = np.geomspace if log_x else np.linspace
@@ -188,7 +188,7 @@ def _finer_theory(
 
 
 def staircase(theory: pd.DataFrame, x: str) -> pd.DataFrame:
-    """Theory of whole numbers `x` as steps, each of which ends half-way to its neighbours."""
+    """Theory for whole numbers `x` as steps that end half-way to the neighbours."""
     almost_half = 0.5 - 1e-6  # two neighbours' ends stay two points, and an upright line between
     sides = [theory.assign(**{x: theory[x] + side}) for side in (-almost_half, almost_half)]
     return pd.concat(sides).sort_values(x, kind="stable")
@@ -197,7 +197,7 @@ def staircase(theory: pd.DataFrame, x: str) -> pd.DataFrame:
 def _same_panels(
     theory: pd.DataFrame, rows: pd.DataFrame, mapped: dict[str, str | None]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both with the panels of all measures, of which some are known without simulation."""
+    """Give theory and simulation the panels of all measures."""
     role = next((role for role, column in mapped.items() if column == "measure"), None)
     if role is None or role not in theory:
         return theory, rows
@@ -220,7 +220,7 @@ def _same_levels(levels: pd.Series, drawn: pd.Series, column: str) -> pd.Series:
 
 
 def _lines(rows: pd.DataFrame, theory: pd.DataFrame, dodge: Any, joined: bool) -> list[Any]:
-    """Dotted lines through what is simulated, solid ones through what is exact.
+    """Dotted lines through simulated values, solid ones through exact values.
 
     Only quantities are joined. Theory at categories, or at few places, is short level marks: a
     line would say what it is between them.
@@ -237,7 +237,7 @@ def _lines(rows: pd.DataFrame, theory: pd.DataFrame, dodge: Any, joined: bool) -
 
 
 def _exact_line(line: pd.DataFrame, rows: pd.DataFrame) -> list[Any]:
-    """In the colours of what it belongs to, or in ink where it is for all.
+    """The exact line, coloured by its level, or in ink if it belongs to all.
 
     The key has the line only where each colour has one: a key shows the marks it stands for.
     """
@@ -255,7 +255,7 @@ def _level_marks(marks: pd.DataFrame, dodge: Any) -> list[Any]:
 
 
 def _joined(points: pd.DataFrame, least: int = 2) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The points that a line can join, at least so many places, and those that stand alone."""
+    """The points that a line joins, and those that stand alone."""
     if not is_number(points["x"]):
         return points.iloc[:0], points
     group = [role for role in ("color", "panel", "rows") if role in points]
@@ -294,7 +294,7 @@ def _aside_of_categories(rows: pd.DataFrame, width: float) -> Any:
 
 
 def _dodge_width(rows: pd.DataFrame, log_x: bool) -> float:
-    """Room for all colours at one x: well within the gap to the next x, and never wide."""
+    """Room for all colours at one x, within the gap to the next x."""
     n_colors = len(rows["color"].cat.categories) if "color" in rows else 1
     if not is_number(rows["x"]):
         return min(0.5, 0.12 * n_colors)
@@ -316,7 +316,7 @@ def _nominal(
 
 # ---------------------------------------------------------------- the horizontal axis
 def _x_scale(rows: pd.DataFrame, log_x: bool) -> list[Any]:
-    """What the axis of the column `x` needs."""
+    """The scale of the horizontal axis."""
     x = rows["x"]
     if not is_number(x):
         return turned_labels(x, alone="panel" not in rows)
@@ -332,7 +332,7 @@ def _x_scale(rows: pd.DataFrame, log_x: bool) -> list[Any]:
 
 
 def _apart(positions: Sequence[float], n_columns: int) -> list[str]:
-    """Labels of places on a logarithmic axis; none where it would touch one before it, or the last.
+    """Labels of a logarithmic axis without those that would touch another.
 
     The last says how far the axis goes, so it always stands.
     """
@@ -349,7 +349,7 @@ def _apart(positions: Sequence[float], n_columns: int) -> list[str]:
 
 
 def _check_log(x: pd.Series) -> None:
-    """Refuse quantities that have no logarithm."""
+    """Refuse values without a logarithm."""
     if is_number(x) and (x <= 0).any():
         raise FigureError(
             f"log_x=True with x={x.min():g}: there is no place for it on a logarithmic axis, so "

@@ -110,7 +110,7 @@ def dots_plot(
 def _placed(
     rows: pd.DataFrame, mapped: Mapping[str, str | None], measures: Sequence[str]
 ) -> pd.DataFrame:
-    """A height for each row: the first level on top, colours apart where there are several."""
+    """The height of each row: first level on top, colours dodged."""
     panel = {"panel": "measure"} if len(measures) > 1 else {}
     named = rows.assign(measure=pd.Categorical(rows["measure"], list(measures)))
     drawn = with_panels(named, named, {**mapped, **panel})
@@ -122,7 +122,7 @@ def _height(levels: pd.Series) -> pd.Series:
 
 
 def _aside(rows: pd.DataFrame) -> Any:
-    """How far below its row a dot stands: nothing where it is the only one there."""
+    """The dodge of a dot below its row; 0 if it is alone."""
     if "color" not in rows:
         return 0.0
     where = [role for role in ("panel", "rows", "y") if role in rows]
@@ -139,7 +139,7 @@ def _dashed(levels: pd.DataFrame) -> list[Any]:
 def _printed(
     published: pd.DataFrame | None, rows: pd.DataFrame, mapped: Mapping[str, str | None]
 ) -> list[Any]:
-    """Crosses where a document's numbers are, on the interval of their own replicates."""
+    """Crosses at a document's numbers, with the interval of its own replicates."""
     if published is None:
         return []
     panel = {"panel": "measure"} if "panel" in rows else {}
@@ -179,7 +179,7 @@ def _exact(rows: pd.DataFrame) -> list[Any]:
 
 
 def _few_ticks() -> Any:
-    """So few that those of neighbouring panels do not touch."""
+    """A number of ticks at which neighbouring panels do not touch."""
     from matplotlib.ticker import MaxNLocator
 
     return p9.scale_x_continuous(breaks=lambda limits: list(MaxNLocator(4).tick_values(*limits)))
@@ -200,7 +200,7 @@ def _figures(rows: pd.DataFrame) -> list[Any]:
 
 
 def _breaks_up_to(last: float) -> Callable[[tuple[float, float]], list[float]]:
-    """Ticks where dots may be, and none under the figures."""
+    """Ticks in the range of the dots, none below the printed figures."""
 
     def breaks(limits: tuple[float, float]) -> list[float]:
         from matplotlib.ticker import MaxNLocator
@@ -219,7 +219,7 @@ def _heights(rows: pd.DataFrame) -> Any:
 
 
 def _size(rows: pd.DataFrame) -> Any:
-    """Rows a third of an inch apart, less where a page has no room; in inches."""
+    """The figure size: rows a third of an inch apart, less if the page is full."""
     n_rows = panel_grid(rows)[1] if "rows" in rows or is_narrow() else 1
     height = n_rows * (0.33 * len(rows["y"].cat.categories) + 0.4) + 1.2
     return p9.theme(figure_size=(page_width(), min(max(height, 2.8), TALLEST)))

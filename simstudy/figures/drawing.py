@@ -26,7 +26,7 @@ MINUS = "−"
 
 @contextmanager
 def as_printed() -> Iterator[None]:
-    """Within it, matplotlib draws by its defaults and `REPRODUCIBLE`, not by the user's."""
+    """A context in which matplotlib uses its defaults and `REPRODUCIBLE`."""
     _headless()
     import matplotlib
     import matplotlib.style
@@ -36,7 +36,7 @@ def as_printed() -> Iterator[None]:
 
 
 def _headless() -> None:
-    """Draw without a display, unless someone has chosen how to draw already."""
+    """Use a backend without a display, unless one has been chosen."""
     import matplotlib
 
     if "matplotlib.pyplot" not in sys.modules and matplotlib.get_backend(auto_select=False) is None:
@@ -44,7 +44,7 @@ def _headless() -> None:
 
 
 def drawn_figure(figure: Any, dpi: int) -> Any:
-    """The matplotlib Figure of a ggplot or a composition, not yet laid out; a Figure is itself."""
+    """The matplotlib Figure of a ggplot or a composition, before layout."""
     from matplotlib.figure import Figure
 
     check_figure(figure)
@@ -60,7 +60,7 @@ def drawn_figure(figure: Any, dpi: int) -> Any:
 
 
 def check_figure(figure: Any) -> None:
-    """Refuse what is neither a figure of plotnine nor one of matplotlib."""
+    """Refuse objects that are neither plotnine nor matplotlib figures."""
     from matplotlib.figure import Figure
 
     if not isinstance(figure, Figure) and not type(figure).__module__.startswith("plotnine."):
@@ -72,7 +72,7 @@ def check_figure(figure: Any) -> None:
 
 # ---------------------------------------------------------------- size
 def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
-    """A ggplot at the size at which it is printed, at most a page's text; others as they are."""
+    """A ggplot at its printed size, at most the text width of a page."""
     from simstudy.lazy import p9
 
     if not isinstance(plot, p9.ggplot):
@@ -82,7 +82,7 @@ def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
 
 
 def as_wide_as(plot: Any, width: float) -> Any:
-    """A ggplot of a width in inches, as high as it was; others as they are."""
+    """A ggplot at a width in inches, with the same height."""
     from simstudy.lazy import p9
 
     if not isinstance(plot, p9.ggplot):
@@ -91,7 +91,7 @@ def as_wide_as(plot: Any, width: float) -> Any:
 
 
 def _sized(plot: Any, width: float, height: float) -> Any:
-    """A ggplot of a size in inches, with its caption in lines of that width."""
+    """A ggplot of a size in inches, with its caption wrapped to the width."""
     from simstudy.lazy import p9
 
     caption = plot.labels.get("caption", None) or ""
@@ -102,7 +102,7 @@ def _sized(plot: Any, width: float, height: float) -> Any:
 
 # ---------------------------------------------------------------- caption
 def with_caption_at_edge(figure: Any, plot: Any) -> Any:
-    """A drawn ggplot whose caption begins at the plot's left margin.
+    """A drawn ggplot with its caption at the left margin.
 
     Panels of a fixed shape that a page's height makes narrow are moved to its middle. A caption
     would start at their left and end beyond the page, for it is wrapped to the page's width.
@@ -123,7 +123,7 @@ def with_caption_at_edge(figure: Any, plot: Any) -> Any:
 
 
 def _moving(caption: Any, left: float, inner: Any) -> Any:
-    """A layout as another one makes it, the caption then at `left`, a share of the width."""
+    """A layout engine that moves the caption to the left margin."""
     from matplotlib.layout_engine import LayoutEngine
 
     class AtEdge(LayoutEngine):
@@ -140,12 +140,12 @@ def _moving(caption: Any, left: float, inner: Any) -> Any:
 
 # ---------------------------------------------------------------- minus signs
 def with_minus(text: str) -> str:
-    """The text with a minus sign before each negative number; a hyphen in a word stays."""
+    """Replace hyphens before numbers by minus signs."""
     return HYPHEN.sub(MINUS, text)
 
 
 def with_minus_signs(figure: Any) -> Any:
-    """A matplotlib figure whose texts and ticks have them."""
+    """A matplotlib figure with minus signs in texts and ticks."""
     from matplotlib.text import Text
 
     for axes in figure.axes:
@@ -157,7 +157,7 @@ def with_minus_signs(figure: Any) -> Any:
 
 
 def _formatter(inner: Any) -> Any:
-    """What says ticks as another one does, with these signs."""
+    """A tick formatter with minus signs."""
     from matplotlib.ticker import Formatter
 
     class Signed(Formatter):

@@ -176,7 +176,7 @@ def _groups_of(rows: pd.DataFrame) -> list[str]:
 
 
 def _first_and_outermost(rows: pd.DataFrame, values: list[str], most: int) -> pd.DataFrame:
-    """Of each method in a panel the first rows, and those with its most extreme values."""
+    """The first rows and the most extreme ones of each method in a panel."""
     groups = rows.groupby(_groups_of(rows), observed=True)
     keep = groups.cumcount() < most
     for value in values:
@@ -187,7 +187,7 @@ def _first_and_outermost(rows: pd.DataFrame, values: list[str], most: int) -> pd
 
 
 def _places(rows: pd.DataFrame) -> pd.Series:
-    """Where a point stands: at its method, moved aside by its turn and not by chance."""
+    """The horizontal position of a point: its method, dodged by its index."""
     turn = rows.groupby(_groups_of(rows), observed=True).cumcount() + 1
     moved = 2 * ASIDE * ((turn * GOLDEN) % 1 - 0.5)
     return rows["color"].cat.codes + moved
@@ -210,7 +210,7 @@ def _means(rows: pd.DataFrame) -> list[Any]:
 
 
 def _of_each_panel(rows: pd.DataFrame) -> pd.DataFrame:
-    """The truth of each panel; none where there is none."""
+    """The truth of each panel."""
     found: pd.DataFrame = rows[[*_panels_of(rows), "truth"]].dropna().drop_duplicates()
     where = _panels_of(rows)
     several = found.duplicated(where).any() if where else len(found) > 1
@@ -224,7 +224,7 @@ def _of_each_panel(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _truth_line(rows: pd.DataFrame, *, upright: bool) -> list[Any]:
-    """What is estimated: dashed across a panel of estimates, dotted upright in one of errors."""
+    """The line of the truth: dashed across panels of estimates, dotted and upright in others."""
     lines = _of_each_panel(rows)
     if lines.empty:
         return []
@@ -236,7 +236,7 @@ def _truth_line(rows: pd.DataFrame, *, upright: bool) -> list[Any]:
 
 
 def _spread_and_told(rows: pd.DataFrame) -> pd.DataFrame:
-    """By panel the standard deviation of estimates, and the root mean square of their errors."""
+    """By panel the SD of the estimates and the root mean square of their standard errors."""
     groups = rows.assign(square=rows["error"] ** 2).groupby(_groups_of(rows), observed=True)
     spreads = groups.agg(spread=("value", "std"), told=("square", "mean")).reset_index()
     return spreads.assign(told=np.sqrt(spreads["told"]))
@@ -248,7 +248,7 @@ def _colors(
     method: str | None,
     colors: Mapping[str, str] | None,
 ) -> list[Any]:
-    """By method, without a legend since each has its label; one colour where there are too many."""
+    """Colours by method without a legend; a single colour if there are too many methods."""
     levels = rows["color"]
     names = [str(name) for name in levels.cat.categories]
     if colors is None and len(names) > len(OKABE_ITO):

@@ -26,7 +26,7 @@ LESS_WORK = ("variance_reduction", "n_effective", "remark")  # of measures that 
 
 # ---------------------------------------------------------------- what is there, by name
 def need_columns(frame: pd.DataFrame, names: Iterable[str | None]) -> None:
-    """Refuse a name that is no column of `frame`, with the nearest that is; None is passed over."""
+    """Refuse a name that is not a column, and suggest the nearest; None passes."""
     columns = [str(column) for column in frame.columns]
     for name in names:
         if name is not None and name not in columns:
@@ -37,7 +37,7 @@ def need_columns(frame: pd.DataFrame, names: Iterable[str | None]) -> None:
 
 
 def rows_of(summary: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
-    """The rows of these measures, in a fresh frame with every column of `MEASURED`."""
+    """The rows of some measures, as a copy with every column of `MEASURED`."""
     need_columns(summary, ["measure", "estimate", "mcse"])
     available = [str(name) for name in summary["measure"].unique()]
     for name in measures:
@@ -51,7 +51,7 @@ def rows_of(summary: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
 
 
 def factors_of(summary: pd.DataFrame) -> list[str]:
-    """The columns that say which scenario and which axis values a row of a summary belongs to."""
+    """The columns that identify the scenario and the axis values of a row."""
     return [str(column) for column in summary.columns if column not in (*MEASURED, *LESS_WORK)]
 
 
@@ -80,7 +80,7 @@ def rows_like(rows: pd.DataFrame, scenario: Any, *factors: str) -> pd.DataFrame:
 def with_labels(
     rows: pd.DataFrame, scenarios: Iterable[Any], **labels: Mapping[Any, str]
 ) -> pd.DataFrame:
-    """Replace parts of scenarios by words, as categories in the order of the words.
+    """Replace parts of scenarios by labels, as ordered categories.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def with_labels(
 
 
 def in_order(names: Iterable[Any], words: Mapping[Any, str]) -> Any:
-    """Make an ordered category of names, in the order in which their words are given.
+    """Make an ordered category of names in the order given.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def in_order(names: Iterable[Any], words: Mapping[Any, str]) -> Any:
 def check_no_hidden_rows(
     frame: pd.DataFrame, fixed: Mapping[str, str | None], factors: Sequence[str]
 ) -> None:
-    """Refuse rows that share a place once the columns in `fixed` are given.
+    """Refuse rows that would be drawn at the same position.
 
     Parameters
     ----------
@@ -166,13 +166,13 @@ def check_no_hidden_rows(
 
 # ---------------------------------------------------------------- levels, in order and in words
 def is_number(values: pd.Series) -> bool:
-    """Whether a column is a quantity: numbers, but not truth values or categories."""
+    """Whether a column is numeric, and not boolean or categorical."""
     values = values.infer_objects()
     return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
 
 
 def ordered_levels(values: pd.Series) -> list[Any]:
-    """The levels present: numbers by size, categories in their order, the rest as they come."""
+    """The levels present: numbers sorted, categories in their order, others as they come."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         present = set(values.dropna().unique())
         levels = [level for level in values.cat.categories if level in present]
@@ -184,7 +184,7 @@ def ordered_levels(values: pd.Series) -> list[Any]:
 
 
 def labelled(values: pd.Series, name: str = "") -> pd.Series:
-    """The same values as an ordered category of words.
+    """The values as an ordered category of labels.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def _all_text(levels: Sequence[Any]) -> bool:
 
 
 def _distinct_words(levels: Sequence[Any]) -> list[str]:
-    """Words for the levels, as short as tells them apart."""
+    """The shortest labels that tell levels apart."""
     value_labels: tuple[Callable[[Any], str], ...] = (_word, str, repr)
     several = [[reading(level) for level in levels] for reading in value_labels]
     return next((words for words in several if len(set(words)) == len(words)), several[-1])
@@ -230,7 +230,7 @@ def _word(level: Any) -> str:
 
 
 def as_axis(values: pd.Series) -> pd.Series:
-    """A column for an axis of position: finite numbers as they are, the rest as categories."""
+    """A column for a position axis: numbers unchanged, others as categories."""
     values = values.infer_objects()
     finite = is_number(values) and bool(np.isfinite(values.to_numpy(float)).all())
     return values if finite else labelled(values)
@@ -238,7 +238,7 @@ def as_axis(values: pd.Series) -> pd.Series:
 
 # ---------------------------------------------------------------- Monte Carlo error
 def with_interval(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with `lower` and `upper` wherever they can be had: as given, else 2 MCSE."""
+    """Rows with `lower` and `upper`, given or as 2 MCSE."""
     return rows.assign(
         lower=rows["lower"].fillna(rows["estimate"] - 2 * rows["mcse"]),
         upper=rows["upper"].fillna(rows["estimate"] + 2 * rows["mcse"]),
@@ -248,7 +248,7 @@ def with_interval(rows: pd.DataFrame) -> pd.DataFrame:
 def nominal_levels(
     nominal: float | str | Mapping[str, float] | None, rows: pd.DataFrame
 ) -> pd.Series:
-    """The level asked for of each row: one for all, a column's, or by measure; NaN for none."""
+    """The nominal level of each row: one for all, a column's, or by measure; NaN for none."""
     if isinstance(nominal, str):
         return rows[nominal].astype(float)
     if not isinstance(nominal, Mapping):
@@ -264,14 +264,14 @@ def nominal_levels(
 
 
 def nominal_lines(rows: pd.DataFrame, levels: pd.Series) -> pd.DataFrame:
-    """The level asked for of each panel, as `nominal`; no row where there is none."""
+    """The nominal level of each panel; no rows if there is none."""
     where = [role for role in ("panel", "rows") if role in rows]
     found: pd.DataFrame = rows.assign(nominal=levels)[["nominal", *where]]
     return found.dropna(subset="nominal").drop_duplicates()
 
 
 def drawable(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with a finite estimate; refused where there is none."""
+    """The rows with a finite estimate; an error if there are none."""
     finite = np.isfinite(rows["estimate"].to_numpy(float))
     if not finite.any():
         raise FigureError(

@@ -98,7 +98,7 @@ def heat_map_plot(
 
 
 def decimals_for(mcse: Float[np.ndarray, " cell"]) -> int:
-    """Decimals, up to 6, that show the median positive MCSE to two digits, as in tables."""
+    """Decimals, at most 6, that show the median MCSE to two digits."""
     positive = mcse[np.isfinite(mcse) & (mcse > 0)]
     if positive.size == 0:
         return 3
@@ -106,7 +106,7 @@ def decimals_for(mcse: Float[np.ndarray, " cell"]) -> int:
 
 
 def _decimals(rows: pd.DataFrame, digits: int | str | None) -> Int[np.ndarray, " cell"]:
-    """Those of each cell."""
+    """The decimals of each cell."""
     if isinstance(digits, str):
         return rows[digits].to_numpy(int)
     common = decimals_for(rows["mcse"].to_numpy(float)) if digits is None else digits
@@ -114,7 +114,7 @@ def _decimals(rows: pd.DataFrame, digits: int | str | None) -> Int[np.ndarray, "
 
 
 def _words_with_room(cells: pd.DataFrame, decimals: Int[np.ndarray, " cell"]) -> list[str]:
-    """As much as a cell has room for: estimate and MCSE, the estimate, or nothing."""
+    """The text that fits a cell: estimate and MCSE, the estimate, or nothing."""
     inches = (
         (page_width() - BESIDE_CELLS[is_narrow()])
         / panel_grid(cells)[0]
@@ -128,7 +128,7 @@ def _words_with_room(cells: pd.DataFrame, decimals: Int[np.ndarray, " cell"]) ->
 
 
 def _widest(words: list[str]) -> float:
-    """Of the lines of all words, in inches."""
+    """The widest line of all texts, in inches."""
     return max(len(line) for word in words for line in word.split("\n")) * LETTER
 
 
@@ -145,7 +145,7 @@ def _cell(estimate: float, mcse: float, decimals: int) -> str:
 
 
 def _ink(cells: pd.DataFrame, center: float | None) -> list[str]:
-    """Text that stands out from its cell."""
+    """A text colour that contrasts with the cell."""
     light = fill_luminance(cells["estimate"].to_numpy(float), center)
     return ["#FFFFFF" if cell < DARK else INK for cell in light]
 
@@ -182,18 +182,18 @@ def _fill(center: float | None, title: str) -> Any:
 
 
 def _turned(rows: pd.DataFrame) -> list[Any]:
-    """Turns column labels that are wider than a cell."""
+    """Rotate column labels that are wider than a cell."""
     longest = max(len(str(word)) for word in rows["x"].cat.categories)
     return [p9.theme(axis_text_x=p9.element_text(angle=35, ha="right"))] * (longest > 7)
 
 
 def _size(rows: pd.DataFrame) -> Any:
-    """Cells high enough for two lines, as far as a page allows; in inches."""
+    """The figure size, in inches: cells for two lines as far as the page allows."""
     return p9.theme(figure_size=(page_width(), min(max(_wanted_height(rows), 2.8), TALLEST)))
 
 
 def _wanted_height(rows: pd.DataFrame) -> float:
-    """Of a figure whose cells have room for two lines; in inches."""
+    """The height, in inches, at which cells have room for two lines."""
     return panel_grid(rows)[1] * (CELL * len(rows["y"].cat.categories) + 0.4) + 1.4
 
 

@@ -115,7 +115,7 @@ def _varying(rows: pd.DataFrame, color: str | None) -> list[str]:
 
 
 def _in_order(rows: pd.DataFrame, factors: Sequence[str], color: str | None) -> pd.DataFrame:
-    """The rows with their scenario's place, from 0, and each factor's level as a category."""
+    """Rows with the index of their scenario, and factor levels as categories."""
     levels = {f"factor_{i}": labelled(rows[name]) for i, name in enumerate(factors)}
     codes = pd.DataFrame({name: words.cat.codes for name, words in levels.items()})
     place = codes.groupby(list(levels), sort=True).ngroup()
@@ -125,7 +125,7 @@ def _in_order(rows: pd.DataFrame, factors: Sequence[str], color: str | None) -> 
 
 # ---------------------------------------------------------------- the measure
 def staircase(frame: pd.DataFrame, value: str) -> pd.DataFrame:
-    """Both ends of each scenario's step, numbered so that only neighbours are joined.
+    """Both ends of each scenario's step, grouped so that only neighbours are joined.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def staircase(frame: pd.DataFrame, value: str) -> pd.DataFrame:
 
 
 def _turn(rows: pd.DataFrame) -> pd.Series:
-    """Of each row the place of its colour in the key, as words that are sorted in that order."""
+    """The position of each row's colour in the legend, as sortable text."""
     if "color" not in rows:
         return pd.Series("", index=rows.index)
     return rows["color"].cat.codes.map("{:04d}/".format)
@@ -184,7 +184,7 @@ def _nominal(nominal: float | None) -> list[Any]:
 
 # ---------------------------------------------------------------- the factors
 def _span(rows: pd.DataFrame, nominal: float | None) -> tuple[float, float]:
-    """Lowest and highest value of the measure's own part of the panel."""
+    """Lowest and highest value of the measure."""
     parts = [rows[c].to_numpy(float) for c in ("estimate", "lower", "upper", "exact")]
     parts += [np.array([nominal])] if nominal is not None else []
     values = np.concatenate(parts)
@@ -193,7 +193,7 @@ def _span(rows: pd.DataFrame, nominal: float | None) -> tuple[float, float]:
 
 
 def _bands(rows: pd.DataFrame, factors: Sequence[str], span: tuple[float, float]) -> pd.DataFrame:
-    """The staircase of each factor's levels beneath the measure, and where its name goes."""
+    """The step lines of the factors below the measure, and the positions of their names."""
     scenarios = rows.drop_duplicates("scenario")
     bands = [_band(scenarios, i, name, span) for i, name in enumerate(factors)]
     return pd.concat(bands, ignore_index=True)
@@ -212,7 +212,7 @@ def _band(scenarios: pd.DataFrame, i: int, name: str, span: tuple[float, float])
 
 
 def _named(levels: list[str]) -> str:
-    """All levels of a factor, or the first and the last where a line has no room for all."""
+    """The levels of a factor, or the first and last if they do not fit."""
     if len(levels) <= NAMED:
         return ", ".join(levels)
     return f"{levels[0]}, {levels[1]}, ..., {levels[-1]} ({len(levels)} levels)"
@@ -250,7 +250,7 @@ def _scales(
 
 
 def _size(n_factors: int) -> Any:
-    """Taller with the number of factors; in inches."""
+    """The figure size, in inches, by the number of factors."""
     return p9.theme(figure_size=(page_width(), 3.6 + 0.45 * n_factors))
 
 

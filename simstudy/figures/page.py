@@ -33,19 +33,19 @@ def page_width() -> float:
 
 
 def is_narrow() -> bool:
-    """Whether that is a column's width, where keys stand above or below panels and not beside."""
+    """Whether the page is as narrow as a journal column."""
     return page_width() < NARROW
 
 
 def abreast(n_panels: int, narrowest: float) -> int:
-    """Panels that stand side by side, each at least so many inches wide; the rows equally full."""
+    """The number of panels side by side, each with a minimum width."""
     most = max(int((page_width() - BESIDE) / narrowest), 1)
     return n_panels if n_panels <= most else -(-n_panels // -(-n_panels // most))
 
 
 @contextmanager
 def laid_out_for(inches: float) -> Iterator[None]:
-    """Figures that are made within it are laid out for this width."""
+    """A context in which figures are laid out for a width."""
     token = _inches.set(inches)
     try:
         yield
@@ -60,7 +60,7 @@ def column_files(name: str, columns: Iterable[str], ending: str) -> list[str]:
 
 
 def check_columns(columns: Mapping[str, Any], refusal: type[SimstudyError]) -> None:
-    """Refuse widths that are none in inches, and names that are none for a folder.
+    """Refuse invalid widths, and names that no folder can have.
 
     Raises
     ------

@@ -24,7 +24,7 @@ ROOM_FOR_LABELS = {"alone": 70, "among": 24}  # characters along a panel's horiz
 def with_panels(
     rows: pd.DataFrame, source: pd.DataFrame, columns: Mapping[str, str | None]
 ) -> pd.DataFrame:
-    """`drawn` with a category for each role given a column: `panel`, `rows`, `color`.
+    """Rows with a category for each mapped role: `panel`, `rows`, `color`.
 
     Panels are headed "n1 = 20", so that a number says what it counts; a colour's levels stand
     alone, since the legend's title names the factor.
@@ -41,7 +41,7 @@ def _words(values: pd.Series, role: str) -> pd.Series:
 
 
 def facets(rows: pd.DataFrame, *, scales: str = "fixed", legend: bool = True) -> list[Any]:
-    """The facet for whichever of the columns `panel` and `rows` are there, and the figure's size.
+    """The facet for the columns `panel` and `rows`, and the figure size.
 
     Parameters
     ----------
@@ -64,13 +64,13 @@ def facets(rows: pd.DataFrame, *, scales: str = "fixed", legend: bool = True) ->
 
 
 def _is_grid(rows: pd.DataFrame) -> bool:
-    """Whether rows of panels stand below each other, and the page has room for all columns."""
+    """Whether panels form a grid of rows and columns that fits the page."""
     n_panel = _n_levels(rows, "panel")
     return "rows" in rows and (not is_narrow() or abreast(n_panel, IN_GRID) == n_panel)
 
 
 def panel_grid(rows: pd.DataFrame) -> tuple[int, int]:
-    """Panels side by side, and one below another, as `facets` lays them out."""
+    """The numbers of panels side by side and below each other."""
     n_panel, n_rows = (max(_n_levels(rows, role), 1) for role in ("panel", "rows"))
     if _is_grid(rows):
         return n_panel, n_rows
@@ -80,7 +80,7 @@ def panel_grid(rows: pd.DataFrame) -> tuple[int, int]:
 
 
 def square_panels(rows: pd.DataFrame, *, legend: bool) -> Any:
-    """Square panels, and the height of figure in which they fill a page's width; in inches."""
+    """Square panels, and the figure height that fills the page width; in inches."""
     _, n_rows = panel_grid(rows)
     side = _side(rows, legend)
     height = n_rows * (side + _strip(rows)) + 1.2
@@ -88,23 +88,23 @@ def square_panels(rows: pd.DataFrame, *, legend: bool) -> Any:
 
 
 def square_side(rows: pd.DataFrame, *, legend: bool) -> float:
-    """Side of the square panels, as a page's width and its height allow; in inches."""
+    """The side of square panels, in inches, by page width and height."""
     _, n_rows = panel_grid(rows)
     return min(_side(rows, legend), (TALLEST - 1.2) / n_rows - _strip(rows))
 
 
 def _side(rows: pd.DataFrame, legend: bool) -> float:
-    """Side of square panels that fill a page's width, and are not too large; in inches."""
+    """The side of square panels that fill the page width, in inches."""
     return min((page_width() - 0.9 - 1.1 * (legend and not is_narrow())) / panel_grid(rows)[0], 3.6)
 
 
 def _strip(rows: pd.DataFrame) -> float:
-    """Height of what is said above each panel, where rows of them do not share it; in inches."""
+    """The height of panel titles, in inches."""
     return 0.25 * ("rows" not in rows)
 
 
 def turned_labels(x: pd.Series, *, alone: bool) -> list[Any]:
-    """Turns the labels of a categorical axis when side by side they would touch."""
+    """Rotate the labels of a categorical axis if they would touch."""
     words = [str(word) for word in x.cat.categories]
     if sum(map(len, words)) + 2 * len(words) <= ROOM_FOR_LABELS["alone" if alone else "among"]:
         return []
@@ -112,7 +112,7 @@ def turned_labels(x: pd.Series, *, alone: bool) -> list[Any]:
 
 
 def by_panel(frame: pd.DataFrame) -> list[tuple[dict[str, Any], pd.DataFrame]]:
-    """The rows of each panel, after what makes it that panel (`panel` and `rows`, where mapped)."""
+    """Iterate over panels: their keys and their rows."""
     keys = [role for role in ("panel", "rows") if role in frame]
     if not keys:
         return [({}, frame)]
@@ -128,7 +128,7 @@ def words_in_panels(
     low: bool = False,
     **scale: Any,
 ) -> list[Any]:
-    """What `say` makes of each panel's rows, in a corner of it: the left upper one unless told.
+    """A text in a corner of each panel, by default the upper left one.
 
     Above the rows room is made for it; a lower corner has to be free. Lines longer than a panel is
     wide are wrapped. `scale` goes to the scale of the vertical axis.
@@ -145,7 +145,7 @@ def words_in_panels(
 
 
 def _in_corner(words: pd.DataFrame, right: bool, low: bool) -> Any:
-    """The words of each panel, two letters from its side."""
+    """The texts of panels, two letters from the side."""
     inset = words["said"].str.replace(
         "\n|$" if right else "^|\n", r"  \g<0>" if right else r"\g<0>  ", regex=True
     )
@@ -175,7 +175,7 @@ def _text_off_the_edge() -> Any:
 
 
 def _letters_across(rows: pd.DataFrame) -> int:
-    """Letters that a panel has room for, beside two at its edge."""
+    """The number of letters that fit a panel."""
     return int((page_width() - 0.9) / panel_grid(rows)[0] / LETTER) - 2
 
 

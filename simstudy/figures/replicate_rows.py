@@ -18,7 +18,7 @@ WIDEST_STRIP = 24  # letters of a strip's line, in the narrowest of panels side 
 def drawable(
     replicates: pd.DataFrame, values: Mapping[str, str], mapped: Mapping[str, str | None]
 ) -> pd.DataFrame:
-    """Rows with finite values, by what they do in the figure; without methods there is one."""
+    """Rows with finite values, with columns named by their role; without methods there is one."""
     need_columns(replicates, [*values.values(), *mapped.values()])
     numbers = pd.DataFrame(
         {role: _numbers(replicates, column) for role, column in values.items()},
@@ -40,19 +40,19 @@ def drawable(
 
 
 def format_lost(n_all: int, n_drawn: int) -> str:
-    """The sentence on rows that are not drawn; "" where all are."""
+    """The sentence on rows that are not drawn; empty if all are."""
     lost = n_all - n_drawn
     return f"Not drawn, missing or not finite: {lost:,} of {n_all:,}." * (lost > 0)
 
 
 def _wrapped(words: pd.Series) -> pd.Series:
-    """Heads of panels in lines that a strip has room for."""
+    """Wrap panel titles to the panel width."""
     lines = {word: textwrap.fill(word, WIDEST_STRIP) for word in words.cat.categories}
     return words.cat.rename_categories(lines) if len({*lines.values()}) == len(lines) else words
 
 
 def truth_of(replicates: pd.DataFrame, truth: str | float | None) -> pd.Series:
-    """What is estimated, in each row; NaN where nothing is known of it."""
+    """The truth of each row; NaN if unknown."""
     if isinstance(truth, str):
         need_columns(replicates, [truth])
         return _numbers(replicates, truth)
@@ -60,7 +60,7 @@ def truth_of(replicates: pd.DataFrame, truth: str | float | None) -> pd.Series:
 
 
 def _numbers(replicates: pd.DataFrame, column: str) -> pd.Series:
-    """A column as doubles, NaN where it has nothing; refused where it has anything else."""
+    """A column as doubles with NaN for missing values; refuse anything else."""
     try:
         return replicates[column].infer_objects().astype("Float64").astype(float)
     except (TypeError, ValueError):

@@ -147,7 +147,7 @@ def _pdf(figure: Any, width: float, dpi: int) -> bytes:
 
 @contextmanager
 def _at_width(figure: Any, width: float) -> Iterator[None]:
-    """Within it, a matplotlib figure has this width, in inches."""
+    """A context in which a matplotlib figure has a width, in inches."""
     before = figure.get_size_inches()
     try:
         figure.set_size_inches(width, min(before[1], TALLEST))
@@ -158,7 +158,7 @@ def _at_width(figure: Any, width: float) -> Iterator[None]:
 
 @contextmanager
 def _laid_out(figure: Any, dpi: int) -> Iterator[None]:
-    """Where everything lies is found once, not four times: matplotlib draws each file twice else.
+    """Compute the layout once: matplotlib would draw each file twice.
 
     The layout is put back at the end.
     """
@@ -186,7 +186,7 @@ def _bytes(figure: Any, ending: str, dpi: int, metadata: Mapping[str, None]) -> 
 # ---------------------------------------------------------------- dense layers
 @contextmanager
 def dense_marks_as_pixels(figure: Any, *, of_keys: bool = True) -> Iterator[None]:
-    """Rasterise the densest artists until the rest is few enough; undone at the end.
+    """A context in which the densest artists are rasterised.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def _is_layer(artist: Any) -> bool:
 
 
 def _vector_bytes(artist: Any) -> int:
-    """What an artist takes in an SVG, roughly."""
+    """The approximate size of an artist in SVG."""
     from matplotlib.collections import QuadMesh
     from matplotlib.lines import Line2D
 

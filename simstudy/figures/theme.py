@@ -160,7 +160,7 @@ def colors_by(
     color: str | None,
     colors: Mapping[str, str] | None = None,
 ) -> list[Any]:
-    """`color_scales` of what is drawn, by the column `color` of the rows that were found."""
+    """Colour scales by the column `color` of the rows drawn."""
     if color is None:
         return []
     is_quantity = is_number(summary_rows[color])
@@ -205,7 +205,7 @@ def color_scales(
 
 
 def stroke_scale(levels: pd.Series, column: str) -> Any:
-    """Strokes that tell lines apart where colours do not: in grey print, and one on another.
+    """Line types that tell lines apart where colours do not.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def _refuse_same_colors(names: Sequence[str], colors: Mapping[str, str]) -> None
 def _level_scales(
     colors: Mapping[str, str], column: str, marks: Sequence[str] | None = None
 ) -> list[Any]:
-    """Scales by name; a mark goes with its colour, so that both say the same method everywhere."""
+    """Scales by name, in which shape and colour agree."""
     found = marks or [MARKS.get(color, "o") for color in colors.values()]
     if len(set(found)) < len(found):
         found = ["o"] * len(colors)
@@ -256,7 +256,7 @@ def _level_scales(
 
 
 def _key_columns(title: str, names: Sequence[str]) -> int:
-    """The most columns in which a key above the panels is no wider than the page."""
+    """The number of legend columns that fit the page."""
     room = page_width() - 0.4 - LETTER * len(title)
     for n_columns in range(len(names), 1, -1):
         n_rows = -(-len(names) // n_columns)

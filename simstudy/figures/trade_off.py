@@ -82,7 +82,7 @@ def trade_off_plot(
 
 
 def _paired(rows: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
-    """A row for each point: the numbers of one measure beside those of the other."""
+    """A row for each point, with the numbers of both measures."""
     roles = [role for role in ("color", "panel", "rows") if role in rows]
     across, up = (rows[rows["measure"] == name].assign(point=0) for name in (x, y))
     both = across.merge(up, how="outer", on=["point", *roles], indicator="there")
@@ -107,7 +107,7 @@ def _dashed(nominal: Mapping[str, float], x: str, y: str) -> list[Any]:
 
 
 def _crosses(rows: pd.DataFrame) -> list[Any]:
-    """The points, each on its intervals; without colours all of them are blue."""
+    """The points with both intervals."""
     plain = {} if "color" in rows else {"color": BLUE}
     across = p9.aes(x="lower_x", xend="upper_x", yend="estimate_y")
     up = p9.aes(y="lower_y", yend="upper_y", xend="estimate_x")

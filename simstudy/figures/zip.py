@@ -40,7 +40,7 @@ def zip_plot(
     most: int = MOST,
     scales: str = "fixed",
 ) -> ggplot:
-    """Intervals one above the other, those that miss by most on top, so that a bias is a slant.
+    """Intervals stacked and ordered by how far they miss, the worst on top.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def zip_plot(
 
 # ---------------------------------------------------------------- intervals
 def _limits_asked(std_error: str | None, lower: str | None, upper: str | None) -> dict[str, str]:
-    """The columns that make the intervals, by what they are."""
+    """The columns of the intervals, by role."""
     if std_error is not None and lower is None and upper is None:
         return {"error": std_error}
     if std_error is None and lower is not None and upper is not None:
@@ -122,7 +122,7 @@ def _limits_asked(std_error: str | None, lower: str | None, upper: str | None) -
 def _with_limits(
     rows: pd.DataFrame, replicates: pd.DataFrame, level: float, df: Operand | None
 ) -> pd.DataFrame:
-    """Intervals of estimates and their standard errors; rows without degrees of freedom go."""
+    """Intervals from estimates and standard errors; rows without degrees of freedom are dropped."""
     columns = {}
     if isinstance(df, str):
         need_columns(replicates, [df])
@@ -136,7 +136,7 @@ def _with_limits(
 def _less_truth(
     rows: pd.DataFrame, replicates: pd.DataFrame, truth: str | float | None
 ) -> pd.DataFrame:
-    """Estimates and limits as distances from what is estimated."""
+    """Estimates and limits minus the truth."""
     crossed = rows["low"] > rows["high"]
     if crossed.any():
         raise FigureError(
@@ -156,7 +156,7 @@ def _less_truth(
 
 
 def _ranked(frame: pd.DataFrame) -> pd.DataFrame:
-    """Each panel's intervals by how far they miss: a place from 0, and a share in percent."""
+    """Rank the intervals of each panel by how far they miss."""
     covers = (frame["low"] <= 0) & (frame["high"] >= 0)
     missed = frame.assign(
         missed=_missed(*(frame[name].to_numpy(float) for name in ("value", "low", "high"))),
@@ -172,21 +172,21 @@ def _ranked(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _missed(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Distance of 0 from the estimate, in halves of the interval on that side."""
+    """The distance of 0 from the estimate, in half-widths of the interval on that side."""
     half = np.where(value > 0, value - low, high - value)
     with np.errstate(all="ignore"):
         return np.where(value == 0, 0.0, np.abs(value) / half)
 
 
 def _every(frame: pd.DataFrame, most: int) -> int:
-    """Of how many intervals one is drawn, in the fullest panel."""
+    """The step at which intervals are drawn, for the fullest panel."""
     fullest = max(len(rows) for _, rows in by_panel(frame))
     return -(-fullest // most)
 
 
 # ---------------------------------------------------------------- words
 def _said(rows: pd.DataFrame) -> str:
-    """The coverage with its error, which is not 0 where all of them cover, or none does."""
+    """The coverage with its error."""
     covers = rows["end"] == "covers"
     if covers.nunique() > 1:
         return format_mean(100.0 * covers, signed=False, unit="%")

@@ -119,7 +119,7 @@ class _Area(Measure):
 def _area_and_pulls(
     score: np.ndarray, effect: np.ndarray, used: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """Of one cell: the area, and the influence of each replicate on it, NaN where not used."""
+    """The area of one cell, and the influence of each replicate on it; NaN where not used."""
     pulls = np.full(len(score), np.nan)
     has, has_not = used & (effect == 1), used & (effect == 0)
     if not (has.any() and has_not.any()):
@@ -135,7 +135,7 @@ def _area_and_pulls(
 
 
 def _share_below(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """For each value the share of the others that are smaller; those that are equal count half."""
+    """The share of other values that are smaller; ties count half."""
     ordered = np.sort(others)
     smaller, not_larger = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
     return np.asarray((smaller + not_larger) / (2 * len(ordered)))

@@ -159,7 +159,7 @@ class _Bootstrapped(Measure):
 
 
 def _numbers(estimate: Any) -> np.ndarray:
-    """What a function returned; NumPy takes nothing for NaN, and it is a forgotten `return`."""
+    """The function's return value as an array; None is refused as a missing `return`."""
     if estimate is None:
         raise TypeError("nothing was returned")
     return np.asarray(estimate, dtype=float)
@@ -168,7 +168,7 @@ def _numbers(estimate: Any) -> np.ndarray:
 def _alike(
     used: Bool[np.ndarray, " rep *cells"],
 ) -> Iterator[tuple[np.ndarray, Bool[np.ndarray, " *cells"]]]:
-    """Cells that use the same rows: the rows, and which cells; those without any are left out."""
+    """Group cells that use the same rows; cells without rows are left out."""
     patterns, which = np.unique(used.reshape(len(used), -1), axis=1, return_inverse=True)
     for k, pattern in enumerate(patterns.T):
         if pattern.any():
@@ -176,7 +176,7 @@ def _alike(
 
 
 def _scaled(draws: np.ndarray, n: np.ndarray) -> Float[np.ndarray, " draw *cells"]:
-    """Distances from their mean, such that sqrt(sum of squares/(n - 1)/n) is their deviation.
+    """Deviations from the mean, scaled so that their standard error formula gives their SD.
 
     Infinite in cells of which a resample has no number, so that there is no error.
     """

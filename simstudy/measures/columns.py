@@ -37,7 +37,7 @@ class Sample(NamedTuple):
 
 
 def names_in(*operands: Operand, df: Operand | None = None) -> tuple[str, ...]:
-    """The operands that are columns, each once, in order; what is no number either is refused.
+    """The operands that are columns, each once, in order; refuse what is neither name nor number.
 
     `df`, degrees of freedom, may be None, which says that there are none.
     """
@@ -57,14 +57,14 @@ def _refuse_no_number(value: object) -> None:
 
 
 def operand(columns: Columns, name_or_number: Operand) -> np.ndarray:
-    """The column of that name, or the number as an array without axes, to be calculated with."""
+    """A column by name, or a number as an array without axes."""
     if isinstance(name_or_number, str):
         return unmasked(columns[name_or_number], name_or_number).astype(float, copy=False)
     return np.asarray(name_or_number, dtype=float)
 
 
 def pick(columns: Columns, names: Sequence[str], *, measure: str) -> dict[str, np.ndarray]:
-    """The named columns as numeric arrays; refused where one is absent or not numeric."""
+    """Select columns as numeric arrays; refuse missing and non-numeric ones."""
     absent = [name for name in names if name not in columns]
     if absent:
         raise StudyError(
@@ -76,7 +76,7 @@ def pick(columns: Columns, names: Sequence[str], *, measure: str) -> dict[str, n
 
 
 def _numeric(name: str, column: np.ndarray) -> np.ndarray:
-    """Flags as they are, numbers as doubles: narrower ones would wrap, or round in the sums."""
+    """Convert to double; flags stay as they are."""
     array = unmasked(column, name)
     if array.dtype.kind not in "biuf":
         raise StudyError(
@@ -162,7 +162,7 @@ def total(values: np.ndarray) -> np.ndarray:
 def mean_used(
     values: np.ndarray, used: Bool[np.ndarray, " rep *axes"], *, complete: bool
 ) -> Float[np.ndarray, " *cells"]:
-    """Mean over the used replicates of each cell; NaN (in silence) where there are none."""
+    """Mean over the used replicates of each cell; NaN without a warning if there are none."""
     if values.shape != used.shape:
         values = np.broadcast_to(values, np.broadcast_shapes(values.shape, used.shape))
     with np.errstate(all="ignore"):
@@ -174,7 +174,7 @@ def mean_used(
 def check_none(
     bad: Callable[[np.ndarray], np.ndarray], column: np.ndarray, *, name: str, instead: str
 ) -> None:
-    """Refuse a column with values that make a measure meaningless; NaN is never such a value."""
+    """Refuse a column in which any value meets a condition; NaN never does."""
     offending = np.asarray(bad(column))
     if offending.any():
         value = np.broadcast_to(column, offending.shape)[offending].flat[0]

@@ -180,7 +180,7 @@ def _compare(first: np.ndarray, second: np.ndarray, scale: Scale) -> tuple[np.nd
 
 
 def _weight(estimate: np.ndarray, scale: Scale) -> Float[np.ndarray, " *cells"]:
-    """How much the second estimate moves the contrast, relative to the first."""
+    """Derivative of the contrast by the second estimate, relative to the first."""
     return np.ones(np.shape(estimate)) if scale == "difference" else estimate
 
 

@@ -84,7 +84,7 @@ def _refuse_no_mean(mean: Operand) -> None:
 
 
 def call_control(control: Control, columns: Columns) -> np.ndarray:
-    """What a control's function returns of columns: an array."""
+    """Evaluate a control's function on columns."""
     assert callable(control.value)
     names = inspect.signature(control.value).parameters
     found = control.value(**{name: columns[name] for name in names})

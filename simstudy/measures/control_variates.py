@@ -25,7 +25,7 @@ MANY = 30.0  # of which it is no accident that controls explain all
 
 
 class Fit(NamedTuple):
-    """What controls explain: how far the mean moves, influences, and how many took part.
+    """The effect of controls: shift of the mean, influences, number of controls used.
 
     `residuals` are what they leave of the influences, before what the regression itself costs.
     """
@@ -257,7 +257,7 @@ class _Controlled(Measure):
 
 
 def _format_far(control: Control, value: np.ndarray, far: np.ndarray) -> np.ndarray:
-    """For each cell, what is wrong with a stated mean."""
+    """Format what is wrong with a stated mean, by cell."""
     each = zip(np.ravel(total(value) / len(value)), np.ravel(far), strict=True)
     lines = [
         f"control {control.name!r} is left out: its mean is {by:+.3g} from the one stated, "
@@ -273,12 +273,12 @@ def _is_mean(measure: Measure) -> bool:
 
 
 def _few(n: int) -> float:
-    """Of so many replicates, how many a spread has to rest on."""
+    """The least number of values that a spread has to rest on."""
     return min(FEW, n / 5)
 
 
 def _format_few(control: Control, value: np.ndarray) -> np.ndarray:
-    """For each cell, that a slope rests on few replicates; empty where it does not."""
+    """Format that a slope rests on few replicates, by cell; empty where it does not."""
     carried = np.asarray(rests_on(value - total(value) / len(value)))
     lines = [
         f"control {control.name!r}: {number:.2g} of {len(value):,} values make up its spread, so "
@@ -291,7 +291,7 @@ def _format_few(control: Control, value: np.ndarray) -> np.ndarray:
 
 
 def _squared_error(uncontrolled: Influence, *, ddof: int) -> np.ndarray:
-    """Of the measure as it was, or of what it was itself made of."""
+    """Squared error of the measure without controls."""
     if uncontrolled.plain is not None:
         return uncontrolled.plain
     return standard_error(uncontrolled, ddof=ddof) ** 2
@@ -302,7 +302,7 @@ CONSTANT = 1e-20  # of a control's squared mean that a sum of rounding errors ma
 
 
 class _Direction(NamedTuple):
-    """What a control has that those before it have not; all of it 0 where that is nothing."""
+    """The part of a control that is orthogonal to the controls before it."""
 
     values: np.ndarray  # about their mean
     mean: np.ndarray
@@ -311,7 +311,7 @@ class _Direction(NamedTuple):
 
 
 def regress(psi: np.ndarray, controls: Sequence[np.ndarray]) -> Fit:
-    """Influences after regression on controls whose means are 0: by Gram and Schmidt, twice over.
+    """Regress influences on centred controls, by Gram-Schmidt, done twice.
 
     Only sums over replicates and arithmetic by cell, so that a cell has the same bits alone and
     beside others.
@@ -350,7 +350,7 @@ ROUNDING = 1e-13  # relative to what was added up: hundreds of times the last di
 
 
 def rests_on(values: Float[np.ndarray, " rep *cells"]) -> Float[np.ndarray, " *cells"]:
-    """So many equal values have the same spread: (sum of squares)^2 over the sum of fourth powers.
+    """Effective number of values behind a spread: (sum of squares)^2 / sum of fourth powers.
 
     Parameters
     ----------
@@ -366,7 +366,7 @@ def rests_on(values: Float[np.ndarray, " rep *cells"]) -> Float[np.ndarray, " *c
 def without_rounding(
     sums: Float[np.ndarray, " group *cells"], sizes: Float[np.ndarray, " rep *cells"]
 ) -> Float[np.ndarray, " group *cells"]:
-    """Sums, as 0 in cells where they are no larger than the rounding of what was added up.
+    """Set sums to 0 in cells where they are no larger than rounding error.
 
     Parameters
     ----------

@@ -162,7 +162,7 @@ def negative_predictive_value(
 def positive_likelihood_ratio(
     reject: str, *, effect: str, name: str = "positive_likelihood_ratio"
 ) -> MomentMeasure:
-    """Sensitivity over the rejection rate without an effect: what a rejection does to the odds.
+    """Sensitivity over the rejection rate without an effect.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def positive_likelihood_ratio(
 def negative_likelihood_ratio(
     reject: str, *, effect: str, name: str = "negative_likelihood_ratio"
 ) -> MomentMeasure:
-    """(1 - sensitivity)/specificity: what a test that does not reject does to the odds.
+    """(1 - sensitivity) / specificity.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def negative_likelihood_ratio(
 
 
 def _share_of_others(name: str, kind: str, event: str, *, among: str) -> MomentMeasure:
-    """Share of replicates without the event, among those that are not `among`."""
+    """Share of replicates without the event, outside the condition."""
 
     def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
         others = 1 - flags(columns, among)
@@ -239,7 +239,7 @@ def _share_of_others(name: str, kind: str, event: str, *, among: str) -> MomentM
 def _ratio_of_rates(
     name: str, kind: str, reject: str, effect: str, of: Callable[[Number], Number]
 ) -> MomentMeasure:
-    """A function of the rejection rate with an effect, over that without."""
+    """A function of the rejection rate with an effect, over that without one."""
 
     def terms(columns: Columns) -> tuple[np.ndarray, ...]:
         rejects, has = flags(columns, reject), flags(columns, effect)

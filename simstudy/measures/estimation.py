@@ -36,7 +36,7 @@ Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of estimate - truth, an
 
 
 def mean(column: str, *, given: str | None = None, name: str | None = None) -> MomentMeasure:
-    """Mean of a column, in its units.
+    """Mean of a column, in the column's units.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def run_time(seconds: str, *, name: str = "run_time") -> MomentMeasure:
 
 
 def bias(estimate: str, truth: Operand, *, name: str = "bias") -> MomentMeasure:
-    """Mean of estimate - truth, in their units.
+    """Mean of estimate - truth, in the units of the estimate.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from simstudy.measures.columns import Columns, align, pick
 
 
 def complete_case(columns: Columns) -> Columns:
-    """Leave the columns as they are: each cell uses the replicates that did not fail in it.
+    """Leave the columns unchanged: each cell uses the replicates that did not fail in it.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def all_methods(
 
 
 def impute_worst(columns: Columns, worst: Mapping[str, float]) -> dict[str, np.ndarray]:
-    """Give failed replicates the worst value, by column: a failure then counts against a method.
+    """Replace failed replicates by the worst value of each column.
 
     Columns not named stay as they are.
 

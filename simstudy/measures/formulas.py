@@ -102,7 +102,7 @@ OWN = Formula("the study's own function of the columns", INFLUENCE)
 
 
 def formula_of(measure: Measure) -> Formula:
-    """What a measure is and its Monte Carlo error; of a user's own, that it is so."""
+    """The formulas of a measure and its Monte Carlo standard error."""
     found, m = _of_independent(measure), measure.group_size
     if m > 1:
         return found._replace(mcse=f"sd(averages of ψᵢ over groups of {m} replicates)/√(n/{m})")
@@ -123,7 +123,7 @@ def _of_independent(measure: Measure) -> Formula:
 
 
 def is_conditional(measure: Measure) -> bool:
-    """Whether it is a share whose denominator is random."""
+    """Whether a measure is a proportion with a random denominator."""
     from simstudy.measures.moments import MomentMeasure, share
 
     return isinstance(measure, MomentMeasure) and measure.value is share

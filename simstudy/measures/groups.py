@@ -11,7 +11,7 @@ FEW_GROUPS = 20  # below which an interval by the normal law is too short to be 
 def grouped_sums(
     values: Float[np.ndarray, " rep *cells"], size: int
 ) -> Float[np.ndarray, " group *cells"]:
-    """Sums of so many values each, one after the other; a group's order is that of its replicates.
+    """Sums of consecutive groups of values.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def grouped_sums(
 
 
 def n_groups(psi: Float[np.ndarray, " rep *cells"], size: int) -> Int[np.ndarray, " *cells"]:
-    """In how many groups some replicate was used: where its influence is not NaN."""
+    """The number of groups with a used replicate (influence not NaN)."""
     used = grouped_sums((~np.isnan(psi)).astype(float), size)
     return np.asarray((used > 0).sum(axis=0))
 
@@ -40,7 +40,7 @@ def n_groups(psi: Float[np.ndarray, " rep *cells"], size: int) -> Int[np.ndarray
 def few_groups(
     psi: Float[np.ndarray, " rep *cells"], size: int
 ) -> Shaped[np.ndarray, " *cells"] | None:
-    """What is said of cells whose error rests on few groups; None where there are none."""
+    """Remarks on cells whose error rests on few groups; None if there are none."""
     if size == 1:
         return None
     groups = n_groups(psi, size)
@@ -53,7 +53,7 @@ def few_groups(
 def on_first_of_groups(
     sums: Float[np.ndarray, " group *cells"], size: int
 ) -> Float[np.ndarray, " rep *cells"]:
-    """Values for replicates that have these sums: a group's first member has all of it."""
+    """Put the sum of each group on its first member, 0 on the others."""
     if size == 1:
         return sums
     spread = np.zeros((len(sums) * size, *sums.shape[1:]))

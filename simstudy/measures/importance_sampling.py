@@ -20,7 +20,7 @@ UNEQUAL = 4.0  # times fewer carry the spread than the mean; of an exponential l
 
 
 class _Terms(NamedTuple):
-    """What means are taken of, for each replicate with the weight w and the value y."""
+    """The terms whose means are taken, for a replicate with weight w and value y."""
 
     value: np.ndarray  # w y
     weight: np.ndarray  # w
@@ -39,7 +39,7 @@ class _Terms(NamedTuple):
 def weighted_mean(
     column: str, *, weight: str, normalised: bool = False, name: str | None = None
 ) -> MomentMeasure:
-    """Mean of a column under a law other than the one that it was drawn under.
+    """Mean of a column under another distribution than the one it was drawn from.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def weighted_mean(
 def weighted_proportion(
     event: str, *, weight: str, normalised: bool = False, name: str | None = None
 ) -> MomentMeasure:
-    """Share of replicates with an event, under a law other than the one that they were drawn under.
+    """Share of replicates with an event under another distribution than the one drawn from.
 
     Its interval is Wilson's with as many independent trials as have its error, and the normal one
     where the estimate is above 1.

@@ -103,7 +103,7 @@ def wilson(proportion: Number, trials: Number, *, level: float) -> Interval:
 
 
 def _refuse_no_share(proportion: np.ndarray) -> None:
-    """Beyond [0, 1] by more than the rounding of a quotient of means."""
+    """Refuse values beyond [0, 1], rounding of a quotient aside."""
     outside = (proportion < -ROUNDING) | (proportion > 1 + ROUNDING)
     if outside.any():
         raise DesignError(
@@ -151,7 +151,7 @@ def anytime_share(share: Any, n: Any, *, level: float) -> Interval:
 
 
 def _between(far: np.ndarray, near: np.ndarray, outside: Any) -> np.ndarray:
-    """Where it begins to be outside, from a place that is not to one that may be: the latter."""
+    """Find the boundary of an interval by bisection."""
     ends_inside = ~outside(far)
     far_end, near_end = far.copy(), near.copy()
     for _ in range(HALVINGS):
@@ -198,7 +198,7 @@ def anytime_mean(mean: Any, sd: Any, n: Any, *, level: float, planned: float) ->
 
 
 def _reach(n: np.ndarray, spread: np.ndarray, twice: float) -> np.ndarray:
-    """Standard deviations from the mean to its limits; infinite where there are none yet."""
+    """Standard deviations from the mean to its limits; infinite if there are none yet."""
     with np.errstate(divide="ignore", invalid="ignore"):
         power = (spread + twice) / n
         room = -np.expm1(power - spread)

@@ -92,7 +92,7 @@ def flags(columns: Columns, name: str) -> np.ndarray:
 
 
 def probabilities(values: float | Sequence[float], *, name: str, use: str) -> np.ndarray:
-    """One number in (0, 1), or a row of them, as an array; anything else is refused."""
+    """One or several probabilities as an array; anything else is refused."""
     if np.asarray(values).dtype.kind not in "iuf":
         raise DesignError(
             f"{name}={in_one_line(repr(values))} is not a number, so nothing can be compared with "
@@ -115,7 +115,7 @@ def own_axis(name: str, values: np.ndarray) -> dict[str, tuple[float, ...]]:
 
 
 def against(column: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The column with an axis of size 1 for the values to be compared with, if they are a row."""
+    """A column with an axis of size 1 for the values that it is compared with."""
     return column[..., None] if values.ndim else column
 
 
@@ -137,7 +137,7 @@ def critical_values(columns: Columns, probability: np.ndarray, df: Operand | Non
 
 
 def check_df(df: Operand | None) -> None:
-    """Refuse a number of degrees of freedom with which there is no Student's t."""
+    """Refuse degrees of freedom that Student's t does not have."""
     if df is not None and not isinstance(df, str):
         _refuse_no_df(np.asarray(df, dtype=float))
 

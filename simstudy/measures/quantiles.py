@@ -287,7 +287,7 @@ class OutlierRate(Measure):
 
 
 def _median(x: np.ndarray, data: Sample) -> tuple[np.ndarray, np.ndarray]:
-    """Of each cell's values, and the influence of each value on it, with mean zero."""
+    """The median of each cell, and the influence of each value."""
     ordered = np.sort(x, axis=0)
     median = quantile_at(ordered, data.n, 0.5)
     below = np.asarray(x <= median, float)
@@ -298,7 +298,7 @@ def _median(x: np.ndarray, data: Sample) -> tuple[np.ndarray, np.ndarray]:
 def _mad(
     x: np.ndarray, median: np.ndarray, of_median: np.ndarray, data: Sample
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Median distance from the median, and the influence of each value on it."""
+    """The median absolute deviation, and the influence of each value."""
     mad, of_mad = _median(np.abs(x - median), data)
     step = mad * np.cbrt(1 / np.maximum(data.n, 1))
     further, nearer = (_median(np.abs(x - median - by), data)[0] for by in (step, -step))
@@ -306,10 +306,10 @@ def _mad(
 
 
 def _slope(above: np.ndarray, below: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """A difference over plus and minus a step; 0 where the step is."""
+    """Central difference quotient; 0 for a step of 0."""
     return np.where(step > 0, (above - below) / (2 * np.where(step > 0, step, 1.0)), 0.0)
 
 
 def _pull(slope: np.ndarray, influence: np.ndarray) -> np.ndarray:
-    """Their product; 0 where the slope is, also beside infinite values."""
+    """The product; 0 where the slope is 0, also for infinite values."""
     return np.where(slope == 0, 0.0, slope * influence)

@@ -131,7 +131,7 @@ def _beside_reference(
 def _with_gaps_filled(
     columns: Columns, *, estimate: str, axis: int | str, reference: int | str
 ) -> Columns:
-    """Where one of the two failed, the mean of its others stands, and a flag says so.
+    """Replace gaps by the mean of the other values, and flag them.
 
     The flag makes the term 0; a mean keeps the digits of the variance. Where both failed, both
     stay missing, so that the replicate counts as failed.
@@ -176,7 +176,7 @@ def _gain_of_each(means: Means, n: np.ndarray) -> np.ndarray:
 
 
 def _variance_within(means: Means, n: np.ndarray) -> np.ndarray:
-    """Of the replicates that are there, from their share and from means over all."""
+    """Variance of the values present, from their share and overall means."""
     share, first, second = means
     return variance_of(ratio(first, share), ratio(second, share), n * share)
 

@@ -26,7 +26,7 @@ SAME = 1 + 1e-9  # two probabilities this close are one
 
 
 class RankCheck(NamedTuple):
-    """Whether ranks are uniform.
+    """A test of whether ranks are uniform.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class RankCheck(NamedTuple):
 def check_ranks(
     ranks: Float[np.ndarray, " rep"], n_draws: int, *, level: float = 0.95
 ) -> RankCheck:
-    """Compare ranks with uniform ones, by all counts up to some ranks at once.
+    """Compare ranks with uniform ones by a simultaneous band for all counts.
 
     At each place the count of ranks below it is binomial. Together the counts are those of a
     multinomial sample: independent Poisson counts, given their sum. So the probability that all lie
@@ -196,7 +196,7 @@ def _is_number(value: object) -> bool:
 def _two_sided(
     count: Float[np.ndarray, " position"], n_rep: int, position: Float[np.ndarray, " position"]
 ) -> Float[np.ndarray, " position"]:
-    """Twice the smaller tail of each count, the count included."""
+    """Two-sided tail probability of each count."""
     below = np.asarray(special.bdtr(count, n_rep, position))
     above = np.where(count > 0, special.bdtrc(np.maximum(count - 1, 0), n_rep, position), 1.0)
     return np.asarray(2 * np.minimum(below, above))
@@ -205,7 +205,7 @@ def _two_sided(
 def _limits(
     n_rep: int, position: Float[np.ndarray, " position"], unlikely: float
 ) -> tuple[Float[np.ndarray, " position"], Float[np.ndarray, " position"]]:
-    """The least and largest count at each place that are more likely, two-sided, than this."""
+    """Limits of the count at each position at a two-sided level."""
     unlikely *= SAME
     low = np.asarray(stats.binom.ppf(unlikely / 2, n_rep, position))
     high = np.asarray(stats.binom.isf(unlikely / 2, n_rep, position))
@@ -216,7 +216,7 @@ def _limits(
 
 
 def _all_within(n_rep: int, position: Float[np.ndarray, " position"], unlikely: float) -> float:
-    """The probability that uniform ranks have, at every place, a count more likely than this."""
+    """Probability that counts of uniform ranks lie within the limits at every position."""
     if unlikely >= 1:
         return 0.0
     low, high = (side.astype(int) for side in _limits(n_rep, position, unlikely))
@@ -243,7 +243,7 @@ def _poisson(count: np.ndarray, mean: float) -> Float[np.ndarray, "..."]:
 
 @cache
 def _limit_of(n_rep: int, quantiles: tuple[float, ...], level: float) -> float:
-    """How unlikely a count may be, so that all are likelier with this probability, or more."""
+    """The pointwise level that gives the simultaneous level asked for."""
     position = np.array(quantiles)
     low, high = np.log((1 - level) / len(quantiles)), np.log(1 - level)  # all apart, or all alike
     for _ in range(HALVINGS):

@@ -105,7 +105,7 @@ def rejection_rate(
 
 
 def power(reject: str | None = None, *, name: str = "power", **test: Any) -> MomentMeasure:
-    """`rejection_rate` under the name that it has where the null is false.
+    """`rejection_rate`, named for a false null.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def power(reject: str | None = None, *, name: str = "power", **test: Any) -> Mom
 def type_1_error(
     reject: str | None = None, *, name: str = "type_1_error", **test: Any
 ) -> MomentMeasure:
-    """`rejection_rate` under the name that it has where the null is true.
+    """`rejection_rate`, named for a true null.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def exaggeration(
     df: Operand | None = None,
     name: str = "exaggeration",
 ) -> MomentMeasure:
-    """Mean of abs(estimate/truth) among significant estimates: 1 is right, 2 is twice too large.
+    """Mean of abs(estimate/truth) among significant estimates (type M error).
 
     Parameters
     ----------
