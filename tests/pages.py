@@ -6,6 +6,7 @@ figures below `figures/`, named by their variables.
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,8 +16,17 @@ from types import ModuleType
 import pytest
 from plotnine import ggplot
 
+from simstudy.cli.batch import batch_script
+from simstudy.cli.dispatch import read_flags, split_verb
+from simstudy.cli.file_commands import names_file, read_arguments
+from simstudy.cli.hydra_compose import compose_runs
+from simstudy.cli.project import Project
+from simstudy.cli.subcommands import CommandLine, with_experiments
 from simstudy.engine import workers
 from simstudy.figures import save_figure
+from tests.support import ROOT
+
+WITHOUT_STUDY = ("apply", "index", "list", "new", "status")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -31,6 +41,31 @@ def run_examples(page: Path, module: ModuleType) -> None:
     with in_one_process():
         for code in blocks(page, "python"):
             exec(compile(code, str(page), "exec"), vars(module))
+
+
+def commands(page: Path) -> list[list[str]]:
+    """Return the arguments of every call of the command line in a page."""
+    lines = [line for block in blocks(page, "bash") for line in block.splitlines()]
+    words = [shlex.split(line, comments=True) for line in lines]
+    found = [part[2:] for part in words if part[:2] == ["python", "run.py"]]
+    return found + [part[1:] for part in words if part[:1] == ["simstudy"]]
+
+
+def assert_accepted(arguments: list[str]) -> None:
+    """Compose a command as it would be run."""
+    project = Project(ROOT, "run.py")
+    flags, typed = read_flags(arguments)
+    verb, rest = split_verb(project, typed)
+    if verb == "batch":
+        assert batch_script(project, rest[: rest.index(">")] if ">" in rest else rest)
+    elif verb == "summarize" and names_file(rest):
+        assert read_arguments(rest)
+    elif verb not in WITHOUT_STUDY:
+        words = [text for text in rest if not text.startswith("-") and "/" not in text[:20]]
+        line = CommandLine(project, verb or "run", tuple(words), is_sweep="-m" in flags)
+        line = with_experiments(line)
+        runs = compose_runs(line.arguments, project, line.verb, is_sweep=line.is_sweep)
+        assert runs, arguments
 
 
 @contextmanager
