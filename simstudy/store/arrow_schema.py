@@ -89,7 +89,7 @@ def _rows(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
     size, columns = plan.block_size, blocks[0].columns
     first = np.array([block.number for block in blocks], dtype=np.int64) * size
     rep = np.add.outer(first, np.arange(size, dtype=np.int64)).ravel()
-    arrays: dict[str, Any] = {SCENARIO: pa.repeat(pa.scalar(blocks[0].key), len(rep)), REP: rep}
+    arrays = {SCENARIO: _repeated(blocks[0].key, len(rep)), REP: _arrow(rep)}
     failed = failed_cells(columns)
     for name in columns:
         full = _values_of_blocks([block.columns[name] for block in blocks], size)
@@ -112,18 +112,36 @@ def stored_column(
     array: np.ndarray, void: np.ndarray | None = None, *, n_inner: int = 0
 ) -> pa.Array:
     """One value per replicate, or a list of its cells; `n_inner` is 1 for vectors, else 0."""
-    kind = pa.string() if array.dtype.kind in "UO" else None
     mask = None if void is None else np.ascontiguousarray(void).ravel()
-    values = pa.array(np.ascontiguousarray(array).ravel(), type=kind, mask=mask)
+    values = _arrow(np.ascontiguousarray(array).ravel(), mask)
     cells, inner = array.shape[1 : array.ndim - n_inner], array.shape[array.ndim - n_inner :]
     if inner:
         values = _in_lists(values, math.prod(array.shape[:-1]), inner[0])
     return _in_lists(values, len(array), math.prod(cells)) if cells else values
 
 
+def _arrow(values: np.ndarray, mask: np.ndarray | None = None) -> pa.Array:
+    """Convert to Arrow; numbers without `pa.array`, which imports pandas into every worker."""
+    if values.dtype.kind in "UO":
+        return pa.array(values, type=pa.string(), mask=mask)
+    if mask is not None:
+        return pa.array(values, mask=mask)
+    data = np.packbits(values, bitorder="little") if values.dtype == bool else values
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(data)])
+
+
+def _repeated(text: str, n: int) -> pa.Array:
+    """A text `n` times; `pa.repeat` imports pandas, too."""
+    data = text.encode()
+    offsets = np.arange(n + 1, dtype=np.int32) * np.int32(len(data))
+    return pa.StringArray.from_buffers(n, pa.py_buffer(offsets), pa.py_buffer(data * n))
+
+
 def _in_lists(values: pa.Array, n: int, length: int) -> pa.Array:
     """Values as `n` lists of equal length."""
-    return pa.ListArray.from_arrays(np.arange(n + 1, dtype=np.int32) * np.int32(length), values)
+    offsets = np.arange(n + 1, dtype=np.int32) * np.int32(length)
+    return pa.ListArray.from_arrays(_arrow(offsets), values)
 
 
 def failed_cells(columns: Mapping[str, np.ndarray]) -> np.ndarray | None:
@@ -162,10 +180,16 @@ def _longest(column: pa.ChunkedArray) -> int:
     for chunk in column.chunks:
         length = 1
         while pa.types.is_list(chunk.type):
-            length *= int(np.diff(chunk.offsets.to_numpy()).max(initial=1))
+            length *= int(np.diff(_as_numpy(chunk.offsets)).max(initial=1))
             chunk = chunk.flatten()
         longest = max(longest, length)
     return longest
+
+
+def _as_numpy(offsets: pa.Array) -> np.ndarray:
+    """The offsets of lists; `to_numpy` imports pandas, too."""
+    numbers = np.frombuffer(offsets.buffers()[1], np.int32)
+    return numbers[offsets.offset : offsets.offset + len(offsets)]
 
 
 # ---------------------------------------------------------------- one column, one type
