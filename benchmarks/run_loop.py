@@ -233,7 +233,7 @@ def tables(parts: dict[str, Callable[[], list[list[str]]]]) -> str:
 
 
 PARTS: dict[str, Callable[[], list[list[str]]]] = {
-    "workers": lambda: [*worker_rows(165_000, 3), *worker_rows(1_500_000, 1)],
+    "workers": lambda: [*worker_rows(165_000, 3), *worker_rows(1_500_000, 2)],
     "blocks": block_rows,
     "rows": lambda: [rows_row()],
     "short": short_rows,
