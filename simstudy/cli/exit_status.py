@@ -18,6 +18,7 @@ from simstudy.remote.paths import without_passwords
 
 DEFECT, REFUSED, FAILED, OUT_OF_TIME, BROKEN_PIPE = 1, 2, 3, 75, 141
 STOPPED = frozenset({OUT_OF_TIME, *(signals.BY_SIGNAL + number for number in signals.STOPS)})
+UNUSABLE = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.EROFS)  # as a file's name or place
 LONG, REPEATED = 200, 60  # letters of a typed word, and how many of them a refusal repeats
 
 
@@ -56,8 +57,9 @@ def end_with_status(work: Callable[[], int], typed: Sequence[str], command: str)
         mute(sys.stdout)
         return BROKEN_PIPE
     except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            return refuse(ConfigError(f"{error.filename}: {error.strerror}"), typed)
+        if error.errno in UNUSABLE and error.filename:
+            reason = f"cannot use {error.filename}: {error.strerror}"
+            return refuse(ConfigError(f"{reason}. Choose another name or folder."), typed)
         if not is_output_error(error):
             raise
         mute(sys.stdout)

@@ -24,24 +24,14 @@ if TYPE_CHECKING:
     from simstudy.engine.progress import Progress
 
 FOLDER, COSTS = "shares", "costs.json"
-BY_A_PILOT = "seconds_per_block"
-LAST_MOMENT = 1e11  # seconds since the epoch: in the year 5138, which calendars still know
 NEVER_BEGUN = "never began to draw"
 OF_SLURM = re.compile(r"Slurm (?:array )?(\d+(?:_\d+)?)$")  # in the record of a share
 PATIENCE = 20.0  # seconds for which an answer of `squeue` is waited for
 IN_THE_QUEUE = {"PENDING": "waits", "RUNNING": "runs", "SUSPENDED": "is suspended"}
 ENDED = {
-    "BOOT_FAIL": "failed with its node",
     "CANCELLED": "was cancelled",
-    "COMPLETED": "has ended",
-    "DEADLINE": "ran out of time",
-    "FAILED": "failed",
-    "NODE_FAIL": "failed with its node",
-    "OUT_OF_MEMORY": "ran out of memory",
-    "PREEMPTED": "was preempted",
-    "REVOKED": "was revoked",
     "TIMEOUT": "ran out of time",
-}
+}  # the others as Slurm calls them
 MOST_COST = 1e100  # of any unit: sums of many are still numbers
 
 
@@ -162,8 +152,6 @@ class ShareRecord:
     begun, ended
         When it began to draw and when it was done, in seconds since the epoch; None where it is
         not, or was stopped.
-    n_blocks, n_failed
-        Blocks that it drew, and replicates that failed in them.
     where
         The machine, and the job of a batch system.
     """
@@ -174,8 +162,6 @@ class ShareRecord:
     n_rep: int
     begun: float | None = None
     ended: float | None = None
-    n_blocks: int = 0
-    n_failed: int = 0
     where: str = ""
 
     def write(self, folder: Place) -> None:
@@ -217,10 +203,9 @@ class RecordedProgress:
             self.record = replace(self.record, begun=time.time())
             self.record.write(self._folder)
 
-    def end(self, n_blocks: int, n_failed: int) -> None:
+    def end(self) -> None:
         """Record that the share is complete."""
-        ended = replace(self.record, ended=time.time(), n_blocks=n_blocks, n_failed=n_failed)
-        ended.write(self._folder)
+        replace(self.record, ended=time.time()).write(self._folder)
 
 
 def share_records(folder: Place, seed: int, n_rep: int) -> list[ShareRecord]:
@@ -239,13 +224,8 @@ def share_records(folder: Place, seed: int, n_rep: int) -> list[ShareRecord]:
 
 def _read_record(path: Place) -> ShareRecord | None:
     """Read a record; None if the file is damaged."""
-    with suppress(TypeError, ValueError):
-        record = ShareRecord(**(read_json(path) or {}))
-        counts = (record.seed, record.n_rep, record.n_blocks, record.n_failed)
-        times = (record.begun or 0.0, record.ended or 0.0)
-        is_share = 1 <= record.index <= record.n_shares and isinstance(record.where, str)
-        if is_share and min(counts) >= 0 and 0 <= min(times) <= max(times) < LAST_MOMENT:
-            return record
+    with suppress(TypeError):
+        return ShareRecord(**(read_json(path) or {}))
     return None
 
 
@@ -289,12 +269,12 @@ def format_history(
     own = named[1] if named else None
     for job in jobs:
         is_submitted = (job.name, job.task) == (experiment, str(index))
-        if job.state not in ENDED and (job.job == own or is_submitted):
-            return f"{told}; job {job.job} {IN_THE_QUEUE.get(job.state, job.state.lower())}"
+        if job.state in IN_THE_QUEUE and (job.job == own or is_submitted):
+            return f"{told}; job {job.job} {IN_THE_QUEUE[job.state]}"
     if own is None or (record and record.ended):
         return told
     state = next((job.state for job in jobs if job.job == own), None)
-    became = ENDED.get(state, state.lower()) if state else "is no longer in the queue"
+    became = ENDED.get(state, f"ended as {state}") if state else "is no longer in the queue"
     return f"{told}; job {own} {became}"
 
 
@@ -322,8 +302,7 @@ def read_costs(folder: Place) -> dict[str, float]:
     path = folder / FOLDER / COSTS
     if not path.exists():
         return {}
-    found = read_json(path)
-    costs = found.get(BY_A_PILOT, found) if isinstance(found, dict) else None
+    costs = read_json(path)
     if not isinstance(costs, dict) or not all(map(_is_cost, costs.values())):
         raise ConfigError(
             f"{path} does not hold the cost of a block for each scenario, by which shares are cut. "
@@ -343,4 +322,4 @@ def write_costs(folder: Place, measured: Mapping[str, float]) -> None:
     What is there stays: jobs of an array that began with it share out the blocks by it.
     """
     timed = {key: cost for key, cost in measured.items() if _is_cost(cost)}
-    write_json(folder / FOLDER / COSTS, {BY_A_PILOT: timed | read_costs(folder)})
+    write_json(folder / FOLDER / COSTS, timed | read_costs(folder))
