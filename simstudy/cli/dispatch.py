@@ -9,6 +9,7 @@ from simstudy.cli.subcommands import SEVERAL, VERBS, CommandLine, is_experiment,
 from simstudy.errors import ConfigError, nearest
 
 HELP, VERSION = ("--help", "-h"), "--version"
+AVAILABLE = "available: --help, -m, --cfg job, -sc install=bash, --version"
 WITH_VALUE = {"--cfg": "--cfg", "-c": "--cfg", "-sc": "-sc", "--shell-completion": "-sc"}
 
 
@@ -61,15 +62,11 @@ def read_flags(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         else:
             (flags if text.startswith("-") else others).append(text)
     for flag in flags:
-        name, _, value = flag.partition("=")
+        name, sign, value = flag.partition("=")
         if name == "--cfg" and value != "job":
             raise ConfigError(f"{flag}: write --cfg job, which shows the settings of a run")
         if name not in (*HELP, *SEVERAL, VERSION, *WITH_VALUE.values()):
-            bare = flag.lstrip("-")
-            other = (
-                f"did you mean '{bare}'?" if "=" in bare else "available: --help, -m, --cfg job, "
-            )
-            other += "" if "=" in bare else "-sc install=bash, --version"
+            other = f"did you mean '{flag.lstrip('-')}'?" if sign else AVAILABLE
             raise ConfigError(f"no such flag {flag}; {other}")
     if "--cfg=job" in flags and set(SEVERAL).intersection(flags):
         raise ConfigError("--cfg job shows the settings of one run: leave out -m")
