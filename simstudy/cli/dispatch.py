@@ -1,6 +1,7 @@
 """Parses the arguments and calls the command."""
 
 import os
+import sys
 from collections.abc import Sequence
 
 from simstudy.cli.experiment_groups import ALL
@@ -15,6 +16,7 @@ WITH_VALUE = {"--cfg": "--cfg", "-c": "--cfg", "-sc": "-sc", "--shell-completion
 
 def run_command(given: Sequence[str], script: str | None, *, is_program: bool) -> int:
     """Run a command; returns the exit status."""
+    _check_encoding(given)
     flags, arguments = read_flags(given)
     if VERSION in flags:
         import importlib.metadata
@@ -94,3 +96,13 @@ def split_verb(project: Project, arguments: Sequence[str]) -> tuple[str, list[st
             f"no such command {word!r}; did you mean '{project.command('run')} {named}'?"
         )
     raise ConfigError(f"no such command {word!r}; {nearest(word, VERBS)}")
+
+
+def _check_encoding(texts: Sequence[str]) -> None:
+    """Refuse bytes that are not valid text."""
+    if any("\ud800" <= letter <= "\udfff" for text in texts for letter in text):
+        raise ConfigError(
+            f"{' '.join(texts)} has letters that the locale's encoding, "
+            f"{sys.getfilesystemencoding()}, does not know: type LC_ALL=C.UTF-8, or PYTHONUTF8=1, "
+            "before the command"
+        )

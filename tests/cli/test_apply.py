@@ -57,11 +57,6 @@ def test_a_figure_that_cannot_be_drawn_is_said(here, capsys):
     assert "no figure was drawn: these scores have no spread" in told
 
 
-def test_settings_may_stand_before_the_file(capsys):
-    first = said(capsys, "accuracy", *SIDES, "scores.csv")
-    assert first == said(capsys, "accuracy", "scores.csv", *SIDES)
-
-
 # ---------------------------------------------------------------- help
 def test_help_has_every_setting_of_every_method(capsys):
     assert main(["apply", "--help"]) == 0
