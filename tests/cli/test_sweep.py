@@ -12,7 +12,7 @@ import pytest
 
 from simstudy.cli import main
 from simstudy.cli.sweep import _time_left
-from tests.cli.projects import ENTRY_POINT, inside, write
+from tests.cli.projects import ENTRY_POINT, alive, inside, write
 from tests.support import ROOT
 
 STUDY = '''"""Is it {name}?
@@ -116,11 +116,6 @@ def test_studies_are_drawn_and_published_one_after_the_other(project, capsys):
     assert manifest(project / "results" / "last")["part"] == {
         "group": "ours", "title": "All", "page": "", "order": [1, 3],
     }  # fmt: skip
-
-
-def alive(group):
-    listed = subprocess.run(["ps", "-o", "stat=", "-g", str(group)], capture_output=True, text=True)
-    return [state for state in listed.stdout.split() if not state.startswith("Z")]
 
 
 @pytest.mark.slow
