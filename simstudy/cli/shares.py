@@ -5,6 +5,7 @@ and what a block of each scenario costs, which a pilot writes once. Whoever publ
 takes them away: a joined folder is that of one run.
 """
 
+import math
 import os
 import re
 import socket
@@ -32,7 +33,6 @@ ENDED = {
     "CANCELLED": "was cancelled",
     "TIMEOUT": "ran out of time",
 }  # the others as Slurm calls them
-MOST_COST = 1e100  # of any unit: sums of many are still numbers
 
 
 # ---------------------------------------------------------------- which share this job has
@@ -292,28 +292,21 @@ def clear_shares(folder: Place, seed: int, n_rep: int) -> None:
 
 # ---------------------------------------------------------------- costs
 def read_costs(folder: Place) -> dict[str, float]:
-    """The cost of a block by scenario key, from a pilot or a file; empty without one.
+    """The cost of a block by scenario key, from a pilot; empty without one.
 
     Raises
     ------
     ConfigError
-        Where the file holds something else: shares would be cut in another way than was meant.
+        Where the file cannot be read: this share would be cut in another way than the others.
     """
     path = folder / FOLDER / COSTS
-    if not path.exists():
-        return {}
     costs = read_json(path)
-    if not isinstance(costs, dict) or not all(map(_is_cost, costs.values())):
+    if costs is None and path.exists():
         raise ConfigError(
-            f"{path} does not hold the cost of a block for each scenario, by which shares are cut. "
-            'Write a number above 0 for each scenario key, as in {"KEY": 2, "KEY": 0.5}, or take '
-            "the file away before the first share begins."
+            f"{path} cannot be read, and says how shares are cut. Run this again, or take the file "
+            "away before the first share begins."
         )
-    return {key: float(cost) for key, cost in costs.items()}
-
-
-def _is_cost(cost: Any) -> bool:
-    return type(cost) in (int, float) and 0 < cost < MOST_COST
+    return costs or {}
 
 
 def write_costs(folder: Place, measured: Mapping[str, float]) -> None:
@@ -321,5 +314,5 @@ def write_costs(folder: Place, measured: Mapping[str, float]) -> None:
 
     What is there stays: jobs of an array that began with it share out the blocks by it.
     """
-    timed = {key: cost for key, cost in measured.items() if _is_cost(cost)}
+    timed = {key: cost for key, cost in measured.items() if 0 < cost < math.inf}
     write_json(folder / FOLDER / COSTS, timed | read_costs(folder))

@@ -88,19 +88,9 @@ def write_file_of_costs(folder, text):
     (folder / "shares" / "costs.json").write_text(text)
 
 
-@pytest.mark.parametrize("cost", ["Infinity", "NaN", '"2"', "0", "true", "[1]"])
-def test_a_cost_that_is_none_is_refused_with_its_file(cost, tmp_path):
-    write_file_of_costs(tmp_path, '{"a": 1, "b": COST}'.replace("COST", cost))
-    with pytest.raises(ConfigError, match=r"shares/costs.json does not hold the cost") as no:
-        read_costs(tmp_path)
-    assert "\n" not in str(no.value)
-    assert len(str(no.value)) < 400
-
-
-@pytest.mark.parametrize("text", ["", "[1]", "{"])
-def test_costs_that_cannot_be_read_are_refused_with_their_file(text, tmp_path):
-    write_file_of_costs(tmp_path, text)
-    with pytest.raises(ConfigError, match=r"shares/costs.json does not hold the cost"):
+def test_costs_that_cannot_be_read_are_refused_with_their_file(tmp_path):
+    write_file_of_costs(tmp_path, "{")
+    with pytest.raises(ConfigError, match=r"shares/costs.json cannot be read"):
         read_costs(tmp_path)
 
 
