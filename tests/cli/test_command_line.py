@@ -9,8 +9,7 @@ import pytest
 
 from simstudy.cli import commands
 from simstudy.cli.exit_status import OUT_OF_TIME, REFUSED
-from simstudy.cli.hydra_compose import compose_one
-from simstudy.cli.project import Project, experiment_names
+from simstudy.cli.project import experiment_names
 from simstudy.trials.two_stage import TwoStage
 from tests.support import ROOT, command_line
 
@@ -86,18 +85,6 @@ def test_from_blocks_to_report_and_then_nothing_to_do(capsys, tmp_path):
     assert command_line([*asked, "n_rep=3500"]) == 0
     assert drawn_now(capsys.readouterr().out) == 4 * 2000
     assert json.loads((folder / "manifest.json").read_text())["replicates_per_scenario"] == 3500
-
-
-def test_the_number_of_replicates_is_the_scales_or_the_documents_or_the_users():
-    cases = {
-        "": (4000, "results"), "scale=smoke": (50, "results/smoke"),
-        "scale=precise": (80_000, "results/precise"), "n_rep=7": (7, "results"),
-        "experiment.n_rep=30": (30, "results"), "out=here": (4000, "here"),
-    }  # fmt: skip
-    for text, (n_rep, out) in cases.items():
-        overrides = ["experiment=bootstrap_se", *filter(None, [text])]
-        request = compose_one(overrides, Project(ROOT, "run.py"))
-        assert (request.n_rep, request.out) == (n_rep, out)
 
 
 def test_a_grid_without_a_figures_scenarios_is_no_failure(capsys, tmp_path):
