@@ -59,7 +59,7 @@ def end_with_status(work: Callable[[], int], typed: Sequence[str], command: str)
     except OSError as error:
         if error.errno in UNUSABLE and error.filename:
             reason = f"cannot use {error.filename}: {error.strerror}"
-            return refuse(ConfigError(f"{reason}. Choose another name or folder."), typed)
+            return refuse(ConfigError(f"{reason}. Choose another name, or out=..."), typed)
         if not is_output_error(error):
             raise
         mute(sys.stdout)

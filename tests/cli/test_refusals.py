@@ -101,7 +101,7 @@ def said(project, capsys):
         (["n_rep=1,2"], "n_rep=1,2 asks for several runs: add -m for these\n"),
         (["experiment.n_obs=3,4"], "or write experiment.n_obs=[...] for one run"),
         (["-m", "seed=1,2"], "as in 'out=results/${seed}'"),
-        ([f"out={'a' * 300}"], ": File name too long. Choose another name or folder."),
+        ([f"out={'a' * 300}"], ": File name too long. Choose another name, or out=..."),
         (["n_rep='5'"], "n_rep='5': must be a whole number at least 1 (replicates in each "),
         (["figures=0"], "nearest that works: figures=false"),
         (["shard=4/3"], "for example shard=3/3"),
@@ -204,7 +204,7 @@ def test_a_project_that_cannot_be_written_is_one_line(tmp_path, monkeypatch, cap
     monkeypatch.chdir(tmp_path)
     assert main(["new", "project"]) == 2
     complaint = capsys.readouterr().err
-    assert complaint == "cannot use project: Permission denied. Choose another name or folder.\n"
+    assert complaint == "cannot use project: Permission denied. Choose another name, or out=...\n"
 
 
 def test_python_m_simstudy_is_the_command(tmp_path):
