@@ -18,7 +18,6 @@ from simstudy.remote.paths import without_passwords
 
 DEFECT, REFUSED, FAILED, OUT_OF_TIME, BROKEN_PIPE = 1, 2, 3, 75, 141
 STOPPED = frozenset({OUT_OF_TIME, *(signals.BY_SIGNAL + number for number in signals.STOPS)})
-UNUSABLE = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.EROFS)  # as a file's name or place
 LONG, REPEATED = 200, 60  # letters of a typed word, and how many of them a refusal repeats
 
 
@@ -57,7 +56,7 @@ def end_with_status(work: Callable[[], int], typed: Sequence[str], command: str)
         mute(sys.stdout)
         return BROKEN_PIPE
     except OSError as error:
-        if error.errno in UNUSABLE and error.filename:
+        if error.errno == errno.ENAMETOOLONG:
             reason = f"cannot use {error.filename}: {error.strerror}"
             return refuse(ConfigError(f"{reason}. Choose another name, or out=..."), typed)
         if not is_output_error(error):

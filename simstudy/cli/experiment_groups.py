@@ -109,10 +109,7 @@ def part_of(experiment: str, project: Project) -> dict[str, Any] | None:
         `group`, `title`, `page` (empty, if there is none), and `order`: the place of the part in
         its group and of the experiment in its part, from 1.
     """
-    try:
-        own = default_group(project)
-    except ConfigError:
-        own = ALL
+    own = default_group(project)
     for name in sorted(project.options(FOLDER), key=lambda name: (name != own, name)):
         try:
             parts = read_group(name, project).parts

@@ -224,16 +224,23 @@ def lay_out(name: str) -> str:
     Raises
     ------
     ConfigError
-        Where the name is none, or holds something already; nothing is written.
+        Where the name is none, or holds something already, and nothing is written; or where
+        nothing can be.
     """
     folder = Path(name)
     _check_name(name)
-    _check_empty(folder)
     files = {path: path.read_text(encoding="utf-8") for path in sorted(TEMPLATE.rglob("*.txt"))}
-    for path, text in files.items():
-        target = folder / path.relative_to(TEMPLATE).with_suffix("")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text.replace("{name}", name), encoding="utf-8")
+    try:
+        _check_empty(folder)
+        for path, text in files.items():
+            target = folder / path.relative_to(TEMPLATE).with_suffix("")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text.replace("{name}", name), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write a project to {folder}: {error.strerror}. Choose another name, or a "
+            "folder that you may write to."
+        ) from None
     return (
         f"{name}/ holds a project with one study. Next: cd {name}, then "
         f"simstudy run experiment={FIRST_STUDY}, and python -m pytest"

@@ -29,10 +29,7 @@ NEVER_BEGUN = "never began to draw"
 OF_SLURM = re.compile(r"Slurm (?:array )?(\d+(?:_\d+)?)$")  # in the record of a share
 PATIENCE = 20.0  # seconds for which an answer of `squeue` is waited for
 IN_THE_QUEUE = {"PENDING": "waits", "RUNNING": "runs", "SUSPENDED": "is suspended"}
-ENDED = {
-    "CANCELLED": "was cancelled",
-    "TIMEOUT": "ran out of time",
-}  # the others as Slurm calls them
+ENDED = {"CANCELLED": "was cancelled", "TIMEOUT": "ran out of time"}  # others in Slurm's word
 
 
 # ---------------------------------------------------------------- which share this job has
@@ -131,9 +128,8 @@ def job_name(environment: Mapping[str, str]) -> str:
     """The name of this batch job; empty if there is none."""
     for each in SCHEDULERS:
         if job := environment.get(each.job, ""):
-            index = (
-                "" if each.name == "PBS" else environment.get(each.index, "")
-            )  # it is in the job
+            # PBS writes the index into the job's own name
+            index = "" if each.name == "PBS" else environment.get(each.index, "")
             return f"{each.name} {job}" + f"_{index}" * index.isdecimal()
     return ""
 
