@@ -233,7 +233,11 @@ def _in_one_line(error: Exception, point: Sequence[str], project: Project) -> Co
         near = nearest(launcher[1], project.options("hydra/launcher"))
         return ConfigError(f"hydra/launcher={launcher[1]}: no such launcher; {near}")
     if isinstance(error, yaml.YAMLError | OSError | UnicodeDecodeError) or "Could not find" in text:
-        for file in sorted(project.conf.rglob("*.yaml")):
+        chosen = {text.partition("=")[2].strip("'\"") for text in point}
+        files = sorted(
+            project.conf.rglob("*.yaml"), key=lambda path: (path.stem not in chosen, path)
+        )
+        for file in files:
             try:
                 read_settings(file)
             except ConfigError as unreadable:
