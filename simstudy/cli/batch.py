@@ -54,7 +54,6 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
     ConfigError
         Where Slurm, or the run, could not be asked for that.
     """
-    _check_lines(arguments)
     known = {each.name for each in fields(BatchJob)}
     ours = [text for text in arguments if _name(text) in known]
     rest = [text for text in arguments if text not in ours]
@@ -66,9 +65,10 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
         )
     _check_rest(rest)
     config = _check_experiment(project, rest)
+    made_by = f"{project.command('batch')} {shlex.join(arguments)}"
     values = {
         "name": config.name,
-        "made_by": f"{project.command('batch')} {shlex.join(arguments)}",
+        "made_by": " ".join(made_by.splitlines()),  # in a comment, which a line break would end
         "folder": shlex.quote(str(Path.cwd())),
         "command": shlex.join([*_command(project), *rest]),
         "shares": str(job.shares),
@@ -121,16 +121,6 @@ def _check_experiment(project: Project, arguments: Sequence[str]) -> "ResolvedCo
 
 def _name(text: str) -> str:
     return text.lstrip("+").partition("=")[0]
-
-
-def _check_lines(arguments: Sequence[str]) -> None:
-    """Refuse values with line breaks, which would end the script's comment."""
-    for text in arguments:
-        if len(text.splitlines()) > 1 or text != text.strip("\r\n"):
-            raise ConfigError(
-                f"{_name(text)} has a line break in its value, which a script cannot hold in one "
-                "line. Give it without."
-            )
 
 
 def _command(project: Project) -> list[str]:

@@ -152,7 +152,7 @@ def run_share(config: ResolvedConfig) -> int:
         recorded = RecordedProgress(bar, record, config.folder)
         result = draw(config, recorded, shard=shard, weights=read_costs(config.folder))
     done = result.outcome
-    recorded.end(done.n_blocks, done.n_failed)
+    recorded.end()
     print(
         f"shard {shard[0]}/{shard[1]}: {done.n_blocks} blocks computed; "
         "run without shard=... to summarise"

@@ -10,6 +10,7 @@ from simstudy.cli.subcommands import SEVERAL, VERBS, CommandLine, is_experiment,
 from simstudy.errors import ConfigError, nearest
 
 HELP, VERSION = ("--help", "-h"), "--version"
+AVAILABLE = "available: --help, -m, --cfg job, -sc install=bash, --version"
 WITH_VALUE = {"--cfg": "--cfg", "-c": "--cfg", "-sc": "-sc", "--shell-completion": "-sc"}
 
 
@@ -63,15 +64,11 @@ def read_flags(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         else:
             (flags if text.startswith("-") else others).append(text)
     for flag in flags:
-        name, _, value = flag.partition("=")
+        name, sign, value = flag.partition("=")
         if name == "--cfg" and value != "job":
             raise ConfigError(f"{flag}: write --cfg job, which shows the settings of a run")
         if name not in (*HELP, *SEVERAL, VERSION, *WITH_VALUE.values()):
-            bare = flag.lstrip("-")
-            other = (
-                f"did you mean '{bare}'?" if "=" in bare else "available: --help, -m, --cfg job, "
-            )
-            other += "" if "=" in bare else "-sc install=bash, --version"
+            other = f"did you mean '{flag.lstrip('-')}'?" if sign else AVAILABLE
             raise ConfigError(f"no such flag {flag}; {other}")
     if "--cfg=job" in flags and set(SEVERAL).intersection(flags):
         raise ConfigError("--cfg job shows the settings of one run: leave out -m")
@@ -103,9 +100,9 @@ def split_verb(project: Project, arguments: Sequence[str]) -> tuple[str, list[st
 
 def _check_encoding(texts: Sequence[str]) -> None:
     """Refuse bytes that are not valid text."""
-    for text in texts:
-        if any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise ConfigError(
-                f"{text} has letters that the locale's encoding, {sys.getfilesystemencoding()}, "
-                "does not know: type LC_ALL=C.UTF-8, or PYTHONUTF8=1, before the command"
-            )
+    if any("\ud800" <= letter <= "\udfff" for text in texts for letter in text):
+        raise ConfigError(
+            f"{' '.join(texts)} has letters that the locale's encoding, "
+            f"{sys.getfilesystemencoding()}, does not know: type LC_ALL=C.UTF-8, or PYTHONUTF8=1, "
+            "before the command"
+        )

@@ -57,7 +57,8 @@ def end_with_status(work: Callable[[], int], typed: Sequence[str], command: str)
         return BROKEN_PIPE
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
-            return refuse(ConfigError(f"{error.filename}: {error.strerror}"), typed)
+            reason = f"cannot use {error.filename}: {error.strerror}"
+            return refuse(ConfigError(f"{reason}. Choose another name, or out=..."), typed)
         if not is_output_error(error):
             raise
         mute(sys.stdout)

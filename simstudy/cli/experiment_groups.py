@@ -92,18 +92,8 @@ def _check_names(names: list[str], available: list[str]) -> None:
 
 
 def default_group(project: Project) -> str:
-    """The default group: as in `conf/config.yaml`, or all experiments.
-
-    Raises
-    ------
-    ConfigError
-        Where it says something else than a name.
-    """
-    path = project.conf / "config.yaml"
-    name = read_settings(path).get(FOLDER, ALL)
-    if not isinstance(name, str):
-        raise ConfigError(f"{path} says group: {name!r}; name one, as in group: {ALL}")
-    return name
+    """The default group: as in `conf/config.yaml`, or all experiments."""
+    return str(read_settings(project.conf / "config.yaml").get(FOLDER, ALL))
 
 
 def part_of(experiment: str, project: Project) -> dict[str, Any] | None:
@@ -119,10 +109,7 @@ def part_of(experiment: str, project: Project) -> dict[str, Any] | None:
         `group`, `title`, `page` (empty, if there is none), and `order`: the place of the part in
         its group and of the experiment in its part, from 1.
     """
-    try:
-        own = default_group(project)
-    except ConfigError:
-        own = ALL
+    own = default_group(project)
     for name in sorted(project.options(FOLDER), key=lambda name: (name != own, name)):
         try:
             parts = read_group(name, project).parts

@@ -3,7 +3,7 @@
 import shlex
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,12 +35,7 @@ def apply_to_file(arguments: Sequence[str]) -> None:
     SimstudyError
         In one line, for anything that makes no sense.
     """
-    known = {field.name for method in METHODS.values() for field in fields(method.settings)}
-    given = [
-        text
-        for text in arguments
-        if "=" in text and (text.partition("=")[0] in known or not Path(text).is_file())
-    ]
+    given = [text for text in arguments if "=" in text and not _is_file(text)]
     words = [text for text in arguments if text not in given]
     if not words:
         raise ConfigError(f"apply takes a method and a file, as in {METHODS['accuracy'].example}")

@@ -47,11 +47,7 @@ class Project:
     @classmethod
     def of(cls, script: str | None) -> "Project":
         """The project of a `run.py`, or of the current folder."""
-        try:
-            here = Path.cwd()  # which Hydra asks for, too, wherever the project is
-        except FileNotFoundError:
-            raise ConfigError("the current folder no longer exists: cd to one that does") from None
-        return cls(here if script is None else Path(script).resolve().parent, script)
+        return cls(Path.cwd() if script is None else Path(script).resolve().parent, script)
 
     def command(self, verb: str) -> str:
         """The words before the settings; a project's script needs no verb to run."""
@@ -164,11 +160,6 @@ def _refuse_undeclared(module: ModuleType, path: Path, root: Path) -> None:
             f"Config of {path.relative_to(root)} is not a dataclass: write @dataclass above it, so "
             "that its options can be set."
         )
-    if not callable(module.study):
-        raise BrokenExperimentError(
-            f"study of {path.relative_to(root)} is not a function: write study(config), which "
-            "gives the Study."
-        )
 
 
 def _imported(name: str, path: Path, root: Path) -> ModuleType:
@@ -238,28 +229,21 @@ def lay_out(name: str) -> str:
     """
     folder = Path(name)
     _check_name(name)
-    try:
-        _check_empty(folder)
-    except OSError as error:
-        raise _cannot_write(folder, error) from None
     files = {path: path.read_text(encoding="utf-8") for path in sorted(TEMPLATE.rglob("*.txt"))}
     try:
+        _check_empty(folder)
         for path, text in files.items():
             target = folder / path.relative_to(TEMPLATE).with_suffix("")
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text.replace("{name}", name), encoding="utf-8")
     except OSError as error:
-        raise _cannot_write(folder, error) from None
+        raise ConfigError(
+            f"cannot write a project to {folder}: {error.strerror}. Choose another name, or a "
+            "folder that you may write to."
+        ) from None
     return (
         f"{name}/ holds a project with one study. Next: cd {name}, then "
         f"simstudy run experiment={FIRST_STUDY}, and python -m pytest"
-    )
-
-
-def _cannot_write(folder: Path, error: OSError) -> ConfigError:
-    return ConfigError(
-        f"cannot write a project to {folder}: {error.strerror}. Choose another name, or a folder "
-        "that you may write to."
     )
 
 

@@ -142,7 +142,6 @@ def resolve(
     out, differences = settings.out or str(scale.out), ""
     if not (settings.out or settings.replace or settings.restart):
         out, differences = _folder_of_try(out, module, config, overrides, project)
-    _check_folder(place_of(out) / str(study.name), out)
     if settings.shard:
         refuse_own_memory(out, f"shard={settings.shard}")
     sources = sources_digest(module.__file__)  # now that they are loaded: they may be edited later
@@ -212,21 +211,6 @@ def refuse_own_memory(out: str, setting: str) -> None:
             f"out={out} with {setting}: what one process keeps in its memory no other one sees, "
             "and it ends with it, so there would be nothing to join. Give a folder that all see."
         )
-
-
-def _check_folder(folder: Place, out: str) -> None:
-    """Refuse an impossible folder name."""
-    if not isinstance(folder, Path):
-        return  # its store says what is wrong with it
-    try:
-        folder.stat()
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
-        return  # it is made, or its store says what is in the way
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ConfigError(
-            f"out={out} cannot be the folder of the results: {reason}. Choose another out=..."
-        ) from None
 
 
 def _read_config(module: Any, values: Any, root: Path) -> Any:

@@ -5,6 +5,7 @@ and what a block of each scenario costs, which a pilot writes once. Whoever publ
 takes them away: a joined folder is that of one run.
 """
 
+import math
 import os
 import re
 import socket
@@ -24,25 +25,11 @@ if TYPE_CHECKING:
     from simstudy.engine.progress import Progress
 
 FOLDER, COSTS = "shares", "costs.json"
-BY_A_PILOT = "seconds_per_block"
-LAST_MOMENT = 1e11  # seconds since the epoch: in the year 5138, which calendars still know
 NEVER_BEGUN = "never began to draw"
 OF_SLURM = re.compile(r"Slurm (?:array )?(\d+(?:_\d+)?)$")  # in the record of a share
 PATIENCE = 20.0  # seconds for which an answer of `squeue` is waited for
 IN_THE_QUEUE = {"PENDING": "waits", "RUNNING": "runs", "SUSPENDED": "is suspended"}
-ENDED = {
-    "BOOT_FAIL": "failed with its node",
-    "CANCELLED": "was cancelled",
-    "COMPLETED": "has ended",
-    "DEADLINE": "ran out of time",
-    "FAILED": "failed",
-    "NODE_FAIL": "failed with its node",
-    "OUT_OF_MEMORY": "ran out of memory",
-    "PREEMPTED": "was preempted",
-    "REVOKED": "was revoked",
-    "TIMEOUT": "ran out of time",
-}
-MOST_COST = 1e100  # of any unit: sums of many are still numbers
+ENDED = {"CANCELLED": "was cancelled", "TIMEOUT": "ran out of time"}  # others in Slurm's word
 
 
 # ---------------------------------------------------------------- which share this job has
@@ -141,9 +128,8 @@ def job_name(environment: Mapping[str, str]) -> str:
     """The name of this batch job; empty if there is none."""
     for each in SCHEDULERS:
         if job := environment.get(each.job, ""):
-            index = (
-                "" if each.name == "PBS" else environment.get(each.index, "")
-            )  # it is in the job
+            # PBS writes the index into the job's own name
+            index = "" if each.name == "PBS" else environment.get(each.index, "")
             return f"{each.name} {job}" + f"_{index}" * index.isdecimal()
     return ""
 
@@ -162,8 +148,6 @@ class ShareRecord:
     begun, ended
         When it began to draw and when it was done, in seconds since the epoch; None where it is
         not, or was stopped.
-    n_blocks, n_failed
-        Blocks that it drew, and replicates that failed in them.
     where
         The machine, and the job of a batch system.
     """
@@ -174,8 +158,6 @@ class ShareRecord:
     n_rep: int
     begun: float | None = None
     ended: float | None = None
-    n_blocks: int = 0
-    n_failed: int = 0
     where: str = ""
 
     def write(self, folder: Place) -> None:
@@ -217,10 +199,9 @@ class RecordedProgress:
             self.record = replace(self.record, begun=time.time())
             self.record.write(self._folder)
 
-    def end(self, n_blocks: int, n_failed: int) -> None:
+    def end(self) -> None:
         """Record that the share is complete."""
-        ended = replace(self.record, ended=time.time(), n_blocks=n_blocks, n_failed=n_failed)
-        ended.write(self._folder)
+        replace(self.record, ended=time.time()).write(self._folder)
 
 
 def share_records(folder: Place, seed: int, n_rep: int) -> list[ShareRecord]:
@@ -239,13 +220,8 @@ def share_records(folder: Place, seed: int, n_rep: int) -> list[ShareRecord]:
 
 def _read_record(path: Place) -> ShareRecord | None:
     """Read a record; None if the file is damaged."""
-    with suppress(TypeError, ValueError):
-        record = ShareRecord(**(read_json(path) or {}))
-        counts = (record.seed, record.n_rep, record.n_blocks, record.n_failed)
-        times = (record.begun or 0.0, record.ended or 0.0)
-        is_share = 1 <= record.index <= record.n_shares and isinstance(record.where, str)
-        if is_share and min(counts) >= 0 and 0 <= min(times) <= max(times) < LAST_MOMENT:
-            return record
+    with suppress(TypeError):
+        return ShareRecord(**(read_json(path) or {}))
     return None
 
 
@@ -289,12 +265,12 @@ def format_history(
     own = named[1] if named else None
     for job in jobs:
         is_submitted = (job.name, job.task) == (experiment, str(index))
-        if job.state not in ENDED and (job.job == own or is_submitted):
-            return f"{history}; job {job.job} {IN_THE_QUEUE.get(job.state, job.state.lower())}"
+        if job.state in IN_THE_QUEUE and (job.job == own or is_submitted):
+            return f"{history}; job {job.job} {IN_THE_QUEUE[job.state]}"
     if own is None or (record and record.ended):
         return history
     state = next((job.state for job in jobs if job.job == own), None)
-    became = ENDED.get(state, state.lower()) if state else "is no longer in the queue"
+    became = ENDED.get(state, f"has the state {state}") if state else "is no longer in the queue"
     return f"{history}; job {own} {became}"
 
 
@@ -312,29 +288,21 @@ def clear_shares(folder: Place, seed: int, n_rep: int) -> None:
 
 # ---------------------------------------------------------------- costs
 def read_costs(folder: Place) -> dict[str, float]:
-    """The cost of a block by scenario key, from a pilot or a file; empty without one.
+    """The cost of a block by scenario key, from a pilot; empty without one.
 
     Raises
     ------
     ConfigError
-        Where the file holds something else: shares would be cut in another way than was meant.
+        Where the file cannot be read: this share would be cut in another way than the others.
     """
     path = folder / FOLDER / COSTS
-    if not path.exists():
-        return {}
-    found = read_json(path)
-    costs = found.get(BY_A_PILOT, found) if isinstance(found, dict) else None
-    if not isinstance(costs, dict) or not all(map(_is_cost, costs.values())):
+    costs = read_json(path)
+    if costs is None and path.exists():
         raise ConfigError(
-            f"{path} does not hold the cost of a block for each scenario, by which shares are cut. "
-            'Write a number above 0 for each scenario key, as in {"KEY": 2, "KEY": 0.5}, or take '
-            "the file away before the first share begins."
+            f"{path} cannot be read, and says how shares are cut. Run this again, or take the file "
+            "away before the first share begins."
         )
-    return {key: float(cost) for key, cost in costs.items()}
-
-
-def _is_cost(cost: Any) -> bool:
-    return type(cost) in (int, float) and 0 < cost < MOST_COST
+    return costs or {}
 
 
 def write_costs(folder: Place, measured: Mapping[str, float]) -> None:
@@ -342,5 +310,5 @@ def write_costs(folder: Place, measured: Mapping[str, float]) -> None:
 
     What is there stays: jobs of an array that began with it share out the blocks by it.
     """
-    timed = {key: cost for key, cost in measured.items() if _is_cost(cost)}
-    write_json(folder / FOLDER / COSTS, {BY_A_PILOT: timed | read_costs(folder)})
+    timed = {key: cost for key, cost in measured.items() if 0 < cost < math.inf}
+    write_json(folder / FOLDER / COSTS, timed | read_costs(folder))

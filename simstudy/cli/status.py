@@ -34,7 +34,7 @@ from simstudy.cli.shares import (
     share_records,
     slurm_jobs,
 )
-from simstudy.errors import ConfigError, SimstudyError, StoreError, in_one_line
+from simstudy.errors import ConfigError, SimstudyError
 from simstudy.remote.paths import Place, place_of
 
 if TYPE_CHECKING:
@@ -415,6 +415,7 @@ def write_index_of(project: Project, arguments: Sequence[str]) -> Place:
         Where there is no such folder, it is a study's own, or it cannot be read or written.
     """
     from simstudy.output.report import write_index
+    from simstudy.store.io_errors import translate_io_errors
 
     if len(arguments) > 1 or any("=" in text and not Path(text).is_dir() for text in arguments):
         raise ConfigError(
@@ -432,13 +433,8 @@ def write_index_of(project: Project, arguments: Sequence[str]) -> Place:
             f"{results} is the folder of one study; the index is that of the folder around it: "
             f"simstudy index {results.parent}"
         )
-    try:
+    with translate_io_errors(results):
         return write_index(results, code=_code(project, results))
-    except OSError as error:
-        raise StoreError(
-            f"the index of {results} cannot be written: {in_one_line(str(error))}. Copy the folder "
-            "to where you may write, or remove what is in the index's place"
-        ) from None
 
 
 def _code(project: Project, results: Place) -> dict[str, str]:

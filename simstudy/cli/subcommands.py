@@ -4,6 +4,7 @@ import contextlib
 import gc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from simstudy.cli.experiment_groups import ALL
@@ -171,22 +172,13 @@ def _no_garbage(*, to_the_end: bool) -> Iterator[None]:
             gc.freeze()
 
 
-def replay(line: CommandLine) -> int:
-    """Draw one replicate again."""
-    return _with_operand(
-        line,
-        "the address of one replicate",
-        "; failures.parquet has the addresses of those that failed",
-    )
-
-
-def merge(line: CommandLine) -> int:
-    """Copy blocks that the same code drew elsewhere."""
-    return _with_operand(line, "one folder of results")
-
-
-def _with_operand(line: CommandLine, expected: str, hint: str = "") -> int:
+def run_with_operand(line: CommandLine, *, expected: str) -> int:
     """Run a command that takes one more word, such as an address.
+
+    Parameters
+    ----------
+    expected
+        What the word is, for a refusal.
 
     Raises
     ------
@@ -197,7 +189,7 @@ def _with_operand(line: CommandLine, expected: str, hint: str = "") -> int:
     if len(operands) != 1 or line.is_sweep:
         raise ConfigError(
             f"{line.verb} takes {expected}, and was given {' '.join(operands) or 'none'}: "
-            f"{VERBS[line.verb].usage}{hint}"
+            f"{VERBS[line.verb].usage}"
         )
     from simstudy.cli.commands import carry_out
 
@@ -327,13 +319,16 @@ VERBS = {
         ("scale", "n_rep", "seed", "out", "figures", "report"),
     ),
     "replay": Verb(
-        replay,
+        partial(
+            run_with_operand,
+            expected="the address of one replicate (failures.parquet has those that failed)",
+        ),
         "simstudy replay ADDRESS NAME [debug=true] [SETTING=VALUE ...]",
         "draw one replicate again by its address in failures.parquet, and raise its error",
         ("seed", "debug"),
     ),
     "merge": Verb(
-        merge,
+        partial(run_with_operand, expected="one folder of results"),
         "simstudy merge FOLDER NAME [SETTING=VALUE ...]",
         "copy blocks that the same code drew elsewhere, from a folder of results",
         ("scale", "n_rep", "seed", "out", "keep"),

@@ -65,6 +65,12 @@ def write(folder: Path, files: dict[str, str]) -> None:
         path.write_text(text)
 
 
+def alive(group: int) -> list[str]:
+    """States of the processes of a session, without those that have ended."""
+    listed = subprocess.run(["ps", "-o", "stat=", "-g", str(group)], capture_output=True, text=True)
+    return [state for state in listed.stdout.split() if not state.startswith("Z")]
+
+
 @contextmanager
 def inside(folder: Path) -> Iterator[Path]:
     """Stand in a project whose experiments this process loads, and in no other."""

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from simstudy.cli.completion import shell_completion
-from simstudy.cli.project import Project, experiment_names
+from simstudy.cli.project import Project
 from tests.support import ROOT, command_line
 
 PROJECT = Project(ROOT)
@@ -42,10 +42,6 @@ def answers(line: str) -> list[str]:
 )  # fmt: skip
 def test_what_may_stand_where_one_types(line, found):
     assert answers(line) == found
-
-
-def test_every_experiment_is_offered():
-    assert answers("simstudy experiment=") == experiment_names(ROOT)
 
 
 def test_a_folder_without_studies_has_verbs_and_settings(tmp_path):

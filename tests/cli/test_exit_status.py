@@ -68,20 +68,20 @@ class Full(io.StringIO):
         raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("arguments", [QUICK, ["-m", *QUICK], ["plan", *QUICK], ["list"]])
-def test_whoever_stops_reading_hears_no_traceback(arguments, project, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "stdout", Gone())
-    assert main(arguments) == 141
-    assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize("arguments", [QUICK, ["-m", *QUICK], ["list"]])
-def test_an_output_on_a_full_disk_is_one_line(arguments, project, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "stdout", Full())
-    assert main(arguments) == 1
-    assert capsys.readouterr().err == (
-        "cannot write to the standard output: No space left on device\n"
-    )
+@pytest.mark.parametrize("arguments", [QUICK, ["-m", *QUICK]])
+@pytest.mark.parametrize(
+    ("stream", "status", "line"),
+    [
+        (Gone, 141, ""),
+        (Full, 1, "cannot write to the standard output: No space left on device\n"),
+    ],
+)
+def test_an_output_that_fails_in_a_run_is_no_traceback(
+    arguments, stream, status, line, project, monkeypatch, capsys
+):
+    monkeypatch.setattr(sys, "stdout", stream())
+    assert main(arguments) == status
+    assert capsys.readouterr().err == line
 
 
 def test_a_complaint_that_cannot_be_written_leaves_its_status(project, monkeypatch):

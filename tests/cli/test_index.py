@@ -54,7 +54,7 @@ def test_any_folder_will_do_from_anywhere(tmp_path, monkeypatch, capsys):
         ),
         (["n_rep=3"], "index takes one folder of results, and was given n_rep=3: "),
         (["gone"], "gone is not a folder, so it has no index. Name one that holds results, as in "),
-        (["taken"], "the index of taken cannot be written: [Errno 21] Is a directory: "),
+        (["taken"], "cannot write taken/index.html: is a directory. Move away what stands there"),
         (["study"], "study is the folder of one study; the index is that of the folder around "),
     ],
 )

@@ -1,4 +1,4 @@
-"""A study of methods on the command line: edited, drawn anew, replayed, counted."""
+"""A study of methods on the command line: edited, drawn anew, adopted, counted."""
 
 import json
 
@@ -114,16 +114,3 @@ def test_moved_code_is_adopted(project):
     adopted = said(project, "run", *RUN, "adopt=true", status=3)
     assert "adopted: the current code drew 1 block" in adopted
     assert "nothing to do" in said(project, "run", *RUN, status=3)
-    changed = WEIGHTS.replace("WEIGHT = 1.0", "WEIGHT = 1.1")
-    write(project, {"moved.py": changed})
-    refusal = said(project, "run", *RUN, "adopt=true", status=2)
-    assert "other numbers in the first block of method weighted of Sample(n_obs=5)" in refusal
-    assert "to draw  3 blocks" in said(project, "plan", *RUN, "redraw=changed")
-
-
-def test_a_failure_is_replayed_by_its_address(project):
-    said(project, "run", *RUN, status=3)
-    failures = pd.read_parquet(project / "results" / "centre" / "failures.parquet")
-    assert set(failures["method"]) == {"median"}
-    replayed = said(project, "replay", failures["address"][0], "experiment=centre", status=1)
-    assert "ValueError: too large" in replayed

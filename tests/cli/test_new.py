@@ -87,11 +87,3 @@ def test_a_name_that_will_not_do_is_one_line_and_writes_nothing(
     assert (told.out, told.err.count("\n")) == ("", 1)
     assert re.match(said, told.err)
     assert [path.name for path in tmp_path.rglob("*")] == ["full", "notes"]
-
-
-def test_an_empty_folder_will_do(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "empty").mkdir()
-    assert main(["new", "empty"]) == 0
-    assert capsys.readouterr().out.startswith("empty/ holds a project")
-    assert (tmp_path / "empty" / "experiments" / "proportion_interval.py").exists()

@@ -8,7 +8,6 @@ from simstudy.cli.settings import (
     Settings,
     check_settings,
     read_backend,
-    read_shard,
 )
 from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
@@ -26,13 +25,6 @@ def test_a_folder_of_the_user_is_written_in_full(out, home, near, monkeypatch):
     monkeypatch.setenv("HOME", home)
     with pytest.raises(ConfigError, match=f"write the folder in full, out={near}"):
         check_settings(Settings(out=out), "run")
-
-
-@pytest.mark.parametrize(
-    ("text", "shard"), [(None, None), ("1/1", (1, 1)), ("3/100", (3, 100)), ("100/100", (100, 100))]
-)
-def test_shards(text, shard):
-    assert read_shard(text) == shard
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import json
 import os
 import shlex
-from dataclasses import asdict
 
 import pytest
 
@@ -50,16 +49,6 @@ def test_shares_in_any_order_are_joined_once_to_the_files_of_one_run(asked, tmp_
     assert outputs(tmp_path / "whole") == joined
 
 
-def test_a_late_share_finds_nothing_to_draw_and_a_join_takes_its_record_away(
-    asked, tmp_path, capsys
-):
-    said(capsys, *asked)
-    before = outputs(tmp_path)
-    assert said(capsys, *asked, "shard=2/3")[0].startswith("shard 2/3: 0 blocks computed")
-    said(capsys, *asked)
-    assert outputs(tmp_path) == before
-
-
 def test_a_run_of_fewer_replicates_leaves_the_records_of_an_array_under_way(
     asked, tmp_path, capsys
 ):
@@ -99,44 +88,15 @@ def write_file_of_costs(folder, text):
     (folder / "shares" / "costs.json").write_text(text)
 
 
-@pytest.mark.parametrize(
-    "text", ['{"a": 2, "b": 0.5}', '{"seconds_per_block": {"a": 2, "b": 0.5}}']
-)
-def test_costs_are_read_as_a_pilot_or_a_person_writes_them(text, tmp_path):
-    write_file_of_costs(tmp_path, text)
-    assert read_costs(tmp_path) == {"a": 2.0, "b": 0.5}
-
-
-@pytest.mark.parametrize(
-    "cost", ["Infinity", "NaN", "1e400", "1" * 400, '"2"', "0", "-1", "true", "null", "[1]"]
-)
-def test_a_cost_that_is_none_is_refused_with_its_file(cost, tmp_path):
-    write_file_of_costs(tmp_path, '{"a": 1, "b": COST}'.replace("COST", cost))
-    with pytest.raises(ConfigError, match=r"shares/costs.json does not hold the cost") as no:
-        read_costs(tmp_path)
-    assert "\n" not in str(no.value)
-    assert len(str(no.value)) < 400
-
-
-@pytest.mark.parametrize("text", ["", "[1]", "{", '{"seconds_per_block": 3}', "1" * 5000])
-def test_costs_that_cannot_be_read_are_refused_with_their_file(text, tmp_path):
-    write_file_of_costs(tmp_path, text)
-    with pytest.raises(ConfigError, match=r"shares/costs.json does not hold the cost"):
+def test_costs_that_cannot_be_read_are_refused_with_their_file(tmp_path):
+    write_file_of_costs(tmp_path, "{")
+    with pytest.raises(ConfigError, match=r"shares/costs.json cannot be read"):
         read_costs(tmp_path)
 
 
 def test_a_pilot_has_no_precision(asked, capsys):
     assert command_line([*asked, "shard=pilot", "precision.power=0.01"]) == 2
     assert capsys.readouterr().err.startswith("shard=pilot with precision: a pilot draws two")
-
-
-@pytest.mark.parametrize("share", ["1/3", "pilot"])
-def test_shares_have_no_place_in_the_memory_of_one_process(share, capsys):
-    pytest.importorskip("upath", reason="needs pip install -e '.[s3]'")
-    assert command_line([*QUICK, "out=memory://a", f"shard={share}"]) == 2
-    said = capsys.readouterr()
-    assert said.err.startswith(f"out=memory://a with shard={share}: what one process keeps in its")
-    assert said.err.count("\n") == 1
 
 
 # ---------------------------------------------------------------- status
@@ -268,10 +228,6 @@ def test_what_is_printed_to_go_on_names_the_script_from_another_folder(monkeypat
 
 
 # ---------------------------------------------------------------- status of some of them
-def test_a_number_of_shares_may_be_given(asked, capsys):
-    said(capsys, *asked, "shard=2/4")
-    *_, last = said(capsys, "status", *asked, "shard=1/3")
-    assert " of 3 shares have gaps: " in last
 
 
 def test_where_shares_have_no_gaps_a_status_says_what_is_left_to_do(asked, capsys):
@@ -279,21 +235,6 @@ def test_where_shares_have_no_gaps_a_status_says_what_is_left_to_do(asked, capsy
         said(capsys, *asked, f"shard={i}/2")
     *_, last = said(capsys, "status", *asked)
     assert last == "all 2 shares have drawn their blocks: run without shard to summarise"
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"index": "x"}, {"index": 0}, {"index": 4}, {"begun": [1]}, {"begun": 1e300},
-        {"begun": float("nan")}, {"ended": "then"}, {"where": 3}, {"n_blocks": None},
-    ],
-    ids=str,
-)  # fmt: skip
-def test_a_record_that_no_share_has_written_is_passed_over(changes, tmp_path):
-    ShareRecord(1, 3, 1, 100, begun=5.0).write(tmp_path)
-    record = asdict(ShareRecord(2, 3, 1, 100, begun=6.0))
-    (tmp_path / "shares" / "2-of-3.json").write_text(json.dumps(record | changes))
-    assert [found.index for found in share_records(tmp_path, 1, 100)] == [1]
 
 
 def test_records_of_other_runs_or_damaged_ones_are_passed_over(tmp_path):

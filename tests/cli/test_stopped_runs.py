@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.projects import alive
 from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
@@ -51,12 +52,6 @@ def ended(process, send) -> tuple[str, str]:
 
 def blocks(folder: Path) -> list[Path]:
     return list((folder / "two_stage" / "replicates").glob("*.parquet"))
-
-
-def alive(group):
-    """Processes of a session that run: those that have ended may be listed for a while."""
-    listed = subprocess.run(["ps", "-o", "stat=", "-g", str(group)], capture_output=True, text=True)
-    return [state for state in listed.stdout.split() if not state.startswith("Z")]
 
 
 def listens(process):

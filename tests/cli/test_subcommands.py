@@ -90,12 +90,6 @@ def test_a_plan_says_what_a_run_would_do_and_does_nothing(capsys, tmp_path):
     assert list((out / "two_stage" / "replicates").glob("*.parquet")), "nothing was deleted"
 
 
-def test_a_plan_of_shards_shares_out_all_blocks(capsys, tmp_path):
-    asked = [*QUICK, f"out={tmp_path / 'out'}", "n_rep=3000"]
-    plans = [said(capsys, "plan", *asked, f"shard={i}/4").splitlines()[2] for i in (1, 2, 3, 4)]
-    assert sum(int(line.split()[2]) for line in plans) == 6
-
-
 def test_a_plan_says_what_a_run_would_refuse(capsys, tmp_path):
     asked = [*QUICK, f"out={tmp_path / 'out'}"]
     said(capsys, *asked)
@@ -160,17 +154,9 @@ def test_help_all_has_every_setting_and_no_command_among_them(capsys):
     for declared in fields(Settings):
         about = declared.metadata.get("option")
         assert about is None or f" {declared.name} " in told, declared.name
-    assert "precision.MEASURE" in told
-    assert not {"plan", "crate", "replay"} & {line.split()[0] for line in told.splitlines()[3:]}
-
-
-def test_every_setting_has_its_type_range_and_default_in_the_help(capsys):
-    told = said(capsys, "--help", "all")
-    for text in (
-        "[paper|precise|smoke]  default: paper", "[integer >= 1]", "[integer >= 0]  default: 1",
-        "[true|false]  default: true", "[replicates|summary]  default: replicates",
-    ):  # fmt: skip
+    for text in ("precision.MEASURE", "[paper|precise|smoke]  default: paper", "[integer >= 1]"):
         assert text in told
+    assert not {"plan", "crate", "replay"} & {line.split()[0] for line in told.splitlines()[3:]}
 
 
 def test_help_fits_a_terminal(monkeypatch):

@@ -6,7 +6,6 @@ import re
 import pytest
 
 from simstudy.cli import main
-from simstudy.cli.file_commands import read_arguments
 from tests.external.tables import long_table
 
 ASKED = ["estimate=b", "se=se", "method=method", "rep=dataset", "by=[dgm]", "truth=0.5"]
@@ -80,10 +79,6 @@ def test_mistakes_are_a_line_each(arguments, line, here, capsys):
     assert told.startswith(line)
     assert told.count("\n") == 1
     assert not (here / "results").exists()
-
-
-def test_arguments_are_read_whatever_their_order():
-    assert read_arguments([*ASKED, "rows.csv"]) == read_arguments(["rows.csv", *ASKED])
 
 
 def test_a_wide_file_has_a_column_for_each_method(here, capsys):

@@ -12,7 +12,7 @@ import pytest
 
 from simstudy.cli import main
 from simstudy.cli.sweep import _time_left
-from tests.cli.projects import ENTRY_POINT, inside, write
+from tests.cli.projects import ENTRY_POINT, alive, inside, write
 from tests.support import ROOT
 
 STUDY = '''"""Is it {name}?
@@ -118,11 +118,6 @@ def test_studies_are_drawn_and_published_one_after_the_other(project, capsys):
     }  # fmt: skip
 
 
-def alive(group):
-    listed = subprocess.run(["ps", "-o", "stat=", "-g", str(group)], capture_output=True, text=True)
-    return [state for state in listed.stdout.split() if not state.startswith("Z")]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "number", "whom"),
@@ -175,6 +170,7 @@ def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project, cap
     refusing = "    from simstudy.errors import DesignError\n    raise DesignError('none')\n"
     named(project, "b_refused", AT_FAULT, AT_FAULT + refusing)
     named(project, "c_settings", END, END)
+    write(project, {"experiments/f_import.py": "raise SystemExit(0)\n"})
     write(project, {"conf/experiment/c_settings.yaml": "n: [\n"})
     exact = "class Normal:\n    def exact(self):\n        raise ValueError('in exact')\n\n"
     named(project, "d_exact", "class Normal:\n", exact)
@@ -188,6 +184,7 @@ def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project, cap
         out, err = said(capsys, "all", "group=all", "figures=false", status=2)
     states = {row.split()[0]: row for row in out.split("\n\n")[-1].splitlines()}
     found = {"a_design": "refused", "b_refused": "refused", "c_settings": "refused"}
+    found["f_import"] = "refused"
     found |= {"d_exact": "not published", "e_ends": "not published", "last": "drawn and published"}
     assert {name: state in states[name] for name, state in found.items()} == dict.fromkeys(
         found, True
