@@ -99,6 +99,15 @@ def test_a_pilot_has_no_precision(asked, capsys):
     assert capsys.readouterr().err.startswith("shard=pilot with precision: a pilot draws two")
 
 
+@pytest.mark.parametrize("share", ["1/3", "pilot"])
+def test_shares_have_no_place_in_the_memory_of_one_process(share, capsys):
+    pytest.importorskip("upath", reason="needs pip install -e '.[s3]'")
+    assert command_line([*QUICK, "out=memory://a", f"shard={share}"]) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith(f"out=memory://a with shard={share}: what one process keeps in its")
+    assert said.err.count("\n") == 1
+
+
 # ---------------------------------------------------------------- status
 def test_a_status_names_scenarios_and_shares_with_gaps(asked, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("SLURM_ARRAY_JOB_ID", "70")
