@@ -6,6 +6,7 @@ still has to complain of becomes one line in `_in_one_line`. Hydra takes the fir
 that it finds: a project's `conf/` comes before the package's.
 """
 
+import errno
 import itertools
 import math
 import re
@@ -223,6 +224,9 @@ def _in_one_line(error: Exception, point: Sequence[str], project: Project) -> Co
     """A Hydra error in one line."""
     text = str(error)
     first = next(iter(text.splitlines()), type(error).__name__)
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        keys = [text.lstrip("+").partition("=")[0] for text in point]
+        return ConfigError(f"{max(keys, key=len)} is not a setting")
     if "'hydra/launcher/submitit_" in text:  # of which ours are made
         return ConfigError(
             "hydra/launcher=slurm needs submitit's launcher, which is not installed: pip install "
