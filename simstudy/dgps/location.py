@@ -29,7 +29,7 @@ class SampleMoments(NamedTuple):
 
 
 class LocationDgp(Protocol):
-    """What a trial of a mean needs of its data."""
+    """Protocol of the data of a trial of a mean."""
 
     @property
     def mean(self) -> float:
@@ -38,7 +38,7 @@ class LocationDgp(Protocol):
 
     @property
     def variance(self) -> float:
-        """Of one observation."""
+        """Variance of one observation."""
         ...
 
     def draw(

@@ -38,7 +38,7 @@ BISECTIONS = 60  # of an interval of length 2: down to the spacing of doubles
 # ---------------------------------------------------------------- distributions of scores
 @runtime_checkable
 class ScoreDistribution(Hashable, Protocol):
-    """What a population needs of the scores of one run."""
+    """Protocol of the distribution of the scores of one run."""
 
     @property
     def lower_is_better(self) -> bool:
@@ -199,7 +199,7 @@ class HoldsArray(Hashable, Protocol):
 
     @property
     def array(self) -> Callable[[], np.ndarray]:
-        """What reads it."""
+        """The array that it holds."""
         ...
 
 
@@ -241,7 +241,7 @@ class EmpiricalScores:
         return replace(self, worsened=self.worsened + effect)
 
     def _weights(self, ordered: Scores) -> Scores:
-        """Of each score, 1 in all; bisection on the tilt that moves the mean as far as asked."""
+        """Weights of the scores, summing to 1; bisection on the tilt that moves the mean."""
         sign = 1.0 if self.lower_is_better else -1.0
         worst = float(max(sign * ordered[0], sign * ordered[-1]) - sign * ordered.mean())
         if not -worst < self.worsened < worst and self.worsened != 0:
@@ -264,7 +264,7 @@ def _tilted(unit: Scores, tilt: float) -> Scores:
 
 
 def _increasing_root(function: Callable[[float], float], value: float) -> float:
-    """Where an increasing function has a value; the interval is doubled until it is inside."""
+    """Root of an increasing function; the interval is doubled until it holds the root."""
     reach = 1.0
     while not function(-reach) <= value <= function(reach):
         reach *= 2
@@ -335,37 +335,37 @@ class Population(NamedTuple):
 
     @property
     def sign(self) -> float:
-        """Of a change for the worse."""
+        """Sign of a change for the worse."""
         return 1.0 if self.lower_is_better else -1.0
 
     @property
     def worse(self) -> Scores:
-        """By how much each prompt's score is worse in the check, in units of the scores."""
+        """Each prompt's loss in the check, in units of the scores."""
         return np.asarray(self.sign * (self.check - self.reference))
 
     @property
     def effect(self) -> float:
-        """By how much the check's mean is worse."""
+        """Mean loss in the check."""
         return float(self.sign * (self.check.mean() - self.reference.mean()))
 
     @property
     def sd(self) -> float:
-        """Of one score of the reference run: the document's σ."""
+        """Standard deviation of one score of the reference run: the document's σ."""
         return float(self.reference.std())
 
     @property
     def sd_check(self) -> float:
-        """Of one score of the check."""
+        """Standard deviation of one score of the check."""
         return float(self.check.std())
 
     @property
     def sd_worse(self) -> float:
-        """Of the difference of the two scores of one prompt."""
+        """Standard deviation of the difference of the two scores of one prompt."""
         return float(self.worse.std())
 
     @property
     def correlation(self) -> float:
-        """Of the two scores of one prompt."""
+        """Correlation of the two scores of one prompt."""
         return _correlation(self.reference, self.check)
 
 
@@ -433,7 +433,7 @@ def _paired_population(
 def _ranks_of_check(
     scores: ScoreDistribution, correlation: float, n_prompts: int
 ) -> Int[np.ndarray, " prompt"]:
-    """Where each prompt stands in the check, so that equal runs have the correlation asked for.
+    """Rank of each prompt in the check, so that equal runs have the correlation asked for.
 
     The lattice has (i + ½)/N beside the multiples of the golden ratio modulo 1, through the normal
     quantile function; a mixture of the two is ranked. The correlation of the scores grows with the

@@ -27,7 +27,7 @@ LATTICE_SLACK = 1e-9
 
 @runtime_checkable
 class Scores(Protocol):
-    """What a study of thresholds needs from the scores of one class."""
+    """Protocol of the scores of one class."""
 
     continuous: ClassVar[bool]  # whether no two scores are ever equal
     normal: ClassVar[bool]
@@ -217,7 +217,7 @@ class SkewedScores(ContinuousScores):
         self._refuse_ties()
 
     def _refuse_ties(self) -> None:
-        """Of so small a shape many gammas are below the rounding of the least score."""
+        """Raise an error for a shape so small that many gammas round to the least score."""
         least = abs(float(self._place(0.0)))
         resolved = np.spacing(least) / self.sd * np.sqrt(self.shape) + np.spacing(self.shape)
         tied = float(special.gammainc(self.shape, resolved))

@@ -103,7 +103,7 @@ def complement(proportion: ArrayLike) -> Any:
 
 
 def complement_of(name: str, proportion: float) -> float:
-    """The same of one proportion between 0 and 1; refused where nothing is left of it."""
+    """The complement of one proportion between 0 and 1; refused where nothing is left of it."""
     rest = float(complement(proportion))
     if not 0 < rest < 1:
         raise DesignError(

@@ -79,7 +79,7 @@ PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEY
 
 # ---------------------------------------------------------------- which way to read
 def _readers_of(hints: Mapping[str, Any]) -> dict[str, Reader]:
-    """By argument, of those that are not taken as they come."""
+    """Readers by argument, for those that are not taken as they come."""
     found = {name: _reader(name, hint) for name, hint in hints.items()}
     return {name: reader for name, reader in found.items() if reader is not None}
 
@@ -103,7 +103,7 @@ def _reader(name: str, annotation: Any) -> Reader | None:
 
 
 def _kinds(annotation: Any) -> list[Any]:
-    """What an argument may be beside None."""
+    """Types that an argument may have beside None."""
     is_union = get_origin(annotation) in (Union, UnionType)
     members = get_args(annotation) if is_union else (annotation,)
     return [member for member in members if member is not type(None)]
@@ -148,7 +148,7 @@ def _as_count(name: str, value: Any) -> int:
 
 
 def _one(name: str, found: np.ndarray) -> Any:
-    """As a number of Python's own."""
+    """Convert to a number of Python's own."""
     if found.ndim:
         raise DesignError(
             f"{name} has shape {found.shape}, but this is of one design at a time and its answer "
@@ -234,7 +234,7 @@ class _Axes(NamedTuple):
 
 
 def _axes_of(hints: Mapping[str, Any]) -> dict[tuple[str, ...], _Axes]:
-    """By argument, or argument and field of a NamedTuple, of those that have any to insist on."""
+    """Declared axes by argument, or argument and field of a NamedTuple."""
     found: dict[tuple[str, ...], _Axes] = {}
     for name, hint in hints.items():
         kinds = _kinds(hint)

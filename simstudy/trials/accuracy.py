@@ -173,7 +173,7 @@ class AccuracyCheck:
 
     @property
     def chance(self) -> Chances:
-        """Of each prompt's outcomes."""
+        """Probability of each outcome of a prompt."""
         return chances(self.accuracy, self.check_accuracy, self.correlation)
 
     @property

@@ -103,7 +103,7 @@ class _Setting:
 
     @property
     def dgp(self) -> LinearModel:
-        """What the observations are."""
+        """The data-generating process."""
         kind = COEFFICIENTS[self.coefficients]
         return kind(self.n_feature, 1.0, noise_variance=self.noise_sd**2)
 
@@ -119,7 +119,7 @@ class _Setting:
         return Fit(answer, self.true_utilities(data, answer))
 
     def true_utilities(self, data: Regression, answer: ExactLeaveOneOut) -> Utilities:
-        """Of each replicate's posterior mean predictor on new data; NaN for elpd."""
+        """True utilities of each replicate's posterior mean predictor on new data; NaN for elpd."""
         widest = max(data.coefficients.shape[1], answer.coefficients.shape[1])
         truth, fitted = (
             _widened(part, widest) for part in (data.coefficients, answer.coefficients)
@@ -136,7 +136,7 @@ class _Setting:
 def _widened(
     coefficients: Float[np.ndarray, "rep feature"], width: int
 ) -> Float[np.ndarray, "rep width"]:
-    """With zeros for the features that a model does not have."""
+    """Add zeros for the features that a model does not have."""
     return np.pad(coefficients, ((0, 0), (0, width - coefficients.shape[1])))
 
 
@@ -218,7 +218,7 @@ class ImportanceSampling(_Setting):
 
 
 def axes(against: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Of the columns of `LeaveOneOut`."""
+    """Axes of the columns of `LeaveOneOut`."""
     compared = ("model", *(f"less {other}" for other in against))
     return {"compared": compared, "utility": UTILITIES, "method": METHODS}
 
@@ -229,7 +229,7 @@ IMPORTANCE_AXES = {"answer": ANSWERS, "utility": UTILITIES, "method": METHODS}
 def estimated(
     first: Pointwise, others: list[Pointwise], streams: Streams, *, n_draw: int
 ) -> list[tuple[Estimate, ...]]:
-    """By each of `METHODS`: a model, then it less each of the others."""
+    """Estimates by each of `METHODS`: of a model, then of it less each of the others."""
     by_taylor = [taylor(first), *(taylor_difference(first, other) for other in others)]
     drawn = bayesian_bootstrap_against(first, others, streams("bootstrap"), n_draw=n_draw)
     return list(zip(by_taylor, drawn, strict=True))
@@ -238,7 +238,7 @@ def estimated(
 def standard_error_columns(
     estimates: list[tuple[Estimate, ...]], truth: Float[np.ndarray, "rep compared utility"]
 ) -> Columns:
-    """What measures of standard errors read, each (replicate, compared, utility, method).
+    """Columns for measures of standard errors, each (replicate, compared, utility, method).
 
     Returns
     -------

@@ -11,7 +11,7 @@ from simstudy.trials.leave_one_out import LeaveOneOut
 
 @dataclass
 class CellsConfig:
-    """What every study of these cells sweeps.
+    """Factors that every study of these cells sweeps.
 
     The report leaves two settings open, and both studies read them alike: p and σ of few
     observations are those of many, and σ under the wide prior is 1.

@@ -36,7 +36,7 @@ NO_TRUTH = "the true metric is not a finite number: nothing to compare the bound
 
 
 class Estimator(Protocol):
-    """What scikit-learn calls one: it can be cloned, fitted, and asked for predictions."""
+    """Protocol of a scikit-learn estimator: it can be cloned and fitted, and predicts."""
 
     def fit(self, X: Any, y: Any) -> Any: ...
 
@@ -57,7 +57,7 @@ class RegressionDgp(Protocol):
 
 @dataclass(frozen=True)
 class Model:
-    """What is on trial: a scikit-learn estimator, or a function that makes one.
+    """Model of a trial: a scikit-learn estimator, or a function that makes one.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def _stack(columns: Sequence[np.ndarray | None]) -> np.ndarray:
 
 
 def _with_reasons(error: np.ndarray | None, fitted: Predictions) -> dict[str, np.ndarray]:
-    """What failed in the fit, instead of what followed from it."""
+    """Record the reason of each failed fit as its replicate's error."""
     if error is None:
         return {}
     for failure in fitted.failures:

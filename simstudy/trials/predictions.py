@@ -341,7 +341,7 @@ def residual_sd(
 # ---------------------------------------------------------------- controls
 @dataclass(frozen=True)
 class TrueNulls:
-    """As many uniform p-values as there are predictions: every distribution is the right one.
+    """Uniform p-values: every predictive distribution is the right one.
 
     Parameters
     ----------

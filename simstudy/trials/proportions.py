@@ -53,7 +53,7 @@ class Proportion:
 
     @property
     def predictions(self) -> ScoredPredictions:
-        """Where the p-values come from."""
+        """Source of the p-values."""
         return ScoredPredictions(
             self.n_prediction,
             self.null_share,
@@ -77,7 +77,7 @@ class EstimatedProportion(Proportion):
     """Lists that all of `METHODS` judge, in that order: with what is known of them."""
 
     def exact(self) -> dict[str, PerEstimator]:
-        """Of independent p-values, by estimator; NaN where only simulation says."""
+        """Exact values of independent p-values, by estimator; NaN where only simulation says."""
         if self.correlation:
             return {}
         means, sds = exact_moments(self.predictions)
@@ -87,7 +87,7 @@ class EstimatedProportion(Proportion):
 
 @dataclass(frozen=True)
 class ProportionInterval(Proportion):
-    """The same, with intervals from lists that are resampled.
+    """Estimated proportions with intervals from lists that are resampled.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ Estimator = Callable[[Float[np.ndarray, "... n"]], Float[np.ndarray, "..."]]
 def estimate(
     estimator: Estimator, p: PValues, log10_p: Float[np.ndarray, " rep"], truth: float
 ) -> Told:
-    """What one estimator says of each list.
+    """Estimate the proportion of each list by one estimator.
 
     `log10_p` is Fisher's combined p-value of the same list, whatever the estimator.
     """

@@ -46,7 +46,7 @@ PerRep = Float[np.ndarray, " rep"]
 
 
 class Differences(NamedTuple):
-    """What a replicate's two runs show, in units of the scores; NaN where it is not to be seen.
+    """Differences of a replicate's two runs, in units of the scores; NaN where they are not seen.
 
     By how much the check's mean is worse, the pooled standard deviation of one score, and that of
     the difference of two scores of a prompt.
@@ -118,7 +118,7 @@ class ScoreCheck:
     # ------------------------------------------------------------ what is true
     @property
     def population(self) -> Population:
-        """All prompts with both scores, the check worse by the effect."""
+        """Population of prompts with both scores, the check worse by the effect."""
         return self._population(self.effect)
 
     def _population(self, effect: float) -> Population:
@@ -133,7 +133,7 @@ class ScoreCheck:
 
     @property
     def effect(self) -> float:
-        """By how much the check is to be worse, in units of the scores."""
+        """Difference by which the check is to be worse, in units of the scores."""
         # Asked for in any case, so that errors that no test has are refused here.
         at = self.detectable_at or self.n
         found = float(detectable_effect(self.alpha, self.beta, self.sigma, at))
@@ -141,11 +141,11 @@ class ScoreCheck:
 
     @property
     def luck(self) -> float:
-        """By how much the reference is better than it should be, in its standard errors."""
+        """Luck of the reference: how much too good it is, in its standard errors."""
         return self._recorded_better() * float(np.sqrt(self.n)) / self.sigma
 
     def _recorded_better(self) -> float:
-        """By how much the recorded mean is better than the population's, in units of the scores."""
+        """Recorded mean less the population's, as a gain in units of the scores."""
         if self.reference is None:
             return 0.0
         sign = 1.0 if self.scores.lower_is_better else -1.0
@@ -172,7 +172,7 @@ class ScoreCheck:
         }
 
     def differences(self, streams: Streams, n_rep: int) -> Differences:
-        """What each replicate's runs show of one another."""
+        """Differences of each replicate's two runs."""
         if self.reference is not None:
             return self._from_the_record(streams, n_rep)
         return (
@@ -200,7 +200,7 @@ class ScoreCheck:
         return Differences(worse, np.sqrt(squares / (2 * n - 2)), np.nan)
 
     def _from_the_record(self, streams: Streams, n_rep: int) -> Differences:
-        """Against a mean on record, without the scores that it is the mean of."""
+        """Differences from a mean on record, without the scores that it is the mean of."""
         about = self.population
         centre = float(about.reference.mean())
         check = draw_run(streams("check"), about.check, n_rep, self.n, centre=centre)
@@ -229,7 +229,7 @@ class ScoreCheck:
         return reject
 
     def _margins(self, found: Differences, pilots: dict[str, PerRep]) -> dict[str, Numbers]:
-        """By how much worse a check must be to fail, by each test, in units of the scores."""
+        """Margin by which a check must be worse to fail, by each test, in units of the scores."""
         two_runs, pairs = np.sqrt(2 / self.n), np.sqrt(1 / self.n)
         by_pilot = {name: self._normal_reach * two_runs * sd for name, sd in pilots.items()}
         return (
@@ -242,7 +242,7 @@ class ScoreCheck:
         )
 
     def _known_margins(self) -> dict[str, Numbers]:
-        """Of the tests that take their standard deviation as known."""
+        """Margins of the tests that take their standard deviation as known."""
         sigma = self._normal_reach * np.sqrt(2 / self.n) * self.sigma
         paired = self._normal_reach * np.sqrt(1 / self.n) * self._known_sd_worse
         return {name: factor * sigma for name, factor in SIGMA_FACTORS.items()} | {
@@ -251,7 +251,7 @@ class ScoreCheck:
 
     @property
     def _known_sd_worse(self) -> float:
-        """Of the differences where nothing has changed: what a z test can know beforehand."""
+        """Standard deviation of the differences without a change: what a z test can know."""
         return self._population(0.0).sd_worse if self.same_prompts else np.nan
 
     @property
@@ -302,7 +302,7 @@ class ScoreCheck:
         return known | pilots | student
 
     def _degrees_of_freedom(self) -> dict[str, int]:
-        """Of Student's tests where their law is a noncentral t.
+        """Degrees of freedom of Student's tests where their law is a noncentral t.
 
         Between runs that are correlated the pooled variance is not a multiple of one χ².
         """

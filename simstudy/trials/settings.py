@@ -9,7 +9,7 @@ from simstudy.options import option
 
 @dataclass
 class LinearConfig:
-    """What every study of a least-squares fit says of its data."""
+    """Settings of the data of every study of a least-squares fit."""
 
     n_feature: int = option("features", at_least=1)
     coefficient: float = option("size of every coefficient", above=0, at_most=1e6)
@@ -21,7 +21,7 @@ class LinearConfig:
 
 @dataclass
 class TrialConfig:
-    """What every study of models sweeps, beside its data, models and metrics."""
+    """Settings of every study of models, beside its data, models and metrics."""
 
     n_test: list[int] = option("observations that the bound comes from", at_least=10)
     k: float = option("standard errors from the test metric to the bound", above=0, at_most=30)

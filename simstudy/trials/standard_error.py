@@ -70,7 +70,7 @@ class BootstrapSe:
     def _variance(
         self, losses: Float[np.ndarray, "rep obs metric"], streams: Streams
     ) -> Float[np.ndarray, "rep metric"]:
-        """Of the mean loss, over resamples."""
+        """Variance of the mean loss, over resamples."""
         if math.isinf(self.n_boot):
             return ideal_variance(losses)
         return bootstrap_variance(losses, streams("bootstrap"), n_boot=int(self.n_boot), ddof=0)

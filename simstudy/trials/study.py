@@ -173,7 +173,7 @@ def refuse_namesakes(models: Sequence[Model]) -> None:
 
 
 def design_levels(trial: ModelTrial) -> dict[str, float]:
-    """What the measures are for normal means with a known variance."""
+    """Exact measures for normal means with a known variance."""
     return {
         "null_is_false": float(special.ndtr(trial.k)),
         "power": trial.power,

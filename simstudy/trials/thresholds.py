@@ -45,7 +45,7 @@ class Threshold:
 
     @property
     def target(self) -> Target:
-        """What the threshold should keep."""
+        """Target of the threshold."""
         return Target(self.sensitivity, self.confidence)
 
     @property

@@ -205,7 +205,7 @@ def _columns(found: Comparison, alpha: float, truth: float) -> Columns:
 
 
 def _about(p: Any, alpha: float, truth: float) -> dict[str, Any]:
-    """What measures read beside the answer: what was rejected, and what was true."""
+    """Columns that measures read beside the answer: the rejection, and the truth."""
     null_is_true = float(truth == 0)
     return {
         "reject": is_rejected(p, alpha),
@@ -249,7 +249,7 @@ class ComparedSamples(TwoSample):
         }
 
     def _of_equals(self) -> dict[str, float]:
-        """Where both distributions are the same, and continuous."""
+        """Exact values where both distributions are the same, and continuous."""
         if self.variance_ratio != 1 or isinstance(self.dgp, Bernoulli):
             return {}
         drawn = theory.permutation_size(N_DRAWN, self.alpha)

@@ -127,7 +127,7 @@ Trial = TwoStageInGroups | TwoStageWhereItRejects
 
 
 def outcome(trial: Trial, errors: Float[np.ndarray, "rep stage"]) -> dict[str, np.ndarray]:
-    """What a trial comes to, from the errors of its means in standard errors of each.
+    """Outcome of a trial, from the errors of its means in standard errors of each.
 
     `p_reject` is the probability of rejecting, given the first stage alone.
     """

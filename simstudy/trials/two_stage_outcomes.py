@@ -60,11 +60,11 @@ class TwoStageOutcomes:
         )._asdict()
 
     def exact(self) -> dict[str, float]:
-        """At the power that the whole n2 reaches."""
+        """Rates of the outcomes at the power that the whole n2 reaches."""
         return outcome_table(self.alpha, self.k, self.n1, self.design.n2)._asdict()
 
     def nominal(self) -> OutcomeTable:
-        """At the power that was asked for: what the products of the rates say."""
+        """Rates of the outcomes at the power that was asked for: products of the error rates."""
         is_true, is_false = special.ndtr(-self.k), special.ndtr(self.k)
         return OutcomeTable(
             reject_null_true=self.alpha * is_true,

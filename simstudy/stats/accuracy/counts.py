@@ -26,7 +26,7 @@ LOW, LOST, GAINED = (np.uint64(number) for number in (2**BITS - 1, BITS, 2 * BIT
 
 
 class Counts(NamedTuple):
-    """What became of the prompts, in each replicate.
+    """Prompts that the reference had right, and those that the check lost and gained.
 
     Attributes
     ----------

@@ -308,7 +308,7 @@ def _reach(
     n_check: Numbers | None,
     correlation: Numbers,
 ) -> Any:
-    """By how many standard errors the threshold is above the expected check."""
+    """The threshold less the expected check, in standard errors."""
     check_finite("theta", theta, "the chance to find that effect")
     check_proportion("alpha", alpha, "a test of that level")
     error = standard_error(sigma, n, n_check, correlation=correlation)

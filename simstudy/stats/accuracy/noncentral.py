@@ -53,7 +53,7 @@ def noncentral_t_cdf(df: Real, noncentrality: Real, t: Real) -> Real:
 
 
 def _integrated(df: Real, noncentrality: Real, t: Real) -> Real:
-    """For t < 0 < δ, whose integrand has one mode, at or below u = 0."""
+    """Integral for t < 0 < δ, whose integrand has one mode, at or below u = 0."""
     df, noncentrality, t = (each[:, np.newaxis] for each in (df, noncentrality, t))
     right = DEVIATIONS / np.sqrt(df)
     around = np.linspace(-right - FOLDS / df, right, POINTS, axis=-1)[:, 0]
@@ -67,12 +67,12 @@ def _integrated(df: Real, noncentrality: Real, t: Real) -> Real:
 
 
 def _log_density(df: Real, u: Real) -> Real:
-    """Of ln S, but for what does not depend on it; 0 at its mode, u = 0."""
+    """Log density of ln S, up to a constant; 0 at its mode, u = 0."""
     return np.asarray(df * (u - np.expm1(2 * u) / 2))
 
 
 def _mode(df: Real, noncentrality: Real, t: Real) -> Real:
-    """Where the integrand rises no more, by bisection."""
+    """Mode of the integrand, by bisection."""
     low, high = np.full(df.shape, LOWEST), np.zeros(df.shape)
     for _ in range(HALVINGS):
         middle = (low + high) / 2

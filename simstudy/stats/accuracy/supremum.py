@@ -129,7 +129,7 @@ def _rates_at(critical: Critical, n_check: int, theta: Points) -> Points:
 
 
 def _upper_bound(intervals: Intervals, n_trials: int) -> Points:
-    """Of the rate between two angles; see the module."""
+    """Upper bound of the rate between two angles; see the module."""
     apart = intervals.right - intervals.left
     largest = np.maximum(intervals.low, intervals.high)
     return np.asarray(largest / (1 - 5 * n_trials * apart**2 / 8))

@@ -170,7 +170,7 @@ def binomial_masses(n: int, p: Float[np.ndarray, " point"]) -> Float[np.ndarray,
 
 
 def hypergeometric_tail(k: Count, successes: Count, n: Count, n_check: Count) -> Tail:
-    """Of the successes of the check, given those of both, all with one probability.
+    """Tail probability of the check's successes, given those of both, at one success probability.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def hypergeometric_tail(k: Count, successes: Count, n: Count, n_check: Count) ->
 
 
 def _sum_of_ratios(k: Count, successes: Count, n: Count, n_check: Count) -> Real:
-    """All masses below that of k, over it; k is at most the mean, so that they fall."""
+    """Sum of all masses below that of k, over it; k is at most the mean, so that they fall."""
     term, total, step = np.ones(k.shape), np.zeros(k.shape), 0
     while (term > EPS / 1024 * total).any():  # what is left is some multiples of the last term
         at = np.maximum(k - step, 0)

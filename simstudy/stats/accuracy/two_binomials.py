@@ -102,14 +102,14 @@ def p_values(
 
 
 def _z_pooled(x: Count, y: Count, n: Count, m: Count) -> Real:
-    """By whole numbers as far as doubles hold them, so that equal z are equal in floats too."""
+    """Pooled z in whole numbers as far as doubles hold them, so that equal z are equal floats."""
     successes, failures, first, second = _as_floats(x + y, n + m - x - y, n, m)
     squared = successes * failures * (first * second / (first + second))
     return np.asarray(special.ndtr(over_root(difference_of_products(y, n, x, m), squared)))
 
 
 def _z_unpooled(x: Count, y: Count, n: Count, m: Count) -> Real:
-    """Cubes of three million trials are beyond int64: products are those of doubles."""
+    """Unpooled z in doubles: cubes of three million trials are beyond int64."""
     right, wrong, right_now, wrong_now, first, second = _as_floats(x, n - x, y, m - y, n, m)
     of_reference = right * wrong / (first * first * first)
     variance = of_reference + right_now * wrong_now / (second * second * second)
@@ -140,7 +140,7 @@ _P: dict[str, Callable[[Count, Count, Count, Count], Real]] = {
 
 
 def _unconditional(test: str, x: Count, y: Count, n: Count, m: Count) -> Real:
-    """Each distinct result once."""
+    """Unconditional p-values, computed once for each distinct result."""
     results = np.stack([np.ravel(count) for count in (x, y, n, m)], axis=1)
     distinct, where = np.unique(results, axis=0, return_inverse=True)
     found = [_p_unconditional(test, *map(int, result)) for result in distinct]
@@ -198,7 +198,7 @@ def _check_one_design(n: int, n_check: int, alpha: float) -> None:
 def _counts_up_to(
     p_value: Callable[[Count, Count, Count, Count], Real], limit: float, n: int, m: int
 ) -> Critical:
-    """Where p-values that rise with the check's count are at most `limit`, or tie with it."""
+    """Counts whose p-values, rising with the count, are at most `limit` or tie with it."""
     allowed = limit * (1 + roundings(n + m))
     return _largest_failing(
         n, m, lambda x, y: p_value(x, y, np.asarray(n), np.asarray(m)) <= allowed
@@ -208,7 +208,7 @@ def _counts_up_to(
 def _largest_failing(
     n: int, m: int, failing: Callable[[Count, Count], Bool[np.ndarray, "..."]]
 ) -> Critical:
-    """By bisection for all counts of the reference at once."""
+    """Largest failing count, by bisection for all counts of the reference at once."""
     x = np.arange(n + 1)
 
     def passing(y: Count) -> Bool[np.ndarray, "..."]:
@@ -262,7 +262,7 @@ def _between(inside: Critical, outside: Critical) -> tuple[Count, Count]:
 
 
 def _distinct(values: Float[np.ndarray, " result"], n_trials: int) -> Float[np.ndarray, " limit"]:
-    """In order, the largest of those that tie."""
+    """Distinct values in order: the largest of those that tie."""
     ordered = np.sort(values)
     apart = np.diff(ordered) > roundings(n_trials) * ordered[1:]
     return ordered[np.append(apart, True)] if ordered.size else ordered
@@ -328,7 +328,7 @@ def t_critical_counts(n: int, n_check: int, alpha: float, *, pooled: bool = Fals
 
 
 def _t_p_value(x: Count, y: Count, n: int, m: int, pooled: bool) -> Real:
-    """Of 0 and 1: sums of squares about the mean are x(n − x)/n."""
+    """P-value of the t test on 0 and 1: sums of squares about the mean are x(n − x)/n."""
     first, second = x * (n - x) / n / (n - 1), y * (m - y) / m / (m - 1)
     return one_sided((y * n - x * m) / (n * m), first, second, n, m, pooled=pooled)
 

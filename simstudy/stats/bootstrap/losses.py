@@ -23,7 +23,7 @@ MIN_TAIL_DRAWS = 5
 
 
 class StudentizedBootstrap(NamedTuple):
-    """What a studentized bootstrap says of each replicate's metrics.
+    """Results of a studentized bootstrap of each replicate's metrics.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class StudentizedBootstrap(NamedTuple):
 
     @property
     def failed(self) -> Bool[np.ndarray, "*rep_metric"]:
-        """Where there is no studentized answer."""
+        """Whether a metric has no studentized answer."""
         return np.asarray(np.isnan(self.adjusted_std_error))
 
 
@@ -313,12 +313,12 @@ def studentized_bootstrap(
 
 
 def _plain(values: Float[np.ndarray, "rep obs column"]) -> Float[np.ndarray, "rep obs column"]:
-    """One memory layout and one type: each other one would be compiled anew."""
+    """Convert to one memory layout and one type: any other would be compiled anew."""
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
 def _is_constant(losses: Float[np.ndarray, "rep obs metric"]) -> Bool[np.ndarray, "rep metric"]:
-    """Told by its range: the mean of equal numbers may differ from them by a rounding."""
+    """Whether losses are constant, by their range: a mean of equal numbers may be rounded."""
     equal = losses.min(axis=1) == losses.max(axis=1)
     return np.asarray(equal & np.isfinite(losses[:, 0]))
 

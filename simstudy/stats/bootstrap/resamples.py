@@ -297,7 +297,7 @@ def _value_at(
 
 
 def _between(low: PerRep, high: PerRep, part: PerRep) -> PerRep:
-    """Rounded as NumPy rounds, from the nearer end."""
+    """Interpolation rounded as NumPy rounds, from the nearer end."""
     gap = np.subtract(high, low, out=np.zeros_like(low), where=high != low)
     with np.errstate(invalid="ignore"):
         near = np.where(part >= 0.5, high - gap * (1.0 - part), low + gap * part)

@@ -307,7 +307,7 @@ def _estimate(ordered: Float[np.ndarray, "rep obs"], q: float, quantile_method: 
 
 
 def _plain_levels(estimate: PerRep, alpha: float, methods: Sequence[str]) -> Bounds:
-    """Where "percentile" and "basic" read the bootstrap distribution: the same in every row."""
+    """Levels of "percentile" and "basic" in the bootstrap distribution, the same in every row."""
     levels = {"percentile": alpha, "basic": float(complement(alpha))}
     return {name: np.full(estimate.shape, levels[name]) for name in levels if name in methods}
 

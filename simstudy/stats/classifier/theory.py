@@ -24,7 +24,7 @@ N_BETA = 64  # of Gauss-Legendre, over the part of a beta law that counts
 
 
 class KnownScores(Protocol):
-    """What theory needs to know of the scores of one class; see `simstudy.dgps.scores`."""
+    """Protocol of the scores of one class in theory; see `simstudy.dgps.scores`."""
 
     @property
     def continuous(self) -> bool:

@@ -47,7 +47,7 @@ Block = Float[np.ndarray, "rep obs"]
 
 
 class Target(NamedTuple):
-    """What a threshold should keep: a sensitivity, with a confidence.
+    """Target of a threshold: a sensitivity, with a confidence.
 
     Attributes
     ----------

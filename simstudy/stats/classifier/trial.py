@@ -652,7 +652,7 @@ def sample_sizes(
 
 
 def _split(low: Count, high: Count) -> tuple[Count, Count]:
-    """Each range in `PIECES`, as equal as may be; ranges of one have none left to split."""
+    """Split each range in `PIECES`, as equal as may be; ranges of one stay."""
     cuts = low[:, np.newaxis] + (high + 1 - low)[:, np.newaxis] * np.arange(PIECES + 1) // PIECES
     starts, ends = cuts[:, :-1].ravel(), cuts[:, 1:].ravel() - 1
     return starts[starts <= ends], ends[starts <= ends]

@@ -33,7 +33,7 @@ INFEASIBLE = ("error", "-inf")
 
 
 class RankTable(NamedTuple):
-    """What each rank would give as threshold.
+    """Each rank as the threshold: its probability, coverage and violation.
 
     Attributes
     ----------

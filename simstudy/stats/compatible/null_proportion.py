@@ -103,7 +103,7 @@ def rfdr_proportion(p: PValues, *, order: str = "nfdr", ratio: float = PRINTED_R
 
 
 def _of_ascending(p: PValues, kernel: Callable[..., None], *settings: Any) -> Shares:
-    """What a kernel makes of each list, in ascending order with NaN at the end."""
+    """Apply a kernel to each list, in ascending order with NaN at the end."""
     p = np.sort(p, axis=-1)
     rows = p.reshape(-1, p.shape[-1])
     found = np.empty(len(rows))
@@ -220,7 +220,7 @@ def _incomplete(p: PValues) -> Bool[np.ndarray, "..."]:
 
 @functools.cache
 def _smoother_weights() -> Grid:
-    """What a smoothing spline with 3 degrees of freedom makes of each estimate at the last one.
+    """Weights of the estimates in the last value of a smoothing spline with 3 degrees of freedom.
 
     The smoother is 1 / (1 + α K) for the matrix K of the integrated squared second derivative of a
     natural cubic spline; α is that for which its trace is 3.

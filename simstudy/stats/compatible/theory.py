@@ -158,7 +158,7 @@ def storey_moments(mixture: Mixture, lam: float = 0.5) -> Moments:
 
 
 def _steps(mixture: Mixture) -> Ranks:
-    """Up to where the NFDR at each rank is below 1: i / n."""
+    """Bounds i / n by rank: up to there the NFDR is below 1."""
     return np.arange(1, mixture.n + 1) / mixture.n
 
 

@@ -138,7 +138,7 @@ def _arviz() -> Any:
 
 
 def _imported() -> Any:
-    """By a statement, so that a fingerprint sees its version whether it is loaded or not.
+    """ArviZ, by an import statement: a fingerprint sees its version whether it is loaded or not.
 
     As ArviZ is imported it announces its next version once a day, and keeps a file with that day,
     which two processes that import it at once may take from each other.

@@ -164,7 +164,7 @@ def _inverse(
     density: Float[np.ndarray, " node"],
     probability: Float[np.ndarray, " draw"],
 ) -> Float[np.ndarray, " draw"]:
-    """Where the distribution function has the given values."""
+    """Inverse of the distribution function at the given values."""
     step = nodes[1] - nodes[0]
     slope = np.gradient(density, step, edge_order=2)
     mass = step / 2 * (density[1:] + density[:-1]) - step**2 / 12 * np.diff(slope)

@@ -21,7 +21,7 @@ LEAST_SCALE = float(np.sqrt(np.finfo(float).tiny) / np.finfo(float).eps)  # squa
 
 
 class Prior(NamedTuple):
-    """One prior per replicate.
+    """Parameters of the prior, one set per replicate.
 
     Means and standard deviations are in the units of the response, or in those per unit of a
     feature.

@@ -61,7 +61,7 @@ class Spectrum(NamedTuple):
 
 
 class ExactLeaveOneOut(NamedTuple):
-    """What a Bayesian linear regression says of each observation from all others, and of all.
+    """Leave-one-out and full predictions of a Bayesian linear regression, for each observation.
 
     Attributes
     ----------
@@ -298,7 +298,7 @@ def _check_refine(refine: float) -> None:
 
 
 def _refuse_improper(spectrum: Spectrum, y: Float[np.ndarray, "rep obs"]) -> None:
-    """Where σ = 0 is possible the density of y grows without bound towards it.
+    """Raise an error where σ = 0 is possible: there the density of y grows without bound.
 
     It grows as σ to the power of rank less observations, which has an integral only where the
     two are equal: data without an error then have a proper posterior, as the prior alone has.

@@ -42,7 +42,7 @@ PerObservation = Float[np.ndarray, "rep obs"]
 
 
 class Pointwise(NamedTuple):
-    """What one model predicts of each observation from all others.
+    """Leave-one-out predictions of each observation by one model.
 
     Attributes
     ----------
@@ -316,7 +316,7 @@ def _r2_influence(pointwise: Pointwise, name: str) -> PerObservation:
 
 
 def _clipped_influence(pointwise: Pointwise, name: str) -> PerObservation:
-    """None where the value is clipped: it stays what it is however the weights move a little."""
+    """Influence of a utility, 0 where it is clipped: a small change of weights does not move it."""
     inside = np.abs(_r2(pointwise, name)) < 1
     psi = _r2_influence(pointwise, name)
     return np.where(inside[:, np.newaxis] | np.isnan(psi), psi, 0.0)

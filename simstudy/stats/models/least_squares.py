@@ -158,7 +158,7 @@ def _fit_chunk(
 
 
 def _rounding(n_obs: int, eps: float) -> float:
-    """Of a feature, relative to its size: n roundings of the sums, and that of its numbers.
+    """Rounding error of a feature, relative to its size: n of the sums, and that of its numbers.
 
     The numbers' own does not grow with n: each is off by eps/2 of itself, so all of them together
     by eps/2 of their norm.

@@ -577,7 +577,7 @@ def _function_row(
     k: float,
     sizes: tuple[int, int, int],
 ) -> Columns:
-    """One replicate."""
+    """Metric of one replicate."""
     n_boot, n_inner, ddof = sizes
     resamples = pair[:, bootstrap_indices(seeds[0], pair.shape[1], n_boot)]
     pattern = bootstrap_indices(seeds[1], pair.shape[1], n_inner)

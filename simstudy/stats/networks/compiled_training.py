@@ -152,7 +152,7 @@ class CompiledTrainer:
         )  # fmt: skip
 
     def _room(self, n_obs: int) -> Any:
-        """For the numbers of a batch, kept for the next."""
+        """Buffers for the numbers of a batch, kept for the next."""
         if len(self.room) < self.n_unit * n_obs:
             self.room = self._zeros(self.n_unit * n_obs, self.lanes)
         return self.room
@@ -214,5 +214,5 @@ def planned(sizes: list[int], lanes: int) -> tuple[Any, int]:
 
 
 def _begins(counts: np.ndarray, start: int = 0) -> np.ndarray:
-    """Where each of some parts begins, and where the last ends."""
+    """Offsets at which parts begin, and the end of the last."""
     return start + np.array([0, *np.cumsum(counts)])

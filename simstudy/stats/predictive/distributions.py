@@ -28,7 +28,7 @@ HALVINGS = 120  # of a bracket: to the last bit of what lies in it, unless that 
 
 
 class Predictive(Protocol):
-    """What is asked of a predictive distribution."""
+    """Protocol of a predictive distribution."""
 
     @property
     def mean(self) -> Values:
@@ -277,7 +277,7 @@ class Empirical:
         return self._log_share(-np.asarray(y, float)[..., np.newaxis], -self.draws)
 
     def _log_share(self, y: Values, draws: Values) -> Values:
-        """Of draws below, and half of those equal: all of them with the value among the draws."""
+        """Log share of the draws below, with half of those equal; all of them `with_value`."""
         n_draw, own = draws.shape[-1], float(self.with_value)
         tied = 1.0 if self.with_value else 0.5
         count = (draws < y).sum(axis=-1) + tied * (draws == y).sum(axis=-1) + own

@@ -18,7 +18,7 @@ from simstudy.stats.smoothing.spline import Curve
 
 
 class Crossing(NamedTuple):
-    """Where a curve crosses its goal, on [0, 1].
+    """Crossing of a curve and its goal, on [0, 1].
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ def cross(curve: Curve, goal: float, z: float) -> Crossing:
 
 
 def _crossing(curve: Curve, goal: float) -> float:
-    """By four looks, each 40 times closer; of several crossings the one in the middle."""
+    """Find the crossing in four passes, each 40 times finer; of several, the middle one."""
     left, right, share = 0.0, 1.0, 0.5
     for _ in range(4):
         places = np.linspace(left, right, 41)

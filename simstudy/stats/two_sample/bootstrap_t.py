@@ -27,7 +27,7 @@ Draws = Float[np.ndarray, "rep boot"]
 
 
 class _Resampled(NamedTuple):
-    """Of each resample's mean: its distance from the sample's, and its variance."""
+    """Distance of each resample's mean from the sample's, and its variance."""
 
     off: Draws
     variance: Draws
@@ -100,7 +100,7 @@ def _resampled(x: Sample, rng: np.random.Generator, n_boot: int) -> _Resampled:
 
 
 def _statistics(first: _Resampled, second: _Resampled) -> Draws:
-    """Of each resample: without any spread infinite, by the sign of its difference, or 0."""
+    """Statistic of each resample; ±∞ or 0 where nothing spreads, by the sign of its difference."""
     with np.errstate(divide="ignore", invalid="ignore"):
         difference = first.off - second.off
         t = difference / np.sqrt(first.variance + second.variance)

@@ -17,7 +17,7 @@ PerRep = Float[np.ndarray, " rep"]
 
 
 class Comparison(NamedTuple):
-    """What a method says of each replicate's first sample less its second.
+    """Result of a method on each replicate's first sample less its second.
 
     The interval holds the differences that the test does not reject, so p <= alpha where it
     leaves out 0.
@@ -56,7 +56,7 @@ class Moments(NamedTuple):
 
     @property
     def std_error(self) -> PerRep:
-        """Of the difference, without pooling; NaN where both samples are constant."""
+        """Standard error of the difference, unpooled; NaN where both samples are constant."""
         variance = self.first + self.second
         return np.sqrt(np.where(variance > 0, variance, np.nan))
 

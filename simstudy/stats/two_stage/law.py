@@ -82,7 +82,7 @@ class TwoStageStatistic:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the parameters, broadcast together."""
+        """Shape of the parameters, broadcast together."""
         return np.broadcast_shapes(np.shape(self.k), np.shape(self.n1), np.shape(self.n2))
 
     @reading
