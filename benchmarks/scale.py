@@ -24,8 +24,7 @@ from simstudy.design.plan import Plan
 from simstudy.engine.executors.loky import packed
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.sharding import shards_of, share_label
-from simstudy.engine.task_factory import TaskFactory
-from simstudy.engine.tasks import draw_task
+from simstudy.engine.tasks import TaskFactory, draw_task
 from simstudy.engine.work_queue import all_blocks, missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.store.arrow_schema import ReplicateStorage

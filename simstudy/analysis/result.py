@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simstudy.analysis.details import Details
-from simstudy.analysis.summary_access import SUMMARY, SummaryAccess
+from simstudy.analysis.lookup import SUMMARY, SummaryAccess
 from simstudy.design import Scenario, scenario_key
 from simstudy.design.plan import Plan
 from simstudy.design.reprs import format_names, shown

@@ -4,10 +4,6 @@ from simstudy.claims.claim import Claim as Claim
 from simstudy.claims.claim import IntendedQuantity as IntendedQuantity
 from simstudy.claims.claim import Uncheckable as Uncheckable
 from simstudy.claims.claim import WrongAlternative as WrongAlternative
-from simstudy.claims.format import format_allowed as format_allowed
-from simstudy.claims.format import format_intended as format_intended
-from simstudy.claims.format import format_values as format_values
-from simstudy.claims.format import format_verdict as format_verdict
 from simstudy.claims.mc_tolerance import CLOSE_Z as CLOSE_Z
 from simstudy.claims.mc_tolerance import FALSE_ALARM as FALSE_ALARM
 from simstudy.claims.mc_tolerance import decide as decide
@@ -16,12 +12,6 @@ from simstudy.claims.mc_tolerance import mc_limit as mc_limit
 from simstudy.claims.mc_tolerance import mc_margin as mc_margin
 from simstudy.claims.mc_tolerance import share_limits as share_limits
 from simstudy.claims.mc_tolerance import shares_match as shares_match
-from simstudy.claims.reproduced import Finding as Finding
-from simstudy.claims.reproduced import average as average
-from simstudy.claims.reproduced import binomial_error as binomial_error
-from simstudy.claims.reproduced import cautious_binomial_error as cautious_binomial_error
-from simstudy.claims.reproduced import of_row as of_row
-from simstudy.claims.reproduced import share as share
 from simstudy.claims.statements import is_above as is_above
 from simstudy.claims.statements import is_below as is_below
 from simstudy.claims.statements import is_far as is_far
@@ -30,6 +20,10 @@ from simstudy.claims.statements import is_near as is_near
 from simstudy.claims.statements import statement as statement
 from simstudy.claims.table import BROKEN as BROKEN
 from simstudy.claims.table import check_claims as check_claims
+from simstudy.claims.table import format_allowed as format_allowed
+from simstudy.claims.table import format_intended as format_intended
+from simstudy.claims.table import format_values as format_values
+from simstudy.claims.table import format_verdict as format_verdict
 from simstudy.claims.verdict import DIFFERS as DIFFERS
 from simstudy.claims.verdict import IN_PRINT_ONLY as IN_PRINT_ONLY
 from simstudy.claims.verdict import NO_DATA as NO_DATA
@@ -38,6 +32,12 @@ from simstudy.claims.verdict import REPRODUCED as REPRODUCED
 from simstudy.claims.verdict import TOO_FEW as TOO_FEW
 from simstudy.claims.verdict import UNCHECKABLE as UNCHECKABLE
 from simstudy.claims.verdict import VERDICTS as VERDICTS
+from simstudy.claims.verdict import Finding as Finding
+from simstudy.claims.verdict import average as average
+from simstudy.claims.verdict import binomial_error as binomial_error
+from simstudy.claims.verdict import cautious_binomial_error as cautious_binomial_error
 from simstudy.claims.verdict import count_verdicts as count_verdicts
 from simstudy.claims.verdict import format_counts as format_counts
 from simstudy.claims.verdict import is_unexpected as is_unexpected
+from simstudy.claims.verdict import of_row as of_row
+from simstudy.claims.verdict import share as share

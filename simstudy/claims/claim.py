@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from simstudy.claims.mc_tolerance import CLOSE_Z, ROUNDING_OF_FLOATS, close_margin, share_between
-from simstudy.claims.reproduced import Finding
 from simstudy.claims.verdict import (
     DECIDED,
     DIFFERS,
@@ -18,6 +17,7 @@ from simstudy.claims.verdict import (
     REPRODUCED,
     TOO_FEW,
     UNCHECKABLE,
+    Finding,
 )
 from simstudy.errors import StudyError
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.claims.reproduced import Finding, binomial_error
+from simstudy.claims.verdict import Finding, binomial_error
 from simstudy.errors import StudyError, TooFewReplicatesError
 from simstudy.lazy import special
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from simstudy.claims.claim import Claim, WrongAlternative
 from simstudy.claims.mc_tolerance import decide, mc_margin
-from simstudy.claims.reproduced import Finding
-from simstudy.claims.verdict import DIFFERS, REPRODUCED
+from simstudy.claims.verdict import DIFFERS, REPRODUCED, Finding
 from simstudy.lazy import pd
 
 

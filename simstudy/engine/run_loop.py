@@ -13,8 +13,7 @@ from simstudy.engine.provenance import RunProvenance, record_runtime_state
 from simstudy.engine.run_monitor import RunMonitor
 from simstudy.engine.run_stats import RunNotes, RunStats
 from simstudy.engine.scheduler import draw_blocks
-from simstudy.engine.task_factory import TaskFactory
-from simstudy.engine.tasks import TaskResult
+from simstudy.engine.tasks import TaskFactory, TaskResult
 from simstudy.engine.work_queue import (
     BlockId,
     BlockSet,

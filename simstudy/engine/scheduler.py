@@ -11,16 +11,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 
 from simstudy.atomic_files import ABANDONED_SECONDS
-from simstudy.engine.executors import Executor, executor_of
-from simstudy.engine.executors.local import InProcess
-from simstudy.engine.executors.loky import IsolatedWorker
-from simstudy.engine.executors.worker_death import WorkerDiedError
+from simstudy.engine.executors import Executor, InProcess, executor_of
+from simstudy.engine.executors.loky import IsolatedWorker, WorkerDiedError
 from simstudy.engine.graceful_stop import host_signals_deferred, raise_if_stopped, stop_requested
 from simstudy.engine.per_replicate import progress_reported_to
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
-from simstudy.engine.task_factory import TaskFactory
-from simstudy.engine.tasks import Task, TaskResult, record_failed
+from simstudy.engine.tasks import Task, TaskFactory, TaskResult, record_failed
 from simstudy.engine.thread_limits import single_threaded
 from simstudy.engine.timeouts import GRACE_SECONDS, timeout_message
 from simstudy.engine.work_queue import BlockId, WorkQueue, missing_after_crash

@@ -1,17 +1,18 @@
-"""Tasks and their results.
+"""Tasks, how they are made and drawn, and their results.
 
 Workers write what they draw, so that nothing finished depends on the parent. A task writes one
 file.
 """
 
 import time
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.design.plan import Analysed, Plan, method_of
+from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
 from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.columns import (
     BlockConstant,
@@ -27,14 +28,26 @@ from simstudy.engine.methods import (
     check_same_columns,
     column_over,
 )
+from simstudy.engine.provenance import RunProvenance, digest_of
 from simstudy.engine.rng_checks import RngFinding, finding_of, watching_rng
 from simstudy.engine.thread_limits import drawn_with_one_thread
 from simstudy.engine.timeouts import BlockTimeoutError, time_limit, timeout_message
 from simstudy.engine.work_queue import BlockId
 from simstudy.errors import StudyError, describe
-from simstudy.store.arrow_schema import ERROR, Block, StoragePolicy, has_text
+from simstudy.store.arrow_schema import (
+    CELL_ERROR,
+    ERROR,
+    REP,
+    SCENARIO,
+    Block,
+    ReplicateStorage,
+    StoragePolicy,
+    has_text,
+)
 from simstudy.store.block_files import write_blocks
 from simstudy.store.block_index import RETRY_GENERATION, joined_ranges
+from simstudy.store.blocks import Store
+from simstudy.store.columns import has_axes, holds_text
 from simstudy.store.files import Files
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
@@ -220,3 +233,83 @@ def _first_failure(task: Task, blocks: Sequence[Block]) -> tuple[Address, str] |
             row, cell = np.argwhere(has_text(errors))[0]
             return Address(block.key, block.number * size + int(row)), errors[row, cell]
     return None
+
+
+# ---------------------------------------------------------------- tasks of a run
+@dataclass(frozen=True)
+class TaskFactory:
+    """Makes the tasks of a run.
+
+    Parameters
+    ----------
+    provenance
+        What workers are held to: their code must be this process's. None holds them to nothing.
+    generation
+        Above that of stored blocks which these replace.
+    block_seconds
+        How long drawing a block may take; None is as long as it takes.
+    """
+
+    plan: Plan
+    store: Store
+    keep: StoragePolicy
+    provenance: RunProvenance | None = None
+    generation: int = 0
+    block_seconds: float | None = None
+
+    def task(self, blocks: Sequence[BlockId]) -> Task:
+        """Make a task of some blocks."""
+        scenarios = {block_id.key: block_id.scenario for block_id in blocks}
+        return Task(
+            plan=self.plan.only(scenarios.values()),
+            blocks=tuple(blocks),
+            keep=self.keep,
+            files=self.store.files,
+            provenance=self.store.provenance.only(scenarios),
+            generation=self.generation,
+            fingerprint_roots=self.provenance.roots if self.provenance else (),
+            expected=self.expected,
+            stored_columns=tuple(self._stored_columns(blocks)),
+            block_seconds=self.block_seconds,
+            label=self.store.label,
+        )
+
+    @cached_property
+    def expected(self) -> str:
+        """The hash of the code that workers must have loaded; empty if any will do."""
+        return digest_of(self.provenance.expected) if self.provenance else ""
+
+    def _stored_columns(self, blocks: Sequence[BlockId]) -> Iterator[tuple[str, Returned]]:
+        """By scenario key, a stored method that is not drawn now, and its columns."""
+        if not self._methods or not isinstance(self.keep, ReplicateStorage):
+            return  # moments say nothing of columns
+        drawn = {block_id.key for block_id in blocks}
+        behind = (base_scenario(block_id.scenario) for block_id in blocks)
+        for scenario in {id(each): each for each in behind}.values():
+            beside = (named for named in self._methods[id(scenario)] if named[1] not in drawn)
+            stored = ((name, self._columns_of(key)) for name, key in beside)
+            found = next((returned for returned in stored if returned[1]), None)
+            if found:
+                yield self.plan.key_of(scenario), found
+
+    def _columns_of(self, key: str) -> tuple[str, ...]:
+        """The stored columns of a method."""
+        return tuple(
+            column_over(
+                self.plan,
+                ERROR if column.name == CELL_ERROR else column.name,
+                wide=has_axes(self.plan, column),
+                is_text=holds_text(column),
+            )
+            for column in self.store.schema_of(key)
+            if column.name not in (SCENARIO, REP)
+        )
+
+    @cached_property
+    def _methods(self) -> dict[int, list[tuple[str, str]]]:
+        """The names and keys of the methods of each base scenario."""
+        found: dict[int, list[tuple[str, str]]] = {}
+        for key, drawn in self.plan.keys.items():
+            if isinstance(drawn, Analysed):
+                found.setdefault(id(drawn.scenario), []).append((drawn.method.name, key))
+        return found

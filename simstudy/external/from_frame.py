@@ -23,16 +23,18 @@ from simstudy.engine.provenance import LAYOUT
 from simstudy.engine.run_stats import RunStats
 from simstudy.errors import ConfigError, in_one_line
 from simstudy.external.column_roles import (
+    DATA_SET,
     OWN,
     ColumnRoles,
     Truth,
     check_columns,
     factor_names,
+    long_table,
+    numbered_by_order,
 )
 from simstudy.external.figures import general_figures
 from simstudy.external.quantities import Quantities, cells_of, check_labels, quantities_of
 from simstudy.external.standard_measures import choose_measures
-from simstudy.external.wide_tables import DATA_SET, long_table, numbered_by_order
 from simstudy.lazy import pd
 from simstudy.measures import Measure
 from simstudy.output.manifest import explain_folder

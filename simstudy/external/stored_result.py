@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from simstudy.analysis.lookup import rows_with
-from simstudy.analysis.summary_access import SUMMARY, SummaryAccess
+from simstudy.analysis.lookup import SUMMARY, SummaryAccess, rows_with
 from simstudy.atomic_files import read_json, write_bytes
 from simstudy.design.plan import Plan
 from simstudy.errors import StoreError, StudyError, in_one_line, nearest

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from simstudy.analysis.lookup import SUMMARY
 from simstudy.analysis.result import Result
-from simstudy.analysis.summary_access import SUMMARY
 from simstudy.atomic_files import forget_unfinished, write_json
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
 from simstudy.output.alt_text import alt_text_of

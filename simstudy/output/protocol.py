@@ -29,6 +29,8 @@ from simstudy.measures import Measure
 from simstudy.measures.formulas import formula_of
 from simstudy.output.formatting import counted, number
 from simstudy.output.plan_snapshot import (
+    PILOT,
+    Need,
     Row,
     Snapshot,
     code_hash,
@@ -36,8 +38,8 @@ from simstudy.output.plan_snapshot import (
     hash_of,
     snapshot_of_plan,
     snapshot_of_result,
+    spread_of,
 )
-from simstudy.output.replicates_needed import PILOT, Need, spread_of
 from simstudy.provenance.scenario_id import parts_of
 from simstudy.remote.paths import Place
 from simstudy.store.manifest import PROTOCOL

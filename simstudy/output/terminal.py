@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from simstudy.analysis.lookup import SUMMARY
 from simstudy.analysis.result import Result, remarks_of
 from simstudy.analysis.summary import overview
-from simstudy.analysis.summary_access import SUMMARY
 from simstudy.claims import (
     DIFFERS,
     IN_PRINT_ONLY,

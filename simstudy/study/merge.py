@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+from io import BufferedRandom
+
+from simstudy.atomic_files import write_bytes
 from simstudy.errors import StoreError, first_few
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.blocks import Store
-from simstudy.store.files import Folder
-from simstudy.store.merge import copy_blocks, copy_records
+from simstudy.store.files import Folder, name_by_content
+from simstudy.store.run_records import FOLDER, record_files
 from simstudy.store.study_folder import StudyFolder, no_blocks_error
 from simstudy.study.results import provenance_of
 from simstudy.study.run_options import Out, RunOptions, check_keep
@@ -47,3 +51,40 @@ def merge(study: StudySpec, options: RunOptions, source: Out) -> int:
         copy_records(blocks, home.store.files.path)
     theirs.close()
     return n_new
+
+
+# ---------------------------------------------------------------- copying
+def copy_blocks(source: Store, target: Store) -> int:
+    """Copy files with blocks that a store lacks; returns the number of such blocks.
+
+    Parameters
+    ----------
+    source, target
+        Stores of one provenance.
+    """
+    names = {number: key for key, number in source.index.keys.items()}
+    lacking: dict[int, int] = {}  # blocks by number of the source's file
+    for piece in source.index.slices:
+        end = int(piece["first"] + piece["n"])
+        is_stored = target.has_blocks(names[piece["key"]], end)[int(piece["first"]) :]
+        if not is_stored.all():
+            number = int(piece["file"])
+            lacking[number] = lacking.get(number, 0) + int((~is_stored).sum())
+    for file in source.referenced_files:
+        if file.number in lacking:
+            with source.files.open(file.name) as stored:
+                content = stored.read()
+            target.files.write(partial(_fill, content))
+    target.scan()
+    return sum(lacking.values())
+
+
+def _fill(content: bytes, file: BufferedRandom) -> str:
+    file.write(content)
+    return name_by_content(file)
+
+
+def copy_records(source: Place, target: Place) -> None:
+    """Copy the records of runs, such as timings."""
+    for path in record_files(source):
+        write_bytes(target / FOLDER / path.name, path.read_bytes())

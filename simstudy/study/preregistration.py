@@ -23,8 +23,8 @@ from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_pilot
 
 if TYPE_CHECKING:
+    from simstudy.output.plan_snapshot import Need
     from simstudy.output.protocol import Protocol
-    from simstudy.output.replicates_needed import Need
 
 
 def preregister(
@@ -51,8 +51,8 @@ def preregister(
         Where the folder holds the protocol of another plan.
     """
     from simstudy.output.environment import environment, program
+    from simstudy.output.plan_snapshot import need_of
     from simstudy.output.protocol import Intent, protocol_of
-    from simstudy.output.replicates_needed import need_of
     from simstudy.provenance.modules import source_files
 
     if n_rep is not None:

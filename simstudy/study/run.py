@@ -7,6 +7,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from simstudy.analysis.precision import (
     PILOT,
     Target,
@@ -15,7 +17,6 @@ from simstudy.analysis.precision import (
     sizes_by_pilot,
     without_spread,
 )
-from simstudy.analysis.preflight import try_measures
 from simstudy.analysis.result import Result, remarks_of
 from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan
@@ -27,6 +28,8 @@ from simstudy.engine.run_stats import RunStats
 from simstudy.engine.sharding import share_label
 from simstudy.engine.tasks import TaskResult
 from simstudy.engine.workers import Workers
+from simstudy.errors import SimstudyError, StudyError, describe
+from simstudy.measures import Measure
 from simstudy.remote.paths import place_of
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
@@ -287,3 +290,43 @@ def _check_data(plan: Plan) -> None:
     owners = (*plan.scenarios, *plan.methods)
     for part in {id(part): part for own in owners for part in data_parts(own)}.values():
         part.check(anew=True)
+
+
+# ---------------------------------------------------------------- measures of a first block
+def try_measures(result: Result) -> None:
+    """Compute every measure from a few replicates, as it will be computed from all.
+
+    Raises
+    ------
+    StudyError
+        Where a measure, or a derived column that it reads, cannot be taken.
+    """
+    if result.n_failed == sum(result.n_rep.values()):  # which says nothing of a measure
+        return
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # of few replicates, which say nothing of many
+        try:
+            result.details.estimates(result.details.declared)
+        except Exception as error:
+            raise _of_its_measure(result, error) from error
+
+
+def _of_its_measure(result: Result, error: Exception) -> SimstudyError:
+    """An error's text with the name of its measure."""
+    if isinstance(error, SimstudyError):
+        return error
+    (scenario,) = result.plan.scenarios
+    name = next((m.name for m in result.details.declared if _fails(result, [m])), "")
+    return StudyError(
+        f"{scenario!r}: measure {name!r} cannot be taken of the first block: {describe(error)}. "
+        "It would be the same when all is drawn, so nothing more was. Mend what the measure is "
+        "given (its columns, its truth, worst=...) to have the shape and type of what is returned."
+    )
+
+
+def _fails(result: Result, measures: Sequence[Measure]) -> bool:
+    try:
+        result.details.estimates(measures)
+    except Exception:  # the same as before, of whichever measure
+        return True
+    return False

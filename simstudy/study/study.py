@@ -14,7 +14,7 @@ from simstudy.engine.workers import Workers, read_workers
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place
 from simstudy.study.merge import merge
-from simstudy.study.partial_result import partial_result
+from simstudy.study.results import partial_result
 from simstudy.study.run import run, warn_of
 from simstudy.study.run_options import RunOptions, check_precision, pilot_rep
 from simstudy.study.spec import StudySpec

@@ -4,8 +4,7 @@ A table is rounded by the Monte Carlo errors of its numbers, and is written as C
 digit, and as Markdown and LaTeX for readers.
 """
 
-from simstudy.tables.ranks import ranked_methods
-from simstudy.tables.summary import summary_table
+from simstudy.tables.summary import ranked_methods, summary_table
 from simstudy.tables.table import Column, SavedTable, Table, save_latex, save_table
 
 __all__ = [

@@ -15,7 +15,7 @@ from benchmarks.pages import around
 from simstudy import Study, Workers, grid, load
 from simstudy.analysis.result import remarks_of
 from simstudy.analysis.summary import NUMBERS
-from simstudy.claims.reproduced import of_row
+from simstudy.claims.verdict import of_row
 from simstudy.errors import ConfigError, StudyError
 from simstudy.measures import conditional, control, controlled, mean, power, weighted_proportion
 from simstudy.measures.bootstrapped import bootstrapped

@@ -169,7 +169,7 @@ def test_a_backend_may_be_named_by_its_place(said):
     status, told, complaint = said("plan", "experiment=fine", "backend=json:JSONDecoder")
     assert (status, told) == (2, "")
     assert complaint.startswith("backend=json:JSONDecoder has no method submit")
-    here = "simstudy.engine.executors.local:Threads"
+    here = "simstudy.engine.executors:Threads"
     assert said("plan", "experiment=fine", f"backend={here}")[0] == 0
 
 

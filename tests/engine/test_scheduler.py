@@ -5,11 +5,10 @@ from concurrent.futures import Future
 import pytest
 
 from simstudy.engine import scheduler
-from simstudy.engine.executors.worker_death import WorkerDiedError
+from simstudy.engine.executors.loky import WorkerDiedError
 from simstudy.engine.progress import Silent
 from simstudy.engine.scheduler import MOST_SECONDS, PART_OF_RUN, TASK_BYTES, ChunkSizer, draw_blocks
-from simstudy.engine.task_factory import TaskFactory
-from simstudy.engine.tasks import TaskResult, draw_task
+from simstudy.engine.tasks import TaskFactory, TaskResult, draw_task
 from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, UnreadableTaskError

@@ -3,8 +3,7 @@
 import numpy as np
 
 from simstudy.engine.provenance import compute_provenance
-from simstudy.engine.task_factory import TaskFactory
-from simstudy.engine.tasks import draw_task, record_failed
+from simstudy.engine.tasks import TaskFactory, draw_task, record_failed
 from simstudy.engine.work_queue import missing_blocks
 from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.blocks import Store

@@ -19,8 +19,7 @@ import numpy as np
 from simstudy.design import Columns, grid
 from simstudy.engine import scheduler
 from simstudy.engine.provenance import compute_provenance
-from simstudy.engine.task_factory import TaskFactory
-from simstudy.engine.tasks import draw_task
+from simstudy.engine.tasks import TaskFactory, draw_task
 from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from simstudy.engine import task_factory, tasks
+from simstudy.engine import tasks
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
@@ -23,13 +23,13 @@ WORKERS = [
 def handed_out(monkeypatch):
     """Blocks in the order in which they were given to workers."""
     order = []
-    original = task_factory.TaskFactory.task
+    original = tasks.TaskFactory.task
 
     def noted(self, blocks):
         order.extend(block_id.block for block_id in blocks)
         return original(self, blocks)
 
-    monkeypatch.setattr(task_factory.TaskFactory, "task", noted)
+    monkeypatch.setattr(tasks.TaskFactory, "task", noted)
     return order
 
 

@@ -23,7 +23,7 @@ from simstudy.engine import scheduler
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.scheduler import draw_blocks
-from simstudy.engine.task_factory import TaskFactory
+from simstudy.engine.tasks import TaskFactory
 from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.provenance.streams import Streams

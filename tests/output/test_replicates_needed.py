@@ -10,7 +10,7 @@ from simstudy.measures import (
     rejection_rate,
     weighted_proportion,
 )
-from simstudy.output.replicates_needed import is_plain_share
+from simstudy.output.plan_snapshot import is_plain_share
 from tests.output.planned_trial import INLINE, MEASURES, METHODS, SPREAD, KnownTrial, Trial, trial
 
 

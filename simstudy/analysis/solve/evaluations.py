@@ -31,7 +31,7 @@ from simstudy.design.plan import Plan
 from simstudy.engine.progress import Silent
 from simstudy.engine.run_stats import RunStats
 from simstudy.engine.scheduler import draw_blocks
-from simstudy.engine.task_factory import TaskFactory
+from simstudy.engine.tasks import TaskFactory
 from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError

@@ -3,14 +3,13 @@
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Protocol
 
 from simstudy.engine.executors.dask import Dask
-from simstudy.engine.executors.local import InProcess, Threads
 from simstudy.engine.executors.loky import Loky
-from simstudy.engine.tasks import Task, TaskResult
+from simstudy.engine.tasks import Task, TaskResult, draw_task
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, describe, nearest
 
@@ -112,3 +111,43 @@ def _made(name: str, make: Callable[[], Executor]) -> Executor:
         raise
     except Exception as error:  # whatever an executor makes of its settings
         raise ConfigError(f"backend={name} cannot be started: {describe(error)}") from error
+
+
+# ---------------------------------------------------------------- in the user's own process
+class InProcess:
+    """Draws each task when it is submitted."""
+
+    n_workers = n_ahead = 1
+
+    def submit(self, task: Task) -> "Future[TaskResult]":
+        """Draw a task; its exceptions are raised."""
+        done: Future[TaskResult] = Future()
+        done.set_result(draw_task(task))
+        return done
+
+    def isolated(self) -> "InProcess":
+        """Return this executor: there is no other process."""
+        return self
+
+    def close(self, *, kill: bool) -> None:
+        """Do nothing."""
+
+
+class Threads:
+    """A pool of threads, for kernels that release the GIL."""
+
+    def __init__(self, n_workers: int) -> None:
+        self.n_workers = n_workers
+        self._pool = ThreadPoolExecutor(n_workers)
+
+    def submit(self, task: Task) -> "Future[TaskResult]":
+        """Start a task in a thread."""
+        return self._pool.submit(draw_task, task)
+
+    def isolated(self) -> "Threads":
+        """Return this executor: there is no other process."""
+        return self
+
+    def close(self, *, kill: bool) -> None:
+        """Wait for running tasks: threads cannot be ended."""
+        self._pool.shutdown(cancel_futures=kill)

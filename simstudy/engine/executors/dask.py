@@ -25,8 +25,7 @@ from simstudy.engine.executors.dask_clusters import (
     threads_of,
     threads_there,
 )
-from simstudy.engine.executors.loky import draw_packed, packed
-from simstudy.engine.executors.worker_death import WorkerDiedError, forwarded
+from simstudy.engine.executors.loky import WorkerDiedError, draw_packed, forwarded, packed
 from simstudy.engine.tasks import Task, TaskResult
 from simstudy.engine.timeouts import mark_as_worker
 from simstudy.errors import SchedulerLostError, StoreError, describe

@@ -8,11 +8,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from typing import Any, cast
 
-from simstudy.engine.executors.worker_death import WorkerDiedError, forwarded
 from simstudy.engine.graceful_stop import deferred, handlers_of
 from simstudy.engine.provenance import as_imported, digest_of
 from simstudy.engine.tasks import Task, TaskResult, draw_task
@@ -28,6 +27,34 @@ from simstudy.errors import (
 )
 
 LOOK_SECONDS = 1.0  # between looks whether the parent is there
+
+
+class WorkerDiedError(Exception):
+    """A worker process ended while it drew a task; the text says how.
+
+    Attributes
+    ----------
+    by_signal
+        Whether somebody, or the system, may have ended it, so that its block need not be at fault.
+    """
+
+    def __init__(self, how: str, *, by_signal: bool) -> None:
+        super().__init__(how)
+        self.by_signal = by_signal
+
+
+def forwarded(source: Any, result_of: Callable[[Any], TaskResult]) -> "Future[TaskResult]":
+    """A future with the converted result of another future."""
+    outer: Future[TaskResult] = Future()
+
+    def forward(inner: Any) -> None:
+        try:
+            outer.set_result(result_of(inner))
+        except BaseException as error:
+            outer.set_exception(error)
+
+    source.add_done_callback(forward)
+    return outer
 
 
 class Loky:

@@ -18,7 +18,7 @@ from simstudy.design.reprs import from_to
 from simstudy.errors import describe, first_few
 from simstudy.lazy import pd
 from simstudy.output.formatting import counted
-from simstudy.output.report.claims import MEANINGS, ClaimRow, claim_rows
+from simstudy.output.report.claims import MEANINGS, ClaimRow, claim_rows, link, page
 from simstudy.output.report.command import (
     command_by_name,
     command_of,
@@ -26,7 +26,6 @@ from simstudy.output.report.command import (
     published_settings,
 )
 from simstudy.output.report.figures import Thumbnail, thumbnail, thumbnails_in, title_of
-from simstudy.output.report.pages import link, page
 from simstudy.output.up_to_date import FIGURES, REPORT, is_unpublished
 from simstudy.provenance.modules import library_version
 from simstudy.remote.paths import Place, name_below

@@ -16,12 +16,11 @@ from simstudy.atomic_files import write_bytes
 from simstudy.lazy import pd
 from simstudy.output.formatting import format_run_time, format_size, number
 from simstudy.output.protocol import headings_of
-from simstudy.output.report.claims import claim_rows
+from simstudy.output.report.claims import claim_rows, page
 from simstudy.output.report.command import command_of, project_of
 from simstudy.output.report.figures import figures_to_show, title_of
 from simstudy.output.report.findings import findings_of
 from simstudy.output.report.index_page import write_index
-from simstudy.output.report.pages import page
 from simstudy.output.up_to_date import REPORT, TABLES
 from simstudy.provenance.modules import PACKAGE, experiment_files
 from simstudy.remote.paths import Place

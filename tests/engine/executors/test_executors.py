@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from simstudy.engine.executors import executor_of
-from simstudy.engine.executors.local import InProcess, Threads
+from simstudy.engine.executors import InProcess, Threads, executor_of
 from simstudy.engine.executors.loky import Loky
 from simstudy.engine.tasks import draw_task
 from simstudy.engine.workers import Workers
@@ -59,9 +58,7 @@ def test_each_is_told_what_it_asks_for():
     told = executor_of(Workers("loky", 2, {"idle_worker_timeout": 7}), "code")
     assert isinstance(told, Loky)
     assert (told.n_workers, told.expected, told.idle_worker_timeout) == (2, "code", 7)
-    assert isinstance(
-        executor_of(Workers("simstudy.engine.executors.local:InProcess"), ""), InProcess
-    )
+    assert isinstance(executor_of(Workers("simstudy.engine.executors:InProcess"), ""), InProcess)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 
 from simstudy.engine.executors.loky import deaf_to_interrupts, draw_packed, packed
 from simstudy.engine.provenance import compute_provenance
-from simstudy.engine.task_factory import TaskFactory
+from simstudy.engine.tasks import TaskFactory
 from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.errors import StaleCodeError, StudyError, UnreadableTaskError

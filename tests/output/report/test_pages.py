@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from simstudy.output.report.pages import (
+from simstudy.output.report.claims import (
     SCRIPTS,
     content_hash,
     environment,
