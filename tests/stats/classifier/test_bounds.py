@@ -13,7 +13,7 @@ from simstudy.stats.classifier import bootstrap_bounds as boot
 from simstudy.stats.classifier import bounds as tb
 from simstudy.stats.classifier import direct_bounds as direct
 from tests.stats.replayed import bootstrapped
-from tests.support import assert_within_mcse, critical_z, replicates_to_catch
+from tests.support import assert_caught, assert_within_mcse, critical_z, replicates_to_catch
 
 Q = 1 - 0.95
 
@@ -169,12 +169,9 @@ def published_error(coverage):
 def test_strict_ties_reproduce_the_published_coverage():
     coverage = coverages("strict")
     assert_within_mcse(list(PUBLISHED.values()), coverage, published_error(coverage))
-
-
-def test_that_test_catches_ties_counted_as_below():
+    # Caught: ties counted as below.
     coverage = coverages("weak")
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(list(PUBLISHED.values()), coverage, published_error(coverage))
+    assert_caught(list(PUBLISHED.values()), coverage, published_error(coverage))
 
 
 # Coverage in closed form: without interpolation every bound is one order statistic.
@@ -256,11 +253,8 @@ def share_below_smoothed_bound(noise):
 
 def test_smoothed_bound_is_the_percentile_of_smoothed_resamples():
     assert_within_mcse(share_below_smoothed_bound(1.0), 0.2, 0.4 / math.sqrt(N_SMOOTH))
-
-
-def test_that_test_catches_resamples_without_noise():
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(share_below_smoothed_bound(0.0), 0.2, 0.4 / math.sqrt(N_SMOOTH))
+    # Caught: resamples without noise.
+    assert_caught(share_below_smoothed_bound(0.0), 0.2, 0.4 / math.sqrt(N_SMOOTH))
 
 
 def test_smoothed_bound_default_bandwidth_and_equal_scores():
@@ -297,9 +291,7 @@ def test_bayesian_posterior_is_that_of_dirichlet_weights():
     bound = direct.bayesian_bootstrap_bound(ranked, q=0.1, confidence=0.8)[0]
     cdf = direct.bayesian_bootstrap_cdf(30, 0.1)
     assert cdf[int(bound) - 1] >= 0.2 > cdf[int(bound) - 2]
-
-
-def test_that_test_catches_another_prior():
+    # Caught: another prior.
     with pytest.raises(AssertionError, match="suspect the code"):
         compare_posterior(0.9)
 
