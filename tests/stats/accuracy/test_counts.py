@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.errors import DesignError
 from simstudy.stats.accuracy import counts as module
 from simstudy.stats.accuracy.counts import BITS, TOGETHER, decide, draw_counts
 from simstudy.stats.accuracy.prompts import CriticalCounts, chances
@@ -172,14 +171,6 @@ def test_counts_vary_together_as_those_of_prompts_do():
     reference, lost, gained = draw_counts(rng_at(), N_TOGETHER, N, CHANCE)
     drawn = np.stack([reference, np.roll(lost, 1), gained])
     assert_caught(*correlations_against(drawn))
-
-
-# Refusals ----------------------------------------------------------------------------------------
-
-
-def test_more_prompts_than_a_word_counts_are_refused():
-    with pytest.raises(DesignError, match="n=2097152 prompts are more than 2097151, and a count"):
-        draw_counts(rng_at(), 1, 2**BITS, CHANCE)
 
 
 # Decisions ---------------------------------------------------------------------------------------

@@ -1,87 +1,21 @@
-"""Leave-one-out by a third way, and at the edges of what doubles hold."""
+"""Leave-one-out at the edges of what doubles hold, and what its formulas leave out."""
 
 import numpy as np
 import pytest
 
 from simstudy.errors import DesignError
 from simstudy.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap
-from simstudy.stats.leave_one_out.priors import LEAST_SCALE, default_prior, wide_prior
+from simstudy.stats.leave_one_out.priors import LEAST_SCALE, default_prior
 from simstudy.stats.leave_one_out.regression import ExactLeaveOneOut, exact_leave_one_out
 from simstudy.stats.leave_one_out.utilities import (
     LEAST_SIZE,
     UTILITIES,
     Pointwise,
     taylor,
-    taylor_difference,
 )
 from tests.stats.leave_one_out.plain import draw_data
 
 EPS = float(np.finfo(float).eps)
-N_NODE = 600  # Gauss-Legendre, of an analytic function: more move nothing
-
-
-# ---------------------------------------------------------------- a third way
-def by_pseudo_observations(features, y, coefficient_sd, left_out: int) -> tuple[float, float]:
-    """Error and log density of one observation: least squares with a row for each prior.
-
-    The priors are written out as the vignette has them, with scales of all observations. σ runs
-    over (0, ∞) as sd · t/(1 - t).
-    """
-    n_obs, n_feature = features.shape
-    sd, kept = y.std(ddof=1), np.arange(n_obs) != left_out
-    prior_sd = np.concatenate([[2.5 * sd], coefficient_sd])
-    design = np.column_stack([np.ones(n_obs), features - features.mean(axis=0)])
-    at, weight = np.polynomial.legendre.leggauss(N_NODE)
-    t = (at + 1) / 2
-    logs, means, variances = [], [], []
-    for sigma in sd * t / (1 - t):
-        rows = np.vstack([design[kept] / sigma, np.diag(1 / prior_sd)])
-        goal = np.concatenate([(y[kept] - y.mean()) / sigma, np.zeros(n_feature + 1)])
-        q, r = np.linalg.qr(rows)
-        fit = np.linalg.solve(r, q.T @ goal)
-        scales = np.log(np.abs(np.diag(r))).sum() + np.log(prior_sd).sum()
-        square = ((goal - rows @ fit) ** 2).sum()
-        logs.append(-sigma / sd - square / 2 - scales - (n_obs - 1) * np.log(sigma))
-        means.append(y.mean() + design[left_out] @ fit)
-        variances.append(sigma**2 + (np.linalg.solve(r.T, design[left_out]) ** 2).sum())
-    share = weight / (1 - t) ** 2 * np.exp(np.array(logs) - max(logs))
-    error, variance = y[left_out] - np.array(means), np.array(variances)
-    density = np.exp(-(error**2) / variance / 2) / np.sqrt(2 * np.pi * variance)
-    return share @ error / share.sum(), np.log(share @ density / share.sum())
-
-
-def duplicated(n_obs: int, n_feature: int):
-    """Every row of the features twice, with two responses."""
-    features, y = draw_data(1, n_obs, n_feature)
-    return np.concatenate([features, features], axis=1), np.concatenate([y, y[:, ::-1]], axis=1)
-
-
-DATA = {
-    "few": draw_data(1, 5, 1),
-    "more features": draw_data(1, 6, 9),
-    "duplicated rows": duplicated(4, 2),
-    "collinear": (np.tile(draw_data(1, 9, 1)[0], 3), draw_data(1, 9, 1)[1]),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("wide", [False, True], ids=["default", "wide"])
-def test_exact_answers_are_those_of_least_squares_with_a_row_for_each_prior(name, wide):
-    features, y = DATA[name]
-    prior = (wide_prior if wide else default_prior)(features, y)
-    found = exact_leave_one_out(features, y, prior)
-    n_feature = features.shape[2]
-    scales = 2.5 * y[0].std(ddof=1) / features[0].std(axis=0, ddof=1)
-    coefficient_sd = np.full(n_feature, 10.0) if wide else scales
-    # Rows over σ lose the digits that the design's size has over σ; at the lowest node that counts
-    # with p >= n the posterior's share is about σ itself.
-    rounding = 100 * N_NODE * EPS * max(1.0, coefficient_sd.max() / y[0].std(ddof=1)) ** 2
-    for i in range(y.shape[1]):
-        error, log_density = by_pseudo_observations(features[0], y[0], coefficient_sd, i)
-        scale = np.abs(y[0] - y[0].mean()).max()
-        assert found.error[0, i] == pytest.approx(error, abs=rounding * scale)
-        assert found.log_density[0, i] == pytest.approx(log_density, abs=rounding)
 
 
 # ---------------------------------------------------------------- units and offsets
@@ -166,40 +100,3 @@ def test_errors_that_share_a_fit_spread_more_by_half_the_parameters_over_n(n_fea
         for n_obs in (200, 400, 800)
     ]
     np.testing.assert_allclose(np.divide(lacking[1:], lacking[:-1]), 0.5, atol=1 / 8)
-
-
-# ---------------------------------------------------------------- differences, by finite steps
-def weighted(name: str, y, error, density, weights) -> float:
-    """A utility by its definition, of any weights."""
-    w = weights / weights.sum()
-    mse = w @ error**2
-    values = {
-        "mae": w @ np.abs(error),
-        "mse": mse,
-        "rmse": np.sqrt(mse),
-        "r2_mean_square": 1 - mse / (w @ (y - y.mean()) ** 2),
-        "r2_variance": 1 - (mse - (w @ error) ** 2) / (w @ y**2 - (w @ y) ** 2),
-        "r2_misplaced": 1 - (mse - ((w * error) ** 2).sum()) / (w @ y**2 - (w @ y) ** 2),
-        "elpd": len(y) * (w @ density),
-    }
-    return float(values[name])
-
-
-@pytest.mark.parametrize("name", [u for u in UTILITIES if u not in ("r2_clipped", "r2_published")])
-def test_standard_errors_of_differences_are_those_of_numerical_derivatives(name):
-    """Central differences of step h are off by h² and eps/h: least at h = eps^(1/3)."""
-    n_obs, step = 8, EPS ** (1 / 3)
-    y, one, other, *densities = np.random.default_rng(2).standard_normal((5, n_obs))
-    parts = [(one, densities[0]), (other, densities[1])]
-
-    def gap(weights):
-        first, second = (weighted(name, y, e, density, weights) for e, density in parts)
-        return first - second
-
-    moves = step / n_obs * np.eye(n_obs)
-    equal = np.full(n_obs, 1 / n_obs)
-    psi = np.array([(gap(equal + move) - gap(equal - move)) / (2 * step / n_obs) for move in moves])
-    first, second = (Pointwise(y[None], e[None], density[None]) for e, density in parts)
-    found = taylor_difference(first, second).std_error[0, UTILITIES.index(name)]
-    slow = np.sqrt((psi**2).sum() / (n_obs * (n_obs - 1)))
-    assert found == pytest.approx(slow, rel=100 * n_obs * step**2)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simstudy.errors import DesignError
 from simstudy.stats.bootstrap.losses import replicate_seeds
 from simstudy.stats.leave_one_out import bayesian_bootstrap as bootstrap
 from simstudy.stats.leave_one_out.bayesian_bootstrap import (
@@ -316,11 +315,6 @@ def test_null_model_has_a_floor_of_its_own_only_where_a_parenthesis_is_misplaced
     # order in 1/n the floor is off by terms of relative size 1/sqrt(n) at most.
     z = np.sqrt(14 / (4 * n_draw)) * 4.5 + 1 / np.sqrt(n_obs)
     assert errors["r2_misplaced"] == pytest.approx(floor, rel=z)
-
-
-def test_different_responses_are_refused():
-    with pytest.raises(DesignError, match="different responses"):
-        bayesian_bootstrap_difference(make_pointwise(), make_pointwise(seed=8), rng_at())
 
 
 # ---------------------------------------------------------------- one pass for several models

@@ -1,4 +1,4 @@
-"""Taylor's formulas in exact fractions, against derivatives by dual numbers and by simulation."""
+"""Taylor's formulas against derivatives by dual numbers, in fractions, and by simulation."""
 
 from fractions import Fraction
 from math import isqrt
@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from simstudy.errors import DesignError
 from simstudy.stats.leave_one_out.utilities import (
     R2_FORMS,
     UTILITIES,
@@ -26,7 +25,6 @@ ERROR_A = [Fraction(v) for v in (0, -1, 2, 2)]  # mean square 9/4
 ERROR_B = [Fraction(v) for v in (1, 1, -1, 1)]  # mean square 1
 DENSITY_A = [Fraction(v, 3) for v in (-1, -2, -7, -4)]
 DENSITY_B = [Fraction(v, 5) for v in (-3, -8, -2, -4)]
-SIMPLE = ("mae", "mse", "rmse", "elpd")
 
 
 class Data(NamedTuple):
@@ -127,82 +125,6 @@ def slow_variance(psi: list[Fraction]) -> Fraction:
 UNCLIPPED = [name for name in UTILITIES if name not in ("r2_clipped", "r2_published")]
 
 
-# ---------------------------------------------------------------- the table, in fractions
-def variance(first: list[Fraction], second: list[Fraction] | None = None) -> Fraction:
-    """Of a mean, or the covariance of two, with the divisor n (n - 1)."""
-    second, n = second or first, len(first)
-    around = [sum(part) / n for part in (first, second)]
-    products = [(u - around[0]) * (v - around[1]) for u, v in zip(first, second, strict=True)]
-    return sum(products) / (n * (n - 1))
-
-
-def table(name: str, a: Data, b: Data | None = None) -> Fraction:
-    """The closed formulas of the documentation's table, cell by cell."""
-    n, center = len(a.y), sum(a.y) / len(a.y)
-    baseline = [(y - center) ** 2 for y in a.y]
-    v_y, mse_y = variance(baseline), sum(baseline) / n
-    sq_a, abs_a = [e**2 for e in a.error], [abs(e) for e in a.error]
-    mse_a = sum(sq_a) / n
-    if b is None:
-        return {
-            "mae": lambda: variance(abs_a),
-            "mse": lambda: variance(sq_a),
-            "rmse": lambda: variance(sq_a) / (4 * mse_a),
-            "r2_mean_square": lambda: (
-                (
-                    variance(sq_a)
-                    - 2 * mse_a / mse_y * variance(sq_a, baseline)
-                    + (mse_a / mse_y) ** 2 * v_y
-                )
-                / mse_y**2
-            ),
-            "elpd": lambda: n**2 * variance(a.density),
-        }[name]()
-    sq_b, abs_b = [e**2 for e in b.error], [abs(e) for e in b.error]
-    mse_b = sum(sq_b) / n
-    gap, gap_mse = [u - v for u, v in zip(sq_a, sq_b, strict=True)], mse_a - mse_b
-    return {
-        "mae": lambda: variance(abs_a) + variance(abs_b) - 2 * variance(abs_a, abs_b),
-        "mse": lambda: variance(gap),
-        "rmse": lambda: (
-            (
-                variance(sq_a) / mse_a
-                + variance(sq_b) / mse_b
-                - 2 * variance(sq_a, sq_b) / rational_root(mse_a * mse_b)
-            )
-            / 4
-        ),
-        "r2_mean_square": lambda: (
-            (
-                variance(gap)
-                - 2 * gap_mse / mse_y * variance(gap, baseline)
-                + (gap_mse / mse_y) ** 2 * v_y
-            )
-            / mse_y**2
-        ),
-        "elpd": lambda: n**2 * variance([u - v for u, v in zip(a.density, b.density, strict=True)]),
-    }[name]()
-
-
-IN_TABLE = ("mae", "mse", "rmse", "r2_mean_square", "elpd")
-
-
-@pytest.mark.parametrize("name", IN_TABLE)
-def test_the_table_is_the_sum_of_squared_derivatives(name):
-    assert table(name, A) == slow_variance(slow_influence(name, A))
-    gaps = [a - b for a, b in zip(slow_influence(name, A), slow_influence(name, B), strict=True)]
-    assert table(name, A, B) == slow_variance(gaps)
-
-
-def test_that_test_catches_the_printed_centre():
-    """With predictions for the mean of y, as printed, the baseline's variance is another."""
-    predicted = [y - e for y, e in zip(A.y, A.error, strict=True)]
-    center = sum(A.y) / len(A.y)
-    right = variance([(y - center) ** 2 for y in A.y])
-    printed = variance([(y - p) ** 2 for y, p in zip(A.y, predicted, strict=True)])
-    assert right != printed
-
-
 @pytest.mark.parametrize("name", UNCLIPPED)
 @pytest.mark.parametrize("data", [A, B], ids=["A", "B"])
 def test_influences_are_the_derivatives_by_dual_numbers(name, data):
@@ -282,42 +204,6 @@ def test_the_order_of_models_changes_the_sign_alone():
 
 
 # ---------------------------------------------------------------- large samples
-def jackknife_std_error(pointwise: Pointwise) -> np.ndarray:
-    """Every utility from all but one observation, of one replicate; R² about its own mean of y."""
-    n = pointwise.y.shape[1]
-    keep = ~np.eye(n, dtype=bool)
-    rows = Pointwise(*(np.stack([part[0, row] for row in keep]) for part in pointwise))
-    values = taylor(rows).value
-    values[:, UTILITIES.index("elpd")] *= n / (n - 1)
-    return np.sqrt((n - 1) ** 2 / n * values.var(axis=0, ddof=1))
-
-
-def repeated(pointwise: Pointwise, times: int) -> Pointwise:
-    return Pointwise(*(np.tile(part, (1, times)) for part in pointwise))
-
-
-@pytest.mark.parametrize("name", UNCLIPPED)
-def test_the_jackknife_agrees_to_first_order(name):
-    """Of one empirical law, repeated, their relative gap is c/n + d/n² + ...
-
-    So n (2 gap(2n) - gap(n)) = -d/(2n) + ...: it falls to a half as n doubles, to within a half of
-    that for the terms left out, while a gap that does not vanish would let it grow as n.
-    """
-    rng = np.random.default_rng(4)
-    y = rng.standard_normal((1, 20))
-    data = Pointwise(y, 0.5 * y + rng.standard_normal((1, 20)), -(y**2))
-    at, gaps = UTILITIES.index(name), []
-    for times in (1, 2, 4):
-        several = repeated(data, times)
-        gaps.append(jackknife_std_error(several)[at] / taylor(several).std_error[0, at] - 1)
-    if name in SIMPLE and name != "rmse":  # means: the two are one
-        np.testing.assert_allclose(gaps, 0, atol=1e4 * EPS)
-        return
-    first, second = 20 * (2 * gaps[1] - gaps[0]), 40 * (2 * gaps[2] - gaps[1])
-    assert abs(second) <= abs(first) * (1 / 2 + 1 / 4)
-    assert abs(gaps[2]) < abs(gaps[1]) < abs(gaps[0])
-
-
 N_OBS, CORRELATION = 150, 0.6
 ERROR_WORTH_CATCHING = 0.05  # relative, of a standard error
 N_REP = replicates_to_catch(ERROR_WORTH_CATCHING, sd=1 / np.sqrt(2))  # of a standard deviation
@@ -379,9 +265,3 @@ def test_a_model_without_error_is_certain():
     assert by_name["rmse"] == by_name["mse"] == by_name["mae"] == (0, 0)
     assert by_name["r2_mean_square"] == by_name["r2_variance"] == (1, 0)
     assert np.isnan(by_name["elpd"]).all()
-
-
-def test_models_of_different_responses_are_refused():
-    other = as_pointwise(B)._replace(y=as_pointwise(B).y + 1)
-    with pytest.raises(DesignError, match=r"different responses y.*Predict the same y"):
-        taylor_difference(as_pointwise(A), other)

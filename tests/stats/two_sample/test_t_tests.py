@@ -31,21 +31,6 @@ def test_answers_are_those_of_scipy(method, sizes):
     np.testing.assert_allclose(found.upper, interval.high, rtol=1e-10)
 
 
-@pytest.mark.parametrize("method", SCIPY)
-def test_two_constant_samples_have_none(method):
-    found = method(np.full((1, 3), 0.1), np.full((1, 4), 0.3))
-    assert found.estimate[0] == pytest.approx(-0.2)
-    assert np.isnan([found.p[0], found.lower[0], found.upper[0]]).all()
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-@pytest.mark.parametrize("method", SCIPY)
-def test_an_observation_that_is_not_finite_costs_its_replicate_alone(method, value):
-    x, y = samples(5, 6)
-    x[1, 2] = value
-    assert np.isnan(method(x, y).p).tolist() == [False, True, False, False]
-
-
 @pytest.mark.parametrize("n_drawn", [1, 19, 99, 999, 1999])
 @pytest.mark.parametrize("alpha", [0.01, 0.025, 0.05, 0.1])
 def test_fewest_as_extreme_is_the_first_count_that_is_not_rejected(n_drawn, alpha):
