@@ -10,6 +10,7 @@ from scipy import stats as scipy_stats
 from simstudy.dgps.linear import LinearModel
 from simstudy.stats.models.least_squares import LinearFit, fit_least_squares
 from simstudy.stats.models.risk import folded_normal_mean, normal_expectation, student_mixture
+from tests.stats.draws import rng_at
 from tests.support import assert_within_mcse, replicates_to_catch
 
 EPS = float(np.finfo(float).eps)
@@ -23,10 +24,6 @@ MODELS = {
     "all": replace(PLAIN, correlation=-0.4, curvature=0.5, heteroskedasticity=-0.3, df=6.0),
 }
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
-
-
-def rng_at(seed: int = 9) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 def make_fit(n_rep: int = 1, intercept: float = 0.7) -> LinearFit:

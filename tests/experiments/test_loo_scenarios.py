@@ -6,7 +6,6 @@ from scipy import stats
 
 from simstudy.dgps.normals import standard_normals
 from simstudy.errors import DesignError
-from simstudy.provenance.streams import Streams
 from simstudy.stats.leave_one_out.bayesian_bootstrap import (
     bayesian_bootstrap,
     bayesian_bootstrap_difference,
@@ -16,16 +15,13 @@ from simstudy.stats.leave_one_out.regression import exact_leave_one_out
 from simstudy.stats.leave_one_out.utilities import R2_FORMS, UTILITIES, taylor_ratio
 from simstudy.trials.leave_one_out import ImportanceSampling, LeaveOneOut
 from tests.support import FALSE_ALARM, assert_caught, assert_within_mcse, replicates_to_catch
+from tests.trials.draws import streams
 
 SMALL = LeaveOneOut(
     n_obs=9, n_feature=3, noise_sd=0.7, n_draw=50, against=("half", "useless"), prior="wide"
 )
 N_REP = 6
 AT = {name: place for place, name in enumerate(UTILITIES)}
-
-
-def streams() -> Streams:
-    return Streams(1, "loo", "scenario", 0)
 
 
 def models_of(scenario: LeaveOneOut):

@@ -5,10 +5,10 @@ import pytest
 
 from experiments.trial_outcomes import OUTCOMES, Config, study
 from simstudy.errors import DesignError
-from simstudy.provenance.streams import Streams
 from simstudy.trials.two_stage import TwoStage
 from simstudy.trials.two_stage_outcomes import TwoStageOutcomes
 from tests.support import assert_within_mcse
+from tests.trials.draws import streams
 
 DESIGN = TwoStageOutcomes(k=1.5, n1=150)
 
@@ -16,10 +16,6 @@ DESIGN = TwoStageOutcomes(k=1.5, n1=150)
 @pytest.fixture(scope="module")
 def result():
     return study(Config()).run(n_rep=20_000)
-
-
-def streams():
-    return Streams(1, "test/1000", "trial", 0)
 
 
 def test_each_replicate_ends_as_the_two_stage_trial_says():

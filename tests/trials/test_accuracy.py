@@ -6,17 +6,13 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportions_ztest
 
-from simstudy.provenance.streams import Streams
 from simstudy.stats.accuracy.counts import draw_counts
 from simstudy.trials.accuracy import BY_RIGHT, METHODS, AccuracyCheck, document_counts, exact_shares
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
+from tests.trials.draws import streams
 
 ALPHA = 0.05
 Z = stats.norm.ppf(ALPHA)
-
-
-def streams_at(block: int = 0) -> Streams:
-    return Streams(1, "accuracy", "scenario", block)
 
 
 # What each test decides: by other libraries, one check at a time ---------------------------------
@@ -89,8 +85,8 @@ def plain_decisions(
     ],
 )
 def test_a_block_is_decided_as_other_libraries_decide(trial):
-    found = trial.simulate(streams_at(), 60)
-    counts = draw_counts(streams_at()("data"), 60, trial.n, trial.chance, kept=trial.kept)
+    found = trial.simulate(streams(), 60)
+    counts = draw_counts(streams()("data"), 60, trial.n, trial.chance, kept=trial.kept)
     for i, (reference, lost, gained) in enumerate(zip(*counts, strict=True)):
         assert found["difference"][i] == (gained - lost) / trial.n
         plain = plain_decisions(trial, reference, lost, gained)
@@ -161,7 +157,7 @@ def test_single_answers_fail_as_often_as_is_exact(trial):
 @pytest.mark.parametrize("trial", TRIALS, ids=str)
 def test_drawn_counts_fail_as_often_as_is_exact(trial):
     known = trial.exact()["rejection_rate"]
-    drawn = trial.simulate(streams_at(), N_REP)["reject"].mean(axis=0)
+    drawn = trial.simulate(streams(), N_REP)["reject"].mean(axis=0)
     assert_within_mcse(drawn, known, errors_of(known))
 
 
@@ -172,7 +168,7 @@ def test_that_test_catches_a_correlation_that_is_left_out():
 
 @pytest.mark.parametrize("trial", TRIALS, ids=str)
 def test_the_difference_has_the_exact_spread(trial):
-    difference = trial.simulate(streams_at(), N_REP)["difference"]
+    difference = trial.simulate(streams(), N_REP)["difference"]
     known = trial.exact()["empirical_se"]
     # The excess kurtosis of a difference of counts is a few percent at most with 40 prompts.
     assert_within_mcse(difference.std(), known, known * np.sqrt(1.1 / (2 * N_REP)))
@@ -180,7 +176,7 @@ def test_the_difference_has_the_exact_spread(trial):
 
 def test_with_one_reference_only_the_check_varies():
     trial = TRIALS[3]
-    found = trial.simulate(streams_at(), 50)["difference"] * trial.n
+    found = trial.simulate(streams(), 50)["difference"] * trial.n
     right = stats.binom.ppf(0.9, 40, 0.7)
     assert trial.kept == right
     assert trial.luck == pytest.approx((right - 28) / np.sqrt(40 * 0.21))

@@ -4,13 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.provenance.streams import Streams
 from simstudy.stats.classifier.thresholds import thresholds
 from simstudy.trials.applied import TRIAL_METHODS, AppliedTrial
-
-
-def streams() -> Streams:
-    return Streams(1, "classifier", "scenario", 0)
+from tests.trials.draws import streams
 
 
 def document_p_value(s_hat, n, l):  # noqa: E741

@@ -10,7 +10,6 @@ from scipy import stats
 from simstudy import Data, Study, grid
 from simstudy.dgps.friedman import Friedman
 from simstudy.provenance.scenario_id import identity
-from simstudy.provenance.streams import Streams
 from simstudy.stats.compatible.null_proportion import storey_smoother
 from simstudy.stats.networks.architecture import Network, Training
 from simstudy.stats.networks.ensemble import ensemble_predictions
@@ -28,20 +27,15 @@ from simstudy.trials.predictions import (
     Truth,
     residual_sd,
 )
+from tests.stats.models.linear_models import LinearRegression
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
-
-linear_model = pytest.importorskip("sklearn.linear_model", reason="needs pip install -e '.[dev]'")
-LinearRegression = linear_model.LinearRegression
+from tests.trials.draws import streams
 
 EPOCHS = (2, 3)
 TRIAL = Predictions(Friedman(n_feature=5), n_train=30, n_test=12, n_boot=(4, 6))
 NET = Networks(Network((6, 4)), Training(EPOCHS, batch_size=10))
 LINE = Regressor(Model("line", LinearRegression), n_epochs=2)
 N_REP = 3
-
-
-def streams(name="", seed=1):
-    return Streams(seed, "study", "scenario", 0, name)
 
 
 def asked(method, trial=TRIAL, n_rep=N_REP):

@@ -18,12 +18,9 @@ from simstudy.trials.proportions import (
     ProportionInterval,
     estimate,
 )
+from tests.trials.draws import streams_at
 
 TRIAL = Proportion(20, null_share=0.25, shift=2.0)
-
-
-def streams_at(seed: int = 3):
-    return lambda purpose: np.random.default_rng([seed, *map(ord, purpose)])
 
 
 def test_data_are_p_values_their_truth_and_fishers():

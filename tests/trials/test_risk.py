@@ -3,22 +3,17 @@
 import numpy as np
 import pytest
 
-from simstudy.provenance.streams import Streams
 from simstudy.trials.risk import RegressionRisk
+from tests.stats.models.linear_models import LinearRegression
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
+from tests.trials.draws import streams
 
-linear_model = pytest.importorskip("sklearn.linear_model", reason="needs pip install -e '.[dev]'")
-LinearRegression = linear_model.LinearRegression
 metrics = pytest.importorskip("sklearn.metrics")
 
 N_TEST = 2000
 # Leaving out the intercept moves the MSE by a third of its standard error at this size.
 INTERCEPT = 0.3
 N_REP = replicates_to_catch(INTERCEPT, sd=1.0, comparisons=2)
-
-
-def streams() -> Streams:
-    return Streams(1, "risk", "scenario", 0)
 
 
 def test_a_block_is_the_plain_loop():

@@ -16,15 +16,12 @@ from simstudy.dgps.prompts import (
 from simstudy.trials.score_checks import METHODS, PILOTS, ScoreCheck
 from tests.dgps.test_prompts import indices
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
+from tests.trials.draws import streams_at
 
 KINDS = [
     GaussianScores(), BinaryScores(mean=0.8), BoundedScores(mean=0.2), PerplexityScores(mean=20.0)
 ]  # fmt: skip
 N_REP = 60
-
-
-def streams_at(seed: int = 3):
-    return lambda purpose: np.random.default_rng([seed, *map(ord, purpose)])
 
 
 def scores_of(trial: ScoreCheck, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:

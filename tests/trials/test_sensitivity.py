@@ -4,12 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.provenance.streams import Streams
 from simstudy.trials.sensitivity import Trial
-
-
-def streams() -> Streams:
-    return Streams(1, "classifier", "scenario", 0)
+from tests.trials.draws import streams
 
 
 def document_p_value(s_hat, n, l):  # noqa: E741

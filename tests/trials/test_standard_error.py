@@ -1,19 +1,12 @@
 """The bootstrap standard deviation of the MSE: scenario against a loop, bias against theory."""
 
 import numpy as np
-import pytest
 
-from simstudy.provenance.streams import Streams
 from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
 from simstudy.trials.standard_error import BootstrapSe
+from tests.stats.models.linear_models import LinearRegression
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
-
-linear_model = pytest.importorskip("sklearn.linear_model", reason="needs pip install -e '.[dev]'")
-LinearRegression = linear_model.LinearRegression
-
-
-def streams() -> Streams:
-    return Streams(1, "se", "scenario", 0)
+from tests.trials.draws import streams
 
 
 def test_a_block_is_the_plain_loop():

@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.provenance.streams import Streams
 from simstudy.stats.classifier.description import described
 from simstudy.stats.classifier.thresholds import METHODS
 from simstudy.trials.thresholds import Bound, Threshold
-
-
-def streams() -> Streams:
-    return Streams(1, "classifier", "scenario", 0)
+from tests.trials.draws import streams
 
 
 def test_a_block_is_the_documents_loop():

@@ -20,14 +20,11 @@ from simstudy.trials.two_sample import (
     trimmed_t,
     welch,
 )
+from tests.trials.draws import streams_at
 
 SHAPES = [Gaussian(mean=3.0, variance=2.0), StudentT(df=5), Gamma(shape=2), Lognormal(sigma=1)]
 WHOLE_BLOCKS = (student, welch, rank_sum)
 RANDOM = (permutation, plain_permutation, bootstrap_t)
-
-
-def streams_at(seed: int = 3):
-    return lambda purpose: np.random.default_rng([seed, *map(ord, purpose)])
 
 
 def answers(method, trial: TwoSample, n_rep: int = 8):

@@ -11,12 +11,9 @@ from simstudy.provenance.streams import Streams
 from simstudy.stats.two_stage.design import critical_value, power
 from simstudy.trials.two_stage import TwoStage
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
+from tests.trials.draws import streams
 
 TRIAL = TwoStage(k=1.5, n1=100, n2=250)
-
-
-def streams(block: int = 0) -> Streams:
-    return Streams(1, "test/1000", "trial", block)
 
 
 def plain_loop(trial: TwoStage, n_rep: int) -> dict[str, list[float]]:

@@ -5,12 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from simstudy.provenance.streams import Streams
 from simstudy.trials.umbrella import Umbrella
-
-
-def streams() -> Streams:
-    return Streams(1, "classifier", "scenario", 0)
+from tests.trials.draws import streams
 
 
 def document_rank(n, k, j):

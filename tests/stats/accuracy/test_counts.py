@@ -7,14 +7,11 @@ from scipy import stats
 from simstudy.stats.accuracy import counts as module
 from simstudy.stats.accuracy.counts import BITS, TOGETHER, decide, draw_counts
 from simstudy.stats.accuracy.prompts import CriticalCounts, chances
+from tests.stats.draws import rng_at
 from tests.stats.words import GOLDEN, WORD, mixed
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 CHANCE = chances(0.8, 0.7, 0.3)
-
-
-def rng_at(seed: int = 4) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 # Tables ------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from simstudy.stats.bootstrap.losses import (
     studentized_bootstrap,
 )
 from simstudy.stats.compiled.splitmix64 import mixed_by_numpy
+from tests.stats.draws import rng_at
 from tests.stats.replayed import replayed
 from tests.stats.words import GOLDEN, mixed
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
@@ -25,10 +26,6 @@ from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 EPS = float(np.finfo(float).eps)
 K = 1.5
 TAIL = float(special.ndtr(-K))
-
-
-def rng_at(seed: int = 9) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 def make_losses(n_rep: int = 3, n_obs: int = 31, n_metric: int = 2) -> np.ndarray:

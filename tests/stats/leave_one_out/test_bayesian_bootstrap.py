@@ -22,14 +22,11 @@ from simstudy.stats.leave_one_out.utilities import (
     taylor,
     taylor_ratio,
 )
+from tests.stats.draws import rng_at
 from tests.stats.words import GOLDEN, WORD, mixed
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 EPS = float(np.finfo(float).eps)
-
-
-def rng_at(seed: int = 9) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 def make_pointwise(n_rep: int = 3, n_obs: int = 11, seed: int = 5) -> Pointwise:

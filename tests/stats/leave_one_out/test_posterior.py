@@ -21,15 +21,12 @@ from simstudy.stats.leave_one_out.posterior import (
 )
 from simstudy.stats.leave_one_out.priors import default_prior, wide_prior
 from simstudy.stats.leave_one_out.regression import decompose, exact_leave_one_out
+from tests.stats.draws import rng_at
 from tests.stats.leave_one_out.plain import draw_data, standard_design
 from tests.support import assert_caught, assert_within_mcse, critical_z
 
 EPS = float(np.finfo(float).eps)
 N_DRAW = 4000
-
-
-def rng_at(seed: int = 9) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 # ---------------------------------------------------------------- σ

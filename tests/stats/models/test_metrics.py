@@ -30,6 +30,7 @@ from simstudy.stats.models.metrics import (
     squared_error,
     tweedie_deviance,
 )
+from tests.stats.draws import rng_at
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 EPS = float(np.finfo(float).eps)
@@ -37,10 +38,6 @@ K = 1.5
 TWEEDIE = [tweedie_deviance(power) for power in (-1.5, 0, 1, 1.5, 2, 3)]
 METRICS = [MSE, MAE, RMSE, MAPE, R2, CORRELATION, CALIBRATION_SLOPE, *TWEEDIE]
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
-
-
-def rng_at(seed: int = 9) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 def make_pair(n_rep: int = 3, n_obs: int = 20) -> tuple[np.ndarray, np.ndarray]:

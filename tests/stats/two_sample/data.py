@@ -2,9 +2,7 @@
 
 import numpy as np
 
-
-def rng_at(seed: int = 4) -> np.random.Generator:
-    return np.random.default_rng(seed)
+from tests.stats.draws import rng_at
 
 
 def samples(n1: int, n2: int, n_rep: int = 3) -> tuple[np.ndarray, np.ndarray]:

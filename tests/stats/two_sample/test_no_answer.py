@@ -9,7 +9,8 @@ from simstudy.stats.two_sample.bootstrap_t import TAILS, bootstrap_t
 from simstudy.stats.two_sample.permutation import permutation
 from simstudy.stats.two_sample.rank_sum import rank_sum
 from simstudy.stats.two_sample.t_tests import student, welch
-from tests.stats.two_sample.data import rng_at, samples
+from tests.stats.draws import rng_at
+from tests.stats.two_sample.data import samples
 
 RANDOM = {
     "permutation": permutation,
