@@ -1,13 +1,13 @@
-"""Checks of an accuracy: decided as other libraries do, drawn in the law of single answers."""
+"""Checks of an accuracy: each decided by its own test, drawn in the law of single answers."""
 
 import numpy as np
 import pytest
 from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.proportion import proportions_ztest
 
-from simstudy.stats.accuracy.counts import draw_counts
-from simstudy.trials.accuracy import BY_RIGHT, METHODS, AccuracyCheck, document_counts, exact_shares
+from simstudy.stats.accuracy import paired, two_binomials
+from simstudy.stats.accuracy.counts import Counts, draw_counts
+from simstudy.stats.accuracy.paired import PAIRED_TESTS
+from simstudy.trials.accuracy import METHODS, AccuracyCheck, document_counts, exact_shares
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 from tests.trials.draws import streams
 
@@ -15,54 +15,16 @@ ALPHA = 0.05
 Z = stats.norm.ppf(ALPHA)
 
 
-# What each test decides: by other libraries, one check at a time ---------------------------------
+# What each test decides --------------------------------------------------------------------------
 
 
-def z_test(reference: int, check: int, n: int, sigma: float) -> bool:
+def z_test(reference: np.ndarray, check: np.ndarray, n: int, sigma: float) -> np.ndarray:
     return (check - reference) / n <= Z * sigma * np.sqrt(2 / n)
 
 
-def scores(n_right: int, n: int) -> np.ndarray:
-    return np.repeat([1.0, 0.0], [n_right, n - n_right])
-
-
-def welch(reference: int, check: int, n: int) -> float:
-    x, y = scores(check, n), scores(reference, n)
-    return stats.ttest_ind(x, y, equal_var=False, alternative="less").pvalue
-
-
-def table(reference: int, check: int, n: int) -> list[list[int]]:
-    return [[check, n - check], [reference, n - reference]]
-
-
-def fisher_mid_p(reference: int, check: int, n: int) -> float:
-    law = stats.hypergeom(2 * n, reference + check, n)
-    return law.cdf(check) - law.pmf(check) / 2
-
-
-def plain_p_values(reference: int, lost: int, gained: int, n: int) -> dict[str, float]:
-    check, changed = reference - lost + gained, lost + gained
-    both = table(reference, check, n)
-    pair = [[0, lost], [gained, 0]]
-    differences = np.repeat([-1.0, 1.0, 0.0], [lost, gained, n - changed])
-    two_sided = mcnemar(pair, exact=False, correction=False).pvalue
-    return {
-        "estimated": welch(reference, check, n),
-        "z_pooled": proportions_ztest([check, reference], [n, n], alternative="smaller")[1],
-        "fisher": stats.fisher_exact(both, alternative="less").pvalue,
-        "fisher_mid_p": fisher_mid_p(reference, check, n),
-        "mcnemar": stats.binomtest(lost, changed, alternative="greater").pvalue,
-        "mcnemar_mid_p": stats.binom.sf(lost, changed, 0.5)
-        + stats.binom.pmf(lost, changed, 0.5) / 2,
-        "paired_z": two_sided / 2 if lost > gained else 1 - two_sided / 2,
-        "paired_t": stats.ttest_1samp(differences, 0, alternative="less").pvalue,
-    }
-
-
-def plain_decisions(
-    trial: AccuracyCheck, reference: int, lost: int, gained: int
-) -> dict[str, bool]:
-    n, check = trial.n, reference - lost + gained
+def decisions(trial: AccuracyCheck, counts: Counts) -> dict[str, np.ndarray]:
+    """Of each test, by its p-value, which other libraries are held against."""
+    n, reference, check = trial.n, counts.reference, counts.check
     gamma = np.floor(reference + Z * 0.5 * np.sqrt(2 * n) + 0.5)
     sigma = np.sqrt(trial.accuracy * (1 - trial.accuracy))
     decided = {
@@ -71,9 +33,12 @@ def plain_decisions(
         "rounded": check <= gamma,
         "rounded_strict": check < gamma,
         "known": z_test(reference, check, n, sigma),
+        "estimated": check <= two_binomials.t_critical_counts(n, n, ALPHA)[reference],
     }
-    p_values = plain_p_values(reference, lost, gained, n)
-    return decided | {test: p <= ALPHA for test, p in p_values.items()}
+    of_two = ("z_pooled", "fisher", "fisher_mid_p", "boschloo")
+    p = {test: two_binomials.p_values(test, reference, check, n, n) for test in of_two}
+    p |= {test: paired.p_values(test, counts.lost, counts.gained, n) for test in PAIRED_TESTS}
+    return decided | {test: value <= ALPHA for test, value in p.items()}
 
 
 @pytest.mark.parametrize(
@@ -84,28 +49,14 @@ def plain_decisions(
         AccuracyCheck(n=33, accuracy=0.6, effect=0.8, quantile=0.9),
     ],
 )
-def test_a_block_is_decided_as_other_libraries_decide(trial):
+def test_every_test_decides_on_its_own_counts(trial):
     found = trial.simulate(streams(), 60)
     counts = draw_counts(streams()("data"), 60, trial.n, trial.chance, kept=trial.kept)
-    for i, (reference, lost, gained) in enumerate(zip(*counts, strict=True)):
-        assert found["difference"][i] == (gained - lost) / trial.n
-        plain = plain_decisions(trial, reference, lost, gained)
-        for test, decided in plain.items():
-            assert found["reject"][i, METHODS.index(test)] == decided, (
-                test,
-                reference,
-                lost,
-                gained,
-            )
-    assert set(METHODS) - set(plain) == {"boschloo"}
-
-
-def test_boschloo_fails_what_scipy_fails():
-    n = 8
-    critical = AccuracyCheck(n).critical.right[:, BY_RIGHT.index("boschloo")]
-    for reference, check in np.ndindex(n + 1, n + 1):
-        p = stats.boschloo_exact(table(reference, check, n), alternative="less").pvalue
-        assert (check <= critical[reference]) == (p <= ALPHA), (reference, check, p)
+    np.testing.assert_array_equal(found["difference"], (counts.gained - counts.lost) / trial.n)
+    plain = decisions(trial, counts)
+    assert set(plain) == set(METHODS)
+    for test, decided in plain.items():
+        np.testing.assert_array_equal(found["reject"][:, METHODS.index(test)], decided, test)
 
 
 def test_a_rounded_threshold_is_the_nearest_count():

@@ -1,4 +1,4 @@
-"""Thresholds by counts against `arch` on the same resamples; their theory against quadrature."""
+"""Thresholds by counts of resamples; their theory against quadrature."""
 
 import numpy as np
 import pytest
@@ -14,54 +14,34 @@ from simstudy.stats.bootstrap import quantiles as bootstrap
 from simstudy.stats.bootstrap.resamples import (
     draw_resamples,
     exact_shape,
-    likely_pairs,
     resampled_quantile,
     resampled_shape,
 )
 from simstudy.stats.classifier import theory
 from simstudy.stats.classifier import thresholds as th
-from tests.stats.replayed import replayed
+from simstudy.stats.classifier.bootstrap_bounds import TIES, bounds_from_resamples
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 TARGET = th.Target(0.95, 0.8)
 N_OBS = 50
-ARCH = {"percentile": "percentile", "basic": "basic", "normal": "norm", "bca strict": "bca"}
-
-
-def prescribed_indices(x, counts, q):
-    """Index arrays whose sorted resamples have the drawn pairs at the ranks that matter."""
-    lower, upper, _ = likely_pairs(len(x), q)
-    rank, order = bootstrap.interpolation(len(x), q).rank, np.argsort(x)
-    pairs = np.repeat(np.column_stack([order[lower], order[upper]]), counts, axis=0)
-    return [np.repeat(pair, [rank, len(x) - rank]) for pair in pairs]
-
-
-def arch_bound(x, counts, method, target):
-    made = replayed(x, prescribed_indices(x, counts, target.q))
-    return made.conf_int(
-        np.quantile,
-        reps=int(counts.sum()),
-        method=method,
-        size=target.confidence,
-        tail="lower",
-        extra_kwargs={"q": target.q},
-    )[0, 0]
-
-
-@pytest.mark.parametrize("method", ARCH)
-def test_bounds_from_counts_are_those_of_arch_on_the_same_resamples(method):
-    x = NormalScores().draw(np.random.default_rng(1), 4, N_OBS)
-    _, _, probability = likely_pairs(N_OBS, TARGET.q)
-    counts = np.random.default_rng(2).multinomial(120, probability, size=4)
-    made = draw_resamples(np.random.default_rng(2), x, n_boot=120, q=TARGET.q)
-    ours = th.thresholds(x, TARGET, (method,), resamples=made)[method]
-    plain = [arch_bound(x[i], counts[i], ARCH[method], TARGET) for i in range(4)]
-    np.testing.assert_allclose(ours, plain, rtol=1e-12)
 
 
 def drawn(n_boot=200, n_rep=6):
     x = NormalScores().draw(np.random.default_rng(3), n_rep, N_OBS)
     return x, draw_resamples(np.random.default_rng(4), x, n_boot=n_boot, q=TARGET.q)
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_bounds_from_counts_are_those_of_their_resamples(ties):
+    """Which `arch` is held against in `test_bounds.py`."""
+    x, made = drawn()
+    names = ("percentile", "basic", "normal", f"bca {ties}")
+    found = th.thresholds(x, TARGET, names, resamples=made)
+    estimate = bootstrap.sample_quantile(x, TARGET.q)
+    slope = bootstrap.jackknife_acceleration(np.sort(x, axis=1), q=TARGET.q)
+    plain = bounds_from_resamples(made, estimate, slope, confidence=0.8, ties=ties)
+    for name in names:
+        np.testing.assert_array_equal(found[name], plain[name.removesuffix(f" {ties}")])
 
 
 def test_resamples_written_out_have_the_same_quantiles_and_moments():
