@@ -9,12 +9,7 @@ import pytest
 from scipy import stats
 
 from experiments.accuracy_regression import answers
-from experiments.accuracy_regression.figures import (
-    TARGETS,
-    mid_p_power,
-    prompts_needed,
-    sizes_of,
-)
+from experiments.accuracy_regression.figures import TARGETS, mid_p_power, prompts_needed, sizes_of
 from experiments.accuracy_regression.study import Config, study
 from simstudy.claims import Finding
 from simstudy.engine.workers import Workers

@@ -14,9 +14,7 @@ from simstudy.stats.accuracy import design, paired, t_tests
 from simstudy.stats.accuracy import two_binomials as tb
 from simstudy.stats.accuracy.noncentral import noncentral_t_cdf
 from simstudy.stats.accuracy.tails import difference_of_products
-from simstudy.stats.classifier.direct_bounds import (
-    normal_tolerance_factor,
-)
+from simstudy.stats.classifier.direct_bounds import normal_tolerance_factor
 from simstudy.stats.reading import reading
 from simstudy.stats.two_stage.law import TwoStageStatistic
 

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from simstudy.dgps.scores import (
-    DiscretisedScores,
-    HeavyTailedScores,
-    NormalScores,
-    SkewedScores,
-)
+from simstudy.dgps.scores import DiscretisedScores, HeavyTailedScores, NormalScores, SkewedScores
 from simstudy.stats.bootstrap import quantiles as bootstrap
 from simstudy.stats.bootstrap.resamples import (
     draw_resamples,

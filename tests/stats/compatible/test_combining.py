@@ -6,10 +6,7 @@ import pytest
 from scipy import stats
 
 from simstudy.errors import DesignError
-from simstudy.stats.compatible.combining import (
-    COMBINERS,
-    stouffer,
-)
+from simstudy.stats.compatible.combining import COMBINERS, stouffer
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 SCIPY = {"fisher": "fisher", "stouffer": "stouffer", "minimum": "tippett"}

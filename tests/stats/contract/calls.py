@@ -2,8 +2,8 @@
 
 A function is called with the usual values of the arguments that it must have, and with those of its
 own; `...` is the usual value of an argument that it need not have. Values are as a careful user
-would give them: float64 arrays, floats and ints, some so large that sums of them leave 8 bits. Whatever takes random numbers gets a generator of
-its own from `RNG`.
+would give them: float64 arrays, floats and ints. Sums of some of them leave 8 bits. Whatever takes
+random numbers gets a generator of its own from `RNG`.
 """
 
 import numpy as np
@@ -122,7 +122,8 @@ OWN = {
     "accuracy.t_tests.type_2_error": {"n_check": ...},
     "accuracy.t_tests.sample_size": {"theta": 9.0, "sigma": 10.0},
     "accuracy.two_binomials.p_values": {
-        "test": "fisher", "successes_reference": 90, "successes_check": 50, "n": 100, "n_check": 127,
+        "test": "fisher", "successes_reference": 90, "successes_check": 50, "n": 100,
+        "n_check": 127,
     },
     "accuracy.two_binomials.critical_counts": {"test": "fisher", "n": 100, "n_check": 127},
     "accuracy.two_binomials.known_sigma_critical_counts": {"n": 10, "n_check": 12, "sigma": 0.5},

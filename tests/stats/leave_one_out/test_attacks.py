@@ -7,12 +7,7 @@ from simstudy.errors import DesignError
 from simstudy.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap
 from simstudy.stats.leave_one_out.priors import LEAST_SCALE, default_prior
 from simstudy.stats.leave_one_out.regression import ExactLeaveOneOut, exact_leave_one_out
-from simstudy.stats.leave_one_out.utilities import (
-    LEAST_SIZE,
-    UTILITIES,
-    Pointwise,
-    taylor,
-)
+from simstudy.stats.leave_one_out.utilities import LEAST_SIZE, UTILITIES, Pointwise, taylor
 from tests.stats.leave_one_out.plain import draw_data
 
 EPS = float(np.finfo(float).eps)

@@ -16,12 +16,7 @@ from simstudy.stats.leave_one_out.bayesian_bootstrap import (
     bayesian_bootstrap_difference,
     bootstrap_draws,
 )
-from simstudy.stats.leave_one_out.utilities import (
-    UTILITIES,
-    Pointwise,
-    taylor,
-    taylor_ratio,
-)
+from simstudy.stats.leave_one_out.utilities import UTILITIES, Pointwise, taylor, taylor_ratio
 from tests.stats.draws import rng_at
 from tests.stats.words import GOLDEN, WORD, mixed
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch

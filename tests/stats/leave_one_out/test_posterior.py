@@ -10,15 +10,8 @@ import pytest
 from scipy import integrate
 
 from simstudy.errors import SimstudyError
-from simstudy.stats.leave_one_out.importance import (
-    importance_leave_one_out,
-    smoothed_log_weights,
-)
-from simstudy.stats.leave_one_out.posterior import (
-    N_NODE,
-    posterior_draws,
-    sigma_quantiles,
-)
+from simstudy.stats.leave_one_out.importance import importance_leave_one_out, smoothed_log_weights
+from simstudy.stats.leave_one_out.posterior import N_NODE, posterior_draws, sigma_quantiles
 from simstudy.stats.leave_one_out.priors import default_prior, wide_prior
 from simstudy.stats.leave_one_out.regression import decompose, exact_leave_one_out
 from tests.stats.draws import rng_at

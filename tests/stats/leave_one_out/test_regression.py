@@ -8,11 +8,7 @@ from simstudy.dgps.linear import LinearModel
 from simstudy.dgps.random_coefficients import RandomCoefficients
 from simstudy.errors import DesignError
 from simstudy.stats.leave_one_out.priors import Prior, default_prior, wide_prior
-from simstudy.stats.leave_one_out.regression import (
-    decompose,
-    exact_leave_one_out,
-    leverages,
-)
+from simstudy.stats.leave_one_out.regression import decompose, exact_leave_one_out, leverages
 from simstudy.stats.leave_one_out.utilities import UTILITIES, taylor
 from tests.stats.leave_one_out.plain import draw_data, refit, refit_coefficients, standard_design
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
