@@ -1,4 +1,4 @@
-"""Checks of an accuracy: each decided by its own test, drawn in the law of single answers."""
+"""Checks of an accuracy: each decided by its own test, as often as is exact."""
 
 import numpy as np
 import pytest
@@ -66,23 +66,7 @@ def test_a_rounded_threshold_is_the_nearest_count():
     np.testing.assert_array_equal(strictly, np.maximum(np.rint(gamma) - 1, -1))
 
 
-# What is drawn: single answers have the exact shares ---------------------------------------------
-
-
-def answers(trial: AccuracyCheck, n_rep: int) -> np.ndarray:
-    """Shares that fail by method, from one answer at a time to every prompt."""
-    rng, n = np.random.default_rng(8), trial.n
-    first = rng.random((n_rep, n)) < trial.accuracy
-    if trial.kept is not None:
-        first[:] = np.arange(n) < trial.kept
-    if_right, if_wrong = 1 - trial.chance.lost_if_right, trial.chance.gained_if_wrong
-    second = rng.random((n_rep, n)) < np.where(first, if_right, if_wrong)
-    reference, check = first.sum(axis=1), second.sum(axis=1)
-    lost, gained = (first & ~second).sum(axis=1), (~first & second).sum(axis=1)
-    right, least = trial.critical
-    by_right = check[:, np.newaxis] <= right[reference]
-    by_lost = lost[:, np.newaxis] >= least[gained]
-    return np.concatenate([by_right, by_lost], axis=1).mean(axis=0)
+# What is drawn -----------------------------------------------------------------------------------
 
 
 TRIALS = [
@@ -99,22 +83,19 @@ def errors_of(known: np.ndarray) -> np.ndarray:
     return np.sqrt(known * (1 - known) / N_REP)
 
 
-@pytest.mark.parametrize("trial", TRIALS, ids=str)
-def test_single_answers_fail_as_often_as_is_exact(trial):
-    known = trial.exact()["rejection_rate"]
-    assert_within_mcse(answers(trial, N_REP), known, errors_of(known))
+def shares_that_fail(trial: AccuracyCheck) -> np.ndarray:
+    return trial.simulate(streams(), N_REP)["reject"].mean(axis=0)
 
 
 @pytest.mark.parametrize("trial", TRIALS, ids=str)
 def test_drawn_counts_fail_as_often_as_is_exact(trial):
     known = trial.exact()["rejection_rate"]
-    drawn = trial.simulate(streams(), N_REP)["reject"].mean(axis=0)
-    assert_within_mcse(drawn, known, errors_of(known))
+    assert_within_mcse(shares_that_fail(trial), known, errors_of(known))
 
 
 def test_that_test_catches_a_correlation_that_is_left_out():
     known = exact_shares(AccuracyCheck(n=40, accuracy=0.7, effect=0.5))
-    assert_caught(answers(TRIALS[2], N_REP), known, errors_of(known))
+    assert_caught(shares_that_fail(TRIALS[2]), known, errors_of(known))
 
 
 @pytest.mark.parametrize("trial", TRIALS, ids=str)

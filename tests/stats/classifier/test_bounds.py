@@ -99,10 +99,7 @@ def test_mid_rank_bca_is_scipys_on_the_same_resamples(side, alternative):
         assert ours == pytest.approx(end, abs=1e-10)
 
 
-# The exact bootstrap is the limit of many resamples.
-
-N_BOOT = 200_000
-LEVEL_ERROR = critical_z(24) * math.sqrt(0.25 / N_BOOT)
+# The exact bootstrap.
 
 
 def exact_at(sample, level):
@@ -111,38 +108,21 @@ def exact_at(sample, level):
 
 @pytest.mark.parametrize("ties", boot.TIES)
 @pytest.mark.parametrize("side", direct.SIDES)
-def test_exact_bounds_lie_where_many_resamples_put_them(ties, side):
-    """Each bound is the bootstrap quantile at a level known to Monte Carlo error: bracket it.
-
-    For bc and bca the share behind z0 is known to that error too, and moves the level with it.
-    """
+def test_exact_bounds_are_their_formulas_with_the_exact_law(ties, side):
+    """That law is the one of all resamples: `bootstrap/test_quantiles.py`."""
     sample = block(1)[0]
-    draws = draw_resamples(np.random.default_rng(2), sample[None], n_boot=N_BOOT, q=Q)
     estimate = np.array([np.quantile(sample, Q)])
     acceleration = qb.jackknife_acceleration(np.sort(sample)[None], q=Q)
-    many = boot.bounds_from_resamples(
-        draws, estimate, acceleration, confidence=0.8, side=side, ties=ties
-    )
-    exact = boot.exact_bootstrap_bounds(sample[None], q=Q, confidence=0.8, side=side, ties=ties)
+    found = boot.exact_bootstrap_bounds(sample[None], q=Q, confidence=0.8, side=side, ties=ties)
     alpha = 0.2 if side == "lower" else 0.8
     strict, weak = (m[0] for m in qb.bootstrap_masses(sample[None], estimate, q=Q))
     share = {"strict": strict, "mid": (strict + weak) / 2, "weak": weak}[ties]
-    shifts = [special.ndtri(np.array([share + e])) for e in (-LEVEL_ERROR, 0.0, LEVEL_ERROR)]
+    z0 = special.ndtri(np.array([share]))
     for name, a in {"bc": np.zeros(1), "bca": acceleration}.items():
-        low, middle, high = (boot.corrected_level(z0, a, alpha)[0] for z0 in shifts)
-        assert exact[name][0] == exact_at(sample, middle)
-        assert (
-            exact_at(sample, low - LEVEL_ERROR)
-            <= many[name][0]
-            <= exact_at(sample, high + LEVEL_ERROR)
-        )
-    ends = [exact_at(sample, alpha + e) for e in (-LEVEL_ERROR, LEVEL_ERROR)]
-    assert ends[0] <= many["percentile"][0] <= ends[1]
-    assert ends[0] <= exact["percentile"][0] <= ends[1]
-    mirrored = [exact_at(sample, 1 - alpha + e) for e in (LEVEL_ERROR, -LEVEL_ERROR)]
-    for basic in (many["basic"][0], exact["basic"][0]):
-        assert 2 * estimate[0] - mirrored[0] <= basic <= 2 * estimate[0] - mirrored[1]
-    assert exact["normal"][0] == pytest.approx(
+        assert found[name][0] == exact_at(sample, boot.corrected_level(z0, a, alpha)[0])
+    assert found["percentile"][0] == exact_at(sample, alpha)
+    assert found["basic"][0] == pytest.approx(2 * estimate[0] - exact_at(sample, 1 - alpha))
+    assert found["normal"][0] == pytest.approx(
         estimate[0] + special.ndtri(alpha) * qb.bootstrap_moments(sample[None], q=Q).std[0]
     )
 

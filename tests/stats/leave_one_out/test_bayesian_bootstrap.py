@@ -1,4 +1,4 @@
-"""Compiled weights and sums against loops, and draws against integrals over weights."""
+"""Compiled weights and sums against loops, draws against the exact variance of means."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -251,43 +251,6 @@ def test_drawn_means_have_the_exact_variance():
     # Caught: another divisor.
     n, mcse = len(MEAN_LOSSES), SPREAD_OF_SQUARE / np.sqrt(N_DRAW)
     assert_caught(drawn_variance(N_DRAW), MEAN_VARIANCE * (n + 1) / n, mcse)
-
-
-# ---------------------------------------------------------------- ratios and roots: integrals
-def over_three(function) -> tuple[float, float]:
-    """Mean and standard deviation of a function of three Dirichlet weights, by quadrature.
-
-    The first weight is u, the rest of it is shared by v: density 2 (1 - u).
-    """
-    rule, shares = np.polynomial.legendre.leggauss(60)
-    nodes, shares = (rule + 1) / 2, shares / 2
-    u, v = np.meshgrid(nodes, nodes, indexing="ij")
-    density = np.multiply.outer(2 * (1 - nodes) * shares, shares)
-    values = function([u, (1 - u) * v, (1 - u) * (1 - v)])
-    mean = (values * density).sum()
-    return float(mean), float(np.sqrt(((values - mean) ** 2 * density).sum()))
-
-
-def dot(weights_, column):
-    return sum(w * c for w, c in zip(weights_, column, strict=True))
-
-
-RESPONSE, ERRORS = np.array([-1.2, 0.5, 0.7]), np.array([0.4, -1.1, 0.3])
-SQUARES, SPREAD = ERRORS**2, (RESPONSE - RESPONSE.mean()) ** 2
-OF_WEIGHTS = {
-    "rmse": lambda w: np.sqrt(dot(w, SQUARES)),
-    "r2_mean_square": lambda w: 1 - dot(w, SQUARES) / dot(w, SPREAD),
-}
-
-
-@pytest.mark.parametrize("name", OF_WEIGHTS)
-def test_draws_scatter_about_the_integral_over_the_weights(name):
-    n_draw, at_equal_weights = 20_000, OF_WEIGHTS[name](np.full(3, 1 / 3))
-    data = Pointwise(RESPONSE[np.newaxis], ERRORS[np.newaxis])
-    drawn = bootstrap_draws(data, rng_at(), n_draw=n_draw)[0, UTILITIES.index(name)].mean()
-    mean, sd = over_three(OF_WEIGHTS[name])
-    assert_within_mcse(drawn, mean, sd / np.sqrt(n_draw))
-    assert_caught(drawn, at_equal_weights, sd / np.sqrt(n_draw))
 
 
 # ---------------------------------------------------------------- edges
