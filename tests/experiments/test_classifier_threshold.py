@@ -166,16 +166,6 @@ def test_no_panel_of_the_grid_has_more_than_four_methods(grid, name):
     assert drawn["color"].nunique() == 8
 
 
-def test_each_dashed_line_says_what_it_is_and_which_way_is_better(grid):
-    said = {name: text_of(grid.figure(name)) for name in ("coverage", "efficiency", "trade_off")}
-    assert not any("Dashed: the level asked for" in text for text in said.values())
-    assert "Dashed: the nominal confidence." in said["coverage"]
-    assert "Dashed: a mean equal to the target." in said["efficiency"]
-    assert "Dashed: nominal confidence (vertical) and target" in said["trade_off"]
-    assert "lower is better only where coverage is nominal" in said["efficiency"]
-    assert "at or right of the vertical line and as low as possible" in said["trade_off"]
-
-
 def test_the_grids_coverage_draws_every_point(grid):
     plot = grid.figure("coverage")
     low, high = plot.draw().axes[0].get_ylim()

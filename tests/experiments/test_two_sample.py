@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from experiments.two_sample.answers import Sizes, cells, near_theory
-from experiments.two_sample.claims import CLAIMS
 from experiments.two_sample.study import Config, study
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, TooFewReplicatesError
@@ -79,10 +78,6 @@ def test_figures_say_what_the_null_is_and_what_is_covered():
     assert "Covered: the difference of means, which is 0." in text_of(plot)
     assert "Null" not in text_of(plot)
     assert "panel_spacing_y" in plot.theme.themeables  # else ends of two scales touch
-
-
-def test_claims_have_names_of_their_own():
-    assert len({claim.name for claim in CLAIMS}) == len(CLAIMS)
 
 
 def test_a_share_that_leaves_one_observation_is_refused():
