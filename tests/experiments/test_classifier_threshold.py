@@ -51,15 +51,22 @@ def test_the_skewness_of_thresholds_is_that_of_a_loop(published):
 
 
 def test_the_coverage_table_is_the_documents_beside_ours(published):
-    frame = published.table("coverage").frame.set_index("method")
+    """Also what the document says beside its table, which the figure marks."""
+    table = published.table("coverage")
+    frame = table.frame.set_index("method")
     said = frame["published"].dropna()
     claimed = published.claims.set_index("claim")["published"]
     methods = {label: method for method, label in LABELS.items()}
     for label, share in said.items():
         if methods[label] in PUBLISHED:
             assert share == claimed[f"coverage, {methods[label]}"]
+    assert len(said) == len(PUBLISHED | PUBLISHED_BESIDE)
+    assert (said["empirical quantile"], said["umbrella"]) == (0.34, 0.92)
     limit = published.row("coverage", method="bca mid", n_boot=0)
     assert frame.loc["BCa, ties by half", "limit"] == limit["estimate"]
+    text = table.markdown()
+    assert "|      0.34 |" in text  # two digits, as printed
+    assert "|     0.780 |" in text
 
 
 def test_figures_of_other_sizes_are_drawn():
@@ -178,14 +185,3 @@ def test_a_method_has_one_colour_in_all_studies_of_thresholds(published, grid):
     figures = (published.figure("4"), grid.figure("coverage"), grid.figure("nested_loop"))
     scales = [figure.scales.get_scales("color") for figure in figures]
     assert len({scale.palette(len(scale.limits))["umbrella"] for scale in scales}) == 1
-
-
-def test_the_coverage_table_has_all_that_the_document_says(published):
-    """Also what it says beside its table, which the figure marks."""
-    said = published.table("coverage").frame.set_index("method")["published"].dropna()
-    assert said["empirical quantile"] == 0.34
-    assert said["umbrella"] == 0.92
-    assert len(said) == len(PUBLISHED | PUBLISHED_BESIDE)
-    text = published.table("coverage").markdown()
-    assert "|      0.34 |" in text  # two digits, as printed
-    assert "|     0.780 |" in text

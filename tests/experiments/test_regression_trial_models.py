@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn", reason="needs pip install -e '.[models]'")
-from sklearn.base import BaseEstimator, RegressorMixin
 
 from experiments import regression_trial_models, regression_trial_prices
 from experiments.regression_trial_models import Config, study
@@ -15,7 +14,6 @@ from experiments.regression_trial_prices import METRICS, MODELS
 from simstudy.dgps.prices import Prices
 from simstudy.errors import ConfigError, DesignError
 from simstudy.figures import captions
-from simstudy.trials.models import Model
 from tests.figures.data import text_of
 from tests.support import critical_z
 
@@ -99,45 +97,6 @@ def test_a_few_models_decide_nothing():
         Config(**FAST | {"dgps": ["curved", "heavy_tails"], "n_test": [50]}, models=["ridge"])
     ).run(10)
     assert result.claims["verdict"].tolist() == ["too few replicates"] * 2
-
-
-# ---------------------------------------------------------------- what may go wrong
-class Faulty(RegressorMixin, BaseEstimator):
-    """Fails, or predicts what is no number, where the first response is below zero."""
-
-    def __init__(self, kind: str = "raise") -> None:
-        self.kind = kind
-
-    def fit(self, features, y):
-        if self.kind == "raise" and y[0] < 0:
-            raise ValueError("the solver did not converge")
-        self.value_ = np.mean(y)
-        self.bad_ = {"nan": np.nan, "inf": np.inf}.get(self.kind, 0.0) if y[0] < 0 else 0.0
-        return self
-
-    def predict(self, features):
-        return features[:, 0] + self.value_ + self.bad_
-
-
-@pytest.mark.parametrize(
-    ("kind", "said"),
-    [
-        ("raise", "ValueError: the solver did not converge"),
-        ("nan", "predictions are not finite"),
-        ("inf", "predictions are not finite"),
-    ],
-)
-def test_a_model_that_fails_costs_its_own_replicates(monkeypatch, kind, said):
-    faulty = Model("ridge", Faulty(kind))
-    monkeypatch.setitem(regression_trial_models.MODELS, "ridge", faulty)
-    result = study(Config(**FAST, models=["least_squares", "ridge"], metrics=["mse"])).run(20)
-    failures = result.failures
-    assert 0 < failures["rep"].nunique() < 20
-    assert set(failures["model"]) == {"ridge"}
-    assert failures["error"].str.contains(said, regex=False).all()
-    rows = result.summary.query("measure == 'null_is_false'").set_index("model")
-    assert (rows.loc["least_squares", "n_failed"] == 0).all()
-    assert (rows.loc["ridge", "n_failed"] == failures["rep"].nunique()).all()
 
 
 def test_without_scikit_learn_the_study_is_refused(monkeypatch):

@@ -7,18 +7,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy import Data, Study, grid
+from simstudy import Data
 from simstudy.dgps.friedman import Friedman
 from simstudy.provenance.scenario_id import identity
-from simstudy.stats.compatible.null_proportion import storey_smoother
 from simstudy.stats.networks.architecture import Network, Training
 from simstudy.stats.networks.ensemble import ensemble_predictions
 from simstudy.trials.models import Model
 from simstudy.trials.predictions import (
-    DERIVED,
     DISTRIBUTIONS,
-    MAY_BE_MISSING,
-    MEASURES,
     Networks,
     Predictions,
     Regressor,
@@ -169,41 +165,3 @@ def test_that_test_catches_a_spread_that_is_too_small():
     mean = TRIAL.source.mean_of(data["features"][:, 30:])
     p = 2 * stats.norm.sf(np.abs(data["y"][:, 30:] - mean) / TOO_NARROW).ravel()
     assert abs(p.mean() - 0.5) > critical_z(2) * np.sqrt(1 / 12 / p.size)
-
-
-# ---------------------------------------------------------------- as a study
-def study(**derived):
-    return Study(
-        name="small",
-        scenarios=grid(Predictions, source=TRIAL.source, n_train=30, n_test=12, n_boot=[(4, 6)]),
-        methods={"net": NET, "line": LINE, "truth": Truth(2), "true_nulls": TrueNulls(2)},
-        axes={"epochs": ("2", "3"), "n_boot_models": ("4", "6"), "distribution": DISTRIBUTIONS},
-        vectors={"log_p": "n_test"},
-        derived=DERIVED | derived,
-        measures=MEASURES,
-        may_be_missing=MAY_BE_MISSING,
-        block_size=1,
-    )
-
-
-def smoother(log_p):
-    return storey_smoother(np.exp(log_p))
-
-
-def test_another_estimator_trains_no_network(tmp_path):
-    first = study().run(n_rep=3, out=tmp_path)
-    assert first.outcome.n_blocks == 3 * 4
-    again = study(smoother=smoother).run(n_rep=3, out=tmp_path)
-    assert again.outcome.n_blocks == 0
-    found = again.columns(again.plan.scenarios[0], "smoother", "log_p")
-    expected = storey_smoother(np.exp(found["log_p"]))
-    np.testing.assert_array_equal(found["smoother"], expected)
-
-
-def test_measures_of_a_method_do_not_depend_on_the_others():
-    both = study()
-    alone = replace(both, methods={"net": NET})
-    found, expected = (
-        s.run(n_rep=3).columns(s.scenarios[0], "log_p")["log_p"] for s in (both, alone)
-    )
-    np.testing.assert_array_equal(found[:, 0], expected[:, 0])
