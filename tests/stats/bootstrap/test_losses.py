@@ -199,26 +199,6 @@ def test_bootstrap_variance_is_unbiased_for_the_ideal_one():
     assert_caught(ratio, 1.0, mcse)
 
 
-N_INNER = 2000
-INNER_SD = 1 / np.sqrt(2 * N_INNER)  # of the log of a standard error from that many inner means
-N_OBS = 31
-SAMPLE_FOR_POPULATION = 0.5 * np.log(N_OBS / (N_OBS - 1))  # what the divisor n - 1 would move it
-N_REP = replicates_to_catch(SAMPLE_FOR_POPULATION, sd=INNER_SD)
-
-
-def mean_log_ratio(extra: float) -> float:
-    losses = make_losses(N_REP, N_OBS, 1)
-    closed = studentized_bootstrap(losses, rng_at(), k=K, n_boot=300)
-    inner = studentized_bootstrap(losses, rng_at(), k=K, n_boot=300, n_inner=N_INNER)
-    return float(np.log(inner.quantile / closed.quantile).mean() + extra)
-
-
-def test_inner_monte_carlo_tends_to_the_closed_form():
-    assert_within_mcse(mean_log_ratio(0.0), 0.0, INNER_SD / np.sqrt(N_REP))
-    # Caught: the sample variance of the outer resample.
-    assert_caught(mean_log_ratio(SAMPLE_FOR_POPULATION), 0.0, INNER_SD / np.sqrt(N_REP))
-
-
 # What may not move a number --------------------------------------------------------------------
 
 
