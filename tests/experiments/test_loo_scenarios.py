@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 from simstudy.dgps.normals import standard_normals
-from simstudy.errors import DesignError
 from simstudy.stats.leave_one_out.bayesian_bootstrap import (
     bayesian_bootstrap,
     bayesian_bootstrap_difference,
@@ -121,21 +120,6 @@ def test_coefficients_of_equal_size_are_those_of_the_linear_model():
     np.testing.assert_array_equal(np.abs(data.coefficients), 1.0)
     drawn = LeaveOneOut(n_feature=4).dgp.draw(streams()("data"), 5, 10)
     assert len(np.unique(drawn.coefficients)) == 20
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"prior": "flat"}, "prior='flat' is unknown"),
-        ({"coefficients": "same"}, "coefficients='same' is unknown"),
-        ({"against": ("third",)}, "against='third' is unknown"),
-        ({"n_draw": 1}, "n_draw=1 draws of the bootstrap have no spread"),
-        ({"n_feature": 0}, "n_feature=0 leaves nothing"),
-    ],
-)
-def test_settings_that_mean_nothing_are_refused(wrong, message):
-    with pytest.raises(DesignError, match=message):
-        LeaveOneOut(**wrong)
 
 
 # ---------------------------------------------------------------- importance sampling

@@ -6,7 +6,6 @@ import pytest
 from experiments import regression_trial_inner
 from experiments.regression_trial.claims import paired_error
 from experiments.regression_trial.study import Config, study
-from simstudy.errors import DesignError
 from simstudy.measures import rejection_rate
 from simstudy.measures.contrasts import paired
 from simstudy.trials.regression import METHODS, METRICS
@@ -111,18 +110,3 @@ def test_few_inner_replicates_decide_nothing():
     assert claim["verdict"] == "too few replicates", claim["detail"]
     assert claim["rival"] == "the vanilla bootstrap: too few replicates"
     assert len(result.figure("inner").data) == 4 * 40
-
-
-# ---------------------------------------------------------------- refusals
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"n_train": [20]}, r"n_train=20 observations are too few for 20 features"),
-        ({"n_boot": 50}, r"n_boot=50 leaves 3\.3 resamples beyond the quantile at k=1\.5"),
-        ({"k": [4.0]}, r"n_boot=1000 leaves 0\.032 resamples beyond the quantile at k=4"),
-        ({"power": [0.01]}, r"power=0\.01 is not above alpha=0\.05"),
-    ],
-)
-def test_a_study_without_an_answer_is_refused(settings, said):
-    with pytest.raises(DesignError, match=said):
-        study(Config(**settings))

@@ -89,19 +89,6 @@ def test_a_replicate_without_an_answer_is_a_failure_with_its_reason(method):
     assert np.isnan(found["p"]).tolist() == [False, True, False]
 
 
-def test_methods_of_their_own_randomness_share_none_with_the_data_or_each_other():
-    purposes = []
-
-    def streams(purpose: str) -> np.random.Generator:
-        purposes.append(purpose)
-        return np.random.default_rng(0)
-
-    x, y = np.random.default_rng(1).normal(size=(2, 3, 5))
-    for method in RANDOM:
-        method(x, y, 0.05, 0.0, streams)
-    assert "data" not in purposes
-
-
 # Theory ------------------------------------------------------------------------------------------
 
 
