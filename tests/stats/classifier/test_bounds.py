@@ -28,13 +28,7 @@ def own_std_error(_, sample, q):
 
 # The same resamples as arch, and the same answers.
 
-ARCH_NAMES = {
-    "percentile": "percentile",
-    "basic": "basic",
-    "normal": "norm",
-    "bc": "bc",
-    "bca": "bca",
-}
+ARCH_NAMES = {name: name for name in ("percentile", "basic", "bc", "bca")} | {"normal": "norm"}
 
 
 def arch_bound(sample, method, side, **more):
@@ -45,14 +39,11 @@ def arch_bound(sample, method, side, **more):
     return interval[0 if side == "lower" else 1, 0]
 
 
-def arch_draws(sample):
-    return bootstrapped(sample, seed=5).apply(np.quantile, 400, extra_kwargs={"q": Q}).T
-
-
 @pytest.mark.parametrize("side", direct.SIDES)
 def test_bounds_from_resamples_are_archs_on_the_same_resamples(side):
     for sample in block(3):
-        estimate, draws = np.array([np.quantile(sample, Q)]), in_order(arch_draws(sample))
+        drawn = bootstrapped(sample, seed=5).apply(np.quantile, 400, extra_kwargs={"q": Q}).T
+        estimate, draws = np.array([np.quantile(sample, Q)]), in_order(drawn)
         acceleration = qb.jackknife_acceleration(np.sort(sample)[None], q=Q)
         ours = boot.bounds_from_resamples(
             draws, estimate, acceleration, confidence=0.8, side=side, ties="strict"

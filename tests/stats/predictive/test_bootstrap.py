@@ -49,7 +49,5 @@ def covered(residual_sd: float) -> float:
 
 def test_with_the_residual_noise_intervals_cover():
     assert_within_mcse(covered(RESIDUAL), LEVEL, SD / np.sqrt(N))
-
-
-def test_without_it_they_do_not():
+    # Caught: no residual noise.
     assert_caught(covered(0.0), LEVEL, SD / np.sqrt(N))
