@@ -10,10 +10,12 @@ from scipy import stats
 from simstudy import Data
 from simstudy.dgps.friedman import Friedman
 from simstudy.provenance.scenario_id import identity
+from simstudy.stats.compatible.null_proportion import ESTIMATORS
 from simstudy.stats.networks.architecture import Network, Training
 from simstudy.stats.networks.ensemble import ensemble_predictions
 from simstudy.trials.models import Model
 from simstudy.trials.predictions import (
+    DERIVED,
     DISTRIBUTIONS,
     Networks,
     Predictions,
@@ -165,3 +167,13 @@ def test_that_test_catches_a_spread_that_is_too_small():
     mean = TRIAL.source.mean_of(data["features"][:, 30:])
     p = 2 * stats.norm.sf(np.abs(data["y"][:, 30:] - mean) / TOO_NARROW).ravel()
     assert abs(p.mean() - 0.5) > critical_z(2) * np.sqrt(1 / 12 / p.size)
+
+
+def test_derived_numbers_are_those_of_their_estimators():
+    p = np.random.default_rng(1).random((3, 8))
+    found = {name: derived(np.log(p)) for name, derived in DERIVED.items()}
+    combined = np.log10(stats.combine_pvalues(p, axis=1).pvalue)
+    np.testing.assert_allclose(found.pop("log10_p"), combined, rtol=1e-12)
+    np.testing.assert_array_equal(found.pop("coverage"), (p >= 0.1).mean(axis=1))
+    for name, share in found.items():
+        np.testing.assert_allclose(share, ESTIMATORS[name](p), rtol=1e-12)
