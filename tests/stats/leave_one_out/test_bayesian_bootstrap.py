@@ -249,7 +249,7 @@ def test_drawn_means_have_the_exact_variance():
     mcse = SPREAD_OF_SQUARE / np.sqrt(N_DRAW)
     assert_within_mcse(drawn_variance(N_DRAW), MEAN_VARIANCE, mcse)
     # Caught: another divisor.
-    n, mcse = len(MEAN_LOSSES), SPREAD_OF_SQUARE / np.sqrt(N_DRAW)
+    n = len(MEAN_LOSSES)
     assert_caught(drawn_variance(N_DRAW), MEAN_VARIANCE * (n + 1) / n, mcse)
 
 

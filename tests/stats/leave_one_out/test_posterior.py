@@ -91,7 +91,6 @@ def test_given_sigma_coefficients_have_the_posterior_covariance():
     # Caught: draws of the prior in place of what is left open.
     z = rng_at().standard_normal((N_DRAW, 7))
     z[:, 0] *= np.sqrt(1.25)
-    spread = np.sqrt((1 + np.eye(7)) / N_DRAW)
     assert_caught(z.T @ z / N_DRAW, np.eye(7), spread)
 
 
