@@ -60,12 +60,6 @@ class TestPlainLoops:
         np.testing.assert_allclose(rfdr(p, order=order, ratio=ratio), known, rtol=1e-14)
 
 
-def test_a_rank_is_never_rounded_from_halfway():
-    """So how halves are rounded cannot matter: 1.6 i is a multiple of 1/5."""
-    i = np.arange(1, 100_000)
-    assert not (16 * i % 10 == 5).any()
-
-
 # ---------------------------------------------------------------- theory
 def mean_capped(n: int) -> np.ndarray:
     """E min(n U(i) / i, 1) of the order statistics of n uniforms, Beta(i, n - i + 1)."""
