@@ -1,4 +1,4 @@
-"""Taylor's formulas against derivatives by dual numbers, in fractions, and by simulation."""
+"""Taylor's formulas in exact fractions, against derivatives by dual numbers and by simulation."""
 
 from fractions import Fraction
 from math import isqrt
@@ -123,6 +123,82 @@ def slow_variance(psi: list[Fraction]) -> Fraction:
 
 
 UNCLIPPED = [name for name in UTILITIES if name not in ("r2_clipped", "r2_published")]
+
+
+# ---------------------------------------------------------------- the table, in fractions
+def variance(first: list[Fraction], second: list[Fraction] | None = None) -> Fraction:
+    """Of a mean, or the covariance of two, with the divisor n (n - 1)."""
+    second, n = second or first, len(first)
+    around = [sum(part) / n for part in (first, second)]
+    products = [(u - around[0]) * (v - around[1]) for u, v in zip(first, second, strict=True)]
+    return sum(products) / (n * (n - 1))
+
+
+def table(name: str, a: Data, b: Data | None = None) -> Fraction:
+    """The closed formulas of the documentation's table, cell by cell."""
+    n, center = len(a.y), sum(a.y) / len(a.y)
+    baseline = [(y - center) ** 2 for y in a.y]
+    v_y, mse_y = variance(baseline), sum(baseline) / n
+    sq_a, abs_a = [e**2 for e in a.error], [abs(e) for e in a.error]
+    mse_a = sum(sq_a) / n
+    if b is None:
+        return {
+            "mae": lambda: variance(abs_a),
+            "mse": lambda: variance(sq_a),
+            "rmse": lambda: variance(sq_a) / (4 * mse_a),
+            "r2_mean_square": lambda: (
+                (
+                    variance(sq_a)
+                    - 2 * mse_a / mse_y * variance(sq_a, baseline)
+                    + (mse_a / mse_y) ** 2 * v_y
+                )
+                / mse_y**2
+            ),
+            "elpd": lambda: n**2 * variance(a.density),
+        }[name]()
+    sq_b, abs_b = [e**2 for e in b.error], [abs(e) for e in b.error]
+    mse_b = sum(sq_b) / n
+    gap, gap_mse = [u - v for u, v in zip(sq_a, sq_b, strict=True)], mse_a - mse_b
+    return {
+        "mae": lambda: variance(abs_a) + variance(abs_b) - 2 * variance(abs_a, abs_b),
+        "mse": lambda: variance(gap),
+        "rmse": lambda: (
+            (
+                variance(sq_a) / mse_a
+                + variance(sq_b) / mse_b
+                - 2 * variance(sq_a, sq_b) / rational_root(mse_a * mse_b)
+            )
+            / 4
+        ),
+        "r2_mean_square": lambda: (
+            (
+                variance(gap)
+                - 2 * gap_mse / mse_y * variance(gap, baseline)
+                + (gap_mse / mse_y) ** 2 * v_y
+            )
+            / mse_y**2
+        ),
+        "elpd": lambda: n**2 * variance([u - v for u, v in zip(a.density, b.density, strict=True)]),
+    }[name]()
+
+
+IN_TABLE = ("mae", "mse", "rmse", "r2_mean_square", "elpd")
+
+
+@pytest.mark.parametrize("name", IN_TABLE)
+def test_the_table_is_the_sum_of_squared_derivatives(name):
+    assert table(name, A) == slow_variance(slow_influence(name, A))
+    gaps = [a - b for a, b in zip(slow_influence(name, A), slow_influence(name, B), strict=True)]
+    assert table(name, A, B) == slow_variance(gaps)
+
+
+def test_that_test_catches_the_printed_centre():
+    """With predictions for the mean of y, as printed, the baseline's variance is another."""
+    predicted = [y - e for y, e in zip(A.y, A.error, strict=True)]
+    center = sum(A.y) / len(A.y)
+    right = variance([(y - center) ** 2 for y in A.y])
+    printed = variance([(y - p) ** 2 for y, p in zip(A.y, predicted, strict=True)])
+    assert right != printed
 
 
 @pytest.mark.parametrize("name", UNCLIPPED)
