@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from simstudy.cli import main
@@ -48,6 +49,15 @@ def assert_within_mcse(actual: Any, expected: Any, mcse: Any, comparisons: int =
         f"{actual.flat[worst]:.6g} is {z.flat[worst]:.1f} MCSE from {expected.flat[worst]:.6g}; "
         f"chance explains {limit:.1f}: suspect the code"
     )
+
+
+def assert_caught(actual: Any, expected: Any, mcse: Any, comparisons: int = 0) -> None:
+    """Fail unless `assert_within_mcse` finds this answer, which is wrong, too far away.
+
+    A negative control: a comparison that a plausible mistake passes shows nothing.
+    """
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(actual, expected, mcse, comparisons)
 
 
 def command_line(arguments: Sequence[str]) -> int:

@@ -8,8 +8,10 @@ import pytest
 from scipy import stats as scipy_stats
 
 from simstudy.dgps.linear import LinearModel
+from simstudy.dgps.prices import Prices
 from simstudy.stats.models.least_squares import LinearFit, fit_least_squares
 from simstudy.stats.models.risk import folded_normal_mean, normal_expectation, student_mixture
+from tests.stats.draws import rng_at
 from tests.support import assert_within_mcse, replicates_to_catch
 
 EPS = float(np.finfo(float).eps)
@@ -23,10 +25,6 @@ MODELS = {
     "all": replace(PLAIN, correlation=-0.4, curvature=0.5, heteroskedasticity=-0.3, df=6.0),
 }
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
-
-
-def rng_at(seed: int = 9) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 def make_fit(n_rep: int = 1, intercept: float = 0.7) -> LinearFit:
@@ -272,3 +270,11 @@ def test_models_whose_fit_has_no_law_are_fitted_to_data():
         again, refit = fit_to_data(MODELS[name], 4, 30)
         assert (coefficients == again).all()
         assert (fit.coefficients == refit.coefficients).all()
+
+
+def test_prices_have_the_spread_and_signal_they_declare():
+    drawn = Prices(0.5, signal=0.75).draw(np.random.default_rng(2), 40, 5000)
+    log = np.log(drawn.y)
+    # A replicate's variance has a relative spread of the root of 2 over n.
+    assert_within_mcse(log.var(axis=1).mean(), 0.25, 0.25 * np.sqrt(2 / 200000))
+    assert drawn.coefficients[0] @ drawn.coefficients[0] == pytest.approx(0.75 * 0.25)

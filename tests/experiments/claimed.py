@@ -20,6 +20,12 @@ def rivals(result: Result) -> dict[str, str]:
     }
 
 
+def assert_holds(result: Result) -> None:
+    """At published sizes: every verdict as expected, and every rival falls."""
+    assert_as_foreseen(result)
+    assert_rivals_fall(result)
+
+
 def assert_as_foreseen(result: Result, *, undecided: Collection[str] = ()) -> None:
     """Every verdict as expected, but for claims that need more replicates, by name."""
     expected = dict(zip(result.claims["claim"], result.claims["expected"], strict=True))

@@ -9,17 +9,13 @@ import pytest
 from scipy import stats
 
 from experiments.accuracy_regression import answers
-from experiments.accuracy_regression.figures import (
-    TARGETS,
-    mid_p_power,
-    prompts_needed,
-    sizes_of,
-)
+from experiments.accuracy_regression.figures import TARGETS, mid_p_power, prompts_needed, sizes_of
 from experiments.accuracy_regression.study import Config, study
 from simstudy.claims import Finding
 from simstudy.engine.workers import Workers
 from simstudy.errors import TooFewReplicatesError
 from simstudy.trials.accuracy import METHODS, AccuracyCheck
+from tests.experiments.claimed import assert_holds, assert_undecided
 from tests.figures.data import segments, text_of
 
 pytestmark = pytest.mark.slow
@@ -42,10 +38,7 @@ def published():
 
 
 def test_claims_come_out_as_foreseen_and_fall_for_their_rivals(published):
-    found = published.claims
-    assert (found["verdict"] == found["expected"]).all(), found[["claim", "verdict", "detail"]]
-    rivals = found.loc[found["expected"] == "reproduced", "rival"]
-    assert rivals.str.endswith(": differs").all(), rivals
+    assert_holds(published)
 
 
 def test_every_share_that_fails_has_its_exact_value(published):
@@ -56,11 +49,7 @@ def test_every_share_that_fails_has_its_exact_value(published):
 
 def test_claims_need_replicates_to_be_decided():
     """Of ten replicates nothing follows, however the ten come out, and no rival holds."""
-    found = study(Config(**CLAIMED)).run(10, workers=INLINE).claims.set_index("claim")
-    simulated = found[~found.index.isin(FORMULAS)]
-    assert len(simulated) == len(found) - len(FORMULAS)
-    assert (simulated["verdict"] == "too few replicates").all(), simulated["verdict"]
-    assert not found["rival"].str.endswith(": reproduced").any(), found["rival"]
+    assert_undecided(study(Config(**CLAIMED)).run(10, workers=INLINE), exact=FORMULAS)
 
 
 def test_claims_of_the_document_say_nothing_at_other_levels():

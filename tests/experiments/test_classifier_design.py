@@ -15,12 +15,13 @@ from simstudy.errors import DesignError
 from simstudy.trials.umbrella import Umbrella
 from tests.experiments.claimed import (
     assert_as_foreseen,
+    assert_holds,
     assert_rivals_fall,
     assert_undecided,
     verdicts,
 )
 from tests.figures.data import text_of
-from tests.support import assert_within_mcse
+from tests.support import assert_caught, assert_within_mcse
 
 pytestmark = pytest.mark.slow
 
@@ -58,9 +59,7 @@ def test_where_no_rank_is_safe_none_is_drawn(ranked):
 
 
 def test_umbrella_claims_come_out_as_foreseen():
-    result = ranks().run(umbrella.Config().n_rep, workers=INLINE)
-    assert_as_foreseen(result)
-    assert_rivals_fall(result)
+    assert_holds(ranks().run(umbrella.Config().n_rep, workers=INLINE))
 
 
 def test_of_three_test_sets_nothing_is_said_of_the_umbrella():
@@ -119,9 +118,7 @@ def test_points_of_the_sawtooth_stand_on_their_n_and_184_is_one(sizes):
 
 def test_sample_size_claims_come_out_as_foreseen():
     study = sample_size.study(sample_size.Config(around=[150]))
-    result = study.run(100_000, workers=INLINE)
-    assert_as_foreseen(result)
-    assert_rivals_fall(result)
+    assert_holds(study.run(100_000, workers=INLINE))
 
 
 def test_of_three_trials_nothing_is_said_of_their_power():
@@ -177,12 +174,8 @@ def test_example_powers_are_those_of_theory(example):
     power, theory, error = power_and_theory(example)
     assert len(power) == 6  # true threshold, empirical quantile and umbrella, twice
     assert_within_mcse(power, theory, error)
-
-
-def test_that_test_catches_the_power_of_another_threshold(example):
-    power, theory, error = power_and_theory(example)
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(power, np.roll(theory, 1), error)
+    # Caught: the power of another threshold.
+    assert_caught(power, np.roll(theory, 1), error)
 
 
 def test_an_example_whose_null_is_true_is_refused():

@@ -14,12 +14,7 @@ from experiments.loo_r2.cells import TAYLOR, standard_errors, values
 from experiments.loo_r2.figures import few_observations, many_features, ordinary
 from experiments.loo_r2.study import Config, study
 from experiments.loo_r2.tables import TERMS
-from simstudy.stats.leave_one_out.utilities import (
-    UTILITIES,
-    Pointwise,
-    taylor,
-    taylor_difference,
-)
+from simstudy.stats.leave_one_out.utilities import UTILITIES, Pointwise, taylor, taylor_difference
 from tests.figures.data import text_of
 
 pytestmark = pytest.mark.slow

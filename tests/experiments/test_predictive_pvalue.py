@@ -141,32 +141,21 @@ def test_a_mean_of_two_replicates_is_not_told_from_theory():
     assert uniform.verdict(found._replace(n_rep=40, value=-1.0)) == "differs"
 
 
-def test_the_order_is_that_of_every_replicate():
-    result = result_of(log10_p=[IN_ORDER, REVERSED, OTHER, IN_ORDER])
-    assert claim("order by log10_p", result).value == 0.5
+SAME = [IN_ORDER, REVERSED, OTHER, IN_ORDER]
+BEST_AND_WORST = {"log10_p": [REVERSED, IN_ORDER], "cfdr": [REVERSED, IN_ORDER]}
+SHARES = [
+    ("order by log10_p", {"log10_p": SAME}, 0.5),
+    ("order by all", {"log10_p": SAME, "cfdr": SAME, "rfdr": [*SAME[:3], OTHER]}, 0.25),
+    ("agreement", BEST_AND_WORST | {"rfdr": [REVERSED, OTHER]}, 0.5),
+    ("joint null", {"log10_p": [[-6, -7, -8], [-6, -4, -8]]}, 0.5),
+    ("best predicts best", {"rfdr": [IN_ORDER, IN_ORDER], "rmse": [REVERSED, IN_ORDER]}, 0.5),
+]
 
 
-def test_all_measures_have_to_have_the_order():
-    same = [IN_ORDER, REVERSED, OTHER, IN_ORDER]
-    result = result_of(log10_p=same, cfdr=same, rfdr=[IN_ORDER, REVERSED, OTHER, OTHER])
-    assert claim("order by all", result).value == 0.25
-
-
-def test_agreement_is_on_the_best_and_on_the_worst():
-    result = result_of(
-        log10_p=[REVERSED, IN_ORDER], cfdr=[REVERSED, IN_ORDER], rfdr=[REVERSED, OTHER]
-    )
-    assert claim("agreement", result).value == 0.5
-
-
-def test_all_three_have_to_be_rejected():
-    result = result_of(log10_p=[[-6, -7, -8], [-6, -4, -8]])
-    assert claim("joint null", result).value == 0.5
-
-
-def test_the_best_is_held_against_the_least_error():
-    result = result_of(rfdr=[IN_ORDER, IN_ORDER], rmse=[REVERSED, IN_ORDER])
-    assert claim("best predicts best", result).value == 0.5
+@pytest.mark.parametrize(("name", "columns", "share"), SHARES, ids=[name for name, *_ in SHARES])
+def test_a_claim_counts_the_replicates_in_which_it_holds(name, columns, share):
+    """In order, agreed by all measures on the best and the worst, all three rejected."""
+    assert claim(name, result_of(**columns)).value == share
 
 
 def test_claims_on_networks_need_all_three():

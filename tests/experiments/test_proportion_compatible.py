@@ -76,18 +76,6 @@ def test_estimates_without_noise_are_means_and_not_errors(result):
         assert rows[name, 1.0] == pytest.approx(at_1[column][:, cell].mean())
 
 
-def test_an_estimator_alone_has_the_numbers_that_it_has_in_company(result):
-    """Theory says its values of all estimators in their order, so it does not stand by one."""
-    alone = replace(study(Config(**FEW)), methods={"rfdr": METHODS["rfdr"]}, claims=(), measures=())
-    found = alone.run(250, workers=INLINE)
-    cell = result.plan.axes["estimator"].index("rfdr")
-    for trial in found.plan.scenarios:
-        np.testing.assert_array_equal(
-            found.columns(trial, "estimate")["estimate"][:, 0],
-            result.columns(trial, "estimate")["estimate"][:, cell],
-        )
-
-
 def test_marks_of_a_share_reach_half_as_far_as_they_might(result):
     """Shares end at 0 and 1: beyond them a mark says nothing."""
     drawn = result.figure("rmse").data

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from experiments.trial_outcomes import OUTCOMES, Config, study
-from simstudy.errors import DesignError
-from simstudy.provenance.streams import Streams
 from simstudy.trials.two_stage import TwoStage
 from simstudy.trials.two_stage_outcomes import TwoStageOutcomes
 from tests.support import assert_within_mcse
+from tests.trials.draws import streams
 
 DESIGN = TwoStageOutcomes(k=1.5, n1=150)
 
@@ -16,10 +15,6 @@ DESIGN = TwoStageOutcomes(k=1.5, n1=150)
 @pytest.fixture(scope="module")
 def result():
     return study(Config()).run(n_rep=20_000)
-
-
-def streams():
-    return Streams(1, "test/1000", "trial", 0)
 
 
 def test_each_replicate_ends_as_the_two_stage_trial_says():
@@ -58,8 +53,3 @@ def test_the_table_says_its_setting(result):
     assert "(k = 1.5, n1 = 150, n2 = 399, α = 0.05)" in text
     assert "1 − β = 0.8 is asked for, and n2 as a whole number gives 0.80014" in text
     assert "of 20,000 replicates" in text
-
-
-def test_a_power_that_every_size_exceeds_is_refused_before_anything_is_drawn():
-    with pytest.raises(DesignError, match="power"):
-        TwoStageOutcomes(k=1.5, n1=150, power=0.01)

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 from experiments.two_sample.answers import Sizes, cells, near_theory
-from experiments.two_sample.claims import CLAIMS
 from experiments.two_sample.study import Config, study
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, TooFewReplicatesError
 from simstudy.trials.two_sample import METHODS, TwoSample
 from tests.experiments.claimed import rivals, verdicts
-from tests.figures.data import text_of
 
 pytestmark = pytest.mark.slow
 
@@ -69,20 +67,6 @@ def test_a_statement_about_data_that_are_not_there_has_none():
     result = study(Config(effect=[0], **UNEQUAL)).run(100, workers=INLINE)
     with pytest.raises(LookupError, match="equal means of lognormal"):
         cells(result, dgps=["lognormal"])
-
-
-def test_figures_say_what_the_null_is_and_what_is_covered():
-    result = study(Config(effect=[0], **UNEQUAL)).run(100, workers=INLINE)
-    for name in ("size_large", "studentized"):
-        assert "Null: equal means." in text_of(result.figure(name))
-    plot = result.figure("coverage_large")
-    assert "Covered: the difference of means, which is 0." in text_of(plot)
-    assert "Null" not in text_of(plot)
-    assert "panel_spacing_y" in plot.theme.themeables  # else ends of two scales touch
-
-
-def test_claims_have_names_of_their_own():
-    assert len({claim.name for claim in CLAIMS}) == len(CLAIMS)
 
 
 def test_a_share_that_leaves_one_observation_is_refused():

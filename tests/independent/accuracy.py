@@ -14,10 +14,11 @@ from functools import cache
 import numpy as np
 from scipy import stats
 
-from tests.independent.checks import Answer, check
+from tests.independent.checks import Answer, checks_of
 from tests.independent.committed import exact, printed, simulated
 
 DOCUMENT = "Accuracy Evaluation"
+check = checks_of(DOCUMENT)
 ALPHA, BETA = 0.05, 0.2
 Z_ALPHA, Z_BETA = (float(stats.norm.ppf(level)) for level in (ALPHA, BETA))
 MANY, FEW = 512, 32
@@ -72,18 +73,14 @@ def cell(method: str, n: int = MANY, p: float = 0.5, effect: float = 0.0) -> dic
 
 
 @check(
-    DOCUMENT,
     "α at an accuracy of 1/2, n = 512, simulated",
     simulated("accuracy_regression", **cell("document")),
-    rival=0.0561,
-    rival_is="with γ rounded",
+    rival=(0.0561, "with γ rounded"),
 )
 @check(
-    DOCUMENT,
     "α at an accuracy of 1/2, n = 512, by the package's enumeration",
     exact("accuracy_regression", **cell("document")),
-    rival=0.05,
-    rival_is="that of the normal law",
+    rival=(0.05, "that of the normal law"),
 )
 def alpha() -> Answer:
     """Both binomials enumerated, 513 × 513 pairs."""
@@ -91,11 +88,9 @@ def alpha() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "power at θ, n = 512, simulated",
     simulated("accuracy_regression", **cell("document", effect=1.0)),
-    rival=0.8825,
-    rival_is="from a typical reference",
+    rival=(0.8825, "from a typical reference"),
 )
 def power_at_theta() -> Answer:
     """Both binomials enumerated, the check's accuracy at 1/2 − θ(512)."""
@@ -114,11 +109,9 @@ def on_record(quantile: float) -> dict[str, object]:
 
 
 @check(
-    DOCUMENT,
     "α given the reference on record, a typical one (256 of 512)",
     simulated("accuracy_regression", **on_record(0.5)),
-    rival=0.05,
-    rival_is="the α asked for",
+    rival=(0.05, "the α asked for"),
 )
 def alpha_given_typical() -> Answer:
     """A binomial's distribution function at the threshold of a = 256, the median."""
@@ -126,11 +119,9 @@ def alpha_given_typical() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "α given a lucky reference, at its 95% quantile",
     simulated("accuracy_regression", **on_record(0.95)),
-    rival=0.05,
-    rival_is="the α asked for",
+    rival=(0.05, "the α asked for"),
 )
 def alpha_given_lucky() -> Answer:
     """A binomial's distribution function at the threshold of a = 275, the 95% quantile."""
@@ -138,11 +129,9 @@ def alpha_given_lucky() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "α with a rounded γ, failing at it (n = 32)",
     simulated("accuracy_regression", **cell("rounded", n=FEW)),
-    rival=0.0297,
-    rival_is="failing only below it",
+    rival=(0.0297, "failing only below it"),
 )
 def alpha_rounded() -> Answer:
     """Enumeration with γ rounded to a whole number of answers."""
@@ -150,11 +139,9 @@ def alpha_rounded() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "α with a rounded γ, failing below it (n = 32)",
     simulated("accuracy_regression", **cell("rounded_strict", n=FEW)),
-    rival=0.0515,
-    rival_is="failing at it too",
+    rival=(0.0515, "failing at it too"),
 )
 def alpha_below_rounded() -> Answer:
     """Enumeration with γ rounded, and failures strictly below it."""
@@ -162,11 +149,9 @@ def alpha_below_rounded() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "α with σ = 50 points at an accuracy of 0.9",
     simulated("accuracy_regression", **cell("document", p=0.9)),
-    rival=0.05,
-    rival_is="the α asked for",
+    rival=(0.05, "the α asked for"),
 )
 def alpha_away() -> Answer:
     """Both binomials enumerated at 0.9, with the threshold of σ = 1/2."""
@@ -174,11 +159,9 @@ def alpha_away() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "α of Welch's t test at an accuracy of 0.9",
     simulated("accuracy_regression", **cell("estimated", p=0.9)),
-    rival=0.0028,
-    rival_is="that of the document's z test",
+    rival=(0.0028, "that of the document's z test"),
 )
 def alpha_of_welch() -> Answer:
     """Welch's t test of every pair of counts."""
@@ -186,11 +169,9 @@ def alpha_of_welch() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "α of Fisher's exact test, n = 32, accuracy 1/2",
     simulated("accuracy_regression", **cell("fisher", n=FEW)),
-    rival=0.05,
-    rival_is="the α asked for",
+    rival=(0.05, "the α asked for"),
 )
 def alpha_of_fisher() -> Answer:
     """A hypergeometric p-value for every pair of counts."""
@@ -224,11 +205,9 @@ def paired(method: str, effect: float) -> dict[str, object]:
 
 
 @check(
-    DOCUMENT,
     "α of the document's test on the same prompts, correlation 0.6",
     simulated("accuracy_regression", **paired("document", 0.0)),
-    rival=0.05,
-    rival_is="the α asked for",
+    rival=(0.05, "the α asked for"),
 )
 def alpha_same_prompts() -> Answer:
     """Numbers of prompts gained and lost enumerated."""
@@ -236,11 +215,9 @@ def alpha_same_prompts() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "α of McNemar's exact test on the same prompts, correlation 0.6",
     simulated("accuracy_regression", **paired("mcnemar", 0.0)),
-    rival=0.05,
-    rival_is="the α asked for",
+    rival=(0.05, "the α asked for"),
 )
 def alpha_of_mcnemar() -> Answer:
     """Prompts gained and lost enumerated, with a binomial p-value for every pair."""
@@ -248,11 +225,9 @@ def alpha_of_mcnemar() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "power of McNemar's exact test at θ on the same prompts, correlation 0.6",
     simulated("accuracy_regression", **paired("mcnemar", 1.0)),
-    rival=1 - 0.0929,
-    rival_is="that of the document's test",
+    rival=(1 - 0.0929, "that of the document's test"),
 )
 def power_of_mcnemar() -> Answer:
     """Prompts gained and lost enumerated, the check worse by θ(512)."""
@@ -260,11 +235,9 @@ def power_of_mcnemar() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "least n for θ of 1 point",
     printed("accuracy_regression", "least n", r"θ ≤ 1: ([\d,]+),"),
-    rival=32768,
-    rival_is="by doubling from 32",
+    rival=(32768, "by doubling from 32"),
 )
 def least_n() -> Answer:
     """n = 1, 2, 3, ... until θ(n) is 0.01."""

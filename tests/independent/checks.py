@@ -27,6 +27,9 @@ def mean_of(values: np.ndarray) -> Answer:
     return Answer(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)))
 
 
+Compute = Callable[[], Answer]
+
+
 class Verdict(NamedTuple):
     """How a committed number compares: |gap| may be at most `allowed`."""
 
@@ -50,7 +53,7 @@ class Check(NamedTuple):
     committed: Callable[[], Committed]
     rival: float
     rival_is: str
-    compute: Callable[[], Answer]
+    compute: Compute
 
     @property
     def how(self) -> str:
@@ -60,21 +63,21 @@ class Check(NamedTuple):
 CHECKS: list[Check] = []
 
 
-def check(
-    document: str,
-    what: str,
-    committed: Callable[[], Committed],
-    *,
-    rival: float,
-    rival_is: str,
-) -> Callable[[Callable[[], Answer]], Callable[[], Answer]]:
-    """Enters a function that computes a number into the table, once for each decorator."""
+def checks_of(document: str) -> Callable[..., Callable[[Compute], Compute]]:
+    """The decorator that enters functions into the table of checks of a document."""
 
-    def enter(compute: Callable[[], Answer]) -> Callable[[], Answer]:
-        CHECKS.append(Check(document, what, committed, rival, rival_is, compute))
-        return compute
+    def check(
+        what: str, committed: Callable[[], Committed], *, rival: tuple[float, str]
+    ) -> Callable[[Compute], Compute]:
+        """Enters a function once; `rival` is its value, and what it is."""
 
-    return enter
+        def enter(compute: Compute) -> Compute:
+            CHECKS.append(Check(document, what, committed, *rival, compute))
+            return compute
+
+        return enter
+
+    return check
 
 
 def compare(found: Answer, committed: Committed) -> Verdict:

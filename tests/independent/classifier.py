@@ -9,27 +9,24 @@ from fractions import Fraction
 from scipy import integrate, stats
 from scipy.special import ndtr, ndtri
 
-from tests.independent.checks import Answer, check
+from tests.independent.checks import Answer, checks_of
 from tests.independent.committed import claimed, exact, intended, printed, simulated, table
 
 DOCUMENT = "Preparing a binary classifier for a statistical trial"
+check = checks_of(DOCUMENT)
 N, SENSITIVITY = 50, 0.95
 N_TRIAL, NULL, ALPHA = 184, 0.9, 0.05
 
 
 @check(
-    DOCUMENT,
     "safe empirical quantiles, n = 50, simulated",
     simulated("classifier_threshold", n_boot=0, method="empirical", measure="coverage"),
-    rival=0.5,
-    rival_is="if it were median-unbiased",
+    rival=(0.5, "if it were median-unbiased"),
 )
 @check(
-    DOCUMENT,
     "safe empirical quantiles, n = 50, by the package's theory",
     exact("classifier_threshold", n_boot=0, method="empirical", measure="coverage"),
-    rival=1 - 0.66,
-    rival_is="one minus the published share",
+    rival=(1 - 0.66, "one minus the published share"),
 )
 def empirical() -> Answer:
     """Given the fourth score at v (standardised), the third is the largest of three below it:
@@ -72,19 +69,17 @@ def enter_violations() -> None:
         drawn = claimed("umbrella_rank", f"violation, rank {rank}")
         rival = float(umbrella(rank + 1, N))
         what = f"umbrella at n = 50: violation of rank {rank}"
-        check(DOCUMENT, f"{what}, by theory", falls, rival=rival, rival_is="the next")(violation)
-        check(DOCUMENT, f"{what}, simulated", drawn, rival=rival, rival_is="the next")(violation)
+        check(f"{what}, by theory", falls, rival=(rival, "the next"))(violation)
+        check(f"{what}, simulated", drawn, rival=(rival, "the next"))(violation)
 
 
 enter_violations()
 
 
 @check(
-    DOCUMENT,
     "umbrella's rank at n = 200",
     claimed("umbrella_rank", "rank at n = 200"),
-    rival=8,
-    rival_is="the next",
+    rival=(8, "the next"),
 )
 def rank_at_200() -> Answer:
     """The largest r with v(r) ≤ 1/5, in exact fractions."""
@@ -92,11 +87,9 @@ def rank_at_200() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "least n at which any score is a safe threshold",
     printed("umbrella_rank", "never below 1", r"from n = (\d+) rank 1 is safe"),
-    rival=1,
-    rival_is="the document's code",
+    rival=(1, "the document's code"),
 )
 def first_safe_n() -> Answer:
     """n = 1, 2, 3, ... until v(1) ≤ 1/5."""
@@ -107,11 +100,9 @@ def first_safe_n() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "v(1) at n = 50 as the formula prints it",
     claimed("umbrella_rank", "formula of v(r)"),
-    rival=0.0769,
-    rival_is="with C(n, l)",
+    rival=(0.0769, "with C(n, l)"),
 )
 def printed_violation() -> Answer:
     """1 − Σ over l ≥ 1 of C(50, 1) 0.05^l 0.95^(50 − l)."""
@@ -137,11 +128,9 @@ def share_rejected(n: int, null: float, k: float) -> float:
 
 
 @check(
-    DOCUMENT,
     "sample size for 95% against 90% with power 80%",
     claimed("classifier_sample_size", "sample size"),
-    rival=98,
-    rival_is="with k(k − k)",
+    rival=(98, "with k(k − k)"),
 )
 def sample_size() -> Answer:
     """The formula with k(1 − k), rounded up."""
@@ -149,11 +138,9 @@ def sample_size() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "sample size by the formula as printed, where the first term vanishes",
     claimed("classifier_sample_size", "formula of n*"),
-    rival=184,
-    rival_is="with k(1 − k)",
+    rival=(184, "with k(1 − k)"),
 )
 def sample_size_as_printed() -> Answer:
     """(√(0.9 · 0.1) Φ⁻¹(0.95) / 0.05)², rounded up."""
@@ -161,11 +148,9 @@ def sample_size_as_printed() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "power at n = 184, simulated",
     intended("classifier_sample_size", "sample size"),
-    rival=0.8,
-    rival_is="that of the normal approximation",
+    rival=(0.8, "that of the normal approximation"),
 )
 def power_at_184() -> Answer:
     """Binomial probabilities of the counts that the test rejects."""
@@ -173,11 +158,9 @@ def power_at_184() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "size at n = 184, simulated",
     claimed("classifier_sample_size", "size at n = 184"),
-    rival=0.05,
-    rival_is="the size asked for",
+    rival=(0.05, "the size asked for"),
 )
 def size_at_184() -> Answer:
     """Binomial probabilities of those counts where the sensitivity is 90%."""
@@ -185,11 +168,9 @@ def size_at_184() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "n from which a power of 80% is never lost again",
     printed("classifier_sample_size", "sample size", r"never lost from n = (\d+)"),
-    rival=184,
-    rival_is="the document's",
+    rival=(184, "the document's"),
 )
 def never_lost() -> Answer:
     """One more than the last n of 100 to 600 whose exact power is below 80%."""
@@ -207,11 +188,9 @@ def designs() -> Iterable[tuple[float, float, float]]:
 
 
 @check(
-    DOCUMENT,
     "largest factor in n between margins of 1% and 5%",
     claimed("classifier_sample_size", "a factor of 30"),
-    rival=30,
-    rival_is="as published",
+    rival=(30, "as published"),
 )
 def factor_in_n() -> Answer:
     """The largest of nine ratios of n*, each unrounded."""
@@ -219,11 +198,9 @@ def factor_in_n() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "largest distance of the power from its target, 27 designs",
     printed("classifier_sample_size", "within 2 points", r"exactly ([\d.]+), at k"),
-    rival=0.02,
-    rival_is="within 2 points",
+    rival=(0.02, "within 2 points"),
 )
 def off_target() -> Answer:
     """Exact power of each rounded n* less 1 − β."""

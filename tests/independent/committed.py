@@ -43,44 +43,34 @@ def only(rows: pd.DataFrame, source: str, **factors: Any) -> pd.Series:
     return rows.iloc[0]
 
 
-def simulated(study: str, **factors: Any) -> Lookup:
-    """An estimate of the summary, with its error."""
+def stored(study: str, name: str, value: str, mcse: str, /, **factors: Any) -> Lookup:
+    """A cell of a stored table, and another with its error; "" where it has none."""
 
     def look() -> Committed:
-        row = only(frame(study, "summary.parquet"), f"{study}/summary.parquet", **factors)
-        return Committed(row["estimate"], row["mcse"], 0.0, f"{study}/summary.parquet")
+        row = only(frame(study, name), f"{study}/{name}", **factors)
+        return Committed(row[value], row.get(mcse, 0.0), 0.0, f"{study}/{name}, {value}")
 
     return look
+
+
+def simulated(study: str, **factors: Any) -> Lookup:
+    """An estimate of the summary, with its error."""
+    return stored(study, "summary.parquet", "estimate", "mcse", **factors)
 
 
 def exact(study: str, **factors: Any) -> Lookup:
     """What the summary says of theory, beside the estimate."""
-
-    def look() -> Committed:
-        row = only(frame(study, "summary.parquet"), f"{study}/summary.parquet", **factors)
-        return Committed(row["exact"], 0.0, 0.0, f"{study}/summary.parquet, exact")
-
-    return look
+    return stored(study, "summary.parquet", "exact", "", **factors)
 
 
 def claimed(study: str, claim: str) -> Lookup:
     """What a claim's row calls reproduced, with its error."""
-
-    def look() -> Committed:
-        row = only(frame(study, "claims.parquet"), f"{study}/claims.parquet", claim=claim)
-        return Committed(row["reproduced"], row["mcse"], 0.0, f"{study}/claims.parquet")
-
-    return look
+    return stored(study, "claims.parquet", "reproduced", "mcse", claim=claim)
 
 
 def intended(study: str, claim: str) -> Lookup:
     """What a claim's row has of the quantity that the document means, with its error."""
-
-    def look() -> Committed:
-        row = only(frame(study, "claims.parquet"), f"{study}/claims.parquet", claim=claim)
-        return Committed(row["right_value"], row["right_mcse"], 0.0, f"{study}/claims.parquet")
-
-    return look
+    return stored(study, "claims.parquet", "right_value", "right_mcse", claim=claim)
 
 
 def printed(study: str, claim: str, pattern: str, *, two_mcse: int | None = None) -> Lookup:
@@ -101,15 +91,9 @@ def printed(study: str, claim: str, pattern: str, *, two_mcse: int | None = None
     return look
 
 
-def table(study: str, name: str, column: str, **factors: Any) -> Lookup:
+def table(study: str, name: str, column: str, /, **factors: Any) -> Lookup:
     """A cell of a table, with its error where the table has one."""
-
-    def look() -> Committed:
-        source = f"{study}/tables/{name}.csv"
-        row = only(frame(study, f"tables/{name}.csv"), source, **factors)
-        return Committed(row[column], row.get(f"{column}_mcse", 0.0), 0.0, source)
-
-    return look
+    return stored(study, f"tables/{name}.csv", column, f"{column}_mcse", **factors)
 
 
 def shifted(lookup: Lookup, by: float) -> Lookup:

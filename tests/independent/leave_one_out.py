@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.independent.checks import Answer, check, mean_of
+from tests.independent.checks import Answer, checks_of, mean_of
 from tests.independent.committed import Lookup, simulated
 
 DOCUMENT = "Analytical approximations for leave one out utility standard errors"
+check = checks_of(DOCUMENT)
 LOG_SIGMA = np.arange(-25.0, 4.0, 0.05)  # of σ/s_y; narrower posteriors than 0.05 need n > 200
 
 Array = np.ndarray
@@ -164,7 +165,7 @@ def enter_relative_errors() -> None:
         where = f"n = {data.n}, p = {data.p}{', wide prior' if data.wide else ''}"
         what = f"relative error of the {method} standard error of R², {where}"
         lookup = calibration(data, method, "relative_error")
-        check(DOCUMENT, what, lookup, rival=rival, rival_is=why)(how_far)
+        check(what, lookup, rival=(rival, why))(how_far)
 
 
 enter_relative_errors()
@@ -186,7 +187,7 @@ def enter_ratios() -> None:
         form = "right form" if utility == "r2_variance" else "parenthesis misplaced"
         what = f"Taylor over bootstrap at n = 10, p = 1, R², {form}"
         lookup = calibration(FEW, "bootstrap", "mean_taylor_over", utility)
-        check(DOCUMENT, what, lookup, rival=rival, rival_is=why)(ratio)
+        check(what, lookup, rival=(rival, why))(ratio)
 
 
 enter_ratios()
@@ -205,11 +206,9 @@ def over_the_bootstrap(over: str, under: str) -> Answer:
 
 
 @check(
-    DOCUMENT,
     "Taylor over bootstrap at n = 100, p = 1, σ = 2 (the report's figure), parenthesis misplaced",
     of_report("r2_misplaced"),
-    rival=1.009,
-    rival_is="of the right form",
+    rival=(1.009, "of the right form"),
 )
 def with_the_parenthesis() -> Answer:
     """Exact leave-one-out by refits; 4000 Dirichlet weights; Σ (w e)² for (Σ w e)²."""
@@ -217,11 +216,9 @@ def with_the_parenthesis() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "Taylor over bootstrap at n = 100, p = 1, σ = 2 (the report's figure), right form",
     of_report("r2_variance"),
-    rival=0.9386,
-    rival_is="with the parenthesis misplaced",
+    rival=(0.9386, "with the parenthesis misplaced"),
 )
 def without_the_parenthesis() -> Answer:
     """Exact leave-one-out by refits; 4000 Dirichlet weights; (Σ w e)²."""
@@ -232,7 +229,6 @@ OVERFITTED = Data(50, 100, drawn=True, wide=True)
 
 
 @check(
-    DOCUMENT,
     "mean R² at n = 50, p = 100, wide prior (the report's figure), one left out",
     simulated(
         "loo_r2",
@@ -242,8 +238,7 @@ OVERFITTED = Data(50, 100, drawn=True, wide=True)
         method="taylor",
         measure="mean_estimate",
     ),
-    rival=0.792,
-    rival_is="by importance sampling",
+    rival=(0.792, "by importance sampling"),
 )
 def overfitted() -> Answer:
     """Exact leave-one-out by refits, 1 − var(e)/var(y)."""

@@ -16,10 +16,11 @@ import numpy as np
 from scipy import integrate, stats
 from scipy.special import log_ndtr, logsumexp
 
-from tests.independent.checks import Answer, check, mean_of
+from tests.independent.checks import Answer, checks_of, mean_of
 from tests.independent.committed import Lookup, exact, printed, shifted, simulated
 
 DOCUMENT = "Testing prediction algorithms as null hypotheses"
+check = checks_of(DOCUMENT)
 N, N_LIST = 168, 4000
 
 Array = np.ndarray
@@ -90,7 +91,7 @@ def enter_lists() -> None:
 
         model = "a perfect model" if spread == 1 else "distributions half as wide as they should be"
         what = f"mean {NAMES[estimator]} of {model}"
-        check(DOCUMENT, what, of_lists(spread, estimator), rival=rival, rival_is=why)(mean)
+        check(what, of_lists(spread, estimator), rival=(rival, why))(mean)
 
 
 enter_lists()
@@ -122,11 +123,9 @@ def rate(i: int, factor: float = 1.0, cap: float = math.inf) -> float:
 
 
 @check(
-    DOCUMENT,
     "mean CFDR of a perfect model in the order of p, by the package's theory",
     of_lists(1.0, "cfdr_by_p", exact),
-    rival=4.572,
-    rival_is="in the order of the NFDR",
+    rival=(4.572, "in the order of the NFDR"),
 )
 def cfdr_by_p() -> Answer:
     """Mean of H_i E min(n p_(i)/i, 1), each by quadrature over a beta density."""
@@ -134,11 +133,9 @@ def cfdr_by_p() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "mean CFDR clipped at 1 of a perfect model in the order of p, by the package's theory",
     of_lists(1.0, "cfdr_by_p_clipped", exact),
-    rival=0.9953,
-    rival_is="in the order of the NFDR",
+    rival=(0.9953, "in the order of the NFDR"),
 )
 def cfdr_by_p_clipped() -> Answer:
     """Mean of E min(H_i min(n p_(i)/i, 1), 1)."""
@@ -146,11 +143,9 @@ def cfdr_by_p_clipped() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "mean RFDR of a perfect model in the order of p, by the package's theory",
     of_lists(1.0, "rfdr_by_p", exact),
-    rival=0.9713,
-    rival_is="in the order of the NFDR",
+    rival=(0.9713, "in the order of the NFDR"),
 )
 def rfdr_by_p() -> Answer:
     """The mean rate at rank [1.6 i], or 1 beyond 168."""
@@ -158,11 +153,9 @@ def rfdr_by_p() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "mean of Storey's estimate of a perfect model, by the package's theory",
     of_lists(1.0, "storey", exact),
-    rival=1.0,
-    rival_is="not held at 1",
+    rival=(1.0, "not held at 1"),
 )
 def storey() -> Answer:
     """E min(#{p > 1/2} / 84, 1), the number binomial, summed term by term."""
@@ -170,11 +163,9 @@ def storey() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "ranks of 168 without a later one: the floor of the mean RFDR",
     printed("proportion_compatible", "floor of RFDR", r"(\d+) of 168 ranks"),
-    rival=62,
-    rival_is="with 1/(1 − 1/e) for 1.6",
+    rival=(62, "with 1/(1 − 1/e) for 1.6"),
 )
 def floor() -> Answer:
     """Ranks i with [1.6 i] > 168, counted in fractions."""
@@ -189,11 +180,9 @@ def log10_fisher(log_p: Array) -> float:
 
 
 @check(
-    DOCUMENT,
     "mean log10 of Fisher's combined p, distributions half as wide as they should be",
     simulated("proportion_compatible", spread=2.0, estimator="rfdr", measure="mean_log10_p"),
-    rival=-0.434,
-    rival_is="of a perfect model",
+    rival=(-0.434, "of a perfect model"),
 )
 def fisher() -> Answer:
     """4000 lists, each p-value in logs and the gamma tail summed."""
@@ -235,11 +224,9 @@ def of_least_squares(measure: str) -> Lookup:
 
 
 @check(
-    DOCUMENT,
     "log10 p of least squares on the diabetes data, without residual noise",
     of_least_squares("mean_log10_p"),
-    rival=-94,
-    rival_is="that of the networks",
+    rival=(-94, "that of the networks"),
 )
 def log10_p_of_least_squares() -> Answer:
     """400 random splits, each fit and its 50 bootstrap fits by least squares."""
@@ -247,11 +234,9 @@ def log10_p_of_least_squares() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "what 90% intervals of least squares hold on the diabetes data, without residual noise",
     of_least_squares("mean_coverage"),
-    rival=0.9,
-    rival_is="what was asked for",
+    rival=(0.9, "what was asked for"),
 )
 def coverage_of_least_squares() -> Answer:
     """Share of test rows within 1.645 of those standard deviations."""

@@ -13,9 +13,9 @@ from functools import cache
 import numpy as np
 from scipy.special import ndtr
 
-from tests.independent.checks import Answer, check, mean_of
+from tests.independent.checks import Answer, mean_of
 from tests.independent.committed import claimed, printed, simulated
-from tests.independent.two_stage import DOCUMENT, critical
+from tests.independent.two_stage import check, critical
 
 N_FEATURE, COEFFICIENT = 20, 0.5
 K, N_TRAIN, N_TEST, N_PROSPECTIVE, N_BOOT = 1.5, 150, 150, 399, 1000
@@ -47,11 +47,9 @@ def fits() -> tuple[Array, Array]:
 
 
 @check(
-    DOCUMENT,
     "MSE less the printed risk, which has no intercept (n = 100, σ² = 5, 10,000 test observations)",
     simulated("regression_risk", n_test=10000, metric="mse", measure="bias_printed"),
-    rival=0.0,
-    rival_is="that of the true risk",
+    rival=(0.0, "that of the true risk"),
 )
 def intercept() -> Answer:
     """Mean square of the intercept of least-squares fits to drawn data."""
@@ -59,11 +57,9 @@ def intercept() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "mean of Σe² / (√risk · n), which is 1 for chi-square; risk with the intercept",
     claimed("regression_risk", "chi-square"),
-    rival=2.529,
-    rival_is="the risk as printed, without the intercept",
+    rival=(2.529, "the risk as printed, without the intercept"),
 )
 def chi_square() -> Answer:
     """Given a fit Σe² has mean n (v + β0²), v = σ² + ‖θ0 − θ‖²; over √(v + β0²) it is its root."""
@@ -121,11 +117,9 @@ def of_trial(measure: str, method: str) -> dict[str, str]:
 
 
 @check(
-    DOCUMENT,
     "share of false nulls by MSE, vanilla bootstrap",
     simulated("regression_trial", **of_trial("null_is_false", "vanilla")),
-    rival=0.9332,
-    rival_is="Φ(k)",
+    rival=(0.9332, "Φ(k)"),
 )
 def null_is_false_vanilla() -> Answer:
     """Share of trials whose bound, mean + 1.5 bootstrap standard deviations, exceeds the risk."""
@@ -133,11 +127,9 @@ def null_is_false_vanilla() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "share of false nulls by MSE, studentized bootstrap",
     simulated("regression_trial", **of_trial("null_is_false", "studentized")),
-    rival=0.9003,
-    rival_is="that of the vanilla bootstrap",
+    rival=(0.9003, "that of the vanilla bootstrap"),
 )
 def null_is_false_studentized() -> Answer:
     """Share of trials whose bound at the studentized quantile exceeds the risk."""
@@ -145,11 +137,9 @@ def null_is_false_studentized() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "power by MSE, studentized bootstrap",
     simulated("regression_trial", **of_trial("power", "studentized")),
-    rival=0.9332 * 0.8,
-    rival_is="not given a false null",
+    rival=(0.9332 * 0.8, "not given a false null"),
 )
 def power_studentized() -> Answer:
     """Rejections among trials with a false null."""
@@ -161,11 +151,9 @@ COST = r"mse: power (-[\d.]+) ± ([\d.]+), true nulls \+([\d.]+) ± ([\d.]+)"
 
 
 @check(
-    DOCUMENT,
     "what the vanilla bootstrap costs in power by MSE, points",
     printed("regression_trial", "vanilla against studentized", COST, two_mcse=2),
-    rival=0.0,
-    rival_is="no cost",
+    rival=(0.0, "no cost"),
 )
 def cost_in_power() -> Answer:
     """Vanilla less studentized on the same trials, as a paired difference of ratios."""
@@ -175,7 +163,6 @@ def cost_in_power() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "true nulls that the vanilla bootstrap adds by MSE, points",
     printed(
         "regression_trial",
@@ -183,8 +170,7 @@ def cost_in_power() -> Answer:
         r"mse: .*?true nulls \+([\d.]+) ± ([\d.]+)",
         two_mcse=2,
     ),
-    rival=0.0,
-    rival_is="none",
+    rival=(0.0, "none"),
 )
 def added_true_nulls() -> Answer:
     """Studentized less vanilla share of false nulls, paired."""
@@ -192,11 +178,9 @@ def added_true_nulls() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "relative bias of the studentized standard error of the MSE, test sample",
     simulated("regression_trial", **of_trial("sd_test_bias", "studentized")),
-    rival=0.02,
-    rival_is="slightly overestimated",
+    rival=(0.02, "slightly overestimated"),
 )
 def studentized_error() -> Answer:
     """Bootstrap standard deviation times quantile/1.5, over √((2v² + 4vβ0²)/n), less 1."""
@@ -204,11 +188,9 @@ def studentized_error() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "relative bias of the vanilla standard error of the MSE, test sample",
     simulated("regression_trial", **of_trial("sd_test_bias", "vanilla")),
-    rival=0.161,
-    rival_is="that of the studentized one",
+    rival=(0.161, "that of the studentized one"),
 )
 def vanilla_error() -> Answer:
     """Bootstrap standard deviation over √((2v² + 4vβ0²)/n), less 1."""

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from scipy import integrate, stats
 
-from tests.independent.accuracy import ALPHA, DOCUMENT, Z_ALPHA, different_prompts
-from tests.independent.checks import Answer, check
+from tests.independent.accuracy import ALPHA, Z_ALPHA, check, different_prompts
+from tests.independent.checks import Answer
 from tests.independent.committed import Lookup, exact, simulated
 
 N = 512
@@ -26,11 +26,9 @@ def against(quantile: float) -> Lookup:
 
 
 @check(
-    DOCUMENT,
     "normal scores on the same prompts, correlation 1/2: α",
     simulated("accuracy_scores", **cell(correlation=0.5)),
-    rival=0.05,
-    rival_is="the α asked for",
+    rival=(0.05, "the α asked for"),
 )
 def same_prompts() -> Answer:
     """The difference has the variance 2(1 − ρ)σ²/n, so Φ(Φ⁻¹(α)/√(1 − ρ))."""
@@ -38,11 +36,9 @@ def same_prompts() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "normal scores against a reference luckier than 19 of 20: α",
     against(0.95),
-    rival=0.05,
-    rival_is="the α asked for",
+    rival=(0.05, "the α asked for"),
 )
 def lucky() -> Answer:
     """The check's mean is at most √2 Φ⁻¹(α) + δ of its own standard errors, δ = Φ⁻¹(0.95)."""
@@ -50,11 +46,9 @@ def lucky() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "normal scores, σ from a pilot of 32: α",
     exact("accuracy_scores", **cell(method="z_pilot_32")),
-    rival=0.05,
-    rival_is="with σ known",
+    rival=(0.05, "with σ known"),
 )
 def pilot() -> Answer:
     """∫ Φ(Φ⁻¹(α) s/σ) over the law of s²/σ², which is χ²/31."""
@@ -71,11 +65,9 @@ def with_right_sigma(a: np.ndarray, b: np.ndarray, n: int) -> np.ndarray:
 
 
 @check(
-    DOCUMENT,
     "right or wrong with probability 0.8 and the right σ, n = 32: α",
     simulated("accuracy_scores", **cell("BinaryScores", n=32)),
-    rival=ALPHA,
-    rival_is="the α asked for",
+    rival=(ALPHA, "the α asked for"),
 )
 def right_or_wrong() -> Answer:
     """Both binomials enumerated, with the threshold of σ = 0.4."""

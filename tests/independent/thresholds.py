@@ -13,8 +13,8 @@ import numpy as np
 from scipy import stats
 from scipy.special import ndtr, ndtri
 
-from tests.independent.checks import Answer, check, mean_of
-from tests.independent.classifier import DOCUMENT, N_TRIAL, NULL, SENSITIVITY, N, rejects_from
+from tests.independent.checks import Answer, mean_of
+from tests.independent.classifier import N_TRIAL, NULL, SENSITIVITY, N, check, rejects_from
 from tests.independent.committed import simulated
 
 CONFIDENCE = 0.8
@@ -97,7 +97,7 @@ def enter_coverages() -> None:
         rival, why = RIVALS[method]
         drawn = simulated("classifier_threshold", n_boot=1000, method=method, measure="coverage")
         what = f"coverage of the {method} bound at 80%, 1000 resamples"
-        check(DOCUMENT, what, drawn, rival=rival, rival_is=why)(coverage)
+        check(what, drawn, rival=(rival, why))(coverage)
 
 
 enter_coverages()
@@ -149,7 +149,7 @@ def enter_limits() -> None:
         rival, why = RIVALS[method]
         drawn = simulated("classifier_threshold", n_boot=0, method=method, measure="coverage")
         what = f"coverage of the {method} bound at 80%, infinitely many resamples"
-        check(DOCUMENT, what, drawn, rival=rival, rival_is=why)(coverage)
+        check(what, drawn, rival=(rival, why))(coverage)
 
 
 enter_limits()
@@ -161,13 +161,11 @@ def given_bca() -> Array:
 
 
 @check(
-    DOCUMENT,
     "power of the trial of 184 with a BCa threshold",
     simulated(
         "classifier_trial", n_boot=1000, method="bca strict", measure="mean_power_given_threshold"
     ),
-    rival=0.7879,
-    rival_is="that of the true threshold",
+    rival=(0.7879, "that of the true threshold"),
 )
 def power_of_the_example() -> Answer:
     """Mean of the binomial power given each resampled threshold's true sensitivity."""
@@ -175,13 +173,11 @@ def power_of_the_example() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "mean sensitivity of the trial with a BCa threshold",
     simulated(
         "classifier_trial", n_boot=1000, method="bca strict", measure="mean_trial_sensitivity"
     ),
-    rival=0.9587,
-    rival_is="with half of the ties",
+    rival=(0.9587, "with half of the ties"),
 )
 def sensitivity_of_the_example() -> Answer:
     """Mean of 1 − Φ(threshold − 1)."""

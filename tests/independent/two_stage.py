@@ -13,10 +13,11 @@ from functools import cache, partial
 from scipy import integrate, optimize
 from scipy.special import ndtr, ndtri
 
-from tests.independent.checks import Answer, check
+from tests.independent.checks import Answer, checks_of
 from tests.independent.committed import claimed, exact, printed, simulated, table
 
 DOCUMENT = "Running a statistical trial for a machine learning regression model"
+check = checks_of(DOCUMENT)
 ALPHA, POWER = 0.05, 0.8
 FAR = 12.0  # standard errors: beyond lies 1e-33 of a normal
 K_GRID = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
@@ -63,11 +64,9 @@ def over_the_grid() -> Iterator[tuple[float, float]]:
 
 
 @check(
-    DOCUMENT,
     "rejection where the bound is the truth (n1 = 100, n2 = 400)",
     printed("two_stage", "size where the null is true", r"([\d.]+) at k=1.5, n1=100, n2=400"),
-    rival=0.05,
-    rival_is="the level that is promised",
+    rival=(0.05, "the level that is promised"),
 )
 def boundary_400() -> Answer:
     """There s2 is z2, so P(reject) = Φ(t); t from quadrature and a bracketed root."""
@@ -75,11 +74,9 @@ def boundary_400() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "critical value t of the design (n1 = 150, n2 = 399): at the bound Φ(t) = 12.4% reject",
     printed("regression_trial", "prospective sample", r"critical value (-[\d.]+)"),
-    rival=-1.645,
-    rival_is="the t whose Φ is 0.05",
+    rival=(-1.645, "the t whose Φ is 0.05"),
 )
 def boundary_399() -> Answer:
     """The root t of P(s2 < t | null true) = 0.05, by quadrature."""
@@ -87,11 +84,9 @@ def boundary_399() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "rejections of true nulls within a tenth of a standard error of the bound, whole grid",
     claimed("two_stage", "size where the null is true"),
-    rival=0.05,
-    rival_is="the level that is promised",
+    rival=(0.05, "the level that is promised"),
 )
 def near_the_bound() -> Answer:
     """Ratio of two sums over the 120 cells: P(s2 < t, −k − 0.1 < z1 < −k) and P(the latter)."""
@@ -101,11 +96,9 @@ def near_the_bound() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "type-I error over the grid with the printed critical value, the quantile of F_W",
     claimed("two_stage", "critical value"),
-    rival=0.05,
-    rival_is="that of the quantile of F_X",
+    rival=(0.05, "that of the quantile of F_X"),
 )
 def printed_critical_value() -> Answer:
     """With t' = (t + rk)/√(1 + r²) in place of t: Σ P(s2 < t', null true) / Σ P(null true)."""
@@ -117,11 +110,9 @@ def printed_critical_value() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "mean of the printed F_W over its own draws, n2/n1 = 1/2",
     claimed("two_stage", "factor 1/sigma_W"),
-    rival=0.5,
-    rival_is="that of a distribution function",
+    rival=(0.5, "that of a distribution function"),
 )
 def factor() -> Answer:
     """A distribution function averages 1/2 over its own draws; divided by σ_W = √(1 + r²)."""
@@ -129,11 +120,9 @@ def factor() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "share of false nulls with a bound k variances above the mean (σ² = 2, n1 = 100)",
     claimed("two_stage", "bound in variances"),
-    rival=float(ndtr(1.5)),
-    rival_is="that of k standard errors",
+    rival=(float(ndtr(1.5)), "that of k standard errors"),
 )
 def bound_in_variances() -> Answer:
     """z1 σ/√n1 + 1.5 σ²/n1 > 0 has the probability Φ(1.5 σ/√n1)."""
@@ -145,18 +134,14 @@ POWER_CELL = {"k": 1.0, "n1": 100, "n2": 300, "measure": "power"}
 
 
 @check(
-    DOCUMENT,
     "power at k = 1, n1 = 100, n2 = 300, simulated",
     simulated("two_stage", **POWER_CELL),
-    rival=WHATEVER_THE_NULL,
-    rival_is="whatever the null is",
+    rival=(WHATEVER_THE_NULL, "whatever the null is"),
 )
 @check(
-    DOCUMENT,
     "power at k = 1, n1 = 100, n2 = 300, by the package's theory",
     exact("two_stage", **POWER_CELL),
-    rival=WHATEVER_THE_NULL,
-    rival_is="whatever the null is",
+    rival=(WHATEVER_THE_NULL, "whatever the null is"),
 )
 def power_cell() -> Answer:
     """P(s2 < t | null false), by quadrature over z1."""
@@ -164,11 +149,9 @@ def power_cell() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "prospective sample for power 0.8 (k = 1.5, n1 = 150)",
     claimed("two_stage", "sample size"),
-    rival=400,
-    rival_is="the next",
+    rival=(400, "the next"),
 )
 def design() -> Answer:
     """n2 = 1, 2, 3, ... until the power by quadrature is 0.8."""
@@ -176,11 +159,9 @@ def design() -> Answer:
 
 
 @check(
-    DOCUMENT,
     "prospective sample of a test whose level at the bound is 5%",
     printed("two_stage", "size where the null is true", r"needs n2=(\d+) for power 0.8"),
-    rival=399,
-    rival_is="that of the document's test",
+    rival=(399, "that of the document's test"),
 )
 def design_at_the_bound() -> Answer:
     """n2 = 1, 2, 3, ... with t = Φ⁻¹(0.05), until the power by quadrature is 0.8."""
@@ -220,8 +201,8 @@ def enter_outcomes() -> None:
         row = {"decision": decision, "null": f"null {null}"}
         by_theory = table("trial_outcomes", "outcomes", "exact", **row)
         drawn = simulated("trial_outcomes", measure=measure)
-        check(DOCUMENT, f"{what}, simulated", drawn, rival=rival, rival_is=why)(probability)
-        check(DOCUMENT, f"{what}, by theory", by_theory, rival=rival, rival_is=why)(probability)
+        check(f"{what}, simulated", drawn, rival=(rival, why))(probability)
+        check(f"{what}, by theory", by_theory, rival=(rival, why))(probability)
 
 
 enter_outcomes()

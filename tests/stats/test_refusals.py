@@ -18,7 +18,10 @@ from simstudy.stats.classifier import bounds, direct_bounds, thresholds, trial, 
 from simstudy.stats.compatible import false_discovery, null_proportion
 from simstudy.stats.compatible.combining import cauchy, stouffer
 from simstudy.stats.leave_one_out import importance, priors, regression, utilities
-from simstudy.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap_against
+from simstudy.stats.leave_one_out.bayesian_bootstrap import (
+    bayesian_bootstrap_against,
+    bayesian_bootstrap_difference,
+)
 from simstudy.stats.leave_one_out.posterior import PosteriorDraws
 from simstudy.stats.leave_one_out.utilities import Pointwise
 from simstudy.stats.models import least_squares, metrics
@@ -170,6 +173,16 @@ REFUSED = {
         (
             lambda: bayesian_bootstrap_against(
                 Pointwise(X, X, X), [Pointwise(X + 1, X, X)], rng(), n_draw=9
+            ),
+            "different responses",
+        ),
+        (
+            lambda: utilities.taylor_difference(Pointwise(X, X, X), Pointwise(X + 1, X, X)),
+            r"different responses y.*Predict the same y",
+        ),
+        (
+            lambda: bayesian_bootstrap_difference(
+                Pointwise(X, X, X), Pointwise(X + 1, X, X), rng()
             ),
             "different responses",
         ),

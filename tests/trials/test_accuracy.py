@@ -1,72 +1,30 @@
-"""Checks of an accuracy: decided as other libraries do, drawn in the law of single answers."""
+"""Checks of an accuracy: each decided by its own test, as often as is exact."""
 
 import numpy as np
 import pytest
 from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.proportion import proportions_ztest
 
-from simstudy.provenance.streams import Streams
-from simstudy.stats.accuracy.counts import draw_counts
-from simstudy.trials.accuracy import BY_RIGHT, METHODS, AccuracyCheck, document_counts, exact_shares
-from tests.support import assert_within_mcse, replicates_to_catch
+from simstudy.stats.accuracy import paired, two_binomials
+from simstudy.stats.accuracy.counts import Counts, draw_counts
+from simstudy.stats.accuracy.paired import PAIRED_TESTS
+from simstudy.trials.accuracy import METHODS, AccuracyCheck, document_counts, exact_shares
+from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
+from tests.trials.draws import streams
 
 ALPHA = 0.05
 Z = stats.norm.ppf(ALPHA)
 
 
-def streams_at(block: int = 0) -> Streams:
-    return Streams(1, "accuracy", "scenario", block)
+# What each test decides --------------------------------------------------------------------------
 
 
-# What each test decides: by other libraries, one check at a time ---------------------------------
-
-
-def z_test(reference: int, check: int, n: int, sigma: float) -> bool:
+def z_test(reference: np.ndarray, check: np.ndarray, n: int, sigma: float) -> np.ndarray:
     return (check - reference) / n <= Z * sigma * np.sqrt(2 / n)
 
 
-def scores(n_right: int, n: int) -> np.ndarray:
-    return np.repeat([1.0, 0.0], [n_right, n - n_right])
-
-
-def welch(reference: int, check: int, n: int) -> float:
-    x, y = scores(check, n), scores(reference, n)
-    return stats.ttest_ind(x, y, equal_var=False, alternative="less").pvalue
-
-
-def table(reference: int, check: int, n: int) -> list[list[int]]:
-    return [[check, n - check], [reference, n - reference]]
-
-
-def fisher_mid_p(reference: int, check: int, n: int) -> float:
-    law = stats.hypergeom(2 * n, reference + check, n)
-    return law.cdf(check) - law.pmf(check) / 2
-
-
-def plain_p_values(reference: int, lost: int, gained: int, n: int) -> dict[str, float]:
-    check, changed = reference - lost + gained, lost + gained
-    both = table(reference, check, n)
-    pair = [[0, lost], [gained, 0]]
-    differences = np.repeat([-1.0, 1.0, 0.0], [lost, gained, n - changed])
-    two_sided = mcnemar(pair, exact=False, correction=False).pvalue
-    return {
-        "estimated": welch(reference, check, n),
-        "z_pooled": proportions_ztest([check, reference], [n, n], alternative="smaller")[1],
-        "fisher": stats.fisher_exact(both, alternative="less").pvalue,
-        "fisher_mid_p": fisher_mid_p(reference, check, n),
-        "mcnemar": stats.binomtest(lost, changed, alternative="greater").pvalue,
-        "mcnemar_mid_p": stats.binom.sf(lost, changed, 0.5)
-        + stats.binom.pmf(lost, changed, 0.5) / 2,
-        "paired_z": two_sided / 2 if lost > gained else 1 - two_sided / 2,
-        "paired_t": stats.ttest_1samp(differences, 0, alternative="less").pvalue,
-    }
-
-
-def plain_decisions(
-    trial: AccuracyCheck, reference: int, lost: int, gained: int
-) -> dict[str, bool]:
-    n, check = trial.n, reference - lost + gained
+def decisions(trial: AccuracyCheck, counts: Counts) -> dict[str, np.ndarray]:
+    """Of each test, by its p-value, which other libraries are held against."""
+    n, reference, check = trial.n, counts.reference, counts.check
     gamma = np.floor(reference + Z * 0.5 * np.sqrt(2 * n) + 0.5)
     sigma = np.sqrt(trial.accuracy * (1 - trial.accuracy))
     decided = {
@@ -75,9 +33,12 @@ def plain_decisions(
         "rounded": check <= gamma,
         "rounded_strict": check < gamma,
         "known": z_test(reference, check, n, sigma),
+        "estimated": check <= two_binomials.t_critical_counts(n, n, ALPHA)[reference],
     }
-    p_values = plain_p_values(reference, lost, gained, n)
-    return decided | {test: p <= ALPHA for test, p in p_values.items()}
+    of_two = ("z_pooled", "fisher", "fisher_mid_p", "boschloo")
+    p = {test: two_binomials.p_values(test, reference, check, n, n) for test in of_two}
+    p |= {test: paired.p_values(test, counts.lost, counts.gained, n) for test in PAIRED_TESTS}
+    return decided | {test: value <= ALPHA for test, value in p.items()}
 
 
 @pytest.mark.parametrize(
@@ -88,28 +49,14 @@ def plain_decisions(
         AccuracyCheck(n=33, accuracy=0.6, effect=0.8, quantile=0.9),
     ],
 )
-def test_a_block_is_decided_as_other_libraries_decide(trial):
-    found = trial.simulate(streams_at(), 60)
-    counts = draw_counts(streams_at()("data"), 60, trial.n, trial.chance, kept=trial.kept)
-    for i, (reference, lost, gained) in enumerate(zip(*counts, strict=True)):
-        assert found["difference"][i] == (gained - lost) / trial.n
-        plain = plain_decisions(trial, reference, lost, gained)
-        for test, decided in plain.items():
-            assert found["reject"][i, METHODS.index(test)] == decided, (
-                test,
-                reference,
-                lost,
-                gained,
-            )
-    assert set(METHODS) - set(plain) == {"boschloo"}
-
-
-def test_boschloo_fails_what_scipy_fails():
-    n = 8
-    critical = AccuracyCheck(n).critical.right[:, BY_RIGHT.index("boschloo")]
-    for reference, check in np.ndindex(n + 1, n + 1):
-        p = stats.boschloo_exact(table(reference, check, n), alternative="less").pvalue
-        assert (check <= critical[reference]) == (p <= ALPHA), (reference, check, p)
+def test_every_test_decides_on_its_own_counts(trial):
+    found = trial.simulate(streams(), 60)
+    counts = draw_counts(streams()("data"), 60, trial.n, trial.chance, kept=trial.kept)
+    np.testing.assert_array_equal(found["difference"], (counts.gained - counts.lost) / trial.n)
+    plain = decisions(trial, counts)
+    assert set(plain) == set(METHODS)
+    for test, decided in plain.items():
+        np.testing.assert_array_equal(found["reject"][:, METHODS.index(test)], decided, test)
 
 
 def test_a_rounded_threshold_is_the_nearest_count():
@@ -119,23 +66,7 @@ def test_a_rounded_threshold_is_the_nearest_count():
     np.testing.assert_array_equal(strictly, np.maximum(np.rint(gamma) - 1, -1))
 
 
-# What is drawn: single answers have the exact shares ---------------------------------------------
-
-
-def answers(trial: AccuracyCheck, n_rep: int) -> np.ndarray:
-    """Shares that fail by method, from one answer at a time to every prompt."""
-    rng, n = np.random.default_rng(8), trial.n
-    first = rng.random((n_rep, n)) < trial.accuracy
-    if trial.kept is not None:
-        first[:] = np.arange(n) < trial.kept
-    if_right, if_wrong = 1 - trial.chance.lost_if_right, trial.chance.gained_if_wrong
-    second = rng.random((n_rep, n)) < np.where(first, if_right, if_wrong)
-    reference, check = first.sum(axis=1), second.sum(axis=1)
-    lost, gained = (first & ~second).sum(axis=1), (~first & second).sum(axis=1)
-    right, least = trial.critical
-    by_right = check[:, np.newaxis] <= right[reference]
-    by_lost = lost[:, np.newaxis] >= least[gained]
-    return np.concatenate([by_right, by_lost], axis=1).mean(axis=0)
+# What is drawn -----------------------------------------------------------------------------------
 
 
 TRIALS = [
@@ -152,28 +83,24 @@ def errors_of(known: np.ndarray) -> np.ndarray:
     return np.sqrt(known * (1 - known) / N_REP)
 
 
-@pytest.mark.parametrize("trial", TRIALS, ids=str)
-def test_single_answers_fail_as_often_as_is_exact(trial):
-    known = trial.exact()["rejection_rate"]
-    assert_within_mcse(answers(trial, N_REP), known, errors_of(known))
+def shares_that_fail(trial: AccuracyCheck) -> np.ndarray:
+    return trial.simulate(streams(), N_REP)["reject"].mean(axis=0)
 
 
 @pytest.mark.parametrize("trial", TRIALS, ids=str)
 def test_drawn_counts_fail_as_often_as_is_exact(trial):
     known = trial.exact()["rejection_rate"]
-    drawn = trial.simulate(streams_at(), N_REP)["reject"].mean(axis=0)
-    assert_within_mcse(drawn, known, errors_of(known))
+    assert_within_mcse(shares_that_fail(trial), known, errors_of(known))
 
 
 def test_that_test_catches_a_correlation_that_is_left_out():
     known = exact_shares(AccuracyCheck(n=40, accuracy=0.7, effect=0.5))
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(answers(TRIALS[2], N_REP), known, errors_of(known))
+    assert_caught(shares_that_fail(TRIALS[2]), known, errors_of(known))
 
 
 @pytest.mark.parametrize("trial", TRIALS, ids=str)
 def test_the_difference_has_the_exact_spread(trial):
-    difference = trial.simulate(streams_at(), N_REP)["difference"]
+    difference = trial.simulate(streams(), N_REP)["difference"]
     known = trial.exact()["empirical_se"]
     # The excess kurtosis of a difference of counts is a few percent at most with 40 prompts.
     assert_within_mcse(difference.std(), known, known * np.sqrt(1.1 / (2 * N_REP)))
@@ -181,7 +108,7 @@ def test_the_difference_has_the_exact_spread(trial):
 
 def test_with_one_reference_only_the_check_varies():
     trial = TRIALS[3]
-    found = trial.simulate(streams_at(), 50)["difference"] * trial.n
+    found = trial.simulate(streams(), 50)["difference"] * trial.n
     right = stats.binom.ppf(0.9, 40, 0.7)
     assert trial.kept == right
     assert trial.luck == pytest.approx((right - 28) / np.sqrt(40 * 0.21))

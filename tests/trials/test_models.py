@@ -4,20 +4,17 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from simstudy.dgps.linear import LinearModel
 from simstudy.provenance.scenario_id import identity
-from simstudy.provenance.streams import Streams
 from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
 from simstudy.stats.models.least_squares import fit_each, fit_least_squares
 from simstudy.stats.models.metrics import MAE, MSE, R2, estimate, tweedie_deviance
 from simstudy.trials import models
 from simstudy.trials.models import Model, ModelTrial, try_model
+from tests.stats.models.linear_models import LinearRegression, Ridge
 from tests.support import assert_within_mcse
-
-linear_model = pytest.importorskip("sklearn.linear_model", reason="needs pip install -e '.[dev]'")
-LinearRegression, Ridge = linear_model.LinearRegression, linear_model.Ridge
+from tests.trials.draws import streams
 
 LEAST_SQUARES = Model("least_squares", LinearRegression)
 RIDGE = Model("ridge", Ridge)
@@ -26,10 +23,6 @@ TRIAL = ModelTrial(
     dgp=LinearModel(n_feature=3), metrics=(MSE, R2), sizes=(20,), n_train=25, n_boot=80,
     n_truth=400,
 )  # fmt: skip
-
-
-def streams(method: str = "") -> Streams:
-    return Streams(1, "models", "scenario", 0, method)
 
 
 def tried(trial: ModelTrial, model: Model, n_rep: int):

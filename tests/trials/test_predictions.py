@@ -7,19 +7,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy import Data, Study, grid
+from simstudy import Data
 from simstudy.dgps.friedman import Friedman
 from simstudy.provenance.scenario_id import identity
-from simstudy.provenance.streams import Streams
-from simstudy.stats.compatible.null_proportion import storey_smoother
+from simstudy.stats.compatible.null_proportion import ESTIMATORS
 from simstudy.stats.networks.architecture import Network, Training
 from simstudy.stats.networks.ensemble import ensemble_predictions
 from simstudy.trials.models import Model
 from simstudy.trials.predictions import (
     DERIVED,
     DISTRIBUTIONS,
-    MAY_BE_MISSING,
-    MEASURES,
     Networks,
     Predictions,
     Regressor,
@@ -28,20 +25,15 @@ from simstudy.trials.predictions import (
     Truth,
     residual_sd,
 )
+from tests.stats.models.linear_models import LinearRegression
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
-
-linear_model = pytest.importorskip("sklearn.linear_model", reason="needs pip install -e '.[dev]'")
-LinearRegression = linear_model.LinearRegression
+from tests.trials.draws import streams
 
 EPOCHS = (2, 3)
 TRIAL = Predictions(Friedman(n_feature=5), n_train=30, n_test=12, n_boot=(4, 6))
 NET = Networks(Network((6, 4)), Training(EPOCHS, batch_size=10))
 LINE = Regressor(Model("line", LinearRegression), n_epochs=2)
 N_REP = 3
-
-
-def streams(name="", seed=1):
-    return Streams(seed, "study", "scenario", 0, name)
 
 
 def asked(method, trial=TRIAL, n_rep=N_REP):
@@ -177,39 +169,11 @@ def test_that_test_catches_a_spread_that_is_too_small():
     assert abs(p.mean() - 0.5) > critical_z(2) * np.sqrt(1 / 12 / p.size)
 
 
-# ---------------------------------------------------------------- as a study
-def study(**derived):
-    return Study(
-        name="small",
-        scenarios=grid(Predictions, source=TRIAL.source, n_train=30, n_test=12, n_boot=[(4, 6)]),
-        methods={"net": NET, "line": LINE, "truth": Truth(2), "true_nulls": TrueNulls(2)},
-        axes={"epochs": ("2", "3"), "n_boot_models": ("4", "6"), "distribution": DISTRIBUTIONS},
-        vectors={"log_p": "n_test"},
-        derived=DERIVED | derived,
-        measures=MEASURES,
-        may_be_missing=MAY_BE_MISSING,
-        block_size=1,
-    )
-
-
-def smoother(log_p):
-    return storey_smoother(np.exp(log_p))
-
-
-def test_another_estimator_trains_no_network(tmp_path):
-    first = study().run(n_rep=3, out=tmp_path)
-    assert first.outcome.n_blocks == 3 * 4
-    again = study(smoother=smoother).run(n_rep=3, out=tmp_path)
-    assert again.outcome.n_blocks == 0
-    found = again.columns(again.plan.scenarios[0], "smoother", "log_p")
-    expected = storey_smoother(np.exp(found["log_p"]))
-    np.testing.assert_array_equal(found["smoother"], expected)
-
-
-def test_measures_of_a_method_do_not_depend_on_the_others():
-    both = study()
-    alone = replace(both, methods={"net": NET})
-    found, expected = (
-        s.run(n_rep=3).columns(s.scenarios[0], "log_p")["log_p"] for s in (both, alone)
-    )
-    np.testing.assert_array_equal(found[:, 0], expected[:, 0])
+def test_derived_numbers_are_those_of_their_estimators():
+    p = np.random.default_rng(1).random((3, 8))
+    found = {name: derived(np.log(p)) for name, derived in DERIVED.items()}
+    combined = np.log10(stats.combine_pvalues(p, axis=1).pvalue)
+    np.testing.assert_allclose(found.pop("log10_p"), combined, rtol=1e-12)
+    np.testing.assert_array_equal(found.pop("coverage"), (p >= 0.1).mean(axis=1))
+    for name, share in found.items():
+        np.testing.assert_allclose(share, ESTIMATORS[name](p), rtol=1e-12)

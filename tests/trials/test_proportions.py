@@ -1,29 +1,21 @@
 """Lists and estimators as a study has them: data, columns, and what theory says of which cell."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
-from simstudy import Study, Workers
 from simstudy.stats.compatible.combining import fisher
 from simstudy.stats.compatible.intervals import percentile_interval
 from simstudy.stats.compatible.null_proportion import ESTIMATORS
 from simstudy.trials.proportions import (
     INTERVAL_METHODS,
-    MEASURES,
     METHODS,
     EstimatedProportion,
     Proportion,
     ProportionInterval,
-    estimate,
 )
+from tests.trials.draws import streams_at
 
 TRIAL = Proportion(20, null_share=0.25, shift=2.0)
-
-
-def streams_at(seed: int = 3):
-    return lambda purpose: np.random.default_rng([seed, *map(ord, purpose)])
 
 
 def test_data_are_p_values_their_truth_and_fishers():
@@ -60,27 +52,3 @@ def test_theory_speaks_of_independent_lists_and_of_the_order_of_p():
     said = {name for name, value in known.items() if np.isfinite(value)}
     assert said == {"cfdr_by_p", "cfdr_by_p_clipped", "rfdr_by_p", "storey"}
     assert EstimatedProportion(20, correlation=0.3).exact() == {}
-
-
-def mean_p(p):
-    return 2 * p.mean(axis=-1)
-
-
-def test_an_estimator_that_is_added_draws_nothing_of_the_others(tmp_path):
-    def of(**more):
-        few = {name: METHODS[name] for name in ("rfdr", "storey")}
-        methods = few | {name: partial(estimate, function) for name, function in more.items()}
-        return Study(
-            "proportions",
-            [TRIAL],
-            measures=MEASURES,
-            methods=methods,
-            methods_axis="estimator",
-            block_size=10,
-        )
-
-    before = of().run(20, out=tmp_path, workers=Workers("inline", 1))
-    after = of(own=mean_p).run(20, out=tmp_path, workers=Workers("inline", 1))
-    assert (before.outcome.n_blocks, after.outcome.n_blocks) == (2 * 2, 2)
-    p = TRIAL.draw(after.plan.streams(TRIAL, 0), 10)["p"]
-    np.testing.assert_array_equal(after.columns(TRIAL, "estimate")["estimate"][:10, 2], mean_p(p))

@@ -12,14 +12,17 @@ from simstudy.dgps.location import StudentT
 from simstudy.dgps.prompts import BinaryScores
 from simstudy.errors import ConfigError, DesignError
 from simstudy.trials.accuracy import AccuracyCheck
+from simstudy.trials.leave_one_out import LeaveOneOut
 from simstudy.trials.predictions import Predictions, TableRows, refuse_truth_of
 from simstudy.trials.proportions import Proportion, ProportionInterval
+from simstudy.trials.regression import RegressionTrial
 from simstudy.trials.score_checks import ScoreCheck
 from simstudy.trials.sensitivity import Trial
 from simstudy.trials.standard_error import BootstrapSe
 from simstudy.trials.two_sample import TwoSample
 from simstudy.trials.two_stage import TwoStage
 from simstudy.trials.two_stage_means import TwoStageInGroups, TwoStageWhereItRejects
+from simstudy.trials.two_stage_outcomes import TwoStageOutcomes
 from simstudy.trials.umbrella import Umbrella
 
 PREDICTIONS = Predictions(Friedman(n_feature=5), n_train=30, n_test=12, n_boot=(4, 6))
@@ -58,6 +61,15 @@ REFUSED = {
         (lambda: ProportionInterval(level=95), "level=95"),
         (lambda: Proportion(null_share=2), "null_share=2"),
     ],
+    "regression": [
+        (
+            lambda: RegressionTrial(n_train=20),
+            "n_train=20 observations are too few for 20 features",
+        ),
+        (lambda: RegressionTrial(n_boot=50), r"n_boot=50 leaves 3\.3 resamples beyond"),
+        (lambda: RegressionTrial(k=4.0), r"n_boot=1000 leaves 0\.032 resamples .* at k=4"),
+        (lambda: RegressionTrial(power=0.01), r"power=0\.01 is not above alpha=0\.05"),
+    ],
     "score_checks": [
         (lambda: check(n=1), "n=1 "),
         (lambda: check(alpha=0.6), "alpha=0.6"),
@@ -67,6 +79,13 @@ REFUSED = {
         (lambda: check(reference=2.0, same_prompts=False), "reference=2 "),
         (lambda: check(detectable_at=2), r"mean=-0.\d+"),
     ],
+    "leave_one_out": [
+        (lambda: LeaveOneOut(prior="flat"), "prior='flat' is unknown"),
+        (lambda: LeaveOneOut(coefficients="same"), "coefficients='same' is unknown"),
+        (lambda: LeaveOneOut(against=("third",)), "against='third' is unknown"),
+        (lambda: LeaveOneOut(n_draw=1), "n_draw=1 draws of the bootstrap have no spread"),
+        (lambda: LeaveOneOut(n_feature=0), "n_feature=0 leaves nothing"),
+    ],
     "others": [
         (lambda: Trial(sensitivity=0.85, margin=0.95), "sensitivity 0.85"),
         (lambda: BootstrapSe(n_boot=1.0), "n_boot=1.0"),
@@ -75,6 +94,7 @@ REFUSED = {
         (lambda: TwoSample(n1=1, n2=9), "n1=1, n2=9"),
         (lambda: TwoSample(n1=5, n2=9, variance_ratio=np.inf), "variance_ratio=inf"),
         (lambda: TwoStage(k=1, n1=10, n2=10, dgp=StudentT(), draws="sufficient"), "StudentT"),
+        (lambda: TwoStageOutcomes(k=1.5, n1=150, power=0.01), "power=0.01"),
         (lambda: TwoStageInGroups(0.5, 9, 9, draws="antithetic", group_size=3), "group_size=3"),
         (lambda: TwoStageInGroups(0.5, 9, 9, draws="mirrored"), "draws='mirrored'"),
         (lambda: TwoStageWhereItRejects(0.5, 9, 9, shifted=1.5), "shifted=1.5"),

@@ -7,20 +7,14 @@ import pytest
 from scipy import special
 
 from simstudy.dgps.linear import LinearModel
-from simstudy.provenance.streams import Streams
 from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
 from simstudy.study import Study
 from simstudy.trials.regression import AXES, MEASURES, METHODS, METRICS, RegressionTrial
-
-linear_model = pytest.importorskip("sklearn.linear_model", reason="needs pip install -e '.[dev]'")
-LinearRegression = linear_model.LinearRegression
+from tests.stats.models.linear_models import LinearRegression
+from tests.trials.draws import streams
 
 SMALL = RegressionTrial(n_train=30, n_test=25, n_boot=100, draws="raw")
 LOSSES = {"mse": np.square, "mae": np.abs}
-
-
-def streams() -> Streams:
-    return Streams(1, "trial", "scenario", 0)
 
 
 # ---------------------------------------------------------------- the document's loop

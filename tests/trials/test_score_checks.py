@@ -15,16 +15,13 @@ from simstudy.dgps.prompts import (
 )
 from simstudy.trials.score_checks import METHODS, PILOTS, ScoreCheck
 from tests.dgps.test_prompts import indices
-from tests.support import assert_within_mcse, replicates_to_catch
+from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
+from tests.trials.draws import streams_at
 
 KINDS = [
     GaussianScores(), BinaryScores(mean=0.8), BoundedScores(mean=0.2), PerplexityScores(mean=20.0)
 ]  # fmt: skip
 N_REP = 60
-
-
-def streams_at(seed: int = 3):
-    return lambda purpose: np.random.default_rng([seed, *map(ord, purpose)])
 
 
 def scores_of(trial: ScoreCheck, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -171,33 +168,8 @@ def test_on_the_same_prompts_z_has_the_level_of_a_wrong_standard_error():
         assert np.isnan(found["t"])
 
 
-@pytest.mark.parametrize("about", [{"correlation": 0.5}, {"same_prompts": False}], ids=str)
-@pytest.mark.parametrize("scores", KINDS, ids=str)
-def test_differences_have_the_mean_and_spread_that_the_population_says(scores, about):
-    """To a hundredth of their spread: a mean by that, and a mean square about the expected mean."""
-    trial = ScoreCheck(scores, n=40, detectable_at=40, **about)
-    n_rep = replicates_to_catch(0.01, sd=1.0)
-    found, made = trial.differences(streams_at(), n_rep).worse, trial.population
-    two = made.sd**2 + made.sd_check**2
-    variance = made.sd_worse**2 if trial.same_prompts else two
-    unit = (found - trial.expected_worse) / np.sqrt(variance / 40)
-    assert_within_mcse(unit.mean(), 0.0, 1 / np.sqrt(n_rep))
-    spread = np.sqrt(2 + _excess(made, trial.same_prompts) / 40)
-    assert_within_mcse((unit**2).mean(), 1.0, spread / np.sqrt(n_rep))
-
-
-def _excess(made, same_prompts: bool) -> float:
-    """Excess kurtosis of the difference of two scores, which a mean of n has an nth of."""
-    if same_prompts:
-        return float(stats.kurtosis(made.worse))
-    fourth = stats.kurtosis(made.reference) * made.sd**4 + stats.kurtosis(made.check) * (
-        made.sd_check**4
-    )
-    return float(fourth / (made.sd**2 + made.sd_check**2) ** 2)
-
-
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8, 0.95])
-def test_quantiles_are_normal_enough_for_that(correlation):
+def test_quantiles_are_normal_enough_for_theory(correlation):
     """The first terms of Edgeworth's expansions, of a z and of a t statistic, at their largest."""
     made = paired_population(GaussianScores(), correlation=correlation, n_prompts=2**14)
     n, z = 26, np.linspace(-6, 6, 10_001)
@@ -249,8 +221,7 @@ def test_a_population_has_the_level_of_its_distribution(scores, same_prompts):
 
 def test_that_test_catches_a_population_that_is_too_coarse():
     failed = drawn_anew(PerplexityScores(), 16, N_LEVEL)
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(*levels(failed, PerplexityScores(), n=16, n_prompts=8))
+    assert_caught(*levels(failed, PerplexityScores(), n=16, n_prompts=8))
 
 
 def paired_anew(correlation: float, n: int) -> np.ndarray:

@@ -14,9 +14,7 @@ from simstudy.errors import ConfigError, StoreError, TooFewReplicatesError
 from simstudy.stats.models.metrics import MSE, R2
 from simstudy.trials.models import Model, try_model
 from simstudy.trials.study import design_levels, keeps_the_design, model_trial_study
-
-linear_model = pytest.importorskip("sklearn.linear_model", reason="needs pip install -e '.[dev]'")
-LinearRegression, Ridge = linear_model.LinearRegression, linear_model.Ridge
+from tests.stats.models.linear_models import LinearRegression, Ridge
 
 INLINE = Workers("inline", 1)
 LINE, RIDGE, WEAK = (

@@ -20,14 +20,11 @@ from simstudy.trials.two_sample import (
     trimmed_t,
     welch,
 )
+from tests.trials.draws import streams_at
 
 SHAPES = [Gaussian(mean=3.0, variance=2.0), StudentT(df=5), Gamma(shape=2), Lognormal(sigma=1)]
 WHOLE_BLOCKS = (student, welch, rank_sum)
 RANDOM = (permutation, plain_permutation, bootstrap_t)
-
-
-def streams_at(seed: int = 3):
-    return lambda purpose: np.random.default_rng([seed, *map(ord, purpose)])
 
 
 def answers(method, trial: TwoSample, n_rep: int = 8):
@@ -90,19 +87,6 @@ def test_a_replicate_without_an_answer_is_a_failure_with_its_reason(method):
     found = method(x, y, 0.05, 0.0, **own)
     assert found["error"].tolist() == [None, NO_ANSWER, None]
     assert np.isnan(found["p"]).tolist() == [False, True, False]
-
-
-def test_methods_of_their_own_randomness_share_none_with_the_data_or_each_other():
-    purposes = []
-
-    def streams(purpose: str) -> np.random.Generator:
-        purposes.append(purpose)
-        return np.random.default_rng(0)
-
-    x, y = np.random.default_rng(1).normal(size=(2, 3, 5))
-    for method in RANDOM:
-        method(x, y, 0.05, 0.0, streams)
-    assert "data" not in purposes
 
 
 # Theory ------------------------------------------------------------------------------------------

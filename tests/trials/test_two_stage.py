@@ -10,13 +10,10 @@ from simstudy.dgps.location import Bernoulli, Gaussian, StudentT, sample_moments
 from simstudy.provenance.streams import Streams
 from simstudy.stats.two_stage.design import critical_value, power
 from simstudy.trials.two_stage import TwoStage
-from tests.support import assert_within_mcse, replicates_to_catch
+from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
+from tests.trials.draws import streams
 
 TRIAL = TwoStage(k=1.5, n1=100, n2=250)
-
-
-def streams(block: int = 0) -> Streams:
-    return Streams(1, "test/1000", "trial", block)
 
 
 def plain_loop(trial: TwoStage, n_rep: int) -> dict[str, list[float]]:
@@ -89,14 +86,12 @@ def rates(draws: str, limit=critical_value) -> tuple[np.ndarray, np.ndarray, np.
 def test_power_and_size_are_what_theory_says():
     assert_within_mcse(*rates("sufficient"))
 
-
-def test_that_test_catches_the_unconditional_critical_value():
+    # Caught: the unconditional critical value.
     def unconditional(alpha, k, n1, n2):
         r = np.sqrt(n2 / n1)
         return -r * k + np.sqrt(1 + r**2) * special.ndtri(alpha)
 
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(*rates("sufficient", limit=unconditional))
+    assert_caught(*rates("sufficient", limit=unconditional))
 
 
 def test_raw_and_sufficient_draws_have_one_law():

@@ -4,18 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.errors import DesignError
 from simstudy.stats.accuracy import counts as module
 from simstudy.stats.accuracy.counts import BITS, TOGETHER, decide, draw_counts
 from simstudy.stats.accuracy.prompts import CriticalCounts, chances
+from tests.stats.draws import rng_at
 from tests.stats.words import GOLDEN, WORD, mixed
-from tests.support import assert_within_mcse, replicates_to_catch
+from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 CHANCE = chances(0.8, 0.7, 0.3)
-
-
-def rng_at(seed: int = 4) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -118,74 +114,20 @@ def test_the_check_is_the_reference_less_lost_and_with_gained():
 # In law: a prompt in 200 too many or too few must not pass ---------------------------------------
 
 N = 2 * TOGETHER + 6
-PRODUCTS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-
-
-def known_moments() -> tuple[np.ndarray, np.ndarray]:
-    """Means of the three counts, and their covariances, of one prompt."""
-    right, lost, gained, _ = CHANCE
-    mean = np.array([right + lost, lost, gained])
-    both = np.array([[right + lost, lost, 0.0], [lost, lost, 0.0], [0.0, 0.0, gained]])
-    return mean, both - np.outer(mean, mean)
-
-
-def drawn_means(n: int, n_rep: int) -> np.ndarray:
-    return np.stack(draw_counts(rng_at(), n_rep, n, CHANCE)).mean(axis=1)
-
-
-def means_against(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Means drawn with n prompts, those of N prompts in truth, and their Monte Carlo errors."""
-    mean, covariance = known_moments()
-    sd = np.sqrt(N * np.diag(covariance))
-    n_rep = replicates_to_catch(0.005 * N * mean.min(), sd=sd.max(), comparisons=3)
-    return drawn_means(n, n_rep), N * mean, sd / np.sqrt(n_rep)
 
 
 def test_counts_have_the_means_of_n_prompts():
-    assert_within_mcse(*means_against(N))
+    right, lost, gained, _ = CHANCE
+    means = N * np.array([right + lost, lost, gained])
+    sd = np.sqrt(means * (1 - means / N))
+    n_rep = replicates_to_catch(0.005 * means.min(), sd=sd.max(), comparisons=3)
 
+    def drawn(n: int) -> np.ndarray:
+        return np.stack(draw_counts(rng_at(), n_rep, n, CHANCE)).mean(axis=1)
 
-def test_that_test_catches_one_prompt_of_many_too_few():
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(*means_against(N - 1))
-
-
-def correlations_against(drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Means of products of the counts in standard deviations, what they should be, their errors.
-
-    Products of normals with correlation r have the variance 1 + r²; the excess kurtosis of a
-    count with chance p is below 1/(N p (1 - p)), and adds that at most.
-    """
-    mean, covariance = known_moments()
-    variance = np.diag(covariance)
-    standard = (drawn - N * mean[:, np.newaxis]) / np.sqrt(N * variance)[:, np.newaxis]
-    found = np.array([(standard[i] * standard[j]).mean() for i, j in PRODUCTS])
-    known = np.array([covariance[i, j] / np.sqrt(variance[i] * variance[j]) for i, j in PRODUCTS])
-    spread = np.sqrt(1 + known**2 + 1 / (N * variance.min()))
-    return found, known, spread / np.sqrt(drawn.shape[1])
-
-
-N_TOGETHER = replicates_to_catch(0.03, sd=np.sqrt(2.2), comparisons=len(PRODUCTS))
-
-
-def test_counts_vary_together_as_those_of_prompts_do():
-    drawn = np.stack(draw_counts(rng_at(), N_TOGETHER, N, CHANCE))
-    assert_within_mcse(*correlations_against(drawn))
-
-
-def test_that_test_catches_prompts_lost_from_another_reference():
-    reference, lost, gained = draw_counts(rng_at(), N_TOGETHER, N, CHANCE)
-    drawn = np.stack([reference, np.roll(lost, 1), gained])
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(*correlations_against(drawn))
-
-
-# Refusals ----------------------------------------------------------------------------------------
-
-
-def test_more_prompts_than_a_word_counts_are_refused():
-    with pytest.raises(DesignError, match="n=2097152 prompts are more than 2097151, and a count"):
-        draw_counts(rng_at(), 1, 2**BITS, CHANCE)
+    assert_within_mcse(drawn(N), means, sd / np.sqrt(n_rep))
+    # Caught: one prompt of many too few.
+    assert_caught(drawn(N - 1), means, sd / np.sqrt(n_rep))
 
 
 # Decisions ---------------------------------------------------------------------------------------

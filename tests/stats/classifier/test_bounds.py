@@ -13,7 +13,7 @@ from simstudy.stats.classifier import bootstrap_bounds as boot
 from simstudy.stats.classifier import bounds as tb
 from simstudy.stats.classifier import direct_bounds as direct
 from tests.stats.replayed import bootstrapped
-from tests.support import assert_within_mcse, critical_z, replicates_to_catch
+from tests.support import assert_caught, assert_within_mcse, critical_z, replicates_to_catch
 
 Q = 1 - 0.95
 
@@ -28,13 +28,7 @@ def own_std_error(_, sample, q):
 
 # The same resamples as arch, and the same answers.
 
-ARCH_NAMES = {
-    "percentile": "percentile",
-    "basic": "basic",
-    "normal": "norm",
-    "bc": "bc",
-    "bca": "bca",
-}
+ARCH_NAMES = {name: name for name in ("percentile", "basic", "bc", "bca")} | {"normal": "norm"}
 
 
 def arch_bound(sample, method, side, **more):
@@ -45,14 +39,11 @@ def arch_bound(sample, method, side, **more):
     return interval[0 if side == "lower" else 1, 0]
 
 
-def arch_draws(sample):
-    return bootstrapped(sample, seed=5).apply(np.quantile, 400, extra_kwargs={"q": Q}).T
-
-
 @pytest.mark.parametrize("side", direct.SIDES)
 def test_bounds_from_resamples_are_archs_on_the_same_resamples(side):
     for sample in block(3):
-        estimate, draws = np.array([np.quantile(sample, Q)]), in_order(arch_draws(sample))
+        drawn = bootstrapped(sample, seed=5).apply(np.quantile, 400, extra_kwargs={"q": Q}).T
+        estimate, draws = np.array([np.quantile(sample, Q)]), in_order(drawn)
         acceleration = qb.jackknife_acceleration(np.sort(sample)[None], q=Q)
         ours = boot.bounds_from_resamples(
             draws, estimate, acceleration, confidence=0.8, side=side, ties="strict"
@@ -99,10 +90,7 @@ def test_mid_rank_bca_is_scipys_on_the_same_resamples(side, alternative):
         assert ours == pytest.approx(end, abs=1e-10)
 
 
-# The exact bootstrap is the limit of many resamples.
-
-N_BOOT = 200_000
-LEVEL_ERROR = critical_z(24) * math.sqrt(0.25 / N_BOOT)
+# The exact bootstrap.
 
 
 def exact_at(sample, level):
@@ -111,38 +99,21 @@ def exact_at(sample, level):
 
 @pytest.mark.parametrize("ties", boot.TIES)
 @pytest.mark.parametrize("side", direct.SIDES)
-def test_exact_bounds_lie_where_many_resamples_put_them(ties, side):
-    """Each bound is the bootstrap quantile at a level known to Monte Carlo error: bracket it.
-
-    For bc and bca the share behind z0 is known to that error too, and moves the level with it.
-    """
+def test_exact_bounds_are_their_formulas_with_the_exact_law(ties, side):
+    """That law is the one of all resamples: `bootstrap/test_quantiles.py`."""
     sample = block(1)[0]
-    draws = draw_resamples(np.random.default_rng(2), sample[None], n_boot=N_BOOT, q=Q)
     estimate = np.array([np.quantile(sample, Q)])
     acceleration = qb.jackknife_acceleration(np.sort(sample)[None], q=Q)
-    many = boot.bounds_from_resamples(
-        draws, estimate, acceleration, confidence=0.8, side=side, ties=ties
-    )
-    exact = boot.exact_bootstrap_bounds(sample[None], q=Q, confidence=0.8, side=side, ties=ties)
+    found = boot.exact_bootstrap_bounds(sample[None], q=Q, confidence=0.8, side=side, ties=ties)
     alpha = 0.2 if side == "lower" else 0.8
     strict, weak = (m[0] for m in qb.bootstrap_masses(sample[None], estimate, q=Q))
     share = {"strict": strict, "mid": (strict + weak) / 2, "weak": weak}[ties]
-    shifts = [special.ndtri(np.array([share + e])) for e in (-LEVEL_ERROR, 0.0, LEVEL_ERROR)]
+    z0 = special.ndtri(np.array([share]))
     for name, a in {"bc": np.zeros(1), "bca": acceleration}.items():
-        low, middle, high = (boot.corrected_level(z0, a, alpha)[0] for z0 in shifts)
-        assert exact[name][0] == exact_at(sample, middle)
-        assert (
-            exact_at(sample, low - LEVEL_ERROR)
-            <= many[name][0]
-            <= exact_at(sample, high + LEVEL_ERROR)
-        )
-    ends = [exact_at(sample, alpha + e) for e in (-LEVEL_ERROR, LEVEL_ERROR)]
-    assert ends[0] <= many["percentile"][0] <= ends[1]
-    assert ends[0] <= exact["percentile"][0] <= ends[1]
-    mirrored = [exact_at(sample, 1 - alpha + e) for e in (LEVEL_ERROR, -LEVEL_ERROR)]
-    for basic in (many["basic"][0], exact["basic"][0]):
-        assert 2 * estimate[0] - mirrored[0] <= basic <= 2 * estimate[0] - mirrored[1]
-    assert exact["normal"][0] == pytest.approx(
+        assert found[name][0] == exact_at(sample, boot.corrected_level(z0, a, alpha)[0])
+    assert found["percentile"][0] == exact_at(sample, alpha)
+    assert found["basic"][0] == pytest.approx(2 * estimate[0] - exact_at(sample, 1 - alpha))
+    assert found["normal"][0] == pytest.approx(
         estimate[0] + special.ndtri(alpha) * qb.bootstrap_moments(sample[None], q=Q).std[0]
     )
 
@@ -169,12 +140,9 @@ def published_error(coverage):
 def test_strict_ties_reproduce_the_published_coverage():
     coverage = coverages("strict")
     assert_within_mcse(list(PUBLISHED.values()), coverage, published_error(coverage))
-
-
-def test_that_test_catches_ties_counted_as_below():
+    # Caught: ties counted as below.
     coverage = coverages("weak")
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(list(PUBLISHED.values()), coverage, published_error(coverage))
+    assert_caught(list(PUBLISHED.values()), coverage, published_error(coverage))
 
 
 # Coverage in closed form: without interpolation every bound is one order statistic.
@@ -256,11 +224,8 @@ def share_below_smoothed_bound(noise):
 
 def test_smoothed_bound_is_the_percentile_of_smoothed_resamples():
     assert_within_mcse(share_below_smoothed_bound(1.0), 0.2, 0.4 / math.sqrt(N_SMOOTH))
-
-
-def test_that_test_catches_resamples_without_noise():
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(share_below_smoothed_bound(0.0), 0.2, 0.4 / math.sqrt(N_SMOOTH))
+    # Caught: resamples without noise.
+    assert_caught(share_below_smoothed_bound(0.0), 0.2, 0.4 / math.sqrt(N_SMOOTH))
 
 
 def test_smoothed_bound_default_bandwidth_and_equal_scores():
@@ -297,9 +262,7 @@ def test_bayesian_posterior_is_that_of_dirichlet_weights():
     bound = direct.bayesian_bootstrap_bound(ranked, q=0.1, confidence=0.8)[0]
     cdf = direct.bayesian_bootstrap_cdf(30, 0.1)
     assert cdf[int(bound) - 1] >= 0.2 > cdf[int(bound) - 2]
-
-
-def test_that_test_catches_another_prior():
+    # Caught: another prior.
     with pytest.raises(AssertionError, match="suspect the code"):
         compare_posterior(0.9)
 

@@ -1,67 +1,43 @@
-"""Thresholds by counts against `arch` on the same resamples; their theory against quadrature."""
+"""Thresholds by counts of resamples; their theory against quadrature."""
 
 import numpy as np
 import pytest
 from scipy import integrate, special
 
-from simstudy.dgps.scores import (
-    DiscretisedScores,
-    HeavyTailedScores,
-    NormalScores,
-    SkewedScores,
-)
+from simstudy.dgps.scores import DiscretisedScores, HeavyTailedScores, NormalScores, SkewedScores
 from simstudy.stats.bootstrap import quantiles as bootstrap
 from simstudy.stats.bootstrap.resamples import (
     draw_resamples,
     exact_shape,
-    likely_pairs,
     resampled_quantile,
     resampled_shape,
 )
 from simstudy.stats.classifier import theory
 from simstudy.stats.classifier import thresholds as th
-from tests.stats.replayed import replayed
-from tests.support import assert_within_mcse, replicates_to_catch
+from simstudy.stats.classifier.bootstrap_bounds import TIES, bounds_from_resamples
+from simstudy.stats.classifier.description import described
+from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 TARGET = th.Target(0.95, 0.8)
 N_OBS = 50
-ARCH = {"percentile": "percentile", "basic": "basic", "normal": "norm", "bca strict": "bca"}
-
-
-def prescribed_indices(x, counts, q):
-    """Index arrays whose sorted resamples have the drawn pairs at the ranks that matter."""
-    lower, upper, _ = likely_pairs(len(x), q)
-    rank, order = bootstrap.interpolation(len(x), q).rank, np.argsort(x)
-    pairs = np.repeat(np.column_stack([order[lower], order[upper]]), counts, axis=0)
-    return [np.repeat(pair, [rank, len(x) - rank]) for pair in pairs]
-
-
-def arch_bound(x, counts, method, target):
-    made = replayed(x, prescribed_indices(x, counts, target.q))
-    return made.conf_int(
-        np.quantile,
-        reps=int(counts.sum()),
-        method=method,
-        size=target.confidence,
-        tail="lower",
-        extra_kwargs={"q": target.q},
-    )[0, 0]
-
-
-@pytest.mark.parametrize("method", ARCH)
-def test_bounds_from_counts_are_those_of_arch_on_the_same_resamples(method):
-    x = NormalScores().draw(np.random.default_rng(1), 4, N_OBS)
-    _, _, probability = likely_pairs(N_OBS, TARGET.q)
-    counts = np.random.default_rng(2).multinomial(120, probability, size=4)
-    made = draw_resamples(np.random.default_rng(2), x, n_boot=120, q=TARGET.q)
-    ours = th.thresholds(x, TARGET, (method,), resamples=made)[method]
-    plain = [arch_bound(x[i], counts[i], ARCH[method], TARGET) for i in range(4)]
-    np.testing.assert_allclose(ours, plain, rtol=1e-12)
 
 
 def drawn(n_boot=200, n_rep=6):
     x = NormalScores().draw(np.random.default_rng(3), n_rep, N_OBS)
     return x, draw_resamples(np.random.default_rng(4), x, n_boot=n_boot, q=TARGET.q)
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_bounds_from_counts_are_those_of_their_resamples(ties):
+    """Which `arch` is held against in `test_bounds.py`."""
+    x, made = drawn()
+    names = ("percentile", "basic", "normal", f"bca {ties}")
+    found = th.thresholds(x, TARGET, names, resamples=made)
+    estimate = bootstrap.sample_quantile(x, TARGET.q)
+    slope = bootstrap.jackknife_acceleration(np.sort(x, axis=1), q=TARGET.q)
+    plain = bounds_from_resamples(made, estimate, slope, confidence=0.8, ties=ties)
+    for name in names:
+        np.testing.assert_array_equal(found[name], plain[name.removesuffix(f" {ties}")])
 
 
 def test_resamples_written_out_have_the_same_quantiles_and_moments():
@@ -100,8 +76,7 @@ def test_resamples_have_the_law_of_the_exact_bootstrap():
     lower_alone = bootstrap.bootstrap_moments(
         x, q=TARGET.q, quantile_method="inverted_cdf"
     ).mean  # without the interpolation
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(resampled_shape(made).mean, lower_alone, mcse)
+    assert_caught(resampled_shape(made).mean, lower_alone, mcse)
 
 
 def test_infeasible_umbrellas_call_everybody_positive():
@@ -166,8 +141,7 @@ def test_coverage_and_shift_are_those_of_simulated_test_sets():
     law = th.order_law("bayesian", N_OBS, TARGET)
     next_rank = law._replace(rank=law.rank + 1)
     wrong = theory.threshold_cdf(scores, next_rank, np.atleast_1d(scores.threshold(0.95)))[0]
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(safe.mean(), wrong, sd / np.sqrt(n_rep))
+    assert_caught(safe.mean(), wrong, sd / np.sqrt(n_rep))
 
 
 def test_the_expected_shift_is_that_of_simulated_test_sets():
@@ -177,8 +151,7 @@ def test_the_expected_shift_is_that_of_simulated_test_sets():
     x = NormalScores().draw(np.random.default_rng(6), n_rep, N_OBS)
     shift = exact_shape(x, TARGET.q).mean - bootstrap.sample_quantile(x, TARGET.q)
     assert_within_mcse(shift.mean(), exact, sd / np.sqrt(n_rep))
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(shift.mean(), 0.0, sd / np.sqrt(n_rep))
+    assert_caught(shift.mean(), 0.0, sd / np.sqrt(n_rep))
 
 
 def test_densities_are_slopes_of_the_cdf_and_hold_nearly_all():
@@ -198,3 +171,25 @@ def test_theory_says_nothing_where_it_knows_nothing():
     assert np.isnan(theory.exact_coverage(DiscretisedScores(), "empirical", N_OBS, TARGET))
     assert np.isnan(theory.exact_coverage(SkewedScores(), "tolerance", N_OBS, TARGET))
     assert np.isnan(theory.expected_shift(DiscretisedScores(), N_OBS, TARGET.q))
+
+
+# ---------------------------------------------------------------- test sets described
+def test_a_block_is_described_by_its_own_test_sets():
+    n_rep = 20
+    x = np.random.default_rng(1).standard_normal((n_rep, 50))
+    found = described(x, TARGET, np.random.default_rng(2))
+    x = np.sort(x, axis=1)
+    made = draw_resamples(np.random.default_rng(2), x[:4], n_boot=n_rep, q=TARGET.q)
+    stricter = th.thresholds(x, TARGET._replace(confidence=0.92), ("umbrella", "bca strict"))
+    for i in range(n_rep):
+        kept = np.mean(x[i] > np.quantile(x[i], 1 - 0.95))
+        assert found["sensitivity_on_test_set"][i] == kept
+        assert found["score_3"][i] == x[i, 2]
+    shape = exact_shape(x, TARGET.q)
+    np.testing.assert_array_equal(found["bootstrap_mean"], shape.mean)
+    np.testing.assert_array_equal(found["bootstrap_skewness"], shape.skewness)
+    np.testing.assert_array_equal(found["umbrella_at_92"], stricter["umbrella"])
+    np.testing.assert_array_equal(found["bca_strict_at_92"], stricter["bca strict"])
+    for i in range(4):
+        plain = np.repeat(made.values[i], made.counts[i])
+        np.testing.assert_array_equal(found[f"resample_{i + 1}"], plain)

@@ -4,13 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import optimize, special, stats
+from scipy import optimize, special
 
 from simstudy.stats.compatible import null_proportion as shares
 from simstudy.stats.compatible.null_proportion import ESTIMATORS, TOLERANCE
 from tests.stats.compatible import plain
-from tests.stats.compatible.test_false_discovery import lists, mean_capped
-from tests.support import assert_within_mcse, replicates_to_catch
+from tests.stats.compatible.test_false_discovery import lists
 
 PLAIN = {
     "cfdr": lambda p: plain.mean(plain.cfdr(p)),
@@ -130,27 +129,3 @@ def test_convex_density_is_the_likeliest(row, monkeypatch):
 
 def test_uniform_scores_alone_are_the_uniform():
     assert shares.langaas((np.arange(100) + 0.5) / 100) == pytest.approx(1)
-
-
-# ---------------------------------------------------------------- theory
-N, ERROR = 20, 0.02
-
-
-def test_means_for_uniform_p_values_are_exact():
-    """By p, of order statistics; Storey's of a binomial count."""
-    n_rep = replicates_to_catch(ERROR, sd=1.0, comparisons=3)
-    p, capped = np.random.default_rng(6).random((n_rep, N)), mean_capped(N)
-    harmonic = np.cumsum(1 / np.arange(1, N + 1))
-    later = np.floor(1.6 * np.arange(1, N + 1) + 0.5).astype(int)
-    count = np.arange(N + 1)
-    known = [
-        (capped * harmonic).mean(),
-        (capped[later[later <= N] - 1].sum() + (later > N).sum()) / N,
-        (np.minimum(2 * count / N, 1) * stats.binom.pmf(count, N, 0.5)).sum(),
-    ]
-    names = ("cfdr_by_p", "rfdr_by_p", "storey")
-    found = [float(ESTIMATORS[name](p).mean()) for name in names]
-    mcse = 1 / np.sqrt(n_rep)  # the spread of each is below 1
-    assert_within_mcse(found, known, mcse)
-    with pytest.raises(AssertionError, match="suspect the code"):  # order by NFDR is another law
-        assert_within_mcse([ESTIMATORS["cfdr"](p).mean()], known[:1], mcse)

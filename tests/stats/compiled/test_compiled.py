@@ -17,7 +17,6 @@ from simstudy.stats.compiled import kernel as kernel_module
 from simstudy.stats.compiled import machine_code
 
 ROOT = Path(__file__).parents[3]
-IMPORT_KERNEL = "simstudy.stats.compiled.kernel import kernel"
 HELPER = """
 from simstudy.stats.compiled.kernel import kernel
 
@@ -107,16 +106,6 @@ def test_a_change_in_a_helper_reaches_its_callers(tree):
     assert run(tree)[0] == OLD
     edit_helper(tree, unseen=True)
     assert run(tree)[:2] == [NEW, 0]
-
-
-@pytest.mark.slow
-def test_with_numbas_own_cache_it_does_not(tree):
-    for name in ("_probe_helper.py", "_probe_kernels.py"):
-        edit(stats(tree) / name, IMPORT_KERNEL, "numba import njit")
-        edit(stats(tree) / name, "@kernel", "@njit(nogil=True, cache=True)")
-    assert run(tree)[0] == OLD
-    edit_helper(tree, unseen=True)
-    assert run(tree)[:2] == [OLD, 1], "numba has learnt to look at helpers"
 
 
 @pytest.mark.slow

@@ -2,8 +2,8 @@
 
 A function is called with the usual values of the arguments that it must have, and with those of its
 own; `...` is the usual value of an argument that it need not have. Values are as a careful user
-would give them: float64 arrays, floats and ints. Whatever takes random numbers gets a generator of
-its own from `RNG`.
+would give them: float64 arrays, floats and ints. Sums of some of them leave 8 bits. Whatever takes
+random numbers gets a generator of its own from `RNG`.
 """
 
 import numpy as np
@@ -108,7 +108,7 @@ OWN = {
     },
     "accuracy.design.level_given_reference": {"delta": 0.5, "n": 10, "n_check": 20},
     "accuracy.paired.p_values": {"losses": 5, "gains": 1, "n": 20},
-    "accuracy.paired.critical_losses": {"n": 12},
+    "accuracy.paired.critical_losses": {"n": 127},
     "accuracy.paired.rejection_probability": {
         "critical": np.full(6, 3), "n": 5, "p_loss": 0.3, "p_gain": 0.1,
     },
@@ -122,9 +122,10 @@ OWN = {
     "accuracy.t_tests.type_2_error": {"n_check": ...},
     "accuracy.t_tests.sample_size": {"theta": 9.0, "sigma": 10.0},
     "accuracy.two_binomials.p_values": {
-        "test": "fisher", "successes_reference": 9, "successes_check": 5, "n": 10, "n_check": 12,
+        "test": "fisher", "successes_reference": 90, "successes_check": 50, "n": 100,
+        "n_check": 127,
     },
-    "accuracy.two_binomials.critical_counts": {"test": "fisher", "n": 10, "n_check": 12},
+    "accuracy.two_binomials.critical_counts": {"test": "fisher", "n": 100, "n_check": 127},
     "accuracy.two_binomials.known_sigma_critical_counts": {"n": 10, "n_check": 12, "sigma": 0.5},
     "accuracy.two_binomials.t_critical_counts": {"n": 10, "n_check": 12},
     "accuracy.two_binomials.rejection_probability": {

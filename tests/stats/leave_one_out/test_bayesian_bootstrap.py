@@ -1,4 +1,4 @@
-"""Compiled weights and sums against loops, and draws against integrals over weights."""
+"""Compiled weights and sums against loops, draws against the exact variance of means."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simstudy.errors import DesignError
 from simstudy.stats.bootstrap.losses import replicate_seeds
 from simstudy.stats.leave_one_out import bayesian_bootstrap as bootstrap
 from simstudy.stats.leave_one_out.bayesian_bootstrap import (
@@ -17,20 +16,12 @@ from simstudy.stats.leave_one_out.bayesian_bootstrap import (
     bayesian_bootstrap_difference,
     bootstrap_draws,
 )
-from simstudy.stats.leave_one_out.utilities import (
-    UTILITIES,
-    Pointwise,
-    taylor,
-    taylor_ratio,
-)
+from simstudy.stats.leave_one_out.utilities import UTILITIES, Pointwise, taylor, taylor_ratio
+from tests.stats.draws import rng_at
 from tests.stats.words import GOLDEN, WORD, mixed
-from tests.support import assert_within_mcse, replicates_to_catch
+from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 EPS = float(np.finfo(float).eps)
-
-
-def rng_at(seed: int = 9) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 def make_pointwise(n_rep: int = 3, n_obs: int = 11, seed: int = 5) -> Pointwise:
@@ -111,16 +102,12 @@ def test_weights_are_exponential():
     share = 1 - np.exp(-LIMITS)
     found = shares_below(weights(3, 1, N_WEIGHT))
     assert_within_mcse(found, share, np.sqrt(share * (1 - share) / N_WEIGHT))
-
-
-def test_that_test_catches_layers_without_refusal():
+    # Caught: layers without refusal.
     from simstudy.stats.leave_one_out._weight_kernels import EDGES
 
     words = rng_at().integers(0, 2**64, N_WEIGHT, dtype=np.uint64)
     wrong = (words >> np.uint64(11)).astype(float) * 2.0**-53 * EDGES[words % np.uint64(256)]
-    share = 1 - np.exp(-LIMITS)
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(shares_below(wrong), share, np.sqrt(share * (1 - share) / N_WEIGHT))
+    assert_caught(shares_below(wrong), share, np.sqrt(share * (1 - share) / N_WEIGHT))
 
 
 # ---------------------------------------------------------------- the draws
@@ -261,50 +248,9 @@ def drawn_variance(n_draw: int) -> float:
 def test_drawn_means_have_the_exact_variance():
     mcse = SPREAD_OF_SQUARE / np.sqrt(N_DRAW)
     assert_within_mcse(drawn_variance(N_DRAW), MEAN_VARIANCE, mcse)
-
-
-def test_that_test_catches_another_divisor():
-    n, mcse = len(MEAN_LOSSES), SPREAD_OF_SQUARE / np.sqrt(N_DRAW)
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(drawn_variance(N_DRAW), MEAN_VARIANCE * (n + 1) / n, mcse)
-
-
-# ---------------------------------------------------------------- ratios and roots: integrals
-def over_three(function) -> tuple[float, float]:
-    """Mean and standard deviation of a function of three Dirichlet weights, by quadrature.
-
-    The first weight is u, the rest of it is shared by v: density 2 (1 - u).
-    """
-    rule, shares = np.polynomial.legendre.leggauss(60)
-    nodes, shares = (rule + 1) / 2, shares / 2
-    u, v = np.meshgrid(nodes, nodes, indexing="ij")
-    density = np.multiply.outer(2 * (1 - nodes) * shares, shares)
-    values = function([u, (1 - u) * v, (1 - u) * (1 - v)])
-    mean = (values * density).sum()
-    return float(mean), float(np.sqrt(((values - mean) ** 2 * density).sum()))
-
-
-def dot(weights_, column):
-    return sum(w * c for w, c in zip(weights_, column, strict=True))
-
-
-RESPONSE, ERRORS = np.array([-1.2, 0.5, 0.7]), np.array([0.4, -1.1, 0.3])
-SQUARES, SPREAD = ERRORS**2, (RESPONSE - RESPONSE.mean()) ** 2
-OF_WEIGHTS = {
-    "rmse": lambda w: np.sqrt(dot(w, SQUARES)),
-    "r2_mean_square": lambda w: 1 - dot(w, SQUARES) / dot(w, SPREAD),
-}
-
-
-@pytest.mark.parametrize("name", OF_WEIGHTS)
-def test_draws_scatter_about_the_integral_over_the_weights(name):
-    n_draw, at_equal_weights = 20_000, OF_WEIGHTS[name](np.full(3, 1 / 3))
-    data = Pointwise(RESPONSE[np.newaxis], ERRORS[np.newaxis])
-    drawn = bootstrap_draws(data, rng_at(), n_draw=n_draw)[0, UTILITIES.index(name)].mean()
-    mean, sd = over_three(OF_WEIGHTS[name])
-    assert_within_mcse(drawn, mean, sd / np.sqrt(n_draw))
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(drawn, at_equal_weights, sd / np.sqrt(n_draw))
+    # Caught: another divisor.
+    n = len(MEAN_LOSSES)
+    assert_caught(drawn_variance(N_DRAW), MEAN_VARIANCE * (n + 1) / n, mcse)
 
 
 # ---------------------------------------------------------------- edges
@@ -324,11 +270,6 @@ def test_null_model_has_a_floor_of_its_own_only_where_a_parenthesis_is_misplaced
     # order in 1/n the floor is off by terms of relative size 1/sqrt(n) at most.
     z = np.sqrt(14 / (4 * n_draw)) * 4.5 + 1 / np.sqrt(n_obs)
     assert errors["r2_misplaced"] == pytest.approx(floor, rel=z)
-
-
-def test_different_responses_are_refused():
-    with pytest.raises(DesignError, match="different responses"):
-        bayesian_bootstrap_difference(make_pointwise(), make_pointwise(seed=8), rng_at())
 
 
 # ---------------------------------------------------------------- one pass for several models

@@ -10,26 +10,16 @@ import pytest
 from scipy import integrate
 
 from simstudy.errors import SimstudyError
-from simstudy.stats.leave_one_out.importance import (
-    importance_leave_one_out,
-    smoothed_log_weights,
-)
-from simstudy.stats.leave_one_out.posterior import (
-    N_NODE,
-    posterior_draws,
-    sigma_quantiles,
-)
+from simstudy.stats.leave_one_out.importance import importance_leave_one_out, smoothed_log_weights
+from simstudy.stats.leave_one_out.posterior import N_NODE, posterior_draws, sigma_quantiles
 from simstudy.stats.leave_one_out.priors import default_prior, wide_prior
 from simstudy.stats.leave_one_out.regression import decompose, exact_leave_one_out
+from tests.stats.draws import rng_at
 from tests.stats.leave_one_out.plain import draw_data, standard_design
-from tests.support import assert_within_mcse, critical_z
+from tests.support import assert_caught, assert_within_mcse, critical_z
 
 EPS = float(np.finfo(float).eps)
 N_DRAW = 4000
-
-
-def rng_at(seed: int = 9) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 # ---------------------------------------------------------------- σ
@@ -98,14 +88,10 @@ def test_given_sigma_coefficients_have_the_posterior_covariance():
     spread = np.sqrt((1 + np.eye(7)) / N_DRAW)  # of squares and products of standard normals
     assert_within_mcse(products, np.eye(7), spread)
     assert_within_mcse(z.mean(axis=0), 0, 1 / np.sqrt(N_DRAW))
-
-
-def test_that_test_catches_draws_of_the_prior_in_place_of_what_is_left_open():
+    # Caught: draws of the prior in place of what is left open.
     z = rng_at().standard_normal((N_DRAW, 7))
     z[:, 0] *= np.sqrt(1.25)
-    spread = np.sqrt((1 + np.eye(7)) / N_DRAW)
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(z.T @ z / N_DRAW, np.eye(7), spread)
+    assert_caught(z.T @ z / N_DRAW, np.eye(7), spread)
 
 
 # ---------------------------------------------------------------- importance sampling

@@ -4,15 +4,10 @@ import numpy as np
 import pytest
 
 from simstudy.stats.models.least_squares import fit_each, fit_least_squares
-
-linear_model = pytest.importorskip("sklearn.linear_model", reason="needs pip install -e '.[dev]'")
-LinearRegression, Ridge = linear_model.LinearRegression, linear_model.Ridge
+from tests.stats.draws import rng_at
+from tests.stats.models.linear_models import LinearRegression, Ridge
 
 EPS = float(np.finfo(float).eps)
-
-
-def rng_at(seed: int = 9) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 def make_training(n_rep: int = 4, n_obs: int = 30, n_feature: int = 5):

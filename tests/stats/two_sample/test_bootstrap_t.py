@@ -5,18 +5,11 @@ import pytest
 
 from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
 from simstudy.stats.two_sample.bootstrap_t import TAILS, bootstrap_t
+from tests.stats.draws import rng_at
+from tests.stats.two_sample.data import samples
 
 SIZES = [(3, 9), (12, 5), (8, 8)]
 N_BOOT = 99
-
-
-def rng_at(seed: int = 4) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
-def samples(n1: int, n2: int, n_rep: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    rng = rng_at(n1)
-    return 3 * rng.normal(size=(n_rep, n1)) + 1, rng.exponential(size=(n_rep, n2))
 
 
 def t(x: np.ndarray, y: np.ndarray, null: float = 0.0) -> float:
@@ -71,28 +64,3 @@ def test_the_interval_leaves_out_what_the_test_rejects(tails):
     leaves_out_zero = (found.lower > 0) | (found.upper < 0)
     assert 0 < leaves_out_zero.mean() < 1
     assert ((found.p <= 0.05) == leaves_out_zero).all()
-
-
-def test_two_observations_have_limits_that_are_infinite_and_not_nan():
-    found = bootstrap_t(*samples(2, 2), rng_at())
-    assert np.isinf([found.lower, found.upper]).all()
-    assert (found.p > 0.05).all()
-
-
-@pytest.mark.parametrize("tails", TAILS)
-def test_two_constant_samples_have_no_answer(tails):
-    found = bootstrap_t(np.full((2, 3), 0.1), np.full((2, 4), 0.3), rng_at(), tails=tails)
-    assert np.isnan([found.p, found.lower, found.upper]).all()
-    assert found.estimate == pytest.approx(-0.2)
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_an_observation_that_is_not_finite_costs_its_replicate_alone(value):
-    x, y = samples(5, 6)
-    x[1, 2] = value
-    assert np.isnan(bootstrap_t(x, y, rng_at()).p).tolist() == [False, True, False]
-
-
-def test_too_few_resamples_leave_the_interval_unbounded():
-    found = bootstrap_t(*samples(9, 9), rng_at(), n_boot=19)
-    assert (found.lower == -np.inf).all()

@@ -7,7 +7,7 @@ from scipy import special, stats
 from simstudy.stats.two_sample import theory
 from simstudy.stats.two_sample.samples import fewest_as_extreme
 from simstudy.stats.two_sample.t_tests import student, welch
-from tests.support import assert_within_mcse, replicates_to_catch
+from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 SCIPY = {welch: False, student: True}  # whether variances are taken as equal
 ALPHA = 0.05
@@ -29,21 +29,6 @@ def test_answers_are_those_of_scipy(method, sizes):
     np.testing.assert_allclose(found.p, known.pvalue, rtol=1e-10)
     np.testing.assert_allclose(found.lower, interval.low, rtol=1e-10)
     np.testing.assert_allclose(found.upper, interval.high, rtol=1e-10)
-
-
-@pytest.mark.parametrize("method", SCIPY)
-def test_two_constant_samples_have_none(method):
-    found = method(np.full((1, 3), 0.1), np.full((1, 4), 0.3))
-    assert found.estimate[0] == pytest.approx(-0.2)
-    assert np.isnan([found.p[0], found.lower[0], found.upper[0]]).all()
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-@pytest.mark.parametrize("method", SCIPY)
-def test_an_observation_that_is_not_finite_costs_its_replicate_alone(method, value):
-    x, y = samples(5, 6)
-    x[1, 2] = value
-    assert np.isnan(method(x, y).p).tolist() == [False, True, False, False]
 
 
 @pytest.mark.parametrize("n_drawn", [1, 19, 99, 999, 1999])
@@ -81,8 +66,7 @@ def test_normal_data_are_rejected_as_often_as_theory_says(method):
         if rate is RATES[method]:
             assert_within_mcse(found, exact, mcse)
         else:
-            with pytest.raises(AssertionError, match="suspect the code"):
-                assert_within_mcse(found, exact, mcse)
+            assert_caught(found, exact, mcse)
 
 
 def test_more_nodes_change_nothing(monkeypatch):

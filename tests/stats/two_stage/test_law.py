@@ -7,7 +7,7 @@ from scipy import special, stats
 
 from simstudy.stats.two_stage import _kernels as kernels
 from simstudy.stats.two_stage.law import TwoStageStatistic, conditional_p_value
-from tests.support import FALSE_ALARM, assert_within_mcse, replicates_to_catch
+from tests.support import FALSE_ALARM, assert_caught, assert_within_mcse, replicates_to_catch
 
 ACCURACY = 1e-10
 
@@ -317,28 +317,6 @@ def test_unconditional_draws_are_the_two_normals():
     np.testing.assert_allclose(draws, z2 - 2 * (z1 + 1.5))
 
 
-LEVELS = np.array([0.01, 0.05, 0.5, 0.95, 0.99])
-N_REP = replicates_to_catch(0.02, sd=0.5, comparisons=LEVELS.size)
-
-
-def shares_below(draws, law):
-    return (draws <= law.ppf(LEVELS)[:, np.newaxis]).mean(axis=1)
-
-
-@pytest.mark.parametrize("null", [False, True])
-def test_draws_follow_the_law(null):
-    law = TwoStageStatistic(0.5, 100, 300, null=null)
-    shares = shares_below(law.rvs(N_REP, rng=np.random.default_rng(1)), law)
-    assert_within_mcse(shares, LEVELS, np.sqrt(LEVELS * (1 - LEVELS) / N_REP))
-
-
-def test_that_test_catches_the_unconditional_law():
-    law, wrong = (TwoStageStatistic(0.5, 100, 300, null=null) for null in (False, None))
-    shares = shares_below(wrong.rvs(N_REP, rng=np.random.default_rng(1)), law)
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(shares, LEVELS, np.sqrt(LEVELS * (1 - LEVELS) / N_REP))
-
-
 # ---------------------------------------------------------------- a trial
 P_SD = np.sqrt(1 / 12)  # of a uniform p-value
 N_TRIAL = replicates_to_catch(0.02, sd=P_SD)
@@ -359,12 +337,9 @@ def test_p_values_of_simulated_trials_are_uniform():
     p = p_values_of_trials(swap=False)
     assert_within_mcse(p.mean(), 0.5, P_SD / np.sqrt(N_TRIAL))
     assert stats.kstest(p, "uniform").statistic < FARTHEST
-
-
-def test_that_test_catches_the_states_exchanged():
+    # Caught: the states exchanged.
     p = p_values_of_trials(swap=True)
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(p.mean(), 0.5, P_SD / np.sqrt(N_TRIAL))
+    assert_caught(p.mean(), 0.5, P_SD / np.sqrt(N_TRIAL))
     assert stats.kstest(p, "uniform").statistic > FARTHEST
 
 
