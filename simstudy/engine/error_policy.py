@@ -11,8 +11,9 @@ import contextlib
 import errno
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +25,7 @@ _row_that_raises: ContextVar[tuple[int, int] | None] = ContextVar("row_that_rais
 _hopeless_if_all: ContextVar[int | None] = ContextVar("hopeless_if_all", default=None)
 _axes: ContextVar[Mapping[str, tuple[str, ...]] | None] = ContextVar("axes", default=None)
 
+Value = TypeVar("Value")
 SAYING = frozenset({"error", "warning"})  # columns that say something and hold no values
 
 OUT_OF_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
@@ -32,13 +34,18 @@ MACHINE_TROUBLE = frozenset({*OUT_OF_ROOM, *OUT_OF_HANDLES, errno.EIO})
 
 
 @contextlib.contextmanager
-def raising(row: int, n_rep: int) -> Iterator[None]:
-    """Context in which errors of one row of a block are raised instead of recorded (`replay`)."""
-    token = _row_that_raises.set((row, n_rep))
+def set_within(variable: ContextVar[Value], value: Value) -> Iterator[None]:
+    """Context in which a variable has a value."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _row_that_raises.reset(token)
+        variable.reset(token)
+
+
+def raising(row: int, n_rep: int) -> AbstractContextManager[None]:
+    """Context in which errors of one row of a block are raised instead of recorded (`replay`)."""
+    return set_within(_row_that_raises, (row, n_rep))
 
 
 def should_reraise(row: int | None, n_rep: int, error: BaseException) -> bool:
@@ -56,17 +63,12 @@ def should_reraise(row: int | None, n_rep: int, error: BaseException) -> bool:
 
 
 # ---------------------------------------------------------------- mistakes, which always fail
-@contextlib.contextmanager
-def raising_if_all_failed(n_rep: int | None) -> Iterator[None]:
+def raising_if_all_failed(n_rep: int | None) -> AbstractContextManager[None]:
     """Context in which an error shared by all replicates is raised.
 
     None for what is done within one replicate, which says nothing of the others.
     """
-    token = _hopeless_if_all.set(n_rep)
-    try:
-        yield
-    finally:
-        _hopeless_if_all.reset(token)
+    return set_within(_hopeless_if_all, n_rep)
 
 
 def raise_if_all_failed(n_rep: int, error: BaseException, name: str = "") -> None:
@@ -141,14 +143,9 @@ def reason(error: BaseException) -> str:
 
 
 # ---------------------------------------------------------------- several methods on one block
-@contextlib.contextmanager
-def naming_axes(axes: Mapping[str, tuple[str, ...]]) -> Iterator[None]:
+def naming_axes(axes: Mapping[str, tuple[str, ...]]) -> AbstractContextManager[None]:
     """Context that gives methods the axes of the study."""
-    token = _axes.set(axes)
-    try:
-        yield
-    finally:
-        _axes.reset(token)
+    return set_within(_axes, axes)
 
 
 def named_axes() -> Mapping[str, tuple[str, ...]]:

@@ -10,7 +10,7 @@ import numpy as np
 from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Method, Plan
 from simstudy.engine.call_by_name import factors_by_name, scenario_arguments, select_arguments
-from simstudy.engine.per_replicate import EachReplicate, analysing, is_from_pandas
+from simstudy.engine.per_replicate import EachReplicate, is_from_pandas
 from simstudy.errors import StudyError, nearest
 from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import ERROR, RESERVED, SCENARIO
@@ -168,8 +168,7 @@ def analysed(
     if isinstance(function, EachReplicate):
         own = {"rng": streams.of_replicate}
         data = _select_data(drawn.method, function.analyse, scenario, data, own)
-        with analysing(n_analysed, n_rep):
-            return function.columns(data, n_rep, vectors)
+        return function.columns(data, n_rep, vectors, n_analysed)
     return function(**_select_data(drawn.method, function, scenario, data, {"streams": streams}))
 
 

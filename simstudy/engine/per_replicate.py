@@ -3,7 +3,10 @@
 import contextlib
 import itertools
 import sys
+import threading
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -17,9 +20,9 @@ from simstudy.engine.error_policy import (
     raise_if_all_failed,
     raising_if_all_failed,
     reason,
+    set_within,
     should_reraise,
 )
-from simstudy.engine.warning_capture import recorded_warnings
 from simstudy.errors import StudyError, swallowed
 from simstudy.validation import refuse_inexact, unmasked
 
@@ -29,7 +32,7 @@ Listener = Callable[[int, int], None]
 """Is told how many replicates of how many are done."""
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
-_wanted: ContextVar[tuple[int, int] | None] = ContextVar("wanted", default=None)
+_one_records = threading.RLock()  # recording changes filters, which belong to the process
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,11 @@ class EachReplicate:
         return self.columns(given, lengths.pop())
 
     def columns(
-        self, values: Mapping[str, Any], n_rep: int, vectors: Collection[str] = ()
+        self,
+        values: Mapping[str, Any],
+        n_rep: int,
+        vectors: Collection[str] = (),
+        n_analysed: int = 0,
     ) -> dict[str, np.ndarray]:
         """The columns of a block: `(rep,)`, or `(rep, value)` for vectors.
 
@@ -67,9 +74,11 @@ class EachReplicate:
         values
             By parameter: arrays with the replicate as first axis, of which each replicate gets its
             own row; constants; and as `rng` a function from a row to its generator.
+        n_analysed
+            How many of the first replicates are analysed; 0 for all.
         """
         calls = (partial(self._analyse_row, values, row) for row in range(n_rep))
-        return _columns_of(calls, n_rep, self.returns, vectors)
+        return _columns_of(calls, n_rep, self.returns, vectors, n_analysed)
 
     def _analyse_row(self, values: Mapping[str, Any], row: int) -> Any:
         replicate = {name: _of_row(value, row) for name, value in values.items() if name != "rng"}
@@ -152,13 +161,15 @@ def _columns_of(
     n_rep: int,
     names: Sequence[str] | None,
     vectors: Collection[str],
+    n_analysed: int = 0,
 ) -> dict[str, np.ndarray]:
     """Assemble columns from one call per replicate."""
     rows: list[_Row] = []
     known: Known = {}
-    for at, call in enumerate(itertools.islice(calls, wanted_of(n_rep))):
+    n_calls = min(n_analysed, n_rep) if n_analysed else n_rep
+    for at, call in enumerate(itertools.islice(calls, n_calls)):
         rows.append(_attempt_replicate(call, names, known, vectors, at, n_rep))
-        report_progress(len(rows), wanted_of(n_rep))
+        report_progress(len(rows), n_calls)
         if not known and rows[-1].numbers:
             known = {name: value.shape for name, value in rows[-1].numbers.items()}
     _refuse_hopeless(rows, n_rep)
@@ -211,7 +222,7 @@ def _attempt_replicate(
         Which replicate it is, of how many.
     """
     try:
-        with recorded_warnings() as text, raising_if_all_failed(None), analysing(0, 0):
+        with _recorded_warnings() as text, raising_if_all_failed(None):
             values = call()
         numbers = _numbers(_by_name(values, names or tuple(columns)), names, columns, vectors)
     except NamelessError:
@@ -310,14 +321,9 @@ def _vector(values: Mapping[str, Any], name: str, before: tuple[int, ...] | None
 
 
 # ---------------------------------------------------------------- how far a block is
-@contextlib.contextmanager
-def progress_reported_to(listener: Listener | None) -> Iterator[None]:
+def progress_reported_to(listener: Listener | None) -> AbstractContextManager[None]:
     """Context: methods that go replicate by replicate report their progress to this function."""
-    token = _listener.set(listener)
-    try:
-        yield
-    finally:
-        _listener.reset(token)
+    return set_within(_listener, listener)
 
 
 def report_progress(n_done: int, of: int) -> None:
@@ -328,16 +334,16 @@ def report_progress(n_done: int, of: int) -> None:
 
 
 @contextlib.contextmanager
-def analysing(first: int, block_size: int) -> Iterator[None]:
-    """Context: only the first replicates of a block are analysed; 0 for all."""
-    token = _wanted.set((first, block_size) if first else None)
-    try:
-        yield
-    finally:
-        _wanted.reset(token)
+def _recorded_warnings() -> Iterator[list[str]]:
+    """Context that records warnings as texts.
 
-
-def wanted_of(n_rep: int) -> int:
-    """How many replicates of a block are analysed."""
-    wanted = _wanted.get()
-    return min(wanted[0], n_rep) if wanted and wanted[1] == n_rep else n_rep
+    One thread records at a time; what another thread warns of meanwhile, outside of code that is
+    recorded, is counted here. Files that somebody left open are warned of when garbage is
+    collected, which says nothing of a replicate.
+    """
+    texts: list[str] = []
+    with _one_records, warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield texts
+        texts += [f"{each.category.__name__}: {each.message}" for each in found]
