@@ -1,7 +1,7 @@
 """Methods: the arguments they are given, and the columns they must return."""
 
 import copy
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from simstudy.engine.call_by_name import factors_by_name, scenario_arguments, se
 from simstudy.engine.per_replicate import EachReplicate, is_from_pandas
 from simstudy.errors import StudyError, nearest
 from simstudy.provenance.streams import Streams
-from simstudy.store.arrow_schema import ERROR, RESERVED, SCENARIO
+from simstudy.store.arrow_schema import ERROR, SCENARIO
 
 Data = Mapping[str, Any]
 """What a scenario draws, by name: arrays with the replicate first, or constants."""
@@ -23,9 +23,6 @@ OWN = ("streams", "rng")
 
 TAKEN = (SCENARIO, *OWN)
 """What a method may ask for that is neither data nor a factor."""
-
-Returned = tuple[str, Sequence[str]]
-"""A method's name, and the columns that it returned, with their axes (`column_over`)."""
 
 CONSTANTS = (type(None), bool, int, float, complex, str, bytes, np.generic)
 TEXTS = (ERROR, "warning")  # columns that a method has only where there is something to say
@@ -234,38 +231,3 @@ def without_truth_values(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndar
         name: column.astype(np.int8) if column.dtype.kind == "b" else column
         for name, column in columns.items()
     }
-
-
-def check_same_columns(returned: Sequence[Returned]) -> None:
-    """Refuse methods that return different columns.
-
-    Parameters
-    ----------
-    returned
-        A method that only failed has no columns of values, and differs from none.
-    """
-    some = [(name, values_among(columns)) for name, columns in returned]
-    first, *others = [(name, columns) for name, columns in some if columns] or [("", set())]
-    for name, columns in others:
-        if columns != first[1]:
-            raise StudyError(
-                f"methods {first[0]!r} and {name!r} return different columns: "
-                f"{_said(first[0], first[1] - columns)}{_said(name, columns - first[1])}so no "
-                "measure could be taken of both. Return the same columns from every method, NaN "
-                "where there is nothing to say (may_be_missing names such columns)."
-            )
-
-
-def _said(name: str, alone: set[str]) -> str:
-    return f"only {name!r} returns {', '.join(map(repr, sorted(alone)))}; " if alone else ""
-
-
-def values_among(columns: Sequence[str]) -> set[str]:
-    """The columns with values, without the error texts."""
-    return {name for name in columns if name.partition("[")[0] not in (*RESERVED, *TEXTS)}
-
-
-def column_over(plan: Plan, name: str, *, wide: bool, is_text: bool) -> str:
-    """A column's name with its axes, such as `label[metric] (text)`."""
-    kind = " (text)" if is_text and name not in TEXTS else ""
-    return (f"{name}[{', '.join(plan.axes)}]" if wide else name) + kind

@@ -74,7 +74,6 @@ class RunMonitor:
     warnings: dict[str, str] = field(default_factory=dict)
     remarks: dict[tuple[str, str], str] = field(default_factory=dict)
     _hashes: dict[tuple[str, str, bytes], int] = field(default_factory=dict, repr=False)
-    _is_text: dict[str, bool] = field(default_factory=dict, repr=False)
     _constants: BlockConstants = field(default_factory=BlockConstants, repr=False)
     _n_results: int = 0
 
@@ -84,27 +83,16 @@ class RunMonitor:
         Raises
         ------
         StudyError
-            Where more has failed than the study allows, a column is text and numbers, or what is
-            one value for all of a block is another in another.
+            Where more has failed than the study allows, or what is one value for all of a block
+            is another in another.
         """
         self._n_results += 1
-        for name, is_text in sorted(result.text_columns):
-            self._check_type(name, is_text=is_text)
         self._constants.check_further(result.constants)
         for finding in result.rng_findings:
             self._check_rng(finding)
         if self._n_results > 1:  # the first may have compiled
             self._warn_if_slow(max(result.draw_seconds, default=0.0))
         self._count_failures(result)
-
-    def _check_type(self, name: str, *, is_text: bool) -> None:
-        """Check early that a column does not mix text and numbers."""
-        if self._is_text.setdefault(name, is_text) != is_text:
-            raise StudyError(
-                f"column {name!r} is of one type in some blocks and of another in others: numbers "
-                "and text, which one column of a table cannot be. Return the same type always, "
-                "such as column.astype(str)."
-            )
 
     # ---------------------------------------------------------------- randomness
     def _check_rng(self, finding: RngFinding) -> None:

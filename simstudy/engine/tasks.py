@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.design.plan import Analysed, Plan, method_of
+from simstudy.design.plan import Plan
 from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.columns import (
     BlockConstant,
@@ -20,13 +20,7 @@ from simstudy.engine.columns import (
     constants_among,
 )
 from simstudy.engine.error_policy import is_machine_trouble
-from simstudy.engine.methods import (
-    TEXTS,
-    DatasetCache,
-    Returned,
-    check_same_columns,
-    column_over,
-)
+from simstudy.engine.methods import DatasetCache
 from simstudy.engine.rng_checks import RngFinding, finding_of, watching_rng
 from simstudy.engine.thread_limits import drawn_with_one_thread
 from simstudy.engine.timeouts import BlockTimeoutError, time_limit, timeout_message
@@ -44,8 +38,7 @@ class Task(NamedTuple):
 
     `fingerprint_roots` are fingerprinted by the worker, which draws nothing where its code is not
     the `expected` one: it imports for itself, from files that may have been edited meanwhile.
-    `stored_columns` has by scenario key a method that is stored already, and the columns that all
-    have to return. `block_seconds` is how long drawing one of them may take, if not for ever.
+    `block_seconds` is how long drawing one of them may take, if not for ever.
     `label` is that of the share, for the names of files.
     """
 
@@ -57,7 +50,6 @@ class Task(NamedTuple):
     generation: int = 0
     fingerprint_roots: tuple[tuple[Any, ...], ...] = ()
     expected: str = ""
-    stored_columns: tuple[tuple[str, Returned], ...] = ()
     block_seconds: float | None = None
     label: str = ""
 
@@ -75,7 +67,6 @@ class TaskResult(NamedTuple):
     n_bytes: int = 0  # of the rows, in memory
     files: tuple[str, ...] = ()  # names of those that were written
     rng_findings: tuple[RngFinding, ...] = ()  # of the first blocks of each scenario
-    text_columns: frozenset[tuple[str, bool]] = frozenset()  # and whether they hold text
     constants: frozenset[BlockConstant] = frozenset()  # columns with one value for a whole block
 
 
@@ -101,7 +92,6 @@ def draw_task(task: Task) -> TaskResult:
     return result._replace(
         seconds=time.perf_counter() - begun,
         rng_findings=tuple(findings),
-        text_columns=_text_columns(blocks),
         constants=constants,
     )
 
@@ -121,42 +111,12 @@ def _draw(task: Task, block_id: BlockId, datasets: DatasetCache) -> Block:
 
 
 def _check_columns(task: Task, blocks: Sequence[Block]) -> None:
-    """Check that measures find their columns, and that methods return the same columns.
-
-    Refused in the first block, before anything is stored.
-    """
-    returned: dict[tuple[str, int], list[Returned]] = {}
-    for block in blocks:
-        if isinstance(block.scenario, Analysed):
-            key = task.plan.key_of(block.scenario.scenario)
-            stored = [of for scenario, of in task.stored_columns if scenario == key]
-            returned.setdefault((key, block.number), stored).append(_returned(task.plan, block))
-    for of_one_dataset in returned.values():
-        check_same_columns(of_one_dataset)
+    """Check that measures find their columns: in the first block, before anything is stored."""
     for block in blocks:
         try:
             check_columns_read(task.plan, block.scenario, block.columns)
         except StudyError as error:
             raise StudyError(f"{block.scenario!r}: {error}") from None
-
-
-def _returned(plan: Plan, block: Block) -> Returned:
-    columns = tuple(
-        column_over(
-            plan,
-            name,
-            wide=column.ndim - (name in plan.vectors) > 1,
-            is_text=column.dtype.kind in "UO",
-        )
-        for name, column in block.columns.items()
-    )
-    return method_of(block.scenario), columns
-
-
-def _text_columns(blocks: Sequence[Block]) -> frozenset[tuple[str, bool]]:
-    """The columns with values, and whether each holds text."""
-    columns = (column for block in blocks for column in block.columns.items())
-    return frozenset((name, c.dtype.kind in "UO") for name, c in columns if name not in TEXTS)
 
 
 def record_failed(task: Task, reason: str, *, machine: bool) -> TaskResult:

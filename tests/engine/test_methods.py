@@ -530,21 +530,23 @@ def other_columns(x, y):
     return {"estimate": x[:, 0], "p": y[:, 0]}
 
 
-DIFFER = "only 'difference' returns 'hit'; only 'other' returns 'p'; so no measure"
-
-
-def test_methods_that_return_different_columns_are_refused_before_anything_is_stored(tmp_path):
-    together = {**some("difference"), "other": other_columns}
-    with pytest.raises(StudyError, match=DIFFER):
-        study(together).run(out=tmp_path, workers=INLINE)
+def test_a_method_without_a_column_that_a_measure_reads_is_refused_before_anything_is_stored(
+    tmp_path,
+):
+    with pytest.raises(StudyError, match=r"^method other .* measure 'hits' reads column 'hit', "):
+        study({**some("difference"), "other": other_columns}).run(out=tmp_path, workers=INLINE)
     assert not list(tmp_path.rglob("*.parquet"))
 
 
-def test_also_where_one_of_them_is_stored_already(tmp_path):
-    n_drawn(tmp_path, some("difference"))
-    with pytest.raises(StudyError, match=DIFFER):
-        n_drawn(tmp_path, {**some("difference"), "other": other_columns})
-    assert n_drawn(tmp_path, some("difference", "noisy")) == 3 * 4, "which returns the same"
+def test_a_column_of_one_method_is_missing_for_others_and_refused_where_it_is_asked_for(tmp_path):
+    measures = [mean("estimate", name="mean")]
+    study(some("difference"), measures=measures).run(SIZE, out=tmp_path, workers=INLINE)
+    both = study({**some("difference"), "other": other_columns}, measures=measures)
+    result = both.run(SIZE, out=tmp_path, workers=INLINE)
+    rows = result.replicates
+    assert (rows["p"].isna() == (rows["method"] == "difference")).all()
+    with pytest.raises(StudyError, match="column 'p' is not there in 20 of 20 replicates"):
+        result.columns(result.plan.scenarios[0], "p")
 
 
 # ---------------------------------------------------------------- failures
