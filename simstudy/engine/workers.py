@@ -1,13 +1,14 @@
 """The number and kind of workers."""
 
+import importlib
 import math
 import numbers
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from simstudy.errors import ConfigError, nearest
+from simstudy.errors import ConfigError, describe, nearest
 from simstudy.validation import check_whole, is_whole
 
 BACKENDS = ("auto", "loky", "threads", "inline", "dask")
@@ -98,6 +99,19 @@ def check_backend(name: str) -> None:
             f"backend={name}: no such backend, nor the place of one as module:Class; "
             + nearest(str(name), BACKENDS)
         )
+
+
+def class_at(setting: str, place: str) -> Callable[..., Any]:
+    """The class that a setting names as `module:Class`."""
+    module, _, kind = place.partition(":")
+    try:
+        found: Callable[..., Any] = getattr(importlib.import_module(module), kind)
+    except Exception as error:  # whatever a module raises that cannot be imported
+        raise ConfigError(
+            f"{setting}={place} cannot be imported: {describe(error)}. Name a class of a module "
+            "that Python finds, as module:Class."
+        ) from error
+    return found
 
 
 def available_cores() -> int:

@@ -5,11 +5,10 @@ scheduler, and the rest goes on. A scheduler runs a task again whose worker died
 and gives it up after the fourth (one that is started here: after the first).
 """
 
-import pickle
 import sys
 import time
 import weakref
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from multiprocessing import parent_process
@@ -18,8 +17,7 @@ from typing import Any, cast
 from simstudy.engine.executors import dask_clusters
 from simstudy.engine.executors.dask_clusters import (
     check_one_cluster,
-    check_own_versions,
-    check_worker_versions,
+    check_versions,
     connected,
     started,
     threads_of,
@@ -76,17 +74,16 @@ class Dask:
             self._client = self._open.enter_context(connected(where, float(timeout)))
             self._asked = 0 if address else n_workers  # of which some may still have to begin
             self.n_workers = max(self._asked, threads_of(self._client, float(timeout)))
-            check_worker_versions(self._client)
         except BaseException:
             self._end()
             raise
         self._looked = time.monotonic()
-        self._seen = False  # whether what a worker wrote was seen from here
+        self._seen = False  # whether a file of a worker was seen from here
         self.task_seconds = SCHEDULER_SECONDS * self.n_workers
 
     def submit(self, task: Task) -> "Future[TaskResult]":
         """Start a task; `StoreError` if the scheduler is gone, or workers write elsewhere."""
-        arguments = packed(task), _own_paths(), dask_clusters.own_versions(), not self._seen
+        arguments = packed(task), _own_paths(), dask_clusters.versions()
         future = self._client.submit(draw_elsewhere, *arguments, pure=False)
         return forwarded(future, lambda done: self._result(done, task))
 
@@ -131,11 +128,13 @@ class Dask:
 
         if future.status == "finished":
             try:
-                result, files = future.result()
+                result = cast(TaskResult, future.result())
             except OSError:  # the scheduler died while it sent the result
                 raise self._lost() from None
-            self._refuse_elsewhere(task, files)
-            return cast(TaskResult, result)
+            if not self._seen and not set(task.files.names()).intersection(result.files):
+                raise _not_shared(task, "wrote its blocks, and they are not there on this machine")
+            self._seen = True
+            return result
         if future.status != "error":
             raise self._lost()
         error = future.exception()
@@ -151,12 +150,6 @@ class Dask:
             "was finished is kept. Start a scheduler, and run the same command again."
         )
 
-    def _refuse_elsewhere(self, task: Task, files: Collection[str]) -> None:
-        """Check once that a file of this process is visible to a worker."""
-        if not self._seen and not set(task.files.names()).intersection(files):
-            raise _not_shared(task, "wrote its blocks, and they are not there on this machine")
-        self._seen = True
-
 
 def _not_shared(task: Task, reason: str) -> StoreError:
     return StoreError(
@@ -165,24 +158,19 @@ def _not_shared(task: Task, reason: str) -> StoreError:
     )
 
 
-def draw_elsewhere(
-    payload: bytes, paths: Sequence[str], versions: Mapping[str, str], looks: bool
-) -> tuple[TaskResult, Collection[str]]:
+def draw_elsewhere(payload: bytes, paths: Sequence[str], versions: Mapping[str, str]) -> TaskResult:
     """Draw a task in a Dask worker, with the caller's module search path.
-
-    If it `looks`, it says what files it sees where it has written.
 
     Raises
     ------
     ConfigError
-        Where this worker, which may have joined late, has other versions than the caller.
+        Where this worker has other versions than the caller.
     """
-    check_own_versions(versions)
+    check_versions(versions)
     sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
     if parent_process() is not None:  # somebody, a nanny, puts another one in its place
         mark_as_worker()
-    result = draw_packed(payload)
-    return result, pickle.loads(payload).files.names() if looks else ()
+    return draw_packed(payload)
 
 
 def _own_paths() -> tuple[str, ...]:

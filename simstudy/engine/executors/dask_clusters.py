@@ -1,14 +1,15 @@
 """Starts or connects to Dask clusters, and refuses clusters that cannot run the study."""
 
-import importlib
 import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import cache
 from logging import CRITICAL
-from typing import Any, cast
+from typing import Any
 
 from simstudy.engine.executors.loky import deaf_to_interrupts
+from simstudy.engine.workers import class_at
 from simstudy.errors import ConfigError, describe, first_few
 from simstudy.provenance.modules import library_version
 
@@ -34,7 +35,7 @@ def started(open_: ExitStack, n_workers: int, place: str | None, options: Mappin
     with deaf_to_interrupts():
         if place is None:
             return open_.enter_context(_own_cluster(n_workers, options))
-        cluster = open_.enter_context(_class_at(place)(**options))
+        cluster = open_.enter_context(class_at("backend.cluster", place)(**options))
         cluster.adapt(minimum=n_workers, maximum=n_workers)  # scale() would replace none that ends
         return cluster
 
@@ -53,17 +54,6 @@ def _own_cluster(n_workers: int, options: Mapping[str, Any]) -> Any:
             silence_logs=CRITICAL,  # deaths are told of by the engine
             **options,
         )
-
-
-def _class_at(place: str) -> Callable[..., Any]:
-    module, _, kind = place.partition(":")
-    try:
-        return cast(Callable[..., Any], getattr(importlib.import_module(module), kind))
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(
-            f"backend.cluster={place} cannot be imported: {describe(error)}. Name a class of a "
-            "module that Python finds, as module:Class."
-        ) from error
 
 
 def connected(where: Any, timeout: float) -> Any:
@@ -97,43 +87,7 @@ def threads_there(client: Any) -> int:
     return max(1, sum(map(int, client.nthreads().values())))
 
 
-def check_worker_versions(client: Any) -> None:
-    """Refuse workers with another version of Python or of simstudy."""
-    try:
-        found = client.run(versions)
-    except Exception as error:  # whatever an import raises there
-        raise ConfigError(
-            f"the workers of the Dask scheduler at {client.scheduler.address} cannot import "
-            f"simstudy: {describe(error)}. Install there what is installed here."
-        ) from error
-    _refuse_others(found, own_versions())
-
-
-def check_own_versions(expected: Mapping[str, str]) -> None:
-    """Compare a worker's versions with those of the sender of its task."""
-    global _checked
-    if _checked != expected:
-        _refuse_others({f"worker {socket.gethostname()}": versions()}, expected)
-        _checked = expected
-
-
-_checked: Mapping[str, str] | None = None  # what this worker was found to have
-
-
-def _refuse_others(versions: Mapping[str, Mapping[str, str]], ours: Mapping[str, str]) -> None:
-    other = [
-        f"{name} {theirs[name]} on {worker}, {ours[name]} here"
-        for worker, theirs in versions.items()
-        for name in ours
-        if theirs[name] != ours[name]
-    ]
-    if other:
-        raise ConfigError(
-            f"the workers of the Dask scheduler have other versions: {first_few(other)}. Numbers "
-            "could differ in their last bits: install there what is installed here."
-        )
-
-
+@cache
 def versions() -> dict[str, str]:
     """The versions that decide bits or the format of messages."""
     python = ".".join(map(str, sys.version_info[:2]))
@@ -141,4 +95,15 @@ def versions() -> dict[str, str]:
     return {"Python": python} | {name: library_version(name) for name in packages}
 
 
-own_versions = versions
+def check_versions(ours: Mapping[str, str]) -> None:
+    """In a worker, which may have joined late: refuse other versions than the caller's."""
+    other = [
+        f"{name} {version} on worker {socket.gethostname()}, {ours[name]} here"
+        for name, version in versions().items()
+        if version != ours[name]
+    ]
+    if other:
+        raise ConfigError(
+            f"the workers of the Dask scheduler have other versions: {first_few(other)}. Numbers "
+            "could differ in their last bits: install there what is installed here."
+        )
