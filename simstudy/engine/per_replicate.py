@@ -274,50 +274,38 @@ def _numbers(
     """The values by name; default names are those of the first replicate."""
     if names is None and columns and set(values) != set(columns):
         raise StudyError(f"it returned {sorted(values)}, and replicates before {sorted(columns)}")
-    return {
-        name: _vector(values, name, columns.get(name))
-        if name in vectors
-        else _number(values, name, columns.get(name))
+    found = {
+        name: _checked_value(name, unmasked(values[name], name), is_vector=name in vectors)
         for name in (names or columns or values)
     }
+    for name, value in found.items():
+        before = columns.get(name, value.shape)
+        if before != value.shape:
+            raise StudyError(f"{name} has shape {value.shape}, and in replicates before {before}")
+    return found
 
 
-def _number(
-    values: Mapping[str, Any], name: str, before: tuple[int, ...] | None = None
-) -> np.ndarray:
-    """A number, or an array with one value per cell of the study's axes."""
-    value = unmasked(values[name], name)
+def _checked_value(name: str, value: np.ndarray, *, is_vector: bool) -> np.ndarray:
+    """A number, an array with one value per cell of the study's axes, or a vector."""
+    refuse_inexact(name, value)
+    is_numeric = value.dtype.kind in "biuf"
+    if is_vector:
+        if value.ndim != 1 or not is_numeric:
+            raise StudyError(
+                f"{name} holds {value.dtype} of shape {value.shape}, not one row of numbers"
+            )
+        return value
     axes = named_axes()
     shape = tuple(map(len, axes.values()))
-    if axes and value.shape == shape and value.dtype.kind in "biuf":
-        refuse_inexact(name, value)
-        return _as_before(name, value.astype(float), before)
+    if axes and value.shape == shape and is_numeric:
+        return value.astype(float)
     if value.size != 1:
         at = f" or an array {shape} over {', '.join(axes)}" if axes else ""
         raise StudyError(f"{name} has shape {value.shape}, not one number per replicate{at}")
     number = value.item()
     if isinstance(number, str | bytes):
         raise StudyError(f"{name} is the text {number!r}, not one number per replicate")
-    refuse_inexact(name, value)
-    return _as_before(name, np.asarray(float(number)), before)
-
-
-def _as_before(name: str, value: np.ndarray, before: tuple[int, ...] | None) -> np.ndarray:
-    """Check that a value has the same shape as in earlier replicates."""
-    if before not in (None, value.shape):
-        raise StudyError(f"{name} has shape {value.shape}, and in replicates before {before}")
-    return value
-
-
-def _vector(values: Mapping[str, Any], name: str, before: tuple[int, ...] | None) -> np.ndarray:
-    """Check that a vector has the same length as in earlier replicates."""
-    value = unmasked(values[name], name)
-    refuse_inexact(name, value)
-    if value.ndim != 1 or value.dtype.kind not in "biuf":
-        raise StudyError(
-            f"{name} holds {value.dtype} of shape {value.shape}, not one row of numbers"
-        )
-    return _as_before(name, value, before)
+    return np.asarray(float(number))
 
 
 # ---------------------------------------------------------------- how far a block is

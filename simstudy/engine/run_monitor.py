@@ -1,6 +1,5 @@
 """Checks during a run: failure limits, equal blocks, slow blocks."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -132,7 +131,7 @@ class RunMonitor:
     def _warn_if_slow(self, seconds: float) -> None:
         size = self.plan.block_size
         if seconds > SLOW_SECONDS and size > 1 and "slow" not in self.warnings:
-            suitable = _round_number(size * SUITABLE_SECONDS / seconds)
+            suitable = max(1, round(size * SUITABLE_SECONDS / seconds))
             self._warn(
                 "slow",
                 f"a block of {size:,} replicates takes {seconds:.0f} s, and a run that is stopped "
@@ -187,9 +186,3 @@ def _equal_blocks(scenario: object, block: int, columns: Sequence[str]) -> str:
         'numbers from streams("data"), and from no generator with a seed of its own; where blocks '
         "are to be the same, say so with a class attribute, deterministic = True"
     )
-
-
-def _round_number(size: float) -> int:
-    """The largest of 1, 2, 5, 10, 20, ... that does not exceed a number."""
-    power = 10 ** math.floor(math.log10(max(size, 1)))
-    return max(int(step * power) for step in (1, 2, 5) if step * power <= max(size, 1))

@@ -25,7 +25,7 @@ from simstudy.engine.thread_limits import single_threaded
 from simstudy.engine.timeouts import GRACE_SECONDS, timeout_message
 from simstudy.engine.work_queue import BlockId, WorkQueue, missing_after_crash
 from simstudy.engine.workers import Workers
-from simstudy.errors import StaleCodeError, StoreError, UnreadableTaskError, first_few
+from simstudy.errors import StaleCodeError, StoreError, first_few
 from simstudy.provenance.fingerprint import changes
 from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.object_store import ObjectStore, check_sendable
@@ -80,7 +80,7 @@ def draw_blocks(
         translate_io_errors(files),
         single_threaded(),
         within,
-        _errors_explained(factory.provenance),
+        _stale_code_explained(factory.provenance),
     ):
         try:
             for result in scheduler.results(blocks, retries):
@@ -174,8 +174,9 @@ class Scheduler:
                     result = future.result()
                 except WorkerDiedError:
                     lost.append(task)
-                else:
-                    yield self._noted(result)
+                    continue
+                self.sizer.learn_from(result)
+                yield result
 
     def _note_trouble(self, executor: Executor) -> None:
         """Report once what an executor waits for."""
@@ -189,12 +190,8 @@ class Scheduler:
         return len(pending) < n_ahead and not stop_requested()
 
     def _next_task(self, queue: WorkQueue) -> Task | None:
-        blocks = queue.take(self.sizer.n_blocks(queue.left)) if queue.left else []
+        blocks = queue.take(self.sizer.n_blocks(queue.left))
         return self.factory.task(blocks) if blocks else None
-
-    def _noted(self, result: TaskResult) -> TaskResult:
-        self.sizer.learn_from(result)
-        return result
 
     # ---------------------------------------------------------------- workers that die
     def _lost_results(
@@ -279,10 +276,10 @@ class ChunkSizer:
         return max(self.least_seconds, min(PART_OF_RUN * so_far, MOST_SECONDS))
 
 
-# ---------------------------------------------------------------- code that workers cannot run
+# ---------------------------------------------------------------- code that workers do not have
 @contextmanager
-def _errors_explained(provenance: RunProvenance | None) -> Iterator[None]:
-    """Context that explains errors of workers about the study's code."""
+def _stale_code_explained(provenance: RunProvenance | None) -> Iterator[None]:
+    """Context in which the error of a worker with other code says what differs."""
     try:
         yield
     except StaleCodeError as stale:
@@ -294,10 +291,4 @@ def _errors_explained(provenance: RunProvenance | None) -> Iterator[None]:
             "two codes would mix; none was drawn. What was finished is kept as the old code's. "
             "Run again: the new code is then a run of its own. Where code is changed on purpose "
             "after it is imported, use backend=threads or backend=inline."
-        ) from None
-    except UnreadableTaskError as error:
-        raise StoreError(
-            f"workers cannot load the study ({error}): its code was edited under this run, or "
-            "cannot be sent to another process. What was finished is kept. Run again, or use "
-            "backend=threads or backend=inline."
         ) from None

@@ -12,7 +12,6 @@ from simstudy.engine.task_factory import TaskFactory
 from simstudy.engine.tasks import TaskResult, draw_task
 from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
-from simstudy.errors import StoreError, UnreadableTaskError
 from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.blocks import Store
 from tests import toy
@@ -134,16 +133,6 @@ def test_an_error_ends_workers_that_nobody_waits_for(factory, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         drawn(factory, blocks_of(factory, 2), executor, monkeypatch)
     assert executor.closed is True
-
-
-def test_what_workers_cannot_load_is_said_with_what_will_do(factory, monkeypatch):
-    executor = Mortal([])
-    unreadable = Future()
-    unreadable.set_exception(UnreadableTaskError("ImportError: no module named trial"))
-    executor.submit = lambda task: unreadable
-    said = r"workers cannot load the study \(ImportError: .* Run again, or use backend=threads"
-    with pytest.raises(StoreError, match=said):
-        drawn(factory, blocks_of(factory, 2), executor, monkeypatch)
 
 
 # ---------------------------------------------------------------- auto

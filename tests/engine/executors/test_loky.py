@@ -57,7 +57,8 @@ def test_what_cannot_be_sent_is_said_with_what_will_do(factory):
 
 
 def test_what_cannot_be_loaded_is_said():
-    with pytest.raises(UnreadableTaskError, match="UnpicklingError"):
+    said = r"workers cannot load the study \(UnpicklingError: .* Run again, or use backend=threads"
+    with pytest.raises(UnreadableTaskError, match=said):
         draw_packed(b"no task")
 
 
