@@ -109,9 +109,7 @@ class WorkQueue:
 
     def __init__(self, blocks: Collection[BlockId]) -> None:
         self.left = len(blocks)
-        self._by_data = itertools.groupby(
-            blocks, lambda b: (id(base_scenario(b.scenario)), b.block)
-        )
+        self._by_data = itertools.groupby(blocks, _dataset_of)
 
     def take(self, n: int) -> list[BlockId]:
         """Take some blocks, and the other methods of the last block's data."""
@@ -122,6 +120,11 @@ class WorkQueue:
                 break
         self.left -= len(taken)
         return taken
+
+
+def _dataset_of(block_id: BlockId) -> tuple[int, int]:
+    """What blocks that analyse the same data have in common."""
+    return id(base_scenario(block_id.scenario)), block_id.block
 
 
 # ---------------------------------------------------------------- which
