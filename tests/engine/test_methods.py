@@ -11,12 +11,10 @@ from simstudy.design import grid
 from simstudy.design.plan import Method, Plan
 from simstudy.engine.block import Address, draw_block
 from simstudy.engine.per_replicate import each_replicate
-from simstudy.engine.work_queue import blocks_of_shard, missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, StudyError
 from simstudy.measures import bias, mean, rejection_rate
 from simstudy.provenance.streams import generator
-from simstudy.store.blocks import Store
 from simstudy.study import Study
 
 INLINE = Workers("inline")
@@ -130,28 +128,6 @@ def test_every_method_is_the_plain_loop():
         np.testing.assert_array_equal(found[:, 3], scenario.n1)
 
 
-def test_a_methods_purposes_are_never_the_datas():
-    streams = study().plan().work_units.streams
-    first, second, *_ = study().plan().work_units.scenarios
-    addresses = [
-        (seeded.method, purpose)
-        for seeded in (streams(first.scenario, 0), streams(first, 0), streams(second, 0))
-        for purpose in ("data", "method", "difference", "replicate", '"', '","method"')
-    ]
-    words = {
-        streams_of(study().plan(), method)(purpose).integers(2**63) for method, purpose in addresses
-    } | {streams(first, 0).of_replicate(row).integers(2**63) for row in range(3)}
-    assert len(words) == len(addresses) + 3
-
-
-def streams_of(plan, method):
-    drawn = next(
-        (each for each in plan.work_units.scenarios if each.method.name == method),
-        plan.scenarios[0],
-    )
-    return plan.work_units.streams(drawn, 0)
-
-
 def test_a_default_holds_where_nothing_has_its_name():
     def level(x, alpha=0.5, beta=0.25):
         return {"estimate": np.full(len(x), alpha), "hit": np.full(len(x), beta == 0.25)}
@@ -191,13 +167,6 @@ def test_a_method_may_ask_for_the_scenario():
         np.testing.assert_array_equal(found, x[:, 0] - 1.0)
 
 
-def test_what_it_reads_of_the_scenario_counts(tmp_path, monkeypatch):
-    of_centred({"whole": from_middle}).run(out=tmp_path, workers=INLINE)
-    monkeypatch.setattr(Centred, "middle", property(lambda self: self.shift / 4))
-    with pytest.raises(StoreError, match=r"changed: .*Centred"):
-        of_centred({"whole": from_middle}).run(out=tmp_path, workers=INLINE)
-
-
 @dataclass(frozen=True)
 class Trimmed:
     """A method with a parameter of its own."""
@@ -226,16 +195,7 @@ def test_bits_do_not_depend_on_which_methods_run_together(names):
         assert_same_columns(columns_of(few, name), columns_of(whole, name))
 
 
-def test_shards_join_and_hold_all_methods_of_a_block(tmp_path):
-    plan = study().plan().work_units
-    jobs = missing_blocks(plan, dict.fromkeys(plan.keys, 3), Store(tmp_path, SIZE))
-    shares = [blocks_of_shard(plan, jobs, (i, 5)) for i in range(1, 6)]
-    assert sorted(job.key + str(job.block) for share in shares for job in share) == sorted(
-        job.key + str(job.block) for job in jobs
-    )
-    for share in shares:
-        data = {(job.scenario.scenario, job.block) for job in share}
-        assert len(share) == len(METHODS) * len(data)
+def test_shards_join(tmp_path):
     for i in range(1, 6):
         study().run(out=tmp_path, shard=(i, 5), workers=INLINE)
     joined = study().run(out=tmp_path, workers=INLINE)
@@ -337,18 +297,6 @@ def test_what_a_method_holds_counts(first, second, tmp_path):
     assert drawn(first) == 0
     with pytest.raises(StoreError, match=r"^method m changed: "):
         drawn(second)
-
-
-def test_what_one_method_uses_is_no_others(tmp_path):
-    owner = study().run(SIZE, out=tmp_path, workers=INLINE).details.store.provenance
-    plan = study().plan()
-    codes = {
-        method.name: owner.codes[key]
-        for method, key in zip(plan.methods, next(iter(plan.drawn_keys.values())), strict=True)
-    }
-    assert any("fragile" in name for name in codes["fragile"])
-    assert not any("fragile" in name for name in codes["noisy"])
-    assert "methods" not in owner.settings
 
 
 # ---------------------------------------------------------------- data

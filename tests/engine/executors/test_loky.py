@@ -43,12 +43,6 @@ def tasks_of(factory, n_blocks):
     return [factory.task([job]) for job in jobs]
 
 
-def test_a_task_comes_through_as_it_was_sent(factory):
-    (task,) = tasks_of(factory, 1)
-    receipt = draw_packed(packed(task))
-    assert receipt.done == tuple((each.key, each.block) for each in task.blocks)
-
-
 def test_what_cannot_be_sent_is_said_with_what_will_do(factory):
     (task,) = tasks_of(factory, 1)
     said = "the study cannot be sent to worker processes: .* use backend=threads or backend=inline"
