@@ -53,20 +53,18 @@ def check_columns_read(
     known |= number_factors(scenario).keys()
     known |= number_properties(scenario, read - known).keys()
     for measure, names in plan.reads.items():
-        for name in names:
-            if name not in known:
-                raise StudyError(
-                    f"measure {measure!r} reads column {name!r}, which is neither returned nor "
-                    "drawn, nor a factor or property that is a number, so it could never be taken; "
-                    f"{nearest(name, known)}"
-                )
+        for name in sorted(set(names) - known):
+            raise StudyError(
+                f"measure {measure!r} reads column {name!r}, which is neither returned nor drawn, "
+                "nor a factor or property that is a number, so it could never be taken; "
+                f"{nearest(name, known)}"
+            )
     for setting, names in plan.named.items():
-        for name in names:
-            if name not in (known | set(plan.vectors)):
-                raise StudyError(
-                    f"{setting} names column {name!r}, which is neither returned nor derived, so "
-                    f"it would have no effect; {nearest(name, columns)}"
-                )
+        for name in sorted(set(names) - known.union(plan.vectors)):
+            raise StudyError(
+                f"{setting} names column {name!r}, which is neither returned nor derived, so it "
+                f"would have no effect; {nearest(name, columns)}"
+            )
 
 
 def _refuse_absent(vectors: Collection[str], raw: Mapping[str, Any], who: str) -> None:
@@ -135,12 +133,8 @@ def _may_be_stored(name: str, array: np.ndarray) -> bool:
         return array.dtype.kind in "UO"
     if array.dtype == object:
         return _is_text(array)
-    return array.dtype.kind in "biufU" and array.dtype.itemsize <= _widest(array.dtype.kind)
-
-
-def _widest(kind: str) -> float:
-    """The widest item, in bytes, that a table stores for this kind of number."""
-    return np.inf if kind == "U" else 8
+    is_text, most_bytes = array.dtype.kind == "U", 8  # of a number that a table stores
+    return is_text or (array.dtype.kind in "biuf" and array.dtype.itemsize <= most_bytes)
 
 
 def _vector(plan: Plan, name: str, array: np.ndarray, length: int) -> np.ndarray:

@@ -9,6 +9,7 @@ raised.
 
 import contextlib
 import errno
+import itertools
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -123,15 +124,12 @@ def is_machine_trouble(error: BaseException) -> bool:
         behind = unseen.pop()
         if behind is None or id(behind) in seen:
             continue
-        if isinstance(behind, MemoryError) or _has_run_out(behind):
+        has_run_out = isinstance(behind, OSError) and behind.errno in MACHINE_TROUBLE
+        if isinstance(behind, MemoryError) or has_run_out:
             return True
         seen.add(id(behind))
         unseen += [behind.__cause__, behind.__context__, *getattr(behind, "exceptions", ())]
     return False
-
-
-def _has_run_out(error: BaseException) -> bool:
-    return isinstance(error, OSError) and error.errno in MACHINE_TROUBLE
 
 
 def reason(error: BaseException) -> str:
@@ -183,10 +181,9 @@ def by_method(
     made = {name: _attempt_method(name, run, n_rep) for name, run in methods.items()}
     made = {name: made[name] for name in _in_order(tuple(made))}
     _refuse_other_columns(made)
-    names = list(dict.fromkeys(name for columns in made.values() for name in columns))
-    stacked = {name: _stacked([c.get(name) for c in made.values()], n_rep) for name in names}
-    widest = max(column.ndim for column in stacked.values())
-    return {name: column.reshape(_padded(column.shape, widest)) for name, column in stacked.items()}
+    names = dict.fromkeys(name for columns in made.values() for name in columns)
+    widest = max(column.ndim for columns in made.values() for column in columns.values())
+    return {name: _stacked([c.get(name) for c in made.values()], n_rep, widest) for name in names}
 
 
 def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -208,34 +205,19 @@ def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _refuse_other_columns(by_method: Mapping[str, Mapping[str, np.ndarray]]) -> None:
     """Refuse methods that return different columns; a method that failed completely is exempt."""
-    some = [
-        (name, _values_in(columns)) for name, columns in by_method.items() if not _is_lost(columns)
-    ]
-    first, *others = some or [("", set())]
-    for name, columns in others:
-        if columns != first[1]:
-            alone = sorted(first[1] ^ columns)[0]
-            owner, other = (first[0], name) if alone in first[1] else (name, first[0])
+    values = {
+        name: set(columns) - SAYING
+        for name, columns in by_method.items()
+        if set(columns) != {"error"} or not all(columns["error"].flat)
+    }
+    for (first, one), (name, other) in itertools.pairwise(values.items()):
+        for alone in sorted(one ^ other):
             raise StudyError(
-                f"methods {first[0]!r} and {name!r} return different columns: only {owner!r} "
-                f"returns {alone!r}, so {other!r} would have numbers there that were not computed. "
-                "Return the same columns from every method, NaN where there is nothing to say "
-                "(may_be_missing names such columns)."
+                f"methods {first!r} and {name!r} return different columns: only "
+                f"{first if alone in one else name!r} returns {alone!r}, so the other would have "
+                "numbers there that were not computed. Return the same columns from every method, "
+                "NaN where there is nothing to say (may_be_missing names such columns)."
             )
-
-
-def _values_in(columns: Mapping[str, np.ndarray]) -> set[str]:
-    return set(columns) - SAYING
-
-
-def _is_lost(columns: Mapping[str, np.ndarray]) -> bool:
-    """Whether every replicate has an error and no value."""
-    return not _values_in(columns) and "error" in columns and all(columns["error"].flat)
-
-
-def _padded(shape: tuple[int, ...], n_dims: int) -> tuple[int, ...]:
-    """Append axes of length 1, so that arrays broadcast."""
-    return shape + (1,) * (n_dims - len(shape))
 
 
 def _attempt_method(
@@ -273,18 +255,18 @@ def _column_of(name: str, value: Any, n_rep: int) -> np.ndarray:
     return column.astype(object) if name in SAYING else column
 
 
-def _stacked(columns: Sequence[np.ndarray | None], n_rep: int) -> np.ndarray:
+def _stacked(columns: Sequence[np.ndarray | None], n_rep: int, n_dims: int) -> np.ndarray:
     """Stack columns of methods along axis 1; a failed method gets missing values.
 
-    One that only lacks texts has nothing to say.
+    One that only lacks texts has nothing to say. A column with fewer axes than others gets axes of
+    size 1, over which it is broadcast.
     """
-    there = [column for column in columns if column is not None]
-    largest = max(there, key=np.ndim)
-    blank: Any = None if largest.dtype == object else np.zeros((), largest.dtype)
-    empty = np.full((n_rep, *largest.shape[1:]), blank, dtype=largest.dtype)
-    full = [empty if column is None else _widened(column, largest.shape) for column in columns]
-    return np.stack(full, axis=1)
-
-
-def _widened(column: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return np.broadcast_to(column.reshape(_padded(column.shape, len(shape))), shape)
+    there = next(column for column in columns if column is not None)
+    blank: Any = None if there.dtype == object else np.zeros((), there.dtype)
+    wide = [
+        np.full((n_rep,) + (1,) * (n_dims - 1), blank, dtype=there.dtype)
+        if column is None
+        else column.reshape(column.shape + (1,) * (n_dims - column.ndim))
+        for column in columns
+    ]
+    return np.stack(np.broadcast_arrays(*wide), axis=1)

@@ -1,6 +1,7 @@
 """Methods: the arguments they are given, and the columns they must return."""
 
 import copy
+import time
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
@@ -80,12 +81,8 @@ def _read_only(value: Any) -> Any:
     return view
 
 
-def may_be_shared(data: Data) -> bool:
-    """Whether data can be shared by all methods, since none can modify it."""
-    return all(map(_is_fixed, data.values()))
-
-
 def _is_fixed(value: Any) -> bool:
+    """Whether no method can modify a value, so that all may share it."""
     if type(value) is np.ndarray:
         return not value.dtype.hasobject
     if type(value) is tuple:
@@ -117,8 +114,8 @@ class DatasetCache:
         Spent on drawing so far.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock, self.seconds = clock, 0.0
+    def __init__(self) -> None:
+        self.seconds = 0.0
         self._of: tuple[Scenario, int] | None = None
         self._data: Data = {}
 
@@ -126,18 +123,15 @@ class DatasetCache:
         """The data of a block, drawn or from the cache."""
         if self._of is None or self._of[0] is not scenario or self._of[1] != block:
             self._of, self._data = None, {}
-            data = self._timed(draw)
-            if not may_be_shared(data):
+            start = time.perf_counter()
+            try:
+                data = draw()
+            finally:
+                self.seconds += time.perf_counter() - start
+            if not all(map(_is_fixed, data.values())):
                 return _copied(data)
             self._of, self._data = (scenario, block), data
         return self._data
-
-    def _timed(self, draw: Callable[[], Data]) -> Data:
-        start = self._clock()
-        try:
-            return draw()
-        finally:
-            self.seconds += self._clock() - start
 
 
 # ---------------------------------------------------------------- what a method is given

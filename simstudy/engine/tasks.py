@@ -74,7 +74,7 @@ class TaskResult(NamedTuple):
 def draw_task(task: Task) -> TaskResult:
     """Draw the blocks of a task and write them to one file."""
     begun = time.perf_counter()
-    datasets = DatasetCache(time.perf_counter)
+    datasets = DatasetCache()
     blocks, on_drawing, on_data, findings = [], [], [], []
     for block_id in task.blocks:
         start, before = time.perf_counter(), datasets.seconds
