@@ -10,6 +10,7 @@ import pytest
 from simstudy.design import grid
 from simstudy.design.plan import Method, Plan
 from simstudy.engine.block import Address, draw_block
+from simstudy.engine.methods import DatasetCache
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, StudyError
@@ -137,34 +138,17 @@ def test_a_default_holds_where_nothing_has_its_name():
     assert found["hit"].all(), "its own"
 
 
-@dataclass(frozen=True)
-class Centred:
-    """A scenario that knows more than its fields say."""
-
-    shift: float = 2.0
-
-    @property
-    def middle(self):
-        return self.shift / 2
-
-    def draw(self, streams, n_rep):
-        return {"x": self.shift + streams("data").normal(size=(n_rep, 3))}
-
-
-def from_middle(x, scenario):
-    return {"distance": x[..., 0] - scenario.middle}
-
-
-def of_centred(methods, **changes):
-    return Study("centred", [Centred()], methods=methods, block_size=SIZE, n_rep=SIZE, **changes)
+def beside_size(x, scenario):
+    return {"estimate": x[..., 0] - scenario.n1, "hit": 0.0 * x[..., 0]}
 
 
 def test_a_method_may_ask_for_the_scenario():
-    methods = {"whole": from_middle, "each": each_replicate(from_middle)}
-    result = of_centred(methods).run(workers=INLINE)
-    x = Centred().draw(result.plan.streams(Centred(), 0), SIZE)["x"]
-    for found in result.columns(Centred(), "distance")["distance"].T:
-        np.testing.assert_array_equal(found, x[:, 0] - 1.0)
+    methods = {"whole": beside_size, "each": each_replicate(beside_size)}
+    result = study(methods).run(SIZE, workers=INLINE)
+    for scenario in result.plan.scenarios:
+        x = scenario.draw(result.plan.streams(scenario, 0), SIZE)["x"]
+        for found in result.columns(scenario, "estimate")["estimate"].T:
+            np.testing.assert_array_equal(found, x[:, 0] - scenario.n1)
 
 
 @dataclass(frozen=True)
@@ -322,7 +306,8 @@ def of_given(data, methods, **changes):
     plan = Plan(
         "given", 1, (giving(data),), axes, SIZE, methods=methods, max_failed=1, **changes
     ).work_units
-    return [draw_block(plan, drawn, 0) for drawn in plan.scenarios]
+    cache = DatasetCache()
+    return [draw_block(plan, drawn, 0, cache) for drawn in plan.scenarios]
 
 
 def refusal_of(data, methods=None, **changes):
@@ -613,23 +598,13 @@ def test_precision_is_reached_by_every_method(tmp_path):
 
 
 # ---------------------------------------------------------------- data that hide in others
-KEPT = pd.DataFrame({"w": [1.0, 2.0]})
-
-
-@dataclass(frozen=True)
-class Hiding:
-    """Returns what a method could reach behind a read-only face."""
-
-    what: str
-
-    def draw(self, streams, n_rep):
-        hidden = {
-            "tuple": (np.ones(3),),
-            "nested": ((np.ones(3), 1.0), "text"),
-            "record": np.array([(1.0, 2)], dtype=[("a", float), ("b", int)])[0],
-            "frame": KEPT,
-        }[self.what]
-        return {"x": streams("data").standard_normal(n_rep), "w": hidden}
+HIDDEN = {
+    "tuple": (np.ones(3),),
+    "nested": ((np.ones(3), 1.0), "text"),
+    "record": np.array([(1.0, 2)], dtype=[("a", float), ("b", int)])[0],
+    "frame": pd.DataFrame({"w": [1.0, 2.0]}),
+}
+"""What a method could reach behind a read-only face."""
 
 
 def first_of(w):
@@ -654,14 +629,12 @@ def reads(x, w):
     return {"m": x + float(hidden["a"] if isinstance(hidden, np.void) else hidden[0])}
 
 
-@pytest.mark.parametrize("what", ["tuple", "nested", "record", "frame"])
+@pytest.mark.parametrize("what", HIDDEN)
 def test_what_one_method_does_to_data_in_data_is_seen_by_no_other(what):
-    def of_second(**methods):
-        study = Study("hiding", [Hiding(what)], methods=methods, block_size=5, max_failed=1)
-        columns = study.run(10, workers=Workers("inline")).columns(Hiding(what), "m")["m"]
-        return columns[:, -1]
-
-    np.testing.assert_array_equal(of_second(a=spoils, b=reads), of_second(b=reads))
+    data = {"x": X, "w": HIDDEN[what]}
+    (alone,) = of_given(data, {"b": reads})
+    _, beside = of_given(data, {"a": spoils, "b": reads})
+    np.testing.assert_array_equal(beside.columns["m"], alone.columns["m"])
 
 
 def test_how_a_method_wants_numpy_to_warn_is_its_own():
@@ -669,12 +642,8 @@ def test_how_a_method_wants_numpy_to_warn_is_its_own():
         np.seterr(all="raise")
         return {"m": x}
 
-    def divides(x):
-        return {"m": x / np.zeros(len(x))}
-
     before = np.geterr()
-    study = Study("strict", [Hiding("frame")], methods={"a": strict, "b": divides}, block_size=5)
     with np.errstate(all="ignore"):
-        result = study.run(5, workers=Workers("inline"))
-    assert result.failures.empty
+        blocks = of_given({"x": X}, {"a": strict, "b": lambda x: {"m": x / np.zeros(len(x))}})
+    assert [block.n_failed for block in blocks] == [0, 1], "0 / 0 is NaN, and no exception"
     assert np.geterr() == before

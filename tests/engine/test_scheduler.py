@@ -8,24 +8,17 @@ from simstudy.engine import scheduler
 from simstudy.engine.executors.worker_death import WorkerDiedError
 from simstudy.engine.progress import Silent
 from simstudy.engine.scheduler import MOST_SECONDS, PART_OF_RUN, TASK_BYTES, ChunkSizer, draw_blocks
-from simstudy.engine.task_factory import TaskFactory
 from simstudy.engine.tasks import TaskResult, draw_task
-from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
-from simstudy.store.arrow_schema import ReplicateStorage
-from simstudy.store.blocks import Store
 from tests import toy
+from tests.engine.giving import blocks_of, factory_of
 
 PLAN = toy.study((3, 10)).plan()
 
 
 @pytest.fixture
 def factory(tmp_path):
-    return TaskFactory(PLAN, Store(tmp_path, PLAN.block_size), ReplicateStorage())
-
-
-def blocks_of(factory, n_blocks):
-    return missing_blocks(PLAN, dict.fromkeys(PLAN.keys, n_blocks), factory.store)
+    return factory_of(PLAN, tmp_path)
 
 
 def drawn(factory, blocks, executor, monkeypatch):
