@@ -157,9 +157,7 @@ class CoreVariable(NamedTuple):
 
 
 CORE_VARIABLES = (
-    CoreVariable(
-        "", "SLURM_CPUS_PER_TASK"
-    ),  # not set by Slurm where nobody asked for --cpus-per-task
+    CoreVariable("", "SLURM_CPUS_PER_TASK"),  # where somebody asked for --cpus-per-task
     CoreVariable("SLURM_JOB_ID", "SLURM_CPUS_ON_NODE"),
     CoreVariable("PBS_JOBID", "NCPUS"),
     CoreVariable("JOB_ID", "NSLOTS"),  # SGE
@@ -175,12 +173,7 @@ def cores_of_job(environment: Mapping[str, str]) -> int | None:
     """
     for variable in CORE_VARIABLES:
         text = environment.get(variable.cores, "")
-        if (
-            (not variable.job or environment.get(variable.job))
-            and text.isascii()
-            and text.isdigit()
-        ):
-            cores = int(text)
-            if cores:
-                return cores
+        is_in_job = not variable.job or environment.get(variable.job)
+        if is_in_job and text.isascii() and text.isdigit() and int(text):
+            return int(text)
     return None
