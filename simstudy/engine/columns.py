@@ -189,10 +189,8 @@ def _errors_with(errors: np.ndarray | None, name: str, missing: np.ndarray) -> n
     text[missing] = f"NaN in {name}"
     if errors is None:
         return text
-    if errors.ndim < text.ndim:
-        errors = errors.reshape(errors.shape + (1,) * (text.ndim - errors.ndim))
-    elif text.ndim < errors.ndim:
-        text = text.reshape(text.shape + (1,) * (errors.ndim - text.ndim))
+    n_dims = max(errors.ndim, text.ndim)
+    errors, text = (x.reshape(x.shape + (1,) * (n_dims - x.ndim)) for x in (errors, text))
     return np.where(has_text(errors), errors, text)
 
 
