@@ -147,8 +147,7 @@ def test_a_worker_draws_and_stores_without_pandas(tmp_path):
     """pandas is a fifth of the time that a worker takes to start."""
     code = f"""
 from simstudy.engine.provenance import compute_provenance
-from simstudy.engine.tasks import TaskFactory
-from simstudy.engine.tasks import draw_task
+from simstudy.engine.tasks import TaskFactory, draw_task
 from simstudy.engine.work_queue import BlockId
 from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.blocks import Store

@@ -53,20 +53,18 @@ def check_columns_read(
     known |= number_factors(scenario).keys()
     known |= number_properties(scenario, read - known).keys()
     for measure, names in plan.reads.items():
-        for name in names:
-            if name not in known:
-                raise StudyError(
-                    f"measure {measure!r} reads column {name!r}, which is neither returned nor "
-                    "drawn, nor a factor or property that is a number, so it could never be taken; "
-                    f"{nearest(name, known)}"
-                )
+        for name in sorted(set(names) - known):
+            raise StudyError(
+                f"measure {measure!r} reads column {name!r}, which is neither returned nor drawn, "
+                "nor a factor or property that is a number, so it could never be taken; "
+                f"{nearest(name, known)}"
+            )
     for setting, names in plan.named.items():
-        for name in names:
-            if name not in (known | set(plan.vectors)):
-                raise StudyError(
-                    f"{setting} names column {name!r}, which is neither returned nor derived, so "
-                    f"it would have no effect; {nearest(name, columns)}"
-                )
+        for name in sorted(set(names) - known.union(plan.vectors)):
+            raise StudyError(
+                f"{setting} names column {name!r}, which is neither returned nor derived, so it "
+                f"would have no effect; {nearest(name, columns)}"
+            )
 
 
 def _refuse_absent(vectors: Collection[str], raw: Mapping[str, Any], who: str) -> None:
@@ -135,12 +133,8 @@ def _may_be_stored(name: str, array: np.ndarray) -> bool:
         return array.dtype.kind in "UO"
     if array.dtype == object:
         return _is_text(array)
-    return array.dtype.kind in "biufU" and array.dtype.itemsize <= _widest(array.dtype.kind)
-
-
-def _widest(kind: str) -> float:
-    """The widest item, in bytes, that a table stores for this kind of number."""
-    return np.inf if kind == "U" else 8
+    is_text, most_bytes = array.dtype.kind == "U", 8  # of a number that a table stores
+    return is_text or (array.dtype.kind in "biuf" and array.dtype.itemsize <= most_bytes)
 
 
 def _vector(plan: Plan, name: str, array: np.ndarray, length: int) -> np.ndarray:
@@ -162,40 +156,18 @@ def _of_full_shape(plan: Plan, name: str, array: np.ndarray) -> np.ndarray:
     full = (plan.block_size, *plan.shape)
     if array.shape in (full, full[:1]):
         return array
-    wide = _with_all_axes(name, array, plan) if 1 < array.ndim < len(full) else array
-    if not _fits(wide, full):
+    fits = array.ndim == len(full) > 1 and all(
+        n in (1, wanted) for n, wanted in zip(array.shape, full, strict=True)
+    )
+    if not fits:
         axes = ", ".join(f"{axis}: {len(labels)}" for axis, labels in plan.axes.items())
         raise StudyError(
             f"column {name!r} has shape {array.shape}; with n_rep={plan.block_size} it must be "
-            f"{full[:1]}" + (f" or {full} (axes {axes})" if axes else "") + "."
+            f"{full[:1]}"
+            + (f" or {full} (axes {axes}; 1 for each that it lacks)" if axes else "")
+            + "."
         )
-    return np.broadcast_to(wide, full)
-
-
-def _fits(array: np.ndarray, full: tuple[int, ...]) -> bool:
-    """Whether an array broadcasts to the shape of the replicates and axes."""
-    if array.ndim != len(full) or array.ndim == 1:
-        return False
-    return all(n in (1, wanted) for n, wanted in zip(array.shape, full, strict=True))
-
-
-def _with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
-    """Broadcast a column that has only some of the axes."""
-    sizes = [n for n in array.shape[1:] if n != 1]
-    found = [
-        chosen
-        for chosen in itertools.combinations(range(len(plan.shape)), len(sizes))
-        if [plan.shape[at] for at in chosen] == sizes
-    ]
-    if len(found) > 1:
-        axes = list(plan.axes)
-        either = " or ".join(", ".join(axes[at] for at in chosen) for chosen in found)
-        raise StudyError(
-            f"column {name!r} has shape {array.shape}, whose axes could be {either}, which are of "
-            "one size: say which, with an axis of size 1 (np.newaxis) for each that it lacks."
-        )
-    wide = [n if found and at in found[0] else 1 for at, n in enumerate(plan.shape)]
-    return array.reshape(len(array), *wide) if found else array
+    return np.broadcast_to(array, full)
 
 
 def _is_text(array: np.ndarray) -> bool:
@@ -217,10 +189,8 @@ def _errors_with(errors: np.ndarray | None, name: str, missing: np.ndarray) -> n
     text[missing] = f"NaN in {name}"
     if errors is None:
         return text
-    if errors.ndim < text.ndim:
-        errors = errors.reshape(errors.shape + (1,) * (text.ndim - errors.ndim))
-    elif text.ndim < errors.ndim:
-        text = text.reshape(text.shape + (1,) * (errors.ndim - text.ndim))
+    n_dims = max(errors.ndim, text.ndim)
+    errors, text = (x.reshape(x.shape + (1,) * (n_dims - x.ndim)) for x in (errors, text))
     return np.where(has_text(errors), errors, text)
 
 

@@ -10,21 +10,19 @@ raised.
 import contextlib
 import errno
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import Any
+from typing import TypeVar
 
-import numpy as np
-
-from simstudy.errors import AlwaysFailsError, NotHereError, StudyError, describe, swallowed
+from simstudy.errors import AlwaysFailsError, NotHereError, describe
 from simstudy.provenance.modules import is_own_file
-from simstudy.validation import refuse_inexact, unmasked
 
 _row_that_raises: ContextVar[tuple[int, int] | None] = ContextVar("row_that_raises", default=None)
 _hopeless_if_all: ContextVar[int | None] = ContextVar("hopeless_if_all", default=None)
 _axes: ContextVar[Mapping[str, tuple[str, ...]] | None] = ContextVar("axes", default=None)
 
-SAYING = frozenset({"error", "warning"})  # columns that say something and hold no values
+Value = TypeVar("Value")
 
 OUT_OF_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
 OUT_OF_HANDLES = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
@@ -32,47 +30,44 @@ MACHINE_TROUBLE = frozenset({*OUT_OF_ROOM, *OUT_OF_HANDLES, errno.EIO})
 
 
 @contextlib.contextmanager
-def raising(row: int, n_rep: int) -> Iterator[None]:
-    """Context in which errors of one row of a block are raised instead of recorded (`replay`)."""
-    token = _row_that_raises.set((row, n_rep))
+def set_within(variable: ContextVar[Value], value: Value) -> Iterator[None]:
+    """Context in which a variable has a value."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _row_that_raises.reset(token)
+        variable.reset(token)
 
 
-def should_reraise(row: int | None, n_rep: int, error: BaseException) -> bool:
+def raising(row: int, n_rep: int) -> AbstractContextManager[None]:
+    """Context in which errors of one row of a block are raised instead of recorded (`replay`)."""
+    return set_within(_row_that_raises, (row, n_rep))
+
+
+def should_reraise(row: int, n_rep: int, error: BaseException) -> bool:
     """Whether an error of this row is raised: in a replay, or if the machine is at fault.
 
     A library that is not installed is the machine's, too.
 
-    None stands for the whole block. Rows of something else than the block, such as the models of
-    one replicate, are other rows.
+    Rows of something else than the block, such as the models of one replicate, are other rows.
     """
-    replayed = _row_that_raises.get()
-    is_replayed = replayed is not None and replayed[1] == n_rep and row in (None, replayed[0])
     ends_run = isinstance(error, AlwaysFailsError | NotHereError)
-    return is_replayed or ends_run or is_machine_trouble(error)
+    return _row_that_raises.get() == (row, n_rep) or ends_run or is_machine_trouble(error)
 
 
 # ---------------------------------------------------------------- mistakes, which always fail
-@contextlib.contextmanager
-def raising_if_all_failed(n_rep: int | None) -> Iterator[None]:
+def raising_if_all_failed(n_rep: int | None) -> AbstractContextManager[None]:
     """Context in which an error shared by all replicates is raised.
 
     None for what is done within one replicate, which says nothing of the others.
     """
-    token = _hopeless_if_all.set(n_rep)
-    try:
-        yield
-    finally:
-        _hopeless_if_all.reset(token)
+    return set_within(_hopeless_if_all, n_rep)
 
 
-def raise_if_all_failed(n_rep: int, error: BaseException, name: str = "") -> None:
+def raise_if_all_failed(n_rep: int, error: BaseException) -> None:
     """Raise an error that all replicates of a first block share."""
     if n_rep == _hopeless_if_all.get():
-        raise always_fails(n_rep, error, name) from error
+        raise always_fails(n_rep, error) from error
 
 
 def always_fails(n_rep: int, error: BaseException, name: str = "") -> AlwaysFailsError:
@@ -121,15 +116,12 @@ def is_machine_trouble(error: BaseException) -> bool:
         behind = unseen.pop()
         if behind is None or id(behind) in seen:
             continue
-        if isinstance(behind, MemoryError) or _has_run_out(behind):
+        has_run_out = isinstance(behind, OSError) and behind.errno in MACHINE_TROUBLE
+        if isinstance(behind, MemoryError) or has_run_out:
             return True
         seen.add(id(behind))
         unseen += [behind.__cause__, behind.__context__, *getattr(behind, "exceptions", ())]
     return False
-
-
-def _has_run_out(error: BaseException) -> bool:
-    return isinstance(error, OSError) and error.errno in MACHINE_TROUBLE
 
 
 def reason(error: BaseException) -> str:
@@ -140,154 +132,12 @@ def reason(error: BaseException) -> str:
     return text
 
 
-# ---------------------------------------------------------------- several methods on one block
-@contextlib.contextmanager
-def naming_axes(axes: Mapping[str, tuple[str, ...]]) -> Iterator[None]:
+# ---------------------------------------------------------------- the axes of the study
+def naming_axes(axes: Mapping[str, tuple[str, ...]]) -> AbstractContextManager[None]:
     """Context that gives methods the axes of the study."""
-    token = _axes.set(axes)
-    try:
-        yield
-    finally:
-        _axes.reset(token)
+    return set_within(_axes, axes)
 
 
 def named_axes() -> Mapping[str, tuple[str, ...]]:
     """The axes of the study whose method is called now; empty outside of a study."""
     return _axes.get() or {}
-
-
-def by_method(
-    methods: Mapping[str, Callable[[], Mapping[str, np.ndarray]]], n_rep: int
-) -> dict[str, np.ndarray]:
-    """Run several methods on one block; stack their columns along a first axis of methods.
-
-    A method that raises costs itself the block, and no other method anything.
-
-    Parameters
-    ----------
-    methods
-        By name, as the study's axis has them: functions without arguments that return columns
-        `(rep,)` or `(rep, *further axes)`, the same names for each method.
-    n_rep
-        Replicates in the block.
-
-    Returns
-    -------
-    dict
-        Columns `(rep, method, *further axes)`, the methods in the order of the study's axis; of
-        those that have no further axes, as `error` may have none, these are of size 1 where any
-        other column has them.
-
-    Raises
-    ------
-    StudyError
-        Where methods return different columns, or the study has no axis of their names.
-    """
-    made = {name: _attempt_method(name, run, n_rep) for name, run in methods.items()}
-    made = {name: made[name] for name in _in_order(tuple(made))}
-    _refuse_other_columns(made)
-    names = list(dict.fromkeys(name for columns in made.values() for name in columns))
-    stacked = {name: _stacked([c.get(name) for c in made.values()], n_rep) for name in names}
-    widest = max(column.ndim for column in stacked.values())
-    return {name: column.reshape(_padded(column.shape, widest)) for name, column in stacked.items()}
-
-
-def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names in the order of the study's axis of methods."""
-    axes = _axes.get()
-    if axes is None:
-        return names
-    for labels in axes.values():
-        if set(labels) == set(names):
-            return labels
-    there = ", ".join(f"{axis!r} with {', '.join(labels)}" for axis, labels in axes.items())
-    raise StudyError(
-        f"by_method was given {', '.join(names)}, and the study has "
-        + (f"axes {there}: " if there else "no axes: ")
-        + "one method would be shown under another's name. Say "
-        + f"Study(axes={{'method': {names}}}), or give by_method the methods of an axis."
-    )
-
-
-def _refuse_other_columns(by_method: Mapping[str, Mapping[str, np.ndarray]]) -> None:
-    """Refuse methods that return different columns; a method that failed completely is exempt."""
-    some = [
-        (name, _values_in(columns)) for name, columns in by_method.items() if not _is_lost(columns)
-    ]
-    first, *others = some or [("", set())]
-    for name, columns in others:
-        if columns != first[1]:
-            alone = sorted(first[1] ^ columns)[0]
-            owner, other = (first[0], name) if alone in first[1] else (name, first[0])
-            raise StudyError(
-                f"methods {first[0]!r} and {name!r} return different columns: only {owner!r} "
-                f"returns {alone!r}, so {other!r} would have numbers there that were not computed. "
-                "Return the same columns from every method, NaN where there is nothing to say "
-                "(may_be_missing names such columns)."
-            )
-
-
-def _values_in(columns: Mapping[str, np.ndarray]) -> set[str]:
-    return set(columns) - SAYING
-
-
-def _is_lost(columns: Mapping[str, np.ndarray]) -> bool:
-    """Whether every replicate has an error and no value."""
-    return not _values_in(columns) and "error" in columns and all(columns["error"].flat)
-
-
-def _padded(shape: tuple[int, ...], n_dims: int) -> tuple[int, ...]:
-    """Append axes of length 1, so that arrays broadcast."""
-    return shape + (1,) * (n_dims - len(shape))
-
-
-def _attempt_method(
-    method: str, run: Callable[[], Mapping[str, np.ndarray]], n_rep: int
-) -> dict[str, np.ndarray]:
-    try:
-        returned = run()
-    except Exception as error:
-        return _failed_method(method, error, n_rep)
-    if not isinstance(returned, Mapping):
-        raise StudyError(
-            f"method {method!r} returned {type(returned).__name__}, not columns by name: return a "
-            "dict of arrays."
-        )
-    try:
-        return {name: _column_of(name, column, n_rep) for name, column in returned.items()}
-    except Exception as error:
-        return _failed_method(method, error, n_rep)
-
-
-def _failed_method(method: str, error: Exception, n_rep: int) -> dict[str, np.ndarray]:
-    """The columns of a method that failed in the whole block; raises where it should."""
-    if should_reraise(None, n_rep, error):
-        raise error
-    swallowed(error)
-    raise_if_all_failed(n_rep, error, f"method {method!r}: ")
-    return {"error": np.full(n_rep, reason(error), dtype=object)}
-
-
-def _column_of(name: str, value: Any, n_rep: int) -> np.ndarray:
-    column = unmasked(value, name)
-    refuse_inexact(name, column)
-    if column.shape[:1] != (n_rep,):
-        raise StudyError(f"{name} has shape {column.shape}; its first axis must be {n_rep}")
-    return column.astype(object) if name in SAYING else column
-
-
-def _stacked(columns: Sequence[np.ndarray | None], n_rep: int) -> np.ndarray:
-    """Stack columns of methods along axis 1; a failed method gets missing values.
-
-    One that only lacks texts has nothing to say.
-    """
-    there = [column for column in columns if column is not None]
-    largest = max(there, key=np.ndim)
-    blank: Any = None if largest.dtype == object else np.zeros((), largest.dtype)
-    empty = np.full((n_rep, *largest.shape[1:]), blank, dtype=largest.dtype)
-    full = [empty if column is None else _widened(column, largest.shape) for column in columns]
-    return np.stack(full, axis=1)
-
-
-def _widened(column: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return np.broadcast_to(column.reshape(_padded(column.shape, len(shape))), shape)

@@ -1,7 +1,8 @@
 """Methods: the arguments they are given, and the columns they must return."""
 
 import copy
-from collections.abc import Callable, Collection, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,10 +11,10 @@ import numpy as np
 from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Method, Plan
 from simstudy.engine.call_by_name import factors_by_name, scenario_arguments, select_arguments
-from simstudy.engine.per_replicate import EachReplicate, analysing, is_from_pandas
+from simstudy.engine.per_replicate import EachReplicate, is_from_pandas
 from simstudy.errors import StudyError, nearest
 from simstudy.provenance.streams import Streams
-from simstudy.store.arrow_schema import ERROR, RESERVED, SCENARIO
+from simstudy.store.arrow_schema import ERROR, SCENARIO
 
 Data = Mapping[str, Any]
 """What a scenario draws, by name: arrays with the replicate first, or constants."""
@@ -23,9 +24,6 @@ OWN = ("streams", "rng")
 
 TAKEN = (SCENARIO, *OWN)
 """What a method may ask for that is neither data nor a factor."""
-
-Returned = tuple[str, Sequence[str]]
-"""A method's name, and the columns that it returned, with their axes (`column_over`)."""
 
 CONSTANTS = (type(None), bool, int, float, complex, str, bytes, np.generic)
 TEXTS = (ERROR, "warning")  # columns that a method has only where there is something to say
@@ -83,12 +81,8 @@ def _read_only(value: Any) -> Any:
     return view
 
 
-def may_be_shared(data: Data) -> bool:
-    """Whether data can be shared by all methods, since none can modify it."""
-    return all(map(_is_fixed, data.values()))
-
-
 def _is_fixed(value: Any) -> bool:
+    """Whether no method can modify a value, so that all may share it."""
     if type(value) is np.ndarray:
         return not value.dtype.hasobject
     if type(value) is tuple:
@@ -120,8 +114,8 @@ class DatasetCache:
         Spent on drawing so far.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock, self.seconds = clock, 0.0
+    def __init__(self) -> None:
+        self.seconds = 0.0
         self._of: tuple[Scenario, int] | None = None
         self._data: Data = {}
 
@@ -129,18 +123,15 @@ class DatasetCache:
         """The data of a block, drawn or from the cache."""
         if self._of is None or self._of[0] is not scenario or self._of[1] != block:
             self._of, self._data = None, {}
-            data = self._timed(draw)
-            if not may_be_shared(data):
+            start = time.perf_counter()
+            try:
+                data = draw()
+            finally:
+                self.seconds += time.perf_counter() - start
+            if not all(map(_is_fixed, data.values())):
                 return _copied(data)
             self._of, self._data = (scenario, block), data
         return self._data
-
-    def _timed(self, draw: Callable[[], Data]) -> Data:
-        start = self._clock()
-        try:
-            return draw()
-        finally:
-            self.seconds += self._clock() - start
 
 
 # ---------------------------------------------------------------- what a method is given
@@ -168,8 +159,7 @@ def analysed(
     if isinstance(function, EachReplicate):
         own = {"rng": streams.of_replicate}
         data = _select_data(drawn.method, function.analyse, scenario, data, own)
-        with analysing(n_analysed, n_rep):
-            return function.columns(data, n_rep, vectors)
+        return function.columns(data, n_rep, vectors, n_analysed)
     return function(**_select_data(drawn.method, function, scenario, data, {"streams": streams}))
 
 
@@ -235,38 +225,3 @@ def without_truth_values(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndar
         name: column.astype(np.int8) if column.dtype.kind == "b" else column
         for name, column in columns.items()
     }
-
-
-def check_same_columns(returned: Sequence[Returned]) -> None:
-    """Refuse methods that return different columns.
-
-    Parameters
-    ----------
-    returned
-        A method that only failed has no columns of values, and differs from none.
-    """
-    some = [(name, values_among(columns)) for name, columns in returned]
-    first, *others = [(name, columns) for name, columns in some if columns] or [("", set())]
-    for name, columns in others:
-        if columns != first[1]:
-            raise StudyError(
-                f"methods {first[0]!r} and {name!r} return different columns: "
-                f"{_said(first[0], first[1] - columns)}{_said(name, columns - first[1])}so no "
-                "measure could be taken of both. Return the same columns from every method, NaN "
-                "where there is nothing to say (may_be_missing names such columns)."
-            )
-
-
-def _said(name: str, alone: set[str]) -> str:
-    return f"only {name!r} returns {', '.join(map(repr, sorted(alone)))}; " if alone else ""
-
-
-def values_among(columns: Sequence[str]) -> set[str]:
-    """The columns with values, without the error texts."""
-    return {name for name in columns if name.partition("[")[0] not in (*RESERVED, *TEXTS)}
-
-
-def column_over(plan: Plan, name: str, *, wide: bool, is_text: bool) -> str:
-    """A column's name with its axes, such as `label[metric] (text)`."""
-    kind = " (text)" if is_text and name not in TEXTS else ""
-    return (f"{name}[{', '.join(plan.axes)}]" if wide else name) + kind

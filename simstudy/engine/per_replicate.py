@@ -3,8 +3,9 @@
 import contextlib
 import itertools
 import sys
+import threading
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, overload
@@ -19,17 +20,12 @@ from simstudy.engine.error_policy import (
     reason,
     should_reraise,
 )
-from simstudy.engine.warning_capture import recorded_warnings
 from simstudy.errors import StudyError, swallowed
 from simstudy.validation import refuse_inexact, unmasked
 
 NOT_ANALYSED = "not analysed: a run of whole blocks does"  # of replicates beyond those wanted
 
-Listener = Callable[[int, int], None]
-"""Is told how many replicates of how many are done."""
-
-_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
-_wanted: ContextVar[tuple[int, int] | None] = ContextVar("wanted", default=None)
+_one_records = threading.RLock()  # recording changes filters, which belong to the process
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,11 @@ class EachReplicate:
         return self.columns(given, lengths.pop())
 
     def columns(
-        self, values: Mapping[str, Any], n_rep: int, vectors: Collection[str] = ()
+        self,
+        values: Mapping[str, Any],
+        n_rep: int,
+        vectors: Collection[str] = (),
+        n_analysed: int = 0,
     ) -> dict[str, np.ndarray]:
         """The columns of a block: `(rep,)`, or `(rep, value)` for vectors.
 
@@ -67,9 +67,11 @@ class EachReplicate:
         values
             By parameter: arrays with the replicate as first axis, of which each replicate gets its
             own row; constants; and as `rng` a function from a row to its generator.
+        n_analysed
+            How many of the first replicates are analysed; 0 for all.
         """
         calls = (partial(self._analyse_row, values, row) for row in range(n_rep))
-        return _columns_of(calls, n_rep, self.returns, vectors)
+        return _columns_of(calls, n_rep, self.returns, vectors, n_analysed)
 
     def _analyse_row(self, values: Mapping[str, Any], row: int) -> Any:
         replicate = {name: _of_row(value, row) for name, value in values.items() if name != "rng"}
@@ -152,13 +154,14 @@ def _columns_of(
     n_rep: int,
     names: Sequence[str] | None,
     vectors: Collection[str],
+    n_analysed: int = 0,
 ) -> dict[str, np.ndarray]:
     """Assemble columns from one call per replicate."""
     rows: list[_Row] = []
     known: Known = {}
-    for at, call in enumerate(itertools.islice(calls, wanted_of(n_rep))):
+    n_calls = min(n_analysed, n_rep) if n_analysed else n_rep
+    for at, call in enumerate(itertools.islice(calls, n_calls)):
         rows.append(_attempt_replicate(call, names, known, vectors, at, n_rep))
-        report_progress(len(rows), wanted_of(n_rep))
         if not known and rows[-1].numbers:
             known = {name: value.shape for name, value in rows[-1].numbers.items()}
     _refuse_hopeless(rows, n_rep)
@@ -211,7 +214,7 @@ def _attempt_replicate(
         Which replicate it is, of how many.
     """
     try:
-        with recorded_warnings() as text, raising_if_all_failed(None), analysing(0, 0):
+        with _recorded_warnings() as text, raising_if_all_failed(None):
             values = call()
         numbers = _numbers(_by_name(values, names or tuple(columns)), names, columns, vectors)
     except NamelessError:
@@ -263,81 +266,52 @@ def _numbers(
     """The values by name; default names are those of the first replicate."""
     if names is None and columns and set(values) != set(columns):
         raise StudyError(f"it returned {sorted(values)}, and replicates before {sorted(columns)}")
-    return {
-        name: _vector(values, name, columns.get(name))
-        if name in vectors
-        else _number(values, name, columns.get(name))
+    found = {
+        name: _checked_value(name, unmasked(values[name], name), is_vector=name in vectors)
         for name in (names or columns or values)
     }
+    for name, value in found.items():
+        before = columns.get(name, value.shape)
+        if before != value.shape:
+            raise StudyError(f"{name} has shape {value.shape}, and in replicates before {before}")
+    return found
 
 
-def _number(
-    values: Mapping[str, Any], name: str, before: tuple[int, ...] | None = None
-) -> np.ndarray:
-    """A number, or an array with one value per cell of the study's axes."""
-    value = unmasked(values[name], name)
+def _checked_value(name: str, value: np.ndarray, *, is_vector: bool) -> np.ndarray:
+    """A number, an array with one value per cell of the study's axes, or a vector."""
+    refuse_inexact(name, value)
+    is_numeric = value.dtype.kind in "biuf"
+    if is_vector:
+        if value.ndim != 1 or not is_numeric:
+            raise StudyError(
+                f"{name} holds {value.dtype} of shape {value.shape}, not one row of numbers"
+            )
+        return value
     axes = named_axes()
     shape = tuple(map(len, axes.values()))
-    if axes and value.shape == shape and value.dtype.kind in "biuf":
-        refuse_inexact(name, value)
-        return _as_before(name, value.astype(float), before)
+    if axes and value.shape == shape and is_numeric:
+        return value.astype(float)
     if value.size != 1:
         at = f" or an array {shape} over {', '.join(axes)}" if axes else ""
         raise StudyError(f"{name} has shape {value.shape}, not one number per replicate{at}")
     number = value.item()
     if isinstance(number, str | bytes):
         raise StudyError(f"{name} is the text {number!r}, not one number per replicate")
-    refuse_inexact(name, value)
-    return _as_before(name, np.asarray(float(number)), before)
+    return np.asarray(float(number))
 
 
-def _as_before(name: str, value: np.ndarray, before: tuple[int, ...] | None) -> np.ndarray:
-    """Check that a value has the same shape as in earlier replicates."""
-    if before not in (None, value.shape):
-        raise StudyError(f"{name} has shape {value.shape}, and in replicates before {before}")
-    return value
-
-
-def _vector(values: Mapping[str, Any], name: str, before: tuple[int, ...] | None) -> np.ndarray:
-    """Check that a vector has the same length as in earlier replicates."""
-    value = unmasked(values[name], name)
-    refuse_inexact(name, value)
-    if value.ndim != 1 or value.dtype.kind not in "biuf":
-        raise StudyError(
-            f"{name} holds {value.dtype} of shape {value.shape}, not one row of numbers"
-        )
-    return _as_before(name, value, before)
-
-
-# ---------------------------------------------------------------- how far a block is
+# ---------------------------------------------------------------- warnings
 @contextlib.contextmanager
-def progress_reported_to(listener: Listener | None) -> Iterator[None]:
-    """Context: methods that go replicate by replicate report their progress to this function."""
-    token = _listener.set(listener)
-    try:
-        yield
-    finally:
-        _listener.reset(token)
+def _recorded_warnings() -> Iterator[list[str]]:
+    """Context that records warnings as texts.
 
-
-def report_progress(n_done: int, of: int) -> None:
-    """Report progress, if anyone listens."""
-    listener = _listener.get()
-    if listener is not None:
-        listener(n_done, of)
-
-
-@contextlib.contextmanager
-def analysing(first: int, block_size: int) -> Iterator[None]:
-    """Context: only the first replicates of a block are analysed; 0 for all."""
-    token = _wanted.set((first, block_size) if first else None)
-    try:
-        yield
-    finally:
-        _wanted.reset(token)
-
-
-def wanted_of(n_rep: int) -> int:
-    """How many replicates of a block are analysed."""
-    wanted = _wanted.get()
-    return min(wanted[0], n_rep) if wanted and wanted[1] == n_rep else n_rep
+    One thread records at a time; what another thread warns of meanwhile, outside of code that is
+    recorded, is counted here. Files that somebody left open are warned of when garbage is
+    collected, which says nothing of a replicate.
+    """
+    texts: list[str] = []
+    with _one_records, warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield texts
+        texts += [f"{each.category.__name__}: {each.message}" for each in found]

@@ -4,14 +4,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
     from rich import progress as rich_progress
 
 LINE_SECONDS = 10.0  # between lines where there is no terminal
-BAR_SECONDS = 0.2  # between looks at a block under way, where there is one
 NOTEBOOK_SECONDS = 1.0  # between updates of the one line in a notebook
 
 
@@ -42,6 +40,7 @@ class Bar:
     def __init__(self, title: str, *, visible: bool = True) -> None:
         self.title, self.shown = title, visible
         self.in_notebook = in_notebook()
+        self.line_seconds = NOTEBOOK_SECONDS if self.in_notebook else LINE_SECONDS
         self.total = self.done = 0
         self.start = self.last_line = time.monotonic()
         self._rich: rich_progress.Progress | None = None
@@ -60,12 +59,7 @@ class Bar:
         elif self.shown and n_rep and sys.stderr.isatty():
             self._open_bar()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._rich is not None:
             self._rich.stop()
         elif self.in_notebook and self._overwritten:
@@ -91,23 +85,11 @@ class Bar:
         now = time.monotonic()
         if self._rich is not None:
             self._rich.update(self._rich.task_ids[0], advance=n_rep, rate=self.rate(now))
-        elif self._is_line_due(now):
+        elif self.shown and now - self.last_line > self.line_seconds:
             self.last_line = now
             left = (self.total - self.done) * (now - self.start) / self.done
             share = f"{self.done:,} of {self.total:,} replicates"
             self._line(f"{self.title}: {share}, {self.rate(now)}, {left:.0f} s left")
-
-    def within(self, n_done: int, of: int) -> None:
-        """Show progress within a block that is analysed replicate by replicate."""
-        now = time.monotonic()
-        if self._rich is not None:
-            if now - self.last_line > BAR_SECONDS:
-                self.last_line = now
-                at = f"{n_done:,} of {of:,} in this block"
-                self._rich.update(self._rich.task_ids[0], rate=at)
-        elif self._is_line_due(now):
-            self.last_line = now
-            self._line(f"{self.title}: {n_done:,} of the {of:,} replicates of a block")
 
     def note(self, text: str) -> None:
         if self._rich is not None:
@@ -118,10 +100,6 @@ class Bar:
     def rate(self, now: float) -> str:
         """Replicates per second so far."""
         return f"{self.done / max(now - self.start, 1e-9):,.0f} rep/s"
-
-    def _is_line_due(self, now: float) -> bool:
-        wait = NOTEBOOK_SECONDS if self.in_notebook else LINE_SECONDS
-        return self.shown and now - self.last_line > wait
 
     def _line(self, text: str) -> None:
         """Print a line; in a notebook it replaces the previous one."""

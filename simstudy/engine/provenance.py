@@ -3,65 +3,33 @@
 import itertools
 import json
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
-from simstudy.engine.columns import validate_columns
 from simstudy.engine.machine_code import drop_stale_machine_code
-from simstudy.engine.methods import analysed, checked_data, without_truth_values
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.measures import Measure
-from simstudy.provenance.fingerprint import (
-    Fingerprint,
-    Trace,
-    learn_changes,
-    trace,
-)
-from simstudy.provenance.modules import forget_modules, source_file
+from simstudy.provenance.fingerprint import Fingerprint, Trace, learn_changes, trace
+from simstudy.provenance.modules import forget_modules
 from simstudy.provenance.scenario_id import parts_of, short_hash, typed
 from simstudy.provenance.streams import Streams
 from simstudy.provenance.values import hash_of
 from simstudy.store.provenance import Provenance
 
 LAYOUT = 3  # of the rows of a block; one more where the same columns would be stored otherwise
-ENGINE = (Streams, Plan, validate_columns)  # code of ours between a scenario and its columns
-CARRIERS = (
-    "simstudy.validation",
-    "simstudy.engine.rng_checks",
-    "simstudy.engine.error_policy",
-    "simstudy.engine.columns",
-    "simstudy.engine.derived",
-    "simstudy.engine.methods",
-    "simstudy.engine.call_by_name",
-    "simstudy.engine.per_replicate",
-    "simstudy.engine.block",
-    "simstudy.engine.tasks",
-    "simstudy.store.arrow_schema",
-    "simstudy.store.columns",
-    "simstudy.store.moments",
-    "simstudy.store.block_files",
-    "simstudy.store.block_index",
-    "simstudy.store.files",
-    "simstudy.store.messages",
-    "simstudy.atomic_files",
-)
-"""Modules of ours that carry columns from `simulate` to the store: each worker has its own."""
-
-METHODS = (
-    *ENGINE,
-    analysed,
-    checked_data,
-    without_truth_values,
-)  # and between its data and a method's columns
+CARRIERS = ("engine", "store", "validation.py", "atomic_files.py")
+"""Folders and files of ours that carry columns to the store: each worker has its own."""
 
 Kind = tuple[type, ...]
 """The classes of a scenario and of its parts: what decides about its code."""
 
+PACKAGE = Path(__file__).parents[1]
 OWN_PROCESS = "__main__"  # code that workers are sent, instead of importing it
 
 
@@ -119,54 +87,41 @@ def compute_provenance(
     plan = plan.work_units
     kinds = _by_kind(map(base_scenario, plan.scenarios))
     methods = _methods_of(plan)
-    engine = METHODS if methods else ENGINE
     derived = [(d.function,) for d in plan.derived if d.name in plan.at_drawing]
     beside = [*methods.values(), *((measure,) for measure in measures), *derived]
-    roots = (*((scenarios[0], *engine) for scenarios in kinds.values()), *beside)
-    traces = _checked_traces([*((*s, *engine) for s in kinds.values()), *beside])
-    sizes = len(kinds), len(methods), len(measures)
-    of_kinds, of_methods, of_measures, of_derived = _split(traces, *sizes)
-    by_kind = dict(zip(kinds, of_kinds, strict=True))
-    own = map(_with_values, methods.values(), of_methods)
-    by_method = dict(zip(methods, own, strict=True))
-    made = _moments_made_by(measures, of_measures, plan, worst or {})
-    made |= _made_at_drawing(plan, of_derived)
+    traces = _checked_traces([*((*alike, Streams) for alike in kinds.values()), *beside])
+    in_order = iter(traces)
+    by_kind = dict(zip(kinds, in_order, strict=False))
+    by_method = {
+        name: _with_values(parts, traced)
+        for (name, parts), traced in zip(methods.items(), in_order, strict=False)
+    }
+    made = _moments_made_by(measures, in_order, plan, worst or {})
+    made |= _made_at_drawing(plan, in_order)
     return RunProvenance(
         Provenance(
             _settings(plan) | made,
             _values_of(plan, kinds, by_kind),
             _codes(plan, kinds, by_kind, by_method),
         ),
-        roots,
+        (*((alike[0], Streams) for alike in kinds.values()), *beside),
         tuple(traces),
         {name: what for found in traces for name, what in found.unfollowed.items()},
     )
 
 
-def _split(traces: Sequence[Trace], *sizes: int) -> list[Sequence[Trace]]:
-    """Split a list into parts of the given sizes."""
-    ends = list(itertools.accumulate(sizes, initial=0))
-    return [traces[start:end] for start, end in itertools.pairwise([*ends, len(traces)])]
-
-
-def _kind_of(scenario: Scenario) -> Kind:
-    """The classes of a scenario and its parts: scenarios of the same classes share their code."""
-    return tuple(type(part) for part in parts_of(scenario))
-
-
 def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:
-    """The scenarios, one per kind."""
+    """Scenarios by the classes of them and their parts: those of one kind share their code."""
     kinds: dict[Kind, list[Scenario]] = {}
     for scenario in {id(scenario): scenario for scenario in scenarios}.values():
-        kinds.setdefault(_kind_of(scenario), []).append(scenario)
+        kinds.setdefault(tuple(map(type, parts_of(scenario))), []).append(scenario)
     return kinds
 
 
 def _methods_of(plan: Plan) -> dict[str, tuple[Any, ...]]:
-    """The code of each method, by name, without what it shares with the engine."""
-    drawn = (each.method for each in plan.scenarios if isinstance(each, Analysed))
-    functions = {method.name: method.function for method in drawn}
-    return {name: _used_by(function) for name, function in functions.items()}
+    """The objects to fingerprint for each method, by name."""
+    methods = (each.method for each in plan.scenarios if isinstance(each, Analysed))
+    return {method.name: _used_by(method.function) for method in methods}
 
 
 def _used_by(function: Any) -> tuple[Any, ...]:
@@ -227,13 +182,10 @@ def _values_of(
         for scenario, text in zip(scenarios, traces[kind].tokens, strict=False)
     }
     return {
-        key: _by(method_of(drawn)) + values[id(base_scenario(drawn))]
+        key: (f"method {method_of(drawn)} of " if method_of(drawn) else "")
+        + values[id(base_scenario(drawn))]
         for key, drawn in plan.keys.items()
     }
-
-
-def _by(method: str) -> str:
-    return f"method {method} of " if method else ""
 
 
 def record_runtime_state(
@@ -258,17 +210,17 @@ def _settings(plan: Plan) -> dict[str, Any]:
 
 
 def _moments_made_by(
-    measures: Sequence[Measure], traces: Sequence[Trace], plan: Plan, worst: Mapping[str, float]
+    measures: Sequence[Measure], traces: Iterator[Trace], plan: Plan, worst: Mapping[str, float]
 ) -> dict[str, Any]:
     """The measures that stored moments depend on."""
     if not measures:
         return {}
-    pairs = zip(measures, traces, strict=True)
+    pairs = zip(measures, traces, strict=False)
     made = {f"measure {measure.name}": _hash_of_trace(found) for measure, found in pairs}
     return {"measures": made, "on_failure": plan.on_failure, "worst": dict(sorted(worst.items()))}
 
 
-def _made_at_drawing(plan: Plan, traces: Sequence[Trace]) -> dict[str, Any]:
+def _made_at_drawing(plan: Plan, traces: Iterator[Trace]) -> dict[str, Any]:
     """The vectors that are kept, and the code of columns derived when a block is drawn."""
     said: dict[str, Any] = {"vectors": sorted(plan.vectors)} if plan.vectors else {}
     if not plan.keep_vectors:
@@ -302,9 +254,13 @@ def digest_of(fingerprints: Sequence[Fingerprint]) -> str:
 
 def _with_engine(traces: Sequence[Trace]) -> tuple[Fingerprint, ...]:
     """Add the package's own code that writes columns to the store."""
-    files = {name: source_file(name) for name in CARRIERS}
-    loaded = {name: hash_of(file.read_bytes()) for name, file in files.items() if file}
-    return (*(traced.found for traced in traces), loaded)
+    files = {path: path.read_bytes() for name in CARRIERS for path in _sources_in(PACKAGE / name)}
+    own = {str(path.relative_to(PACKAGE)): hash_of(text) for path, text in files.items()}
+    return (*(traced.found for traced in traces), own)
+
+
+def _sources_in(place: Path) -> list[Path]:
+    return sorted(place.rglob("*.py")) if place.is_dir() else [place]
 
 
 _known: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()

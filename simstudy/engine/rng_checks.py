@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simstudy.engine.error_policy import set_within
 from simstudy.provenance.streams import Streams
 
 BLOCKS_CHECKED = 2  # of each scenario: a mistake shows in the first
@@ -44,11 +45,8 @@ class RngFinding(NamedTuple):
 def watching_rng(block: int) -> Iterator[dict[str, None] | None]:
     """Context: findings about the random numbers of an early block are recorded."""
     events: dict[str, None] | None = {} if block < BLOCKS_CHECKED else None
-    token = _events.set(events)
-    try:
+    with set_within(_events, events):
         yield events
-    finally:
-        _events.reset(token)
 
 
 def finding_of(

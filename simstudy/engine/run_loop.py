@@ -59,7 +59,7 @@ class RunLoop:
 
     def __post_init__(self) -> None:
         self.monitor = RunMonitor(self.plan, self.progress, generators=self.provenance.generators)
-        self.notes = RunNotes(self.blocks_folder, self.provenance.of_blocks)
+        self.notes = RunNotes(self.blocks_folder, self.provenance.of_blocks, self.stats)
 
     def lacks_any(self, sizes: Mapping[str, int], shard: tuple[int, int] | None = None) -> bool:
         """Whether any block is missing."""
@@ -150,13 +150,12 @@ class RunLoop:
                 factory, blocks, workers=self.workers, progress=self.progress, retries=retries
             ):
                 self.stats.count(self.plan, result)
-                self.notes.add(result)
+                self.notes.note_end()
                 self.monitor.check(result)
                 yield result
         finally:
             self.stats.seconds += time.perf_counter() - begun
             self.stats.noticed = self._warnings()
-            self.stats.spent = self.notes.spent
             self.notes.write(self.monitor.remarks)
             store.scan()
         if self.workers.backend in ("auto", "inline", "threads"):

@@ -1,6 +1,5 @@
 """Checks during a run: failure limits, equal blocks, slow blocks."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -74,7 +73,6 @@ class RunMonitor:
     warnings: dict[str, str] = field(default_factory=dict)
     remarks: dict[tuple[str, str], str] = field(default_factory=dict)
     _hashes: dict[tuple[str, str, bytes], int] = field(default_factory=dict, repr=False)
-    _is_text: dict[str, bool] = field(default_factory=dict, repr=False)
     _constants: BlockConstants = field(default_factory=BlockConstants, repr=False)
     _n_results: int = 0
 
@@ -84,27 +82,16 @@ class RunMonitor:
         Raises
         ------
         StudyError
-            Where more has failed than the study allows, a column is text and numbers, or what is
-            one value for all of a block is another in another.
+            Where more has failed than the study allows, or what is one value for all of a block
+            is another in another.
         """
         self._n_results += 1
-        for name, is_text in sorted(result.text_columns):
-            self._check_type(name, is_text=is_text)
         self._constants.check_further(result.constants)
         for finding in result.rng_findings:
             self._check_rng(finding)
         if self._n_results > 1:  # the first may have compiled
             self._warn_if_slow(max(result.draw_seconds, default=0.0))
         self._count_failures(result)
-
-    def _check_type(self, name: str, *, is_text: bool) -> None:
-        """Check early that a column does not mix text and numbers."""
-        if self._is_text.setdefault(name, is_text) != is_text:
-            raise StudyError(
-                f"column {name!r} is of one type in some blocks and of another in others: numbers "
-                "and text, which one column of a table cannot be. Return the same type always, "
-                "such as column.astype(str)."
-            )
 
     # ---------------------------------------------------------------- randomness
     def _check_rng(self, finding: RngFinding) -> None:
@@ -144,7 +131,7 @@ class RunMonitor:
     def _warn_if_slow(self, seconds: float) -> None:
         size = self.plan.block_size
         if seconds > SLOW_SECONDS and size > 1 and "slow" not in self.warnings:
-            suitable = _round_number(size * SUITABLE_SECONDS / seconds)
+            suitable = max(1, round(size * SUITABLE_SECONDS / seconds))
             self._warn(
                 "slow",
                 f"a block of {size:,} replicates takes {seconds:.0f} s, and a run that is stopped "
@@ -199,9 +186,3 @@ def _equal_blocks(scenario: object, block: int, columns: Sequence[str]) -> str:
         'numbers from streams("data"), and from no generator with a seed of its own; where blocks '
         "are to be the same, say so with a class attribute, deterministic = True"
     )
-
-
-def _round_number(size: float) -> int:
-    """The largest of 1, 2, 5, 10, 20, ... that does not exceed a number."""
-    power = 10 ** math.floor(math.log10(max(size, 1)))
-    return max(int(step * power) for step in (1, 2, 5) if step * power <= max(size, 1))

@@ -41,7 +41,7 @@ class RunStats:
     failures: list[tuple[Address, str]] = field(default_factory=list)
     seconds_per_block: dict[str, float] = field(default_factory=dict)
     noticed: list[str] = field(default_factory=list)
-    spent: Mapping[str, BlockTimings] = field(default_factory=dict)
+    spent: dict[str, BlockTimings] = field(default_factory=dict)
 
     def count(self, plan: Plan, result: TaskResult) -> None:
         """Count a finished task."""
@@ -51,6 +51,8 @@ class RunStats:
             self.failures.append(result.first_failure)
         each = zip(result.done, result.draw_seconds, result.data_seconds, strict=True)
         for (key, _), own, data in each:
+            timings = self.spent.get(key, BlockTimings())
+            self.spent[key] = timings.plus(BlockTimings(1, own, data))
             self._keep_least(key, own)
             if data:
                 self._keep_least(plan.key_of(base_scenario(plan.keys[key])), data)
@@ -69,35 +71,32 @@ class RunNotes:
         That of the blocks; None where nothing of them stays.
     provenance
         What they are made from.
+    stats
+        Of the run, which count what is written.
     """
 
     folder: Place | None
     provenance: Provenance
-    spent: dict[str, BlockTimings] = field(default_factory=dict)
+    stats: RunStats
     _begun: str = field(default_factory=lambda: _now())
     _ended: str = ""
     _name: str = field(default_factory=lambda: uuid.uuid4().hex)
     _written: float = field(default_factory=time.monotonic)
-    _is_new: bool = False
 
-    def add(self, result: TaskResult) -> None:
-        """Add a finished task."""
-        each = zip(result.done, result.draw_seconds, result.data_seconds, strict=True)
-        for (key, _), own, data in each:
-            self.spent[key] = self.spent.get(key, BlockTimings()).plus(BlockTimings(1, own, data))
-            self._is_new = True
+    def note_end(self) -> None:
+        """Note that a task is finished."""
         self._ended = _now()
         if time.monotonic() - self._written > WRITTEN_EVERY:
             self.write()
 
     def write(self, warnings: Mapping[tuple[str, str], str] | None = None) -> None:
         """Write the timings; failing to do so does not stop the run."""
-        if (self._is_new or warnings) and self.folder is not None:
+        if (self._ended or warnings) and self.folder is not None:
             times = Times(self._begun, self._ended)
-            record = RunRecord(self.spent, times, dict(warnings or {}))
+            record = RunRecord(self.stats.spent, times, dict(warnings or {}))
             with contextlib.suppress(OSError, SimstudyError):
                 write_record(self.folder, self._name, self.provenance, record)
-        self._is_new, self._written = False, time.monotonic()
+        self._written = time.monotonic()
 
 
 def _now() -> str:

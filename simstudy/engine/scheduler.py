@@ -14,7 +14,6 @@ from simstudy.atomic_files import ABANDONED_SECONDS
 from simstudy.engine.executors import Executor, InProcess, executor_of
 from simstudy.engine.executors.loky import IsolatedWorker, WorkerDiedError
 from simstudy.engine.graceful_stop import host_signals_deferred, raise_if_stopped, stop_requested
-from simstudy.engine.per_replicate import progress_reported_to
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.tasks import Task, TaskFactory, TaskResult, record_failed
@@ -22,7 +21,7 @@ from simstudy.engine.thread_limits import single_threaded
 from simstudy.engine.timeouts import GRACE_SECONDS, timeout_message
 from simstudy.engine.work_queue import BlockId, WorkQueue, missing_after_crash
 from simstudy.engine.workers import Workers
-from simstudy.errors import StaleCodeError, StoreError, UnreadableTaskError, first_few
+from simstudy.errors import StaleCodeError, StoreError, first_few
 from simstudy.provenance.fingerprint import changes
 from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.object_store import ObjectStore, check_sendable
@@ -71,13 +70,11 @@ def draw_blocks(
     n_left = len(blocks) + len(retries)
     progress.begin(n_left * factory.plan.block_size)
     scheduler = Scheduler(factory, workers, progress)
-    within = progress_reported_to(getattr(progress, "within", None))
     with (
         host_signals_deferred(),
         translate_io_errors(files),
         single_threaded(),
-        within,
-        _errors_explained(factory.provenance),
+        _stale_code_explained(factory.provenance),
     ):
         try:
             for result in scheduler.results(blocks, retries):
@@ -171,8 +168,9 @@ class Scheduler:
                     result = future.result()
                 except WorkerDiedError:
                     lost.append(task)
-                else:
-                    yield self._noted(result)
+                    continue
+                self.sizer.learn_from(result)
+                yield result
 
     def _note_trouble(self, executor: Executor) -> None:
         """Report once what an executor waits for."""
@@ -186,12 +184,8 @@ class Scheduler:
         return len(pending) < n_ahead and not stop_requested()
 
     def _next_task(self, queue: WorkQueue) -> Task | None:
-        blocks = queue.take(self.sizer.n_blocks(queue.left)) if queue.left else []
+        blocks = queue.take(self.sizer.n_blocks(queue.left))
         return self.factory.task(blocks) if blocks else None
-
-    def _noted(self, result: TaskResult) -> TaskResult:
-        self.sizer.learn_from(result)
-        return result
 
     # ---------------------------------------------------------------- workers that die
     def _lost_results(
@@ -276,10 +270,10 @@ class ChunkSizer:
         return max(self.least_seconds, min(PART_OF_RUN * so_far, MOST_SECONDS))
 
 
-# ---------------------------------------------------------------- code that workers cannot run
+# ---------------------------------------------------------------- code that workers do not have
 @contextmanager
-def _errors_explained(provenance: RunProvenance | None) -> Iterator[None]:
-    """Context that explains errors of workers about the study's code."""
+def _stale_code_explained(provenance: RunProvenance | None) -> Iterator[None]:
+    """Context in which the error of a worker with other code says what differs."""
     try:
         yield
     except StaleCodeError as stale:
@@ -291,10 +285,4 @@ def _errors_explained(provenance: RunProvenance | None) -> Iterator[None]:
             "two codes would mix; none was drawn. What was finished is kept as the old code's. "
             "Run again: the new code is then a run of its own. Where code is changed on purpose "
             "after it is imported, use backend=threads or backend=inline."
-        ) from None
-    except UnreadableTaskError as error:
-        raise StoreError(
-            f"workers cannot load the study ({error}): its code was edited under this run, or "
-            "cannot be sent to another process. What was finished is kept. Run again, or use "
-            "backend=threads or backend=inline."
         ) from None

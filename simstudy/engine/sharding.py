@@ -1,7 +1,6 @@
 """Assigns blocks to shares, independently of what is stored."""
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -11,6 +10,7 @@ from simstudy.design.plan import Plan, base_scenario
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.store.provenance import Provenance
 
+ROUNDING = 1e-9  # of parts of the cost: a sum of thirds is to be a whole
 SPLIT_DIGITS = 12  # of the hash of a split, in the names of files
 
 ShareOf = Callable[[np.ndarray], np.ndarray]
@@ -22,13 +22,11 @@ def shards_of(
 ) -> dict[str, ShareOf]:
     """By key, the share that each block belongs to.
 
-    Where blocks cost the same they are dealt out in turn, breadth first, and go one share on
-    wherever a turn would begin as one before it did, so that no scenario keeps to a few shares:
-    shares have as many blocks, give or take one, of all scenarios. Otherwise each scenario's
-    blocks go round all shares, one each, and scenarios begin where the cost of those before them
-    ends, as a part of all: the cost of a share then differs from that of another by about one
-    block of the dearest scenario at most, however many blocks there are. Methods of a block
-    are in one share.
+    Each scenario's blocks go round all shares, one each, and scenarios begin where the cost of
+    those before them ends, as a part of all. The cost of a share then differs from that of another
+    by about one block of the dearest scenario at most, however many blocks there are. Where blocks
+    cost the same, shares have as many blocks, give or take one. Methods of a block are in one
+    share.
 
     Parameters
     ----------
@@ -38,9 +36,16 @@ def shards_of(
     """
     places = _places(plan)
     cost = np.ones(len(places)) if weights is None else _cost_of_each(plan, places, weights)
-    deal = _in_turn if (cost == cost[0]).all() else _by_cost
-    dealt = deal(cost, n_shares)
-    return {key: dealt[places[id(base_scenario(drawn))]] for key, drawn in plan.keys.items()}
+    before = np.concatenate([[0.0], np.cumsum(cost)[:-1]]) / cost.sum()
+    starts = np.floor(before * n_shares + ROUNDING).astype(int).tolist()
+
+    def share_of(start: int, block: np.ndarray) -> np.ndarray:
+        return (block + start) % n_shares
+
+    return {
+        key: partial(share_of, starts[places[id(base_scenario(drawn))]])
+        for key, drawn in plan.keys.items()
+    }
 
 
 def share_label(
@@ -64,29 +69,6 @@ def share_label(
     index, n_shares = shard
     split = [provenance.to_json(plan.keys), [*plan.keys], n_shares, sorted((weights or {}).items())]
     return f"-{short_hash(json.dumps(split), SPLIT_DIGITS)}-{index}"
-
-
-def _in_turn(cost: np.ndarray, n_shares: int) -> list[ShareOf]:
-    """Deal the blocks of all scenarios to shares in turn."""
-    n_scenarios = len(cost)
-    meets_again = math.lcm(n_scenarios, n_shares)  # blocks until the first scenario meets share 0
-    has_met_all = meets_again == n_scenarios * n_shares
-
-    def share_of(place: int, block: np.ndarray) -> np.ndarray:
-        number = block * n_scenarios + place
-        return (number if has_met_all else number + number // meets_again) % n_shares
-
-    return [partial(share_of, place) for place in range(n_scenarios)]
-
-
-def _by_cost(cost: np.ndarray, n_shares: int) -> list[ShareOf]:
-    """Deal each scenario's blocks in turn, offset by the cost of the other scenarios."""
-    before = np.concatenate([[0.0], np.cumsum(cost)[:-1]]) / cost.sum()
-
-    def share_of(start: int, block: np.ndarray) -> np.ndarray:
-        return (block + start) % n_shares
-
-    return [partial(share_of, start) for start in np.floor(before * n_shares).astype(int).tolist()]
 
 
 def _places(plan: Plan) -> dict[int, int]:

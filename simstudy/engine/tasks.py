@@ -5,14 +5,14 @@ file.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
+from simstudy.design.plan import Plan
 from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.columns import (
     BlockConstant,
@@ -21,33 +21,17 @@ from simstudy.engine.columns import (
     constants_among,
 )
 from simstudy.engine.error_policy import is_machine_trouble
-from simstudy.engine.methods import (
-    TEXTS,
-    DatasetCache,
-    Returned,
-    check_same_columns,
-    column_over,
-)
+from simstudy.engine.methods import DatasetCache
 from simstudy.engine.provenance import RunProvenance, digest_of
 from simstudy.engine.rng_checks import RngFinding, finding_of, watching_rng
 from simstudy.engine.thread_limits import drawn_with_one_thread
 from simstudy.engine.timeouts import BlockTimeoutError, time_limit, timeout_message
 from simstudy.engine.work_queue import BlockId
 from simstudy.errors import StudyError, describe
-from simstudy.store.arrow_schema import (
-    CELL_ERROR,
-    ERROR,
-    REP,
-    SCENARIO,
-    Block,
-    ReplicateStorage,
-    StoragePolicy,
-    has_text,
-)
+from simstudy.store.arrow_schema import ERROR, Block, StoragePolicy, has_text
 from simstudy.store.block_files import write_blocks
 from simstudy.store.block_index import RETRY_GENERATION, joined_ranges
 from simstudy.store.blocks import Store
-from simstudy.store.columns import has_axes, holds_text
 from simstudy.store.files import Files
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
@@ -57,8 +41,7 @@ class Task(NamedTuple):
 
     `fingerprint_roots` are fingerprinted by the worker, which draws nothing where its code is not
     the `expected` one: it imports for itself, from files that may have been edited meanwhile.
-    `stored_columns` has by scenario key a method that is stored already, and the columns that all
-    have to return. `block_seconds` is how long drawing one of them may take, if not for ever.
+    `block_seconds` is how long drawing one of them may take, if not for ever.
     `label` is that of the share, for the names of files.
     """
 
@@ -70,7 +53,6 @@ class Task(NamedTuple):
     generation: int = 0
     fingerprint_roots: tuple[tuple[Any, ...], ...] = ()
     expected: str = ""
-    stored_columns: tuple[tuple[str, Returned], ...] = ()
     block_seconds: float | None = None
     label: str = ""
 
@@ -88,7 +70,6 @@ class TaskResult(NamedTuple):
     n_bytes: int = 0  # of the rows, in memory
     files: tuple[str, ...] = ()  # names of those that were written
     rng_findings: tuple[RngFinding, ...] = ()  # of the first blocks of each scenario
-    text_columns: frozenset[tuple[str, bool]] = frozenset()  # and whether they hold text
     constants: frozenset[BlockConstant] = frozenset()  # columns with one value for a whole block
 
 
@@ -96,7 +77,7 @@ class TaskResult(NamedTuple):
 def draw_task(task: Task) -> TaskResult:
     """Draw the blocks of a task and write them to one file."""
     begun = time.perf_counter()
-    datasets = DatasetCache(time.perf_counter)
+    datasets = DatasetCache()
     blocks, on_drawing, on_data, findings = [], [], [], []
     for block_id in task.blocks:
         start, before = time.perf_counter(), datasets.seconds
@@ -114,7 +95,6 @@ def draw_task(task: Task) -> TaskResult:
     return result._replace(
         seconds=time.perf_counter() - begun,
         rng_findings=tuple(findings),
-        text_columns=_text_columns(blocks),
         constants=constants,
     )
 
@@ -134,42 +114,12 @@ def _draw(task: Task, block_id: BlockId, datasets: DatasetCache) -> Block:
 
 
 def _check_columns(task: Task, blocks: Sequence[Block]) -> None:
-    """Check that measures find their columns, and that methods return the same columns.
-
-    Refused in the first block, before anything is stored.
-    """
-    returned: dict[tuple[str, int], list[Returned]] = {}
-    for block in blocks:
-        if isinstance(block.scenario, Analysed):
-            key = task.plan.key_of(block.scenario.scenario)
-            stored = [of for scenario, of in task.stored_columns if scenario == key]
-            returned.setdefault((key, block.number), stored).append(_returned(task.plan, block))
-    for of_one_dataset in returned.values():
-        check_same_columns(of_one_dataset)
+    """Check that measures find their columns: in the first block, before anything is stored."""
     for block in blocks:
         try:
             check_columns_read(task.plan, block.scenario, block.columns)
         except StudyError as error:
             raise StudyError(f"{block.scenario!r}: {error}") from None
-
-
-def _returned(plan: Plan, block: Block) -> Returned:
-    columns = tuple(
-        column_over(
-            plan,
-            name,
-            wide=column.ndim - (name in plan.vectors) > 1,
-            is_text=column.dtype.kind in "UO",
-        )
-        for name, column in block.columns.items()
-    )
-    return method_of(block.scenario), columns
-
-
-def _text_columns(blocks: Sequence[Block]) -> frozenset[tuple[str, bool]]:
-    """The columns with values, and whether each holds text."""
-    columns = (column for block in blocks for column in block.columns.items())
-    return frozenset((name, c.dtype.kind in "UO") for name, c in columns if name not in TEXTS)
 
 
 def record_failed(task: Task, reason: str, *, machine: bool) -> TaskResult:
@@ -269,7 +219,6 @@ class TaskFactory:
             generation=self.generation,
             fingerprint_roots=self.provenance.roots if self.provenance else (),
             expected=self.expected,
-            stored_columns=tuple(self._stored_columns(blocks)),
             block_seconds=self.block_seconds,
             label=self.store.label,
         )
@@ -278,38 +227,3 @@ class TaskFactory:
     def expected(self) -> str:
         """The hash of the code that workers must have loaded; empty if any will do."""
         return digest_of(self.provenance.expected) if self.provenance else ""
-
-    def _stored_columns(self, blocks: Sequence[BlockId]) -> Iterator[tuple[str, Returned]]:
-        """By scenario key, a stored method that is not drawn now, and its columns."""
-        if not self._methods or not isinstance(self.keep, ReplicateStorage):
-            return  # moments say nothing of columns
-        drawn = {block_id.key for block_id in blocks}
-        behind = (base_scenario(block_id.scenario) for block_id in blocks)
-        for scenario in {id(each): each for each in behind}.values():
-            beside = (named for named in self._methods[id(scenario)] if named[1] not in drawn)
-            stored = ((name, self._columns_of(key)) for name, key in beside)
-            found = next((returned for returned in stored if returned[1]), None)
-            if found:
-                yield self.plan.key_of(scenario), found
-
-    def _columns_of(self, key: str) -> tuple[str, ...]:
-        """The stored columns of a method."""
-        return tuple(
-            column_over(
-                self.plan,
-                ERROR if column.name == CELL_ERROR else column.name,
-                wide=has_axes(self.plan, column),
-                is_text=holds_text(column),
-            )
-            for column in self.store.schema_of(key)
-            if column.name not in (SCENARIO, REP)
-        )
-
-    @cached_property
-    def _methods(self) -> dict[int, list[tuple[str, str]]]:
-        """The names and keys of the methods of each base scenario."""
-        found: dict[int, list[tuple[str, str]]] = {}
-        for key, drawn in self.plan.keys.items():
-            if isinstance(drawn, Analysed):
-                found.setdefault(id(drawn.scenario), []).append((drawn.method.name, key))
-        return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -108,26 +109,22 @@ class WorkQueue:
 
     def __init__(self, blocks: Collection[BlockId]) -> None:
         self.left = len(blocks)
-        self._rest = iter(blocks)
-        self._first: BlockId | None = None  # taken from the rest, and not handed out
+        self._by_data = itertools.groupby(blocks, _dataset_of)
 
     def take(self, n: int) -> list[BlockId]:
         """Take some blocks, and the other methods of the last block's data."""
         taken: list[BlockId] = []
-        while (block_id := self._first or next(self._rest, None)) is not None:
-            self._first = None
-            if len(taken) >= n and not _same_data(taken[-1], block_id):
-                self._first = block_id
+        for _, of_one_dataset in self._by_data:
+            taken += of_one_dataset
+            if len(taken) >= n:
                 break
-            taken.append(block_id)
         self.left -= len(taken)
         return taken
 
 
-def _same_data(one: BlockId, other: BlockId) -> bool:
-    """Whether two blocks analyse the same data."""
-    behind = base_scenario(one.scenario) is base_scenario(other.scenario)
-    return behind and one.block == other.block
+def _dataset_of(block_id: BlockId) -> tuple[int, int]:
+    """What blocks that analyse the same data have in common."""
+    return id(base_scenario(block_id.scenario)), block_id.block
 
 
 # ---------------------------------------------------------------- which

@@ -1,13 +1,14 @@
 """The number and kind of workers."""
 
+import importlib
 import math
 import numbers
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from simstudy.errors import ConfigError, nearest
+from simstudy.errors import ConfigError, describe, nearest
 from simstudy.validation import check_whole, is_whole
 
 BACKENDS = ("auto", "loky", "threads", "inline", "dask")
@@ -100,6 +101,19 @@ def check_backend(name: str) -> None:
         )
 
 
+def class_at(setting: str, place: str) -> Callable[..., Any]:
+    """The class that a setting names as `module:Class`."""
+    module, _, kind = place.partition(":")
+    try:
+        found: Callable[..., Any] = getattr(importlib.import_module(module), kind)
+    except Exception as error:  # whatever a module raises that cannot be imported
+        raise ConfigError(
+            f"{setting}={place} cannot be imported: {describe(error)}. Name a class of a module "
+            "that Python finds, as module:Class."
+        ) from error
+    return found
+
+
 def available_cores() -> int:
     """The number of cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # Linux only
@@ -143,9 +157,7 @@ class CoreVariable(NamedTuple):
 
 
 CORE_VARIABLES = (
-    CoreVariable(
-        "", "SLURM_CPUS_PER_TASK"
-    ),  # not set by Slurm where nobody asked for --cpus-per-task
+    CoreVariable("", "SLURM_CPUS_PER_TASK"),  # where somebody asked for --cpus-per-task
     CoreVariable("SLURM_JOB_ID", "SLURM_CPUS_ON_NODE"),
     CoreVariable("PBS_JOBID", "NCPUS"),
     CoreVariable("JOB_ID", "NSLOTS"),  # SGE
@@ -161,12 +173,7 @@ def cores_of_job(environment: Mapping[str, str]) -> int | None:
     """
     for variable in CORE_VARIABLES:
         text = environment.get(variable.cores, "")
-        if (
-            (not variable.job or environment.get(variable.job))
-            and text.isascii()
-            and text.isdigit()
-        ):
-            cores = int(text)
-            if cores:
-                return cores
+        is_in_job = not variable.job or environment.get(variable.job)
+        if is_in_job and text.isascii() and text.isdigit() and int(text):
+            return int(text)
     return None

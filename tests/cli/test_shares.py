@@ -116,17 +116,17 @@ def test_a_status_names_scenarios_and_shares_with_gaps(asked, tmp_path, capsys, 
     stopped = ShareRecord(4, 4, 1, 3000, begun=1.0, where="node7 Slurm array 70_4")
     stopped.write(tmp_path / "two_stage")
     _, line, *details = said(capsys, "status", *asked)
-    assert line.split()[:6] == ["two_stage", "2", "of", "6", "0", "4"]
+    assert line.split()[:6] == ["two_stage", "1", "of", "6", "0", "5"]
     assert details[0].split() == ["done", "failed", "missing", "blocks", "of"]
     assert [detail.split()[:5] for detail in details[1:3]] == [
         ["1", "of", "3", "0", "2"],
-        ["1", "of", "3", "0", "2"],
+        ["0", "of", "3", "0", "3"],
     ]
     assert details[2].endswith("  TwoStage(k=1,n1=100,n2=100)")
     told = [" ".join(detail.split()) for detail in details[3:]]
     assert told[:3] == [
         "share missing of",
-        "1/4 1 1 never began to draw",
+        "1/4 2 2 never began to draw",
         "3/4 2 2 never began to draw",
     ]
     assert told[3].startswith("4/4 1 1 began 1970-01-01 ")

@@ -1,4 +1,4 @@
-"""Scenarios whose `simulate` gives what a test wants, and what becomes of it."""
+"""Scenarios whose `simulate` gives what a test wants, what becomes of it, and tasks of a study."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,11 @@ import numpy as np
 
 from simstudy.design.plan import Plan
 from simstudy.engine.block import draw_block, simulate_columns
+from simstudy.engine.provenance import compute_provenance
+from simstudy.engine.tasks import TaskFactory
+from simstudy.engine.work_queue import BlockSet, missing_blocks
 from simstudy.store.arrow_schema import ReplicateStorage
+from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of
 
 SIZE = 6
@@ -58,3 +62,16 @@ def stored(columns, *, number=0, **changes):
 def read_back(columns, **changes):
     plan = plan_of(**changes)
     return columns_of(plan, stored(columns, **changes)[1], tuple(columns))
+
+
+def factory_of(plan, folder):
+    """Makes tasks of a plan that store their blocks in a folder."""
+    provenance = compute_provenance(plan)
+    store = Store(folder, plan.block_size, provenance.of_blocks)
+    return TaskFactory(plan, store, ReplicateStorage(), provenance)
+
+
+def blocks_of(factory, n_blocks) -> BlockSet:
+    """Those of so many of each scenario that are not stored."""
+    wanted = dict.fromkeys(factory.plan.keys, n_blocks)
+    return missing_blocks(factory.plan, wanted, factory.store)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from simstudy.engine.columns import BlockConstants, agree
+from simstudy.engine.columns import agree
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.measures import mean
@@ -20,6 +20,7 @@ from tests.engine.giving import SIZE, X, plan_of, read_back, simulated, stored
         (X[:1], (1,)),
         (X[:-1], (5,)),
         (np.zeros((SIZE, 4)), (6, 4)),
+        (np.zeros((SIZE, 3)), (6, 3)),
         (np.zeros((SIZE, 3, 2)), (6, 3, 2)),
         (np.zeros((2, 3)), (2, 3)),
         (np.zeros((SIZE, 2, 3, 1)), (6, 2, 3, 1)),
@@ -31,7 +32,7 @@ def test_a_shape_that_is_not_a_replicate_per_row_is_refused(column, shown):
         simulated({"x": column})
     assert str(refusal.value) == (
         f"column 'x' has shape {shown}; with n_rep=6 it must be (6,) or (6, 2, 3) "
-        "(axes method: 2, metric: 3)."
+        "(axes method: 2, metric: 3; 1 for each that it lacks)."
     )
 
 
@@ -177,17 +178,6 @@ NO_CONSTANT = "column 'e' is one value for all replicates of a block, .* so it i
 def test_what_differs_between_blocks_is_no_constant(columns, axes):
     with pytest.raises(StudyError, match=NO_CONSTANT):
         run_of(columns, axes=axes)
-
-
-@pytest.mark.parametrize(("in_a_task", "together"), [(2.0, True), (2.5, False)])
-def test_blocks_of_several_tasks_are_compared(in_a_task, together):
-    said = BlockConstants()
-    said.check_further([("key", "e", (2.0, float("nan")))])
-    if together:
-        said.check_further([("key", "e", (in_a_task, 1.0)), ("other", "e", (3.0, 1.0))])
-        return
-    with pytest.raises(StudyError, match=r"2\.0 in one block and 2\.5 in another"):
-        said.check_further([("key", "e", (in_a_task, 1.0))])
 
 
 @pytest.mark.parametrize(

@@ -51,28 +51,6 @@ def test_it_ends_after_what_is_under_way_and_goes_on_later(backend, tmp_path):
 
 
 @dataclass(frozen=True)
-class Warned:
-    """The warning comes in the first block, which is a task of its own."""
-
-    bad: int = 0
-
-    def simulate(self, streams, n_rep):
-        if streams.block == self.bad:
-            graceful_stop.request_stop()
-        return {"x": streams("data").standard_normal(n_rep)}
-
-
-def test_a_block_under_way_is_finished_and_stored(tmp_path):
-    study = Study("warned", [Warned()], measures=[mean("x")], block_size=10)
-    with pytest.raises(OutOfTime) as stop:
-        study.run(100, out=tmp_path, workers=Workers("inline"))
-    assert stop.value.n_left == 9
-    graceful_stop.clear_stop_request()
-    again = study.run(10, out=tmp_path, workers=Workers("inline"))
-    assert again.outcome.n_blocks == 0
-
-
-@dataclass(frozen=True)
 class Signalled:
     """A batch system tells this process in the first block that its time is nearly up."""
 

@@ -43,46 +43,40 @@ except SimstudyError as error:
 EAGER = '"float64(float64)", '
 
 
-@pytest.fixture
-def users(tmp_path):
-    """Runs code in a process that imports a user's modules, and edits the helper."""
+def write(folder, sig, factor="2.0"):
+    """The modules of a user: the helper is edited, the file that calls it is not."""
+    (folder / "helper.py").write_text(HELPER.format(sig=sig).replace("2.0", factor))
+    if not (folder / "user.py").exists():
+        (folder / "user.py").write_text(USER.format(sig=sig))
 
-    class Users:
-        def write(self, sig, factor="2.0"):
-            helper = HELPER.format(sig=sig).replace("2.0", factor)
-            (tmp_path / "helper.py").write_text(helper)
-            if not (tmp_path / "user.py").exists():
-                (tmp_path / "user.py").write_text(USER.format(sig=sig))
 
-        def run(self, code=USE):
-            env = os.environ | {"PYTHONPATH": f"{ROOT}:{tmp_path}"}
-            done = subprocess.run(
-                [sys.executable, "-c", code], capture_output=True, text=True, check=True,
-                cwd=tmp_path, env=env,
-            )  # fmt: skip
-            return json.loads(done.stdout.splitlines()[-1])
-
-    return Users()
+def run(folder):
+    """What a process says that imports these modules."""
+    env = os.environ | {"PYTHONPATH": f"{ROOT}:{folder}"}
+    done = subprocess.run(
+        [sys.executable, "-c", USE], capture_output=True, text=True, check=True, cwd=folder, env=env
+    )
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.mark.slow
-def test_a_change_in_a_helpers_file_is_seen_and_machine_code_is_kept(users):
-    users.write("")
-    assert users.run() == [21.0, 0]
-    assert users.run() == [21.0, 1]
-    users.write("", "3.0")
-    assert users.run() == [31.0, 0]
+def test_a_change_in_a_helpers_file_is_seen_and_machine_code_is_kept(tmp_path):
+    write(tmp_path, "")
+    assert run(tmp_path) == [21.0, 0]
+    assert run(tmp_path) == [21.0, 1]
+    write(tmp_path, "", "3.0")
+    assert run(tmp_path) == [31.0, 0]
 
 
 @pytest.mark.slow
-def test_what_was_loaded_before_anybody_looked_is_refused_once(users):
+def test_what_was_loaded_before_anybody_looked_is_refused_once(tmp_path):
     """numba loads functions with signatures as their module is imported."""
-    users.write(EAGER)
-    assert users.run()[0] == 21.0
-    assert users.run() == [21.0, 1]
-    users.write(EAGER, "3.0")
-    assert "user.called is a compiled function that may hold old code" in users.run()
-    assert users.run() == [31.0, 0]
+    write(tmp_path, EAGER)
+    assert run(tmp_path)[0] == 21.0
+    assert run(tmp_path) == [21.0, 1]
+    write(tmp_path, EAGER, "3.0")
+    assert "user.called is a compiled function that may hold old code" in run(tmp_path)
+    assert run(tmp_path) == [31.0, 0]
 
 
 FACTOR = 2.0

@@ -10,13 +10,12 @@ import pytest
 from simstudy.design import grid
 from simstudy.design.plan import Method, Plan
 from simstudy.engine.block import Address, draw_block
+from simstudy.engine.methods import DatasetCache
 from simstudy.engine.per_replicate import each_replicate
-from simstudy.engine.work_queue import blocks_of_shard, missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, StudyError
 from simstudy.measures import bias, mean, rejection_rate
 from simstudy.provenance.streams import generator
-from simstudy.store.blocks import Store
 from simstudy.study import Study
 
 INLINE = Workers("inline")
@@ -130,28 +129,6 @@ def test_every_method_is_the_plain_loop():
         np.testing.assert_array_equal(found[:, 3], scenario.n1)
 
 
-def test_a_methods_purposes_are_never_the_datas():
-    streams = study().plan().work_units.streams
-    first, second, *_ = study().plan().work_units.scenarios
-    addresses = [
-        (seeded.method, purpose)
-        for seeded in (streams(first.scenario, 0), streams(first, 0), streams(second, 0))
-        for purpose in ("data", "method", "difference", "replicate", '"', '","method"')
-    ]
-    words = {
-        streams_of(study().plan(), method)(purpose).integers(2**63) for method, purpose in addresses
-    } | {streams(first, 0).of_replicate(row).integers(2**63) for row in range(3)}
-    assert len(words) == len(addresses) + 3
-
-
-def streams_of(plan, method):
-    drawn = next(
-        (each for each in plan.work_units.scenarios if each.method.name == method),
-        plan.scenarios[0],
-    )
-    return plan.work_units.streams(drawn, 0)
-
-
 def test_a_default_holds_where_nothing_has_its_name():
     def level(x, alpha=0.5, beta=0.25):
         return {"estimate": np.full(len(x), alpha), "hit": np.full(len(x), beta == 0.25)}
@@ -161,41 +138,17 @@ def test_a_default_holds_where_nothing_has_its_name():
     assert found["hit"].all(), "its own"
 
 
-@dataclass(frozen=True)
-class Centred:
-    """A scenario that knows more than its fields say."""
-
-    shift: float = 2.0
-
-    @property
-    def middle(self):
-        return self.shift / 2
-
-    def draw(self, streams, n_rep):
-        return {"x": self.shift + streams("data").normal(size=(n_rep, 3))}
-
-
-def from_middle(x, scenario):
-    return {"distance": x[..., 0] - scenario.middle}
-
-
-def of_centred(methods, **changes):
-    return Study("centred", [Centred()], methods=methods, block_size=SIZE, n_rep=SIZE, **changes)
+def beside_size(x, scenario):
+    return {"estimate": x[..., 0] - scenario.n1, "hit": 0.0 * x[..., 0]}
 
 
 def test_a_method_may_ask_for_the_scenario():
-    methods = {"whole": from_middle, "each": each_replicate(from_middle)}
-    result = of_centred(methods).run(workers=INLINE)
-    x = Centred().draw(result.plan.streams(Centred(), 0), SIZE)["x"]
-    for found in result.columns(Centred(), "distance")["distance"].T:
-        np.testing.assert_array_equal(found, x[:, 0] - 1.0)
-
-
-def test_what_it_reads_of_the_scenario_counts(tmp_path, monkeypatch):
-    of_centred({"whole": from_middle}).run(out=tmp_path, workers=INLINE)
-    monkeypatch.setattr(Centred, "middle", property(lambda self: self.shift / 4))
-    with pytest.raises(StoreError, match=r"changed: .*Centred"):
-        of_centred({"whole": from_middle}).run(out=tmp_path, workers=INLINE)
+    methods = {"whole": beside_size, "each": each_replicate(beside_size)}
+    result = study(methods).run(SIZE, workers=INLINE)
+    for scenario in result.plan.scenarios:
+        x = scenario.draw(result.plan.streams(scenario, 0), SIZE)["x"]
+        for found in result.columns(scenario, "estimate")["estimate"].T:
+            np.testing.assert_array_equal(found, x[:, 0] - scenario.n1)
 
 
 @dataclass(frozen=True)
@@ -226,16 +179,7 @@ def test_bits_do_not_depend_on_which_methods_run_together(names):
         assert_same_columns(columns_of(few, name), columns_of(whole, name))
 
 
-def test_shards_join_and_hold_all_methods_of_a_block(tmp_path):
-    plan = study().plan().work_units
-    jobs = missing_blocks(plan, dict.fromkeys(plan.keys, 3), Store(tmp_path, SIZE))
-    shares = [blocks_of_shard(plan, jobs, (i, 5)) for i in range(1, 6)]
-    assert sorted(job.key + str(job.block) for share in shares for job in share) == sorted(
-        job.key + str(job.block) for job in jobs
-    )
-    for share in shares:
-        data = {(job.scenario.scenario, job.block) for job in share}
-        assert len(share) == len(METHODS) * len(data)
+def test_shards_join(tmp_path):
     for i in range(1, 6):
         study().run(out=tmp_path, shard=(i, 5), workers=INLINE)
     joined = study().run(out=tmp_path, workers=INLINE)
@@ -339,18 +283,6 @@ def test_what_a_method_holds_counts(first, second, tmp_path):
         drawn(second)
 
 
-def test_what_one_method_uses_is_no_others(tmp_path):
-    owner = study().run(SIZE, out=tmp_path, workers=INLINE).details.store.provenance
-    plan = study().plan()
-    codes = {
-        method.name: owner.codes[key]
-        for method, key in zip(plan.methods, next(iter(plan.drawn_keys.values())), strict=True)
-    }
-    assert any("fragile" in name for name in codes["fragile"])
-    assert not any("fragile" in name for name in codes["noisy"])
-    assert "methods" not in owner.settings
-
-
 # ---------------------------------------------------------------- data
 @dataclass(frozen=True)
 class Given:
@@ -374,7 +306,8 @@ def of_given(data, methods, **changes):
     plan = Plan(
         "given", 1, (giving(data),), axes, SIZE, methods=methods, max_failed=1, **changes
     ).work_units
-    return [draw_block(plan, drawn, 0) for drawn in plan.scenarios]
+    cache = DatasetCache()
+    return [draw_block(plan, drawn, 0, cache) for drawn in plan.scenarios]
 
 
 def refusal_of(data, methods=None, **changes):
@@ -530,21 +463,23 @@ def other_columns(x, y):
     return {"estimate": x[:, 0], "p": y[:, 0]}
 
 
-DIFFER = "only 'difference' returns 'hit'; only 'other' returns 'p'; so no measure"
-
-
-def test_methods_that_return_different_columns_are_refused_before_anything_is_stored(tmp_path):
-    together = {**some("difference"), "other": other_columns}
-    with pytest.raises(StudyError, match=DIFFER):
-        study(together).run(out=tmp_path, workers=INLINE)
+def test_a_method_without_a_column_that_a_measure_reads_is_refused_before_anything_is_stored(
+    tmp_path,
+):
+    with pytest.raises(StudyError, match=r"^method other .* measure 'hits' reads column 'hit', "):
+        study({**some("difference"), "other": other_columns}).run(out=tmp_path, workers=INLINE)
     assert not list(tmp_path.rglob("*.parquet"))
 
 
-def test_also_where_one_of_them_is_stored_already(tmp_path):
-    n_drawn(tmp_path, some("difference"))
-    with pytest.raises(StudyError, match=DIFFER):
-        n_drawn(tmp_path, {**some("difference"), "other": other_columns})
-    assert n_drawn(tmp_path, some("difference", "noisy")) == 3 * 4, "which returns the same"
+def test_a_column_of_one_method_is_missing_for_others_and_refused_where_it_is_asked_for(tmp_path):
+    measures = [mean("estimate", name="mean")]
+    study(some("difference"), measures=measures).run(SIZE, out=tmp_path, workers=INLINE)
+    both = study({**some("difference"), "other": other_columns}, measures=measures)
+    result = both.run(SIZE, out=tmp_path, workers=INLINE)
+    rows = result.replicates
+    assert (rows["p"].isna() == (rows["method"] == "difference")).all()
+    with pytest.raises(StudyError, match="column 'p' is not there in 20 of 20 replicates"):
+        result.columns(result.plan.scenarios[0], "p")
 
 
 # ---------------------------------------------------------------- failures
@@ -663,23 +598,13 @@ def test_precision_is_reached_by_every_method(tmp_path):
 
 
 # ---------------------------------------------------------------- data that hide in others
-KEPT = pd.DataFrame({"w": [1.0, 2.0]})
-
-
-@dataclass(frozen=True)
-class Hiding:
-    """Returns what a method could reach behind a read-only face."""
-
-    what: str
-
-    def draw(self, streams, n_rep):
-        hidden = {
-            "tuple": (np.ones(3),),
-            "nested": ((np.ones(3), 1.0), "text"),
-            "record": np.array([(1.0, 2)], dtype=[("a", float), ("b", int)])[0],
-            "frame": KEPT,
-        }[self.what]
-        return {"x": streams("data").standard_normal(n_rep), "w": hidden}
+HIDDEN = {
+    "tuple": (np.ones(3),),
+    "nested": ((np.ones(3), 1.0), "text"),
+    "record": np.array([(1.0, 2)], dtype=[("a", float), ("b", int)])[0],
+    "frame": pd.DataFrame({"w": [1.0, 2.0]}),
+}
+"""What a method could reach behind a read-only face."""
 
 
 def first_of(w):
@@ -704,14 +629,12 @@ def reads(x, w):
     return {"m": x + float(hidden["a"] if isinstance(hidden, np.void) else hidden[0])}
 
 
-@pytest.mark.parametrize("what", ["tuple", "nested", "record", "frame"])
+@pytest.mark.parametrize("what", HIDDEN)
 def test_what_one_method_does_to_data_in_data_is_seen_by_no_other(what):
-    def of_second(**methods):
-        study = Study("hiding", [Hiding(what)], methods=methods, block_size=5, max_failed=1)
-        columns = study.run(10, workers=Workers("inline")).columns(Hiding(what), "m")["m"]
-        return columns[:, -1]
-
-    np.testing.assert_array_equal(of_second(a=spoils, b=reads), of_second(b=reads))
+    data = {"x": X, "w": HIDDEN[what]}
+    (alone,) = of_given(data, {"b": reads})
+    _, beside = of_given(data, {"a": spoils, "b": reads})
+    np.testing.assert_array_equal(beside.columns["m"], alone.columns["m"])
 
 
 def test_how_a_method_wants_numpy_to_warn_is_its_own():
@@ -719,12 +642,8 @@ def test_how_a_method_wants_numpy_to_warn_is_its_own():
         np.seterr(all="raise")
         return {"m": x}
 
-    def divides(x):
-        return {"m": x / np.zeros(len(x))}
-
     before = np.geterr()
-    study = Study("strict", [Hiding("frame")], methods={"a": strict, "b": divides}, block_size=5)
     with np.errstate(all="ignore"):
-        result = study.run(5, workers=Workers("inline"))
-    assert result.failures.empty
+        blocks = of_given({"x": X}, {"a": strict, "b": lambda x: {"m": x / np.zeros(len(x))}})
+    assert [block.n_failed for block in blocks] == [0, 1], "0 / 0 is NaN, and no exception"
     assert np.geterr() == before

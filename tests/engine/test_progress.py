@@ -37,17 +37,11 @@ def test_a_line_now_and_then_where_there_is_no_terminal(clock, capsys):
     assert told.err == "toy: 2,200 of 10,000 replicates, 200 rep/s, 39 s left\n"
 
 
-def test_nothing_is_said_unasked(clock, capsys):
+def test_unasked_nothing_is_said_but_a_note(clock, capsys):
     with Bar("toy", visible=False) as bar:
         bar.begin(100)
         clock.now += 10 * LINE_SECONDS
         bar.advance(50)
-    assert capsys.readouterr().err == ""
-
-
-def test_a_note_is_always_said(capsys):
-    with Bar("toy", visible=False) as bar:
-        bar.begin(10)
         bar.note("a worker died; 3 blocks to go")
     assert capsys.readouterr().err == "a worker died; 3 blocks to go\n"
 

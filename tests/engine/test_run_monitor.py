@@ -10,13 +10,13 @@ import pytest
 
 from simstudy.engine import rng_checks
 from simstudy.engine.block import Address
-from simstudy.engine.per_replicate import each_replicate, progress_reported_to, report_progress
+from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.rng_checks import finding_of
 from simstudy.engine.run_monitor import SLOW_SECONDS, RunMonitor
 from simstudy.engine.tasks import TaskResult
 from simstudy.engine.workers import Workers
-from simstudy.errors import AlwaysFailsError, StudyError
+from simstudy.errors import AlwaysFailsError, StudyError, describe, swallowed
 from simstudy.measures import mean
-from simstudy.stats.models.least_squares import fit_each
 from simstudy.study import Study
 from tests.engine.giving import SIZE, plan_of
 from tests.guarantees.flaky import Deadly, deadly_study
@@ -29,7 +29,7 @@ class Notes:
     """A progress that remembers what it is told."""
 
     def __init__(self):
-        self.said, self.far = [], []
+        self.said = []
 
     def begin(self, n_rep):
         self.total = n_rep
@@ -39,9 +39,6 @@ class Notes:
 
     def note(self, text):
         self.said.append(text)
-
-    def within(self, done, of):
-        self.far.append((done, of))
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ def test_a_run_over_the_limit_stays_refused_and_draws_nothing_more(tmp_path):
         study.run(60, out=tmp_path, workers=INLINE)
 
 
-# ---------------------------------------------------------------- slow blocks, signs of life
+# ---------------------------------------------------------------- slow blocks, constants
 def result_of(seconds):
     return TaskResult((("k", 0),), seconds, 0, None, (seconds,), (0.0,))
 
@@ -122,23 +119,6 @@ def test_what_is_a_constant_in_one_task_is_the_same_in_another():
         monitor.check(result_of(0.0)._replace(constants=frozenset({("k", "e", (truth,))})))
     with pytest.raises(StudyError, match=r"'e' is one value .*, 2\.0 in one block and 2\.5 in ano"):
         monitor.check(result_of(0.0)._replace(constants=frozenset({("k", "e", (2.5,))})))
-
-
-def test_a_block_that_goes_on_one_by_one_says_how_far_it_is():
-    case, notes = CASES["one by one"], Notes()
-    case.study_of("one by one").run(workers=INLINE, progress=notes)
-    assert notes.far == 2 * [(done, 20) for done in range(1, 21)]
-    report_progress(1, 2)
-    with progress_reported_to(None):
-        report_progress(1, 2)
-
-
-def test_a_bar_shows_how_far_a_block_is(capsys, monkeypatch):
-    from simstudy.engine import progress
-
-    monkeypatch.setattr(progress, "LINE_SECONDS", -1.0)
-    progress.Bar("slow").within(3, 1000)
-    assert capsys.readouterr().err == "slow: 3 of the 1,000 replicates of a block\n"
 
 
 # ---------------------------------------------------------------- part of a block
@@ -183,34 +163,17 @@ def test_whole_blocks_where_they_are_wanted(changes):
 
 
 # ---------------------------------------------------------------- a replay
-class Stubborn:
-    """A model that cannot be fitted to some data."""
-
-    def get_params(self, deep=True):
-        return {}
-
-    def set_params(self, **_params):
-        return self
-
-    def fit(self, features, y):
-        if y[0] > 0:
-            raise ArithmeticError(f"no fit at {y[0]}")
-        return self
-
-    def predict(self, new):
-        return np.zeros(len(new))
-
-
 def fitted(z):
-    features = np.ones((len(z), 1, 1))
-    fits = fit_each(Stubborn(), features, z[:, None], features, np.random.default_rng(1))
+    """A loop of fits that keeps the text of what it caught, and says what that was."""
     errors = np.full(len(z), None, dtype=object)
-    errors[[failure.replicate for failure in fits.failures]] = [f.error for f in fits.failures]
-    return {"x": fits.prediction[:, 0], "error": errors}
+    for row in np.flatnonzero(z > 0):
+        error = ArithmeticError(f"no fit at {z[row]}")
+        swallowed(error, row)
+        errors[row] = describe(error)
+    return {"x": z, "error": errors}
 
 
 def test_a_replay_raises_what_a_loop_of_fits_swallowed():
-    pytest.importorskip("sklearn", reason="needs pip install -e '.[dev]'")
     study = Study(
         "fits", [Drawing("one by one")], [mean("x")], methods={"m": fitted}, block_size=20
     )
@@ -222,13 +185,7 @@ def test_a_replay_raises_what_a_loop_of_fits_swallowed():
 
 
 # ---------------------------------------------------------------- names, types
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("measure", "estimate", "n_rep", "lower", "block", "rep", "error", "scenario", "address"),
-        *("warning", "converged"),
-    ],
-)
+@pytest.mark.parametrize("name", ["measure", "rep", "converged"])
 def test_a_factor_that_has_the_name_of_a_column_of_tables_is_refused(name):
     from dataclasses import make_dataclass
 
@@ -281,50 +238,25 @@ def test_deterministic_scenarios_say_so():
 
 # ---------------------------------------------------------------- equal blocks
 @pytest.mark.parametrize(
-    ("made", "size"),
+    ("made", "size", "named"),
     [
-        (lambda own, ours, n: {"x": own.normal(size=n)}, 10),
-        (lambda own, ours, n: {"x": own.random(n) < 0.05}, 1000),
-        (lambda own, ours, n: {"x": own.normal(size=n), "y": ours.normal(size=n)}, 100),
-        (lambda own, ours, n: {"x": np.stack([np.ones(n), own.normal(size=n)], axis=1)}, 100),
+        (lambda own, ours, n: {"x": own.normal(size=n)}, 10, {"x"}),
+        (lambda own, ours, n: {"x": own.random(n) < 0.05}, 1000, {"x"}),
+        (lambda own, ours, n: {"x": own.normal(size=n), "y": ours.normal(size=n)}, 100, {"x"}),
+        (lambda own, ours, n: {"x": np.stack([np.ones(n), own.normal(size=n)], 1)}, 100, {"x"}),
+        (lambda own, ours, n: {"x": own.random(n) < 0.5}, 4, set()),
+        (lambda own, ours, n: {"x": np.linspace(0, 1, n)}, 100, set()),
+        (lambda own, ours, n: {"x": np.full(n, 30)}, 100, set()),
     ],
-    ids=["short", "rare", "beside another", "first cell constant"],
+    ids=["short", "rare", "beside", "first cell constant", "few", "in order", "constant"],
 )
-def test_a_column_that_is_the_same_in_each_block_is_named(made, size):
-    notes = equal_blocks_of(lambda own, streams, n: made(own, streams("data"), n), size)
-    assert "has the same 'x' as a block before it, to the last bit" in notes.said[0]
-    assert "'y'" not in notes.said[0]
-
-
-@pytest.mark.parametrize(
-    "made",
-    [
-        lambda streams, n: {"x": streams("data").random(n) < 0.5},
-        lambda streams, n: {"x": streams("data").normal(size=n), "level": np.linspace(0, 1, n)},
-        lambda streams, n: {"x": streams("data").normal(size=n), "n_used": np.full(n, 30)},
-    ],
-    ids=["few replicates", "in order", "constant"],
-)
-def test_columns_that_may_be_the_same_are_no_surprise(made):
-    assert not equal_blocks_of(lambda _own, streams, n: made(streams, n), 4).said
-
-
-def equal_blocks_of(made, size):
-    """What is said of a run of as many blocks as are looked at, beside a generator of its own."""
-
-    @dataclass(frozen=True)
-    class Own:
-        truth: float = 0.0
-
-        def simulate(self, streams, n_rep):
-            return made(np.random.default_rng(0), streams, n_rep)
-
-    columns = made(np.random.default_rng(0), lambda _: np.random.default_rng(1), size)
-    axes = {"cell": ("a", "b")} if columns["x"].ndim > 1 else {}
-    notes = Notes()
-    study = Study("own", [Own()], [mean("x")], axes=axes, block_size=size)
-    study.run(16 * size, workers=INLINE, progress=notes)
-    return notes
+def test_columns_that_are_the_same_in_two_blocks_are_named_if_chance_cannot_do_it(
+    made, size, named
+):
+    """`own` is a generator that begins anew in each block."""
+    columns = [made(np.random.default_rng(0), np.random.default_rng(b), size) for b in (1, 2)]
+    first, second = (set(finding_of("key", 0, each, {}).hashes) for each in columns)
+    assert {name for name, _ in first & second} == named
 
 
 def own_seed(size=10):
@@ -354,32 +286,32 @@ def test_what_was_noticed_stays_with_the_blocks(keep, tmp_path):
     assert not fresh.outcome.noticed
 
 
-def test_a_derived_column_that_moves_a_global_generator_is_noticed():
-    def jittered(x):
-        return x + np.random.normal(size=len(x))  # noqa: NPY002
-
-    study = Study(
-        "jitter", [Drawn()], [mean("y")], derived={"y": jittered}, block_size=10,
-    )  # fmt: skip
-    (said,) = study.run(20, workers=INLINE, progress=Notes(), keep="summary").outcome.noticed
-    assert "drew from NumPy's global generator" in said
+def by_numpys(x):
+    return x + np.random.normal(size=len(x))  # noqa: NPY002
 
 
-@pytest.mark.parametrize("is_loaded", [True, False])
-def test_pythons_generator_is_not_watched_where_a_library_draws_from_it_meanwhile(
-    is_loaded, monkeypatch
+def by_pythons(x):
+    return x + random.random()
+
+
+@pytest.mark.parametrize(
+    ("derived", "is_loaded", "said"),
+    [
+        (by_numpys, True, ["drew from NumPy's global generator"]),
+        (by_pythons, False, ["drew from Python's global generator"]),
+        (by_pythons, True, []),
+    ],
+)
+def test_a_derived_column_that_moves_a_global_generator_is_noticed(
+    derived, is_loaded, said, monkeypatch
 ):
-    def jittered(x):
-        return x + random.random()
-
+    """Not Python's where a library that draws from it meanwhile is loaded."""
     monkeypatch.setattr(rng_checks, "DRAW_MEANWHILE", ("checker",))
     if is_loaded:
         monkeypatch.setitem(sys.modules, "checker", object())
-    study = Study("jitter", [Drawn()], [mean("y")], derived={"y": jittered}, block_size=10)
-    said = study.run(20, workers=INLINE, progress=Notes(), keep="summary").outcome.noticed
-    assert ["drew from Python's global generator" in text for text in said] == [True] * (
-        not is_loaded
-    )
+    study = Study("jitter", [Drawn()], [mean("y")], derived={"y": derived}, block_size=10)
+    noticed = study.run(20, workers=INLINE, progress=Notes(), keep="summary").outcome.noticed
+    assert all(text in found for text, found in zip(said, noticed, strict=True))
 
 
 def test_results_stay_where_they_were_asked_for(tmp_path, monkeypatch):

@@ -8,30 +8,23 @@ from simstudy.engine import scheduler
 from simstudy.engine.executors.loky import WorkerDiedError
 from simstudy.engine.progress import Silent
 from simstudy.engine.scheduler import MOST_SECONDS, PART_OF_RUN, TASK_BYTES, ChunkSizer, draw_blocks
-from simstudy.engine.tasks import TaskFactory, TaskResult, draw_task
-from simstudy.engine.work_queue import missing_blocks
+from simstudy.engine.tasks import TaskResult, draw_task
 from simstudy.engine.workers import Workers
-from simstudy.errors import StoreError, UnreadableTaskError
-from simstudy.store.arrow_schema import ReplicateStorage
-from simstudy.store.blocks import Store
 from tests import toy
+from tests.engine.giving import blocks_of, factory_of
 
 PLAN = toy.study((3, 10)).plan()
 
 
 @pytest.fixture
 def factory(tmp_path):
-    return TaskFactory(PLAN, Store(tmp_path, PLAN.block_size), ReplicateStorage())
+    return factory_of(PLAN, tmp_path)
 
 
-def blocks_of(factory, n_blocks):
-    return missing_blocks(PLAN, dict.fromkeys(PLAN.keys, n_blocks), factory.store)
-
-
-def drawn(factory, blocks, executor, monkeypatch, progress=None):
+def drawn(factory, blocks, executor, monkeypatch):
     monkeypatch.setattr(scheduler, "executor_of", lambda *_: executor)
     workers = Workers("loky", executor.n_workers)
-    return list(draw_blocks(factory, blocks, workers=workers, progress=progress or Silent()))
+    return list(draw_blocks(factory, blocks, workers=workers, progress=Silent()))
 
 
 class Mortal:
@@ -92,39 +85,21 @@ def test_a_block_that_ends_two_workers_is_recorded(by_signal, factory, monkeypat
     assert again == ([bad] if by_signal else [])
 
 
-class Waiting(Mortal):
-    """Its workers have gone, and come back when that was told."""
-
+class Notes(Silent):
     def __init__(self):
-        super().__init__([])
-        self.trouble, self.waiting, self.told = "no worker is left", [], []
-
-    def submit(self, task):
-        if not self.trouble:
-            return super().submit(task)
-        self.waiting.append((Future(), task))
-        return self.waiting[-1][0]
-
-
-class Listening(Silent):
-    def __init__(self, executor):
-        self.executor = executor
+        self.said = []
 
     def note(self, text):
-        self.executor.told.append(text)
-        self.executor.trouble = ""
-        for future, task in self.executor.waiting:
-            future.set_result(draw_task(task))
-        self.executor.waiting = []
+        self.said.append(text)
 
 
-def test_what_an_executor_waits_for_is_told_once_and_the_run_goes_on(factory, monkeypatch):
-    monkeypatch.setattr(scheduler, "LOOK_SECONDS", 0.02)
-    executor = Waiting()
-    results = drawn(factory, blocks_of(factory, 6), executor, monkeypatch, Listening(executor))
-    assert sum(len(result.done) for result in results) == 12
-    assert executor.told[0] == "no worker is left"
-    assert set(executor.told[1:]) <= {"workers are back"}
+def test_what_an_executor_waits_for_is_told_once(factory):
+    notes, executor = Notes(), Mortal([])
+    waiting = scheduler.Scheduler(factory, Workers("loky", 2), notes)
+    for trouble in ("", "no worker is left", "no worker is left", ""):
+        executor.trouble = trouble
+        waiting._note_trouble(executor)
+    assert notes.said == ["no worker is left", "workers are back"]
 
 
 def test_an_error_ends_workers_that_nobody_waits_for(factory, monkeypatch):
@@ -133,16 +108,6 @@ def test_an_error_ends_workers_that_nobody_waits_for(factory, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         drawn(factory, blocks_of(factory, 2), executor, monkeypatch)
     assert executor.closed is True
-
-
-def test_what_workers_cannot_load_is_said_with_what_will_do(factory, monkeypatch):
-    executor = Mortal([])
-    unreadable = Future()
-    unreadable.set_exception(UnreadableTaskError("ImportError: no module named trial"))
-    executor.submit = lambda task: unreadable
-    said = r"workers cannot load the study \(ImportError: .* Run again, or use backend=threads"
-    with pytest.raises(StoreError, match=said):
-        drawn(factory, blocks_of(factory, 2), executor, monkeypatch)
 
 
 # ---------------------------------------------------------------- auto

@@ -26,23 +26,15 @@ def share_of_each(n_shares, n_blocks, weights=None, plan=PLAN):
     return {key: share(blocks) for key, share in shards_of(plan, n_shares, weights).items()}
 
 
-@pytest.mark.parametrize("weights", [None, dict.fromkeys(KEYS, 3.0), {}, {"unknown": 7.0}])
-@pytest.mark.parametrize("n_shares", [1, 3, 5, 9])
-def test_equal_blocks_are_dealt_out_in_turn(n_shares, weights):
-    found = share_of_each(n_shares, 9, weights)
-    for place, key in enumerate(KEYS):
-        expected = [(block * len(KEYS) + place) % n_shares for block in range(9)]
-        assert found[key].tolist() == expected
-
-
-@pytest.mark.parametrize("n_shares", [1, 2, 3, 4, 6, 8, 10, 12])
-def test_whatever_their_number_shares_are_of_one_size_and_mix_all_scenarios(n_shares):
+@pytest.mark.parametrize("weights", [None, dict.fromkeys(KEYS, 0.1), {"unknown": 7.0}])
+@pytest.mark.parametrize("n_shares", [1, 2, 3, 4, 5, 6, 9, 10, 12])
+def test_shares_of_equal_blocks_are_of_one_size_and_mix_all_scenarios(n_shares, weights):
     for n_blocks in (1, 2, 5, n_shares, 3 * n_shares):
-        found = share_of_each(n_shares, n_blocks)
+        found = share_of_each(n_shares, n_blocks, weights)
         sizes = np.bincount(np.concatenate(list(found.values())), minlength=n_shares)
         assert np.ptp(sizes) <= 1
         for shares in found.values():
-            assert len(set(shares)) == n_shares or n_blocks < n_shares
+            assert len(set(shares)) == min(n_shares, n_blocks)
 
 
 @given(
@@ -59,20 +51,6 @@ def test_no_share_costs_more_than_another_by_much_more_than_a_block(costs, n_sha
         np.add.at(load, shares, weights[key])
     if len(set(costs)) > 1:
         assert np.ptp(load) <= 2 * max(costs) + 1e-9
-
-
-def test_by_number_one_share_would_have_had_all_the_dear_blocks():
-    """Two of four scenarios dear, in a short run: a case that dealing in turn gets wrong."""
-    weights = dict(zip(KEYS, [100.0, 1.0, 100.0, 1.0], strict=True))
-
-    def loads(by_cost):
-        load = np.zeros(2)
-        for key, shares in share_of_each(2, 1, by_cost).items():
-            np.add.at(load, shares, weights[key])
-        return load
-
-    assert loads(None).tolist() == [200.0, 2.0]
-    assert np.ptp(loads(weights)) == 0.0
 
 
 def test_methods_of_a_block_are_in_one_share_and_their_costs_add_up():

@@ -58,33 +58,29 @@ def in_a_new_process(library, backend, how="", n_threads="4"):
 
 
 # ---------------------------------------------------------------- whole runs
-@pytest.mark.parametrize("n_threads", ["4", ""])
+
+
+@pytest.mark.parametrize(
+    ("kind", "how", "n_threads"),
+    [
+        ("obliging", "", "4"),  # loaded inside a block
+        ("obliging", "", ""),
+        ("obliging", "loaded", "4"),  # before
+        ("stubborn", "", "4"),  # heeds no environment
+    ],
+)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.slow
-def test_a_library_that_is_loaded_inside_a_block(obliging, backend, n_threads):
-    bits, made_by, left = in_a_new_process(obliging, backend, n_threads=n_threads)
+def test_whatever_a_library_does_one_thread_makes_the_sums(kind, how, n_threads, backend, request):
+    library = request.getfixturevalue(kind)
+    bits, made_by, left = in_a_new_process(library, backend, how, n_threads)
     assert made_by.startswith("[1] ")
-    assert bits == in_a_new_process(obliging, "inline")[0]
-    assert left.startswith(n_threads or "None"), "the environment is as it was"
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.slow
-def test_a_library_that_heeds_no_environment(stubborn, backend):
-    bits, made_by, left = in_a_new_process(stubborn, backend)
-    assert made_by.startswith("[1] ")
-    assert bits == in_a_new_process(stubborn, "inline")[0]
-    has_now = "1" if backend == "threads" else "4"  # where it was loaded in another thread
-    assert left == f"4 {has_now}", "what the library had is given back"
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.slow
-def test_a_library_that_was_loaded_before(obliging, backend):
-    bits, made_by, left = in_a_new_process(obliging, backend, "loaded")
-    assert made_by.startswith("[1] ")
-    assert bits == in_a_new_process(obliging, "inline")[0]
-    assert left == "4 4"
+    assert bits == in_a_new_process(library, "inline")[0]
+    environment, has_now = left.split()
+    assert environment == (n_threads or "None"), "the environment is as it was"
+    if how == "loaded" or kind == "stubborn":
+        elsewhere = kind == "stubborn" and backend == "threads"  # it was loaded in another thread
+        assert has_now == ("1" if elsewhere else "4"), "what the library had is given back"
 
 
 @pytest.mark.parametrize(

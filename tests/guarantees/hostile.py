@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.engine.error_policy import by_method
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import AlwaysFailsError, StudyError
 from simstudy.measures import bias, mean
 from simstudy.study import Study
+from tests.guarantees.flaky import stacked
 
 SIZE, N_REP = 20, 40
 TRUTHS = np.array([1.0, 2.0, 3.0])
@@ -91,12 +91,9 @@ def row_by_row(analyse, **given):
     return simulate
 
 
-def of_two(second):
-    def simulate(streams, n_rep):
-        x = normal(streams, n_rep)
-        return by_method({"one": lambda: {"x": x}, "two": lambda: second(x)}, n_rep)
-
-    return simulate
+def second_fails(streams, n_rep):
+    x = normal(streams, n_rep)
+    return stacked({"x": x}, each_replicate(raises, x, returns="x"))
 
 
 def raises(*_args, **_given):
@@ -153,11 +150,6 @@ def masked_large(streams, n_rep):
     return x
 
 
-def masked_by_method(streams, n_rep):
-    x = masked_large(streams, n_rep)
-    return by_method({"one": lambda: {"x": x}, "two": lambda: {"x": np.full(n_rep, 2.0)}}, n_rep)
-
-
 def masked_number(x):
     return np.ma.masked_array([1e9], [True])[0] if x[0] > 1 else 2.0
 
@@ -207,15 +199,14 @@ def rows_of_cells(x):
 def cells_that_fail(streams, n_rep):
     x = normal(streams, n_rep, 3)
 
-    def one_by_one():
-        return each_replicate(rows_of_cells, x, vectors=("x",))
-
-    return by_method({"one": one_by_one, "two": lambda: {"x": x}}, n_rep)
+    one = each_replicate(rows_of_cells, x, vectors=("x",))
+    columns = stacked(one, {"x": x})
+    return columns | {"error": columns["error"][:, :, np.newaxis]}
 
 
 def truth_of_each(streams, n_rep):
     x = normal(streams, n_rep, 2, 3)
-    return {"x": x + TRUTHS, "true": np.broadcast_to(TRUTHS, (n_rep, 3))}
+    return {"x": x + TRUTHS, "true": np.broadcast_to(TRUTHS, (n_rep, 1, 3))}
 
 
 def truth_of_one_row(streams, n_rep):
@@ -282,16 +273,7 @@ CASES = {
     "an array for a number": Case(
         row_by_row(lambda x: x, returns="x"), r"x has shape \(3,\), not one number", **MISTAKE
     ),
-    "one method of two": Case(
-        of_two(raises), "method 'two': all 20 .*LookupError", **MISTAKE, study={"axes": METHODS}
-    ),
-    "a method's short column": Case(
-        of_two(lambda x: {"x": x[:5]}), r"method 'two'.*\(5,\)", **MISTAKE, study={"axes": METHODS}
-    ),
-    "a method's rows": Case(
-        of_two(lambda x: each_replicate(raises, x, returns="x")), "LookupError", **MISTAKE,
-        study={"axes": METHODS},
-    ),
+    "a method's rows": Case(second_fails, "LookupError", **MISTAKE, study={"axes": METHODS}),
     "an exit": Case(exits, "failed with SystemExit: 3", **MISTAKE),
     "no data": Case(
         raises, "method m of .*LookupError", **MISTAKE, study={"methods": {"m": taken}}
@@ -301,7 +283,7 @@ CASES = {
         study={"methods": {"m": each_replicate(lambda z: raises(), returns="x")}},
     ),
     "a mistake that may be": Case(
-        of_two(raises), n_failed=N_REP, error="LookupError: there is no such thing",
+        second_fails, n_failed=N_REP, error="LookupError: there is no such thing",
         study={"axes": METHODS, "max_failed": 1},
     ),
     "all of it may fail": Case(
@@ -334,9 +316,6 @@ CASES = {
     # columns
     "a mask": Case(masked, n_failed=2, error="NaN in x", mean=2.0),
     "a mask that may be": Case(masked, mean=2.0, study={"may_be_missing": ("x",)}),
-    "a method's mask": Case(
-        masked_by_method, n_failed=2, error="NaN in x", mean=2.0, study={"axes": METHODS}
-    ),
     "a masked number": Case(
         row_by_row(masked_number, returns="x"), n_failed=-1, error="NaN in x", mean=2.0
     ),
@@ -365,10 +344,6 @@ CASES = {
     ),
     "a truth for each": Case(truth_of_each, study=COEFFICIENTS),
     "a truth in one row": Case(truth_of_one_row, study=COEFFICIENTS),
-    "axes of one size": Case(
-        returning(lambda x: {"x": np.stack([x, x], axis=1)}), "could be method or twin, which are",
-        study={"axes": {"method": ("one", "two"), "twin": ("a", "b")}},
-    ),
     # random numbers
     "a generator of its own": Case(own_generator, noticed="block 1 of .* has the same 'x'"),
     "a generator of no seed": Case(fresh_generator, noticed="asked for none of its random streams"),

@@ -1,16 +1,14 @@
 """Executors: in-process, threads, loky, Dask, or a user's own."""
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
 from typing import Protocol
 
 from simstudy.engine.executors.dask import Dask
 from simstudy.engine.executors.loky import Loky
 from simstudy.engine.tasks import Task, TaskResult, draw_task
-from simstudy.engine.workers import Workers
+from simstudy.engine.workers import Workers, class_at
 from simstudy.errors import ConfigError, describe, nearest
 
 OURS = ("n_workers", "expected")  # what an executor is told by the engine, if it asks for it
@@ -59,7 +57,14 @@ def executor_of(workers: Workers, expected: str) -> Executor:
     names = inspect.signature(make).parameters
     ours = {"n_workers": workers.count, "expected": expected}
     options = {name: value for name, value in ours.items() if name in names}
-    return _made(workers.backend, partial(make, **options, **workers.options))
+    try:
+        return make(**options, **workers.options)
+    except ConfigError:  # which says it already
+        raise
+    except Exception as error:  # whatever an executor makes of its settings
+        raise ConfigError(
+            f"backend={workers.backend} cannot be started: {describe(error)}"
+        ) from error
 
 
 def maker_of(workers: Workers) -> Callable[..., Executor]:
@@ -74,7 +79,12 @@ def maker_of(workers: Workers) -> Callable[..., Executor]:
         "inline": InProcess, "threads": Threads, "dask": Dask
     }  # fmt: skip
     if ":" in workers.backend:
-        make = _class_at(workers.backend)
+        make = class_at("backend", workers.backend)
+        if not hasattr(make, "submit"):
+            raise ConfigError(
+                f"backend={workers.backend} has no method submit, which begins a task: see "
+                "simstudy.engine.executors.Executor."
+            )
     else:
         make = known.get(workers.backend, Loky)
     names = set(inspect.signature(make).parameters) - set(OURS)
@@ -85,32 +95,6 @@ def maker_of(workers: Workers) -> Callable[..., Executor]:
                 + nearest(name, names)
             )
     return make
-
-
-def _class_at(place: str) -> Callable[..., Executor]:
-    module, _, kind = place.partition(":")
-    try:
-        found: Callable[..., Executor] = getattr(importlib.import_module(module), kind)
-    except Exception as error:  # whatever a module raises that cannot be imported
-        raise ConfigError(
-            f"backend={place} cannot be imported: {describe(error)}. Name a class of a module that "
-            "Python finds, as module:Class."
-        ) from error
-    if not hasattr(found, "submit"):
-        raise ConfigError(
-            f"backend={place} has no method submit, which begins a task: see "
-            "simstudy.engine.executors.Executor."
-        )
-    return found
-
-
-def _made(name: str, make: Callable[[], Executor]) -> Executor:
-    try:
-        return make()
-    except ConfigError:  # which says it already
-        raise
-    except Exception as error:  # whatever an executor makes of its settings
-        raise ConfigError(f"backend={name} cannot be started: {describe(error)}") from error
 
 
 # ---------------------------------------------------------------- in the user's own process

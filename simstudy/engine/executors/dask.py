@@ -5,32 +5,33 @@ scheduler, and the rest goes on. A scheduler runs a task again whose worker died
 and gives it up after the fourth (one that is started here: after the first).
 """
 
-import pickle
+import socket
 import sys
 import time
 import weakref
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
+from functools import cache
+from logging import CRITICAL
 from multiprocessing import parent_process
 from typing import Any, cast
 
-from simstudy.engine.executors import dask_clusters
-from simstudy.engine.executors.dask_clusters import (
-    check_one_cluster,
-    check_own_versions,
-    check_worker_versions,
-    connected,
-    started,
-    threads_of,
-    threads_there,
+from simstudy.engine.executors.loky import (
+    WorkerDiedError,
+    deaf_to_interrupts,
+    draw_packed,
+    forwarded,
+    packed,
 )
-from simstudy.engine.executors.loky import WorkerDiedError, draw_packed, forwarded, packed
 from simstudy.engine.tasks import Task, TaskResult
 from simstudy.engine.timeouts import mark_as_worker
-from simstudy.errors import SchedulerLostError, StoreError, describe
+from simstudy.engine.workers import class_at
+from simstudy.errors import ConfigError, SchedulerLostError, StoreError, describe, first_few
+from simstudy.provenance.modules import library_version
 
 SCHEDULER_SECONDS = 0.005  # of work for each worker in a task: a scheduler hands out 600 a second
+LOOPBACK = "127.0.0.1"
 LOOK_SECONDS = 1.0  # between two looks at how many workers there are
 TASKS_AHEAD = 2  # for each thread of a worker, so that none waits for the next
 DIED = "the process died: each of the Dask workers that took it, one after the other"
@@ -75,17 +76,16 @@ class Dask:
             self._client = self._open.enter_context(connected(where, float(timeout)))
             self._asked = 0 if address else n_workers  # of which some may still have to begin
             self.n_workers = max(self._asked, threads_of(self._client, float(timeout)))
-            check_worker_versions(self._client)
         except BaseException:
             self._end()
             raise
         self._looked = time.monotonic()
-        self._seen = False  # whether what a worker wrote was seen from here
+        self._seen = False  # whether a file of a worker was seen from here
         self.task_seconds = SCHEDULER_SECONDS * self.n_workers
 
     def submit(self, task: Task) -> "Future[TaskResult]":
         """Start a task; `StoreError` if the scheduler is gone, or workers write elsewhere."""
-        arguments = packed(task), _own_paths(), dask_clusters.own_versions(), not self._seen
+        arguments = packed(task), _own_paths(), versions()
         future = self._client.submit(draw_elsewhere, *arguments, pure=False)
         return forwarded(future, lambda done: self._result(done, task))
 
@@ -130,11 +130,13 @@ class Dask:
 
         if future.status == "finished":
             try:
-                result, files = future.result()
+                result = cast(TaskResult, future.result())
             except OSError:  # the scheduler died while it sent the result
                 raise self._lost() from None
-            self._refuse_elsewhere(task, files)
-            return cast(TaskResult, result)
+            if not self._seen and not set(task.files.names()).intersection(result.files):
+                raise _not_shared(task, "wrote its blocks, and they are not there on this machine")
+            self._seen = True
+            return result
         if future.status != "error":
             raise self._lost()
         error = future.exception()
@@ -150,12 +152,6 @@ class Dask:
             "was finished is kept. Start a scheduler, and run the same command again."
         )
 
-    def _refuse_elsewhere(self, task: Task, files: Collection[str]) -> None:
-        """Check once that a file of this process is visible to a worker."""
-        if not self._seen and not set(task.files.names()).intersection(files):
-            raise _not_shared(task, "wrote its blocks, and they are not there on this machine")
-        self._seen = True
-
 
 def _not_shared(task: Task, reason: str) -> StoreError:
     return StoreError(
@@ -164,24 +160,19 @@ def _not_shared(task: Task, reason: str) -> StoreError:
     )
 
 
-def draw_elsewhere(
-    payload: bytes, paths: Sequence[str], versions: Mapping[str, str], looks: bool
-) -> tuple[TaskResult, Collection[str]]:
+def draw_elsewhere(payload: bytes, paths: Sequence[str], ours: Mapping[str, str]) -> TaskResult:
     """Draw a task in a Dask worker, with the caller's module search path.
-
-    If it `looks`, it says what files it sees where it has written.
 
     Raises
     ------
     ConfigError
-        Where this worker, which may have joined late, has other versions than the caller.
+        Where this worker has other versions than the caller.
     """
-    check_own_versions(versions)
+    check_versions(ours)
     sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
     if parent_process() is not None:  # somebody, a nanny, puts another one in its place
         mark_as_worker()
-    result = draw_packed(payload)
-    return result, pickle.loads(payload).files.names() if looks else ()
+    return draw_packed(payload)
 
 
 def _own_paths() -> tuple[str, ...]:
@@ -189,3 +180,97 @@ def _own_paths() -> tuple[str, ...]:
     from os.path import abspath
 
     return tuple(abspath(path) for path in sys.path if not path.startswith(sys.prefix))
+
+
+# ---------------------------------------------------------------- clusters
+def check_one_cluster(address: str | None, cluster: str | None) -> None:
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise ConfigError(
+            "Dask is not installed: pip install 'simstudy[dask]', or use backend=loky"
+        ) from None
+    if address and cluster:
+        raise ConfigError(
+            f"backend.address={address} names a cluster that runs and backend.cluster={cluster} "
+            "one to be started: give one of them"
+        )
+
+
+def started(open_: ExitStack, n_workers: int, place: str | None, options: Mapping[str, Any]) -> Any:
+    """Start a cluster that ends with this process."""
+    with deaf_to_interrupts():
+        if place is None:
+            return open_.enter_context(_own_cluster(n_workers, options))
+        cluster = open_.enter_context(class_at("backend.cluster", place)(**options))
+        cluster.adapt(minimum=n_workers, maximum=n_workers)  # scale() would replace none that ends
+        return cluster
+
+
+def _own_cluster(n_workers: int, options: Mapping[str, Any]) -> Any:
+    """Start a local cluster without retries: the engine retries tasks itself."""
+    from dask import config
+    from distributed import LocalCluster
+
+    with config.set({"distributed.scheduler.allowed-failures": 0}):
+        return LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            host=LOOPBACK,
+            dashboard_address=f"{LOOPBACK}:0",
+            silence_logs=CRITICAL,  # deaths are told of by the engine
+            **options,
+        )
+
+
+def connected(where: Any, timeout: float) -> Any:
+    from distributed import Client
+
+    try:
+        return Client(where, timeout=timeout, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ConfigError(
+            f"backend.address={where}: no Dask scheduler answers there within {timeout:g} s "
+            f"({describe(error)}). Start one with 'dask scheduler', or leave the address out for "
+            "a cluster on this machine."
+        ) from None
+
+
+def threads_of(client: Any, timeout: float) -> int:
+    """The number of threads of the workers; waits for the first worker."""
+    try:
+        client.wait_for_workers(1, timeout=timeout)
+    except TimeoutError:
+        raise ConfigError(
+            f"no worker joined the Dask scheduler at {client.scheduler.address} within "
+            f"{timeout:g} s. Start some with 'dask worker {client.scheduler.address}', or wait "
+            "longer with backend.timeout=SECONDS."
+        ) from None
+    return threads_there(client)
+
+
+def threads_there(client: Any) -> int:
+    """The number of threads of the workers now, at least 1."""
+    return max(1, sum(map(int, client.nthreads().values())))
+
+
+@cache
+def versions() -> dict[str, str]:
+    """The versions that decide bits or the format of messages."""
+    python = ".".join(map(str, sys.version_info[:2]))
+    packages = ("simstudy", "numpy", "scipy", "numba", "pyarrow", "distributed")
+    return {"Python": python} | {name: library_version(name) for name in packages}
+
+
+def check_versions(ours: Mapping[str, str]) -> None:
+    """In a worker, which may have joined late: refuse other versions than the caller's."""
+    other = [
+        f"{name} {version} on worker {socket.gethostname()}, {ours[name]} here"
+        for name, version in versions().items()
+        if version != ours[name]
+    ]
+    if other:
+        raise ConfigError(
+            f"the workers of the Dask scheduler have other versions: {first_few(other)}. Numbers "
+            "could differ in their last bits: install there what is installed here."
+        )

@@ -17,7 +17,7 @@ import numpy as np
 import psutil
 import pytest
 
-from simstudy.engine.executors import dask, dask_clusters, executor_of
+from simstudy.engine.executors import dask, executor_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, SchedulerLostError, StoreError
 from simstudy.measures import mean
@@ -245,17 +245,8 @@ def test_a_scheduler_without_workers_is_refused(tmp_path):
 
 def test_workers_with_other_versions_are_refused(monkeypatch, tmp_path, address):
     """Here this process says that it has another NumPy than they have."""
-    ours = dask_clusters.versions()
-    monkeypatch.setattr(dask_clusters, "own_versions", lambda: ours | {"numpy": "1.0"})
-    with pytest.raises(ConfigError, match=r"other versions: numpy 2.* on tcp.*, 1\.0 here"):
-        run(toy.study(), tmp_path, Workers("dask", 1, {"address": address}))
-
-
-def test_workers_with_other_versions_that_join_late_are_refused(monkeypatch, tmp_path, address):
-    """As if they had not been there when the run began."""
-    ours = dask_clusters.versions()
-    monkeypatch.setattr(dask, "check_worker_versions", lambda client: None)
-    monkeypatch.setattr(dask_clusters, "own_versions", lambda: ours | {"numpy": "1.0"})
+    ours = dask.versions()
+    monkeypatch.setattr(dask, "versions", lambda: ours | {"numpy": "1.0"})
     with pytest.raises(ConfigError, match=r"other versions: numpy 2.* on worker .*, 1\.0 here"):
         run(toy.study(), tmp_path, Workers("dask", 1, {"address": address}))
 

@@ -10,16 +10,13 @@ import pytest
 from joblib import Parallel, delayed
 
 from simstudy.engine.executors.loky import deaf_to_interrupts, draw_packed, packed
-from simstudy.engine.provenance import compute_provenance
-from simstudy.engine.tasks import TaskFactory
-from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.errors import StaleCodeError, StudyError, UnreadableTaskError
 from simstudy.store.arrow_schema import ReplicateStorage
-from simstudy.store.blocks import Store
 from simstudy.study import Study
 from tests import toy
 from tests.cli.projects import python
+from tests.engine.giving import blocks_of, factory_of
 
 PLAN = toy.study((3,)).plan()
 
@@ -32,32 +29,20 @@ class KeepLocked(ReplicateStorage):
 
 
 @pytest.fixture
-def factory(tmp_path):
-    provenance = compute_provenance(PLAN)
-    store = Store(tmp_path, PLAN.block_size, provenance.of_blocks)
-    return TaskFactory(PLAN, store, ReplicateStorage(), provenance)
+def task(tmp_path):
+    factory = factory_of(PLAN, tmp_path)
+    return factory.task(list(blocks_of(factory, 1)))
 
 
-def tasks_of(factory, n_blocks):
-    jobs = missing_blocks(PLAN, dict.fromkeys(PLAN.keys, n_blocks), factory.store)
-    return [factory.task([job]) for job in jobs]
-
-
-def test_a_task_comes_through_as_it_was_sent(factory):
-    (task,) = tasks_of(factory, 1)
-    receipt = draw_packed(packed(task))
-    assert receipt.done == tuple((each.key, each.block) for each in task.blocks)
-
-
-def test_what_cannot_be_sent_is_said_with_what_will_do(factory):
-    (task,) = tasks_of(factory, 1)
+def test_what_cannot_be_sent_is_said_with_what_will_do(task):
     said = "the study cannot be sent to worker processes: .* use backend=threads or backend=inline"
     with pytest.raises(StudyError, match=said):
         packed(task._replace(keep=KeepLocked()))
 
 
 def test_what_cannot_be_loaded_is_said():
-    with pytest.raises(UnreadableTaskError, match="UnpicklingError"):
+    said = r"workers cannot load the study \(UnpicklingError: .* Run again, or use backend=threads"
+    with pytest.raises(UnreadableTaskError, match=said):
         draw_packed(b"no task")
 
 
@@ -68,8 +53,7 @@ def test_a_module_that_a_worker_lacks_is_said_with_where_it_looked(monkeypatch):
         draw_packed(sent)
 
 
-def test_with_other_code_than_expected_nothing_is_drawn(factory):
-    (task,) = tasks_of(factory, 1)
+def test_with_other_code_than_expected_nothing_is_drawn(task):
     with pytest.raises(StaleCodeError):
         draw_packed(packed(task._replace(expected="another")))
     assert list(task.files.path.iterdir()) == []
