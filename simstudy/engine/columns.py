@@ -156,18 +156,40 @@ def _of_full_shape(plan: Plan, name: str, array: np.ndarray) -> np.ndarray:
     full = (plan.block_size, *plan.shape)
     if array.shape in (full, full[:1]):
         return array
-    fits = array.ndim == len(full) > 1 and all(
-        n in (1, wanted) for n, wanted in zip(array.shape, full, strict=True)
-    )
-    if not fits:
+    wide = _with_all_axes(name, array, plan) if 1 < array.ndim < len(full) else array
+    if not _fits(wide, full):
         axes = ", ".join(f"{axis}: {len(labels)}" for axis, labels in plan.axes.items())
         raise StudyError(
             f"column {name!r} has shape {array.shape}; with n_rep={plan.block_size} it must be "
-            f"{full[:1]}"
-            + (f" or {full} (axes {axes}; 1 for each that it lacks)" if axes else "")
-            + "."
+            f"{full[:1]}" + (f" or {full} (axes {axes})" if axes else "") + "."
         )
-    return np.broadcast_to(array, full)
+    return np.broadcast_to(wide, full)
+
+
+def _fits(array: np.ndarray, full: tuple[int, ...]) -> bool:
+    """Whether an array broadcasts to the shape of the replicates and axes."""
+    if array.ndim != len(full) or array.ndim == 1:
+        return False
+    return all(n in (1, wanted) for n, wanted in zip(array.shape, full, strict=True))
+
+
+def _with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
+    """Broadcast a column that has only some of the axes."""
+    sizes = [n for n in array.shape[1:] if n != 1]
+    found = [
+        chosen
+        for chosen in itertools.combinations(range(len(plan.shape)), len(sizes))
+        if [plan.shape[at] for at in chosen] == sizes
+    ]
+    if len(found) > 1:
+        axes = list(plan.axes)
+        either = " or ".join(", ".join(axes[at] for at in chosen) for chosen in found)
+        raise StudyError(
+            f"column {name!r} has shape {array.shape}, whose axes could be {either}, which are of "
+            "one size: say which, with an axis of size 1 (np.newaxis) for each that it lacks."
+        )
+    wide = [n if found and at in found[0] else 1 for at, n in enumerate(plan.shape)]
+    return array.reshape(len(array), *wide) if found else array
 
 
 def _is_text(array: np.ndarray) -> bool:

@@ -200,13 +200,12 @@ def cells_that_fail(streams, n_rep):
     x = normal(streams, n_rep, 3)
 
     one = each_replicate(rows_of_cells, x, vectors=("x",))
-    columns = stacked(one, {"x": x})
-    return columns | {"error": columns["error"][:, :, np.newaxis]}
+    return stacked(one, {"x": x})
 
 
 def truth_of_each(streams, n_rep):
     x = normal(streams, n_rep, 2, 3)
-    return {"x": x + TRUTHS, "true": np.broadcast_to(TRUTHS, (n_rep, 1, 3))}
+    return {"x": x + TRUTHS, "true": np.broadcast_to(TRUTHS, (n_rep, 3))}
 
 
 def truth_of_one_row(streams, n_rep):
@@ -344,6 +343,10 @@ CASES = {
     ),
     "a truth for each": Case(truth_of_each, study=COEFFICIENTS),
     "a truth in one row": Case(truth_of_one_row, study=COEFFICIENTS),
+    "axes of one size": Case(
+        returning(lambda x: {"x": np.stack([x, x], axis=1)}), "could be method or twin, which are",
+        study={"axes": {"method": ("one", "two"), "twin": ("a", "b")}},
+    ),
     # random numbers
     "a generator of its own": Case(own_generator, noticed="block 1 of .* has the same 'x'"),
     "a generator of no seed": Case(fresh_generator, noticed="asked for none of its random streams"),
