@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from simstudy.claims import Claim, Finding, IntendedQuantity, Uncheckable, WrongAlternative
     from simstudy.data.parts import Data
     from simstudy.design import Columns, grid, zipped
+    from simstudy.engine.error_policy import by_method
     from simstudy.engine.per_replicate import each_replicate
     from simstudy.engine.workers import Workers
     from simstudy.external.from_frame import from_file, from_frame
@@ -37,6 +38,7 @@ __all__ = [
     "Uncheckable",
     "Workers",
     "WrongAlternative",
+    "by_method",
     "discover",
     "each_replicate",
     "from_file",
@@ -55,6 +57,7 @@ _HOMES = {
     "data.parts": ("Data",),
     "design": ("Columns", "grid", "zipped"),
     "external.from_frame": ("from_file", "from_frame"),
+    "engine.error_policy": ("by_method",),
     "engine.per_replicate": ("each_replicate",),
     "engine.workers": ("Workers",),
     "provenance.streams": ("Streams",),

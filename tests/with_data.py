@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from simstudy import Data, Study, each_replicate, grid
+from simstudy import Data, Study, by_method, grid
 from simstudy.measures import bias, empirical_se
 
 PRICES = pd.DataFrame({"day": ["mo", "tu", "we", "th"], "price": [1.5, 2.0, 4.0, 8.5]})
@@ -58,7 +58,7 @@ class Undeclared:
 
     def simulate(self, streams, n_rep):
         if self.how == "swallowed":
-            return each_replicate(lambda _: self.read()["x"] / 0, np.zeros(n_rep), returns="x")
+            return by_method({"a": lambda: {"x": np.full(n_rep, self.read()["x"] / 0)}}, n_rep)
         x = self.read()["x"]
         if self.how == "raises":
             raise ValueError("later")

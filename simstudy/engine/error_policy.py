@@ -9,20 +9,25 @@ raised.
 
 import contextlib
 import errno
+import itertools
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from simstudy.errors import AlwaysFailsError, NotHereError, describe
+import numpy as np
+
+from simstudy.errors import AlwaysFailsError, NotHereError, StudyError, describe, swallowed
 from simstudy.provenance.modules import is_own_file
+from simstudy.validation import refuse_inexact, unmasked
 
 _row_that_raises: ContextVar[tuple[int, int] | None] = ContextVar("row_that_raises", default=None)
 _hopeless_if_all: ContextVar[int | None] = ContextVar("hopeless_if_all", default=None)
 _axes: ContextVar[Mapping[str, tuple[str, ...]] | None] = ContextVar("axes", default=None)
 
 Value = TypeVar("Value")
+SAYING = frozenset({"error", "warning"})  # columns that say something and hold no values
 
 OUT_OF_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
 OUT_OF_HANDLES = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
@@ -44,15 +49,18 @@ def raising(row: int, n_rep: int) -> AbstractContextManager[None]:
     return set_within(_row_that_raises, (row, n_rep))
 
 
-def should_reraise(row: int, n_rep: int, error: BaseException) -> bool:
+def should_reraise(row: int | None, n_rep: int, error: BaseException) -> bool:
     """Whether an error of this row is raised: in a replay, or if the machine is at fault.
 
     A library that is not installed is the machine's, too.
 
-    Rows of something else than the block, such as the models of one replicate, are other rows.
+    None stands for the whole block. Rows of something else than the block, such as the models of
+    one replicate, are other rows.
     """
+    replayed = _row_that_raises.get()
+    is_replayed = replayed is not None and replayed[1] == n_rep and row in (None, replayed[0])
     ends_run = isinstance(error, AlwaysFailsError | NotHereError)
-    return _row_that_raises.get() == (row, n_rep) or ends_run or is_machine_trouble(error)
+    return is_replayed or ends_run or is_machine_trouble(error)
 
 
 # ---------------------------------------------------------------- mistakes, which always fail
@@ -64,10 +72,10 @@ def raising_if_all_failed(n_rep: int | None) -> AbstractContextManager[None]:
     return set_within(_hopeless_if_all, n_rep)
 
 
-def raise_if_all_failed(n_rep: int, error: BaseException) -> None:
+def raise_if_all_failed(n_rep: int, error: BaseException, name: str = "") -> None:
     """Raise an error that all replicates of a first block share."""
     if n_rep == _hopeless_if_all.get():
-        raise always_fails(n_rep, error) from error
+        raise always_fails(n_rep, error, name) from error
 
 
 def always_fails(n_rep: int, error: BaseException, name: str = "") -> AlwaysFailsError:
@@ -132,7 +140,7 @@ def reason(error: BaseException) -> str:
     return text
 
 
-# ---------------------------------------------------------------- the axes of the study
+# ---------------------------------------------------------------- several methods on one block
 def naming_axes(axes: Mapping[str, tuple[str, ...]]) -> AbstractContextManager[None]:
     """Context that gives methods the axes of the study."""
     return set_within(_axes, axes)
@@ -141,3 +149,124 @@ def naming_axes(axes: Mapping[str, tuple[str, ...]]) -> AbstractContextManager[N
 def named_axes() -> Mapping[str, tuple[str, ...]]:
     """The axes of the study whose method is called now; empty outside of a study."""
     return _axes.get() or {}
+
+
+def by_method(
+    methods: Mapping[str, Callable[[], Mapping[str, np.ndarray]]], n_rep: int
+) -> dict[str, np.ndarray]:
+    """Run several methods on one block; stack their columns along a first axis of methods.
+
+    A method that raises costs itself the block, and no other method anything.
+
+    Parameters
+    ----------
+    methods
+        By name, as the study's axis has them: functions without arguments that return columns
+        `(rep,)` or `(rep, *further axes)`, the same names for each method.
+    n_rep
+        Replicates in the block.
+
+    Returns
+    -------
+    dict
+        Columns `(rep, method, *further axes)`, the methods in the order of the study's axis; of
+        those that have no further axes, as `error` may have none, these are of size 1 where any
+        other column has them.
+
+    Raises
+    ------
+    StudyError
+        Where methods return different columns, or the study has no axis of their names.
+    """
+    made = {name: _attempt_method(name, run, n_rep) for name, run in methods.items()}
+    made = {name: made[name] for name in _in_order(tuple(made))}
+    _refuse_other_columns(made)
+    names = dict.fromkeys(name for columns in made.values() for name in columns)
+    widest = max(column.ndim for columns in made.values() for column in columns.values())
+    return {name: _stacked([c.get(name) for c in made.values()], n_rep, widest) for name in names}
+
+
+def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names in the order of the study's axis of methods."""
+    axes = _axes.get()
+    if axes is None:
+        return names
+    for labels in axes.values():
+        if set(labels) == set(names):
+            return labels
+    there = ", ".join(f"{axis!r} with {', '.join(labels)}" for axis, labels in axes.items())
+    raise StudyError(
+        f"by_method was given {', '.join(names)}, and the study has "
+        + (f"axes {there}: " if there else "no axes: ")
+        + "one method would be shown under another's name. Say "
+        + f"Study(axes={{'method': {names}}}), or give by_method the methods of an axis."
+    )
+
+
+def _refuse_other_columns(by_method: Mapping[str, Mapping[str, np.ndarray]]) -> None:
+    """Refuse methods that return different columns; a method that failed completely is exempt."""
+    values = {
+        name: set(columns) - SAYING
+        for name, columns in by_method.items()
+        if set(columns) != {"error"} or not all(columns["error"].flat)
+    }
+    for (first, one), (name, other) in itertools.pairwise(values.items()):
+        for alone in sorted(one ^ other):
+            raise StudyError(
+                f"methods {first!r} and {name!r} return different columns: only "
+                f"{first if alone in one else name!r} returns {alone!r}, so the other would have "
+                "numbers there that were not computed. Return the same columns from every method, "
+                "NaN where there is nothing to say (may_be_missing names such columns)."
+            )
+
+
+def _attempt_method(
+    method: str, run: Callable[[], Mapping[str, np.ndarray]], n_rep: int
+) -> dict[str, np.ndarray]:
+    try:
+        returned = run()
+    except Exception as error:
+        return _failed_method(method, error, n_rep)
+    if not isinstance(returned, Mapping):
+        raise StudyError(
+            f"method {method!r} returned {type(returned).__name__}, not columns by name: return a "
+            "dict of arrays."
+        )
+    try:
+        return {name: _column_of(name, column, n_rep) for name, column in returned.items()}
+    except Exception as error:
+        return _failed_method(method, error, n_rep)
+
+
+def _failed_method(method: str, error: Exception, n_rep: int) -> dict[str, np.ndarray]:
+    """The columns of a method that failed in the whole block; raises where it should."""
+    if should_reraise(None, n_rep, error):
+        raise error
+    swallowed(error)
+    raise_if_all_failed(n_rep, error, f"method {method!r}: ")
+    return {"error": np.full(n_rep, reason(error), dtype=object)}
+
+
+def _column_of(name: str, value: Any, n_rep: int) -> np.ndarray:
+    column = unmasked(value, name)
+    refuse_inexact(name, column)
+    if column.shape[:1] != (n_rep,):
+        raise StudyError(f"{name} has shape {column.shape}; its first axis must be {n_rep}")
+    return column.astype(object) if name in SAYING else column
+
+
+def _stacked(columns: Sequence[np.ndarray | None], n_rep: int, n_dims: int) -> np.ndarray:
+    """Stack columns of methods along axis 1; a failed method gets missing values.
+
+    One that only lacks texts has nothing to say. A column with fewer axes than others gets axes of
+    size 1, over which it is broadcast.
+    """
+    there = next(column for column in columns if column is not None)
+    blank: Any = None if there.dtype == object else np.zeros((), there.dtype)
+    wide = [
+        np.full((n_rep,) + (1,) * (n_dims - 1), blank, dtype=there.dtype)
+        if column is None
+        else column.reshape(column.shape + (1,) * (n_dims - column.ndim))
+        for column in columns
+    ]
+    return np.stack(np.broadcast_arrays(*wide), axis=1)

@@ -8,6 +8,7 @@ import pytest
 
 from simstudy.engine import timeouts
 from simstudy.engine.block import Address, draw_block
+from simstudy.engine.error_policy import by_method
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import StudyError, describe
 from tests.engine.giving import (
@@ -49,17 +50,21 @@ def test_a_scenario_that_changes_itself_is_refused():
 )
 def test_a_block_says_whether_the_machine_failed_it(error, machine):
     def simulate(streams, n_rep):
-        return each_replicate(analyse, X, returns=["x"])
+        return by_method({"a": lambda: each_replicate(analyse, X, returns=["x"])}, n_rep)
 
     def analyse(x):
         raise error
 
-    made, table = stored(simulate, axes={})
+    axes = {"method": ("a",)}
+    made, table = stored(simulate, axes=axes)
     assert made.machine == machine
     assert made.n_failed == SIZE
     said = describe(error)
-    assert table["error"].to_pylist() == [said] * SIZE
-    plan = plan_of(on_failure="abort", axes={})
+    if machine:
+        assert table["error"].to_pylist() == [said] * SIZE
+    else:
+        assert table["error_in_cell"].to_pylist() == [[said]] * SIZE
+    plan = plan_of(on_failure="abort", axes=axes)
     if machine:
         with pytest.raises(type(error)):
             draw_block(plan, giving(simulate), 0)

@@ -9,11 +9,13 @@ import pytest
 
 from simstudy.engine.error_policy import (
     MACHINE_TROUBLE,
+    by_method,
     is_machine_trouble,
+    naming_axes,
     raising,
 )
 from simstudy.engine.per_replicate import each_replicate
-from simstudy.errors import describe
+from simstudy.errors import StudyError, describe
 
 X = np.array([4.0, -1.0, 9.0, 0.0])
 
@@ -202,6 +204,8 @@ def test_trouble_of_the_machine_is_raised_and_not_recorded(error):
     assert is_machine_trouble(error)
     with pytest.raises(type(error)):
         each_replicate(raised(error), X, returns=["y"])
+    with pytest.raises(type(error)):
+        by_method({"a": lambda: {"x": X}, "b": raised(error)}, n_rep=4)
 
 
 @pytest.mark.parametrize("error", OF_THE_METHOD, ids=repr)
@@ -209,6 +213,90 @@ def test_what_a_method_raises_is_its_own(error):
     assert not is_machine_trouble(error)
     errors = each_replicate(raised(error), X, returns=["y"])["error"]
     assert errors.tolist() == [describe(error)] * 4
+    made = by_method({"a": lambda: {"x": X}, "b": raised(error)}, n_rep=4)
+    assert made["error"][:, 1].tolist() == [describe(error)] * 4
+
+
+# ---------------------------------------------------------------- methods on a block
+def fails():
+    raise np.linalg.LinAlgError("singular")
+
+
+def test_a_method_that_raises_costs_no_other_anything():
+    made = by_method({"a": lambda: {"x": X}, "b": fails}, n_rep=4)
+    np.testing.assert_array_equal(made["x"][:, 0], X)
+    assert made["error"][:, 0].tolist() == [None] * 4
+    assert made["error"][:, 1].tolist() == ["LinAlgError: singular"] * 4
+
+
+def test_further_axes_come_after_the_method():
+    wide = np.arange(8.0).reshape(4, 2)
+    made = by_method({"a": lambda: {"x": wide}, "b": lambda: {"x": X}, "c": fails}, n_rep=4)
+    assert made["x"].shape == (4, 3, 2)
+    np.testing.assert_array_equal(made["x"][:, 0], wide)
+    np.testing.assert_array_equal(made["x"][:, 1], np.stack([X, X], axis=1))
+
+
+def test_a_column_that_does_not_fit_is_that_methods_failure():
+    made = by_method({"a": lambda: {"x": X}, "b": lambda: {"x": X[:2]}}, n_rep=4)
+    says = "StudyError: x has shape (2,); its first axis must be 4"
+    assert made["error"][:, 1].tolist() == [says] * 4
+
+
+def test_a_replay_lets_the_error_through():
+    with raising(0, len(X)), pytest.raises(np.linalg.LinAlgError, match="singular"):
+        by_method({"a": lambda: {"x": X}, "b": fails}, n_rep=4)
+
+
+def test_the_errors_of_rows_go_with_their_method():
+    def careful():
+        return each_replicate(root, X, returns=["root"])
+
+    made = by_method({"plain": lambda: {"root": X}, "careful": careful}, n_rep=4)
+    assert made["error"][1].tolist() == [None, "ValueError: negative values have no root"]
+    assert made["error"][0].tolist() == [None, None]
+
+
+def nothing_returned():
+    """A method that forgets its return."""
+
+
+@pytest.mark.parametrize(
+    ("second", "says"),
+    [
+        (lambda: {"x": X, "se": X}, "'a' and 'b' return different columns: only 'b' returns 'se'"),
+        (lambda: {"y": X}, "'a' and 'b' return different columns: only 'a' returns 'x'"),
+        (lambda: {"error": ["lost", None, None, None]}, "different columns: only 'a' returns 'x'"),
+        (nothing_returned, "method 'b' returned NoneType, not columns by name: return a dict"),
+    ],
+    ids=["more", "other", "none", "nothing"],
+)
+def test_methods_that_return_other_columns_are_refused(second, says):
+    with pytest.raises(StudyError, match=says):
+        by_method({"a": lambda: {"x": X}, "b": second}, n_rep=4)
+
+
+def test_methods_go_in_the_order_of_the_axis_that_has_their_names():
+    methods = {"mean": lambda: {"x": X}, "median": lambda: {"x": 2 * X}}
+    with naming_axes({"metric": ("mse", "mae"), "method": ("median", "mean")}):
+        made = by_method(methods, n_rep=4)["x"]
+    np.testing.assert_array_equal(made, np.stack([2 * X, X], axis=1))
+
+
+@pytest.mark.parametrize(
+    ("axes", "says"),
+    [
+        (
+            {},
+            r"given a, b, and the study has no axes: .*Say Study\(axes={'method': \('a', 'b'\)}\)",
+        ),
+        ({"method": ("a", "c")}, "given a, b, and the study has axes 'method' with a, c: one meth"),
+    ],
+    ids=["none", "other"],
+)
+def test_methods_of_which_no_axis_has_the_names_are_refused(axes, says):
+    with naming_axes(axes), pytest.raises(StudyError, match=says):
+        by_method({"a": lambda: {"x": X}, "b": lambda: {"x": X}}, n_rep=4)
 
 
 # ---------------------------------------------------------------- mistakes, numbers
@@ -229,3 +317,9 @@ LARGE = 2**60 + 1
 )
 def test_a_replicate_does_not_round_nor_read_text(value, says):
     assert says in each_replicate(lambda x: value, X, returns="x")["error"][0]
+
+
+def test_whole_numbers_are_not_rounded_beside_another_methods():
+    large = np.full(4, LARGE)
+    made = by_method({"a": lambda: {"x": X}, "b": lambda: {"x": large}}, n_rep=4)
+    assert "beyond 2^53" in made["error"][0, 1]

@@ -9,19 +9,19 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from simstudy.design import Columns
+from simstudy.engine.error_policy import by_method
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.measures import bias, mean
 from simstudy.provenance.streams import Streams
 from simstudy.study import Study
 
 BLOCK = 40
-METHODS = ("good", "raises", "warns", "nan", "array", "second block")
+METHODS = ("good", "raises", "warns", "nan", "array", "short")
 
 
 def raises(x: np.ndarray) -> dict[str, float]:
@@ -40,16 +40,6 @@ def array(x: np.ndarray) -> dict[str, object]:
     return {"estimate": x if x[0] > 1 else x.mean()}
 
 
-def stacked(*methods: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The columns of several methods, `(rep, method)`; texts where a method has any."""
-    names = dict.fromkeys(name for columns in methods for name in columns)
-    nothing = np.full(len(methods[0][next(iter(methods[0]))]), None, dtype=object)
-    return {
-        name: np.stack([columns.get(name, nothing) for columns in methods], axis=1)
-        for name in names
-    }
-
-
 @dataclass(frozen=True)
 class Flaky:
     """The mean of four normal values by six methods."""
@@ -58,18 +48,16 @@ class Flaky:
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
         x = self.shift + streams("data").standard_normal((n_rep, 4))
-        lost = np.full(n_rep, "no data" if streams.block == 1 else None, dtype=object)
-        return {
-            "first": x[:, 0],
-            **stacked(
-                {"estimate": x.mean(axis=1)},
-                each_replicate(raises, x, returns=["estimate"]),
-                each_replicate(warns, x, returns=["estimate"]),
-                {"estimate": np.where(x[:, 0] > 1, np.nan, x.mean(axis=1))},
-                each_replicate(array, x, returns=["estimate"]),
-                {"estimate": x.mean(axis=1), "error": lost},
-            ),
+        short = n_rep - (streams.block == 1)  # forgets a row, in the second block
+        methods = {
+            "good": lambda: {"estimate": x.mean(axis=1)},
+            "raises": lambda: each_replicate(raises, x, returns=["estimate"]),
+            "warns": lambda: each_replicate(warns, x, returns=["estimate"]),
+            "nan": lambda: {"estimate": np.where(x[:, 0] > 1, np.nan, x.mean(axis=1))},
+            "array": lambda: each_replicate(array, x, returns=["estimate"]),
+            "short": lambda: {"estimate": x[:short].mean(axis=1)},
         }
+        return {**by_method(methods, n_rep), "first": x[:, 0]}
 
 
 def flaky_study(**settings: object) -> Study:

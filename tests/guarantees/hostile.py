@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.engine.error_policy import by_method
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import AlwaysFailsError, StudyError
 from simstudy.measures import bias, mean
 from simstudy.study import Study
-from tests.guarantees.flaky import stacked
 
 SIZE, N_REP = 20, 40
 TRUTHS = np.array([1.0, 2.0, 3.0])
@@ -91,9 +91,12 @@ def row_by_row(analyse, **given):
     return simulate
 
 
-def second_fails(streams, n_rep):
-    x = normal(streams, n_rep)
-    return stacked({"x": x}, each_replicate(raises, x, returns="x"))
+def of_two(second):
+    def simulate(streams, n_rep):
+        x = normal(streams, n_rep)
+        return by_method({"one": lambda: {"x": x}, "two": lambda: second(x)}, n_rep)
+
+    return simulate
 
 
 def raises(*_args, **_given):
@@ -150,6 +153,11 @@ def masked_large(streams, n_rep):
     return x
 
 
+def masked_by_method(streams, n_rep):
+    x = masked_large(streams, n_rep)
+    return by_method({"one": lambda: {"x": x}, "two": lambda: {"x": np.full(n_rep, 2.0)}}, n_rep)
+
+
 def masked_number(x):
     return np.ma.masked_array([1e9], [True])[0] if x[0] > 1 else 2.0
 
@@ -199,8 +207,10 @@ def rows_of_cells(x):
 def cells_that_fail(streams, n_rep):
     x = normal(streams, n_rep, 3)
 
-    one = each_replicate(rows_of_cells, x, vectors=("x",))
-    return stacked(one, {"x": x})
+    def one_by_one():
+        return each_replicate(rows_of_cells, x, vectors=("x",))
+
+    return by_method({"one": one_by_one, "two": lambda: {"x": x}}, n_rep)
 
 
 def truth_of_each(streams, n_rep):
@@ -272,7 +282,16 @@ CASES = {
     "an array for a number": Case(
         row_by_row(lambda x: x, returns="x"), r"x has shape \(3,\), not one number", **MISTAKE
     ),
-    "a method's rows": Case(second_fails, "LookupError", **MISTAKE, study={"axes": METHODS}),
+    "one method of two": Case(
+        of_two(raises), "method 'two': all 20 .*LookupError", **MISTAKE, study={"axes": METHODS}
+    ),
+    "a method's short column": Case(
+        of_two(lambda x: {"x": x[:5]}), r"method 'two'.*\(5,\)", **MISTAKE, study={"axes": METHODS}
+    ),
+    "a method's rows": Case(
+        of_two(lambda x: each_replicate(raises, x, returns="x")), "LookupError", **MISTAKE,
+        study={"axes": METHODS},
+    ),
     "an exit": Case(exits, "failed with SystemExit: 3", **MISTAKE),
     "no data": Case(
         raises, "method m of .*LookupError", **MISTAKE, study={"methods": {"m": taken}}
@@ -282,7 +301,7 @@ CASES = {
         study={"methods": {"m": each_replicate(lambda z: raises(), returns="x")}},
     ),
     "a mistake that may be": Case(
-        second_fails, n_failed=N_REP, error="LookupError: there is no such thing",
+        of_two(raises), n_failed=N_REP, error="LookupError: there is no such thing",
         study={"axes": METHODS, "max_failed": 1},
     ),
     "all of it may fail": Case(
@@ -315,6 +334,9 @@ CASES = {
     # columns
     "a mask": Case(masked, n_failed=2, error="NaN in x", mean=2.0),
     "a mask that may be": Case(masked, mean=2.0, study={"may_be_missing": ("x",)}),
+    "a method's mask": Case(
+        masked_by_method, n_failed=2, error="NaN in x", mean=2.0, study={"axes": METHODS}
+    ),
     "a masked number": Case(
         row_by_row(masked_number, returns="x"), n_failed=-1, error="NaN in x", mean=2.0
     ),
