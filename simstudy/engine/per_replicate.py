@@ -6,6 +6,8 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, overload
@@ -18,6 +20,7 @@ from simstudy.engine.error_policy import (
     raise_if_all_failed,
     raising_if_all_failed,
     reason,
+    set_within,
     should_reraise,
 )
 from simstudy.errors import StudyError, swallowed
@@ -25,6 +28,10 @@ from simstudy.validation import refuse_inexact, unmasked
 
 NOT_ANALYSED = "not analysed: a run of whole blocks does"  # of replicates beyond those wanted
 
+Listener = Callable[[int, int], None]
+"""Is told how many replicates of how many are done."""
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 _one_records = threading.RLock()  # recording changes filters, which belong to the process
 
 
@@ -162,6 +169,7 @@ def _columns_of(
     n_calls = min(n_analysed, n_rep) if n_analysed else n_rep
     for at, call in enumerate(itertools.islice(calls, n_calls)):
         rows.append(_attempt_replicate(call, names, known, vectors, at, n_rep))
+        report_progress(len(rows), n_calls)
         if not known and rows[-1].numbers:
             known = {name: value.shape for name, value in rows[-1].numbers.items()}
     _refuse_hopeless(rows, n_rep)
@@ -300,7 +308,19 @@ def _checked_value(name: str, value: np.ndarray, *, is_vector: bool) -> np.ndarr
     return np.asarray(float(number))
 
 
-# ---------------------------------------------------------------- warnings
+# ---------------------------------------------------------------- how far a block is
+def progress_reported_to(listener: Listener | None) -> AbstractContextManager[None]:
+    """Context: methods that go replicate by replicate report their progress to this function."""
+    return set_within(_listener, listener)
+
+
+def report_progress(n_done: int, of: int) -> None:
+    """Report progress, if anyone listens."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(n_done, of)
+
+
 @contextlib.contextmanager
 def _recorded_warnings() -> Iterator[list[str]]:
     """Context that records warnings as texts.

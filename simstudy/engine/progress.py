@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rich import progress as rich_progress
 
 LINE_SECONDS = 10.0  # between lines where there is no terminal
+BAR_SECONDS = 0.2  # between looks at a block under way, where there is one
 NOTEBOOK_SECONDS = 1.0  # between updates of the one line in a notebook
 
 
@@ -90,6 +91,18 @@ class Bar:
             left = (self.total - self.done) * (now - self.start) / self.done
             share = f"{self.done:,} of {self.total:,} replicates"
             self._line(f"{self.title}: {share}, {self.rate(now)}, {left:.0f} s left")
+
+    def within(self, n_done: int, of: int) -> None:
+        """Show progress within a block that is analysed replicate by replicate."""
+        now = time.monotonic()
+        if self._rich is not None:
+            if now - self.last_line > BAR_SECONDS:
+                self.last_line = now
+                at = f"{n_done:,} of {of:,} in this block"
+                self._rich.update(self._rich.task_ids[0], rate=at)
+        elif self._is_line_due(now):
+            self.last_line = now
+            self._line(f"{self.title}: {n_done:,} of the {of:,} replicates of a block")
 
     def note(self, text: str) -> None:
         if self._rich is not None:

@@ -14,6 +14,7 @@ from simstudy.atomic_files import ABANDONED_SECONDS
 from simstudy.engine.executors import Executor, InProcess, executor_of
 from simstudy.engine.executors.loky import IsolatedWorker, WorkerDiedError
 from simstudy.engine.graceful_stop import host_signals_deferred, raise_if_stopped, stop_requested
+from simstudy.engine.per_replicate import progress_reported_to
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.tasks import Task, TaskFactory, TaskResult, record_failed
@@ -70,10 +71,12 @@ def draw_blocks(
     n_left = len(blocks) + len(retries)
     progress.begin(n_left * factory.plan.block_size)
     scheduler = Scheduler(factory, workers, progress)
+    within = progress_reported_to(getattr(progress, "within", None))
     with (
         host_signals_deferred(),
         translate_io_errors(files),
         single_threaded(),
+        within,
         _stale_code_explained(factory.provenance),
     ):
         try:

@@ -10,7 +10,7 @@ import pytest
 
 from simstudy.engine import rng_checks
 from simstudy.engine.block import Address
-from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.per_replicate import each_replicate, progress_reported_to, report_progress
 from simstudy.engine.rng_checks import finding_of
 from simstudy.engine.run_monitor import SLOW_SECONDS, RunMonitor
 from simstudy.engine.tasks import TaskResult
@@ -29,7 +29,7 @@ class Notes:
     """A progress that remembers what it is told."""
 
     def __init__(self):
-        self.said = []
+        self.said, self.far = [], []
 
     def begin(self, n_rep):
         self.total = n_rep
@@ -39,6 +39,9 @@ class Notes:
 
     def note(self, text):
         self.said.append(text)
+
+    def within(self, done, of):
+        self.far.append((done, of))
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ def test_a_run_over_the_limit_stays_refused_and_draws_nothing_more(tmp_path):
         study.run(60, out=tmp_path, workers=INLINE)
 
 
-# ---------------------------------------------------------------- slow blocks, constants
+# ---------------------------------------------------------------- slow blocks, signs of life
 def result_of(seconds):
     return TaskResult((("k", 0),), seconds, 0, None, (seconds,), (0.0,))
 
@@ -119,6 +122,23 @@ def test_what_is_a_constant_in_one_task_is_the_same_in_another():
         monitor.check(result_of(0.0)._replace(constants=frozenset({("k", "e", (truth,))})))
     with pytest.raises(StudyError, match=r"'e' is one value .*, 2\.0 in one block and 2\.5 in ano"):
         monitor.check(result_of(0.0)._replace(constants=frozenset({("k", "e", (2.5,))})))
+
+
+def test_a_block_that_goes_on_one_by_one_says_how_far_it_is():
+    case, notes = CASES["one by one"], Notes()
+    case.study_of("one by one").run(workers=INLINE, progress=notes)
+    assert notes.far == 2 * [(done, 20) for done in range(1, 21)]
+    report_progress(1, 2)
+    with progress_reported_to(None):
+        report_progress(1, 2)
+
+
+def test_a_bar_shows_how_far_a_block_is(capsys, monkeypatch):
+    from simstudy.engine import progress
+
+    monkeypatch.setattr(progress, "LINE_SECONDS", -1.0)
+    progress.Bar("slow").within(3, 1000)
+    assert capsys.readouterr().err == "slow: 3 of the 1,000 replicates of a block\n"
 
 
 # ---------------------------------------------------------------- part of a block
