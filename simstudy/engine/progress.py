@@ -100,7 +100,7 @@ class Bar:
                 self.last_line = now
                 at = f"{n_done:,} of {of:,} in this block"
                 self._rich.update(self._rich.task_ids[0], rate=at)
-        elif self._is_line_due(now):
+        elif self.shown and now - self.last_line > self.line_seconds:
             self.last_line = now
             self._line(f"{self.title}: {n_done:,} of the {of:,} replicates of a block")
 
