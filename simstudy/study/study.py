@@ -112,8 +112,9 @@ class Study(StudySpec):
     parameters name what it is given: data that `draw` returned, factors of the scenario, the
     `scenario` itself, and `streams` (of one replicate: `rng`), random numbers of the method's own.
     Data cannot be written into. It returns columns `(rep,)` or `(rep, *axes)`, of one replicate a
-    number each, and every method returns the same ones; truth values are kept as 0 and 1. A pandas
-    frame with a row for each replicate (of one replicate: a Series) is taken as such columns.
+    number each, and every method returns those that measures read; truth values are kept as 0 and
+    1. A pandas frame with a row for each replicate (of one replicate: a Series) is taken as such
+    columns.
 
     Measures read these columns, numbers that `draw` returned one of for each replicate (such as a
     `truth`), and factors and properties of the scenario that are numbers.
