@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,9 +21,8 @@ from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.arrow_schema import ERROR, REP, WARNING, ReplicateStorage
 from simstudy.store.block_files import provenance_of_files
-from simstudy.store.blocks import Store, files_at
+from simstudy.store.blocks import Store, damaged_error, files_at
 from simstudy.store.columns import columns_of, simulated_columns
-from simstudy.store.files import Files
 from simstudy.store.manifest import MANIFEST
 from simstudy.store.provenance import UNKNOWN, Provenance
 
@@ -309,11 +308,11 @@ def _open_store(folder: Place, keys: Collection[str], seed: int | None) -> Store
             f"{folder} holds no replicates: they were not kept (keep=summary), or lie elsewhere. "
             "Its summary is there; draw the replicates again to read them."
         )
-    files = cast(Files, _ReadOnlyFiles(files_at(place)))
+    files = files_at(place)
     found, values, codes = None, dict[str, str](), dict[str, Any]()
     for name, owner in provenance_of_files(files):
         if owner.settings.get("study") == UNKNOWN:
-            files.quarantine(name)
+            raise damaged_error(name, files)
         if seed not in (None, owner.settings.get("seed")):
             continue
         for key in set(keys) & set(owner.values):
@@ -330,24 +329,4 @@ def _open_store(folder: Place, keys: Collection[str], seed: int | None) -> Store
                 )
     if found is None:
         raise StoreError(f"{folder} holds no block of the scenarios that it names: run it again.")
-    return Store(files, int(found.settings["block_size"]), found)
-
-
-class _ReadOnlyFiles:
-    """Files of a store that are never moved."""
-
-    def __init__(self, files: Files) -> None:
-        self._files = files
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._files, name)
-
-    def __str__(self) -> str:
-        return str(self._files)
-
-    def quarantine(self, name: str) -> None:
-        """Raise an error that names the damaged file."""
-        raise StoreError(
-            f"{name} in {self} is damaged, or no file of blocks, so not all replicates can be "
-            "read. Run the study again, which draws anew what it held."
-        )
+    return Store(files, int(found.settings["block_size"]), found, read_only=True)

@@ -26,6 +26,7 @@ from simstudy.store.arrow_schema import REP, concat_tables, with_schema
 from simstudy.store.block_files import FileMetadata, file_metadata, joint_schema
 from simstudy.store.block_index import RETRY_GENERATION, BlockIndex, slices_of_file
 from simstudy.store.files import Files, Folder, is_of_another_share
+from simstudy.store.object_store import ObjectStore
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
 SCANS = 5  # of files that another run merges meanwhile, before a read gives up
@@ -63,6 +64,8 @@ class Store:
     label
         Of the share whose store this is: files of the other shares are not opened, and those that
         it writes have the label in their names. Empty where a run is no share.
+    read_only
+        Whether a damaged file is an error, and stays where it is.
 
     Attributes
     ----------
@@ -79,6 +82,7 @@ class Store:
     provenance: Provenance = NO_PROVENANCE
     only_files: Collection[str] | None = None
     label: str = ""
+    read_only: bool = False
     damaged: list[str] = field(default_factory=list)
     others: dict[str, list[Provenance]] = field(default_factory=dict, repr=False)
     index: BlockIndex = field(default_factory=BlockIndex, repr=False)
@@ -169,6 +173,8 @@ class Store:
 
     def _quarantine(self, name: str, reason: str) -> None:
         """Move a file away, so that its blocks count as missing."""
+        if self.read_only:
+            raise damaged_error(name, self.files)
         self.files.quarantine(name)
         self.damaged.append(f"{name} ({reason.splitlines()[0][:120]})")
 
@@ -326,6 +332,14 @@ def _joined(slices: np.ndarray) -> np.ndarray:
     return joined
 
 
+def damaged_error(name: str, files: Files) -> StoreError:
+    """The error for a damaged file that is not moved away."""
+    return StoreError(
+        f"{name} in {files} is damaged, or no file of blocks, so not all replicates can be read. "
+        "Run the study again, which draws anew what it held."
+    )
+
+
 def files_at(location: Any, *, at_once: bool = True) -> Files:
     """The block files at a path or URL.
 
@@ -334,15 +348,10 @@ def files_at(location: Any, *, at_once: bool = True) -> Files:
     at_once
         Whether files beyond this machine are fetched as they are found, or as they are read.
     """
-    if hasattr(location, "quarantine"):
-        files: Files = location
-        return files
+    if isinstance(location, Folder | ObjectStore):
+        return location
     named = place_of(location)
-    if isinstance(named, Path):
-        return Folder(named)
-    from simstudy.store.object_store import ObjectStore
-
-    return ObjectStore(named, at_once)
+    return Folder(named) if isinstance(named, Path) else ObjectStore(named, at_once)
 
 
 class RowGroupCache:

@@ -49,7 +49,6 @@ class ObjectStore:
 
     def __post_init__(self) -> None:
         self._sizes: dict[str, int] = {}
-        self._written: set[str] = set()
         self._copies = temporary_folder()
         self._lock = threading.Lock()  # threads may want the same file
 
@@ -63,14 +62,8 @@ class ObjectStore:
 
     # ---------------------------------------------------------------- looking
     def names(self) -> list[str]:
-        """The listed files, and new files of this process that are not listed yet."""
-        listed = {n: size for n, size in list_sizes(self.place).items() if n.endswith(ENDING)}
-        for name in self._written - set(listed):
-            try:
-                listed[name] = (self.place / name).stat().st_size
-            except FileNotFoundError:  # merged by another run
-                self._written.discard(name)
-        self._sizes = dict(sorted(listed.items()))
+        listed = list_sizes(self.place)
+        self._sizes = {name: listed[name] for name in sorted(listed) if name.endswith(ENDING)}
         return list(self._sizes)
 
     def size(self, name: str) -> int:
@@ -182,7 +175,6 @@ class ObjectStore:
         put_file(copy, self.place / copy.name)
         if self.is_sent:
             copy.unlink(missing_ok=True)
-        self._written.add(copy.name)
         return copy.name
 
     def delete(self, name: str) -> None:
@@ -191,7 +183,6 @@ class ObjectStore:
         self._forget(name)
 
     def _forget(self, name: str) -> None:
-        self._written.discard(name)
         self._sizes.pop(name, None)
         self._copy(name).unlink(missing_ok=True)
 

@@ -14,10 +14,9 @@ from simstudy.remote import paths
 from simstudy.remote.paths import list_sizes, place_of
 from simstudy.store import compaction, object_store
 from simstudy.store.blocks import Store
-from simstudy.store.compaction import compact
 from simstudy.store.object_store import ObjectStore
 from tests import toy
-from tests.remote.file_systems import Counting, Cut, Late
+from tests.remote.file_systems import Counting, Cut
 from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds
 from tests.store.test_files import put
 
@@ -171,33 +170,6 @@ def test_a_damaged_file_that_was_not_read_yet_is_refused_when_it_is(filled, monk
     with pytest.raises(StoreError, match=said):
         store.read("c", 1)
     assert name not in os.listdir(store.files._copies.name)
-
-
-# ---------------------------------------------------------------- lists that come late
-def test_a_list_that_lacks_what_this_process_wrote_is_believed_less(asked, monkeypatch):
-    monkeypatch.setattr(compaction, "MANY_FILES", 0)
-    files = objects("late")
-    store = Store(files, ROWS, OWNER)
-    for group in BLOCKS:
-        put(files, group)
-    compact(store)
-    for key, n_blocks in {"a": 4, "b": 6, "c": 1}.items():
-        assert_holds(store, key, n_blocks)
-
-
-def test_a_listed_file_that_has_gone_is_passed_over(monkeypatch):
-    files = objects("late")
-    put(files, ("a", 0, 1))
-    put(files, ("b", 0, 1))
-    for _ in range(Late.looks):
-        files.names()
-    other = again(files)
-    gone = next(iter(list_sizes(other.place)))
-    files.delete(gone)
-    assert gone in other.names(), "the list is late"
-    store = Store(other, ROWS, OWNER)
-    assert store.n_files == 1
-    assert store.damaged == []
 
 
 # ---------------------------------------------------------------- in other processes
