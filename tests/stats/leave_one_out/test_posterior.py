@@ -1,8 +1,6 @@
 """Draws against the exact posterior, and importance sampling against ArviZ and the exact answer."""
 
 import itertools
-import os
-import subprocess
 import sys
 
 import numpy as np
@@ -146,36 +144,3 @@ def test_without_arviz_the_way_on_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz", None)  # as Python notes what cannot be imported
     with pytest.raises(SimstudyError, match=r"not installed.*simstudy\[loo\].*exact_leave_one_out"):
         smoothed_log_weights(np.zeros((1, 100)))
-
-
-@pytest.mark.slow
-def test_arviz_is_imported_late_and_without_a_word(tmp_path):
-    """In a home with its note of another day, where warnings are errors."""
-    pytest.importorskip("arviz", reason="the optional extra `loo` is not installed")
-    (tmp_path / "arviz").mkdir()
-    (tmp_path / "arviz" / "daily_warning").write_text("2020-01-01")
-    code = """
-import sys
-import numpy as np
-from simstudy.stats.leave_one_out import importance
-assert "arviz" not in sys.modules
-importance.smoothed_log_weights(np.random.default_rng(1).random((1, 100)))
-assert "arviz" in sys.modules
-"""
-    environment = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
-    arguments = [sys.executable, "-W", "error::FutureWarning", "-c", code]
-    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def test_the_cubic_meets_its_integral():
-    """A cell's inverse is exact for a density that is a parabola: its integral is a cubic."""
-    from simstudy.stats.leave_one_out.posterior import _place_in_cell
-
-    first, middle, last = 1.0, 2.5, 3.0
-    parabola = np.polyfit([0, 0.5, 1], [first, middle, last], 2)
-    integral = np.polyint(parabola)
-    x = np.linspace(0, 1, 11)
-    mass = np.full(11, np.polyval(integral, 1.0))
-    found = _place_in_cell(np.polyval(integral, x), mass, np.full(11, first), np.full(11, last))
-    np.testing.assert_allclose(found, x, atol=100 * EPS)
