@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import special
 
-from simstudy.stats.bootstrap import losses as loss_bootstrap
 from simstudy.stats.bootstrap.losses import (
     adjusted_std_error,
     bootstrap_indices,
@@ -17,7 +16,6 @@ from simstudy.stats.bootstrap.losses import (
     resampled_means,
     studentized_bootstrap,
 )
-from simstudy.stats.compiled.splitmix64 import mixed_by_numpy
 from tests.stats.draws import rng_at
 from tests.stats.replayed import replayed
 from tests.stats.words import GOLDEN, mixed
@@ -70,17 +68,6 @@ def test_compiled_indices_are_the_slow_ones_also_where_some_are_refused(n_obs):
     indices = np.empty((n_boot, n_obs), np.uint32)
     fill_indices(np.uint64(seed), first, n_obs, indices)
     assert (indices == bootstrap_indices(seed, n_obs, first + n_boot)[first:]).all()
-
-
-@pytest.mark.parametrize("n_obs", [2**16, 2**31, 2**31 + 1, 3 * 2**30, 2**32 - 1])
-def test_compiled_indices_of_more_observations_than_fit_in_memory_are_the_slow_ones(n_obs):
-    from simstudy.stats.bootstrap._resample_kernels import _from_half
-
-    state, n_word = np.uint64(2**64 - 12345), 500
-    words = mixed_by_numpy(state + np.arange(n_word, dtype=np.uint64) * GOLDEN)
-    slow = [loss_bootstrap._to_index(words, n_obs, 32, shift) for shift in (0, 32)]
-    fast = [_from_half(state, at, n_obs) for at in range(2 * n_word)]
-    assert fast == np.stack(slow, axis=-1).ravel().tolist()
 
 
 BIASED_RANGE = 3 * 2**14  # four quarters to three indices: unrefused, one index in three doubles
@@ -174,29 +161,6 @@ def test_ideal_variance_is_that_of_every_possible_resample():
     np.testing.assert_allclose(
         ideal_variance(losses), losses[:, everything].mean(axis=2).var(axis=1), rtol=100 * EPS
     )
-
-
-FEW = 10  # resamples: with so few, the divisor is a tenth of the variance
-
-
-def ratio_to_ideal(ddof: int) -> tuple[float, float]:
-    """Mean ratio of bootstrap to ideal variance, and its MCSE from the kurtosis of a mean."""
-    loss = make_losses(1, 25, 1)
-    deviation = loss - loss.mean()
-    kurtosis = 3 + ((deviation**4).mean() / (deviation**2).mean() ** 2 - 3) / 25
-    sd = np.sqrt((kurtosis - (FEW - 3) / (FEW - 1)) / FEW)
-    n_rep = replicates_to_catch(1 / FEW, sd=sd)
-    block = np.repeat(loss, n_rep, axis=0)
-    ratio = bootstrap_variance(block, rng_at(), n_boot=FEW, ddof=ddof) / ideal_variance(block)
-    return float(ratio.mean()), float(sd / np.sqrt(n_rep))
-
-
-def test_bootstrap_variance_is_unbiased_for_the_ideal_one():
-    ratio, mcse = ratio_to_ideal(ddof=1)
-    assert_within_mcse(ratio, 1.0, mcse)
-    # Caught: the divisor.
-    ratio, mcse = ratio_to_ideal(ddof=0)
-    assert_caught(ratio, 1.0, mcse)
 
 
 # What may not move a number --------------------------------------------------------------------

@@ -13,7 +13,6 @@ from simstudy.stats.two_stage.design import (
     power,
     solve_design,
 )
-from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 PUBLISHED = {"n1": 150, "k": 1.5, "alpha": 0.05, "power": 0.8}
 
@@ -38,26 +37,6 @@ def test_critical_value_and_power_by_brute_force(alpha, k, n1, n2):
     assert critical_value(alpha, k, n1, n2) == pytest.approx(limit, rel=1e-9)
     slow_power = slow_probability(limit, k, r, null=False)
     assert power(alpha, k, n1, n2) == pytest.approx(slow_power, rel=1e-9)
-
-
-N_REP = replicates_to_catch(0.02, sd=0.5, comparisons=2)
-
-
-def rejections(limit, k, n1, n2):
-    """Rejection rates of simulated trials given each state, with the MCSE that theory gives."""
-    rng = np.random.default_rng(11)
-    distance, z2 = rng.standard_normal(4 * N_REP) + k, rng.standard_normal(4 * N_REP)
-    reject, false = z2 - np.sqrt(n2 / n1) * distance < limit, distance > 0
-    theory = np.array([power(0.05, k, n1, n2), 0.05])
-    counts = np.array([false.sum(), (~false).sum()])
-    rates = np.array([reject[false].mean(), reject[~false].mean()])
-    return rates, theory, np.sqrt(theory * (1 - theory) / counts)
-
-
-def test_simulated_trials_reject_as_often_as_they_should():
-    assert_within_mcse(*rejections(critical_value(0.05, 0.3, 100, 300), 0.3, 100, 300))
-    # Caught: the critical value at the boundary.
-    assert_caught(*rejections(special.ndtri(0.05), 0.3, 100, 300))
 
 
 # ---------------------------------------------------------------- what can be reached
