@@ -16,7 +16,7 @@ from simstudy.dgps.prompts import (
     own_population,
     paired_population,
 )
-from tests.stats.words import GOLDEN, WORD, mixed
+from tests.stats.words import GOLDEN, WORD, mixed, place
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 CONTINUOUS = {
@@ -30,23 +30,14 @@ KINDS = [BinaryScores(mean=0.75), *CONTINUOUS]
 # ---------------------------------------------------------------- what is drawn
 
 
-def index(word: int, quarter: int, n_prompts: int) -> int:
-    """Lemire's index from a quarter of a word, which is mixed again where it is refused."""
-    while True:
-        scaled = (word >> 16 * quarter & 0xFFFF) * n_prompts
-        if scaled % 2**16 >= 2**16 % n_prompts:
-            return scaled >> 16
-        word = mixed((word + GOLDEN) % WORD)
-
-
 def indices(rng: np.random.Generator, n_prompts: int, n_rep: int, n: int) -> np.ndarray:
     """The prompts of each replicate, one after the other: `(n_rep, n)`."""
     seed, per_replicate = int(rng.integers(0, WORD, dtype=np.uint64)), -(-n // 32) * 8
     found = np.empty((n_rep, n), np.int64)
     for rep in range(n_rep):
         for i in range(n):
-            place = rep * per_replicate + i // 4 + 1
-            found[rep, i] = index(mixed((seed + place * GOLDEN) % WORD), i % 4, n_prompts)
+            word = mixed((seed + (rep * per_replicate + i // 4 + 1) * GOLDEN) % WORD)
+            found[rep, i] = place(word, n_prompts, bits=16, at=i % 4 * 16)
     return found
 
 

@@ -142,17 +142,6 @@ def test_metric_bootstrap_is_a_loop_over_resamples(metric):
         assert found.quantile[rep] == pytest.approx(np.quantile(t, special.ndtr(-K)), rel=rounding)
 
 
-@pytest.mark.parametrize("ddof", [0, 1])
-def test_bootstrap_of_a_mean_is_the_compiled_one(ddof):
-    y, prediction = make_pair()
-    losses = np.stack([loss(y, prediction) for loss in (squared_error, absolute_error)], axis=-1)
-    compiled = studentized_bootstrap(losses, rng_at(), k=K, n_boot=200, ddof=ddof)
-    for m, metric in enumerate((MSE, MAE)):
-        found = metric_bootstrap(metric, y, prediction, rng_at(), k=K, n_boot=200, ddof=ddof)
-        np.testing.assert_allclose(found.variance, compiled.variance[:, m], rtol=1e5 * EPS)
-        np.testing.assert_allclose(found.quantile, compiled.quantile[:, m], rtol=1e5 * EPS)
-
-
 def test_bootstrap_of_any_function_is_the_compiled_one_where_that_is_a_mean():
     (y, prediction), sizes = make_pair(2, 15), {"k": K, "n_boot": 99, "n_inner": 12}
     losses = squared_error(y, prediction)[..., np.newaxis]

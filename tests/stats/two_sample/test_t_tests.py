@@ -5,18 +5,13 @@ import pytest
 from scipy import special, stats
 
 from simstudy.stats.two_sample import theory
-from simstudy.stats.two_sample.samples import fewest_as_extreme
 from simstudy.stats.two_sample.t_tests import student, welch
+from tests.stats.two_sample.data import samples
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 SCIPY = {welch: False, student: True}  # whether variances are taken as equal
 ALPHA = 0.05
 SIZES = [(2, 2), (2, 9), (10, 30), (40, 12)]
-
-
-def samples(n1: int, n2: int, n_rep: int = 4, *, sd: float = 3.0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(n1)
-    return sd * rng.normal(size=(n_rep, n1)) + 0.5, rng.exponential(size=(n_rep, n2))
 
 
 @pytest.mark.parametrize("sizes", SIZES)
@@ -29,14 +24,6 @@ def test_answers_are_those_of_scipy(method, sizes):
     np.testing.assert_allclose(found.p, known.pvalue, rtol=1e-10)
     np.testing.assert_allclose(found.lower, interval.low, rtol=1e-10)
     np.testing.assert_allclose(found.upper, interval.high, rtol=1e-10)
-
-
-@pytest.mark.parametrize("n_drawn", [1, 19, 99, 999, 1999])
-@pytest.mark.parametrize("alpha", [0.01, 0.025, 0.05, 0.1])
-def test_fewest_as_extreme_is_the_first_count_that_is_not_rejected(n_drawn, alpha):
-    n_needed = fewest_as_extreme(n_drawn, alpha)
-    p = [(1 + n) / (1 + n_drawn) for n in range(n_drawn + 1)]
-    assert n_needed == sum(share <= alpha * (1 + 1e-12) for share in p)
 
 
 # Theory ------------------------------------------------------------------------------------------
