@@ -1,11 +1,17 @@
-"""Predictions of many networks: in the units of the response, and of the rows they were given."""
+"""Networks: predictions of many, layers and batches, orders of observations."""
+
+import itertools
 
 import numpy as np
 import pytest
 
 from simstudy.errors import DesignError
-from simstudy.stats.networks.architecture import Network, Training
+from simstudy.stats.compiled.splitmix64 import place_of_half
+from simstudy.stats.networks._order_kernels import _place
+from simstudy.stats.networks.architecture import Network, Training, first_rates
 from simstudy.stats.networks.ensemble import ensemble_predictions, standardised
+from simstudy.stats.networks.orders import shuffled
+from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 N_TRAIN = 30
 NETWORK, TRAINING = Network((6, 4)), Training((4,), batch_size=10)
@@ -65,3 +71,85 @@ def test_rows_that_are_not_there_are_refused(row):
     rows[0, 0] = row
     with pytest.raises(DesignError, match="do not match, so a network would learn from the wrong"):
         predicted(features, y, rows)
+
+
+# ---------------------------------------------------------------- layers and batches
+def test_initial_weights_are_uniform_with_variance_two_over_inputs():
+    first, last = Network((5,)).initial(20_000, 8, np.random.default_rng(1))
+    assert first.shape == (20_000, 8, 5)
+    assert last.shape == (20_000, 5, 1)
+    for weights, n_in in ((first, 8), (last, 5)):
+        variance = 2 / n_in
+        fourth = 9 / 5 * variance**2  # of a uniform
+        mcse = np.sqrt((fourth - variance**2) / weights.size)
+        assert np.abs(weights).max() <= np.sqrt(6 / n_in)
+        assert_within_mcse((weights**2).mean(), variance, mcse)
+        assert_caught((weights**2).mean(), 1 / n_in, mcse)
+
+
+@pytest.mark.parametrize("n_obs", [2, 3, 5, 63, 64, 65, 129, 338])
+@pytest.mark.parametrize("batch_size", [2, 3, 64])
+def test_batches_hold_everything_once_and_none_is_of_one(n_obs, batch_size):
+    batches = Training((1,), batch_size=batch_size).batches(n_obs)
+    rows = np.concatenate([np.arange(n_obs)[batch] for batch in batches])
+    np.testing.assert_array_equal(rows, np.arange(n_obs))
+    sizes = [batch.stop - batch.start for batch in batches]
+    assert min(sizes) >= 2
+    assert max(sizes) - min(sizes) <= 1
+    assert max(sizes) <= max(batch_size, 3)  # two batches of 2 cannot hold 5
+
+
+def test_adam_s_rates_undo_the_start():
+    """After one step the running means are gradient / 10 and its square / 1000."""
+    rate, divisor = first_rates(1, 0.001)
+    np.testing.assert_allclose(rate, 0.01, rtol=1e-15)
+    np.testing.assert_allclose(divisor, np.sqrt(0.001), rtol=1e-13)  # 1 - 0.999 loses 3 digits
+
+
+# ---------------------------------------------------------------- orders
+ORDERS = list(itertools.permutations(range(4)))
+SHARE = 1 / len(ORDERS)
+SD = np.sqrt(SHARE * (1 - SHARE))
+# Places drawn from all four at every step, the usual mistake, give some order 15 of 256 times.
+ERROR = 15 / 256 - SHARE
+N_NETWORK = replicates_to_catch(ERROR, sd=SD, comparisons=len(ORDERS))
+
+
+def naive(rows, rng):
+    """That mistake."""
+    out = rows.copy()
+    for order in out:
+        for i in range(len(order)):
+            j = rng.integers(len(order))
+            order[i], order[j] = order[j], order[i]
+    return out
+
+
+def held_to_equal_shares(orders):
+    found = [np.mean((orders == order).all(axis=1)) for order in ORDERS]
+    assert_within_mcse(found, SHARE, SD / np.sqrt(len(orders)))
+
+
+def test_every_order_is_equally_likely():
+    rows = np.tile(np.arange(4), (N_NETWORK, 1))
+    held_to_equal_shares(shuffled(rows, np.random.default_rng(1)))
+    # Caught: places drawn from all.
+    with pytest.raises(AssertionError, match="suspect the code"):
+        held_to_equal_shares(naive(rows, np.random.default_rng(1)))
+
+
+def test_rows_are_kept_and_epochs_differ():
+    rows, rng = np.random.default_rng(1).integers(0, 338, (5, 338)), np.random.default_rng(2)
+    before, (first, second) = rows.copy(), [shuffled(rows, rng) for _ in range(2)]
+    np.testing.assert_array_equal(rows, before)
+    for epoch in (first, second):
+        np.testing.assert_array_equal(np.sort(epoch, axis=1), np.sort(rows, axis=1))
+    assert (first != second).any(axis=1).all()
+
+
+def test_a_place_is_that_of_the_mixer_where_words_are_refused_too():
+    """Beside 3 * 2^30 places one word in four favours one, and is mixed again."""
+    words = np.random.default_rng(3).integers(2**64, size=200, dtype=np.uint64)
+    for n in (np.uint64(7), np.uint64(3 * 2**30)):
+        found = [_place(word, n) for word in words]
+        assert found == [place_of_half(word, np.uint64(32), n) for word in words]
