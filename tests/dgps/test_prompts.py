@@ -17,7 +17,6 @@ from simstudy.dgps.prompts import (
     paired_population,
 )
 from tests.stats.words import GOLDEN, WORD, mixed, place
-from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 CONTINUOUS = {
     GaussianScores(mean=3.0, sd=2.0): stats.norm(3.0, 2.0),
@@ -75,26 +74,6 @@ def test_the_first_replicates_of_many_are_those_of_few():
     scores = np.arange(100.0)
     few, many = (draw_run(np.random.default_rng(2), scores, n, 40) for n in (3, 50))
     assert many.total[:3].tolist() == few.total.tolist()
-
-
-N_PROMPTS, ERROR = 1000, 0.02  # of the share of one prompt in ten: an error worth catching
-TENTH = np.arange(N_PROMPTS) % 10 == 3
-
-
-def share_of_a_tenth(marked: np.ndarray) -> tuple[float, float]:
-    n_draw = replicates_to_catch(ERROR * 0.1, sd=np.sqrt(0.09)) // 100
-    drawn = draw_run(np.random.default_rng(3), marked.astype(float), n_draw, 100)
-    return float(drawn.total.mean() / 100), float(np.sqrt(0.09 / (100 * n_draw)))
-
-
-def test_every_prompt_is_drawn_as_often():
-    found, mcse = share_of_a_tenth(TENTH)
-    assert_within_mcse(found, 0.1, mcse)
-    # Caught: prompts that are drawn more often.
-    marked = TENTH.copy()
-    marked[np.flatnonzero(~TENTH)[:2]] = True  # 102 prompts of 1000
-    found, mcse = share_of_a_tenth(marked)
-    assert_caught(found, 0.1, mcse)
 
 
 # ---------------------------------------------------------------- populations
