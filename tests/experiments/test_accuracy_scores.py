@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from matplotlib.collections import PathCollection
 from scipy import stats
 
 from experiments.accuracy_scores.answers import (
@@ -16,13 +15,11 @@ from experiments.accuracy_scores.answers import (
     near,
 )
 from experiments.accuracy_scores.claims import CLAIMS
-from experiments.accuracy_scores.figures import SCORES, saved_from
+from experiments.accuracy_scores.figures import SCORES
 from experiments.accuracy_scores.study import Config, study
-from simstudy import Result
 from simstudy.dgps.prompts import GaussianScores
 from simstudy.engine.workers import Workers
 from simstudy.trials.score_checks import METHODS, ScoreCheck
-from tests.figures.data import text_of
 
 pytestmark = pytest.mark.slow
 
@@ -136,33 +133,3 @@ def test_scenarios_that_come_by_two_ways_come_once():
         type(scores) for scores in SCORES.values()
     }
     assert declared.axes == {"method": METHODS}
-
-
-def test_figures_say_what_they_lack():
-    result = study(Config(**SMALL, scores=["normal"])).run(100, workers=INLINE)
-    assert saved_from(result) == 128
-    other = replace(result.plan, scenarios=[ScoreCheck(GaussianScores(), n=32)])
-    none_saved = Result(replace(result.details, plan=other))
-    with pytest.raises(LookupError, match="paired tests with fewer prompts"):
-        saved_from(none_saved)
-
-
-def test_pairs_are_drawn_at_an_n_that_was_swept():
-    """What paired tests save from is another n here, of which only one correlation was drawn."""
-    swept = Config(**SMALL | {"saved_from": 512}, scores=["normal"])
-    result = study(swept).run(100, workers=INLINE)
-    drawn = result.details.figures["pairing"](result)
-    assert set(drawn.data["x"]) == {0, 0.8}
-    assert "Solid lines: theory of normal scores." in text_of(drawn)
-    assert "Dotted" not in text_of(drawn)  # straight, beside theory's curves
-    assert result.figure("sigma").labels.x.endswith("(log scale)")
-
-
-def test_points_of_one_correlation_are_set_apart():
-    result = study(Config(**SMALL, scores=["normal"])).run(100, workers=INLINE)
-    plot = result.figure("pairing")
-    panel = plot.draw().axes[0]
-    marks = [each for each in panel.collections if isinstance(each, PathCollection)]
-    first = {float(each.get_offsets()[:, 0].min()) for each in marks}
-    assert len(first) == len(marks) == 4
-    assert "Points of one correlation are set apart" in text_of(plot)

@@ -44,15 +44,6 @@ def test_that_test_catches_a_model_that_learned_nothing(name):
 
 
 # ---------------------------------------------------------------- the study
-def test_the_rmse_has_no_rows_beside_those_of_the_mse():
-    result = study(Config(**FAST, models=["least_squares"], metrics=["mse", "rmse"])).run(n_rep=20)
-    plot = result.figure("null_is_false")
-    assert list(plot.data["rows"].unique()) == ["MSE"]
-    said = text_of(plot)
-    gap = result.summary.query("measure == 'null_is_false' and method == 'studentized'")
-    gap = gap.set_index("metric")["estimate"]
-    assert f"within {abs(gap['rmse'] - gap['mse']):.3f} of that by the MSE" in said
-    assert "Dashed: Φ(k), the share for normal means with a known variance, 0.933." in said
 
 
 def test_figures_say_which_trials_they_show_and_join_no_share_of_few():
