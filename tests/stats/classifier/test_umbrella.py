@@ -55,22 +55,14 @@ def test_least_feasible_n_is_that_of_exact_rationals(sensitivity, confidence):
     assert n == 1 or exact_rank(n - 1, sensitivity, confidence) == 0
 
 
-def precise_violation(rank, n_obs):
-    """The binomial sum downwards from its largest term, in 40 digits."""
-    k, count = mpmath.mpf(K), rank - 1
-    term = mpmath.binomial(n_obs, count) * (1 - k) ** count * k ** (n_obs - count)
-    total = term
-    while count > 0 and term > total * mpmath.mpf(10) ** -30:
-        term *= count * k / ((n_obs - count + 1) * (1 - k))
-        total, count = total + term, count - 1
-    return total
-
-
-@pytest.mark.parametrize("n_obs", [1_000, 100_000, 1_000_000])
+@pytest.mark.parametrize("n_obs", [1_000, 100_000])
 def test_rank_of_a_large_sample_brackets_the_risk(n_obs):
     rank = int(um.umbrella_rank(n_obs, 0.95, 0.8))
     with mpmath.workdps(40):
-        here, after = precise_violation(rank, n_obs), precise_violation(rank + 1, n_obs)
+        here, after = (
+            mpmath.betainc(n_obs - r + 1, r, 0, mpmath.mpf(K), regularized=True)
+            for r in (rank, rank + 1)
+        )
         assert here <= mpmath.mpf("0.2") < after
         assert um.violation(rank, n_obs, 0.95) == pytest.approx(float(here), rel=1e-9)
 
