@@ -8,11 +8,8 @@ from scipy import stats
 
 from experiments.accuracy_scores.answers import (
     RARE,
-    STRINGENT,
-    Rates,
     _worth_of_prompts,
     margin_about,
-    near,
 )
 from experiments.accuracy_scores.claims import CLAIMS
 from experiments.accuracy_scores.figures import SCORES
@@ -83,30 +80,10 @@ def test_those_claims_fail_where_z_is_another_test():
     assert found["luck of the reference, normal"] == "differs"
 
 
-def some_rates(*found: float, n_rep: int) -> Rates:
-    return Rates(np.array(found), np.full(len(found), float(n_rep)))
-
-
-def test_near_is_within_the_margin_with_all_of_chance():
-    trials = [ScoreCheck(GaussianScores(), n=32), ScoreCheck(GaussianScores(), n=64)]
-    alpha = np.array([0.05, 0.05])
-    margin = STRINGENT * alpha
-    assert near(some_rates(0.05, 0.051, n_rep=10**6), trials, alpha, margin).value == 1
-    assert near(some_rates(0.05, 0.060, n_rep=10**6), trials, alpha, margin).value == 0
-    with pytest.raises(LookupError, match=r"furthest of 2: 0.0510 for 0.0500, normal, n = 64"):
-        near(some_rates(0.05, 0.051, n_rep=1000), trials, alpha, margin)
-
-
 def test_the_margin_is_by_the_size_of_what_is_said():
     """A level of 0.002 is not near one of 0.0001."""
     known, alpha = np.array([0.25, 0.01, 1e-4]), np.full(3, 0.05)
     np.testing.assert_allclose(margin_about(known, alpha), [0.025, 0.005, RARE - 1e-4])
-
-
-def test_a_rare_level_is_not_one_that_is_not_as_rare():
-    few = np.array([1e-4])
-    trial, found = [ScoreCheck(GaussianScores(), n=32)], some_rates(0.002, n_rep=400_000)
-    assert near(found, trial, few, margin_about(few, np.array([0.05]))).value == 0
 
 
 def test_powers_are_about_the_same_within_what_a_tenth_more_prompts_make():

@@ -10,8 +10,7 @@ from simstudy.stats.bootstrap.losses import replicate_seeds
 from simstudy.stats.two_sample.permutation import partitions, permutation
 from simstudy.stats.two_sample.samples import fewest_as_extreme, is_rejected
 from simstudy.stats.two_sample.theory import permutation_size
-from tests.stats.draws import rng_at
-from tests.stats.two_sample.data import samples
+from tests.stats.draws import rng_at, samples
 from tests.stats.words import GOLDEN, WORD, mixed, place
 from tests.support import assert_within_mcse
 

@@ -14,7 +14,7 @@ from simstudy.stats.two_sample.rank_sum import (
     rank_sum_size,
     rank_sum_statistic,
 )
-from tests.stats.two_sample.data import samples
+from tests.stats.draws import samples
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 SIZES = [(2, 2), (3, 7), (9, 4), (20, 20), (12, 61)]
