@@ -42,9 +42,10 @@ PRIOR = priors.default_prior(FEATURES, Y)
 LAW = TwoStageStatistic([0, 1, 2], 1, 1)
 CRITICAL = np.array([0, 6])
 TARGET = thresholds.Target(0.9, 0.9)
-OTHER_Y = Pointwise(X, X, X), [Pointwise(X + 1, X, X)]
+ONE, OTHER = Pointwise(X, X, X), Pointwise(X + 1, X, X)
 NO_SCALE, OF_TWO = PRIOR._replace(sigma_rate=np.zeros(2)), priors.default_prior(*draw_data(2, 5, 2))
 FEW_DRAWS = PosteriorDraws(np.zeros((2, 24)), np.zeros((2, 24, 1)), np.ones((2, 24)))
+leave_one_out = partial(regression.exact_leave_one_out, FEATURES, Y)
 quantile_bound = partial(bounds.quantile_bound, q=0.1, confidence=0.8)
 
 
@@ -129,9 +130,9 @@ REFUSED = {
         (lambda: cauchy(np.empty((2, 0))), "log_p has nothing along 'n'"),
     ],
     "leave_one_out": [
-        (lambda: priors.check_prior(NO_SCALE, FEATURES), "a prior has the scale 0"),
+        (lambda: leave_one_out(NO_SCALE), "a prior has the scale 0"),
         (
-            lambda: priors.check_prior(OF_TWO, FEATURES),
+            lambda: leave_one_out(OF_TWO),
             r"\(2, 2\), and the data have 2 repl.* of 1",
         ),
         (lambda: priors.check_training(np.zeros((2, 5)), Y), r"features have shape \(2, 5\)"),
@@ -147,9 +148,9 @@ REFUSED = {
         (lambda: utilities.check_pointwise(Pointwise(X[:, :1], X[:, :1])), "n_obs=1 .*at least 2"),
         (lambda: utilities.taylor(Pointwise(X, 1e80 * X)), "errors of replicate 0 spread"),
         (lambda: utilities.taylor(Pointwise(1e80 * X, X)), "responses of replicate 0 spread"),
-        (lambda: bayesian_bootstrap_against(*OTHER_Y, rng(), n_draw=9), "different responses"),
-        (lambda: bayesian_bootstrap_difference(*OTHER_Y, rng()), "different responses"),
-        (lambda: utilities.taylor_difference(*OTHER_Y), "different responses y.*the same y"),
+        (lambda: bayesian_bootstrap_against(ONE, [OTHER], rng(), n_draw=9), "different responses"),
+        (lambda: bayesian_bootstrap_difference(ONE, OTHER, rng()), "different responses"),
+        (lambda: utilities.taylor_difference(ONE, OTHER), "different responses y.*the same y"),
     ],
     "models": [
         (lambda: least_squares.check_enough_observations(5, 5), "too few for 5 .*at least 6"),

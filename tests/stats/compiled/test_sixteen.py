@@ -1,4 +1,4 @@
-"""Sixteen numbers side by side, fused once and transposed, products of any size; words of SplitMix64."""
+"""Sixteen numbers side by side: fused once, transposed, multiplied; words of SplitMix64."""
 
 import numpy as np
 import pytest
