@@ -85,18 +85,6 @@ def test_sufficient_variances_have_the_law_of_variances(dgp):
     assert_within_mcse((law < dgp.variance).mean(), share, mcse, comparisons=2)
 
 
-@pytest.mark.parametrize("dgp", WITH_MEANS, ids=lambda d: type(d).__name__)
-def test_that_test_catches_means_of_one_observation_fewer(dgp):
-    class Fewer:
-        mean, variance, draw = dgp.mean, dgp.variance, staticmethod(dgp.draw)
-
-        def draw_means(self, rng, n_rep, n_obs):
-            return dgp.draw_means(rng, n_rep, n_obs - 1)
-
-    with pytest.raises(AssertionError, match="suspect the code"):
-        test_sufficient_means_have_the_law_of_means(Fewer())
-
-
 def test_that_test_catches_the_wrong_degrees_of_freedom():
     shares = stats.chi2.cdf([N_OBS - 1, N_OBS], [N_OBS - 1, N_OBS])
     sd = np.sqrt(2 * shares[0] * (1 - shares[0]))

@@ -16,7 +16,7 @@ from simstudy.dgps.normals import (
     standard_normals,
 )
 from tests.stats.words import GOLDEN, WORD, mixed
-from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
+from tests.support import assert_caught, assert_within_mcse
 
 
 def rng(seed: int = 1) -> np.random.Generator:
@@ -143,12 +143,3 @@ def test_every_layer_gets_its_share():
     assert_within_mcse(counts(ziggurat) / N_DRAWS, p, np.sqrt(p * (1 - p) / N_DRAWS))
     # Caught: a ziggurat that refuses nothing.
     assert_caught(counts(without_refusals) / N_DRAWS, p, np.sqrt(p * (1 - p) / N_DRAWS))
-
-
-def test_moments_and_neighbours():
-    error = 0.05
-    n = replicates_to_catch(error, sd=math.sqrt(96), comparisons=4)  # the fourth power varies most
-    x = ziggurat(words(n, seed=5))
-    found = [x.mean(), (x**2).mean(), (x**4).mean() / 3, (x[1:] * x[:-1]).mean()]
-    spread = np.sqrt([1, 2, 96 / 9, 1])
-    assert_within_mcse(found, [0, 1, 1, 0], spread / math.sqrt(n))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import stats
 
 from simstudy.data.parts import Data
 from simstudy.dgps.prompts import (
@@ -16,8 +16,7 @@ from simstudy.dgps.prompts import (
     own_population,
     paired_population,
 )
-from tests.stats.words import GOLDEN, WORD, mixed
-from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
+from tests.stats.words import GOLDEN, WORD, mixed, place
 
 CONTINUOUS = {
     GaussianScores(mean=3.0, sd=2.0): stats.norm(3.0, 2.0),
@@ -30,23 +29,14 @@ KINDS = [BinaryScores(mean=0.75), *CONTINUOUS]
 # ---------------------------------------------------------------- what is drawn
 
 
-def index(word: int, quarter: int, n_prompts: int) -> int:
-    """Lemire's index from a quarter of a word, which is mixed again where it is refused."""
-    while True:
-        scaled = (word >> 16 * quarter & 0xFFFF) * n_prompts
-        if scaled % 2**16 >= 2**16 % n_prompts:
-            return scaled >> 16
-        word = mixed((word + GOLDEN) % WORD)
-
-
 def indices(rng: np.random.Generator, n_prompts: int, n_rep: int, n: int) -> np.ndarray:
     """The prompts of each replicate, one after the other: `(n_rep, n)`."""
     seed, per_replicate = int(rng.integers(0, WORD, dtype=np.uint64)), -(-n // 32) * 8
     found = np.empty((n_rep, n), np.int64)
     for rep in range(n_rep):
         for i in range(n):
-            place = rep * per_replicate + i // 4 + 1
-            found[rep, i] = index(mixed((seed + place * GOLDEN) % WORD), i % 4, n_prompts)
+            word = mixed((seed + (rep * per_replicate + i // 4 + 1) * GOLDEN) % WORD)
+            found[rep, i] = place(word, n_prompts, bits=16, at=i % 4 * 16)
     return found
 
 
@@ -86,26 +76,6 @@ def test_the_first_replicates_of_many_are_those_of_few():
     assert many.total[:3].tolist() == few.total.tolist()
 
 
-N_PROMPTS, ERROR = 1000, 0.02  # of the share of one prompt in ten: an error worth catching
-TENTH = np.arange(N_PROMPTS) % 10 == 3
-
-
-def share_of_a_tenth(marked: np.ndarray) -> tuple[float, float]:
-    n_draw = replicates_to_catch(ERROR * 0.1, sd=np.sqrt(0.09)) // 100
-    drawn = draw_run(np.random.default_rng(3), marked.astype(float), n_draw, 100)
-    return float(drawn.total.mean() / 100), float(np.sqrt(0.09 / (100 * n_draw)))
-
-
-def test_every_prompt_is_drawn_as_often():
-    found, mcse = share_of_a_tenth(TENTH)
-    assert_within_mcse(found, 0.1, mcse)
-    # Caught: prompts that are drawn more often.
-    marked = TENTH.copy()
-    marked[np.flatnonzero(~TENTH)[:2]] = True  # 102 prompts of 1000
-    found, mcse = share_of_a_tenth(marked)
-    assert_caught(found, 0.1, mcse)
-
-
 # ---------------------------------------------------------------- populations
 @pytest.mark.parametrize("scores", KINDS, ids=str)
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.95])
@@ -131,29 +101,10 @@ def test_its_correlation_is_closer_to_the_one_asked_for_than_random_pairs_would_
     assert made.correlation == pytest.approx(np.corrcoef(made.reference, made.check)[0, 1])
 
 
-def quantile_bounds(law, power: int, n: int, start: int = 0) -> tuple[float, float]:
-    """What the sum of g(u)/n at midpoints lies between, for g a power of the quantile function.
-
-    Of the midpoints of n cells, those from `start` on.
-
-    A mean at points of an increasing function is a Riemann sum: with a step of 1/n it lies above
-    the integral between the first and the last point plus g at the first over n, and below the
-    same with g at the last.
-    """
-    first, last = law.ppf((start + 0.5) / n), law.ppf(1 - 0.5 / n)
-    between = integrate.quad(
-        lambda x: x**power * law.pdf(x), first, last, limit=500, epsabs=1e-13, epsrel=1e-12
-    )[0]
-    return between + first**power / n, between + last**power / n
-
-
-@pytest.mark.parametrize("n_prompts", [256, 4096])
-@pytest.mark.parametrize("power", [1, 2])
-@pytest.mark.parametrize("scores", [s for s in CONTINUOUS if not isinstance(s, GaussianScores)])
-def test_moments_of_a_population_are_those_of_its_distribution(scores, power, n_prompts):
-    made = paired_population(scores, n_prompts=n_prompts)
-    low, high = quantile_bounds(CONTINUOUS[scores], power, n_prompts)
-    assert low < (made.reference**power).mean() < high
+@pytest.mark.parametrize("scores", CONTINUOUS, ids=str)
+def test_quantiles_are_those_of_scipy(scores):
+    level = np.linspace(0.001, 0.999, 99)
+    np.testing.assert_allclose(scores.quantile(level), CONTINUOUS[scores].ppf(level), rtol=1e-9)
 
 
 def test_a_binary_population_has_the_nearest_share():

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from experiments.accuracy_regression import answers
 from experiments.accuracy_regression.figures import TARGETS, mid_p_power, prompts_needed, sizes_of
@@ -16,7 +15,6 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import TooFewReplicatesError
 from simstudy.trials.accuracy import METHODS, AccuracyCheck
 from tests.experiments.claimed import assert_holds, assert_undecided
-from tests.figures.data import segments, text_of
 
 pytestmark = pytest.mark.slow
 
@@ -74,13 +72,6 @@ def test_the_variance_on_the_same_prompts_is_less_by_their_correlation(published
     assert found.detail == "exactly 0.4000"
 
 
-def test_a_twentieth_of_the_variance_moves_the_level_by_less_than_half_a_percent():
-    larger = stats.norm.cdf(stats.norm.ppf(0.05) / np.sqrt(1 + answers.TWENTIETH)) - 0.05
-    smaller = 0.05 - stats.norm.cdf(stats.norm.ppf(0.05) / np.sqrt(1 - answers.TWENTIETH))
-    assert 0 < larger < answers.HALF_A_PERCENT
-    assert 0 < smaller < answers.HALF_A_PERCENT
-
-
 def enumerated(shift: float, n_rep: int = 2_000_000) -> Finding:
     exact = np.array([0.0, 1e-7, 0.05, 0.8, 1.0])
     share = np.round(np.clip(exact + shift, 0, 1) * n_rep) / n_rep
@@ -111,46 +102,6 @@ def test_prompts_needed_are_the_least_with_the_power():
     check = AccuracyCheck(512, accuracy=0.8, effect=1, correlation=0.6)
     n = int(prompts_needed(check)["n"])
     assert mid_p_power(n - 1, check) < 0.8 <= mid_p_power(n, check)
-
-
-# ---------------------------------------------------------------- figures
-@pytest.fixture(scope="module")
-def small():
-    return study(Config(**SMALL)).run(100, workers=INLINE)
-
-
-def test_the_document_s_line_lies_wide_below_those_that_would_cover_it(small):
-    """Whichever of the rounded thresholds is on it, at every n."""
-    plot = small.figure("lattice")
-    beneath, above = plot.layers[0], plot.layers[2]
-    assert beneath.geom.aes_params["size"] > above.geom.aes_params["size"]
-    exact = above._data.pivot(index=["x", "rows"], columns="color", values="exact")
-    document = exact.pop("z, σ = 1/2 (document)")
-    assert exact.eq(document, axis=0).any(axis=1).all()
-    assert sorted(beneath._data["exact"]) == sorted(document)
-    assert "Once γ is rounded to a number of right answers they differ." in text_of(plot)
-
-
-def test_the_curves_of_one_reference_have_names_and_strokes(small):
-    plot = small.figure("one_reference")
-    strokes = [layer.geom.aes_params.get("linetype") for layer in plot.layers]
-    assert "dashdot" in strokes
-    labels = [layer for layer in plot.layers if layer.geom.__class__.__name__ == "geom_text"]
-    words = pd.concat([layer._data for layer in labels])
-    named = words.set_index("words")["exact"]
-    assert named["exact"] > named["normal approximation"]
-    averages = words[words["words"].str.startswith("average")].set_index("effect")
-    assert (averages.loc[0, "luck"] < 0).all()  # where no curve comes to
-    assert (averages.loc[1, "luck"] > 0).all()
-
-
-def test_alpha_stands_at_its_area(small):
-    plot = small.figure("hypotheses")
-    area = plot.layers[0]._data
-    (leader,) = (ends for ends in segments(plot.draw()) if np.diff(ends, axis=0).all())
-    x, y = leader[1]
-    assert area["x"].min() < x < area["x"].max()
-    assert 0 < y < np.interp(x, area["x"], area["density"])
 
 
 # ---------------------------------------------------------------- the grid

@@ -4,25 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from matplotlib.collections import PathCollection
 from scipy import stats
 
 from experiments.accuracy_scores.answers import (
     RARE,
-    STRINGENT,
-    Rates,
     _worth_of_prompts,
     margin_about,
-    near,
 )
 from experiments.accuracy_scores.claims import CLAIMS
-from experiments.accuracy_scores.figures import SCORES, saved_from
+from experiments.accuracy_scores.figures import SCORES
 from experiments.accuracy_scores.study import Config, study
-from simstudy import Result
 from simstudy.dgps.prompts import GaussianScores
 from simstudy.engine.workers import Workers
 from simstudy.trials.score_checks import METHODS, ScoreCheck
-from tests.figures.data import text_of
 
 pytestmark = pytest.mark.slow
 
@@ -86,30 +80,10 @@ def test_those_claims_fail_where_z_is_another_test():
     assert found["luck of the reference, normal"] == "differs"
 
 
-def some_rates(*found: float, n_rep: int) -> Rates:
-    return Rates(np.array(found), np.full(len(found), float(n_rep)))
-
-
-def test_near_is_within_the_margin_with_all_of_chance():
-    trials = [ScoreCheck(GaussianScores(), n=32), ScoreCheck(GaussianScores(), n=64)]
-    alpha = np.array([0.05, 0.05])
-    margin = STRINGENT * alpha
-    assert near(some_rates(0.05, 0.051, n_rep=10**6), trials, alpha, margin).value == 1
-    assert near(some_rates(0.05, 0.060, n_rep=10**6), trials, alpha, margin).value == 0
-    with pytest.raises(LookupError, match=r"furthest of 2: 0.0510 for 0.0500, normal, n = 64"):
-        near(some_rates(0.05, 0.051, n_rep=1000), trials, alpha, margin)
-
-
 def test_the_margin_is_by_the_size_of_what_is_said():
     """A level of 0.002 is not near one of 0.0001."""
     known, alpha = np.array([0.25, 0.01, 1e-4]), np.full(3, 0.05)
     np.testing.assert_allclose(margin_about(known, alpha), [0.025, 0.005, RARE - 1e-4])
-
-
-def test_a_rare_level_is_not_one_that_is_not_as_rare():
-    few = np.array([1e-4])
-    trial, found = [ScoreCheck(GaussianScores(), n=32)], some_rates(0.002, n_rep=400_000)
-    assert near(found, trial, few, margin_about(few, np.array([0.05]))).value == 0
 
 
 def test_powers_are_about_the_same_within_what_a_tenth_more_prompts_make():
@@ -136,33 +110,3 @@ def test_scenarios_that_come_by_two_ways_come_once():
         type(scores) for scores in SCORES.values()
     }
     assert declared.axes == {"method": METHODS}
-
-
-def test_figures_say_what_they_lack():
-    result = study(Config(**SMALL, scores=["normal"])).run(100, workers=INLINE)
-    assert saved_from(result) == 128
-    other = replace(result.plan, scenarios=[ScoreCheck(GaussianScores(), n=32)])
-    none_saved = Result(replace(result.details, plan=other))
-    with pytest.raises(LookupError, match="paired tests with fewer prompts"):
-        saved_from(none_saved)
-
-
-def test_pairs_are_drawn_at_an_n_that_was_swept():
-    """What paired tests save from is another n here, of which only one correlation was drawn."""
-    swept = Config(**SMALL | {"saved_from": 512}, scores=["normal"])
-    result = study(swept).run(100, workers=INLINE)
-    drawn = result.details.figures["pairing"](result)
-    assert set(drawn.data["x"]) == {0, 0.8}
-    assert "Solid lines: theory of normal scores." in text_of(drawn)
-    assert "Dotted" not in text_of(drawn)  # straight, beside theory's curves
-    assert result.figure("sigma").labels.x.endswith("(log scale)")
-
-
-def test_points_of_one_correlation_are_set_apart():
-    result = study(Config(**SMALL, scores=["normal"])).run(100, workers=INLINE)
-    plot = result.figure("pairing")
-    panel = plot.draw().axes[0]
-    marks = [each for each in panel.collections if isinstance(each, PathCollection)]
-    first = {float(each.get_offsets()[:, 0].min()) for each in marks}
-    assert len(first) == len(marks) == 4
-    assert "Points of one correlation are set apart" in text_of(plot)

@@ -5,7 +5,6 @@ import pytest
 
 from experiments.bootstrap_se import Config, study
 from tests.experiments.claimed import assert_holds
-from tests.figures.data import text_of
 
 pytestmark = pytest.mark.slow
 
@@ -28,15 +27,3 @@ def test_claims_come_out_as_foreseen_and_the_rival_falls():
 
 def test_few_replicates_do_not_reproduce(small):
     assert small.claims["verdict"].tolist() == ["too few replicates", "differs"]
-
-
-def test_captions_say_which_truth_and_why_points_lie_to_one_side(small):
-    assert "The truth has the fitted intercept in it; the document's" in text_of(small.figure("2B"))
-    said = text_of(small.figure("scatter"))
-    limit = small.row("scatter", n_boot=float("inf"))["estimate"]
-    assert f"they scatter by {limit:.4f}, to first order {(14 / 4000) ** 0.5:.4f}" in said
-
-
-def test_figure_2b_has_no_more_points_than_the_document(monkeypatch, small):
-    monkeypatch.setattr("experiments.bootstrap_se.N_PUBLISHED", 150)
-    assert len(small.figure("2B").data) == 2 * 150

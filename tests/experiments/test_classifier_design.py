@@ -20,8 +20,6 @@ from tests.experiments.claimed import (
     assert_undecided,
     verdicts,
 )
-from tests.figures.data import text_of
-from tests.support import assert_caught, assert_within_mcse
 
 pytestmark = pytest.mark.slow
 
@@ -45,17 +43,6 @@ def test_the_table_of_ranks_is_the_documents_beside_ours(ranked):
     assert (frame["published"] - frame["exact"]).abs().max() <= 0.005
     kept = frame[frame["probability"] == "sensitivity kept"].set_index("rank")["simulated"]
     assert kept[1] == ranked.row("coverage", rank="1", **umbrella.FIFTY)["estimate"]
-
-
-def test_where_no_rank_is_safe_none_is_drawn(ranked):
-    plot = ranked.figure("3")
-    lines = [layer._data for layer in plot.layers if layer.mapping.get("y", "") == "exact"]
-    steps = lines[0][lines[0]["rows"] == "rank"]
-    assert steps["exact"].min() == 1
-    assert steps["x"].min() == pytest.approx(
-        31.5, abs=1e-5
-    )  # half a case before the least n with a rank, 32
-    assert "rank 0" not in text_of(plot)
 
 
 def test_umbrella_claims_come_out_as_foreseen():
@@ -108,14 +95,6 @@ def test_designs_of_figure_6_lie_in_the_band_that_their_exact_error_is_in(sizes)
     assert (np.abs(exact) > BAND).sum() == 1  # k = 0.95, margin 0.03, beta 0.2
 
 
-def test_points_of_the_sawtooth_stand_on_their_n_and_184_is_one(sizes):
-    drawn = sizes.figure("sawtooth").data
-    assert (drawn["place"] == drawn["x"]).all()
-    own = sizes.row("power", n_obs=0, sensitivity=0.95, margin=0.05, beta=0.2, rule="score")
-    at_184 = drawn[(drawn["x"] == 184) & (drawn["rows"] == "power") & (drawn["color"] == "score")]
-    assert at_184["estimate"].tolist() == [own["estimate"]]
-
-
 def test_sample_size_claims_come_out_as_foreseen():
     study = sample_size.study(sample_size.Config(around=[150]))
     assert_holds(study.run(100_000, workers=INLINE))
@@ -128,16 +107,6 @@ def test_of_three_trials_nothing_is_said_of_their_power():
     exact |= {"a factor of 30", "infimum of n*", "critical value in the display", "no free lunch"}
     exact |= {"the margin counts most", "margin of 0", "margin above 0", "lower bound of margins"}
     assert_undecided(result, exact=exact)
-
-
-def test_the_sizes_around_belong_to_the_last_design():
-    config = sample_size.Config(sensitivity=[0.9], margin=[0.05], beta=[0.2], around=[280, 290])
-    study = sample_size.study(config)
-    assert [trial.n_trial for trial in study.scenarios] == [283, 280, 290]
-    result = study.run(n_rep=100)
-    for name in result.details.figures:
-        result.figure(name).draw()
-    assert (result.claims["verdict"] == "no data").sum() == 5  # all that are about trials drawn
 
 
 # ---------------------------------------------------------------- the applied example
@@ -162,20 +131,6 @@ def test_the_examples_table_is_the_documents_beside_ours(example):
     assert said.index.tolist() == ["BCa, ties left out"]
     row = example.row("power", method="bca strict", n_boot=1000)
     assert said["power"].tolist() == [row["estimate"]]
-
-
-def power_and_theory(result):
-    rows = result.summary.query("measure == 'power'").dropna(subset="exact")
-    error = np.sqrt(rows["exact"] * (1 - rows["exact"]) / rows["n_rep"])
-    return tuple(np.asarray(column) for column in (rows["estimate"], rows["exact"], error))
-
-
-def test_example_powers_are_those_of_theory(example):
-    power, theory, error = power_and_theory(example)
-    assert len(power) == 6  # true threshold, empirical quantile and umbrella, twice
-    assert_within_mcse(power, theory, error)
-    # Caught: the power of another threshold.
-    assert_caught(power, np.roll(theory, 1), error)
 
 
 def test_an_example_whose_null_is_true_is_refused():

@@ -5,14 +5,13 @@ import pytest
 
 from experiments import classifier_threshold_grid as wider
 from experiments.classifier_threshold.claims import EXACTLY
-from experiments.classifier_threshold.figures import LABELS, NONE, PUBLISHED, PUBLISHED_BESIDE
+from experiments.classifier_threshold.figures import LABELS, PUBLISHED, PUBLISHED_BESIDE
 from experiments.classifier_threshold.study import Config, study
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
 from simstudy.stats.classifier.thresholds import METHODS
 from simstudy.trials.thresholds import Bound
 from tests.experiments.claimed import assert_as_foreseen, assert_rivals_fall, assert_undecided
-from tests.figures.data import text_of
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 pytestmark = pytest.mark.slow
@@ -69,15 +68,6 @@ def test_the_coverage_table_is_the_documents_beside_ours(published):
     assert "|     0.780 |" in text
 
 
-def test_figures_of_other_sizes_are_drawn():
-    result = study(Config(n_obs=[20], sensitivity=[0.9], n_boot=[0], confidence=[0.7])).run(
-        n_rep=60
-    )
-    for name in result.details.figures:
-        result.figure(name).draw()
-    assert (result.claims["verdict"] == "no data").sum() > 5
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -111,77 +101,3 @@ def test_methods_of_the_grid_share_their_data_between_confidences():
         result.columns(scenario, "safe")["safe"][:, place] for scenario in result.plan.scenarios
     )
     np.testing.assert_array_equal(low, high)
-
-
-# ---------------------------------------------------------------- what figures say
-def test_the_published_marks_are_on_every_row_that_the_document_has(published):
-    plot = published.figure("coverage_table")
-    crosses = next(
-        layer._data for layer in plot.layers if layer.geom.aes_params.get("shape") == "x"
-    )
-    share = dict(zip(crosses["y"], crosses["estimate"], strict=True))
-    assert share == {
-        "BCa, ties left out": 0.78, "normal bootstrap": 0.684, "basic": 0.652, "percentile": 0.64,
-        "empirical quantile": 0.34, "umbrella": 0.92,
-    }  # fmt: skip
-    assert "not in the document, and the umbrella's is exact there. BCa shifts" in text_of(plot)
-
-
-def test_what_holds_for_all_test_sets_is_said_once(published):
-    """A resampled quantile equals the test set's own in 0.1025 of all resamples of 50 scores."""
-    plot = published.figure("2")
-    assert list(plot.data["panel"].cat.categories) == [f"test set {i}" for i in (1, 2, 3, 4)]
-    assert "of which 10.3% equal the quantile, whatever the scores" in text_of(plot)
-
-
-def test_figure_2_speaks_of_all_test_sets(published):
-    names = ("threshold", "bootstrap_mean")
-    stored = published.columns(published.scenario(**EXACTLY), *names)
-    share = (stored["bootstrap_mean"] > stored["threshold"][:, METHODS.index("empirical")]).mean()
-    said = text_of(published.figure("2"))
-    assert f"exceeds the quantile in {share:.0%}, and" in said
-    assert said.endswith("of 50,000 test sets.")
-
-
-def test_methods_without_a_bootstrap_have_a_mark_of_their_own(published):
-    drawn = published.figure("coverage_table").data
-    without = set(drawn.loc[drawn["color"] == NONE, "y"])
-    assert without == {"empirical quantile", "umbrella", "normal tolerance"}
-
-
-def test_rates_stand_once_in_figure_4(published):
-    scenario = max(published.plan.scenarios, key=lambda trial: trial.n_boot)
-    safe = published.columns(scenario, "safe")["safe"][:, METHODS.index("umbrella")].mean()
-    plot = published.figure("4")
-    words = plot.layers[-1]._data.set_index("panel")["said"].str.strip()
-    assert f"umbrella\n    {safe:.4f} ±" in words["threshold"]
-    assert words["true sensitivity"] == ""
-    assert "BCa leaves out resampled quantiles that equal the test set's own." in text_of(plot)
-
-
-@pytest.fixture(scope="module")
-def grid():
-    config = wider.Config(n_obs=[20, 40], sensitivity=[0.95], scores=["normal", "skewed"])
-    return wider.study(config).run(20)
-
-
-@pytest.mark.parametrize("name", ["coverage", "efficiency"])
-def test_no_panel_of_the_grid_has_more_than_four_methods(grid, name):
-    drawn = grid.figure(name).data
-    n_methods = drawn.groupby(["panel", "rows"], observed=True)["color"].nunique()
-    assert (n_methods == 4).all()
-    assert drawn["color"].nunique() == 8
-
-
-def test_the_grids_coverage_draws_every_point(grid):
-    plot = grid.figure("coverage")
-    low, high = plot.draw().axes[0].get_ylim()
-    assert low < plot.data["estimate"].min() < 0.6
-    assert plot.data["estimate"].max() <= high
-
-
-def test_a_method_has_one_colour_in_all_studies_of_thresholds(published, grid):
-    """In figure 4, in the grid and in the nested loop."""
-    figures = (published.figure("4"), grid.figure("coverage"), grid.figure("nested_loop"))
-    scales = [figure.scales.get_scales("color") for figure in figures]
-    assert len({scale.palette(len(scale.limits))["umbrella"] for scale in scales}) == 1

@@ -7,40 +7,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from experiments.loo_calibration.study import Config as CalibrationConfig
-from experiments.loo_calibration.study import study as calibration
 from experiments.loo_r2 import claims
 from experiments.loo_r2.claims import PUBLISHED, RIGHT, moves_coverage
 from experiments.loo_r2.formulas import FORMULAS
 from experiments.loo_r2.study import Config
 from experiments.loo_r2.study import study as comparison
 from simstudy.errors import TooFewReplicatesError
-from simstudy.trials.leave_one_out import OTHERS, LeaveOneOut
-from simstudy.trials.leave_one_out_cells import cells
-
-
-# ---------------------------------------------------------------- what both studies draw
-def by_loops(config, sizes, **more) -> list[LeaveOneOut]:
-    """Scenarios one at a time, in the order in which they are published."""
-    return [
-        LeaveOneOut(n, p, sigma, prior=prior, n_draw=config.n_draw, **more)
-        for prior, sizes_, sigmas, counts in (
-            ("default", sizes, config.noise_sd, config.n_feature),
-            ("wide", [config.high_p_n_obs], config.high_p_noise_sd, config.high_p),
-        )
-        for n in sizes_
-        for sigma in sigmas
-        for p in counts
-    ]
-
-
-def test_both_studies_draw_the_cells_of_the_report():
-    drawn, fixed = Config(), CalibrationConfig()
-    sizes = [*drawn.n_obs, *drawn.low_n]
-    assert comparison(drawn).scenarios == by_loops(drawn, sizes)
-    equal = {"coefficients": "equal", "against": OTHERS}
-    assert calibration(fixed).scenarios == by_loops(fixed, fixed.n_obs, **equal)
-    assert cells(drawn, sizes) == by_loops(drawn, sizes)
 
 
 # ---------------------------------------------------------------- criteria

@@ -147,8 +147,3 @@ def test_an_interpolating_fit_hides_the_error_that_importance_sampling_should_se
     r2 = found["estimate"][:, :, AT["r2_variance"], 0]
     higher = int((r2[:, 1] > r2[:, 0]).sum())
     assert higher > stats.binom.isf(FALSE_ALARM, n_rep, 0.5)  # a sign test
-
-
-def test_pointwise_vectors_are_not_kept():
-    found = SMALL.simulate(streams(), N_REP)
-    assert {column.shape for column in found.values()} == {(N_REP, 3, len(UTILITIES), 2)}

@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from matplotlib.mathtext import MathTextParser
 
 from experiments.loo_calibration.study import Config as CalibrationConfig
 from experiments.loo_calibration.study import study as calibration
@@ -15,7 +14,6 @@ from experiments.loo_r2.figures import few_observations, many_features, ordinary
 from experiments.loo_r2.study import Config, study
 from experiments.loo_r2.tables import TERMS
 from simstudy.stats.leave_one_out.utilities import UTILITIES, Pointwise, taylor, taylor_difference
-from tests.figures.data import text_of
 
 pytestmark = pytest.mark.slow
 
@@ -72,19 +70,6 @@ def test_the_table_has_a_standard_error_for_each_utility(small):
     assert "30 data sets of 100 observations" in text
 
 
-def test_the_table_in_latex_is_formulas_and_numbers_and_no_text_in_place_of_either(small):
-    text = small.table("approximations").latex("approximations")
-    assert text.isascii()
-    assert r"\hat e_{A,i}^2 - \hat e_{B,i}^2 - (\mathrm{MSE}_A - \mathrm{MSE}_B)" in text
-    formulas = re.findall(r"\$[^$]+\$", text)
-    for formula in formulas:  # which matplotlib typesets: brackets are closed, commands exist
-        MathTextParser("path").parse(formula)
-    assert len(formulas) > 4 * len(TERMS)
-    outside = re.sub(r"\$[^$]+\$|%.*", "", text)
-    assert not re.search(r"[_^]", outside)
-    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 2
-
-
 def undecided(claims) -> set[str]:
     """Claims without an answer at this size; others come out as foreseen, rivals do not hold."""
     without = claims["verdict"] == "too few replicates"
@@ -119,21 +104,6 @@ def test_standard_errors_have_a_row_for_each_data_set(small):
     assert len(drawn) == 30 * len(parts[0])
     first = values(small, parts[0][0], "std_error", utility=TAYLOR, method="taylor")
     np.testing.assert_array_equal(drawn["taylor"][:30], first)
-
-
-def test_figures_draw_every_data_set_that_has_a_place(small):
-    simres = small.figure("simres").data
-    assert simres.groupby(["panel", "rows"], observed=True).size().tolist() == [90] * 3  # three σ
-    assert len(small.figure("simres_high_p_n50").data) == 30 * 2
-    forms = small.figure("forms").data
-    assert forms.groupby("panel", observed=True).size().max() == 30 * 27
-
-
-def test_what_panels_of_simres_say_is_below_the_diagonal(small):
-    drawn = small.figure("simres").draw()
-    assert all(
-        (t.get_ha(), t.get_va()) == ("right", "bottom") for ax in drawn.axes for t in ax.texts
-    )
 
 
 def test_a_run_without_their_scenarios_has_no_figure_and_no_claim():
@@ -173,14 +143,6 @@ def test_importance_sampling_does_not_leave_out_what_the_fit_interpolates():
     printed = {claim.name: claim for claim in result.details.claimed}[OVERFITTED]
     assert printed.verdict(printed.reproduce(result)) == "reproduced"
     assert "overfitted, p = 100, importance sampling" in fell(result.claims)
-
-
-def test_few_and_many_observations_have_scales_of_their_own(calibrated):
-    plot = calibrated.figure("relative_error")
-    assert plot.facet.free == {"x": False, "y": True}
-    rows = plot.data.groupby("rows", observed=True)["x"].agg(set)
-    assert rows.to_dict() == {"n < 100": {5}, "n ≥ 100": {100}}
-    assert "Each row of panels has a scale of its own." in text_of(plot)
 
 
 def test_the_table_of_errors_has_a_row_per_cell_in_the_order_of_n(calibrated):

@@ -1,21 +1,17 @@
 """Predictive p-values: what settings mean, what is refused, and what claims compare."""
 
-import re
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from experiments import predictive_pvalue_diabetes, predictive_pvalue_friedman
+from experiments import predictive_pvalue_friedman
 from experiments.predictive_pvalue import claims
-from experiments.predictive_pvalue.distributions import FISHER, beyond_the_panel
-from experiments.predictive_pvalue.settings import Options, prediction_study
+from experiments.predictive_pvalue.settings import prediction_study
 from simstudy.claims import Finding, check_claims
 from simstudy.errors import ConfigError
 from simstudy.trials.predictions import Networks, Regressor, TrueNulls
-from tests.figures.data import text_of
 
 pytest.importorskip("sklearn", reason="needs pip install -e '.[models]'")
 
@@ -68,13 +64,6 @@ def test_the_log_of_what_has_none_is_refused_before_drawing(tmp_path):
     (tmp_path / "gains.csv").write_text("x,y\n" + "\n".join(f"{i},{i - 2}" for i in range(90)))
     with pytest.raises(ConfigError, match=r"response=log: 3 of 90 responses .* no logarithm"):
         built(data=str(tmp_path / "gains.csv"), target="y", response=["log"], predictors=["net_5"])
-
-
-def test_all_studies_have_the_same_options():
-    names = {
-        kind.Config.__mro__[1] for kind in (predictive_pvalue_diabetes, predictive_pvalue_friedman)
-    }
-    assert names == {Options}
 
 
 # ---------------------------------------------------------------- claims
@@ -176,53 +165,6 @@ def test_a_small_run_has_every_figure_and_a_verdict_on_every_claim(small):
         small.figure(name)
     told = small.claims[["detail", "rival"]]
     assert not told.apply(lambda said: said.str.contains("could not be computed")).any(axis=None)
-
-
-@pytest.mark.slow
-def test_the_line_at_1_is_no_statement_on_the_cfdr_as_printed(small):
-    said = text_of(small.figure("distributions"))
-    nulls = small.row(
-        "mean_cfdr", method="true_nulls", epochs="2", n_boot_models="4", distribution="centered"
-    )
-    assert f"100% true nulls, have {nulls['estimate']:.1f}." in said
-    for name in ("CFDR, RFDR: corrected", "CRPS: continuous", "Net 10, 8, 5: networks"):
-        assert name in said
-
-
-@pytest.mark.slow
-def test_means_of_figure_1_end_where_their_errors_do(small):
-    words = next(each for each in small.figure("1").layers if "label" in each.mapping)._data[
-        "label"
-    ]
-    pairs = re.findall(r"; mean −?([\d.]+) ± ([\d.]+)$", "\n".join(words), re.MULTILINE)
-    assert len(pairs) == 3 * len(words)
-    assert all(len(v.partition(".")[2]) == len(e.partition(".")[2]) for v, e in pairs)
-    assert all(float(error) > 0 for _, error in pairs)
-
-
-def combined(**logs):
-    """Rows of combined p-values, and of another measure, by method."""
-    rows = [
-        {"measure": measure, "method": method, "estimate": value, "mcse": 1.0}
-        for method, values in logs.items()
-        for value in values
-        for measure in (FISHER, "RMSE")
-    ]
-    return pd.DataFrame(rows)
-
-
-def test_a_method_that_would_crush_all_others_lies_beyond_its_panel():
-    rows = combined(net=[-90.0, -80.0], least_squares=[-1000.0, -0.1], nulls=[-0.4])
-    within, beyond = beyond_the_panel(rows)
-    assert beyond[["measure", "estimate"]].to_numpy().tolist() == [[FISHER, -1000.0]]
-    assert len(within) + len(beyond) == len(rows)
-
-
-def test_methods_that_fit_one_panel_are_all_drawn():
-    within, beyond = beyond_the_panel(combined(net=[-90.0], least_squares=[-300.0], nulls=[-0.4]))
-    assert beyond.empty
-    assert len(within) == 6
-    assert beyond_the_panel(combined(net=[-90.0]))[1].empty
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ from experiments.proportion_compatible.figures import MEASURED, without_noise
 from experiments.proportion_compatible.study import Config, study
 from simstudy.design.plan import factors_of
 from simstudy.engine.workers import Workers
-from simstudy.figures import measure_curves
 from simstudy.trials.proportions import METHODS, Proportion
 from tests.experiments.claimed import assert_as_foreseen, assert_rivals_fall, verdicts
 from tests.support import ROOT
@@ -74,16 +73,6 @@ def test_estimates_without_noise_are_means_and_not_errors(result):
         cell = result.plan.axes["estimator"].index(estimator)
         column = "log10_p" if measure == "mean_log10_p" else "estimate"
         assert rows[name, 1.0] == pytest.approx(at_1[column][:, cell].mean())
-
-
-def test_marks_of_a_share_reach_half_as_far_as_they_might(result):
-    """Shares end at 0 and 1: beyond them a mark says nothing."""
-    drawn = result.figure("rmse").data
-    half = drawn["place"].max() - 1
-    rows = drawn.rename(columns={"color": "estimator", "rows": "dependence"})
-    whole = measure_curves(rows, x="x", y="rmse", color="estimator", panel="panel",
-                           rows="dependence").data["place"].max() - 1  # fmt: skip
-    assert half == pytest.approx(whole / 2)
 
 
 def test_the_page_of_the_measures_shows_what_runs():

@@ -31,16 +31,6 @@ def test_the_distance_vanishes_only_with_the_intercept(published):
     assert last.loc["rmse_printed", "lower"] > 2 * last.loc["model_se", "estimate"]
 
 
-def test_distances_are_multiples_of_the_standard_error_that_theory_gives(published):
-    """So that points set apart stand beside a level line and not on the wrong side of a slope."""
-    drawn = published.figure("distance").data
-    rows = published.summary.query("metric == 'mae' and n_test == 10000").set_index("measure")
-    found = drawn[(drawn["panel"] == "MAE") & (drawn["x"] == 10000)].set_index("color")["estimate"]
-    unit = rows.loc["model_se", "estimate"]
-    assert found["with the intercept"] == pytest.approx(rows.loc["rmse", "estimate"] / unit)
-    assert found["as printed"] == pytest.approx(rows.loc["rmse_printed", "estimate"] / unit)
-
-
 def test_claims_without_their_scenario_have_no_data():
     result = study(Config(n_test=[50])).run(n_rep=20)
     claims = result.claims[~result.claims["claim"].isin(EXACT)]

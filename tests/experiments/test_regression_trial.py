@@ -8,8 +8,6 @@ from experiments.regression_trial.claims import paired_error
 from experiments.regression_trial.study import Config, study
 from simstudy.measures import rejection_rate
 from simstudy.measures.contrasts import paired
-from simstudy.trials.regression import METHODS, METRICS
-from tests.figures.data import text_of
 
 pytestmark = pytest.mark.slow
 
@@ -65,21 +63,6 @@ def test_vanilla_makes_more_nulls_true(small):
         "estimate", "metric", "method"
     )
     assert (rows["vanilla"] < rows["studentized"]).all()
-
-
-def test_figures_are_functions_of_the_result(small):
-    assert small.figure("3A").labels.x == "z-score of the prospective sample"
-    assert len(small.figure("3B").data) == 4 * 400
-    assert set(small.figure("3C").data["panel"]) == {"MSE", "MAE"}
-    assert len(small.figure("methods").data) == 2 * len(METHODS) * len(METRICS) * 3
-
-
-def test_figure_3a_has_the_rates_by_the_true_risk(small):
-    """Claims are about the printed risk, bars and panels about the true one."""
-    words = small.figure("3A").layers[-1]._data["said"]
-    power = small.row("power", metric="mse", method="studentized")["estimate"]
-    assert f"power = {100 * power:.1f}%" in words.iloc[0]
-    assert "Rates by the risk as printed" in text_of(small.figure("3A"))
 
 
 def test_the_coverage_table_is_the_documents_beside_ours(small):

@@ -2,57 +2,22 @@
 
 import sys
 
-import numpy as np
 import pytest
 
 pytest.importorskip("sklearn", reason="needs pip install -e '.[models]'")
 
 from experiments import regression_trial_models, regression_trial_prices
 from experiments.regression_trial_models import Config, study
-from experiments.regression_trial_prices import MODELS
-from simstudy.dgps.prices import Prices
 from simstudy.errors import ConfigError, DesignError
 from simstudy.figures import captions
 from tests.figures.data import text_of
-from tests.support import critical_z
 
 pytestmark = pytest.mark.slow
 
 FAST = {"n_test": [20], "n_truth": 1000, "n_boot": 80, "n_train": 40, "dgps": ["linear"]}
 
 
-N_NEW = 800
-BY_CHANCE = critical_z(len(MODELS)) / np.sqrt(N_NEW)  # correlation of what has nothing in common
-
-
-def correlation_with_new(name, learned_from):
-    """Of predictions and responses of new observations, after learning from some responses."""
-    drawn = Prices(0.5).draw(np.random.default_rng(1), 1, 2 * N_NEW)
-    old, new = slice(N_NEW), slice(N_NEW, None)
-    fitted = MODELS[name].fresh().fit(drawn.features[0, old], learned_from(drawn.y[0, old]))
-    return np.corrcoef(fitted.predict(drawn.features[0, new]), drawn.y[0, new])[0, 1]
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_every_model_predicts(name):
-    assert correlation_with_new(name, np.asarray) > BY_CHANCE
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_that_test_catches_a_model_that_learned_nothing(name):
-    assert correlation_with_new(name, np.random.default_rng(2).permutation) < BY_CHANCE
-
-
 # ---------------------------------------------------------------- the study
-def test_the_rmse_has_no_rows_beside_those_of_the_mse():
-    result = study(Config(**FAST, models=["least_squares"], metrics=["mse", "rmse"])).run(n_rep=20)
-    plot = result.figure("null_is_false")
-    assert list(plot.data["rows"].unique()) == ["MSE"]
-    said = text_of(plot)
-    gap = result.summary.query("measure == 'null_is_false' and method == 'studentized'")
-    gap = gap.set_index("metric")["estimate"]
-    assert f"within {abs(gap['rmse'] - gap['mse']):.3f} of that by the MSE" in said
-    assert "Dashed: Φ(k), the share for normal means with a known variance, 0.933." in said
 
 
 def test_figures_say_which_trials_they_show_and_join_no_share_of_few():

@@ -46,10 +46,3 @@ def test_the_table_has_the_four_outcomes_in_three_ways(result):
     assert frame["exact"].tolist() == [DESIGN.exact()[name] for name in OUTCOMES]
     error = np.sqrt(frame["exact"] * (1 - frame["exact"]) / 20_000)
     assert_within_mcse(frame["simulated"].to_numpy(), frame["exact"].to_numpy(), error.to_numpy())
-
-
-def test_the_table_says_its_setting(result):
-    text = result.table("outcomes").markdown()
-    assert "(k = 1.5, n1 = 150, n2 = 399, α = 0.05)" in text
-    assert "1 − β = 0.8 is asked for, and n2 as a whole number gives 0.80014" in text
-    assert "of 20,000 replicates" in text

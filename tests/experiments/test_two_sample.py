@@ -2,13 +2,12 @@
 
 from dataclasses import fields, replace
 
-import numpy as np
 import pytest
 
-from experiments.two_sample.answers import Sizes, cells, near_theory
+from experiments.two_sample.answers import cells
 from experiments.two_sample.study import Config, study
 from simstudy.engine.workers import Workers
-from simstudy.errors import ConfigError, TooFewReplicatesError
+from simstudy.errors import ConfigError
 from simstudy.trials.two_sample import METHODS, TwoSample
 from tests.experiments.claimed import rivals, verdicts
 
@@ -47,20 +46,6 @@ def test_with_few_replicates_no_claim_holds_for_want_of_them():
     few = study(Config(effect=[0], **UNEQUAL)).run(100, workers=INLINE)
     assert set(verdicts(few).values()) == {"no data", "too few replicates"}
     assert not {"reproduced"} & set(rivals(few).values())
-
-
-def shares(*found: float, n_rep: int) -> Sizes:
-    return Sizes(np.array(found), np.full(len(found), float(n_rep)))
-
-
-KNOWN, MARGIN = np.array([0.05, 0.05]), np.array([0.025, 0.025])
-
-
-def test_near_theory_is_within_the_margin_with_all_of_chance():
-    assert near_theory(shares(0.05, 0.06, n_rep=10_000), KNOWN, MARGIN).value == 1
-    assert near_theory(shares(0.05, 0.10, n_rep=10_000), KNOWN, MARGIN).value == 0
-    with pytest.raises(TooFewReplicatesError, match=r"too few .* \(largest of 2 deviations"):
-        near_theory(shares(0.05, 0.05, n_rep=500), KNOWN, MARGIN)
 
 
 def test_a_statement_about_data_that_are_not_there_has_none():

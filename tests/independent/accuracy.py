@@ -14,8 +14,8 @@ from functools import cache
 import numpy as np
 from scipy import stats
 
-from tests.independent.checks import Answer, checks_of
-from tests.independent.committed import exact, printed, simulated
+from tests.independent.checks import Answer, Compute, checks_of
+from tests.independent.committed import Lookup, exact, printed, simulated
 
 DOCUMENT = "Accuracy Evaluation"
 check = checks_of(DOCUMENT)
@@ -66,116 +66,16 @@ def different_prompts(test: Fails, n: int, p: float, q: float) -> float:
     return float(weights[test(a, b, n)].sum())
 
 
-def cell(method: str, n: int = MANY, p: float = 0.5, effect: float = 0.0) -> dict[str, object]:
-    """Factors of a committed share of failures with different prompts."""
-    named = {"n": n, "accuracy": p, "effect": effect, "correlation": 0.0, "quantile": 0.0}
-    return {**named, "method": method, "measure": "rejection_rate"}
+def counted(test: Fails, n: int = MANY, p: float = 0.5, effect: float = 0.0) -> Compute:
+    """Both binomials enumerated, the check's accuracy lower by so many θ(n)."""
+    return lambda: Answer(different_prompts(test, n, p, p - effect * theta(n)))
 
 
-@check(
-    "α at an accuracy of 1/2, n = 512, simulated",
-    simulated("accuracy_regression", **cell("document")),
-    rival=(0.0561, "with γ rounded"),
-)
-@check(
-    "α at an accuracy of 1/2, n = 512, by the package's enumeration",
-    exact("accuracy_regression", **cell("document")),
-    rival=(0.05, "that of the normal law"),
-)
-def alpha() -> Answer:
-    """Both binomials enumerated, 513 × 513 pairs."""
-    return Answer(different_prompts(document, MANY, 0.5, 0.5))
-
-
-@check(
-    "power at θ, n = 512, simulated",
-    simulated("accuracy_regression", **cell("document", effect=1.0)),
-    rival=(0.8825, "from a typical reference"),
-)
-def power_at_theta() -> Answer:
-    """Both binomials enumerated, the check's accuracy at 1/2 − θ(512)."""
-    return Answer(different_prompts(document, MANY, 0.5, 0.5 - theta(MANY)))
-
-
-def given(right: int) -> Answer:
-    """P(b ≤ a + Φ⁻¹(α) √(n/2)) with this a on record."""
-    return Answer(
-        float(stats.binom.cdf(math.floor(right + Z_ALPHA * math.sqrt(MANY / 2)), MANY, 0.5))
-    )
-
-
-def on_record(quantile: float) -> dict[str, object]:
-    return cell("document") | {"quantile": quantile}
-
-
-@check(
-    "α given the reference on record, a typical one (256 of 512)",
-    simulated("accuracy_regression", **on_record(0.5)),
-    rival=(0.05, "the α asked for"),
-)
-def alpha_given_typical() -> Answer:
-    """A binomial's distribution function at the threshold of a = 256, the median."""
-    return given(int(stats.binom.ppf(0.5, MANY, 0.5)))
-
-
-@check(
-    "α given a lucky reference, at its 95% quantile",
-    simulated("accuracy_regression", **on_record(0.95)),
-    rival=(0.05, "the α asked for"),
-)
-def alpha_given_lucky() -> Answer:
-    """A binomial's distribution function at the threshold of a = 275, the 95% quantile."""
-    return given(int(stats.binom.ppf(0.95, MANY, 0.5)))
-
-
-@check(
-    "α with a rounded γ, failing at it (n = 32)",
-    simulated("accuracy_regression", **cell("rounded", n=FEW)),
-    rival=(0.0297, "failing only below it"),
-)
-def alpha_rounded() -> Answer:
-    """Enumeration with γ rounded to a whole number of answers."""
-    return Answer(different_prompts(rounded, FEW, 0.5, 0.5))
-
-
-@check(
-    "α with a rounded γ, failing below it (n = 32)",
-    simulated("accuracy_regression", **cell("rounded_strict", n=FEW)),
-    rival=(0.0515, "failing at it too"),
-)
-def alpha_below_rounded() -> Answer:
-    """Enumeration with γ rounded, and failures strictly below it."""
-    return Answer(different_prompts(below_rounded, FEW, 0.5, 0.5))
-
-
-@check(
-    "α with σ = 50 points at an accuracy of 0.9",
-    simulated("accuracy_regression", **cell("document", p=0.9)),
-    rival=(0.05, "the α asked for"),
-)
-def alpha_away() -> Answer:
-    """Both binomials enumerated at 0.9, with the threshold of σ = 1/2."""
-    return Answer(different_prompts(document, MANY, 0.9, 0.9))
-
-
-@check(
-    "α of Welch's t test at an accuracy of 0.9",
-    simulated("accuracy_regression", **cell("estimated", p=0.9)),
-    rival=(0.0028, "that of the document's z test"),
-)
-def alpha_of_welch() -> Answer:
-    """Welch's t test of every pair of counts."""
-    return Answer(different_prompts(welch, MANY, 0.9, 0.9))
-
-
-@check(
-    "α of Fisher's exact test, n = 32, accuracy 1/2",
-    simulated("accuracy_regression", **cell("fisher", n=FEW)),
-    rival=(0.05, "the α asked for"),
-)
-def alpha_of_fisher() -> Answer:
-    """A hypergeometric p-value for every pair of counts."""
-    return Answer(different_prompts(fisher, FEW, 0.5, 0.5))
+def given(quantile: float) -> Compute:
+    """P(b ≤ a + Φ⁻¹(α) √(n/2)), with this quantile of a on record."""
+    right = stats.binom.ppf(quantile, MANY, 0.5)
+    limit = math.floor(right + Z_ALPHA * math.sqrt(MANY / 2))
+    return lambda: Answer(float(stats.binom.cdf(limit, MANY, 0.5)))
 
 
 def mcnemar(gained: np.ndarray, lost: np.ndarray, n: int) -> np.ndarray:
@@ -200,48 +100,63 @@ def document_of_changes(gained: np.ndarray, lost: np.ndarray, n: int) -> np.ndar
     return document(lost, gained, n)  # b − a is what was gained less what was lost
 
 
-def paired(method: str, effect: float) -> dict[str, object]:
-    return cell(method, effect=effect) | {"correlation": 0.6}
+def changed(test: Fails, effect: float = 0.0) -> Compute:
+    """Numbers of prompts gained and lost enumerated, the check worse by so many θ(512)."""
+    return lambda: Answer(same_prompts(test, effect))
 
 
-@check(
-    "α of the document's test on the same prompts, correlation 0.6",
-    simulated("accuracy_regression", **paired("document", 0.0)),
-    rival=(0.05, "the α asked for"),
-)
-def alpha_same_prompts() -> Answer:
-    """Numbers of prompts gained and lost enumerated."""
-    return Answer(same_prompts(document_of_changes, 0.0))
-
-
-@check(
-    "α of McNemar's exact test on the same prompts, correlation 0.6",
-    simulated("accuracy_regression", **paired("mcnemar", 0.0)),
-    rival=(0.05, "the α asked for"),
-)
-def alpha_of_mcnemar() -> Answer:
-    """Prompts gained and lost enumerated, with a binomial p-value for every pair."""
-    return Answer(same_prompts(mcnemar, 0.0))
-
-
-@check(
-    "power of McNemar's exact test at θ on the same prompts, correlation 0.6",
-    simulated("accuracy_regression", **paired("mcnemar", 1.0)),
-    rival=(1 - 0.0929, "that of the document's test"),
-)
-def power_of_mcnemar() -> Answer:
-    """Prompts gained and lost enumerated, the check worse by θ(512)."""
-    return Answer(same_prompts(mcnemar, 1.0))
-
-
-@check(
-    "least n for θ of 1 point",
-    printed("accuracy_regression", "least n", r"θ ≤ 1: ([\d,]+),"),
-    rival=(32768, "by doubling from 32"),
-)
 def least_n() -> Answer:
     """n = 1, 2, 3, ... until θ(n) is 0.01."""
     n = 1
     while theta(n) > 0.01:
         n += 1
     return Answer(n, bound=0.0)
+
+
+def cell(method: str, n: int = MANY, p: float = 0.5, **others: float) -> dict[str, object]:
+    """Factors of a committed share of failures, with different prompts unless others say so."""
+    named = {"n": n, "accuracy": p, "effect": 0.0, "correlation": 0.0, "quantile": 0.0}
+    return named | others | {"method": method, "measure": "rejection_rate"}
+
+
+def drawn(method: str, **factors: float) -> Lookup:
+    return simulated("accuracy_regression", **cell(method, **factors))
+
+
+ASKED = "the α asked for"
+PAIRED = {"correlation": 0.6}
+for row in [
+    ("α at an accuracy of 1/2, n = 512, by the package's enumeration",
+     exact("accuracy_regression", **cell("document")),
+     counted(document), 0.05, "that of the normal law"),
+    ("α at an accuracy of 1/2, n = 512, simulated",
+     drawn("document"), counted(document), 0.0561, "with γ rounded"),
+    ("power at θ, n = 512, simulated",
+     drawn("document", effect=1.0),
+     counted(document, effect=1.0), 0.8825, "from a typical reference"),
+    ("α given the reference on record, a typical one (256 of 512)",
+     drawn("document", quantile=0.5), given(0.5), 0.05, ASKED),
+    ("α given a lucky reference, at its 95% quantile",
+     drawn("document", quantile=0.95), given(0.95), 0.05, ASKED),
+    ("α with a rounded γ, failing at it (n = 32)",
+     drawn("rounded", n=FEW), counted(rounded, FEW), 0.0297, "failing only below it"),
+    ("α with a rounded γ, failing below it (n = 32)",
+     drawn("rounded_strict", n=FEW), counted(below_rounded, FEW), 0.0515, "failing at it too"),
+    ("α with σ = 50 points at an accuracy of 0.9",
+     drawn("document", p=0.9), counted(document, p=0.9), 0.05, ASKED),
+    ("α of Welch's t test at an accuracy of 0.9",
+     drawn("estimated", p=0.9), counted(welch, p=0.9), 0.0028, "that of the document's z test"),
+    ("α of Fisher's exact test, n = 32, accuracy 1/2",
+     drawn("fisher", n=FEW), counted(fisher, FEW), 0.05, ASKED),
+    ("α of the document's test on the same prompts, correlation 0.6",
+     drawn("document", **PAIRED), changed(document_of_changes), 0.05, ASKED),
+    ("α of McNemar's exact test on the same prompts, correlation 0.6",
+     drawn("mcnemar", **PAIRED), changed(mcnemar), 0.05, ASKED),
+    ("power of McNemar's exact test at θ on the same prompts, correlation 0.6",
+     drawn("mcnemar", effect=1.0, **PAIRED),
+     changed(mcnemar, 1.0), 1 - 0.0929, "that of the document's test"),
+    ("least n for θ of 1 point",
+     printed("accuracy_regression", "least n", r"θ ≤ 1: ([\d,]+),"),
+     least_n, 32768, "by doubling from 32"),
+]:  # fmt: skip
+    check(*row)

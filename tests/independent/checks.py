@@ -42,7 +42,7 @@ class Verdict(NamedTuple):
 
 
 class Check(NamedTuple):
-    """A number to be recomputed by `compute`, whose docstring says how.
+    """A number of a document to be recomputed.
 
     `rival` is the value that a plausible mistake would give; a check that lets it pass says
     nothing, so none may.
@@ -51,31 +51,21 @@ class Check(NamedTuple):
     document: str
     what: str
     committed: Callable[[], Committed]
+    compute: Compute
     rival: float
     rival_is: str
-    compute: Compute
-
-    @property
-    def how(self) -> str:
-        return " ".join((self.compute.__doc__ or "").split())
 
 
 CHECKS: list[Check] = []
 
 
-def checks_of(document: str) -> Callable[..., Callable[[Compute], Compute]]:
-    """The decorator that enters functions into the table of checks of a document."""
+def checks_of(document: str) -> Callable[..., None]:
+    """What enters a check into the table of checks of a document."""
 
     def check(
-        what: str, committed: Callable[[], Committed], *, rival: tuple[float, str]
-    ) -> Callable[[Compute], Compute]:
-        """Enters a function once; `rival` is its value, and what it is."""
-
-        def enter(compute: Compute) -> Compute:
-            CHECKS.append(Check(document, what, committed, *rival, compute))
-            return compute
-
-        return enter
+        what: str, committed: Callable[[], Committed], compute: Compute, rival: float, why: str
+    ) -> None:
+        CHECKS.append(Check(document, what, committed, compute, rival, why))
 
     return check
 

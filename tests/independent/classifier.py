@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import partial
 
 from scipy import integrate, stats
 from scipy.special import ndtr, ndtri
@@ -18,16 +19,6 @@ N, SENSITIVITY = 50, 0.95
 N_TRIAL, NULL, ALPHA = 184, 0.9, 0.05
 
 
-@check(
-    "safe empirical quantiles, n = 50, simulated",
-    simulated("classifier_threshold", n_boot=0, method="empirical", measure="coverage"),
-    rival=(0.5, "if it were median-unbiased"),
-)
-@check(
-    "safe empirical quantiles, n = 50, by the package's theory",
-    exact("classifier_threshold", n_boot=0, method="empirical", measure="coverage"),
-    rival=(1 - 0.66, "one minus the published share"),
-)
 def empirical() -> Answer:
     """Given the fourth score at v (standardised), the third is the largest of three below it:
     1 − ∫ P(0.55 x(3) + 0.45 v > t*) dF(v), F that of the fourth of 50."""
@@ -56,57 +47,12 @@ def safe_rank(n: int) -> int:
     return max((rank for rank in range(n + 1) if umbrella(rank, n) <= Fraction(1, 5)), default=0)
 
 
-def enter_violations() -> None:
-    for rank in (1, 2, 3, 4):
-
-        def violation(rank: int = rank) -> Answer:
-            """Σ over l < r of C(50, l) 0.05^l 0.95^(50 − l), in exact fractions."""
-            return Answer(float(umbrella(rank, N)))
-
-        falls = table(
-            "umbrella_rank", "ranks", "exact", rank=rank, probability="sensitivity falls short"
-        )
-        drawn = claimed("umbrella_rank", f"violation, rank {rank}")
-        rival = float(umbrella(rank + 1, N))
-        what = f"umbrella at n = 50: violation of rank {rank}"
-        check(f"{what}, by theory", falls, rival=(rival, "the next"))(violation)
-        check(f"{what}, simulated", drawn, rival=(rival, "the next"))(violation)
-
-
-enter_violations()
-
-
-@check(
-    "umbrella's rank at n = 200",
-    claimed("umbrella_rank", "rank at n = 200"),
-    rival=(8, "the next"),
-)
-def rank_at_200() -> Answer:
-    """The largest r with v(r) ≤ 1/5, in exact fractions."""
-    return Answer(safe_rank(200), bound=0.0)
-
-
-@check(
-    "least n at which any score is a safe threshold",
-    printed("umbrella_rank", "never below 1", r"from n = (\d+) rank 1 is safe"),
-    rival=(1, "the document's code"),
-)
 def first_safe_n() -> Answer:
     """n = 1, 2, 3, ... until v(1) ≤ 1/5."""
     n = 1
     while safe_rank(n) < 1:
         n += 1
     return Answer(n, bound=0.0)
-
-
-@check(
-    "v(1) at n = 50 as the formula prints it",
-    claimed("umbrella_rank", "formula of v(r)"),
-    rival=(0.0769, "with C(n, l)"),
-)
-def printed_violation() -> Answer:
-    """1 − Σ over l ≥ 1 of C(50, 1) 0.05^l 0.95^(50 − l)."""
-    return Answer(1 - sum(math.comb(N, 1) * 0.05**m * 0.95 ** (N - m) for m in range(1, N + 1)))
 
 
 def n_star(k: float, b: float, beta: float) -> float:
@@ -127,51 +73,6 @@ def share_rejected(n: int, null: float, k: float) -> float:
     return sum(float(stats.binom.pmf(x, n, k)) for x in range(rejects_from(n, null), n + 1))
 
 
-@check(
-    "sample size for 95% against 90% with power 80%",
-    claimed("classifier_sample_size", "sample size"),
-    rival=(98, "with k(k − k)"),
-)
-def sample_size() -> Answer:
-    """The formula with k(1 − k), rounded up."""
-    return Answer(math.ceil(n_star(0.95, 0.05, 0.2)), bound=0.0)
-
-
-@check(
-    "sample size by the formula as printed, where the first term vanishes",
-    claimed("classifier_sample_size", "formula of n*"),
-    rival=(184, "with k(1 − k)"),
-)
-def sample_size_as_printed() -> Answer:
-    """(√(0.9 · 0.1) Φ⁻¹(0.95) / 0.05)², rounded up."""
-    return Answer(math.ceil((math.sqrt(0.09) * ndtri(0.95) / 0.05) ** 2), bound=0.0)
-
-
-@check(
-    "power at n = 184, simulated",
-    intended("classifier_sample_size", "sample size"),
-    rival=(0.8, "that of the normal approximation"),
-)
-def power_at_184() -> Answer:
-    """Binomial probabilities of the counts that the test rejects."""
-    return Answer(share_rejected(N_TRIAL, NULL, SENSITIVITY))
-
-
-@check(
-    "size at n = 184, simulated",
-    claimed("classifier_sample_size", "size at n = 184"),
-    rival=(0.05, "the size asked for"),
-)
-def size_at_184() -> Answer:
-    """Binomial probabilities of those counts where the sensitivity is 90%."""
-    return Answer(share_rejected(N_TRIAL, NULL, NULL))
-
-
-@check(
-    "n from which a power of 80% is never lost again",
-    printed("classifier_sample_size", "sample size", r"never lost from n = (\d+)"),
-    rival=(184, "the document's"),
-)
 def never_lost() -> Answer:
     """One more than the last n of 100 to 600 whose exact power is below 80%."""
     below = [n for n in range(100, 601) if share_rejected(n, NULL, SENSITIVITY) < 0.8]
@@ -187,21 +88,11 @@ def designs() -> Iterable[tuple[float, float, float]]:
     )
 
 
-@check(
-    "largest factor in n between margins of 1% and 5%",
-    claimed("classifier_sample_size", "a factor of 30"),
-    rival=(30, "as published"),
-)
 def factor_in_n() -> Answer:
     """The largest of nine ratios of n*, each unrounded."""
     return Answer(max(n_star(k, 0.01, beta) / n_star(k, 0.05, beta) for k, _, beta in designs()))
 
 
-@check(
-    "largest distance of the power from its target, 27 designs",
-    printed("classifier_sample_size", "within 2 points", r"exactly ([\d.]+), at k"),
-    rival=(0.02, "within 2 points"),
-)
 def off_target() -> Answer:
     """Exact power of each rounded n* less 1 − β."""
     powers = (
@@ -209,3 +100,55 @@ def off_target() -> Answer:
         for k, b, beta in designs()
     )
     return Answer(max(powers))
+
+
+SIZES, RANKS, COVERAGE = "classifier_sample_size", "umbrella_rank", "classifier_threshold"
+EMPIRICAL = {"n_boot": 0, "method": "empirical", "measure": "coverage"}
+for row in [
+    ("safe empirical quantiles, n = 50, by the package's theory",
+     exact(COVERAGE, **EMPIRICAL), empirical, 1 - 0.66, "one minus the published share"),
+    ("safe empirical quantiles, n = 50, simulated",
+     simulated(COVERAGE, **EMPIRICAL), empirical, 0.5, "if it were median-unbiased"),
+]:  # fmt: skip
+    check(*row)
+
+for rank in (1, 2, 3, 4):
+    what = f"umbrella at n = 50: violation of rank {rank}"
+    violation = partial(Answer, float(umbrella(rank, N)))
+    falls = table(RANKS, "ranks", "exact", rank=rank, probability="sensitivity falls short")
+    next_rank = float(umbrella(rank + 1, N)), "the next"
+    check(f"{what}, by theory", falls, violation, *next_rank)
+    check(f"{what}, simulated", claimed(RANKS, f"violation, rank {rank}"), violation, *next_rank)
+
+PRINTED_VIOLATION = 1 - sum(math.comb(N, 1) * 0.05**m * 0.95 ** (N - m) for m in range(1, N + 1))
+N_STAR = math.ceil(n_star(0.95, 0.05, 0.2))
+N_STAR_AS_PRINTED = math.ceil((math.sqrt(0.09) * ndtri(0.95) / 0.05) ** 2)
+for row in [
+    ("umbrella's rank at n = 200",
+     claimed(RANKS, "rank at n = 200"), partial(Answer, safe_rank(200), bound=0.0), 8, "the next"),
+    ("least n at which any score is a safe threshold",
+     printed(RANKS, "never below 1", r"from n = (\d+) rank 1 is safe"),
+     first_safe_n, 1, "the document's code"),
+    ("v(1) at n = 50 as the formula prints it",
+     claimed(RANKS, "formula of v(r)"), partial(Answer, PRINTED_VIOLATION), 0.0769, "with C(n, l)"),
+    ("sample size for 95% against 90% with power 80%",
+     claimed(SIZES, "sample size"), partial(Answer, N_STAR, bound=0.0), 98, "with k(k − k)"),
+    ("sample size by the formula as printed, where the first term vanishes",
+     claimed(SIZES, "formula of n*"),
+     partial(Answer, N_STAR_AS_PRINTED, bound=0.0), 184, "with k(1 − k)"),
+    ("power at n = 184, simulated",
+     intended(SIZES, "sample size"), partial(Answer, share_rejected(N_TRIAL, NULL, SENSITIVITY)),
+     0.8, "that of the normal approximation"),
+    ("size at n = 184, simulated",
+     claimed(SIZES, "size at n = 184"), partial(Answer, share_rejected(N_TRIAL, NULL, NULL)),
+     0.05, "the size asked for"),
+    ("n from which a power of 80% is never lost again",
+     printed(SIZES, "sample size", r"never lost from n = (\d+)"),
+     never_lost, 184, "the document's"),
+    ("largest factor in n between margins of 1% and 5%",
+     claimed(SIZES, "a factor of 30"), factor_in_n, 30, "as published"),
+    ("largest distance of the power from its target, 27 designs",
+     printed(SIZES, "within 2 points", r"exactly ([\d.]+), at k"),
+     off_target, 0.02, "within 2 points"),
+]:  # fmt: skip
+    check(*row)

@@ -8,7 +8,7 @@ those of all observations. Given σ all is normal; σ is summed over a fine grid
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -143,103 +143,56 @@ def calibration(data: Data, method: str, measure: str, utility: str = "r2_varian
 MANY, FEW = Data(100, 1), Data(10, 1)
 FEWER_THAN_FEATURES = Data(50, 50, wide=True)
 SIZES = {MANY: 1500, FEW: 6000, FEWER_THAN_FEATURES: 300}
-RIGHT = [
-    (MANY, "taylor", -0.232, "that of n = 10"),
-    (MANY, "bootstrap", -0.128, "that of n = 10"),
-    (FEW, "taylor", 0.0, "if it were right"),
-    (FEW, "bootstrap", 0.0, "if it were right"),
-    (FEWER_THAN_FEATURES, "taylor", 0.0, "if it were right"),
-    (FEWER_THAN_FEATURES, "bootstrap", 0.0, "if it were right"),
-]
 
 
-def enter_relative_errors() -> None:
-    for data, method, rival, why in RIGHT:
-
-        def how_far(data: Data = data, method: str = method) -> Answer:
-            """Exact leave-one-out of drawn data sets by refits; √(mean SE²) over their spread."""
-            found = simulation(data, SIZES[data], 500)
-            estimate = "r2" if method == "taylor" else "bootstrap_mean"
-            return relative_error(column(found, estimate), column(found, method))
-
-        where = f"n = {data.n}, p = {data.p}{', wide prior' if data.wide else ''}"
-        what = f"relative error of the {method} standard error of R², {where}"
-        lookup = calibration(data, method, "relative_error")
-        check(what, lookup, rival=(rival, why))(how_far)
+def how_far(data: Data, method: str) -> Answer:
+    """Exact leave-one-out of drawn data sets by refits; √(mean SE²) over their spread."""
+    found = simulation(data, SIZES[data], 500)
+    estimate = "r2" if method == "taylor" else "bootstrap_mean"
+    return relative_error(column(found, estimate), column(found, method))
 
 
-enter_relative_errors()
-
-RATIOS = [
-    ("r2_variance", "taylor", "bootstrap", 1.0, "that of large n"),
-    ("r2_misplaced", "taylor_misplaced", "bootstrap_misplaced", 0.897, "of the right form"),
-]
+def ratio(data: Data, n_set: int, n_draw: int, form: str) -> Answer:
+    """Mean over data sets of Taylor's standard error by that of Dirichlet weights."""
+    found = simulation(data, n_set, n_draw)
+    return mean_of(column(found, f"taylor{form}") / column(found, f"bootstrap{form}"))
 
 
-def enter_ratios() -> None:
-    for utility, over, under, rival, why in RATIOS:
+for data, rivals in {
+    MANY: ((-0.232, "that of n = 10"), (-0.128, "that of n = 10")),
+    FEW: ((0.0, "if it were right"), (0.0, "if it were right")),
+    FEWER_THAN_FEATURES: ((0.0, "if it were right"), (0.0, "if it were right")),
+}.items():
+    where = f"n = {data.n}, p = {data.p}{', wide prior' if data.wide else ''}"
+    for method, rival in zip(("taylor", "bootstrap"), rivals, strict=True):
+        check(
+            f"relative error of the {method} standard error of R², {where}",
+            calibration(data, method, "relative_error"),
+            partial(how_far, data, method),
+            *rival,
+        )
 
-        def ratio(over: str = over, under: str = under) -> Answer:
-            """Mean over data sets of Taylor's standard error by that of 500 Dirichlet weights."""
-            found = simulation(FEW, SIZES[FEW], 500)
-            return mean_of(column(found, over) / column(found, under))
-
-        form = "right form" if utility == "r2_variance" else "parenthesis misplaced"
-        what = f"Taylor over bootstrap at n = 10, p = 1, R², {form}"
-        lookup = calibration(FEW, "bootstrap", "mean_taylor_over", utility)
-        check(what, lookup, rival=(rival, why))(ratio)
-
-
-enter_ratios()
-
-PUBLISHED = Data(100, 1, noise=2.0, drawn=True)
-
-
-def of_report(utility: str) -> Lookup:
-    cell = {"n_obs": 100, "n_feature": 1, "noise_sd": 2.0, "utility": utility}
-    return simulated("loo_r2", **cell, method="bootstrap", measure="mean_taylor_over")
-
-
-def over_the_bootstrap(over: str, under: str) -> Answer:
-    found = simulation(PUBLISHED, 800, 4000)
-    return mean_of(column(found, over) / column(found, under))
-
-
-@check(
-    "Taylor over bootstrap at n = 100, p = 1, σ = 2 (the report's figure), parenthesis misplaced",
-    of_report("r2_misplaced"),
-    rival=(1.009, "of the right form"),
-)
-def with_the_parenthesis() -> Answer:
-    """Exact leave-one-out by refits; 4000 Dirichlet weights; Σ (w e)² for (Σ w e)²."""
-    return over_the_bootstrap("taylor_misplaced", "bootstrap_misplaced")
-
-
-@check(
-    "Taylor over bootstrap at n = 100, p = 1, σ = 2 (the report's figure), right form",
-    of_report("r2_variance"),
-    rival=(0.9386, "with the parenthesis misplaced"),
-)
-def without_the_parenthesis() -> Answer:
-    """Exact leave-one-out by refits; 4000 Dirichlet weights; (Σ w e)²."""
-    return over_the_bootstrap("taylor", "bootstrap")
-
-
-OVERFITTED = Data(50, 100, drawn=True, wide=True)
-
-
-@check(
-    "mean R² at n = 50, p = 100, wide prior (the report's figure), one left out",
-    simulated(
-        "loo_r2",
-        n_obs=50,
-        n_feature=100,
-        utility="r2_variance",
-        method="taylor",
-        measure="mean_estimate",
-    ),
-    rival=(0.792, "by importance sampling"),
-)
-def overfitted() -> Answer:
-    """Exact leave-one-out by refits, 1 − var(e)/var(y)."""
-    return mean_of(column(simulation(OVERFITTED, 150, 2), "r2"))
+REPORT = {"n_obs": 100, "n_feature": 1, "noise_sd": 2.0, "measure": "mean_taylor_over"}
+FIGURE = "Taylor over bootstrap at n = 100, p = 1, σ = 2 (the report's figure)"
+OVERFITTED = {"n_obs": 50, "n_feature": 100, "method": "taylor", "measure": "mean_estimate"}
+of_few = partial(ratio, FEW, SIZES[FEW], 500)
+of_report = partial(ratio, Data(100, 1, noise=2.0, drawn=True), 800, 4000)
+many_features = partial(simulation, Data(50, 100, drawn=True, wide=True), 150, 2)
+for row in [
+    ("Taylor over bootstrap at n = 10, p = 1, R², right form",
+     calibration(FEW, "bootstrap", "mean_taylor_over"),
+     partial(of_few, ""), 1.0, "that of large n"),
+    ("Taylor over bootstrap at n = 10, p = 1, R², parenthesis misplaced",
+     calibration(FEW, "bootstrap", "mean_taylor_over", "r2_misplaced"),
+     partial(of_few, "_misplaced"), 0.897, "of the right form"),
+    (f"{FIGURE}, parenthesis misplaced",
+     simulated("loo_r2", **REPORT, method="bootstrap", utility="r2_misplaced"),
+     partial(of_report, "_misplaced"), 1.009, "of the right form"),
+    (f"{FIGURE}, right form",
+     simulated("loo_r2", **REPORT, method="bootstrap", utility="r2_variance"),
+     partial(of_report, ""), 0.9386, "with the parenthesis misplaced"),
+    ("mean R² at n = 50, p = 100, wide prior (the report's figure), one left out",
+     simulated("loo_r2", **OVERFITTED, utility="r2_variance"),
+     lambda: mean_of(column(many_features(), "r2")), 0.792, "by importance sampling"),
+]:  # fmt: skip
+    check(*row)

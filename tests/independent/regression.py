@@ -13,8 +13,8 @@ from functools import cache
 import numpy as np
 from scipy.special import ndtr
 
-from tests.independent.checks import Answer, mean_of
-from tests.independent.committed import claimed, printed, simulated
+from tests.independent.checks import Answer, Compute, mean_of
+from tests.independent.committed import Lookup, claimed, printed, simulated
 from tests.independent.two_stage import check, critical
 
 N_FEATURE, COEFFICIENT = 20, 0.5
@@ -46,21 +46,6 @@ def fits() -> tuple[Array, Array]:
     return squares, np.array([5 + np.sum((theta - beta[1:]) ** 2) for theta, beta in fitted])
 
 
-@check(
-    "MSE less the printed risk, which has no intercept (n = 100, σ² = 5, 10,000 test observations)",
-    simulated("regression_risk", n_test=10000, metric="mse", measure="bias_printed"),
-    rival=(0.0, "that of the true risk"),
-)
-def intercept() -> Answer:
-    """Mean square of the intercept of least-squares fits to drawn data."""
-    return mean_of(fits()[0])
-
-
-@check(
-    "mean of Σe² / (√risk · n), which is 1 for chi-square; risk with the intercept",
-    claimed("regression_risk", "chi-square"),
-    rival=(2.529, "the risk as printed, without the intercept"),
-)
 def chi_square() -> Answer:
     """Given a fit Σe² has mean n (v + β0²), v = σ² + ‖θ0 − θ‖²; over √(v + β0²) it is its root."""
     squares, variances = fits()
@@ -112,49 +97,12 @@ def power_influence(method: int) -> tuple[float, Array]:
     return float(power), false * (rejects - power) / false.mean()
 
 
-def of_trial(measure: str, method: str) -> dict[str, str]:
-    return {"measure": measure, "method": method, "metric": "mse"}
-
-
-@check(
-    "share of false nulls by MSE, vanilla bootstrap",
-    simulated("regression_trial", **of_trial("null_is_false", "vanilla")),
-    rival=(0.9332, "Φ(k)"),
-)
-def null_is_false_vanilla() -> Answer:
-    """Share of trials whose bound, mean + 1.5 bootstrap standard deviations, exceeds the risk."""
-    return mean_of(trials()[:, 0, 0])
-
-
-@check(
-    "share of false nulls by MSE, studentized bootstrap",
-    simulated("regression_trial", **of_trial("null_is_false", "studentized")),
-    rival=(0.9003, "that of the vanilla bootstrap"),
-)
-def null_is_false_studentized() -> Answer:
-    """Share of trials whose bound at the studentized quantile exceeds the risk."""
-    return mean_of(trials()[:, 1, 0])
-
-
-@check(
-    "power by MSE, studentized bootstrap",
-    simulated("regression_trial", **of_trial("power", "studentized")),
-    rival=(0.9332 * 0.8, "not given a false null"),
-)
 def power_studentized() -> Answer:
     """Rejections among trials with a false null."""
     power, influence = power_influence(1)
     return Answer(power, float(influence.std()) / math.sqrt(N_TRIAL))
 
 
-COST = r"mse: power (-[\d.]+) ± ([\d.]+), true nulls \+([\d.]+) ± ([\d.]+)"
-
-
-@check(
-    "what the vanilla bootstrap costs in power by MSE, points",
-    printed("regression_trial", "vanilla against studentized", COST, two_mcse=2),
-    rival=(0.0, "no cost"),
-)
 def cost_in_power() -> Answer:
     """Vanilla less studentized on the same trials, as a paired difference of ratios."""
     (vanilla, one), (studentized, other) = power_influence(0), power_influence(1)
@@ -162,36 +110,41 @@ def cost_in_power() -> Answer:
     return Answer(100 * (vanilla - studentized), 100 * error)
 
 
-@check(
-    "true nulls that the vanilla bootstrap adds by MSE, points",
-    printed(
-        "regression_trial",
-        "vanilla against studentized",
-        r"mse: .*?true nulls \+([\d.]+) ± ([\d.]+)",
-        two_mcse=2,
-    ),
-    rival=(0.0, "none"),
-)
-def added_true_nulls() -> Answer:
-    """Studentized less vanilla share of false nulls, paired."""
-    return mean_of(100 * (trials()[:, 1, 0] - trials()[:, 0, 0]))
+def trial_mean(measure: str, method: str, less: float = 0.0) -> tuple[Lookup, Compute]:
+    """The committed measure of a bootstrap by MSE, and what the trials have of it."""
+    of, column = ("vanilla", "studentized").index(method), {"null_is_false": 0, "sd_test_bias": 2}
+    factors = {"measure": measure, "method": method, "metric": "mse"}
+    found = lambda: mean_of(trials()[:, of, column[measure]] - less)  # noqa: E731
+    return simulated("regression_trial", **factors), found
 
 
-@check(
-    "relative bias of the studentized standard error of the MSE, test sample",
-    simulated("regression_trial", **of_trial("sd_test_bias", "studentized")),
-    rival=(0.02, "slightly overestimated"),
-)
-def studentized_error() -> Answer:
-    """Bootstrap standard deviation times quantile/1.5, over √((2v² + 4vβ0²)/n), less 1."""
-    return mean_of(trials()[:, 1, 2] - 1)
-
-
-@check(
-    "relative bias of the vanilla standard error of the MSE, test sample",
-    simulated("regression_trial", **of_trial("sd_test_bias", "vanilla")),
-    rival=(0.161, "that of the studentized one"),
-)
-def vanilla_error() -> Answer:
-    """Bootstrap standard deviation over √((2v² + 4vβ0²)/n), less 1."""
-    return mean_of(trials()[:, 0, 2] - 1)
+POWER = {"measure": "power", "method": "studentized", "metric": "mse"}
+CLAIM = "vanilla against studentized"
+COST = r"mse: power (-[\d.]+) ± ([\d.]+), true nulls \+([\d.]+) ± ([\d.]+)"
+ADDED = r"mse: .*?true nulls \+([\d.]+) ± ([\d.]+)"
+for row in [
+    ("MSE less the printed risk, which has no intercept "
+     "(n = 100, σ² = 5, 10,000 test observations)",
+     simulated("regression_risk", n_test=10000, metric="mse", measure="bias_printed"),
+     lambda: mean_of(fits()[0]), 0.0, "that of the true risk"),
+    ("mean of Σe² / (√risk · n), which is 1 for chi-square; risk with the intercept",
+     claimed("regression_risk", "chi-square"),
+     chi_square, 2.529, "the risk as printed, without the intercept"),
+    ("share of false nulls by MSE, vanilla bootstrap",
+     *trial_mean("null_is_false", "vanilla"), 0.9332, "Φ(k)"),
+    ("share of false nulls by MSE, studentized bootstrap",
+     *trial_mean("null_is_false", "studentized"), 0.9003, "that of the vanilla bootstrap"),
+    ("power by MSE, studentized bootstrap",
+     simulated("regression_trial", **POWER),
+     power_studentized, 0.9332 * 0.8, "not given a false null"),
+    ("what the vanilla bootstrap costs in power by MSE, points",
+     printed("regression_trial", CLAIM, COST, two_mcse=2), cost_in_power, 0.0, "no cost"),
+    ("true nulls that the vanilla bootstrap adds by MSE, points",
+     printed("regression_trial", CLAIM, ADDED, two_mcse=2),
+     lambda: mean_of(100 * (trials()[:, 1, 0] - trials()[:, 0, 0])), 0.0, "none"),
+    ("relative bias of the studentized standard error of the MSE, test sample",
+     *trial_mean("sd_test_bias", "studentized", less=1), 0.02, "slightly overestimated"),
+    ("relative bias of the vanilla standard error of the MSE, test sample",
+     *trial_mean("sd_test_bias", "vanilla", less=1), 0.161, "that of the studentized one"),
+]:  # fmt: skip
+    check(*row)

@@ -7,7 +7,8 @@ safe where it is at most t*.
 from __future__ import annotations
 
 import math
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 
 import numpy as np
 from scipy import stats
@@ -87,22 +88,6 @@ RIVALS = {
 }
 
 
-def enter_coverages() -> None:
-    for place, method in enumerate(METHODS):
-
-        def coverage(place: int = place) -> Answer:
-            """Share of safe bounds over 20,000 test sets, each resampled 1000 times."""
-            return mean_of((thresholds()[:, place] <= T_STAR).astype(float))
-
-        rival, why = RIVALS[method]
-        drawn = simulated("classifier_threshold", n_boot=1000, method=method, measure="coverage")
-        what = f"coverage of the {method} bound at 80%, 1000 resamples"
-        check(what, drawn, rival=(rival, why))(coverage)
-
-
-enter_coverages()
-
-
 @cache
 def law_of_two() -> Array:
     """P(the third and fourth of a resample are the i-th and j-th score), axes i and j.
@@ -139,46 +124,43 @@ def exact_thresholds() -> Array:
     return np.array([exact_bounds(rng) for _ in range(N_SET)])
 
 
-def enter_limits() -> None:
-    for place, method in enumerate(METHODS[3:]):
-
-        def coverage(place: int = place) -> Answer:
-            """Share of safe bounds, each from every pair of third and fourth score."""
-            return mean_of((exact_thresholds()[:, place] <= T_STAR).astype(float))
-
-        rival, why = RIVALS[method]
-        drawn = simulated("classifier_threshold", n_boot=0, method=method, measure="coverage")
-        what = f"coverage of the {method} bound at 80%, infinitely many resamples"
-        check(what, drawn, rival=(rival, why))(coverage)
-
-
-enter_limits()
-
-
 def given_bca() -> Array:
     """True sensitivities of the BCa thresholds (ties left out)."""
     return ndtr(1 - thresholds()[:, METHODS.index("bca strict")])
 
 
-@check(
-    "power of the trial of 184 with a BCa threshold",
-    simulated(
-        "classifier_trial", n_boot=1000, method="bca strict", measure="mean_power_given_threshold"
-    ),
-    rival=(0.7879, "that of the true threshold"),
-)
+def coverage(thresholds_of: Callable[[], Array], place: int) -> Answer:
+    """Share of safe bounds over 20,000 test sets."""
+    return mean_of((thresholds_of()[:, place] <= T_STAR).astype(float))
+
+
 def power_of_the_example() -> Answer:
     """Mean of the binomial power given each resampled threshold's true sensitivity."""
     return mean_of(stats.binom.sf(rejects_from(N_TRIAL, NULL) - 1, N_TRIAL, given_bca()))
 
 
-@check(
-    "mean sensitivity of the trial with a BCa threshold",
-    simulated(
-        "classifier_trial", n_boot=1000, method="bca strict", measure="mean_trial_sensitivity"
-    ),
-    rival=(0.9587, "with half of the ties"),
+for n_boot, of, methods in ((N_BOOT, thresholds, METHODS), (0, exact_thresholds, METHODS[3:])):
+    resamples = f"{n_boot} resamples" if n_boot else "infinitely many resamples"
+    for place, method in enumerate(methods):
+        check(
+            f"coverage of the {method} bound at 80%, {resamples}",
+            simulated("classifier_threshold", n_boot=n_boot, method=method, measure="coverage"),
+            partial(coverage, of, place),
+            *RIVALS[method],
+        )
+
+EXAMPLE = {"n_boot": 1000, "method": "bca strict"}
+check(
+    "power of the trial of 184 with a BCa threshold",
+    simulated("classifier_trial", **EXAMPLE, measure="mean_power_given_threshold"),
+    power_of_the_example,
+    0.7879,
+    "that of the true threshold",
 )
-def sensitivity_of_the_example() -> Answer:
-    """Mean of 1 − Φ(threshold − 1)."""
-    return mean_of(given_bca())
+check(
+    "mean sensitivity of the trial with a BCa threshold",
+    simulated("classifier_trial", **EXAMPLE, measure="mean_trial_sensitivity"),
+    lambda: mean_of(given_bca()),
+    0.9587,
+    "with half of the ties",
+)

@@ -7,8 +7,9 @@ statistic is s2 = z2 − r (z1 + k). The null is true where z1 + k < 0. Given z1
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, partial
+from itertools import count, product
 
 from scipy import integrate, optimize
 from scipy.special import ndtr, ndtri
@@ -50,12 +51,13 @@ def critical(k: float, r: float) -> float:
     return optimize.brentq(lambda t: size(t, k, r) - ALPHA, -30 * (1 + r), 10, xtol=1e-12)
 
 
-def least_n2(k: float, n1: int, *, t: float | None = None) -> int:
-    """The first n2 of 1, 2, 3, ... with the power, of the test with this t or its own."""
-    n2 = 1
-    while power(critical(k, math.sqrt(n2 / n1)) if t is None else t, k, math.sqrt(n2 / n1)) < POWER:
-        n2 += 1
-    return n2
+def least_n2(*, t: float | None = None) -> Answer:
+    """n2 = 1, 2, 3, ... at k = 1.5 and n1 = 150 until a test with this t, or its own, has power."""
+
+    def reached(r: float) -> bool:
+        return power(critical(1.5, r) if t is None else t, 1.5, r) >= POWER
+
+    return Answer(next(n2 for n2 in count(1) if reached(math.sqrt(n2 / 150))), bound=0.0)
 
 
 def over_the_grid() -> Iterator[tuple[float, float]]:
@@ -63,31 +65,6 @@ def over_the_grid() -> Iterator[tuple[float, float]]:
     return ((k, math.sqrt(n2 / 100)) for k in K_GRID for n2 in N2_GRID)
 
 
-@check(
-    "rejection where the bound is the truth (n1 = 100, n2 = 400)",
-    printed("two_stage", "size where the null is true", r"([\d.]+) at k=1.5, n1=100, n2=400"),
-    rival=(0.05, "the level that is promised"),
-)
-def boundary_400() -> Answer:
-    """There s2 is z2, so P(reject) = Φ(t); t from quadrature and a bracketed root."""
-    return Answer(float(ndtr(critical(1.5, 2.0))))
-
-
-@check(
-    "critical value t of the design (n1 = 150, n2 = 399): at the bound Φ(t) = 12.4% reject",
-    printed("regression_trial", "prospective sample", r"critical value (-[\d.]+)"),
-    rival=(-1.645, "the t whose Φ is 0.05"),
-)
-def boundary_399() -> Answer:
-    """The root t of P(s2 < t | null true) = 0.05, by quadrature."""
-    return Answer(critical(1.5, math.sqrt(399 / 150)))
-
-
-@check(
-    "rejections of true nulls within a tenth of a standard error of the bound, whole grid",
-    claimed("two_stage", "size where the null is true"),
-    rival=(0.05, "the level that is promised"),
-)
 def near_the_bound() -> Answer:
     """Ratio of two sums over the 120 cells: P(s2 < t, −k − 0.1 < z1 < −k) and P(the latter)."""
     rejected = sum(joint(critical(k, r), k, r, -k - 0.1, -k) for k, r in over_the_grid())
@@ -95,11 +72,6 @@ def near_the_bound() -> Answer:
     return Answer(float(rejected / there))
 
 
-@check(
-    "type-I error over the grid with the printed critical value, the quantile of F_W",
-    claimed("two_stage", "critical value"),
-    rival=(0.05, "that of the quantile of F_X"),
-)
 def printed_critical_value() -> Answer:
     """With t' = (t + rk)/√(1 + r²) in place of t: Σ P(s2 < t', null true) / Σ P(null true)."""
     rejected = sum(
@@ -107,65 +79,6 @@ def printed_critical_value() -> Answer:
         for k, r in over_the_grid()
     )
     return Answer(float(rejected / sum(ndtr(-k) for k, _ in over_the_grid())))
-
-
-@check(
-    "mean of the printed F_W over its own draws, n2/n1 = 1/2",
-    claimed("two_stage", "factor 1/sigma_W"),
-    rival=(0.5, "that of a distribution function"),
-)
-def factor() -> Answer:
-    """A distribution function averages 1/2 over its own draws; divided by σ_W = √(1 + r²)."""
-    return Answer(0.5 / math.hypot(1, math.sqrt(0.5)))
-
-
-@check(
-    "share of false nulls with a bound k variances above the mean (σ² = 2, n1 = 100)",
-    claimed("two_stage", "bound in variances"),
-    rival=(float(ndtr(1.5)), "that of k standard errors"),
-)
-def bound_in_variances() -> Answer:
-    """z1 σ/√n1 + 1.5 σ²/n1 > 0 has the probability Φ(1.5 σ/√n1)."""
-    return Answer(float(ndtr(1.5 * math.sqrt(2 / 100))))
-
-
-WHATEVER_THE_NULL = float(ndtr((critical(1.0, math.sqrt(3)) + math.sqrt(3)) / 2))  # r k is √3
-POWER_CELL = {"k": 1.0, "n1": 100, "n2": 300, "measure": "power"}
-
-
-@check(
-    "power at k = 1, n1 = 100, n2 = 300, simulated",
-    simulated("two_stage", **POWER_CELL),
-    rival=(WHATEVER_THE_NULL, "whatever the null is"),
-)
-@check(
-    "power at k = 1, n1 = 100, n2 = 300, by the package's theory",
-    exact("two_stage", **POWER_CELL),
-    rival=(WHATEVER_THE_NULL, "whatever the null is"),
-)
-def power_cell() -> Answer:
-    """P(s2 < t | null false), by quadrature over z1."""
-    return Answer(power(critical(1.0, math.sqrt(3)), 1.0, math.sqrt(3)))
-
-
-@check(
-    "prospective sample for power 0.8 (k = 1.5, n1 = 150)",
-    claimed("two_stage", "sample size"),
-    rival=(400, "the next"),
-)
-def design() -> Answer:
-    """n2 = 1, 2, 3, ... until the power by quadrature is 0.8."""
-    return Answer(least_n2(1.5, 150), bound=0.0)
-
-
-@check(
-    "prospective sample of a test whose level at the bound is 5%",
-    printed("two_stage", "size where the null is true", r"needs n2=(\d+) for power 0.8"),
-    rival=(399, "that of the document's test"),
-)
-def design_at_the_bound() -> Answer:
-    """n2 = 1, 2, 3, ... with t = Φ⁻¹(0.05), until the power by quadrature is 0.8."""
-    return Answer(least_n2(1.5, 150, t=float(ndtri(ALPHA))), bound=0.0)
 
 
 def outcome(t: float, *, rejects: bool, null_true: bool) -> float:
@@ -176,33 +89,55 @@ def outcome(t: float, *, rejects: bool, null_true: bool) -> float:
     return rejected if rejects else float(ndtr(-k if null_true else k)) - rejected
 
 
-OUTCOMES = [
-    ("reject", "is true", "reject_null_true"),
-    ("reject", "is false", "reject_null_false"),
-    ("do not reject", "is true", "keep_null_true"),
-    ("do not reject", "is false", "keep_null_false"),
-]
+TRIAL, DESIGN, OUTCOMES = "two_stage", math.sqrt(399 / 150), "trial_outcomes"
+AT_THE_BOUND = float(ndtr(critical(1.5, DESIGN)))
+ROOT_3 = math.sqrt(3)  # r of the power cell, and its r k
+CELL = {"k": 1.0, "n1": 100, "n2": 300, "measure": "power"}
+POWER_OF_CELL = partial(Answer, power(critical(1.0, ROOT_3), 1.0, ROOT_3))
+WHATEVER_THE_NULL = float(ndtr((critical(1.0, ROOT_3) + ROOT_3) / 2)), "whatever the null is"
+PROMISED, SIZE = (0.05, "the level that is promised"), "size where the null is true"
+for row in [
+    ("rejection where the bound is the truth (n1 = 100, n2 = 400)",  # where s2 is z2
+     printed(TRIAL, SIZE, r"([\d.]+) at k=1.5, n1=100, n2=400"),
+     partial(Answer, float(ndtr(critical(1.5, 2.0)))), *PROMISED),
+    ("critical value t of the design (n1 = 150, n2 = 399): at the bound Φ(t) = 12.4% reject",
+     printed("regression_trial", "prospective sample", r"critical value (-[\d.]+)"),
+     partial(Answer, critical(1.5, DESIGN)), -1.645, "the t whose Φ is 0.05"),
+    ("rejections of true nulls within a tenth of a standard error of the bound, whole grid",
+     claimed(TRIAL, SIZE), near_the_bound, *PROMISED),
+    ("type-I error over the grid with the printed critical value, the quantile of F_W",
+     claimed(TRIAL, "critical value"), printed_critical_value, 0.05, "that of the quantile of F_X"),
+    ("mean of the printed F_W over its own draws, n2/n1 = 1/2",  # 1/2, divided by σ_W
+     claimed(TRIAL, "factor 1/sigma_W"),
+     partial(Answer, 0.5 / math.sqrt(1.5)), 0.5, "that of a distribution function"),
+    ("share of false nulls with a bound k variances above the mean (σ² = 2, n1 = 100)",
+     claimed(TRIAL, "bound in variances"),  # z1 σ/√n1 + 1.5 σ²/n1 > 0
+     partial(Answer, float(ndtr(1.5 * math.sqrt(2 / 100)))),
+     float(ndtr(1.5)), "that of k standard errors"),
+    ("power at k = 1, n1 = 100, n2 = 300, by the package's theory",
+     exact(TRIAL, **CELL), POWER_OF_CELL, *WHATEVER_THE_NULL),
+    ("power at k = 1, n1 = 100, n2 = 300, simulated",
+     simulated(TRIAL, **CELL), POWER_OF_CELL, *WHATEVER_THE_NULL),
+    ("prospective sample for power 0.8 (k = 1.5, n1 = 150)",
+     claimed(TRIAL, "sample size"), least_n2, 400, "the next"),
+    ("prospective sample of a test whose level at the bound is 5%",
+     printed(TRIAL, SIZE, r"needs n2=(\d+) for power 0.8"),
+     partial(least_n2, t=float(ndtri(ALPHA))), 399, "that of the document's test"),
+]:  # fmt: skip
+    check(*row)
 
-
-def enter_outcomes() -> None:
-    at_the_bound = float(ndtr(critical(1.5, math.sqrt(399 / 150))))
-    for decision, null, measure in OUTCOMES:
-        cell = partial(outcome, rejects=decision == "reject", null_true=null == "is true")
-
-        def probability(cell: Callable[[float], float] = cell) -> Answer:
-            """∫ φ(z1) Φ(t + r (z1 + k)) dz1 over true or false nulls, or what is left of them."""
-            return Answer(cell(critical(1.5, math.sqrt(399 / 150))))
-
-        what = f"outcomes at n2 = 399: {decision}, null {null}"
-        rival, why = cell(float(ndtri(ALPHA))), "of a test whose level at the bound is 5%"
-        if null == "is true":
-            share = at_the_bound if decision == "reject" else 1 - at_the_bound
-            rival, why = share * float(ndtr(-1.5)), "if all true nulls were as at the bound"
-        row = {"decision": decision, "null": f"null {null}"}
-        by_theory = table("trial_outcomes", "outcomes", "exact", **row)
-        drawn = simulated("trial_outcomes", measure=measure)
-        check(f"{what}, simulated", drawn, rival=(rival, why))(probability)
-        check(f"{what}, by theory", by_theory, rival=(rival, why))(probability)
-
-
-enter_outcomes()
+for decision, null in product(("reject", "do not reject"), ("is true", "is false")):
+    cell = partial(outcome, rejects=decision == "reject", null_true=null == "is true")
+    what, found = f"outcomes at n2 = 399: {decision}, null {null}", cell(critical(1.5, DESIGN))
+    rival, why = cell(float(ndtri(ALPHA))), "of a test whose level at the bound is 5%"
+    if null == "is true":
+        share = AT_THE_BOUND if decision == "reject" else 1 - AT_THE_BOUND
+        rival, why = share * float(ndtr(-1.5)), "if all true nulls were as at the bound"
+    measure = f"{'reject' if decision == 'reject' else 'keep'}_null_{null.removeprefix('is ')}"
+    row = {"decision": decision, "null": f"null {null}"}
+    drawn, by_theory = (
+        simulated(OUTCOMES, measure=measure),
+        table(OUTCOMES, "outcomes", "exact", **row),
+    )
+    check(f"{what}, simulated", drawn, partial(Answer, found), rival, why)
+    check(f"{what}, by theory", by_theory, partial(Answer, found), rival, why)

@@ -6,7 +6,6 @@ from scipy import integrate, stats
 
 from simstudy.errors import DesignError
 from simstudy.stats.smoothing.kernel_density import _kernel_before, kernel_density
-from tests.support import assert_caught, assert_within_mcse
 
 N = 3000
 NORMAL = np.random.default_rng(5).standard_normal(N)
@@ -60,16 +59,6 @@ def test_the_kernel_before_an_end_has_a_whole_integral_and_no_mean(room):
     assert integral(0, kernel) == pytest.approx(1)
     assert integral(1, kernel) == pytest.approx(0, abs=1e-7)
     assert integral(0, lambda u: kernel(u) ** 2) == pytest.approx(squared)
-
-
-def test_the_band_at_an_end_is_that_of_its_own_kernel():
-    uniform = np.random.default_rng(6).random(N)
-    curve = kernel_density(uniform, at_most=1.0)
-    mcse = (curve.upper[-1] - curve.density[-1]) / 2
-    assert_within_mcse(curve.density[-1], 1.0, mcse)
-    open_end = kernel_density(uniform)
-    at_one = np.interp(1.0, open_end.value, open_end.density)
-    assert_caught(at_one, 1.0, mcse)
 
 
 def test_no_density_is_below_zero():

@@ -8,17 +8,12 @@ import pandas as pd
 import pytest
 from scipy import special, stats
 
-from simstudy.array_types import Float
 from simstudy.errors import DesignError
 from simstudy.stats.accuracy import design, paired, t_tests
 from simstudy.stats.accuracy import two_binomials as tb
 from simstudy.stats.accuracy.noncentral import noncentral_t_cdf
 from simstudy.stats.accuracy.tails import difference_of_products
-from simstudy.stats.classifier.direct_bounds import normal_tolerance_factor
-from simstudy.stats.reading import reading
 from simstudy.stats.two_stage.law import TwoStageStatistic
-
-X = np.random.default_rng(1).normal(size=(2, 20))
 
 
 def test_differences_of_products_are_exact_beyond_int64():
@@ -97,15 +92,6 @@ def test_what_is_no_number_is_refused(call, about):
         call()
 
 
-def test_of_very_many_normal_scores_the_tolerance_factor_is_its_limit():
-    few, many, most = (normal_tolerance_factor(2**e, 0.05, 0.1) for e in (30, 40, 52))
-    limit = special.ndtri(0.05)
-    assert few < many < most < limit
-    # off by 1/sqrt(n) times a constant: so many times closer
-    assert (limit - few) / (limit - many) == pytest.approx(2**5, rel=2**-14)
-    assert most == pytest.approx(limit, rel=1e-7)
-
-
 def test_refusals_are_one_line_of_bounded_length_whatever_came():
     for many in (pd.Series(["a"] * 10_000), ["a"] * 10_000, "a\nb" * 10_000):
         with pytest.raises(DesignError, match=r"^alpha=.*0.05, not") as refused:
@@ -118,22 +104,6 @@ def test_foreign_numbers_are_the_doubles_they_stand_for():
     expected = design.threshold(70, 0.25, 50, 100)
     for same in (Fraction(1, 4), Decimal("0.25"), np.array(0.25, object), np.array(0.25, ">f8")):
         assert design.threshold(70, same, 50, 100) == expected
-
-
-def test_a_float64_array_goes_through_in_its_own_layout():
-    seen = []
-    keep = reading(_keep(seen))
-    for same in (X, np.asfortranarray(X), X[:, ::2]):
-        keep(same)
-    assert seen[1].flags.f_contiguous
-    assert all(np.shares_memory(a, b) for a, b in zip(seen, (X, seen[1], X[:, ::2]), strict=True))
-
-
-def _keep(seen):
-    def keep(x: Float[np.ndarray, "rep obs"]) -> None:
-        seen.append(x)
-
-    return keep
 
 
 @pytest.mark.parametrize(("delta", "t"), [(0.5, 1.0), (4.0, 5.0), (10.0, 12.8), (-1.0, -2.0)])

@@ -67,18 +67,6 @@ def test_every_model_is_a_plain_loop_over_blocks():
                     np.testing.assert_array_equal(part, own[name])
 
 
-def test_one_more_model_fits_no_other_again(tmp_path):
-    first = run(tmp_path, LINE)
-    both = run(tmp_path, LINE, RIDGE)
-    assert (first.outcome.n_blocks, both.outcome.n_blocks) == (BLOCKS, BLOCKS)
-    for scenario in first.plan.scenarios:
-        alone, among_others = (r.columns(scenario, *COLUMNS) for r in (first, both))
-        for name in COLUMNS:
-            np.testing.assert_array_equal(alone[name][:, 0], among_others[name][:, 0])
-    assert run(tmp_path, RIDGE).outcome.n_blocks == 0
-    assert set(both.details.seconds_by_method) == {"ridge"}, "what this run has spent"
-
-
 def test_an_edited_estimator_is_refused_and_drawn_anew_alone(tmp_path):
     run(tmp_path, LINE, RIDGE)
     with pytest.raises(StoreError, match=r"^method ridge changed: .*redraw=ridge"):

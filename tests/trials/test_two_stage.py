@@ -92,15 +92,3 @@ def test_power_and_size_are_what_theory_says():
         return -r * k + np.sqrt(1 + r**2) * special.ndtri(alpha)
 
     assert_caught(*rates("sufficient", limit=unconditional))
-
-
-def test_raw_and_sufficient_draws_have_one_law():
-    n_rep = replicates_to_catch(ERROR, sd=np.sqrt(0.5), comparisons=2)
-    raw, law = (
-        replace(TRIAL, draws=draws).simulate(Streams(3, "law", draws, 0), n_rep)
-        for draws in ("raw", "sufficient")
-    )
-    for name in ("reject", "null_is_false"):
-        p = law[name].mean()
-        mcse = np.sqrt(2 * p * (1 - p) / n_rep)
-        assert_within_mcse(raw[name].mean(), p, mcse, comparisons=2)

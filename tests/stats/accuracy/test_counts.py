@@ -9,7 +9,6 @@ from simstudy.stats.accuracy.counts import BITS, TOGETHER, decide, draw_counts
 from simstudy.stats.accuracy.prompts import CriticalCounts, chances
 from tests.stats.draws import rng_at
 from tests.stats.words import GOLDEN, WORD, mixed
-from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 CHANCE = chances(0.8, 0.7, 0.3)
 
@@ -102,32 +101,6 @@ def test_counts_of_a_kept_reference_are_those_of_a_loop(n, kept):
     found = draw_counts(rng_at(), n_rep, n, CHANCE, kept=kept)
     np.testing.assert_array_equal(found.reference, np.full(n_rep, kept))
     np.testing.assert_array_equal([found.lost, found.gained], slow[1:])
-
-
-def test_the_check_is_the_reference_less_lost_and_with_gained():
-    found = draw_counts(rng_at(), 50, 70, CHANCE)
-    np.testing.assert_array_equal(found.check, found.reference - found.lost + found.gained)
-    assert (found.lost <= found.reference).all()
-    assert (found.gained <= 70 - found.reference).all()
-
-
-# In law: a prompt in 200 too many or too few must not pass ---------------------------------------
-
-N = 2 * TOGETHER + 6
-
-
-def test_counts_have_the_means_of_n_prompts():
-    right, lost, gained, _ = CHANCE
-    means = N * np.array([right + lost, lost, gained])
-    sd = np.sqrt(means * (1 - means / N))
-    n_rep = replicates_to_catch(0.005 * means.min(), sd=sd.max(), comparisons=3)
-
-    def drawn(n: int) -> np.ndarray:
-        return np.stack(draw_counts(rng_at(), n_rep, n, CHANCE)).mean(axis=1)
-
-    assert_within_mcse(drawn(N), means, sd / np.sqrt(n_rep))
-    # Caught: one prompt of many too few.
-    assert_caught(drawn(N - 1), means, sd / np.sqrt(n_rep))
 
 
 # Decisions ---------------------------------------------------------------------------------------

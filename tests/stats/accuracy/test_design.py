@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import stats
 from statsmodels.stats.power import NormalIndPower
 
 from simstudy.stats.accuracy import design
@@ -43,14 +43,6 @@ def test_power_level_and_effect_are_those_of_statsmodels(sizes, alpha, beta):
     assert theirs(effect, alpha=alpha) == pytest.approx(1 - beta, rel=1e-12)
 
 
-def test_sample_size_is_that_of_statsmodels_made_whole():
-    for theta in (0.5, 1.0, 2.0, 7.3):
-        theirs = NormalIndPower().solve_power(
-            effect_size=theta / 50, alpha=0.05, power=0.8, alternative="larger"
-        )
-        assert design.sample_size(theta, 0.05, 0.2, 50) == math.ceil(theirs)
-
-
 # ---------------------------------------------------------------- one equation
 @pytest.mark.parametrize("given_sizes", GRID)
 @pytest.mark.parametrize(("alpha", "beta"), RATES)
@@ -76,16 +68,11 @@ def test_the_threshold_has_its_level_and_is_where_the_p_value_is_it(given_sizes,
     assert design.fails(worse, gamma, lower_is_better=lower_is_better)
 
 
-def test_everything_broadcasts():
-    sigma, n = np.array([[1.0], [2.0]]), np.array([10, 20, 40])
-    found = design.detectable_effect(0.05, 0.2, sigma, n)
-    assert found.shape == (2, 3)
-    assert found[1, 2] == design.detectable_effect(0.05, 0.2, 2.0, 40)
-    sizes = design.sample_size(np.array([[1.0], [3.0]]), 0.05, np.array([0.1, 0.2]), 10.0)
-    assert sizes.shape == (2, 2)
-    assert sizes[1, 0] == design.sample_size(3.0, 0.05, 0.1, 10.0)
-    doubled = design.doubled_sample_size(np.array([[1.0], [3.0]]), 0.05, np.array([0.1, 0.2]), 10.0)
-    assert doubled.shape == (2, 2)
+@pytest.mark.parametrize("size", [design.sample_size, design.doubled_sample_size])
+def test_sizes_broadcast(size):
+    found = size(np.array([[1.0], [3.0]]), 0.05, np.array([0.1, 0.2]), 10.0)
+    assert found.shape == (2, 2)
+    assert found[1, 0] == size(3.0, 0.05, 0.1, 10.0)
 
 
 # ---------------------------------------------------------------- least sizes
@@ -152,18 +139,6 @@ def test_the_level_given_a_typical_and_an_unlucky_reference():
     unlucky = stats.norm.isf(0.05)
     assert design.level_given_reference(0.05, unlucky) == pytest.approx(0.2478, abs=1e-4)
     assert design.level_given_reference(0.05, -unlucky) < 0.0001
-
-
-@pytest.mark.parametrize(
-    ("sizes", "correlation"),
-    [((100, None), 0.0), ((100, 25), 0.0), ((50, 1000), 0.0), ((9, None), 0.7), ((9, None), -0.3)],
-)
-def test_averaged_over_references_it_is_the_level(sizes, correlation):
-    def density(delta):
-        rate = design.level_given_reference(0.05, delta, *sizes, correlation=correlation)
-        return stats.norm.pdf(delta) * rate
-
-    assert integrate.quad(density, -12, 12)[0] == pytest.approx(0.05, rel=1e-8)
 
 
 N_REP = replicates_to_catch(0.01, sd=0.5, comparisons=2)

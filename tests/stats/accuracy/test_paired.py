@@ -1,4 +1,4 @@
-"""Tests on the same prompts against enumeration, scipy, statsmodels and simulation."""
+"""Tests on the same prompts against enumeration and scipy."""
 
 import itertools
 import math
@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar
 
 from simstudy.stats.accuracy import paired
-from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 ALPHAS = (0.01, 0.05, 0.25, 0.4)
 
@@ -60,14 +58,6 @@ def test_p_values_are_the_plain_ones(test, n):
     losses, gains = table(n)
     plain = [PLAIN[test](int(b), int(c), n) for b, c in zip(losses, gains, strict=True)]
     np.testing.assert_allclose(paired.p_values(test, losses, gains, n), plain, rtol=1e-10)
-
-
-@pytest.mark.parametrize(("losses", "gains"), [(9, 2), (30, 17), (2, 1)])
-def test_mcnemar_is_half_of_the_two_sided_one_of_statsmodels(losses, gains):
-    theirs = mcnemar([[50, losses], [gains, 10]], exact=True).pvalue
-    assert 2 * paired.p_values("mcnemar", losses, gains, 200) == pytest.approx(theirs, rel=1e-12)
-    theirs = mcnemar([[50, losses], [gains, 10]], exact=False, correction=False).pvalue
-    assert 2 * paired.p_values("paired_z", losses, gains, 200) == pytest.approx(theirs, rel=1e-12)
 
 
 def test_mcnemar_is_the_binomial_test_of_scipy_for_thousands():
@@ -139,23 +129,6 @@ def test_extremes_and_pieces():
     pieces = [paired.rejection_probability(many, 700, each, each) for each in p[::800]]
     np.testing.assert_allclose(found[::800], pieces, rtol=1e-14)
     assert paired.rejection_probability(many, 700, p[:0], p[:0]).size == 0
-
-
-N_REP = replicates_to_catch(0.01, sd=0.5)
-
-
-def simulated_rejections(critical, n, loss, gain):
-    counts = np.random.default_rng(8).multinomial(n, [loss, gain, 1 - loss - gain], N_REP)
-    return np.mean(counts[:, 0] >= critical[counts[:, 1]])
-
-
-def test_simulated_checks_fail_as_often():
-    critical = paired.critical_losses("mcnemar_mid_p", 200, 0.05)
-    rate = paired.rejection_probability(critical, 200, 0.1, 0.06)
-    error = math.sqrt(rate * (1 - rate) / N_REP)
-    assert_within_mcse(simulated_rejections(critical, 200, 0.1, 0.06), rate, error)
-    # Caught: counts that fail one too late.
-    assert_caught(simulated_rejections(critical + 1, 200, 0.1, 0.06), rate, error)
 
 
 # ---------------------------------------------------------------- scores of any kind

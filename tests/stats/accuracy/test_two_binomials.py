@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.proportion import proportions_ztest
 
 from simstudy.stats.accuracy import design
 from simstudy.stats.accuracy import two_binomials as tb
 from simstudy.stats.accuracy.supremum import ABOVE_HALF, PRECISION, largest_rate
-from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 SIZES = [(1, 1), (3, 3), (7, 5), (3, 12)]
 EXACT = ("fisher", "boschloo", "barnard")
@@ -119,16 +117,6 @@ def test_results_that_tie_in_z_count_together_where_scipy_tells_them_apart_by_a_
     assert apart < 7 / 64 - 0.01
 
 
-@pytest.mark.parametrize(("n", "m", "x", "y"), LARGER)
-def test_z_is_that_of_statsmodels(n, m, x, y):
-    _, theirs = proportions_ztest([y, x], [m, n], alternative="smaller")
-    assert tb.p_values("z_pooled", x, y, n, m) == pytest.approx(theirs, rel=1e-10)
-    share = y / m
-    error = math.sqrt(share * (1 - share) / m + x / n * (1 - x / n) / n)
-    expected = stats.norm.cdf((share - x / n) / error) if error else 0.0
-    assert tb.p_values("z_unpooled", x, y, n, m) == pytest.approx(expected, rel=1e-10)
-
-
 def test_hypergeometric_tails_of_thousands_are_those_of_scipy():
     rng = np.random.default_rng(5)
     x, y = rng.integers(0, 3001, 200), rng.integers(0, 2001, 200)
@@ -210,25 +198,6 @@ def test_a_question_of_enough_is_answered_like_the_size():
     assert largest_rate(critical, 60, enough=size * 1.001) <= size * 1.001
 
 
-@pytest.mark.parametrize("n_trials", [1, 2, 9, 60])
-def test_no_binomial_mass_curves_down_by_more_than_five_n_of_itself(n_trials):
-    """What the bound between two angles rests on; derivatives by p are differences of masses."""
-    theta = np.linspace(0.001, np.pi / 2 - 0.001, 4001)
-    s, p = np.arange(n_trials + 1)[:, np.newaxis], np.sin(theta) ** 2
-
-    def mass(successes, trials):
-        return stats.binom.pmf(successes, trials, p) if trials >= 0 else 0 * p
-
-    n = n_trials
-    slope = n * (mass(s - 1, n - 1) - mass(s, n - 1))
-    bend = n * (n - 1) * (mass(s - 2, n - 2) - 2 * mass(s - 1, n - 2) + mass(s, n - 2))
-    by_angle = bend * np.sin(2 * theta) ** 2 + slope * 2 * np.cos(2 * theta)
-    off, pq = s - n * p, p * (1 - p)
-    down = 4 * n - 4 * off**2 / pq + 2 * off * (1 - 2 * p) / pq
-    np.testing.assert_allclose(-down * mass(s, n), by_angle, rtol=1e-9, atol=1e-9)
-    assert 2 * n - 1e-5 < down.max() <= 5 * n
-
-
 def test_a_narrow_peak_is_not_missed():
     """Failing at one result alone: its rate is p^2 (1 − p)^400 at its largest."""
     critical = np.array([-1, -1, 0])
@@ -272,24 +241,6 @@ def test_many_probabilities_are_taken_in_pieces():
     pieces = [tb.rejection_probability(critical, 300, 300, each, each) for each in p[::500]]
     np.testing.assert_allclose(found[::500], pieces, rtol=1e-14)
     assert tb.rejection_probability(critical, 300, 300, p[:0], p[:0]).size == 0
-
-
-N_REP = replicates_to_catch(0.01, sd=0.5)
-
-
-def simulated_rejections(critical, n, m, p, q):
-    rng = np.random.default_rng(8)
-    x, y = rng.binomial(n, p, N_REP), rng.binomial(m, q, N_REP)
-    return np.mean(y <= critical[x])
-
-
-def test_simulated_checks_fail_as_often():
-    critical = tb.critical_counts("boschloo", 40, 30, 0.05)
-    rate = tb.rejection_probability(critical, 40, 30, 0.8, 0.6)
-    error = math.sqrt(rate * (1 - rate) / N_REP)
-    assert_within_mcse(simulated_rejections(critical, 40, 30, 0.8, 0.6), rate, error)
-    # Caught: counts that fail one too early.
-    assert_caught(simulated_rejections(critical + 1, 40, 30, 0.8, 0.6), rate, error)
 
 
 # ---------------------------------------------------------------- tests that take them for means

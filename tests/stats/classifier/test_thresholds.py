@@ -68,17 +68,6 @@ def test_exact_moments_are_sums_over_all_pairs():
         assert shape.skewness[i] == pytest.approx(third / second**1.5, rel=1e-8)
 
 
-def test_resamples_have_the_law_of_the_exact_bootstrap():
-    x, made = drawn(n_boot=20_000)
-    exact = exact_shape(x, TARGET.q)
-    mcse = exact.std / np.sqrt(20_000)
-    assert_within_mcse(resampled_shape(made).mean, exact.mean, mcse)
-    lower_alone = bootstrap.bootstrap_moments(
-        x, q=TARGET.q, quantile_method="inverted_cdf"
-    ).mean  # without the interpolation
-    assert_caught(resampled_shape(made).mean, lower_alone, mcse)
-
-
 def test_infeasible_umbrellas_call_everybody_positive():
     x = NormalScores().draw(np.random.default_rng(1), 3, 31)
     found = th.thresholds(x, TARGET, ("umbrella", "umbrella interpolated"))
@@ -124,24 +113,6 @@ def test_mean_sensitivity_is_the_integral_of_coverage():
     assert theory.exact_mean_sensitivity(scores, "umbrella", N_OBS, TARGET) == pytest.approx(
         50 / 51, abs=1e-12
     )
-
-
-def test_coverage_and_shift_are_those_of_simulated_test_sets():
-    sd = np.sqrt(0.25)
-    n_rep = replicates_to_catch(0.02, sd=sd)
-    for scores, method in (
-        (HeavyTailedScores(), "empirical"),
-        (DiscretisedScores(), "umbrella"),
-        (DiscretisedScores(), "bayesian"),
-    ):
-        x = scores.draw(np.random.default_rng(5), n_rep, N_OBS)
-        safe = th.thresholds(x, TARGET, (method,))[method] <= scores.threshold(0.95)
-        exact = theory.exact_coverage(scores, method, N_OBS, TARGET)
-        assert_within_mcse(safe.mean(), exact, sd / np.sqrt(n_rep))
-    law = th.order_law("bayesian", N_OBS, TARGET)
-    next_rank = law._replace(rank=law.rank + 1)
-    wrong = theory.threshold_cdf(scores, next_rank, np.atleast_1d(scores.threshold(0.95)))[0]
-    assert_caught(safe.mean(), wrong, sd / np.sqrt(n_rep))
 
 
 def test_the_expected_shift_is_that_of_simulated_test_sets():

@@ -39,14 +39,13 @@ def test_rank_is_that_of_exact_rationals(sensitivity, confidence):
     np.testing.assert_array_equal(ours, expected)
 
 
-def test_the_published_table():
+def test_a_table_has_the_law_of_every_rank():
     table = um.rank_table(50, 0.95)
     np.testing.assert_array_equal(table.rank, np.arange(51))
-    np.testing.assert_allclose(table.probability[1:5].round(2), [0.20, 0.26, 0.22, 0.14])
-    np.testing.assert_allclose(table.coverage[1:5].round(2), [0.92, 0.72, 0.46, 0.24])
-    np.testing.assert_allclose(table.violation[1:5].round(2), [0.08, 0.28, 0.54, 0.76])
-    assert table.probability.sum() == pytest.approx(1.0, rel=1e-12)
-    np.testing.assert_allclose(np.cumsum(table.probability)[:-1], table.violation[1:], rtol=1e-11)
+    exact = np.array([exact_violation(rank, 50, K) for rank in range(52)])  # fractions
+    np.testing.assert_allclose(table.violation, exact[:-1].astype(float), rtol=1e-11)
+    np.testing.assert_allclose(table.coverage, (1 - exact[:-1]).astype(float), atol=1e-15)
+    np.testing.assert_allclose(table.probability, np.diff(exact).astype(float), rtol=1e-11)
 
 
 @pytest.mark.parametrize(("sensitivity", "confidence"), [("0.5", "0.75"), ("0.9", "0.9"), (K, J)])
@@ -56,22 +55,14 @@ def test_least_feasible_n_is_that_of_exact_rationals(sensitivity, confidence):
     assert n == 1 or exact_rank(n - 1, sensitivity, confidence) == 0
 
 
-def precise_violation(rank, n_obs):
-    """The binomial sum downwards from its largest term, in 40 digits."""
-    k, count = mpmath.mpf(K), rank - 1
-    term = mpmath.binomial(n_obs, count) * (1 - k) ** count * k ** (n_obs - count)
-    total = term
-    while count > 0 and term > total * mpmath.mpf(10) ** -30:
-        term *= count * k / ((n_obs - count + 1) * (1 - k))
-        total, count = total + term, count - 1
-    return total
-
-
-@pytest.mark.parametrize("n_obs", [1_000, 100_000, 1_000_000])
+@pytest.mark.parametrize("n_obs", [1_000, 100_000])
 def test_rank_of_a_large_sample_brackets_the_risk(n_obs):
     rank = int(um.umbrella_rank(n_obs, 0.95, 0.8))
     with mpmath.workdps(40):
-        here, after = precise_violation(rank, n_obs), precise_violation(rank + 1, n_obs)
+        here, after = (
+            mpmath.betainc(n_obs - r + 1, r, 0, mpmath.mpf(K), regularized=True)
+            for r in (rank, rank + 1)
+        )
         assert here <= mpmath.mpf("0.2") < after
         assert um.violation(rank, n_obs, 0.95) == pytest.approx(float(here), rel=1e-9)
 

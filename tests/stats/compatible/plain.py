@@ -6,6 +6,14 @@ import numpy as np
 from scipy import interpolate, optimize
 
 
+def lists(n: int, n_rep: int = 40, seed: int = 1) -> np.ndarray:
+    """P-values: uniform, small, rounded (so that some are equal), with zeros and ones."""
+    p = np.random.default_rng(seed).random((n_rep, n))
+    p[1::4] **= 4
+    p[2::4] = np.round(p[2::4], 1)
+    return p
+
+
 def nfdr(p):
     n = len(p)
     return [min(p_i * n / sum(p_j <= p_i for p_j in p), 1) for p_i in p]

@@ -7,7 +7,6 @@ from scipy import stats
 
 from simstudy.errors import DesignError
 from simstudy.stats.compatible.combining import COMBINERS, stouffer
-from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 SCIPY = {"fisher": "fisher", "stouffer": "stouffer", "minimum": "tippett"}
 MP = mpmath.mp.clone()
@@ -124,31 +123,6 @@ class TestAll:
     def test_p_itself_is_refused(self, name):
         with pytest.raises(DesignError, match=r"log_p=0\.5 is above 0.*give np\.log\(p\)"):
             COMBINERS[name](np.array([0.5, 0.1]))
-
-
-# ---------------------------------------------------------------- theory
-N, ERROR = 30, 0.01
-LEVEL = 0.05
-SD = np.sqrt(LEVEL * (1 - LEVEL))
-N_REP = replicates_to_catch(ERROR, sd=SD)
-
-
-def rejections(combine) -> float:
-    log_p = np.log(np.random.default_rng(3).random((N_REP, N)))
-    return float((combine(log_p) <= np.log(LEVEL)).mean())
-
-
-@pytest.mark.parametrize("combine", COMBINERS.values(), ids=COMBINERS)
-def test_combined_p_values_of_uniforms_are_uniform(combine):
-    """The harmonic mean's law is that of a limit; at n = 30 it is near enough for this."""
-    assert_within_mcse(rejections(combine), LEVEL, SD / np.sqrt(N_REP))
-
-
-def test_that_test_catches_the_plain_harmonic_mean():
-    def plain(log_p):
-        return -np.log(np.exp(-log_p).mean(axis=-1))
-
-    assert_caught(rejections(plain), LEVEL, SD / np.sqrt(N_REP))
 
 
 @pytest.mark.parametrize("n", [2, 5, 40])

@@ -4,15 +4,21 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import stats
 
 from simstudy.dgps.p_values import ScoredPredictions
 from simstudy.stats.compatible import theory
 from simstudy.stats.compatible.null_proportion import ESTIMATORS
-from tests.stats.compatible.test_false_discovery import mean_capped
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 HARMONIC = np.cumsum(1 / np.arange(1, 169))
+
+
+def mean_capped(n: int) -> np.ndarray:
+    """E min(n U(i) / i, 1) of the order statistics of n uniforms, Beta(i, n - i + 1)."""
+    i = np.arange(1, n + 1)
+    below = stats.beta.cdf(i / n, i + 1, n - i + 1) * n / (n + 1)
+    return below + stats.beta.sf(i / n, i, n - i + 1)
 
 
 def uniform(n: int) -> theory.Mixture:
@@ -58,16 +64,6 @@ def test_counts_are_those_of_every_way_to_be_below(lists):
                 [c if b else 1 - c for b, c in zip(below, chances, strict=True)]
             )
         np.testing.assert_allclose(row, known, atol=1e-14)
-
-
-def test_two_p_values_of_different_laws_by_direct_integration():
-    """E min(2 p(1), 1) and E p(2) by the survival functions of the smaller and the larger."""
-    lists = ScoredPredictions(2, null_share=0.5, shift=2.5)
-    g = lists.cdf_of_others
-    smaller = integrate.quad(lambda s: (1 - s) * (1 - g(s)), 0, 0.5, epsabs=1e-12)[0] / 0.5
-    larger = integrate.quad(lambda s: 1 - s * g(s), 0, 1, epsabs=1e-12)[0]
-    known = (smaller + 1.5 * larger) / 2
-    assert theory.mean_cfdr_proportion(mixture(lists)) == pytest.approx(known, rel=1e-8)
 
 
 def test_storeys_moments_are_those_of_a_binomial():

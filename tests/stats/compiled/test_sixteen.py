@@ -1,4 +1,4 @@
-"""Sixteen numbers side by side: fused once, transposed, and products of matrices of any size."""
+"""Sixteen numbers side by side: fused once, transposed, multiplied; words of SplitMix64."""
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from simstudy.stats.compiled.sixteen import (
     store_columns,
     where_above_zero,
 )
+from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed, mixed_by_numpy
 from simstudy.stats.networks._layer_kernels import multiply
 
 EPS = float(np.finfo(np.float32).eps)
@@ -77,3 +78,17 @@ def test_products_of_all_sizes_are_those_of_einsum_and_nothing_else_is_written()
             size = np.einsum("nrk,nck->crk", np.abs(a), np.abs(b))
             assert (np.abs(out[:-1] - expected) <= n_in * EPS * size).all()
             assert (out[-1] == -9).all()
+
+
+PUBLISHED = {
+    0: [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F],
+    1234567: [6457827717110365317, 3203168211198807973],
+}
+"""First outputs of the authors' reference program, by its seed."""
+
+
+@pytest.mark.parametrize("seed", PUBLISHED)
+def test_words_are_those_of_the_published_generator(seed):
+    states = np.uint64(seed) + np.arange(1, len(PUBLISHED[seed]) + 1, dtype=np.uint64) * GOLDEN
+    assert [mixed(state) for state in states] == PUBLISHED[seed]
+    assert mixed_by_numpy(states).tolist() == PUBLISHED[seed]

@@ -38,27 +38,15 @@ WITHOUT = {
     "predictive.integrals": "arguments of distributions",
 }
 """Modules whose functions read nothing, and whose arguments they get."""
+IS_A_CHECK = re.compile(r"\.(check_\w+|checked|checked_parameters|refuse_\w+)$")
 READ_BY_CALLERS = {
     "accuracy.t_tests.one_sided": "arguments of p_value and of two_binomials",
-    "bootstrap.losses.check_knobs": "a check itself",
     "bootstrap.losses.replicate_seeds": "takes what the bootstraps have checked",
     "classifier.bootstrap_bounds.corrected_level": "takes levels of bounds_from_resamples",
-    "classifier.bootstrap_bounds.refuse_exact_studentized": "a check itself",
-    "classifier.direct_bounds.check_bound": "a check itself",
-    "compatible.false_discovery.checked": "a check itself",
-    "leave_one_out.priors.check_prior": "a check itself",
-    "leave_one_out.priors.check_training": "a check itself",
-    "leave_one_out.utilities.check_paired": "a check itself",
-    "leave_one_out.utilities.check_pointwise": "a check itself",
-    "models.least_squares.check_enough_observations": "a check itself",
     "models.metrics.mean_metric": "takes a name and a function",
-    "classifier.thresholds.check_target": "a check itself",
     "networks.compiled_training.planned": "takes the layers of a network",
     "networks.orders.shuffled": "takes rows that the ensemble has drawn",
-    "two_stage.law.checked_parameters": "a check itself",
     "models.trial.joined": "takes stages as they were made",
-    "two_sample.samples.check_drawn": "a check itself",
-    "two_sample.samples.checked": "a check itself",
 }
 """Functions that read nothing for a reason of their own."""
 PROPORTIONS = (-0.5, 1.5, 80.0)
@@ -107,19 +95,14 @@ FUNCTIONS = public_functions()
 
 
 def excused(place: str) -> bool:
-    return place in READ_BY_CALLERS or place.rpartition(".")[0] in WITHOUT
+    named = place in READ_BY_CALLERS or place.rpartition(".")[0] in WITHOUT
+    return named or bool(IS_A_CHECK.search(place))
 
 
 def arguments_of(place: str) -> Arguments:
-    """Of one valid call; without those that nobody has said."""
-    own = OWN.get(place, {})
-    needed = [
-        name
-        for name, each in inspect.signature(FUNCTIONS[place]).parameters.items()
-        if each.default is each.empty and name in USUAL
-    ]
-    given = {name: USUAL[name] for name in [*needed, *own] if own.get(name, ...) is ...}
-    return {**own, **given}
+    """Of one valid call."""
+    names = inspect.signature(FUNCTIONS[place]).parameters
+    return {name: USUAL[name] for name in names if name in USUAL} | OWN.get(place, {})
 
 
 CALLS = {place: arguments_of(place) for place in FUNCTIONS if not excused(place)}
@@ -204,35 +187,28 @@ def replaced(arguments: Arguments, path: Path, value: Any) -> Arguments:
     return {**arguments, name: value}
 
 
-SORTED = "rows that are sorted and checked, in which nothing is missing"
-DECISION = "a decision, which is no where nothing is known; its caller says what is missing"
-UNUSED = "not a part of the utility that is asked for"
-DECISIONS = {
-    "bootstrap.quantiles.quantile_of_sorted.ordered": SORTED,
-    "bootstrap.quantiles.quantiles_of_sorted.ordered": SORTED,
-    "bootstrap.quantiles.quantiles_of_sorted.levels": SORTED,
-    "bootstrap.quantiles.masses_of_sorted.ordered": SORTED,
-    "bootstrap.quantiles.masses_of_sorted.at": SORTED,
-    "bootstrap.quantiles.jackknife_acceleration.ordered": SORTED,
-    "bootstrap.resamples.shares_below.resamples.values": "in order, where NaN is the last",
-    "bootstrap.resamples.resampled_quantile.resamples.values": "in order, where NaN is the last",
-    "accuracy.design.fails.check": DECISION,
-    "accuracy.design.fails.gamma": DECISION,
-    "two_sample.samples.is_rejected.p_value": DECISION,
-    "leave_one_out.utilities.influence.pointwise.y": UNUSED,
-    "leave_one_out.utilities.influence.pointwise.log_density": UNUSED,
-    "leave_one_out.utilities.log_densities.pointwise.y": UNUSED,
-    "leave_one_out.utilities.log_densities.pointwise.error": UNUSED,
-    "models.trial.verdict.limit": DECISION,
-    "models.trial.null_columns.bound": DECISION,
-    "models.trial.null_columns.risk": DECISION,
-    "predictive.calibration.covers.y": DECISION,
-    "two_sample.rank_sum.rank_sum_statistic.x": "ranks of samples that rank_sum has checked",
-    "two_sample.rank_sum.rank_sum_statistic.y": "ranks of samples that rank_sum has checked",
-    "two_sample.samples.no_answer.x": "says what is missing",
-    "two_sample.samples.no_answer.y": "says what is missing",
+MAY_BE_MISSING = {
+    "rows that are sorted and checked: nothing is missing, or it is the last": """
+        bootstrap.quantiles.quantile_of_sorted.ordered
+        bootstrap.quantiles.quantiles_of_sorted.ordered bootstrap.quantiles.masses_of_sorted.ordered
+        bootstrap.quantiles.quantiles_of_sorted.levels bootstrap.quantiles.masses_of_sorted.at
+        bootstrap.quantiles.jackknife_acceleration.ordered
+        bootstrap.resamples.shares_below.resamples.values
+        bootstrap.resamples.resampled_quantile.resamples.values
+        two_sample.rank_sum.rank_sum_statistic.x two_sample.rank_sum.rank_sum_statistic.y""",
+    "a decision, which is no where nothing is known; its caller says what is missing": """
+        accuracy.design.fails.check accuracy.design.fails.gamma models.trial.verdict.limit
+        models.trial.null_columns.bound models.trial.null_columns.risk
+        predictive.calibration.covers.y two_sample.samples.is_rejected.p_value
+        two_sample.samples.no_answer.x two_sample.samples.no_answer.y""",
+    "not a part of the utility that is asked for": """
+        leave_one_out.utilities.influence.pointwise.y
+        leave_one_out.utilities.influence.pointwise.log_density
+        leave_one_out.utilities.log_densities.pointwise.y
+        leave_one_out.utilities.log_densities.pointwise.error""",
 }
-"""Answers that a missing number may leave as they are, and why."""
+"""Answers that a missing number may leave as they are, by the reason."""
+LEFT_AS_THEY_ARE = {place for places in MAY_BE_MISSING.values() for place in places.split()}
 
 
 PLAIN_TYPES = (np.float32, np.float16, np.int8, np.uint8, np.uint64)
@@ -296,7 +272,7 @@ def check_missing(place: str, path: Path, value: np.ndarray) -> None:
     for odd in (np.nan, np.inf, -np.inf):
         value.flat[0] = odd
         found = outcome(place, replaced(CALLS[place], path, value[()]))
-        if np.isnan(odd) and ".".join((place, *path)) not in DECISIONS:
+        if np.isnan(odd) and ".".join((place, *path)) not in LEFT_AS_THEY_ARE:
             floats = [part for part in parts(found) if np.asarray(part).dtype.kind == "f"]
             is_missing = found is DesignError or any(np.isnan(part).any() for part in floats)
             assert is_missing, "a number out of none"

@@ -1,9 +1,6 @@
-"""Compiled weights and sums against loops, draws against the exact variance of means."""
+"""Compiled weights and sums against loops, and means against Taylor's formula."""
 
 import math
-from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,8 +15,8 @@ from simstudy.stats.leave_one_out.bayesian_bootstrap import (
 )
 from simstudy.stats.leave_one_out.utilities import UTILITIES, Pointwise, taylor, taylor_ratio
 from tests.stats.draws import rng_at
+from tests.stats.leave_one_out.plain import utilities_of
 from tests.stats.words import GOLDEN, WORD, mixed
-from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 EPS = float(np.finfo(float).eps)
 
@@ -88,52 +85,7 @@ def test_layers_have_equal_areas_and_end_at_height_one():
     assert areas[-1] == pytest.approx(layer_area(), rel=256 * EPS / layer_area())
 
 
-SHARE_ERROR = 0.002  # of a share of draws: the smallest error worth catching
-N_WEIGHT = replicates_to_catch(SHARE_ERROR, sd=0.5, comparisons=20)
-LIMITS = -np.log1p(-np.arange(1, 20) / 20)  # nineteen quantiles, and one in the tail
-LIMITS = np.append(LIMITS, 8.0)
-
-
-def shares_below(draws: np.ndarray) -> np.ndarray:
-    return np.array([(draws <= limit).mean() for limit in LIMITS])
-
-
-def test_weights_are_exponential():
-    share = 1 - np.exp(-LIMITS)
-    found = shares_below(weights(3, 1, N_WEIGHT))
-    assert_within_mcse(found, share, np.sqrt(share * (1 - share) / N_WEIGHT))
-    # Caught: layers without refusal.
-    from simstudy.stats.leave_one_out._weight_kernels import EDGES
-
-    words = rng_at().integers(0, 2**64, N_WEIGHT, dtype=np.uint64)
-    wrong = (words >> np.uint64(11)).astype(float) * 2.0**-53 * EDGES[words % np.uint64(256)]
-    assert_caught(shares_below(wrong), share, np.sqrt(share * (1 - share) / N_WEIGHT))
-
-
 # ---------------------------------------------------------------- the draws
-def slow_draws(models: list[Pointwise], rep: int, seed: int, n_draw: int) -> list[np.ndarray]:
-    """Utilities of one replicate by their definitions, one draw of Dirichlet weights at a time."""
-    n_obs, answers = models[0].y.shape[1], [[] for _ in models]
-    for exponentials in weights(seed, n_obs, n_draw):
-        w = exponentials / exponentials.sum()
-        for model, answer in zip(models, answers, strict=True):
-            y, e, density = (part[rep] for part in model)
-            mse, spread = w @ e**2, w @ (y - w @ y) ** 2
-            raw = {
-                "mae": w @ np.abs(e),
-                "mse": mse,
-                "rmse": np.sqrt(mse),
-                "r2_mean_square": 1 - mse / (w @ (y - y.mean()) ** 2),
-                "r2_variance": 1 - w @ (e - w @ e) ** 2 / spread,
-                "r2_misplaced": 1 - (mse - ((w * e) ** 2).sum()) / spread,
-                "elpd": n_obs * (w @ density),
-            }
-            raw["r2_clipped"] = min(max(raw["r2_variance"], -1), 1)
-            raw["r2_published"] = min(max(raw["r2_misplaced"], -1), 1)
-            answer.append([raw[name] for name in UTILITIES])
-    return [np.array(answer).T for answer in answers]
-
-
 @pytest.mark.parametrize("n_obs", [2, 3, 11, 50])
 @pytest.mark.parametrize("n_draw", [2, 7, 8])
 def test_draws_are_those_of_a_loop_over_weights(n_obs, n_draw):
@@ -141,16 +93,14 @@ def test_draws_are_those_of_a_loop_over_weights(n_obs, n_draw):
     found = bootstrap_draws(pointwise, rng_at(), n_draw=n_draw)
     seeds = replicate_seeds(rng_at(), 3)[:, 0]
     for rep in range(3):
-        (slow,) = slow_draws([pointwise], rep, int(seeds[rep]), n_draw)
-        # A spread is a difference of two squares, which a small one is known to eps over it.
-        spread = slow_spread(pointwise.y[rep], weights(int(seeds[rep]), n_obs, n_draw))
-        tolerance = 50 * n_obs * EPS * max(1, 1 / spread.min()) * np.abs(slow).max()
+        drawn, columns = weights(int(seeds[rep]), n_obs, n_draw), [part[rep] for part in pointwise]
+        by_draw = [utilities_of(w, *columns) for w in drawn]
+        slow = np.array([[utilities[name] for utilities in by_draw] for name in UTILITIES])
+        # A spread is a difference of two squares: a small one is known to eps over it.
+        y, share = columns[0], drawn / drawn.sum(axis=1, keepdims=True)
+        spread = (share @ y**2 - (share @ y) ** 2).min()
+        tolerance = 50 * n_obs * EPS * max(1, 1 / spread) * np.abs(slow).max()
         np.testing.assert_allclose(found[rep], slow, rtol=0, atol=tolerance)
-
-
-def slow_spread(y: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-    w = drawn / drawn.sum(axis=1, keepdims=True)
-    return w @ y**2 - (w @ y) ** 2
 
 
 def test_a_summary_is_that_of_its_draws():
@@ -181,76 +131,14 @@ def test_the_size_of_parts_changes_nothing(monkeypatch):
     assert all((a == b).all() for a, b in zip(whole, parts, strict=True))
 
 
-def test_threads_change_nothing():
-    alone = bayesian_bootstrap(make_pointwise(), rng_at(), n_draw=100)
-    with ThreadPoolExecutor(4) as pool:
-        work = [
-            pool.submit(bayesian_bootstrap, make_pointwise(), rng_at(), n_draw=100)
-            for _ in range(8)
-        ]
-        assert all((job.result().std_error == alone.std_error).all() for job in work)
-
-
-# ---------------------------------------------------------------- means: the exact variance
-
-
-def closed_variance(losses) -> Any:
-    n = len(losses)
-    return sum((v - sum(losses) / n) ** 2 for v in losses) / (n * (n + 1))
-
-
-def dirichlet_variance(losses: list[Fraction]) -> Fraction:
-    """Of sum w l, from the covariance of flat Dirichlet weights, entry by entry."""
-    n = len(losses)
-    covariance = lambda i, j: Fraction((n if i == j else 0) - 1, n**2 * (n + 1))  # noqa: E731
-    return sum(losses[i] * losses[j] * covariance(i, j) for i in range(n) for j in range(n))
-
-
-@pytest.mark.parametrize("losses", [(0, 1), (3, -1, 4, 1, -5), (2, 7, 1, 8, 2, 8, 1, 8)])
-def test_the_variance_of_a_mean_has_a_closed_form(losses):
-    fractions = [Fraction(v) for v in losses]
-    assert closed_variance(fractions) == dirichlet_variance(fractions)
-
-
 def test_taylor_over_bootstrap_is_the_stated_ratio_for_means():
+    """Of a flat Dirichlet's weights a mean of n losses has their variance over n + 1."""
     pointwise = make_pointwise(3, 7)
-    found, error = taylor(pointwise).std_error, pointwise.error
-    scaled_density = 7 * pointwise.log_density  # elpd is a sum
-    means = {"mae": np.abs(error), "mse": error**2, "elpd": scaled_density}
+    error, density = pointwise.error, pointwise.log_density
+    means = {"mae": np.abs(error), "mse": error**2, "elpd": 7 * density}  # elpd is a sum
     for name, losses in means.items():
-        exact = np.sqrt([closed_variance(row) for row in losses])
-        ratio = found[:, UTILITIES.index(name)] / exact
+        ratio = taylor(pointwise).std_error[:, UTILITIES.index(name)] / np.sqrt(losses.var(1) / 8)
         np.testing.assert_allclose(ratio, taylor_ratio(7), rtol=50 * EPS)
-
-
-def fourth_moment(losses: np.ndarray) -> float:
-    """Of sum w l about its mean: E (sum g c)⁴ = 3 p2² + 6 p4 for exponentials g, over that of a
-    gamma(n), which is independent of the weights; c are losses about their mean.
-    """
-    n, about = len(losses), losses - losses.mean()
-    above = 3 * (about**2).sum() ** 2 + 6 * (about**4).sum()
-    return float(above / (n * (n + 1) * (n + 2) * (n + 3)))
-
-
-MEAN_LOSSES = np.array([0.1, 2.0, 0.4, 1.1, 0.7, 3.0])
-MEAN_VARIANCE = float(closed_variance(MEAN_LOSSES))
-SPREAD_OF_SQUARE = np.sqrt(fourth_moment(MEAN_LOSSES) - MEAN_VARIANCE**2)
-N_DRAW = replicates_to_catch(0.02 * MEAN_VARIANCE, sd=SPREAD_OF_SQUARE)
-
-
-def drawn_variance(n_draw: int) -> float:
-    zero = np.zeros((1, len(MEAN_LOSSES)))
-    data = Pointwise(zero, MEAN_LOSSES[np.newaxis], zero)
-    mae = bootstrap_draws(data, rng_at(2), n_draw=n_draw)[0, UTILITIES.index("mae")]
-    return float(((mae - MEAN_LOSSES.mean()) ** 2).mean())
-
-
-def test_drawn_means_have_the_exact_variance():
-    mcse = SPREAD_OF_SQUARE / np.sqrt(N_DRAW)
-    assert_within_mcse(drawn_variance(N_DRAW), MEAN_VARIANCE, mcse)
-    # Caught: another divisor.
-    n = len(MEAN_LOSSES)
-    assert_caught(drawn_variance(N_DRAW), MEAN_VARIANCE * (n + 1) / n, mcse)
 
 
 # ---------------------------------------------------------------- edges

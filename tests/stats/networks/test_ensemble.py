@@ -1,11 +1,15 @@
-"""Predictions of many networks: in the units of the response, and of the rows they were given."""
+"""Networks: predictions of many, layers and batches, orders of observations."""
 
 import numpy as np
 import pytest
 
 from simstudy.errors import DesignError
-from simstudy.stats.networks.architecture import Network, Training
+from simstudy.stats.networks._order_kernels import _place
+from simstudy.stats.networks.architecture import Network, Training, first_rates
 from simstudy.stats.networks.ensemble import ensemble_predictions, standardised
+from simstudy.stats.networks.orders import shuffled
+from tests.stats.words import GOLDEN, WORD, mixed, place
+from tests.support import assert_caught, assert_within_mcse
 
 N_TRAIN = 30
 NETWORK, TRAINING = Network((6, 4)), Training((4,), batch_size=10)
@@ -65,3 +69,57 @@ def test_rows_that_are_not_there_are_refused(row):
     rows[0, 0] = row
     with pytest.raises(DesignError, match="do not match, so a network would learn from the wrong"):
         predicted(features, y, rows)
+
+
+# ---------------------------------------------------------------- layers and batches
+def test_initial_weights_are_uniform_with_variance_two_over_inputs():
+    first, last = Network((5,)).initial(20_000, 8, np.random.default_rng(1))
+    assert first.shape == (20_000, 8, 5)
+    assert last.shape == (20_000, 5, 1)
+    for weights, n_in in ((first, 8), (last, 5)):
+        variance = 2 / n_in
+        fourth = 9 / 5 * variance**2  # of a uniform
+        mcse = np.sqrt((fourth - variance**2) / weights.size)
+        assert np.abs(weights).max() <= np.sqrt(6 / n_in)
+        assert_within_mcse((weights**2).mean(), variance, mcse)
+        assert_caught((weights**2).mean(), 1 / n_in, mcse)
+
+
+@pytest.mark.parametrize("n_obs", [2, 3, 5, 63, 64, 65, 129, 338])
+@pytest.mark.parametrize("batch_size", [2, 3, 64])
+def test_batches_hold_everything_once_and_none_is_of_one(n_obs, batch_size):
+    batches = Training((1,), batch_size=batch_size).batches(n_obs)
+    rows = np.concatenate([np.arange(n_obs)[batch] for batch in batches])
+    np.testing.assert_array_equal(rows, np.arange(n_obs))
+    sizes = [batch.stop - batch.start for batch in batches]
+    assert min(sizes) >= 2
+    assert max(sizes) - min(sizes) <= 1
+    assert max(sizes) <= max(batch_size, 3)  # two batches of 2 cannot hold 5
+
+
+def test_adam_s_rates_undo_the_start():
+    """After one step the running means are gradient / 10 and its square / 1000."""
+    rate, divisor = first_rates(1, 0.001)
+    np.testing.assert_allclose(rate, 0.01, rtol=1e-15)
+    np.testing.assert_allclose(divisor, np.sqrt(0.001), rtol=1e-13)  # 1 - 0.999 loses 3 digits
+
+
+# ---------------------------------------------------------------- orders
+
+
+def test_orders_are_those_of_a_loop_in_whole_numbers():
+    rows = np.random.default_rng(1).integers(0, 338, (5, 338))
+    found = shuffled(rows, np.random.default_rng(2))
+    seeds = np.random.default_rng(2).integers(WORD, size=5, dtype=np.uint64).tolist()
+    for row, state, order in zip(rows.tolist(), seeds, found.tolist(), strict=True):
+        for i in range(337):
+            state = (state + GOLDEN) % WORD
+            j = i + place(mixed(state), 338 - i)
+            row[i], row[j] = row[j], row[i]
+        assert order == row
+
+
+@pytest.mark.parametrize("n", [7, 3 * 2**30])
+def test_a_word_that_would_favour_a_place_is_mixed_again(n):
+    words = np.random.default_rng(3).integers(WORD, size=200, dtype=np.uint64)
+    assert [_place(word, np.uint64(n)) for word in words] == [place(w, n) for w in words.tolist()]

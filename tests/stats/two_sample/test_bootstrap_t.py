@@ -5,8 +5,7 @@ import pytest
 
 from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
 from simstudy.stats.two_sample.bootstrap_t import TAILS, bootstrap_t
-from tests.stats.draws import rng_at
-from tests.stats.two_sample.data import samples
+from tests.stats.draws import rng_at, samples
 
 SIZES = [(3, 9), (12, 5), (8, 8)]
 N_BOOT = 99

@@ -1,22 +1,22 @@
-"""Student's and Welch's tests against scipy, and their levels against exact theory."""
+"""Student's and Welch's tests against scipy and theory; where two samples have no answer."""
+
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy import special, stats
 
 from simstudy.stats.two_sample import theory
-from simstudy.stats.two_sample.samples import fewest_as_extreme
+from simstudy.stats.two_sample.bootstrap_t import TAILS, bootstrap_t
+from simstudy.stats.two_sample.permutation import permutation
+from simstudy.stats.two_sample.rank_sum import rank_sum
 from simstudy.stats.two_sample.t_tests import student, welch
+from tests.stats.draws import rng_at, samples
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 SCIPY = {welch: False, student: True}  # whether variances are taken as equal
 ALPHA = 0.05
 SIZES = [(2, 2), (2, 9), (10, 30), (40, 12)]
-
-
-def samples(n1: int, n2: int, n_rep: int = 4, *, sd: float = 3.0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(n1)
-    return sd * rng.normal(size=(n_rep, n1)) + 0.5, rng.exponential(size=(n_rep, n2))
 
 
 @pytest.mark.parametrize("sizes", SIZES)
@@ -29,14 +29,6 @@ def test_answers_are_those_of_scipy(method, sizes):
     np.testing.assert_allclose(found.p, known.pvalue, rtol=1e-10)
     np.testing.assert_allclose(found.lower, interval.low, rtol=1e-10)
     np.testing.assert_allclose(found.upper, interval.high, rtol=1e-10)
-
-
-@pytest.mark.parametrize("n_drawn", [1, 19, 99, 999, 1999])
-@pytest.mark.parametrize("alpha", [0.01, 0.025, 0.05, 0.1])
-def test_fewest_as_extreme_is_the_first_count_that_is_not_rejected(n_drawn, alpha):
-    n_needed = fewest_as_extreme(n_drawn, alpha)
-    p = [(1 + n) / (1 + n_drawn) for n in range(n_drawn + 1)]
-    assert n_needed == sum(share <= alpha * (1 + 1e-12) for share in p)
 
 
 # Theory ------------------------------------------------------------------------------------------
@@ -84,3 +76,48 @@ def test_nodes_and_weights_are_those_of_scipy():
     moments = [found.weight @ found.share**power for power in range(4)]
     known = [weights @ ((1 + nodes) / 2) ** power / weights.sum() for power in range(4)]
     assert moments == pytest.approx(known, rel=1e-12)
+
+
+RANDOM = {
+    "permutation": permutation,
+    **{f"bootstrap t, {tails}": partial(bootstrap_t, tails=tails) for tails in TAILS},
+}
+METHODS = {"welch": welch, "student": student, "rank sum": rank_sum} | {
+    name: lambda x, y, method=method: method(x, y, rng_at()) for name, method in RANDOM.items()
+}
+every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+
+
+@every_method
+def test_two_constant_samples_have_no_answer(method):
+    """Of ranks, two that are the same constant, whose difference is 0."""
+    values = (0.3, 0.3) if method is rank_sum else (0.1, 0.3)
+    found = method(*(np.full((2, n), value) for n, value in zip((3, 4), values, strict=True)))
+    assert found.estimate == pytest.approx(values[0] - values[1])
+    said = [found.p] if method is rank_sum else [found.p, found.lower, found.upper]
+    assert np.isnan(said).all()
+
+
+@every_method
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_an_observation_that_is_not_finite_costs_its_replicate_alone(method, value):
+    x, y = samples(5, 6)
+    x[1, 2] = value
+    assert np.isnan(method(x, y).p).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("method", "n"),
+    [
+        (METHODS["rank sum"], 2),
+        (METHODS["permutation"], 2),
+        (METHODS["bootstrap t, symmetric"], 2),
+        (lambda x, y: permutation(x, y, rng_at(), n_perm=9), 9),
+        (lambda x, y: bootstrap_t(x, y, rng_at(), n_boot=19), 9),
+    ],
+)
+def test_too_few_for_the_level_leave_the_interval_unbounded_and_not_nan(method, n):
+    found = method(*samples(n, n))
+    assert np.isinf([found.lower, found.upper]).all()
+    if n == 2:  # a third of all partitions repeat the samples, or turn them round
+        assert (found.p > 0.05).all()

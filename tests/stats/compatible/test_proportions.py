@@ -1,15 +1,17 @@
-"""Proportions of compatible predictions against plain loops, theory and another optimizer."""
-
-from fractions import Fraction
+"""Proportions of compatible predictions, rates and intervals against plain loops and theory."""
 
 import numpy as np
 import pytest
 from scipy import optimize, special
 
+from simstudy.errors import DesignError
+from simstudy.stats.compatible import intervals
 from simstudy.stats.compatible import null_proportion as shares
-from simstudy.stats.compatible.null_proportion import ESTIMATORS, TOLERANCE
+from simstudy.stats.compatible.false_discovery import EXACT_RATIO, cfdr, nfdr, rfdr
+from simstudy.stats.compatible.intervals import percentile_interval
+from simstudy.stats.compatible.null_proportion import ESTIMATORS, TOLERANCE, rfdr_proportion, storey
 from tests.stats.compatible import plain
-from tests.stats.compatible.test_false_discovery import lists
+from tests.stats.compatible.plain import lists
 
 PLAIN = {
     "cfdr": lambda p: plain.mean(plain.cfdr(p)),
@@ -38,25 +40,6 @@ def test_an_estimate_is_that_of_the_plain_loop(name, n):
 
 def test_every_estimator_has_a_plain_loop_but_the_one_that_maximises():
     assert {*ESTIMATORS} - {*PLAIN} == {"langaas"}
-
-
-class TestByHand:
-    """Of 1/10, 2/10, 6/10, 7/10, 9/10."""
-
-    p = np.array([0.1, 0.2, 0.6, 0.7, 0.9])
-
-    def test_jiang_doerge(self):
-        """Two bins: 2 in the first, of 5 in both; no fuller than 5/2, so both estimates count."""
-        known = (Fraction(5, 5) + Fraction(3, 5) / Fraction(1, 2)) / 2
-        assert known > 1
-        assert shares.jiang_doerge(self.p, n_bins=2) == 1
-        # A fifth of each: four in [0, 1/2), then one in [1/2, 1] < 5/2: estimates 1 and 2/5.
-        p = np.array([0.1, 0.1, 0.2, 0.3, 0.9])
-        assert shares.jiang_doerge(p, n_bins=2) == pytest.approx(0.7)
-
-    def test_rfdr_of_the_worst_model_is_its_floor(self):
-        assert shares.rfdr_proportion(np.zeros(168)) == pytest.approx(63 / 168)
-        assert shares.cfdr_proportion(np.zeros(168)) == 0
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -129,3 +112,60 @@ def test_convex_density_is_the_likeliest(row, monkeypatch):
 
 def test_uniform_scores_alone_are_the_uniform():
     assert shares.langaas((np.arange(100) + 0.5) / 100) == pytest.approx(1)
+
+
+# ---------------------------------------------------------------- false discovery rates
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 50])
+class TestPlainLoops:
+    def test_nfdr(self, n):
+        p = lists(n)
+        np.testing.assert_allclose(nfdr(p), [plain.nfdr(row) for row in p], rtol=1e-14)
+
+    @pytest.mark.parametrize("order", ["nfdr", "p"])
+    @pytest.mark.parametrize("clipped", [False, True])
+    def test_cfdr(self, n, order, clipped):
+        p = lists(n)
+        known = [plain.cfdr(row, order, clipped) for row in p]
+        np.testing.assert_allclose(cfdr(p, order=order, clipped=clipped), known, rtol=1e-13)
+
+    @pytest.mark.parametrize("order", ["nfdr", "p"])
+    @pytest.mark.parametrize("ratio", [1.6, EXACT_RATIO, 1.0])
+    def test_rfdr(self, n, order, ratio):
+        p = lists(n)
+        known = [plain.rfdr(row, order, ratio) for row in p]
+        np.testing.assert_allclose(rfdr(p, order=order, ratio=ratio), known, rtol=1e-14)
+
+
+def test_no_list_is_refused():
+    with pytest.raises(DesignError, match=r"p has (shape \(\), so its axes|nothing along 'n')"):
+        nfdr(np.empty((3, 0)))
+
+
+def test_a_ratio_beyond_every_rank_leaves_all_at_1():
+    p = np.linspace(0.01, 0.3, 12)
+    assert rfdr(p, ratio=1e18).tolist() == [1.0] * 12
+    assert rfdr_proportion(p, ratio=1e300) == 1.0
+
+
+# ---------------------------------------------------------------- intervals
+def mean(p):
+    return p.mean(axis=-1)
+
+
+def test_limits_are_order_statistics_of_resampled_estimates():
+    p = np.random.default_rng(1).random((4, 9))
+    found = percentile_interval(p, storey, np.random.default_rng(2), n_boot=19, level=0.8)
+    rng = np.random.default_rng(2)
+    places = rng.integers(0, 9, size=(4, 19, 9), dtype=np.int32)
+    for rep in range(4):
+        drawn = sorted(float(storey(p[rep][places[rep, b]])) for b in range(19))
+        assert found.lower[rep] == pytest.approx(drawn[1])  # (19 + 1) 0.1 is 2
+        assert found.upper[rep] == pytest.approx(drawn[17])
+
+
+def test_how_many_fit_at_a_time_moves_no_limit(monkeypatch):
+    p = np.random.default_rng(1).random((7, 6))
+    together = percentile_interval(p, mean, np.random.default_rng(2), n_boot=10)
+    monkeypatch.setattr(intervals, "ROOM", 2 * 10 * 6)
+    apart = percentile_interval(p, mean, np.random.default_rng(2), n_boot=10)
+    np.testing.assert_array_equal(together, apart)

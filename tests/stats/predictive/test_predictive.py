@@ -1,4 +1,4 @@
-"""Predictive distributions against scipy, mpmath, integrals and plain counting."""
+"""Predictive distributions against scipy, mpmath, integrals and counts; p-values; calibration."""
 
 from itertools import product
 
@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from simstudy.stats.predictive.bootstrap import centered, fitted
+from simstudy.stats.predictive.calibration import coverage, covers, mean_crps, pit, pit_distance
 from simstudy.stats.predictive.distributions import Custom, Empirical, Normal, StudentT
+from simstudy.stats.predictive.p_values import log_p_value, p_value
 
 Y = np.array([-30.0, -2.5, -0.1, 0.0, 0.7, 4.0, 25.0])
 OURS = {
@@ -152,3 +155,81 @@ def test_draws_have_the_mean_score_and_quantiles_of_plain_loops():
         for q in (0.01, 3 / 11, 0.5, 7 / 11, 0.99):
             known = min(value for value in row if (row <= value).sum() >= 11 * q - 1e-9)
             assert ours.quantile(q)[i, j] == known
+
+
+# ---------------------------------------------------------------- p-values
+def test_it_is_twice_the_smaller_tail():
+    y = np.linspace(-4, 5, 19)
+    known = [2 * min(stats.norm.cdf(v, 1, 2), 1 - stats.norm.cdf(v, 1, 2)) for v in y]
+    np.testing.assert_allclose(p_value(Normal(1.0, 2.0), y), known, rtol=1e-10)
+
+
+def test_tails():
+    upper, lower = (p_value(Normal(0.0, 1.0), 1.0, tail=tail) for tail in ("upper", "lower"))
+    assert upper == pytest.approx(stats.norm.sf(1))
+    assert lower == pytest.approx(stats.norm.cdf(1))
+
+
+def test_at_the_median_it_is_1_and_never_more():
+    for model, y in ((Normal(0.0, 1.0), 0.0), (Empirical(np.ones(3)), 1.0)):
+        assert p_value(model, y) == 1
+
+
+def test_it_does_not_underflow():
+    found = log_p_value(Normal(0.0, 1.0), [50.0, -50.0])
+    assert found[0] == found[1] == pytest.approx(np.log(2) + stats.norm.logsf(50))
+    assert p_value(Normal(0.0, 1.0), 50.0) == 0
+
+
+# ---------------------------------------------------------------- bootstrap predictions
+PREDICTIONS = np.random.default_rng(1).normal(size=(3, 20, 5))
+CENTER = np.arange(15.0).reshape(3, 5)
+
+
+def test_mean_and_unbiased_spread():
+    found = fitted(PREDICTIONS)
+    np.testing.assert_allclose(found.mean, PREDICTIONS.mean(axis=1))
+    np.testing.assert_allclose(found.sd, PREDICTIONS.std(axis=1, ddof=1))
+
+
+def test_residual_noise_adds_its_variance():
+    for found in (
+        fitted(PREDICTIONS, residual_sd=2.0),
+        centered(PREDICTIONS, CENTER, residual_sd=2.0),
+    ):
+        np.testing.assert_allclose(found.sd**2, fitted(PREDICTIONS).sd ** 2 + 4)
+    each = np.full((3, 1), 2.0)
+    np.testing.assert_array_equal(
+        fitted(PREDICTIONS, residual_sd=each).sd, fitted(PREDICTIONS, residual_sd=2.0).sd
+    )
+
+
+# ---------------------------------------------------------------- calibration
+OBSERVED = np.random.default_rng(1).normal(size=(4, 30))
+MODEL = Normal(0.2, 1.1)
+
+
+def test_distance_from_uniform_is_kolmogorovs():
+    values = pit(MODEL, OBSERVED)
+    known = [stats.kstest(row, "uniform").statistic for row in values]
+    np.testing.assert_allclose(pit_distance(values), known, rtol=1e-12)
+
+
+def test_coverage_counts_values_between_the_quantiles():
+    lower, upper = MODEL.quantile(0.1), MODEL.quantile(0.9)
+    inside = (lower <= OBSERVED) & (upper >= OBSERVED)
+    np.testing.assert_array_equal(covers(MODEL, OBSERVED, level=0.8), inside)
+    np.testing.assert_allclose(coverage(MODEL, OBSERVED, level=0.8), inside.mean(axis=1))
+
+
+def test_many_draws_score_as_their_law():
+    """The score of n draws is that of the law and E|X - X'| / (2 n) more, here 1/(n √π)."""
+    n = 20_001
+    draws = stats.norm.ppf((np.arange(n) + 0.5) / n)  # no chance in them
+    found, known = (mean_crps(each, OBSERVED) for each in (Empirical(draws), Normal(0.0, 1.0)))
+    np.testing.assert_allclose(found, known, atol=1 / n)
+
+
+def test_coverage_is_unknown_where_a_value_is_missing():
+    found = coverage(Normal(0.0, 1.0), np.array([[0.1, np.nan], [0.1, 9.0]]), level=0.9)
+    np.testing.assert_array_equal(found, [np.nan, 0.5])
