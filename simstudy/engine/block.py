@@ -10,7 +10,7 @@ import numpy as np
 from simstudy.data.parts import data_parts
 from simstudy.design import AnyScenario, Scenario
 from simstudy.design.plan import Analysed, Plan
-from simstudy.engine.columns import count_failed, validate_columns
+from simstudy.engine.columns import check_columns_read, count_failed, validate_columns
 from simstudy.engine.derived import apply_derived_columns
 from simstudy.engine.error_policy import (
     always_fails,
@@ -88,6 +88,7 @@ def draw_block(
             columns = apply_derived_columns(
                 plan, scenario, simulate_columns(plan, scenario, index, last)
             )
+        check_columns_read(plan, scenario, columns)
     except AlwaysFailsError as error:
         raise AlwaysFailsError(f"{scenario!r}: {error}", error.frames) from error.__cause__
     except StudyError as error:

@@ -38,29 +38,14 @@ def select_arguments(
 def parameters_of(name: str, function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
     """The parameters of a function that are not fixed by a `partial`."""
     fixed = function.keywords if isinstance(function, partial) else {}
-    for parameter in _signature(name, function).parameters.values():
+    for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise StudyError(
                 f"{name} takes {parameter}, and parameters name what a method is given: name "
                 "each of them."
             )
-        if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise StudyError(
-                f"{name} takes {parameter.name!r} by position only, and is given everything by "
-                "name: leave out the '/'."
-            )
         if parameter.name not in fixed:
             yield parameter
-
-
-def _signature(name: str, function: Callable[..., Any]) -> inspect.Signature:
-    try:
-        return inspect.signature(function)
-    except (TypeError, ValueError):
-        raise StudyError(
-            f"{name} is {function!r}, whose parameters Python cannot tell, so it is not known what "
-            "to give it: wrap it in a function that names them."
-        ) from None
 
 
 def scenario_arguments(scenario: Scenario) -> dict[str, Any]:

@@ -426,10 +426,6 @@ def test_the_axis_of_methods_has_a_place_of_its_own(changes, says):
         study(**changes)
 
 
-def by_position(x, /):
-    return {"e": x}
-
-
 @pytest.mark.parametrize(
     ("method", "says"),
     [
@@ -443,8 +439,6 @@ def by_position(x, /):
             "asks for 'streams', which a method that takes a whole block is given; here ask for",
         ),
         (lambda *data: {}, "method 'm' takes *data, and parameters name what a method is given"),
-        (by_position, "method 'm' takes 'x' by position only, and is given everything by name"),
-        (max, "whose parameters Python cannot tell, so it is not known what to give it: wrap it"),
         (lambda x: x, "it returned ndarray, not columns by name: return a dict of arrays"),
         (
             each_replicate(lambda x: 1.0),
