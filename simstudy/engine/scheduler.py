@@ -281,8 +281,9 @@ def _stale_code_explained(provenance: RunProvenance | None) -> Iterator[None]:
         found = dict.fromkeys(line for ours, its in pairs for line in changes(ours, its))
         raise StoreError(
             f"workers load other code than this run began with: {first_few(list(found))}. "
-            "It was edited meanwhile, or this process changed it after importing it, so blocks of "
-            "two codes would mix; none was drawn. What was finished is kept as the old code's. "
-            "Run again: the new code is then a run of its own. Where code is changed on purpose "
-            "after it is imported, use backend=threads or backend=inline."
+            "It was edited meanwhile, this process changed it after importing it, or they have "
+            "another version of it, so blocks of two codes would mix; none was drawn. What was "
+            "finished is kept as the old code's. Run again: the new code is then a run of its own. "
+            "Where code is changed on purpose after it is imported, use backend=threads or "
+            "backend=inline."
         ) from None

@@ -21,6 +21,7 @@ from simstudy.engine.executors import dask, executor_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, SchedulerLostError, StoreError
 from simstudy.measures import mean
+from simstudy.provenance import modules
 from simstudy.store.files import Folder
 from simstudy.study import Study
 from tests import toy
@@ -244,10 +245,13 @@ def test_a_scheduler_without_workers_is_refused(tmp_path):
 
 
 def test_workers_with_other_versions_are_refused(monkeypatch, tmp_path, address):
-    """Here this process says that it has another NumPy than they have."""
-    ours = dask.versions()
-    monkeypatch.setattr(dask, "versions", lambda: ours | {"numpy": "1.0"})
-    with pytest.raises(ConfigError, match=r"other versions: numpy 2.* on worker .*, 1\.0 here"):
+    """Here this process finds another NumPy than they have."""
+    found = modules.library
+    old = ("numpy", "1.0")
+    monkeypatch.setattr(
+        modules, "library", lambda name: old if name.startswith("numpy") else found(name)
+    )
+    with pytest.raises(StoreError, match=r"workers load other code .*: numpy was 1\.0 and is 2"):
         run(toy.study(), tmp_path, Workers("dask", 1, {"address": address}))
 
 
