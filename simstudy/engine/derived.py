@@ -61,7 +61,7 @@ def derived_column(
     what = _named(derived)
     known = {**scenario_arguments(base_scenario(scenario)), **_as_floats(columns)}
     unknown = partial(_unknown, derived, known)
-    arguments = select_arguments(what, derived.function, known, unknown)
+    arguments = select_arguments(derived.function, known, unknown)
     try:
         with watching_generators():
             value = derived.function(**arguments)
@@ -126,7 +126,7 @@ def _refuse_unknown(plan: Plan, scenario: AnyScenario, columns: Columns) -> None
                 "measure that reads it could mean either: rename it."
             )
         unknown = partial(_unknown, derived, known)
-        select_arguments(_named(derived), derived.function, known, unknown)
+        select_arguments(derived.function, known, unknown)
         known[derived.name] = None
 
 
@@ -143,7 +143,7 @@ def _named(derived: Derived) -> str:
 
 def parameters_by_name(derived: Derived) -> dict[str, inspect.Parameter]:
     """The parameters of a column's function, by name."""
-    return {each.name: each for each in parameters_of(_named(derived), derived.function)}
+    return {each.name: each for each in parameters_of(derived.function)}
 
 
 def read_by(derived: Derived) -> list[str]:

@@ -3,7 +3,7 @@
 import copy
 import inspect
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from functools import partial
 from typing import Any
@@ -35,19 +35,17 @@ TEXTS = (ERROR, "warning")  # columns that a method has only where there is some
 
 # ---------------------------------------------------------------- functions called by name
 def select_arguments(
-    name: str, function: Callable[..., Any], available: Mapping[str, Any], unknown: Unknown
+    function: Callable[..., Any], available: Mapping[str, Any], unknown: Unknown
 ) -> dict[str, Any]:
     """Select the arguments that a function's parameters name; missing ones keep their defaults.
 
     Parameters
     ----------
-    name
-        The function in a user's words, such as `method 'welch'`.
     available
         What there is, by name.
     """
     found = {}
-    for parameter in parameters_of(name, function):
+    for parameter in parameters_of(function):
         if parameter.name in available:
             found[parameter.name] = available[parameter.name]
         elif parameter.default is parameter.empty:
@@ -55,17 +53,11 @@ def select_arguments(
     return found
 
 
-def parameters_of(name: str, function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
     """The parameters of a function that are not fixed by a `partial`."""
     fixed = function.keywords if isinstance(function, partial) else {}
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise StudyError(
-                f"{name} takes {parameter}, and parameters name what a method is given: name "
-                "each of them."
-            )
-        if parameter.name not in fixed:
-            yield parameter
+    parameters = inspect.signature(function).parameters
+    return [parameter for name, parameter in parameters.items() if name not in fixed]
 
 
 def scenario_arguments(scenario: Scenario) -> dict[str, Any]:
@@ -94,15 +86,11 @@ def checked_data(scenario: Scenario, raw: Any, n_rep: int) -> Data:
 
 
 def _refuse_name(scenario: Scenario, name: Any, factors: Mapping[str, Any]) -> None:
-    if name in factors:
+    if name in factors or name in TAKEN:
         raise StudyError(
-            f"draw returned {name!r}, which is a factor of {type(scenario).__name__} too, so a "
-            "method that asks for it could mean either: rename what draw returns."
-        )
-    if not (isinstance(name, str) and name.isidentifier()) or name in TAKEN:
-        raise StudyError(
-            f"draw returned data named {name!r}, which no parameter of a method can ask for: "
-            f"give it the name of a variable other than {', '.join(TAKEN)}."
+            f"draw returned {name!r}, which is a factor of {type(scenario).__name__} or one of "
+            f"{', '.join(TAKEN)} too, so a method that asks for it could mean either: rename what "
+            "draw returns."
         )
 
 
@@ -221,7 +209,7 @@ def _select_data(
 ) -> dict[str, Any]:
     known = {**scenario_arguments(scenario), **data, **own_data}
     unknown = partial(_unknown, method, scenario, available=known)
-    return select_arguments(f"method {method.name!r}", function, known, unknown)
+    return select_arguments(function, known, unknown)
 
 
 def _unknown(

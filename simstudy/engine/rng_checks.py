@@ -175,7 +175,7 @@ def check_rows(
     events, method = _events.get(), scenario.method
     if events is None or isinstance(method.function, EachReplicate):
         return
-    asked = {each.name for each in parameters_of(f"method {method.name!r}", method.function)}
+    asked = {each.name for each in parameters_of(method.function)}
     may_differ = method.name in plan.across_replicates or "streams" in asked
     if not may_differ and _rows_differ(plan, scenario, streams, data, result):
         events[ROWS_DIFFER] = None

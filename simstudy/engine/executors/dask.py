@@ -43,7 +43,7 @@ class Dask:
         Of a cluster that is started here; each has one thread.
     address
         Of a scheduler that runs already, such as `tcp://10.0.0.1:8786`; None starts a cluster,
-        which opens no port beyond the loopback.
+        which opens no port beyond the loopback. It goes before `cluster`.
     cluster
         A class that starts one, as `module:Class`, such as `dask_jobqueue:SLURMCluster`.
     cluster_options
@@ -65,7 +65,7 @@ class Dask:
         cluster_options: Mapping[str, Any] | None = None,
         timeout: float = 30.0,
     ) -> None:
-        check_one_cluster(address, cluster)
+        check_installed()
         self._open = ExitStack()
         self._end = weakref.finalize(self, self._open.close)
         try:
@@ -174,18 +174,13 @@ def _own_paths() -> tuple[str, ...]:
 
 
 # ---------------------------------------------------------------- clusters
-def check_one_cluster(address: str | None, cluster: str | None) -> None:
+def check_installed() -> None:
     try:
         import distributed  # noqa: F401
     except ImportError:
         raise ConfigError(
             "Dask is not installed: pip install 'simstudy[dask]', or use backend=loky"
         ) from None
-    if address and cluster:
-        raise ConfigError(
-            f"backend.address={address} names a cluster that runs and backend.cluster={cluster} "
-            "one to be started: give one of them"
-        )
 
 
 def started(open_: ExitStack, n_workers: int, place: str | None, options: Mapping[str, Any]) -> Any:

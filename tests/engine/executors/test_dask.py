@@ -217,7 +217,6 @@ def test_a_block_that_kills_its_workers_is_named_and_the_rest_goes_on(tmp_path):
             "no Dask scheduler answers there within 1 s .*Start one with 'dask scheduler'",
         ),
         ({"address": "nonsense://x", "timeout": 1}, "no Dask scheduler answers there"),
-        ({"address": "tcp://127.0.0.1:9", "cluster": "a:B"}, "give one of them"),
         ({"cluster": "no.such:Cluster"}, "backend.cluster=no.such:Cluster cannot be imported"),
         ({"cluster": "distributed"}, "backend.cluster=distributed cannot be imported"),
         ({"adress": "x"}, "backend.adress: backend dask has no such setting; did you mean"),
