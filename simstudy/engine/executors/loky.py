@@ -251,22 +251,16 @@ def draw_packed(payload: bytes) -> TaskResult:
     """In a worker: load a task, check the code's fingerprint, and draw the task."""
     try:
         task: Task = pickle.loads(payload)
-    except ImportError as error:
+    except Exception as error:  # a module that is not found, a name that has gone
         where = first_few([path for path in sys.path if path])
-        raise _unreadable(f"{describe(error)}; looked for in {where}") from None
-    except Exception as error:  # a name that has gone
-        raise _unreadable(describe(error)) from None
+        raise UnreadableTaskError(
+            f"workers cannot load the study ({describe(error)}; modules are looked for in {where}"
+            "): its code was edited under this run, or cannot be sent to another process. What was "
+            "finished is kept. Run again, or use backend=threads or backend=inline."
+        ) from None
     with single_threaded():  # libraries have not been told yet in a process of its own
         _refuse_other_code(task.fingerprint_roots, task.expected)
         return draw_task(task)
-
-
-def _unreadable(reason: str) -> UnreadableTaskError:
-    return UnreadableTaskError(
-        f"workers cannot load the study ({reason}): its code was edited under this run, or cannot "
-        "be sent to another process. What was finished is kept. Run again, or use backend=threads "
-        "or backend=inline."
-    )
 
 
 _checked: set[str] = set()  # what this process was found to have loaded
