@@ -23,9 +23,13 @@ from experiments.two_stage import study as two_stage
 from simstudy.design.plan import Plan
 from simstudy.engine.executors.loky import packed
 from simstudy.engine.provenance import compute_provenance
-from simstudy.engine.sharding import shards_of, share_label
 from simstudy.engine.tasks import TaskFactory, draw_task
-from simstudy.engine.work_queue import all_blocks, missing_blocks
+from simstudy.engine.work_queue import (
+    all_blocks,
+    first_shares,
+    missing_blocks,
+    share_label,
+)
 from simstudy.engine.workers import Workers
 from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.block_files import write_blocks
@@ -256,8 +260,8 @@ def _peak_memory() -> float:
 def _of_shares(plan: Plan, n_shares: int, n_blocks: int) -> Iterator[list[tuple[str, int]]]:
     """The blocks of each share, in the order of keys."""
     keys = sorted(plan.keys)
-    shares = shards_of(plan, n_shares)
-    whose = np.stack([shares[key](np.arange(n_blocks)) for key in keys]).ravel()
+    starts = first_shares(plan, n_shares)
+    whose = np.stack([(np.arange(n_blocks) + starts[key]) % n_shares for key in keys]).ravel()
     order = np.argsort(whose, kind="stable")
     for some in np.split(order, np.searchsorted(whose[order], np.arange(1, n_shares))):
         yield [(keys[at // n_blocks], at % n_blocks) for at in some.tolist()]

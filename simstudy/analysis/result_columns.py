@@ -20,9 +20,8 @@ from simstudy.design.plan import (
     number_properties,
     properties_in,
 )
-from simstudy.engine.call_by_name import scenario_arguments
 from simstudy.engine.derived import derived_column, optional, read_by
-from simstudy.engine.methods import TEXTS
+from simstudy.engine.methods import TEXTS, scenario_arguments
 from simstudy.measures import Estimates
 from simstudy.store.arrow_schema import ERROR, stored_column
 from simstudy.store.blocks import Store

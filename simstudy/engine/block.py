@@ -10,7 +10,7 @@ import numpy as np
 from simstudy.data.parts import data_parts
 from simstudy.design import AnyScenario, Scenario
 from simstudy.design.plan import Analysed, Plan
-from simstudy.engine.columns import count_failed, validate_columns
+from simstudy.engine.columns import check_columns_read, count_failed, validate_columns
 from simstudy.engine.derived import apply_derived_columns
 from simstudy.engine.error_policy import (
     always_fails,
@@ -29,8 +29,7 @@ from simstudy.engine.methods import (
     with_drawn_columns,
     without_truth_values,
 )
-from simstudy.engine.rng_checks import check_streams, is_watched, watching_generators
-from simstudy.engine.row_checks import check_rows, may_check_rows
+from simstudy.engine.rng_checks import check_rows, check_streams, watching_generators
 from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
 from simstudy.engine.timeouts import BlockTimeoutError, hears_ctrl_c
 from simstudy.errors import (
@@ -43,7 +42,6 @@ from simstudy.errors import (
     listening_to_errors,
 )
 from simstudy.provenance.scenario_id import identity
-from simstudy.provenance.streams import Streams
 from simstudy.provenance.undeclared_reads import watching
 from simstudy.store.arrow_schema import ERROR, Block
 
@@ -88,6 +86,7 @@ def draw_block(
             columns = apply_derived_columns(
                 plan, scenario, simulate_columns(plan, scenario, index, last)
             )
+        check_columns_read(plan, scenario, columns)
     except AlwaysFailsError as error:
         raise AlwaysFailsError(f"{scenario!r}: {error}", error.frames) from error.__cause__
     except StudyError as error:
@@ -195,15 +194,9 @@ def _simulated(plan: Plan, scenario: AnyScenario, index: int, last: DatasetCache
     data = last(scenario.scenario, index, draw) if last else draw()
     given = (scenario, data, streams, n_rep, plan.vectors, plan.n_analysed)
     made = plain_columns(_declared(plan, scenario, partial(analysed, *given), "it"))
-    if index == 0 and is_watched() and may_check_rows(plan, scenario.method):
-        check_rows(plan, scenario, data, made, partial(_analysed_alone, scenario, streams))
+    if index == 0:
+        check_rows(plan, scenario, streams, data, made)
     return with_drawn_columns(plan, data, made)
-
-
-def _analysed_alone(scenario: Analysed, streams: Streams, data: Data) -> Any:
-    n_rows = max(len(x) for x in data.values() if isinstance(x, np.ndarray) and x.ndim)
-    with np.errstate():
-        return plain_columns(analysed(scenario, data, streams, n_rows))
 
 
 def _drawn_data(plan: Plan, scenario: AnyScenario, index: int) -> Data:

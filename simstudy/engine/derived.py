@@ -9,8 +9,8 @@ import numpy as np
 
 from simstudy.design import AnyScenario
 from simstudy.design.plan import Derived, Plan, base_scenario
-from simstudy.engine.call_by_name import parameters_of, scenario_arguments, select_arguments
 from simstudy.engine.columns import agree, validate_column
+from simstudy.engine.methods import parameters_of, scenario_arguments, select_arguments
 from simstudy.engine.rng_checks import watching_generators
 from simstudy.errors import StudyError, describe, nearest
 from simstudy.store.arrow_schema import ERROR, SCENARIO, failed_cell_mask, failed_cells
@@ -61,7 +61,7 @@ def derived_column(
     what = _named(derived)
     known = {**scenario_arguments(base_scenario(scenario)), **_as_floats(columns)}
     unknown = partial(_unknown, derived, known)
-    arguments = select_arguments(what, derived.function, known, unknown)
+    arguments = select_arguments(derived.function, known, unknown)
     try:
         with watching_generators():
             value = derived.function(**arguments)
@@ -125,9 +125,8 @@ def _refuse_unknown(plan: Plan, scenario: AnyScenario, columns: Columns) -> None
                 f"{_named(derived)} has the name of a column that is stored, so a "
                 "measure that reads it could mean either: rename it."
             )
-        for name in parameters_by_name(derived):
-            if name not in known and name not in optional(derived):
-                raise _unknown(derived, known, name)
+        unknown = partial(_unknown, derived, known)
+        select_arguments(derived.function, known, unknown)
         known[derived.name] = None
 
 
@@ -144,7 +143,7 @@ def _named(derived: Derived) -> str:
 
 def parameters_by_name(derived: Derived) -> dict[str, inspect.Parameter]:
     """The parameters of a column's function, by name."""
-    return {each.name: each for each in parameters_of(_named(derived), derived.function)}
+    return {each.name: each for each in parameters_of(derived.function)}
 
 
 def read_by(derived: Derived) -> list[str]:

@@ -223,28 +223,21 @@ def _refuse_other_columns(by_method: Mapping[str, Mapping[str, np.ndarray]]) -> 
 def _attempt_method(
     method: str, run: Callable[[], Mapping[str, np.ndarray]], n_rep: int
 ) -> dict[str, np.ndarray]:
+    """The columns of one method, or its error in every replicate."""
     try:
         returned = run()
+        if isinstance(returned, Mapping):
+            return {name: _column_of(name, column, n_rep) for name, column in returned.items()}
     except Exception as error:
-        return _failed_method(method, error, n_rep)
-    if not isinstance(returned, Mapping):
-        raise StudyError(
-            f"method {method!r} returned {type(returned).__name__}, not columns by name: return a "
-            "dict of arrays."
-        )
-    try:
-        return {name: _column_of(name, column, n_rep) for name, column in returned.items()}
-    except Exception as error:
-        return _failed_method(method, error, n_rep)
-
-
-def _failed_method(method: str, error: Exception, n_rep: int) -> dict[str, np.ndarray]:
-    """The columns of a method that failed in the whole block; raises where it should."""
-    if should_reraise(None, n_rep, error):
-        raise error
-    swallowed(error)
-    raise_if_all_failed(n_rep, error, f"method {method!r}: ")
-    return {"error": np.full(n_rep, reason(error), dtype=object)}
+        if should_reraise(None, n_rep, error):
+            raise
+        swallowed(error)
+        raise_if_all_failed(n_rep, error, f"method {method!r}: ")
+        return {"error": np.full(n_rep, reason(error), dtype=object)}
+    raise StudyError(
+        f"method {method!r} returned {type(returned).__name__}, not columns by name: return a "
+        "dict of arrays."
+    )
 
 
 def _column_of(name: str, value: Any, n_rep: int) -> np.ndarray:

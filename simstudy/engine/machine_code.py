@@ -39,36 +39,30 @@ def drop_stale_machine_code(functions: Sequence[Any]) -> None:
     theirs = [f for f in functions if not str(f.__module__).startswith("simstudy.")]
     for function, traced in zip(theirs, trace([(f,) for f in theirs]), strict=True):
         digest = short_hash(json.dumps([traced.tokens, traced.found], sort_keys=True), 32)
-        before = _made_of.get(function)
-        if before is None:
-            _begin(function, digest)
-        elif before != digest:
-            _compile_again(function, digest)
-        _made_of[function] = digest
+        if _made_of.get(function) != digest:
+            _renew(function, digest, is_first=function not in _made_of)
+            _made_of[function] = digest
 
 
-def _begin(function: Any, digest: str) -> None:
-    """On the first check in this process: point numba to a cache folder named by a digest."""
-    if hasattr(function, "recompile") and not sum(function.stats.cache_hits.values()):
+def _renew(function: Any, digest: str, *, is_first: bool) -> None:
+    """On the first check in this process, and after a change: never run older machine code.
+
+    numba numbers functions anew in each process, so machine code that was loaded and what is
+    compiled now may have one name: what was loaded is not compiled again.
+    """
+    may_compile = hasattr(function, "recompile") and not sum(function.stats.cache_hits.values())
+    if may_compile:
         _cache_apart(function, digest)
+        if not is_first:
+            function.recompile()
         return
+    if not is_first:
+        raise _restart(function, "what it was compiled from has changed in this process")
     stale = [index for index in _indexes(function) if _is_older_than_its_sources(index, function)]
     for index in stale:
         index.unlink(missing_ok=True)
     if stale:
         raise _restart(function, "numba loaded machine code that is older than its sources")
-
-
-def _compile_again(function: Any, digest: str) -> None:
-    """After a change in this process: recompile.
-
-    Not what was loaded: numba numbers functions anew in each process, so machine code that is
-    loaded and what is compiled now may have one name.
-    """
-    if not hasattr(function, "recompile") or sum(function.stats.cache_hits.values()):
-        raise _restart(function, "what it was compiled from has changed in this process")
-    _cache_apart(function, digest)
-    function.recompile()
 
 
 def _cache_apart(function: Any, digest: str) -> None:

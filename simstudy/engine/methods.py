@@ -1,8 +1,10 @@
 """Methods: the arguments they are given, and the columns they must return."""
 
 import copy
+import inspect
 import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -10,7 +12,6 @@ import numpy as np
 
 from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Method, Plan
-from simstudy.engine.call_by_name import factors_by_name, scenario_arguments, select_arguments
 from simstudy.engine.per_replicate import EachReplicate, is_from_pandas
 from simstudy.errors import StudyError, nearest
 from simstudy.provenance.streams import Streams
@@ -18,6 +19,9 @@ from simstudy.store.arrow_schema import ERROR, SCENARIO
 
 Data = Mapping[str, Any]
 """What a scenario draws, by name: arrays with the replicate first, or constants."""
+
+Unknown = Callable[[str], StudyError]
+"""From the name of a parameter that names nothing to the refusal."""
 
 OWN = ("streams", "rng")
 """Random numbers that a method may ask for: of a block, or of one replicate."""
@@ -27,6 +31,43 @@ TAKEN = (SCENARIO, *OWN)
 
 CONSTANTS = (type(None), bool, int, float, complex, str, bytes, np.generic)
 TEXTS = (ERROR, "warning")  # columns that a method has only where there is something to say
+
+
+# ---------------------------------------------------------------- functions called by name
+def select_arguments(
+    function: Callable[..., Any], available: Mapping[str, Any], unknown: Unknown
+) -> dict[str, Any]:
+    """Select the arguments that a function's parameters name; missing ones keep their defaults.
+
+    Parameters
+    ----------
+    available
+        What there is, by name.
+    """
+    found = {}
+    for parameter in parameters_of(function):
+        if parameter.name in available:
+            found[parameter.name] = available[parameter.name]
+        elif parameter.default is parameter.empty:
+            raise unknown(parameter.name)
+    return found
+
+
+def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a function that are not fixed by a `partial`."""
+    fixed = function.keywords if isinstance(function, partial) else {}
+    parameters = inspect.signature(function).parameters
+    return [parameter for name, parameter in parameters.items() if name not in fixed]
+
+
+def scenario_arguments(scenario: Scenario) -> dict[str, Any]:
+    """The scenario's factors by name, and the scenario itself as `scenario`."""
+    return {SCENARIO: scenario, **factors_by_name(scenario)}
+
+
+def factors_by_name(scenario: Scenario) -> dict[str, Any]:
+    """The fields of a scenario by name."""
+    return {field.name: getattr(scenario, field.name) for field in fields(scenario)}
 
 
 # ---------------------------------------------------------------- data
@@ -45,15 +86,11 @@ def checked_data(scenario: Scenario, raw: Any, n_rep: int) -> Data:
 
 
 def _refuse_name(scenario: Scenario, name: Any, factors: Mapping[str, Any]) -> None:
-    if name in factors:
+    if name in factors or name in TAKEN:
         raise StudyError(
-            f"draw returned {name!r}, which is a factor of {type(scenario).__name__} too, so a "
-            "method that asks for it could mean either: rename what draw returns."
-        )
-    if not (isinstance(name, str) and name.isidentifier()) or name in TAKEN:
-        raise StudyError(
-            f"draw returned data named {name!r}, which no parameter of a method can ask for: "
-            f"give it the name of a variable other than {', '.join(TAKEN)}."
+            f"draw returned {name!r}, which is a factor of {type(scenario).__name__} or one of "
+            f"{', '.join(TAKEN)} too, so a method that asks for it could mean either: rename what "
+            "draw returns."
         )
 
 
@@ -172,7 +209,7 @@ def _select_data(
 ) -> dict[str, Any]:
     known = {**scenario_arguments(scenario), **data, **own_data}
     unknown = partial(_unknown, method, scenario, available=known)
-    return select_arguments(f"method {method.name!r}", function, known, unknown)
+    return select_arguments(function, known, unknown)
 
 
 def _unknown(

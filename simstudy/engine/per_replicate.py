@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, overload
 
@@ -78,7 +78,7 @@ class EachReplicate:
             How many of the first replicates are analysed; 0 for all.
         """
         calls = (partial(self._analyse_row, values, row) for row in range(n_rep))
-        return _columns_of(calls, n_rep, self.returns, vectors, n_analysed)
+        return _Replicates(n_rep, self.returns, vectors).columns(calls, n_analysed)
 
     def _analyse_row(self, values: Mapping[str, Any], row: int) -> Any:
         replicate = {name: _of_row(value, row) for name, value in values.items() if name != "rng"}
@@ -139,7 +139,7 @@ def each_replicate(
     if not data:
         return EachReplicate(analyse, names)
     calls = (partial(analyse, *(part[row] for part in data)) for row in range(len(data[0])))
-    return _columns_of(calls, len(data[0]), names, vectors)
+    return _Replicates(len(data[0]), names, vectors).columns(calls)
 
 
 class _Row(NamedTuple):
@@ -152,31 +152,77 @@ class _Row(NamedTuple):
     mark: tuple[type, str, int] | None = None  # what errors of one cause share
 
 
-Known = Mapping[str, tuple[int, ...]]
-"""Columns by name, each with the shape that the replicates so far have in it."""
+@dataclass
+class _Replicates:
+    """The replicates of a block, analysed one after the other.
 
+    Parameters
+    ----------
+    names
+        Of the columns, as the study says.
+    shapes
+        Columns by name, each with the shape that the replicates so far have in it.
+    """
 
-def _columns_of(
-    calls: Iterable[Callable[[], Any]],
-    n_rep: int,
-    names: Sequence[str] | None,
-    vectors: Collection[str],
-    n_analysed: int = 0,
-) -> dict[str, np.ndarray]:
-    """Assemble columns from one call per replicate."""
-    rows: list[_Row] = []
-    known: Known = {}
-    n_calls = min(n_analysed, n_rep) if n_analysed else n_rep
-    for at, call in enumerate(itertools.islice(calls, n_calls)):
-        rows.append(_attempt_replicate(call, names, known, vectors, at, n_rep))
-        report_progress(len(rows), n_calls)
-        if not known and rows[-1].numbers:
-            known = {name: value.shape for name, value in rows[-1].numbers.items()}
-    _refuse_hopeless(rows, n_rep)
-    rows += [_Row(None, NOT_ANALYSED)] * (n_rep - len(rows))
-    columns = known or dict.fromkeys(names or (), ())
-    values = {name: _column(rows, name, shape) for name, shape in columns.items()}
-    return values | _texts({"error": [r.error for r in rows], "warning": [r.warning for r in rows]})
+    n_rep: int
+    names: Sequence[str] | None
+    vectors: Collection[str]
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def columns(
+        self, calls: Iterable[Callable[[], Any]], n_analysed: int = 0
+    ) -> dict[str, np.ndarray]:
+        """Assemble columns from one call per replicate."""
+        rows: list[_Row] = []
+        n_calls = min(n_analysed or self.n_rep, self.n_rep)
+        for at, call in enumerate(itertools.islice(calls, n_calls)):
+            rows.append(self._row(call, at))
+            report_progress(len(rows), n_calls)
+            if not self.shapes and rows[-1].numbers:
+                self.shapes = {name: value.shape for name, value in rows[-1].numbers.items()}
+        _refuse_hopeless(rows, self.n_rep)
+        rows += [_Row(None, NOT_ANALYSED)] * (self.n_rep - len(rows))
+        columns = self.shapes or dict.fromkeys(self.names or (), ())
+        values = {name: _column(rows, name, shape) for name, shape in columns.items()}
+        texts = {"error": [r.error for r in rows], "warning": [r.warning for r in rows]}
+        return values | {
+            name: np.array(column, dtype=object) for name, column in texts.items() if any(column)
+        }
+
+    def _row(self, call: Callable[[], Any], at: int) -> _Row:
+        """Analyse one replicate."""
+        try:
+            with _recorded_warnings() as text, raising_if_all_failed(None):
+                values = call()
+            numbers = self._numbers(_by_name(values, self.names or tuple(self.shapes)))
+        except NamelessError:
+            raise
+        except Exception as error:
+            if should_reraise(at, self.n_rep, error):
+                raise
+            swallowed(error, at)
+            cause = None if at else error
+            return _Row(None, reason(error), cause=cause, mark=error_signature(error))
+        return _Row(numbers, None, "; ".join(dict.fromkeys(text)) or None)
+
+    def _numbers(self, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """The values by name; default names are those of the first replicate."""
+        shapes = self.shapes
+        if self.names is None and shapes and set(values) != set(shapes):
+            raise StudyError(
+                f"it returned {sorted(values)}, and replicates before {sorted(shapes)}"
+            )
+        found = {
+            name: _checked_value(name, unmasked(values[name], name), is_vector=name in self.vectors)
+            for name in (self.names or shapes or values)
+        }
+        for name, value in found.items():
+            before = shapes.get(name, value.shape)
+            if before != value.shape:
+                raise StudyError(
+                    f"{name} has shape {value.shape}, and in replicates before {before}"
+                )
+        return found
 
 
 def _refuse_hopeless(rows: Sequence[_Row], n_rep: int) -> None:
@@ -193,46 +239,6 @@ def _column(rows: Sequence[_Row], name: str, shape: tuple[int, ...]) -> np.ndarr
     """One value or vector per replicate; NaN where it failed."""
     missing = np.full(shape, np.nan)
     return np.stack([missing if row.numbers is None else row.numbers[name] for row in rows])
-
-
-def _texts(columns: Mapping[str, list[str | None]]) -> dict[str, np.ndarray]:
-    """Columns of texts that are not all empty."""
-    return {
-        name: np.array(column, dtype=object)
-        for name, column in columns.items()
-        if any(text is not None for text in column)
-    }
-
-
-def _attempt_replicate(
-    call: Callable[[], Any],
-    names: Sequence[str] | None,
-    columns: Known,
-    vectors: Collection[str],
-    at: int,
-    n_rep: int,
-) -> _Row:
-    """Analyse one replicate.
-
-    Parameters
-    ----------
-    names
-        Of the columns, as the study says; `known` are those of the replicates before.
-    at, n_rep
-        Which replicate it is, of how many.
-    """
-    try:
-        with _recorded_warnings() as text, raising_if_all_failed(None):
-            values = call()
-        numbers = _numbers(_by_name(values, names or tuple(columns)), names, columns, vectors)
-    except NamelessError:
-        raise
-    except Exception as error:
-        if should_reraise(at, n_rep, error):
-            raise
-        swallowed(error, at)
-        return _Row(None, reason(error), cause=None if at else error, mark=error_signature(error))
-    return _Row(numbers, None, "; ".join(dict.fromkeys(text)) or None)
 
 
 def is_from_pandas(value: Any, kind: str) -> bool:
@@ -263,26 +269,6 @@ def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
             f"it returned {type(values).__name__}, not {', '.join(names)} by name: return a dict"
         )
     return {names[0]: values}
-
-
-def _numbers(
-    values: Mapping[str, Any],
-    names: Sequence[str] | None,
-    columns: Known,
-    vectors: Collection[str],
-) -> dict[str, np.ndarray]:
-    """The values by name; default names are those of the first replicate."""
-    if names is None and columns and set(values) != set(columns):
-        raise StudyError(f"it returned {sorted(values)}, and replicates before {sorted(columns)}")
-    found = {
-        name: _checked_value(name, unmasked(values[name], name), is_vector=name in vectors)
-        for name in (names or columns or values)
-    }
-    for name, value in found.items():
-        before = columns.get(name, value.shape)
-        if before != value.shape:
-            raise StudyError(f"{name} has shape {value.shape}, and in replicates before {before}")
-    return found
 
 
 def _checked_value(name: str, value: np.ndarray, *, is_vector: bool) -> np.ndarray:

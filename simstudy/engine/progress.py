@@ -22,17 +22,8 @@ class Progress(Protocol):
     def note(self, text: str) -> None: ...
 
 
-class Silent:
+class Silent(Progress):
     """Shows no progress."""
-
-    def begin(self, n_rep: int) -> None:
-        """Do nothing."""
-
-    def advance(self, n_rep: int) -> None:
-        """Do nothing."""
-
-    def note(self, text: str) -> None:
-        """Do nothing."""
 
 
 class Bar:
@@ -83,36 +74,37 @@ class Bar:
 
     def advance(self, n_rep: int) -> None:
         self.done += n_rep
-        now = time.monotonic()
+        per_second = self.done / max(time.monotonic() - self.start, 1e-9)
+        rate = f"{per_second:,.0f} rep/s"
         if self._rich is not None:
-            self._rich.update(self._rich.task_ids[0], advance=n_rep, rate=self.rate(now))
-        elif self.shown and now - self.last_line > self.line_seconds:
-            self.last_line = now
-            left = (self.total - self.done) * (now - self.start) / self.done
+            self._rich.update(self._rich.task_ids[0], advance=n_rep, rate=rate)
+        elif self._is_due(self.line_seconds):
+            left = (self.total - self.done) / per_second
             share = f"{self.done:,} of {self.total:,} replicates"
-            self._line(f"{self.title}: {share}, {self.rate(now)}, {left:.0f} s left")
+            self._line(f"{self.title}: {share}, {rate}, {left:.0f} s left")
 
     def within(self, n_done: int, of: int) -> None:
         """Show progress within a block that is analysed replicate by replicate."""
-        now = time.monotonic()
-        if self._rich is not None:
-            if now - self.last_line > BAR_SECONDS:
-                self.last_line = now
-                at = f"{n_done:,} of {of:,} in this block"
-                self._rich.update(self._rich.task_ids[0], rate=at)
-        elif self.shown and now - self.last_line > self.line_seconds:
-            self.last_line = now
+        if not self._is_due(self.line_seconds if self._rich is None else BAR_SECONDS):
+            return
+        if self._rich is None:
             self._line(f"{self.title}: {n_done:,} of the {of:,} replicates of a block")
+        else:
+            at = f"{n_done:,} of {of:,} in this block"
+            self._rich.update(self._rich.task_ids[0], rate=at)
+
+    def _is_due(self, seconds: float) -> bool:
+        """Whether so many seconds have passed since something was shown; it is shown now."""
+        now = time.monotonic()
+        is_due = self.shown and now - self.last_line > seconds
+        self.last_line = now if is_due else self.last_line
+        return is_due
 
     def note(self, text: str) -> None:
         if self._rich is not None:
             self._rich.console.print(text, markup=False)
         else:
             print(text, file=sys.stderr, flush=True)
-
-    def rate(self, now: float) -> str:
-        """Replicates per second so far."""
-        return f"{self.done / max(now - self.start, 1e-9):,.0f} rep/s"
 
     def _line(self, text: str) -> None:
         """Print a line; in a notebook it replaces the previous one."""

@@ -1,7 +1,9 @@
-"""Detects random numbers that do not come from the study's streams.
+"""Detects random numbers that do not come from the study's streams, and rows that know of others.
 
-They make every block the same, or blocks that are never found again, and no replicate fails of it.
-So the first two blocks of each scenario are watched as they are drawn, and compared.
+Such numbers make every block the same, or blocks that are never found again. A mean without
+`axis=1`, or centring across replicates, makes rows that belong to each other. No replicate fails of
+either. So the first two blocks of each scenario are watched as they are drawn, and compared; and
+some rows of a method's first block are analysed alone.
 """
 
 import contextlib
@@ -12,11 +14,17 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from simstudy.design.plan import Analysed, Plan
+from simstudy.engine.columns import validate_columns
 from simstudy.engine.error_policy import set_within
+from simstudy.engine.methods import analysed, parameters_of, plain_columns
+from simstudy.engine.per_replicate import EachReplicate
+from simstudy.errors import StudyError
 from simstudy.provenance.streams import Streams
 
 BLOCKS_CHECKED = 2  # of each scenario: a mistake shows in the first
@@ -26,8 +34,12 @@ ENOUGH_BITS = 60  # that columns of as much surprise agree by chance has odds of
 
 DRAW_MEANWHILE = ("beartype", "distributed")
 """Libraries that draw from Python's global generator themselves, in this thread or another."""
-NO_STREAMS = "no streams"
+NO_STREAMS, ROWS_DIFFER = "no streams", "rows differ"
 NUMPY_MOVED, PYTHON_MOVED = "np.random", "random"
+
+N_ROWS = 4  # that are analysed again, of the first block: no two in the same place
+RTOL = 1e-6  # an iteration may stop elsewhere when others are not there
+FEWEST = 2 * N_ROWS  # replicates of a block
 
 _events: ContextVar[dict[str, None] | None] = ContextVar("rng_events", default=None)
 
@@ -63,18 +75,6 @@ def finding_of(
 
 
 # ---------------------------------------------------------------- while a block is drawn
-def note_odd(kind: str) -> None:
-    """Record a finding about the current block, if it is watched."""
-    events = _events.get()
-    if events is not None:
-        events[kind] = None
-
-
-def is_watched() -> bool:
-    """Whether the current block is one of the first."""
-    return _events.get() is not None
-
-
 @contextlib.contextmanager
 def watching_generators() -> Iterator[None]:
     """Context: changes of the global random generators are recorded.
@@ -155,3 +155,63 @@ def _must_vary(head: np.ndarray) -> bool:
 def _is_in_order(head: np.ndarray) -> bool:
     first, then = head[:-1], head[1:]
     return bool((first <= then).all() or (first >= then).all())
+
+
+# ---------------------------------------------------------------- rows that know of each other
+def check_rows(
+    plan: Plan, scenario: Analysed, streams: Streams, data: Mapping[str, Any], result: Any
+) -> None:
+    """Record a method of whole blocks that gives rows other values when they are alone.
+
+    Methods with random numbers are not checked, nor those that are right to look across.
+
+    Parameters
+    ----------
+    data
+        Of the whole block: arrays with the replicate first, and constants.
+    result
+        What the method returned of it.
+    """
+    events, method = _events.get(), scenario.method
+    if events is None or isinstance(method.function, EachReplicate):
+        return
+    asked = {each.name for each in parameters_of(method.function)}
+    may_differ = method.name in plan.across_replicates or "streams" in asked
+    if not may_differ and _rows_differ(plan, scenario, streams, data, result):
+        events[ROWS_DIFFER] = None
+
+
+def _rows_differ(
+    plan: Plan, scenario: Analysed, streams: Streams, data: Mapping[str, Any], result: Any
+) -> bool:
+    arrays = {name: x for name, x in data.items() if isinstance(x, np.ndarray) and x.ndim}
+    if plan.block_size < FEWEST or not arrays:
+        return False
+    rows = np.arange(1, plan.block_size, plan.block_size // N_ROWS)[:N_ROWS]
+    alone = {name: x[rows] if name in arrays else x for name, x in data.items()}
+    try:
+        columns = validate_columns(plan, scenario, result, "it")
+    except StudyError:  # which is said where the block is checked
+        return False
+    few = replace(plan, block_size=len(rows))
+    try:
+        with np.errstate():  # which a method may set for itself alone
+            made = plain_columns(analysed(scenario, alone, streams, len(rows)))
+        found = validate_columns(few, scenario, made, "it")
+    except StudyError:  # not a row for each replicate
+        return True
+    except Exception:  # a method may need more rows than these
+        return False
+    both = columns.keys() & found.keys()
+    return not all(_agree(columns[name], found[name], rows) for name in both)
+
+
+def _agree(full: np.ndarray, alone: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether rows are equal up to rounding; texts are not compared."""
+    if full.dtype.kind not in "biuf" or alone.dtype.kind not in "biuf":
+        return True
+    expected = full[rows] if full.ndim else full
+    if expected.shape != alone.shape and full.ndim:
+        return False
+    spread = np.nanmax(np.abs(expected), initial=0.0)
+    return np.allclose(expected, alone, rtol=RTOL, atol=RTOL * spread, equal_nan=True)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+import uuid
 from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 
 from simstudy.design.plan import Plan
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance, record_runtime_state
 from simstudy.engine.run_monitor import RunMonitor
-from simstudy.engine.run_stats import RunNotes, RunStats
+from simstudy.engine.run_stats import RunStats
 from simstudy.engine.scheduler import draw_blocks
 from simstudy.engine.tasks import TaskFactory, TaskResult
 from simstudy.engine.work_queue import (
@@ -23,16 +26,17 @@ from simstudy.engine.work_queue import (
     n_failed_replicates,
 )
 from simstudy.engine.workers import Workers
-from simstudy.errors import StoreError
+from simstudy.errors import SimstudyError, StoreError
 from simstudy.remote.paths import Place
 from simstudy.store.arrow_schema import StoragePolicy
 from simstudy.store.manifest import mark_outdated
-from simstudy.store.run_records import read_records
+from simstudy.store.run_records import RunRecord, Times, read_records, write_record
 from simstudy.store.study_folder import StudyFolder
 
 Results = Generator[TaskResult, None, None]
 
 ROUNDS = 5  # of drawing what another run deleted meanwhile
+WRITTEN_EVERY = 30.0  # seconds: what a run that is killed does not say of itself
 PAUSES_SECONDS = (0.1, 0.5, 2.0)  # before looks at a list that lacks what was written
 
 
@@ -55,11 +59,12 @@ class RunLoop:
     weights: Mapping[str, float] | None = None
     stats: RunStats = field(default_factory=RunStats)
     monitor: RunMonitor = field(init=False)
-    notes: RunNotes = field(init=False)
+    _times: Times = field(default_factory=lambda: Times(_now(), ""))
+    _name: str = field(default_factory=lambda: uuid.uuid4().hex)
+    _written: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.monitor = RunMonitor(self.plan, self.progress, generators=self.provenance.generators)
-        self.notes = RunNotes(self.blocks_folder, self.provenance.of_blocks, self.stats)
 
     def lacks_any(self, sizes: Mapping[str, int], shard: tuple[int, int] | None = None) -> bool:
         """Whether any block is missing."""
@@ -150,16 +155,27 @@ class RunLoop:
                 factory, blocks, workers=self.workers, progress=self.progress, retries=retries
             ):
                 self.stats.count(self.plan, result)
-                self.notes.note_end()
+                self._times = self._times._replace(last=_now())
+                if time.monotonic() - self._written > WRITTEN_EVERY:
+                    self._write_notes()
                 self.monitor.check(result)
                 yield result
         finally:
             self.stats.seconds += time.perf_counter() - begun
             self.stats.noticed = self._warnings()
-            self.notes.write(self.monitor.remarks)
+            self._write_notes()
             store.scan()
         if self.workers.backend in ("auto", "inline", "threads"):
             record_runtime_state(self.plan, self.provenance, self.keep.measures)
+
+    def _write_notes(self) -> None:
+        """Write what blocks took, and remarks on them; failing to do so does not stop the run."""
+        remarks, folder = self.monitor.remarks, self.blocks_folder
+        if (self._times.last or remarks) and folder is not None:
+            record = RunRecord(self.stats.spent, self._times, dict(remarks))
+            with contextlib.suppress(OSError, SimstudyError):
+                write_record(folder, self._name, self.provenance.of_blocks, record)
+        self._written = time.monotonic()
 
     @property
     def blocks_folder(self) -> Place | None:
@@ -184,3 +200,8 @@ class RunLoop:
         if self.blocks_folder is None or self.home.store.label:  # a share reads no other's records
             return {}
         return read_records(self.blocks_folder, self.provenance.of_blocks).first_warnings
+
+
+def _now() -> str:
+    """The time in UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

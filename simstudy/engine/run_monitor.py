@@ -11,10 +11,10 @@ from simstudy.engine.rng_checks import (
     NO_STREAMS,
     NUMPY_MOVED,
     PYTHON_MOVED,
+    ROWS_DIFFER,
     RngFinding,
     is_deterministic,
 )
-from simstudy.engine.row_checks import ROWS_DIFFER
 from simstudy.engine.tasks import TaskResult
 from simstudy.errors import StudyError, first_few
 

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
-import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from simstudy.design.plan import Plan, base_scenario
-from simstudy.errors import SimstudyError
-from simstudy.remote.paths import Place
-from simstudy.store.provenance import Provenance
-from simstudy.store.run_records import BlockTimings, RunRecord, Times, write_record
+from simstudy.store.run_records import BlockTimings
 
 if TYPE_CHECKING:
     from simstudy.engine.block import Address
     from simstudy.engine.tasks import TaskResult
 
 FAILURES_SHOWN = 10  # of which a run remembers the text
-WRITTEN_EVERY = 30.0  # seconds: what a run that is killed does not say of itself
 
 
 @dataclass
@@ -59,46 +50,3 @@ class RunStats:
 
     def _keep_least(self, key: str, seconds: float) -> None:
         self.seconds_per_block[key] = min(seconds, self.seconds_per_block.get(key, seconds))
-
-
-@dataclass
-class RunNotes:
-    """Timings of blocks, written beside them from time to time.
-
-    Parameters
-    ----------
-    folder
-        That of the blocks; None where nothing of them stays.
-    provenance
-        What they are made from.
-    stats
-        Of the run, which count what is written.
-    """
-
-    folder: Place | None
-    provenance: Provenance
-    stats: RunStats
-    _begun: str = field(default_factory=lambda: _now())
-    _ended: str = ""
-    _name: str = field(default_factory=lambda: uuid.uuid4().hex)
-    _written: float = field(default_factory=time.monotonic)
-
-    def note_end(self) -> None:
-        """Note that a task is finished."""
-        self._ended = _now()
-        if time.monotonic() - self._written > WRITTEN_EVERY:
-            self.write()
-
-    def write(self, warnings: Mapping[tuple[str, str], str] | None = None) -> None:
-        """Write the timings; failing to do so does not stop the run."""
-        if (self._ended or warnings) and self.folder is not None:
-            times = Times(self._begun, self._ended)
-            record = RunRecord(self.stats.spent, times, dict(warnings or {}))
-            with contextlib.suppress(OSError, SimstudyError):
-                write_record(self.folder, self._name, self.provenance, record)
-        self._written = time.monotonic()
-
-
-def _now() -> str:
-    """The time in UTC, to the second."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

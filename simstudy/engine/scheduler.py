@@ -149,9 +149,10 @@ class Scheduler:
         lost: list[Task] = []  # whose worker has died: nothing new is begun until all is back
         while True:
             while not lost and self._has_room(executor, pending) and not leave(queue.left):
-                task = self._next_task(queue)
-                if task is None:
+                blocks = queue.take(self.sizer.n_blocks(queue.left))
+                if not blocks:
                     break
+                task = self.factory.task(blocks)
                 try:
                     pending[executor.submit(task)] = task
                 except WorkerDiedError:
@@ -186,10 +187,6 @@ class Scheduler:
         n_ahead = getattr(executor, "n_ahead", 2 * executor.n_workers)
         return len(pending) < n_ahead and not stop_requested()
 
-    def _next_task(self, queue: WorkQueue) -> Task | None:
-        blocks = queue.take(self.sizer.n_blocks(queue.left))
-        return self.factory.task(blocks) if blocks else None
-
     # ---------------------------------------------------------------- workers that die
     def _lost_results(
         self, executor: Executor, tasks: Collection[Task], n_left: int
@@ -197,7 +194,7 @@ class Scheduler:
         """Draw the blocks of lost tasks again, one by one."""
         blocks = list(itertools.chain.from_iterable(task.blocks for task in tasks))
         if not self.factory.generation:  # else what is there already is what they replace
-            blocks = missing_after_crash(blocks, self.factory.store)
+            blocks = missing_after_crash(self.factory.plan, blocks, self.factory.store)
         self.progress.note(f"a worker died; {len(blocks) + n_left:,} blocks to go")
         yield from self._isolated_results(executor, blocks)
 
@@ -284,8 +281,9 @@ def _stale_code_explained(provenance: RunProvenance | None) -> Iterator[None]:
         found = dict.fromkeys(line for ours, its in pairs for line in changes(ours, its))
         raise StoreError(
             f"workers load other code than this run began with: {first_few(list(found))}. "
-            "It was edited meanwhile, or this process changed it after importing it, so blocks of "
-            "two codes would mix; none was drawn. What was finished is kept as the old code's. "
-            "Run again: the new code is then a run of its own. Where code is changed on purpose "
-            "after it is imported, use backend=threads or backend=inline."
+            "It was edited meanwhile, this process changed it after importing it, or they have "
+            "another version of it, so blocks of two codes would mix; none was drawn. What was "
+            "finished is kept as the old code's. Run again: the new code is then a run of its own. "
+            "Where code is changed on purpose after it is imported, use backend=threads or "
+            "backend=inline."
         ) from None

@@ -14,12 +14,7 @@ import numpy as np
 
 from simstudy.design.plan import Plan
 from simstudy.engine.block import Address, draw_block, failed_block
-from simstudy.engine.columns import (
-    BlockConstant,
-    BlockConstants,
-    check_columns_read,
-    constants_among,
-)
+from simstudy.engine.columns import BlockConstant, BlockConstants, constants_among
 from simstudy.engine.error_policy import is_machine_trouble
 from simstudy.engine.methods import DatasetCache
 from simstudy.engine.provenance import RunProvenance, digest_of
@@ -27,7 +22,7 @@ from simstudy.engine.rng_checks import RngFinding, finding_of, watching_rng
 from simstudy.engine.thread_limits import drawn_with_one_thread
 from simstudy.engine.timeouts import BlockTimeoutError, time_limit, timeout_message
 from simstudy.engine.work_queue import BlockId
-from simstudy.errors import StudyError, describe
+from simstudy.errors import describe
 from simstudy.store.arrow_schema import ERROR, Block, StoragePolicy, has_text
 from simstudy.store.block_files import write_blocks
 from simstudy.store.block_index import RETRY_GENERATION, joined_ranges
@@ -88,7 +83,6 @@ def draw_task(task: Task) -> TaskResult:
         blocks.append(block)
         if events is not None:
             findings.append(finding_of(block_id.key, block_id.block, block.columns, events))
-    _check_columns(task, blocks)
     constants = constants_among(task.plan, blocks)
     BlockConstants().check_further(constants)
     result = _write(task, blocks, on_drawing, on_data)
@@ -111,15 +105,6 @@ def _draw(task: Task, block_id: BlockId, datasets: DatasetCache) -> Block:
         if not is_machine_trouble(error):
             raise
         return failed_block(plan, scenario, number, describe(error), machine=True)
-
-
-def _check_columns(task: Task, blocks: Sequence[Block]) -> None:
-    """Check that measures find their columns: in the first block, before anything is stored."""
-    for block in blocks:
-        try:
-            check_columns_read(task.plan, block.scenario, block.columns)
-        except StudyError as error:
-            raise StudyError(f"{block.scenario!r}: {error}") from None
 
 
 def record_failed(task: Task, reason: str, *, machine: bool) -> TaskResult:

@@ -10,7 +10,6 @@ import faulthandler
 import signal
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 GRACE_SECONDS = 1.0  # for Python to come to its next instruction, before the process is ended
@@ -21,24 +20,17 @@ class BlockTimeoutError(BaseException):
     """A block takes too long; not an `Exception`, which a method could catch."""
 
 
-@dataclass
-class _Process:
-    """Whether this process is a worker, which may be ended."""
-
-    is_worker: bool = False
-
-
-_process = _Process()
+_is_worker = threading.Event()  # set in a process that may be ended
 
 
 def mark_as_worker() -> None:
     """Mark this process as a worker: a block that no alarm stops ends it."""
-    _process.is_worker = True
+    _is_worker.set()
 
 
 def hears_ctrl_c() -> bool:
     """Whether a `KeyboardInterrupt` here may come from the user: workers ignore Ctrl-C."""
-    return _in_main_thread() and not _process.is_worker
+    return _in_main_thread() and not _is_worker.is_set()
 
 
 def timeout_message(seconds: float) -> str:
@@ -58,7 +50,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         Where Python code takes longer.
     """
     with contextlib.ExitStack() as limits:
-        if seconds is not None and _process.is_worker:
+        if seconds is not None and _is_worker.is_set():
             faulthandler.dump_traceback_later(seconds + GRACE_SECONDS, exit=True)
             limits.callback(faulthandler.cancel_dump_traceback_later)
         if seconds is not None and _in_main_thread() and hasattr(signal, "setitimer"):

@@ -1,10 +1,11 @@
-"""The queue of missing blocks, in the order in which they are drawn."""
+"""The missing blocks, in the order in which they are drawn, and which share each belongs to."""
 
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,12 +13,15 @@ import numpy as np
 
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, base_scenario
-from simstudy.engine.sharding import shards_of
+from simstudy.provenance.scenario_id import short_hash
 from simstudy.store.blocks import Store
 from simstudy.store.messages import failed_blocks, n_failed_rows
+from simstudy.store.provenance import Provenance
 
 PART_OF_DONE = 8  # blocks of a scenario that come together: at most this part of those before them
 TOGETHER = 1 << 10  # and never more
+ROUNDING = 1e-9  # of parts of the cost: a sum of thirds is to be a whole
+SPLIT_DIGITS = 12  # of the hash of a split, in the names of files
 
 
 class BlockId(NamedTuple):
@@ -75,10 +79,6 @@ class BlockSet(Collection[BlockId]):
         return BlockSet(
             self.plan, {key: which & ~others.chosen[key] for key, which in self.chosen.items()}
         )
-
-    def only(self, blocks: Mapping[str, np.ndarray]) -> BlockSet:
-        """The blocks that are also in another collection."""
-        return BlockSet(self.plan, {key: which & blocks[key] for key, which in self.chosen.items()})
 
 
 def group_by_dataset(plan: Plan, keys: Iterable[str]) -> list[list[str]]:
@@ -160,24 +160,60 @@ def n_failed_replicates(plan: Plan, store: Store, n_blocks: Mapping[str, int]) -
     return {key: n_failed_rows(store, key, n_blocks[key]) * size for key in plan.keys}
 
 
-def missing_after_crash(blocks: Iterable[BlockId], store: Store) -> list[BlockId]:
+def missing_after_crash(plan: Plan, blocks: Sequence[BlockId], store: Store) -> list[BlockId]:
     """The blocks of some that are not stored."""
-    blocks = list(blocks)
     store.scan()
     n_blocks = max((block_id.block for block_id in blocks), default=-1) + 1
-    keys = {block_id.key for block_id in blocks}
-    have = {key: store.has_blocks(key, n_blocks, retries=True) for key in keys}
-    return [block_id for block_id in blocks if not have[block_id.key][block_id.block]]
+    missing = missing_blocks(plan, dict.fromkeys(plan.keys, n_blocks), store, retries=True)
+    return [block_id for block_id in blocks if block_id in missing]
+
+
+# ---------------------------------------------------------------- shares
+def first_shares(
+    plan: Plan, n_shares: int, weights: Mapping[str, float] | None = None
+) -> dict[str, int]:
+    """By key, the share of the first block, counted from 0; the next block is the next share's.
+
+    Each scenario's blocks go round all shares, one each, and scenarios begin where the cost of
+    those before them ends, as a part of all. The cost of a share then differs from that of another
+    by about one block of the dearest scenario at most, however many blocks there are. Where blocks
+    cost the same, shares have as many blocks, give or take one. Methods of a block are in one
+    share. What is stored has no part in it.
+
+    Parameters
+    ----------
+    weights
+        What a block costs, in any unit, by key: of what is drawn, and of its scenario for its data.
+        Keys that are missing cost the mean of the others.
+    """
+    families = group_by_dataset(plan, plan.keys)
+    cost = np.ones(len(families)) if weights is None else _cost_of_each(plan, families, weights)
+    before = np.concatenate([[0.0], np.cumsum(cost)[:-1]]) / cost.sum()
+    starts = np.floor(before * n_shares + ROUNDING).astype(int).tolist()
+    return {key: start for family, start in zip(families, starts, strict=True) for key in family}
+
+
+def _cost_of_each(
+    plan: Plan, families: Sequence[Sequence[str]], weights: Mapping[str, float]
+) -> np.ndarray:
+    """The cost of a block of each scenario, with its data and all methods."""
+    costs = []
+    for family in families:
+        names = dict.fromkeys([plan.key_of(base_scenario(plan.keys[family[0]])), *family])
+        costs.append([weights[name] for name in names if name in weights])
+    known = [sum(each) for each in costs if each]
+    mean = sum(known) / len(known) if known else 1.0
+    return np.array([sum(each) if each else mean for each in costs])
 
 
 def n_blocks_by_shard(
     plan: Plan, blocks: BlockSet, n_shards: int, weights: Mapping[str, float] | None = None
 ) -> Counter[int]:
     """The number of blocks of each share."""
-    shares, found = shards_of(plan, n_shards, weights), Counter[int]()
+    starts, found = first_shares(plan, n_shards, weights), Counter[int]()
     for key, which in blocks.chosen.items():
-        whose, counts = np.unique(shares[key](np.flatnonzero(which)), return_counts=True)
-        found.update(dict(zip((whose + 1).tolist(), counts.tolist(), strict=True)))
+        whose = (np.flatnonzero(which) + starts[key]) % n_shards
+        found += Counter(dict(enumerate(np.bincount(whose).tolist(), start=1)))
     return found
 
 
@@ -187,23 +223,33 @@ def blocks_of_shard(
     shard: tuple[int, int],
     weights: Mapping[str, float] | None = None,
 ) -> BlockSet:
-    """The blocks of share `i` of `n`.
-
-    The methods of a block are in the same shard, which draws their data once.
-
-    Parameters
-    ----------
-    weights
-        What a block costs, in any unit, by the key of what is drawn and, where there are methods,
-        by the scenario's key for its data: as `RunStats` has its seconds. Who is not named costs
-        what the others do on average. Shares are then equal by cost; `simstudy.engine.sharding`
-        says how. All shards of a study must be told the same weights.
-    """
+    """The blocks of share `i` of `n`; all shares of a study must be told the same weights."""
     index, n_shards = shard
-    shards = shards_of(plan, n_shards, weights)
-    return blocks.only(
-        {
-            key: shards[key](np.arange(len(which))) == index - 1
-            for key, which in blocks.chosen.items()
-        }
-    )
+    starts, chosen = first_shares(plan, n_shards, weights), {}
+    for key, which in blocks.chosen.items():
+        is_own = (np.arange(len(which)) + starts[key]) % n_shards == index - 1
+        chosen[key] = which & is_own
+    return BlockSet(plan, chosen)
+
+
+def share_label(
+    plan: Plan,
+    provenance: Provenance,
+    shard: tuple[int, int] | None,
+    weights: Mapping[str, float] | None = None,
+) -> str:
+    """The label in the names of a share's files: the split of the study, and the share.
+
+    Shares of one split have no block in common, so they need not open each other's files. Where
+    code, data, settings, scenarios, the number of shares or weights differ, the split does.
+
+    Returns
+    -------
+    str
+        `-SPLIT-INDEX`; empty where a run is no share.
+    """
+    if shard is None:
+        return ""
+    index, n_shares = shard
+    split = [provenance.to_json(plan.keys), [*plan.keys], n_shares, sorted((weights or {}).items())]
+    return f"-{short_hash(json.dumps(split), SPLIT_DIGITS)}-{index}"

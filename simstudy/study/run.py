@@ -25,8 +25,8 @@ from simstudy.engine.progress import Progress, progress_of
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.run_loop import RunLoop
 from simstudy.engine.run_stats import RunStats
-from simstudy.engine.sharding import share_label
 from simstudy.engine.tasks import TaskResult
+from simstudy.engine.work_queue import share_label
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StudyError, describe
 from simstudy.measures import Measure

@@ -240,7 +240,7 @@ def broken(p_value):
         ({"derived": {"alpha": share}}, "'alpha' has the name of a factor, an axis or a vector"),
         ({"derived": {"error": share}}, "derived column 'error' has a name that is the engine's"),
         ({"derived": {"x": 3}}, "derived column 'x' is 3: give a function"),
-        ({"derived": {"x": lambda *all_of_it: 1}}, "name each of them"),
+        ({"derived": {"x": lambda *all_of_it: 1}}, "reads 'all_of_it', which is neither"),
         ({"vectors": {"p_value": "n_tset"}}, "as long as 'n_tset' says.*did you mean 'n_test'"),
         ({"vectors": {"p_value": "alpha"}}, "vector 'p_value' has length 0.25 in"),
         ({"vectors": {"p_value": 4}}, r"has shape \(10, 3\).*the declared length 4 it must be"),

@@ -122,7 +122,7 @@ def test_an_interrupt_stops_a_run_only_where_a_signal_may_have_raised_it(monkeyp
         stored(interrupt)
     with ThreadPoolExecutor(1) as threads:
         _, of_a_thread = threads.submit(stored, interrupt).result()
-    monkeypatch.setattr(timeouts._process, "is_worker", True)
+    monkeypatch.setattr(timeouts._is_worker, "is_set", lambda: True)
     _, of_a_worker = stored(interrupt)
     for table in (of_a_thread, of_a_worker):
         assert table["error"].to_pylist() == ["KeyboardInterrupt: of its own"] * SIZE

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simstudy.design.plan import base_scenario
-from simstudy.engine.sharding import shards_of
+from simstudy.engine.work_queue import first_shares
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.store.files import Folder
@@ -22,8 +22,8 @@ ANALYSED = study_with_methods().plan().work_units
 
 def share_of_each(n_shares, n_blocks, weights=None, plan=PLAN):
     """By key, the share of each block."""
-    blocks = np.arange(n_blocks)
-    return {key: share(blocks) for key, share in shards_of(plan, n_shares, weights).items()}
+    starts = first_shares(plan, n_shares, weights)
+    return {key: (np.arange(n_blocks) + start) % n_shares for key, start in starts.items()}
 
 
 @pytest.mark.parametrize("weights", [None, dict.fromkeys(KEYS, 0.1), {"unknown": 7.0}])

@@ -5,14 +5,12 @@ scheduler, and the rest goes on. A scheduler runs a task again whose worker died
 and gives it up after the fourth (one that is started here: after the first).
 """
 
-import socket
 import sys
 import time
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
-from functools import cache
 from logging import CRITICAL
 from multiprocessing import parent_process
 from typing import Any, cast
@@ -27,8 +25,7 @@ from simstudy.engine.executors.loky import (
 from simstudy.engine.tasks import Task, TaskResult
 from simstudy.engine.timeouts import mark_as_worker
 from simstudy.engine.workers import class_at
-from simstudy.errors import ConfigError, SchedulerLostError, StoreError, describe, first_few
-from simstudy.provenance.modules import library_version
+from simstudy.errors import ConfigError, SchedulerLostError, StoreError, describe
 
 SCHEDULER_SECONDS = 0.005  # of work for each worker in a task: a scheduler hands out 600 a second
 LOOPBACK = "127.0.0.1"
@@ -46,7 +43,7 @@ class Dask:
         Of a cluster that is started here; each has one thread.
     address
         Of a scheduler that runs already, such as `tcp://10.0.0.1:8786`; None starts a cluster,
-        which opens no port beyond the loopback.
+        which opens no port beyond the loopback. It goes before `cluster`.
     cluster
         A class that starts one, as `module:Class`, such as `dask_jobqueue:SLURMCluster`.
     cluster_options
@@ -68,14 +65,15 @@ class Dask:
         cluster_options: Mapping[str, Any] | None = None,
         timeout: float = 30.0,
     ) -> None:
-        check_one_cluster(address, cluster)
+        check_installed()
         self._open = ExitStack()
         self._end = weakref.finalize(self, self._open.close)
         try:
             where = address or started(self._open, n_workers, cluster, cluster_options or {})
             self._client = self._open.enter_context(connected(where, float(timeout)))
-            self._asked = 0 if address else n_workers  # of which some may still have to begin
-            self.n_workers = max(self._asked, threads_of(self._client, float(timeout)))
+            wait_for_worker(self._client, float(timeout))
+            self._asked = 1 if address else n_workers  # of which some may still have to begin
+            self.n_workers = max(self._asked, self._n_threads())
         except BaseException:
             self._end()
             raise
@@ -85,8 +83,7 @@ class Dask:
 
     def submit(self, task: Task) -> "Future[TaskResult]":
         """Start a task; `StoreError` if the scheduler is gone, or workers write elsewhere."""
-        arguments = packed(task), _own_paths(), versions()
-        future = self._client.submit(draw_elsewhere, *arguments, pure=False)
+        future = self._client.submit(draw_elsewhere, packed(task), _own_paths(), pure=False)
         return forwarded(future, lambda done: self._result(done, task))
 
     def isolated(self) -> "Dask":
@@ -106,24 +103,25 @@ class Dask:
         now = time.monotonic()
         if now - self._looked > LOOK_SECONDS:
             self._looked = now
-            try:
-                self.n_workers = max(self._asked, threads_there(self._client))
-            except OSError:  # nobody answers
-                raise self._lost() from None
+            self.n_workers = max(self._asked, self._n_threads())
         return TASKS_AHEAD * self.n_workers
 
     @property
     def trouble(self) -> str:
         """A message if no worker is present: tasks wait until one joins."""
-        try:
-            if self._client.nthreads():
-                return ""
-        except OSError:
-            raise self._lost() from None
+        if self._n_threads():
+            return ""
         return (
             f"no worker is left at the Dask scheduler {self._client.scheduler.address}: waiting "
             "for one to join"
         )
+
+    def _n_threads(self) -> int:
+        """The number of threads of the workers now."""
+        try:
+            return sum(map(int, self._client.nthreads().values()))
+        except OSError:  # nobody answers
+            raise self._lost() from None
 
     def _result(self, future: Any, task: Task) -> TaskResult:
         from distributed import KilledWorker
@@ -160,15 +158,8 @@ def _not_shared(task: Task, reason: str) -> StoreError:
     )
 
 
-def draw_elsewhere(payload: bytes, paths: Sequence[str], ours: Mapping[str, str]) -> TaskResult:
-    """Draw a task in a Dask worker, with the caller's module search path.
-
-    Raises
-    ------
-    ConfigError
-        Where this worker has other versions than the caller.
-    """
-    check_versions(ours)
+def draw_elsewhere(payload: bytes, paths: Sequence[str]) -> TaskResult:
+    """Draw a task in a Dask worker, with the caller's module search path."""
     sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
     if parent_process() is not None:  # somebody, a nanny, puts another one in its place
         mark_as_worker()
@@ -183,18 +174,13 @@ def _own_paths() -> tuple[str, ...]:
 
 
 # ---------------------------------------------------------------- clusters
-def check_one_cluster(address: str | None, cluster: str | None) -> None:
+def check_installed() -> None:
     try:
         import distributed  # noqa: F401
     except ImportError:
         raise ConfigError(
             "Dask is not installed: pip install 'simstudy[dask]', or use backend=loky"
         ) from None
-    if address and cluster:
-        raise ConfigError(
-            f"backend.address={address} names a cluster that runs and backend.cluster={cluster} "
-            "one to be started: give one of them"
-        )
 
 
 def started(open_: ExitStack, n_workers: int, place: str | None, options: Mapping[str, Any]) -> Any:
@@ -236,8 +222,7 @@ def connected(where: Any, timeout: float) -> Any:
         ) from None
 
 
-def threads_of(client: Any, timeout: float) -> int:
-    """The number of threads of the workers; waits for the first worker."""
+def wait_for_worker(client: Any, timeout: float) -> None:
     try:
         client.wait_for_workers(1, timeout=timeout)
     except TimeoutError:
@@ -246,31 +231,3 @@ def threads_of(client: Any, timeout: float) -> int:
             f"{timeout:g} s. Start some with 'dask worker {client.scheduler.address}', or wait "
             "longer with backend.timeout=SECONDS."
         ) from None
-    return threads_there(client)
-
-
-def threads_there(client: Any) -> int:
-    """The number of threads of the workers now, at least 1."""
-    return max(1, sum(map(int, client.nthreads().values())))
-
-
-@cache
-def versions() -> dict[str, str]:
-    """The versions that decide bits or the format of messages."""
-    python = ".".join(map(str, sys.version_info[:2]))
-    packages = ("simstudy", "numpy", "scipy", "numba", "pyarrow", "distributed")
-    return {"Python": python} | {name: library_version(name) for name in packages}
-
-
-def check_versions(ours: Mapping[str, str]) -> None:
-    """In a worker, which may have joined late: refuse other versions than the caller's."""
-    other = [
-        f"{name} {version} on worker {socket.gethostname()}, {ours[name]} here"
-        for name, version in versions().items()
-        if version != ours[name]
-    ]
-    if other:
-        raise ConfigError(
-            f"the workers of the Dask scheduler have other versions: {first_few(other)}. Numbers "
-            "could differ in their last bits: install there what is installed here."
-        )

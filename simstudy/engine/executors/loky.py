@@ -85,10 +85,6 @@ class Loky:
             except RuntimeError as error:  # a worker died as it began, or a moment ago
                 raise self._death(error) from error
 
-    def isolated(self) -> "IsolatedWorker":
-        """One more worker process, for blocks that may end it."""
-        return IsolatedWorker()
-
     def close(self, *, kill: bool) -> None:
         """Keep the workers for the next run, or kill them."""
         pool = self._pool  # loky's thread takes it away when a worker dies meanwhile
@@ -185,7 +181,8 @@ def deaf_to_interrupts() -> Iterator[None]:
     of the job, and which would end them where nothing handles it. Both are for the parent, which
     stops them; of Ctrl-C each would say with a traceback that it heard. What a thread blocks is
     handed down to all that it begins. The trackers of resources, Python's and loky's, may let
-    Ctrl-C through again when they start, so they have to be there before it is blocked.
+    Ctrl-C through again when they start, so they have to be there before it is blocked. They must
+    live longest, so they alone do not hear the end of a terminal.
     """
     if not hasattr(signal, "pthread_sigmask"):  # there is none on Windows
         yield
@@ -196,29 +193,14 @@ def deaf_to_interrupts() -> Iterator[None]:
 
     # a worker that is half started when the parent stops would report that with a traceback
     with deferred(handlers_of("SIGINT", "SIGTERM", "SIGHUP")):
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, WARNINGS)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, WARNINGS | {signal.SIGHUP})
         try:
-            with _ignored_where_begun("SIGHUP"):
-                resource_tracker.ensure_running()
-                of_loky.ensure_running()
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            resource_tracker.ensure_running()
+            of_loky.ensure_running()
+            signal.pthread_sigmask(signal.SIG_SETMASK, before | WARNINGS | {signal.SIGINT})
             yield
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextlib.contextmanager
-def _ignored_where_begun(name: str) -> Iterator[None]:
-    """Context: processes started in it ignore a signal (loky's trackers must live longest)."""
-    in_main = threading.current_thread() is threading.main_thread()
-    if not in_main or not hasattr(signal, name):
-        yield
-        return
-    before = signal.signal(getattr(signal, name), signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(getattr(signal, name), signal.SIG_DFL if before is None else before)
 
 
 def _begin(parent: int, _expected: str = "") -> None:
@@ -269,22 +251,16 @@ def draw_packed(payload: bytes) -> TaskResult:
     """In a worker: load a task, check the code's fingerprint, and draw the task."""
     try:
         task: Task = pickle.loads(payload)
-    except ImportError as error:
+    except Exception as error:  # a module that is not found, a name that has gone
         where = first_few([path for path in sys.path if path])
-        raise _unreadable(f"{describe(error)}; looked for in {where}") from None
-    except Exception as error:  # a name that has gone
-        raise _unreadable(describe(error)) from None
+        raise UnreadableTaskError(
+            f"workers cannot load the study ({describe(error)}; modules are looked for in {where}"
+            "): its code was edited under this run, or cannot be sent to another process. What was "
+            "finished is kept. Run again, or use backend=threads or backend=inline."
+        ) from None
     with single_threaded():  # libraries have not been told yet in a process of its own
         _refuse_other_code(task.fingerprint_roots, task.expected)
         return draw_task(task)
-
-
-def _unreadable(reason: str) -> UnreadableTaskError:
-    return UnreadableTaskError(
-        f"workers cannot load the study ({reason}): its code was edited under this run, or cannot "
-        "be sent to another process. What was finished is kept. Run again, or use backend=threads "
-        "or backend=inline."
-    )
 
 
 _checked: set[str] = set()  # what this process was found to have loaded
