@@ -18,7 +18,7 @@ from simstudy.output.alt_text import alt_text_of
 from simstudy.output.environment import environment
 from simstudy.output.frames import frames_of, write_frames
 from simstudy.output.manifest import clear_outputs, facts_of, facts_of_drawing, protocol_facts
-from simstudy.output.parallel_figures import ENDED, Begun, FigureWorkers
+from simstudy.output.parallel_figures import ENDED, FigureWorkers
 from simstudy.output.report import write_report
 from simstudy.output.up_to_date import (
     FIGURES,
@@ -36,7 +36,6 @@ from simstudy.store.manifest import MANIFEST
 from simstudy.tables.summary import is_short
 from simstudy.tables.table import Table
 
-LONG_SECONDS = 5.0  # of drawing blocks: such a run has claims to check while workers draw figures
 NO_COLUMNS: Mapping[str, Any] = MappingProxyType({})
 NAMED_APART = ("blocks", "sources", "protocol")  # of what outputs are made from
 NOT_IN_THE_DATA = (FigureError, StudyError, LookupError)  # what a run has no data for, it says
@@ -153,14 +152,11 @@ def publish(
         previous = clear_outputs(folder)
         made = Published(folder)
         frames = frames_of(result)
-        drawing = _Drawing(result, folder, columns, workers) if figures else None
-        if drawing and result.outcome.seconds > LONG_SECONDS:
-            drawing.begin()  # workers draw while this process checks the claims
         frames |= {"claims": result.claims}
         made.files += write_frames(result, folder, frames)
         made.tables = write_tables(result, folder)
-        if drawing:
-            made.figures = drawing.finished()
+        if figures:
+            made.figures = _draw_figures(result, folder, columns, workers)
         made.files += [*made.tables.files, *made.figures.files]
         content = _manifest(result, made, made_from, module_file, previous)
         content["question"] = about.strip().partition("\n")[0]
@@ -205,39 +201,16 @@ def _manifest(
 
 
 # ---------------------------------------------------------------- figures and tables
-class _Drawing:
-    """Draws all figures for which the run has data, also as PDFs for journals.
-
-    Parameters
-    ----------
-    columns
-        Widths in inches, by name, at which figures are drawn as PDFs too.
-    workers
-        Processes that may draw figures side by side, in a folder of this machine.
-    """
-
-    def __init__(
-        self,
-        result: Result,
-        folder: Place,
-        columns: Mapping[str, float] = NO_COLUMNS,
-        workers: FigureWorkers | None = None,
-    ) -> None:
-        self.draw, self.names = _Draw(result, folder, columns), list(result.details.figures)
-        self.workers = workers if isinstance(folder, Path) else None
-        self.begun: Begun | None = None
-
-    def begin(self) -> None:
-        """Start workers that draw figures."""
-        self.begun = self.workers.begin(self.draw, self.names) if self.workers else None
-
-    def finished(self) -> Artefacts:
-        """All figures, when they are drawn."""
-        if self.workers is None:
-            return _together(map(self.draw, self.names))
-        parts = self.workers.map(self.draw, self.names, self.begun)
-        lost = {name: ENDED for name, part in zip(self.names, parts, strict=True) if part is None}
-        return _together([*filter(None, parts), Artefacts(not_made=lost, failed=[*lost])])
+def _draw_figures(
+    result: Result, folder: Place, columns: Mapping[str, float], workers: FigureWorkers | None
+) -> Artefacts:
+    """Draw all figures for which the run has data, also as PDFs for journals."""
+    draw, names = _Draw(result, folder, columns), list(result.details.figures)
+    if workers is None or not isinstance(folder, Path):
+        return _together(map(draw, names))
+    parts = workers.map(draw, names)
+    lost = {name: ENDED for name, part in zip(names, parts, strict=True) if part is None}
+    return _together([*filter(None, parts), Artefacts(not_made=lost, failed=[*lost])])
 
 
 @dataclass
