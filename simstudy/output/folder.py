@@ -19,7 +19,7 @@ from simstudy.output.environment import environment
 from simstudy.output.frames import frames_of, write_frames
 from simstudy.output.manifest import clear_outputs, facts_of, facts_of_drawing, protocol_facts
 from simstudy.output.parallel_figures import ENDED, FigureWorkers
-from simstudy.output.report import write_report
+from simstudy.output.report import write_index, write_report
 from simstudy.output.up_to_date import (
     FIGURES,
     TABLES,
@@ -170,6 +170,8 @@ def publish(
         content["files"] = hashes_of(folder, made.files)
         write_json(folder / MANIFEST, content)
         made.files.append(folder / MANIFEST)
+        if report:
+            write_index(folder.parent)
     return made
 
 

@@ -20,7 +20,6 @@ from simstudy.output.report.claims import claim_rows, page
 from simstudy.output.report.command import command_of, project_of
 from simstudy.output.report.figures import figures_to_show, title_of
 from simstudy.output.report.findings import findings_of
-from simstudy.output.report.index_page import write_index
 from simstudy.output.up_to_date import REPORT, TABLES
 from simstudy.provenance.modules import PACKAGE, experiment_files
 from simstudy.remote.paths import Place
@@ -66,7 +65,7 @@ def write_report(
     *,
     tables: Mapping[str, Table] = MappingProxyType({}),
 ) -> Place:
-    """Write `report.html` beside the result's files, and the index of the folder above.
+    """Write `report.html` beside the result's files.
 
     Parameters
     ----------
@@ -111,7 +110,6 @@ def write_report(
         sections={part: SECTIONS[part] for part in there}, not_made=not_made, **content,
     )  # fmt: skip
     write_bytes(target, written)
-    write_index(result.folder.parent, {name: manifest})
     return target
 
 

@@ -23,7 +23,7 @@ def row(**other):
 
 def numbers(**other):
     found = row(**other)
-    return found.published, found.ours, found.allowed
+    return found["published"], found["ours"], found["allowed"]
 
 
 def test_numbers_have_two_errors_and_statements_and_exact_numbers_none():
@@ -35,25 +35,25 @@ def test_numbers_have_two_errors_and_statements_and_exact_numbers_none():
 
 
 def test_each_remark_has_its_label_and_an_empty_one_is_left_out():
-    assert row().remarks == {}
+    assert row()["remarks"] == {}
     remarks = {"detail": "at 3", "note": "off", "missing": "the seed"}
-    assert row(**remarks).remarks == {"Detail": "at 3", "Missing": "the seed", "Note": "off"}
+    assert row(**remarks)["remarks"] == {"Detail": "at 3", "Missing": "the seed", "Note": "off"}
     right = {"right_name": "at the boundary", "right_published": 0.05}
     found = row(**right, right_value=0.1391, right_mcse=0.0021)
-    assert found.remarks == {"Intended": "at the boundary: 0.139 ± 0.004, taken for 0.05"}
-    assert row(**right).remarks == {"Intended": "at the boundary"}
+    assert found["remarks"] == {"Intended": "at the boundary: 0.139 ± 0.004, taken for 0.05"}
+    assert row(**right)["remarks"] == {"Intended": "at the boundary"}
 
 
 def test_the_wrong_alternative_is_no_remark():
     found = row(rival="z (0.07): differs")
-    assert (found.rival, found.remarks) == ("z (0.07): differs", {})
+    assert (found["rival"], found["remarks"]) == ("z (0.07): differs", {})
 
 
 def test_every_verdict_has_a_class_and_those_of_a_scoreboard_have_a_meaning():
     assert set(CLASSES) == set(VERDICTS)
     assert [*MEANINGS] == [verdict for verdict in VERDICTS if verdict != "no data"]
-    assert row(verdict="differs", expected="differs").css_class == "differs", "and never green"
-    assert row(verdict="withdrawn").css_class == CLASSES["too few replicates"]
+    assert row(verdict="differs", expected="differs")["css_class"] == "differs", "and never green"
+    assert row(verdict="withdrawn")["css_class"] == CLASSES["too few replicates"]
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_every_verdict_has_a_class_and_those_of_a_scoreboard_have_a_meaning():
 )
 def test_a_verdict_is_unexpected_where_rederivation_says_otherwise(verdict, expected, text):
     found = row(verdict=verdict, expected=expected)
-    assert (found.verdict_text, found.is_unexpected) == (text, "unexpected" in text)
+    assert (found["verdict_text"], found["is_unexpected"]) == (text, "unexpected" in text)

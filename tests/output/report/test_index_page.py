@@ -55,9 +55,9 @@ def claims_of(*verdicts, **more):
     })  # fmt: skip
 
 
-def index(folder, newest=(), **known):
+def index(folder, **known):
     """The page, and the same as JSON."""
-    page = Page(write_index(folder, dict(newest), **known).read_text())
+    page = Page(write_index(folder, **known).read_text())
     return page, json.loads((folder / "index.json").read_text())
 
 
@@ -243,7 +243,8 @@ def test_figures_are_made_small_once(tmp_path, monkeypatch):
     paths = (tmp_path / "study" / "figures").glob("*.png")
     digests = {path.name: sha256(path.read_bytes()).hexdigest()[:32] for path in paths}
     manifest["files"] = {f"figures/{name}": digest for name, digest in digests.items()}
-    page, _ = index(tmp_path, {"study": manifest})
+    (tmp_path / "study" / "manifest.json").write_text(json.dumps(manifest))
+    page, _ = index(tmp_path)
     small, first = page.named("img")
     assert (first["width"], first["height"], small["width"]) == ("320", "213", "300")
     assert (small["alt"], first["alt"]) == ("Points of <y>.", "Figure 1 of study")
@@ -253,10 +254,11 @@ def test_figures_are_made_small_once(tmp_path, monkeypatch):
 
     monkeypatch.setattr(figures, "_make_thumbnail", None)  # which nobody can call
     before = (tmp_path / "index.html").read_bytes()
-    index(tmp_path, {"study": manifest})
+    index(tmp_path)
     assert (tmp_path / "index.html").read_bytes() == before
     manifest["files"]["figures/1.png"] = digests["small.png"]
-    page, _ = index(tmp_path, {"study": manifest})
+    (tmp_path / "study" / "manifest.json").write_text(json.dumps(manifest))
+    page, _ = index(tmp_path)
     assert {each["src"] for each in page.named("img")} == {small["src"]}, "by its content"
 
 
