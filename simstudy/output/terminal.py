@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simstudy.analysis.lookup import SUMMARY
@@ -63,57 +63,67 @@ def print_closing(
     replay
         The command that draws the replicate of an address again; None says it in Python.
     """
-    from rich.text import Text
-
     console = new_console()
     summary = _short_summary(result, console.width)
     console.print(_found_table(result) if summary is None else summary)
     if len(result.claims):
         console.print(_claims_table(result.claims))
-        for label, counts in count_claims(result.claims.to_dict("records")):
-            console.print(f"{label}: {counts}", markup=False, highlight=False)
-        for text in undecided_claims(result):
-            console.print(Text(text), soft_wrap=True)
-        absent = result.claims[result.claims["verdict"] == NO_DATA]
-        for row in absent.to_dict("records"):
-            console.print(Text(f"{row['claim']}: {row['detail']}"), soft_wrap=True)
+    for text in _closing_lines(result, published, replay):
+        console.print(text, markup=False, soft_wrap=True)
+
+
+def _closing_lines(
+    result: Result, published: Published, replay: Callable[[str], str] | None
+) -> Iterator[str | Text]:
+    """What is said below the tables."""
+    from rich.text import Text
+
+    claims = result.claims
+    for label, counts in count_claims(claims.to_dict("records")):
+        yield f"{label}: {counts}"
+    yield from undecided_claims(result)
+    for row in claims[claims["verdict"] == NO_DATA].to_dict("records"):
+        yield f"{row['claim']}: {row['detail']}"
     if result.details.targets:
-        console.print(format_precision(result))
-    for text in _format_protocol(published.protocol):
-        console.print(Text(text), soft_wrap=True)
+        yield format_precision(result)
+    yield from _format_protocol(published.protocol)
     for name, why in published.not_drawn.items():
-        console.print(f"figure {name} was not drawn: {why}", markup=False)
+        yield f"figure {name} was not drawn: {why}"
     for name, why in published.tables.not_made.items():
-        console.print(f"table {name} was not made: {why}", markup=False)
+        yield f"table {name} was not made: {why}"
     for text in format_outliers(result):
-        console.print("[yellow]outliers[/]:", Text(text), soft_wrap=True)
+        yield Text.assemble(("outliers", "yellow"), ": ", text)
     for text in (*remarks_of(result), *result.outcome.noticed):
-        console.print("[yellow]warning[/]:", Text(text), soft_wrap=True)
+        yield Text.assemble(("warning", "yellow"), ": ", text)
     if len(result.warnings):
-        _print_warnings(console, result.warnings)
+        n_warned, first = int(result.warnings["replicates"].sum()), result.warnings.iloc[0]
+        more = " of replicates (warnings.parquet); the most frequent: "
+        yield Text.assemble((f"{n_warned:,} warnings", "yellow"), more, str(first["warning"]))
     if len(result.failures):
-        _print_failures(console, result, replay)
+        n_failed, first = result.failures["address"].nunique(), result.failures.iloc[0]
+        more = " (failures.parquet); the first: "
+        yield Text.assemble((f"{n_failed:,} replicates failed", "red"), more, str(first["error"]))
+        if not result.details.given:  # else nobody here knows how to draw it
+            address, seed = first["address"], result.plan.seed
+            in_python = f'study.replay(Address.parse("{address}"), seed={seed})'
+            yield f"see it happen: {replay(address) if replay else in_python}"
     took = format_run_time(result) if result.outcome.n_blocks and not result.details.given else ""
     if took:
-        console.print(f"drawing took {took}", markup=False, soft_wrap=True)
+        yield f"drawing took {took}"
     where = relative_to_cwd(published.folder)
-    console.print(f"{format_work(result)} {_format_files(published)}: {where}", markup=False)
+    yield f"{format_work(result)} {_format_files(published)}: {where}"
 
 
 def _short_summary(result: Result, width: int) -> Text | None:
     """The summary, if it is short and fits the terminal."""
     from rich.text import Text
 
-    if (
-        len(result.summary) > MOST_ROWS * max(1, len(result.details.measures))
-        or result.summary.empty
-    ):
+    most = MOST_ROWS * max(1, len(result.details.measures))
+    if SUMMARY in result.details.tables or not 0 < len(result.summary) <= most:
         return None
-    table = result.table(SUMMARY) if SUMMARY not in result.details.tables else None
-    if table is None or len(table.grid.rows) > MOST_ROWS:
-        return None
+    table = result.table(SUMMARY)
     lines = str(table).splitlines()[2 : 4 + len(table.grid.rows)]  # without caption and notes
-    if max(map(len, lines)) > width:
+    if len(table.grid.rows) > MOST_ROWS or max(map(len, lines)) > width:
         return None
     return Text(f"{table}\n")
 
@@ -152,22 +162,23 @@ def print_cost(cost: pd.DataFrame) -> None:
     from rich.markup import escape
 
     dearest = cost.sort_values("n_rep", ascending=False, kind="stable").head(MOST_SCENARIOS)
+    sums = {"scenario": f"all {len(cost):,} scenarios", **cost[["n_rep", "seconds", "bytes"]].sum()}
     rows = [
-        (escape(row["scenario"]), *_cost_cells(row["n_rep"], row["seconds"], row["bytes"]))
-        for row in dearest.to_dict("records")
+        (
+            escape(row["scenario"]),
+            f"{row['n_rep']:,.0f}",
+            f"{row['seconds']:,.1f}",
+            f"{row['bytes'] / 1e6:,.1f}",
+        )
+        for row in (sums, *dearest.to_dict("records"))
     ]
-    in_all = _cost_cells(*cost[["n_rep", "seconds", "bytes"]].sum())
-    names = ["scenario", "replicates", "seconds on one core", "MB"]
-    table = new_table(names, [(f"all {len(cost):,} scenarios", *in_all), *rows])
+    table = new_table(["scenario", "replicates", "seconds on one core", "MB"], rows)
     table.rows[0].end_section = True
     console = new_console()
     console.print(table)
-    if len(cost) > len(rows):
-        console.print(f"and {len(cost) - len(rows):,} more scenarios, with fewer replicates each")
-
-
-def _cost_cells(n_rep: float, seconds: float, n_bytes: float) -> tuple[str, str, str]:
-    return f"{n_rep:,.0f}", f"{seconds:,.1f}", f"{n_bytes / 1e6:,.1f}"
+    if len(cost) > len(dearest):
+        n_more = len(cost) - len(dearest)
+        console.print(f"and {n_more:,} more scenarios, with fewer replicates each")
 
 
 def _found_table(result: Result) -> Table:
@@ -187,41 +198,14 @@ def _found_table(result: Result) -> Table:
 
 
 def _claims_table(claims: pd.DataFrame) -> Table:
-    names = ["claim", "published", "ours ± 2 MCSE", "verdict"]
-    return new_table(names, [_claim_cells(row) for row in claims.to_dict("records")])
-
-
-def _claim_cells(row: Mapping[Any, Any]) -> tuple[str, ...]:
     from rich.markup import escape
 
-    verdict = row["verdict"] + " (unexpected)" * is_unexpected(row["verdict"], row["expected"])
-    mark = MARKS[row["verdict"]]
-    return escape(row["claim"]), *format_values(row), f"[{mark}]{verdict}[/]"
-
-
-def _print_failures(console: Console, result: Result, replay: Callable[[str], str] | None) -> None:
-    from rich.text import Text
-
-    failures = result.failures
-    first = failures.iloc[0]
-    n_failed = failures["address"].nunique()
-    text = f"[red]{n_failed:,} replicates failed[/] (failures.parquet); the first:"
-    console.print(text, Text(str(first["error"])))
-    if result.details.given:  # nobody here knows how to draw it
-        return
-    address, seed = first["address"], result.plan.seed
-    in_python = f'study.replay(Address.parse("{address}"), seed={seed})'
-    again = f"see it happen: {replay(address) if replay else in_python}"
-    console.print(again, markup=False, soft_wrap=True)  # to be copied whole, brackets and all
-
-
-def _print_warnings(console: Console, counts: pd.DataFrame) -> None:
-    """Print how many replicates warned, and the most frequent warnings."""
-    from rich.text import Text
-
-    first, n_warned = counts.iloc[0], int(counts["replicates"].sum())
-    text = f"[yellow]{n_warned:,} warnings[/] of replicates (warnings.parquet); the most frequent:"
-    console.print(text, Text(str(first["warning"])))
+    rows = []
+    for row in claims.to_dict("records"):
+        unexpected = " (unexpected)" * is_unexpected(row["verdict"], row["expected"])
+        verdict = f"[{MARKS[row['verdict']]}]{row['verdict']}{unexpected}[/]"
+        rows.append((escape(row["claim"]), *format_values(row), verdict))
+    return new_table(["claim", "published", "ours ± 2 MCSE", "verdict"], rows)
 
 
 def _format_files(published: Published) -> str:
