@@ -69,11 +69,11 @@ def format_run_time(result: Result) -> str:
     from simstudy.analysis.frames import DATA, IN_ALL, TIMED
     from simstudy.analysis.summary import factor_names
 
-    seconds, axis = result.seconds, result.plan.methods_axis
+    seconds = result.seconds
     in_all = 0.0 if seconds.empty else seconds[IN_ALL].sum()
     if not in_all > 0:  # blocks that killed their processes are not timed
         return ""
-    parts = [f"{format_time(in_all)} on one core in all"]
+    parts, axis = [f"{format_time(in_all)} on one core in all"], result.plan.methods_axis
     if axis:
         each = seconds.groupby(axis, sort=False)[[IN_ALL, TIMED]].sum()
         costs = (each[IN_ALL] / each[TIMED]).sort_values(ascending=False, kind="stable")
