@@ -89,7 +89,7 @@ def _closing_lines(
     yield from _format_protocol(published.protocol)
     for name, why in published.not_drawn.items():
         yield f"figure {name} was not drawn: {why}"
-    for name, why in published.tables.not_made.items():
+    for name, why in published.not_made.items():
         yield f"table {name} was not made: {why}"
     for text in format_outliers(result):
         yield Text.assemble(("outliers", "yellow"), ": ", text)

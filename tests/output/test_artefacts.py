@@ -61,7 +61,9 @@ def test_tables_are_written_in_three_forms(written):
     assert names_in(result.folder) == [
         "biases.csv", "biases.md", "biases.tex", "summary.csv", "summary.md", "summary.tex",
     ]  # fmt: skip
-    assert {path.name for path in made.tables.files} == set(names_in(result.folder))
+    assert {path.name for each in made.tables for path in each.files} == set(
+        names_in(result.folder)
+    )
     stored = pd.read_csv(result.folder / "tables" / "biases.csv")
     assert stored["mcse"].tolist() == pytest.approx(biases(result).frame["mcse"].tolist())
     assert r"\label{tab:toy:biases}" in (result.folder / "tables" / "biases.tex").read_text()
@@ -69,7 +71,7 @@ def test_tables_are_written_in_three_forms(written):
 
 def test_a_table_that_cannot_be_made_is_told_and_the_others_are(written):
     result, made = written
-    assert made.tables.not_made == {
+    assert made.not_made == {
         "later": "n_obs = 99",
         "frame": "TableError: a DataFrame cannot be saved as a table: `save_table` writes a "
         "simstudy.tables.Table, which has a caption and says how to round. Return one of these.",
@@ -77,7 +79,7 @@ def test_a_table_that_cannot_be_made_is_told_and_the_others_are(written):
         "defect": "ZeroDivisionError: a defect",
     }
     manifest = manifest_of(result.folder)
-    assert manifest["tables_not_made"] == made.tables.not_made
+    assert manifest["tables_not_made"] == made.not_made
     assert manifest["tables_failed"] == made.failed == list(BROKEN)
 
 
@@ -118,7 +120,7 @@ def test_another_table_draws_nothing_again(tmp_path):
 
 def test_a_study_may_have_a_summary_of_its_own(tmp_path):
     result, made = write(tmp_path, {"summary": biases})
-    assert len(made.tables.files) == 3
+    assert len(made.tables[0].files) == 3
     assert (result.folder / "tables" / "summary.md").read_text().startswith("Bias\n")
 
 
