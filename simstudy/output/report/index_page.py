@@ -25,7 +25,7 @@ from simstudy.output.report.command import (
     project_around,
     published_settings,
 )
-from simstudy.output.report.figures import Thumbnail, thumbnail, thumbnails_in, title_of
+from simstudy.output.report.figures import title_of
 from simstudy.output.up_to_date import FIGURES, REPORT, is_unpublished
 from simstudy.provenance.modules import library_version
 from simstudy.remote.paths import Place, name_below
@@ -65,9 +65,7 @@ def write_index(folder: Place, *, code: Mapping[str, str] = MappingProxyType({})
     """
     files = _files_below(folder)
     any_reports = any(REPORT in names for names in files.values())
-    reader = _Reader(
-        folder, project_around(folder), thumbnails_in(folder / PAGE), code, any_reports
-    )
+    reader = _Reader(folder, project_around(folder), code, any_reports)
     entries = [
         reader.read(name, files[name])
         for name in sorted(files)
@@ -121,8 +119,8 @@ class Study(NamedTuple):
         The CSS class of its worst remark; `fine` where there is none.
     n_wrong
         How many of its remarks, the first ones, say that something went wrong.
-    thumbnails, alts
-        Of its figures, by name; the alt text is empty where there is none.
+    alts
+        What its figures show, by name; empty where nobody says.
     """
 
     entry: Mapping[str, Any]
@@ -130,7 +128,6 @@ class Study(NamedTuple):
     mark: str
     n_wrong: int
     claims: list[Claim]
-    thumbnails: dict[str, Thumbnail | None]
     alts: Mapping[str, str]
 
     @property
@@ -146,7 +143,6 @@ class _Reader:
 
     results: Place
     root: Path | None
-    thumbnails: Mapping[str, Thumbnail]
     code: Mapping[str, str]
     any_reports: bool
 
@@ -166,7 +162,7 @@ class _Reader:
     def _study(self, name: str, files: set[str], manifest: Mapping[str, Any]) -> Study:
         folder, config, part = self.results / name, manifest["config"], manifest.get("part") or {}
         claims = _claims(folder, files)
-        figures, small = self._figures(folder, files, manifest)
+        figures = _figures(name, files, manifest)
         troubles = [figure["trouble"] for figure in figures if figure["trouble"]]
         wrong = [*_wrong(manifest, claims), *filter(None, [first_few(troubles)])]
         has_report = REPORT in files or not self.any_reports or is_unpublished(manifest)
@@ -196,8 +192,8 @@ class _Reader:
             "claims": _count(claims, scored=True),
             "unscored_claims": _count(claims, scored=False),
         }
-        alts = dict.fromkeys(small, "") | manifest.get("alt_texts", {})
-        return Study(entry, part, mark, len(wrong), claims, small, alts)
+        alts = {each["name"]: "" for each in figures} | manifest.get("alt_texts", {})
+        return Study(entry, part, mark, len(wrong), claims, alts)
 
     def _command(self, manifest: Mapping[str, Any], folder: Place) -> str:
         """The command that repeats a study."""
@@ -209,21 +205,19 @@ class _Reader:
         then, now = str(manifest.get("code", "")), self.code.get(name, "")
         return then.split(" ")[0] == now.split(" ")[0] and then != now
 
-    def _figures(
-        self, folder: Place, files: set[str], manifest: Mapping[str, Any]
-    ) -> tuple[list[dict[str, Any]], dict[str, Thumbnail | None]]:
-        """The figures in the study's order, and their thumbnails."""
-        listed = listed_files(manifest)
-        drawn = [Path(file).stem for file in listed if Path(file).match(f"{FIGURES}/*.png")]
-        entries, thumbnails = [], {}
-        for name in dict.fromkeys([*manifest.get("captions", {}), *drawn]):
-            svg, png = (f"{FIGURES}/{name}.{form}" for form in ("svg", "png"))
-            thumbnails[name] = thumbnail(folder / png, listed.get(png, ""), self.thumbnails)
-            trouble = None if thumbnails[name] else f"{png} cannot be read"
-            there = [_path(folder.name, file) for file in (svg, png) if file in files]
-            entry = {"name": name, "title": title_of(name), "files": there, "trouble": trouble}
-            entries.append(entry)
-        return entries, thumbnails
+
+def _figures(study: str, files: set[str], manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The figures in the study's order."""
+    listed = listed_files(manifest)
+    drawn = [Path(file).stem for file in listed if Path(file).match(f"{FIGURES}/*.png")]
+    entries = []
+    for name in dict.fromkeys([*manifest.get("captions", {}), *drawn]):
+        svg, png = (f"{FIGURES}/{name}.{form}" for form in ("svg", "png"))
+        trouble = None if png in files else f"{png} is not here"
+        there = [_path(study, file) for file in (svg, png) if file in files]
+        entry = {"name": name, "title": title_of(name), "files": there, "trouble": trouble}
+        entries.append(entry)
+    return entries
 
 
 def _claims(folder: Place, files: set[str]) -> list[Claim]:
