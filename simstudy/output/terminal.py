@@ -6,22 +6,13 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from shutil import get_terminal_size
+from typing import Any
 
 from simstudy.analysis.lookup import SUMMARY
 from simstudy.analysis.result import Result, remarks_of
 from simstudy.analysis.summary import overview
-from simstudy.claims import (
-    DIFFERS,
-    IN_PRINT_ONLY,
-    NO_DATA,
-    REPRODUCED,
-    TOO_FEW,
-    UNCHECKABLE,
-    Finding,
-    format_values,
-    is_unexpected,
-)
+from simstudy.claims import NO_DATA, TOO_FEW, Finding, format_values, is_unexpected
 from simstudy.lazy import pd
 from simstudy.output.folder import Published
 from simstudy.output.formatting import (
@@ -34,23 +25,10 @@ from simstudy.output.formatting import (
     relative_to_cwd,
 )
 from simstudy.output.report.findings import count_claims
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
+from simstudy.tables.cells import Grid, Heading, as_text
 
 MOST_ROWS = 30  # of a summary that is printed itself
 MOST_SCENARIOS = 10  # of a forecast: a line says how many more there are
-MARKS = {
-    REPRODUCED: "green",
-    DIFFERS: "red",
-    IN_PRINT_ONLY: "magenta",
-    TOO_FEW: "yellow",
-    NO_DATA: "yellow",
-    UNCHECKABLE: "dim",
-}
 
 
 def print_closing(
@@ -63,21 +41,17 @@ def print_closing(
     replay
         The command that draws the replicate of an address again; None says it in Python.
     """
-    console = new_console()
-    summary = _short_summary(result, console.width)
-    console.print(_found_table(result) if summary is None else summary)
+    print(_format_summary(result))
     if len(result.claims):
-        console.print(_claims_table(result.claims))
+        print(_format_claims(result.claims))
     for text in _closing_lines(result, published, replay):
-        console.print(text, markup=False, soft_wrap=True)
+        print(text)
 
 
 def _closing_lines(
     result: Result, published: Published, replay: Callable[[str], str] | None
-) -> Iterator[str | Text]:
+) -> Iterator[str]:
     """What is said below the tables."""
-    from rich.text import Text
-
     claims = result.claims
     for label, counts in count_claims(claims.to_dict("records")):
         yield f"{label}: {counts}"
@@ -87,22 +61,19 @@ def _closing_lines(
     if result.details.targets:
         yield format_precision(result)
     yield from _format_protocol(published.protocol)
-    for name, why in published.not_drawn.items():
-        yield f"figure {name} was not drawn: {why}"
-    for name, why in published.not_made.items():
-        yield f"table {name} was not made: {why}"
-    for text in format_outliers(result):
-        yield Text.assemble(("outliers", "yellow"), ": ", text)
-    for text in (*remarks_of(result), *result.outcome.noticed):
-        yield Text.assemble(("warning", "yellow"), ": ", text)
+    yield from (f"figure {n} was not drawn: {why}" for n, why in published.not_drawn.items())
+    yield from (f"table {n} was not made: {why}" for n, why in published.not_made.items())
+    yield from (f"outliers: {text}" for text in format_outliers(result))
+    yield from (f"warning: {text}" for text in (*remarks_of(result), *result.outcome.noticed))
     if len(result.warnings):
         n_warned, first = int(result.warnings["replicates"].sum()), result.warnings.iloc[0]
-        more = " of replicates (warnings.parquet); the most frequent: "
-        yield Text.assemble((f"{n_warned:,} warnings", "yellow"), more, str(first["warning"]))
+        yield (
+            f"{n_warned:,} warnings of replicates (warnings.parquet); the most frequent: "
+            f"{first['warning']}"
+        )
     if len(result.failures):
         n_failed, first = result.failures["address"].nunique(), result.failures.iloc[0]
-        more = " (failures.parquet); the first: "
-        yield Text.assemble((f"{n_failed:,} replicates failed", "red"), more, str(first["error"]))
+        yield f"{n_failed:,} replicates failed (failures.parquet); the first: {first['error']}"
         if not result.details.given:  # else nobody here knows how to draw it
             address, seed = first["address"], result.plan.seed
             in_python = f'study.replay(Address.parse("{address}"), seed={seed})'
@@ -114,18 +85,49 @@ def _closing_lines(
     yield f"{format_work(result)} {_format_files(published)}: {where}"
 
 
-def _short_summary(result: Result, width: int) -> Text | None:
-    """The summary, if it is short and fits the terminal."""
-    from rich.text import Text
+def _format_summary(result: Result) -> str:
+    """The summary, if it is short and fits the terminal, or else the range of each measure.
 
-    most = MOST_ROWS * max(1, len(result.details.measures))
-    if SUMMARY in result.details.tables or not 0 < len(result.summary) <= most:
-        return None
-    table = result.table(SUMMARY)
-    lines = str(table).splitlines()[2 : 4 + len(table.grid.rows)]  # without caption and notes
-    if len(table.grid.rows) > MOST_ROWS or max(map(len, lines)) > width:
-        return None
-    return Text(f"{table}\n")
+    Beside the range stand the largest error and the largest distance from theory.
+    """
+    most, width = MOST_ROWS * max(1, len(result.details.measures)), _width()
+    if SUMMARY not in result.details.tables and 0 < len(result.summary) <= most:
+        text, n_rows = str(table := result.table(SUMMARY)), len(table.grid.rows)
+        lines = text.splitlines()[2 : 4 + n_rows]  # without caption and notes
+        if n_rows <= MOST_ROWS and (width is None or max(map(len, lines)) <= width):
+            return f"{text}\n"
+    found = overview(result.summary, result.details.measures)
+    rows = [
+        (str(name), str(n_rows), *map(number, numbers))
+        for name, n_rows, *numbers in found.itertuples(index=False)
+    ]
+    names = ["measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory"]
+    names += ["least variance reduction"] * ("least_reduction" in found)
+    return _format_table("Range over scenarios", names, rows)
+
+
+def _format_claims(claims: pd.DataFrame) -> str:
+    rows = [
+        (
+            row["claim"],
+            *format_values(row),
+            row["verdict"] + " (unexpected)" * is_unexpected(row["verdict"], row["expected"]),
+        )
+        for row in claims.to_dict("records")
+    ]
+    return _format_table("Claims", ["claim", "published", "ours ± 2 MCSE", "verdict"], rows)
+
+
+def _format_table(caption: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table with text in the first column and numbers in the others."""
+    headings = [Heading(name, is_number=place > 0) for place, name in enumerate(names)]
+    grid = Grid(headings, [list(row) for row in rows], caption)
+    return f"{as_text(grid, _width())}\n"
+
+
+def _width() -> int | None:
+    """The width of the terminal; None where nobody wraps, since a pipe wants whole lines."""
+    return get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def undecided_claims(result: Result) -> list[str]:
@@ -159,53 +161,22 @@ def _format_protocol(protocol: Mapping[str, Any]) -> list[str]:
 
 def print_cost(cost: pd.DataFrame) -> None:
     """Print the cost of a precision: in total, then by scenario."""
-    from rich.markup import escape
-
     dearest = cost.sort_values("n_rep", ascending=False, kind="stable").head(MOST_SCENARIOS)
     sums = {"scenario": f"all {len(cost):,} scenarios", **cost[["n_rep", "seconds", "bytes"]].sum()}
     rows = [
         (
-            escape(row["scenario"]),
+            row["scenario"],
             f"{row['n_rep']:,.0f}",
             f"{row['seconds']:,.1f}",
             f"{row['bytes'] / 1e6:,.1f}",
         )
         for row in (sums, *dearest.to_dict("records"))
     ]
-    table = new_table(["scenario", "replicates", "seconds on one core", "MB"], rows)
-    table.rows[0].end_section = True
-    console = new_console()
-    console.print(table)
+    names = ["scenario", "replicates", "seconds on one core", "MB"]
+    print(_format_table("Cost of the precision", names, rows))
     if len(cost) > len(dearest):
         n_more = len(cost) - len(dearest)
-        console.print(f"and {n_more:,} more scenarios, with fewer replicates each")
-
-
-def _found_table(result: Result) -> Table:
-    """The range of each measure over scenarios, its error, and its distance from theory."""
-    from rich.markup import escape
-
-    names = ["measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory"]
-    found = overview(result.summary, result.details.measures)
-    shown = ["least", "greatest", "largest_mcse", "worst_z"]
-    if "least_reduction" in found:
-        names, shown = [*names, "least variance reduction"], [*shown, "least_reduction"]
-    rows = []
-    for row in found.to_dict("records"):
-        numbers = (row[name] for name in shown)
-        rows.append((escape(row["measure"]), str(row["rows"]), *map(number, numbers)))
-    return new_table(names, rows)
-
-
-def _claims_table(claims: pd.DataFrame) -> Table:
-    from rich.markup import escape
-
-    rows = []
-    for row in claims.to_dict("records"):
-        unexpected = " (unexpected)" * is_unexpected(row["verdict"], row["expected"])
-        verdict = f"[{MARKS[row['verdict']]}]{row['verdict']}{unexpected}[/]"
-        rows.append((escape(row["claim"]), *format_values(row), verdict))
-    return new_table(["claim", "published", "ours ± 2 MCSE", "verdict"], rows)
+        print(f"and {n_more:,} more scenarios, with fewer replicates each")
 
 
 def _format_files(published: Published) -> str:
@@ -215,53 +186,3 @@ def _format_files(published: Published) -> str:
     lines += [counted(endings[".png"], "figure")] * (".png" in endings)
     lines += ["report"] * (".html" in endings)
     return ", ".join(lines[:-1]) + f" and {lines[-1]}"
-
-
-# ---------------------------------------------------------------- the console
-WIDE = 100_000  # where nobody wraps: what reads a pipe wants whole lines
-NARROWEST = 72  # a table does not fit into less, and a terminal breaks lines better than numbers
-
-
-def new_console() -> Console:
-    """A console on standard output."""
-    from rich.console import Console
-
-    class Unbroken(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # where Rich would end the process, with the status of a defect
-
-    console = Unbroken(highlight=False)
-    console.width = max(console.width, NARROWEST) if console.is_terminal else WIDE
-    return console
-
-
-def new_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A table with text in the first column and numbers in the others."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for place, (name, *cells) in enumerate(zip(names, *rows, strict=True)):
-        widest = max(_longest_word(cell) for cell in (name, *cells))
-        table.add_column(
-            name,
-            justify="right" if place else "left",
-            overflow="fold",
-            min_width=widest if place else None,
-        )
-    for name, *numbers in rows:
-        table.add_row(name, *map(with_minus, numbers))
-    return table
-
-
-def with_minus(text: str) -> str:
-    """Replace a leading hyphen by a minus sign, if the output can encode it."""
-    has_sign = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
-    return f"−{text[1:]}" if has_sign and text[:1] == "-" and text[1:2].isdigit() else text
-
-
-def _longest_word(cell: str) -> int:
-    """The length of the longest word, without markup."""
-    from rich.text import Text
-
-    return max(map(len, Text.from_markup(cell).plain.split()), default=0)
