@@ -214,7 +214,7 @@ class SummaryAccess:
 
     def _summary_table(self, name: str, columns: str | None) -> Table:
         """The summary as a table, with a column per measure or per label of an axis."""
-        from simstudy.tables.summary import summary_table, summary_table_by
+        from simstudy.tables.summary import summary_table
 
         if name != SUMMARY:
             raise TableError(
@@ -222,6 +222,4 @@ class SummaryAccess:
                 "laid out by an axis. Leave out the name, or columns."
             )
         more = self._name, self._value_labels, self._labels
-        if columns is None:
-            return summary_table(self.summary, *more)
-        return summary_table_by(self.summary, columns, *more)
+        return summary_table(self.summary, *more, axis=columns)

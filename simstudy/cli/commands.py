@@ -214,7 +214,7 @@ def write_index(folder: Any) -> None:
     from simstudy.store.io_errors import translate_io_errors
 
     with translate_io_errors(folder):
-        write_index(folder, {})
+        write_index(folder)
 
 
 def publish_anew(config: ResolvedConfig, result: Any, workers: FigureWorkers) -> int:

@@ -7,7 +7,7 @@ import os
 import platform
 import subprocess
 import sysconfig
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -43,8 +43,10 @@ def environment(
     """
     if files is None:
         files = Path(__file__).parents[1].rglob("*.py")
-    own = {path for path in (Path(file).resolve() for file in files) if not _is_of_a_library(path)}
-    by_root = _by_repository(own)
+    by_root: dict[Path | None, list[Path]] = {}
+    for path in sorted({Path(file).resolve() for file in files}):
+        if not any(map(path.is_relative_to, _library_folders())):
+            by_root.setdefault(_repository_of(path), []).append(path)
     loose = sorted({path.name for path in by_root.pop(None, [])})[:MOST_NAMED]
     states = [_git_state(root, paths) for root, paths in by_root.items() if root]
     return {
@@ -71,56 +73,36 @@ def library_versions() -> dict[str, str]:
     return {name: version for name, version in versions.items() if version != "unknown"}
 
 
-def _is_of_a_library(path: Path) -> bool:
-    return any(path.is_relative_to(folder) for folder in _library_folders())
-
-
 @cache
 def _library_folders() -> set[Path]:
     return {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}
 
 
-def _by_repository(files: Iterable[Path]) -> dict[Path | None, list[Path]]:
-    """Files by the root of their repository; None for files outside."""
-    roots: dict[Path, Path | None] = {}
-    found: dict[Path | None, list[Path]] = {}
-    for path in sorted(files):
-        if path.parent not in roots:
-            roots[path.parent] = _repository_of(path.parent)
-        found.setdefault(roots[path.parent], []).append(path)
-    return found
-
-
-def _repository_of(folder: Path) -> Path | None:
+def _repository_of(file: Path) -> Path | None:
     """The nearest folder with a `.git` file or folder."""
-    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
+    return next((above for above in file.parents if (above / ".git").exists()), None)
 
 
 def _git_state(root: Path, files: Iterable[Path]) -> dict[str, Any]:
-    """The commit of a repository and its changed files; empty if git fails."""
+    """The commit of a repository (None before the first), and which of the files differ from it.
+
+    Git writes nothing. Empty if it fails.
+    """
     names = sorted(path.relative_to(root).as_posix() for path in files)
+    command = ["git", "-C", str(root), "--no-optional-locks", "--literal-pathspecs"]
+    command += ["status", "--porcelain=v2", "--branch", "--no-renames", "-z"]
+    command += ["--untracked-files=all", "--ignored=traditional", "--", *names]
+    here = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
     try:
-        commit, modified = _commit_and_changes(root, names)
+        said = subprocess.run(
+            command, capture_output=True, check=True, timeout=GIT_SECONDS, env=here
+        ).stdout
     except (OSError, subprocess.SubprocessError):
         return {}
-    state: dict[str, Any] = {"commit": commit, "modified": bool(modified)}
-    return state | ({"modified_files": modified[:MOST_NAMED]} if modified else {})
-
-
-def _commit_and_changes(root: Path, names: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The commit (None if there is none) and the changed or untracked files."""
-    everything = ("--branch", "--no-renames", "--untracked-files=all", "--ignored=traditional")
-    lines = _git(root, "status", "--porcelain=v2", *everything, "-z", "--", *names)
-    told = [line.removeprefix("# branch.oid ") for line in lines if line.startswith("# branch.oid")]
-    commit = next((name for name in told if name != "(initial)"), None)
+    lines = said.decode(errors="replace").split("\0")
+    (commit,) = (words[2] for words in map(str.split, lines) if words[:2] == ["#", "branch.oid"])
     n_before = {"1": 8, "u": 10, "?": 1, "!": 1}  # words of a line before the file's name
-    changes = {line.split(" ", n_before[line[0]])[-1] for line in lines if line[0] in n_before}
-    return commit, sorted(changes)
-
-
-def _git(root: Path, *words: str) -> list[str]:
-    """Run git without writing anything; returns its zero-terminated lines."""
-    command = ["git", "-C", str(root), "--no-optional-locks", "--literal-pathspecs", *words]
-    here = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
-    done = subprocess.run(command, capture_output=True, check=True, timeout=GIT_SECONDS, env=here)
-    return [line for line in done.stdout.decode(errors="replace").split("\0") if line]
+    changed = {line.split(" ", n_before[line[0]])[-1] for line in lines if line[:1] in n_before}
+    modified = sorted(changed)[:MOST_NAMED]
+    state = {"commit": None if commit == "(initial)" else commit, "modified": bool(modified)}
+    return {**state, "modified_files": modified} if modified else {**state}

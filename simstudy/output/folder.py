@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,8 +18,8 @@ from simstudy.output.alt_text import alt_text_of
 from simstudy.output.environment import environment
 from simstudy.output.frames import frames_of, write_frames
 from simstudy.output.manifest import clear_outputs, facts_of, facts_of_drawing, protocol_facts
-from simstudy.output.parallel_figures import ENDED, Begun, FigureWorkers
-from simstudy.output.report import write_report
+from simstudy.output.parallel_figures import ENDED, FigureWorkers
+from simstudy.output.report import write_index, write_report
 from simstudy.output.up_to_date import (
     FIGURES,
     TABLES,
@@ -36,38 +36,36 @@ from simstudy.store.manifest import MANIFEST
 from simstudy.tables.summary import is_short
 from simstudy.tables.table import Table
 
-LONG_SECONDS = 5.0  # of drawing blocks: such a run has claims to check while workers draw figures
 NO_COLUMNS: Mapping[str, Any] = MappingProxyType({})
 NAMED_APART = ("blocks", "sources", "protocol")  # of what outputs are made from
 NOT_IN_THE_DATA = (FigureError, StudyError, LookupError)  # what a run has no data for, it says
 
 
 @dataclass
-class Artefacts:
-    """The figures and tables that were made.
+class Artefact:
+    """A figure or table.
 
     Parameters
     ----------
     files
         Those that were written.
-    not_made
-        By name, why something is not there.
+    why_not
+        Why there are none.
     failed
-        Names of those whose own code raised, which another try may make.
-    captions
-        What figures say of themselves, by name.
-    alt_texts
-        What figures show, by name, for readers who cannot see them.
-    tables
-        Those that were written, by name.
+        Whether its own code raised, so that another try may make it.
+    caption, alt_text
+        What a figure says of itself, and what it shows, for readers who cannot see it.
+    table
+        The table itself.
     """
 
+    name: str
     files: list[Place] = field(default_factory=list)
-    not_made: dict[str, str] = field(default_factory=dict)
-    failed: list[str] = field(default_factory=list)
-    captions: dict[str, str] = field(default_factory=dict)
-    alt_texts: dict[str, str] = field(default_factory=dict)
-    tables: dict[str, Table] = field(default_factory=dict)
+    why_not: str = ""
+    failed: bool = False
+    caption: str = ""
+    alt_text: str = ""
+    table: Table | None = None
 
 
 @dataclass
@@ -81,18 +79,23 @@ class Published:
     folder: Place
     files: list[Place] = field(default_factory=list)
     protocol: Mapping[str, Any] = field(default_factory=dict)
-    figures: Artefacts = field(default_factory=Artefacts)
-    tables: Artefacts = field(default_factory=Artefacts)
+    figures: list[Artefact] = field(default_factory=list)
+    tables: list[Artefact] = field(default_factory=list)
 
     @property
     def not_drawn(self) -> dict[str, str]:
         """Figures that are missing, with reasons."""
-        return self.figures.not_made
+        return {each.name: each.why_not for each in self.figures if not each.files}
+
+    @property
+    def not_made(self) -> dict[str, str]:
+        """Tables that are missing, with reasons."""
+        return {each.name: each.why_not for each in self.tables if not each.files}
 
     @property
     def failed(self) -> list[str]:
         """Figures and tables that may succeed in another run."""
-        return [*self.figures.failed, *self.tables.failed]
+        return [each.name for each in (*self.figures, *self.tables) if each.failed]
 
 
 def publish(
@@ -153,27 +156,26 @@ def publish(
         previous = clear_outputs(folder)
         made = Published(folder)
         frames = frames_of(result)
-        drawing = _Drawing(result, folder, columns, workers) if figures else None
-        if drawing and result.outcome.seconds > LONG_SECONDS:
-            drawing.begin()  # workers draw while this process checks the claims
         frames |= {"claims": result.claims}
         made.files += write_frames(result, folder, frames)
         made.tables = write_tables(result, folder)
-        if drawing:
-            made.figures = drawing.finished()
-        made.files += [*made.tables.files, *made.figures.files]
+        if figures:
+            made.figures = _draw_figures(result, folder, columns, workers)
+        made.files += [path for each in (*made.tables, *made.figures) for path in each.files]
         content = _manifest(result, made, made_from, module_file, previous)
         content["question"] = about.strip().partition("\n")[0]
         content |= {"part": dict(part)} if part else {}
         content |= {"column_widths": dict(columns)} if columns and figures else {}
         content["publish_seconds"] = round(time.perf_counter() - start, 3)
         if report:
-            tables = made.tables.tables
+            tables = {each.name: each.table for each in made.tables if each.table}
             page = write_report(result, made.files, content, about, module_file, tables=tables)
             made.files.append(page)
         content["files"] = hashes_of(folder, made.files)
         write_json(folder / MANIFEST, content)
         made.files.append(folder / MANIFEST)
+        if report:
+            write_index(folder.parent)
     return made
 
 
@@ -192,52 +194,28 @@ def _manifest(
         "code": code_digest(module_file),
         "config": inputs["config"],
         "made_from": {name: value for name, value in inputs.items() if name in NAMED_APART},
-        "figures_failed": published.figures.failed,
-        "tables_failed": published.tables.failed,
+        "figures_failed": [each.name for each in published.figures if each.failed],
+        "tables_failed": [each.name for each in published.tables if each.failed],
         **environment(source_files(module_file), inputs["versions"]),
         **facts_of_drawing(result, previous),
         **planned,
         "figures_not_drawn": published.not_drawn,
-        "captions": published.figures.captions,
-        "alt_texts": published.figures.alt_texts,
-        "tables_not_made": published.tables.not_made,
+        "captions": {each.name: each.caption for each in published.figures if each.files},
+        "alt_texts": {each.name: each.alt_text for each in published.figures if each.files},
+        "tables_not_made": published.not_made,
     }
 
 
 # ---------------------------------------------------------------- figures and tables
-class _Drawing:
-    """Draws all figures for which the run has data, also as PDFs for journals.
-
-    Parameters
-    ----------
-    columns
-        Widths in inches, by name, at which figures are drawn as PDFs too.
-    workers
-        Processes that may draw figures side by side, in a folder of this machine.
-    """
-
-    def __init__(
-        self,
-        result: Result,
-        folder: Place,
-        columns: Mapping[str, float] = NO_COLUMNS,
-        workers: FigureWorkers | None = None,
-    ) -> None:
-        self.draw, self.names = _Draw(result, folder, columns), list(result.details.figures)
-        self.workers = workers if isinstance(folder, Path) else None
-        self.begun: Begun | None = None
-
-    def begin(self) -> None:
-        """Start workers that draw figures."""
-        self.begun = self.workers.begin(self.draw, self.names) if self.workers else None
-
-    def finished(self) -> Artefacts:
-        """All figures, when they are drawn."""
-        if self.workers is None:
-            return _together(map(self.draw, self.names))
-        parts = self.workers.map(self.draw, self.names, self.begun)
-        lost = {name: ENDED for name, part in zip(self.names, parts, strict=True) if part is None}
-        return _together([*filter(None, parts), Artefacts(not_made=lost, failed=[*lost])])
+def _draw_figures(
+    result: Result, folder: Place, columns: Mapping[str, float], workers: FigureWorkers | None
+) -> list[Artefact]:
+    """Draw all figures for which the run has data, also as PDFs for journals."""
+    draw, names = _Draw(result, folder, columns), list(result.details.figures)
+    if workers is None or not isinstance(folder, Path):
+        return list(map(draw, names))
+    drawn = zip(names, workers.map(draw, names), strict=True)
+    return [each or Artefact(name, why_not=ENDED, failed=True) for name, each in drawn]
 
 
 @dataclass
@@ -248,7 +226,7 @@ class _Draw:
     folder: Place
     columns: Mapping[str, float]
 
-    def __call__(self, name: str) -> Artefacts:
+    def __call__(self, name: str) -> Artefact:
         return _one(name, self._drawn)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -256,7 +234,7 @@ class _Draw:
         light.summary = self.result.summary
         return _Draw, (light, self.folder, dict(self.columns))
 
-    def _drawn(self, name: str) -> Artefacts:
+    def _drawn(self, name: str) -> Artefact:
         from simstudy.figures import save_figure, save_pdfs
         from simstudy.figures.captions import caption_of
 
@@ -264,43 +242,28 @@ class _Draw:
         saved = save_figure(figure, folder, name)
         again = partial(self.result.figure, name)
         pdfs = save_pdfs(again, folder, name, columns=self.columns) if self.columns else {}
-        return Artefacts(
-            [*saved, *pdfs.values()],
-            captions={name: caption_of(figure)},
-            alt_texts={name: alt_text_of(figure)},
-        )
+        files, caption = [*saved, *pdfs.values()], caption_of(figure)
+        return Artefact(name, files, caption=caption, alt_text=alt_text_of(figure))
 
 
-def write_tables(result: Result, folder: Place) -> Artefacts:
+def write_tables(result: Result, folder: Place) -> list[Artefact]:
     """Write every table for which the run has data; that of the summary only if short."""
     from simstudy.tables import save_table
 
-    def write(name: str) -> Artefacts:
+    def write(name: str) -> Artefact:
         table, label = result.table(name), f"{result.plan.name}:{name}"
-        saved = save_table(table, folder / TABLES, name, label=label)
-        return Artefacts([*saved], tables={name: table})
+        files = save_table(table, folder / TABLES, name, label=label)
+        return Artefact(name, [*files], table=table)
 
     own = [SUMMARY] if SUMMARY not in result.details.tables and is_short(result.summary) else []
-    return _together(_one(name, write) for name in (*result.details.tables, *own))
+    return [_one(name, write) for name in (*result.details.tables, *own)]
 
 
-def _one(name: str, make: Callable[[str], Artefacts]) -> Artefacts:
+def _one(name: str, make: Callable[[str], Artefact]) -> Artefact:
     """Make one output; its error does not stop the others."""
     try:
         return make(name)
     except (Exception, SystemExit) as error:
         is_about_data = type(error) in NOT_IN_THE_DATA
         text = " ".join(str(error).split()) if is_about_data else describe(error)
-        return Artefacts(not_made={name: text}, failed=[] if is_about_data else [name])
-
-
-def _together(parts: Iterable[Artefacts]) -> Artefacts:
-    whole = Artefacts()
-    for part in parts:
-        whole.files += part.files
-        whole.not_made |= part.not_made
-        whole.failed += part.failed
-        whole.captions |= part.captions
-        whole.alt_texts |= part.alt_texts
-        whole.tables |= part.tables
-    return whole
+        return Artefact(name, why_not=text, failed=not is_about_data)

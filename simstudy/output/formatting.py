@@ -8,14 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simstudy.design.reprs import format_names, from_to
-from simstudy.lazy import pd
 from simstudy.remote.paths import Place
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from simstudy.analysis.result import Result
-    from simstudy.measures import OutlierRate
 
 UNITS = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "μs": 1e-6}
 LEAST_OF_A_UNIT = {"d": 2.0, "h": 2.0, "min": 2.0}  # others: 1, or what three digits make of it
@@ -70,42 +66,27 @@ def format_time(seconds: float) -> str:
 
 def format_run_time(result: Result) -> str:
     """The time of drawing, and which method and scenario took most; empty if not timed."""
-    from simstudy.analysis.frames import IN_ALL
-
-    in_all = 0.0 if result.seconds.empty else result.seconds[IN_ALL].sum()
-    if not in_all > 0:  # blocks that killed their processes are not timed
-        return ""
-    lines = [f"{format_time(in_all)} on one core in all", _of_methods(result), _dearest(result)]
-    return "; ".join(filter(None, lines))
-
-
-def _of_methods(result: Result) -> str:
-    """The time per replicate of each method, the slowest first."""
-    axis = result.plan.methods_axis
-    if not axis:
-        return ""
     from simstudy.analysis.frames import DATA, IN_ALL, TIMED
-
-    each = result.seconds.groupby(axis, sort=False)[[IN_ALL, TIMED]].sum()
-    costs = (each[IN_ALL] / each[TIMED]).sort_values(ascending=False, kind="stable")
-    named = [
-        f"{'its data' if name == DATA else name} {format_time(c)}" for name, c in costs.items()
-    ]
-    return "a replicate takes " + format_names(named)
-
-
-def _dearest(result: Result) -> str:
-    """The scenario that took most of the time, if there are several."""
-    seconds, axis = result.seconds, result.plan.methods_axis
-    if len(seconds) < 2:
-        return ""
-    from simstudy.analysis.frames import IN_ALL
     from simstudy.analysis.summary import factor_names
 
-    most = seconds.astype(object).iloc[int(seconds[IN_ALL].to_numpy().argmax())]
-    names = [*factor_names(result.plan), *filter(None, [axis])]
-    where = ", ".join(f"{name} {most[name]}" for name in names if seconds[name].nunique() > 1)
-    return f"most ({most[IN_ALL] / seconds[IN_ALL].sum():.0%}) at {where}"
+    seconds = result.seconds
+    in_all = 0.0 if seconds.empty else seconds[IN_ALL].sum()
+    if not in_all > 0:  # blocks that killed their processes are not timed
+        return ""
+    parts, axis = [f"{format_time(in_all)} on one core in all"], result.plan.methods_axis
+    if axis:
+        each = seconds.groupby(axis, sort=False)[[IN_ALL, TIMED]].sum()
+        costs = (each[IN_ALL] / each[TIMED]).sort_values(ascending=False, kind="stable")
+        names = ("its data" if name == DATA else name for name in costs.index)
+        costs_shown = map(format_time, costs)
+        named = [f"{name} {cost}" for name, cost in zip(names, costs_shown, strict=True)]
+        parts.append("a replicate takes " + format_names(named))
+    if len(seconds) > 1:
+        most = seconds.astype(object).iloc[int(seconds[IN_ALL].to_numpy().argmax())]
+        factors = [*factor_names(result.plan), *filter(None, [axis])]
+        where = (f"{name} {most[name]}" for name in factors if seconds[name].nunique() > 1)
+        parts.append(f"most ({most[IN_ALL] / in_all:.0%}) at {', '.join(where)}")
+    return "; ".join(parts)
 
 
 def format_precision(result: Result) -> str:
@@ -126,37 +107,19 @@ def format_precision(result: Result) -> str:
 
 
 def format_outliers(result: Result) -> list[str]:
-    """Outliers, by measure; empty if there are none."""
+    """How many values lie far out, by measure; empty if none do."""
+    from simstudy.analysis.summary import MEASURE
     from simstudy.measures import OutlierRate
 
-    looking = [measure for measure in result.details.measures if isinstance(measure, OutlierRate)]
-    return [line for measure in looking for line in _of_one_column(result, measure)]
-
-
-def _of_one_column(result: Result, measure: OutlierRate) -> list[str]:
-    from simstudy.analysis.summary import MEASURE
-
-    rows = result.summary[result.summary[MEASURE] == measure.name]
-    counts = (rows["estimate"] * rows["n_rep"]).fillna(0).round().astype(int)
-    unknown = int((rows["estimate"].isna() & (rows["n_rep"] > 0)).sum())
-    parts = [_counted(result, measure, rows, counts)] * bool(counts.any())
-    if unknown:
-        parts.append(
-            f"whether values of {measure.reads[0]} lie far out is not known in {unknown:,} of "
-            f"{len(rows):,} cells, where half of them or more are equal."
-        )
-    return parts
-
-
-def _counted(result: Result, measure: OutlierRate, rows: pd.DataFrame, counts: pd.Series) -> str:
-    from simstudy.analysis.summary import factor_names
-
-    known = [*factor_names(result.plan), *result.plan.axes]
-    most = rows.iloc[int(counts.to_numpy().argmax())]
-    where = ", ".join(f"{name} {most[name]}" for name in known if most.notna()[name])
-    return (
-        f"{counts.sum():,} of {rows['n_rep'].sum():,} values of {measure.reads[0]} lie more than "
-        f"{measure.beyond:g} robust standard deviations from their median, in "
-        f"{(counts > 0).sum():,} of {len(rows):,} cells; most of them ({counts.max():,}) at "
-        f"{where}. They are in every measure."
-    )
+    texts = []
+    for measure in result.details.measures:
+        if isinstance(measure, OutlierRate):
+            rows = result.summary[result.summary[MEASURE] == measure.name]
+            counts = (rows["estimate"] * rows["n_rep"]).fillna(0).round().astype(int)
+            if counts.any():
+                texts.append(
+                    f"{counts.sum():,} of {rows['n_rep'].sum():,} values of {measure.reads[0]} lie "
+                    f"more than {measure.beyond:g} robust standard deviations from their median, "
+                    f"in {(counts > 0).sum():,} of {len(rows):,} cells. They are in every measure."
+                )
+    return texts

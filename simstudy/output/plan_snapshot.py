@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from simstudy.analysis.result import Result
 from simstudy.analysis.summary import exact_of
 from simstudy.design.plan import Plan
 from simstudy.design.reprs import from_to
-from simstudy.engine.provenance import compute_provenance, derived_provenance
+from simstudy.engine.provenance import derived_provenance
 from simstudy.errors import first_few
 from simstudy.measures import Measure, MomentMeasure
 from simstudy.measures.formulas import BINOMIAL, OWN, formula_of, is_conditional
@@ -34,41 +35,27 @@ that numbers depend on, as a file of blocks says them.
 OF_CODE = ("study", "block_size", "common", "may_be_missing")  # settings that numbers depend on
 
 
-def snapshot_of_plan(
+def snapshot_of(
     plan: Plan,
     measures: Sequence[Measure],
-    n_rep: int,
+    sizes: Collection[int],
     *,
     worst: Mapping[str, float],
-    precision: Mapping[str, Any],
-) -> Snapshot:
-    """The snapshot of a planned study."""
-    return _snapshot(plan, measures, [n_rep], worst, precision, compute_provenance(plan).of_blocks)
-
-
-def snapshot_of_result(result: Result) -> Snapshot:
-    """The snapshot of a completed study; its precision is compared separately."""
-    sizes = result.n_rep.values()
-    return _snapshot(
-        result.plan,
-        result.details.declared,
-        sizes,
-        result.details.worst,
-        {},
-        result.details.store.provenance,
-    )
-
-
-def _snapshot(
-    plan: Plan,
-    measures: Sequence[Measure],
-    sizes: Iterable[int],
-    worst: Mapping[str, float],
-    precision: Mapping[str, Any],
     owner: Provenance,
+    precision: Mapping[str, Any] = MappingProxyType({}),
 ) -> Snapshot:
+    """The snapshot of a planned or of a completed study.
+
+    Parameters
+    ----------
+    sizes
+        Replicates of each scenario.
+    owner
+        The provenance of its blocks.
+    precision
+        Monte Carlo errors to reach; those of a completed study are compared separately.
+    """
     hashes = derived_provenance(NO_PROVENANCE, "measure", measures).settings["derived"]  # type: ignore[arg-type]
-    sizes = list(sizes)
     content = {
         "study": plan.name,
         "seed": plan.seed,
@@ -117,20 +104,22 @@ def diff(planned: Snapshot, done: Snapshot) -> list[Row]:
     """Compare the planned and the completed study, row by row."""
     both = planned, done
     axes = dict.fromkeys((*planned["axes"], *done["axes"]))
+    scenarios = [dict.fromkeys(each["scenarios"].values()) for each in both]
+    counts = [f"{len(each):,}" for each in scenarios]
     by_axis = {axis: [dict.fromkeys(each["axes"].get(axis, ())) for each in both] for axis in axes}
     return [
         _row("replicates", *(f"{from_to(*each['replicates'])} in each scenario" for each in both)),
-        _row_of_scenarios(planned["scenarios"].values(), done["scenarios"].values()),
+        _row_of_names("scenarios", *scenarios)._replace(planned=counts[0], done=counts[1]),
         *(_row_of_names(axis, *names) for axis, names in by_axis.items()),
         _row_of_names("measures", planned["measures"], done["measures"]),
-        _row("seed", str(planned["seed"]), str(done["seed"])),
+        _row("seed", *(str(each["seed"]) for each in both)),
         _row("failures", *(_policy(**each["failures"]) for each in both)),
         _row_of_code(planned, done),
     ]
 
 
-def _row(name: str, planned: str, done: str) -> Row:
-    return Row(name, planned, done, planned != done)
+def _row(name: str, *texts: str) -> Row:
+    return Row(name, *texts, differs=len({*texts}) > 1)
 
 
 def _policy(on_failure: str, worst: Mapping[str, float], max_failed: float | None) -> str:
@@ -148,13 +137,6 @@ def _row_of_names(what: str, planned: Mapping[str, Any], done: Mapping[str, Any]
     detail = ". ".join(f"{how}: {first_few(names)}" for how, names in changes.items() if names)
     old, new = (", ".join(names) or "none" for names in (planned, done))
     return Row(what, old, new, bool(detail), detail)
-
-
-def _row_of_scenarios(planned: Iterable[str], done: Iterable[str]) -> Row:
-    """Compare scenarios, by number."""
-    old, new = dict.fromkeys(planned), dict.fromkeys(done)
-    found = _row_of_names("scenarios", old, new)
-    return found._replace(planned=f"{len(old):,}", done=f"{len(new):,}")
 
 
 def _row_of_code(planned: Snapshot, done: Snapshot) -> Row:

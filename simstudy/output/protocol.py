@@ -14,6 +14,7 @@ import platform
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replaced
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.claims import Claim
 from simstudy.design.plan import Plan, factors_of
 from simstudy.engine.per_replicate import EachReplicate
+from simstudy.engine.provenance import compute_provenance
 from simstudy.errors import StoreError, first_few
 from simstudy.measures import Measure
 from simstudy.measures.formulas import formula_of
@@ -36,8 +38,7 @@ from simstudy.output.plan_snapshot import (
     code_hash,
     diff,
     hash_of,
-    snapshot_of_plan,
-    snapshot_of_result,
+    snapshot_of,
     spread_of,
 )
 from simstudy.provenance.scenario_id import parts_of
@@ -105,8 +106,11 @@ class Protocol:
 
     def compared(self, result: Result) -> list[Row]:
         """The planned and the completed study, row by row."""
-        rows = diff(self.planned, snapshot_of_result(result))
-        wanted = self.planned["precision"].items()
+        details = result.details
+        owner, worst = details.store.provenance, details.worst
+        sizes = result.n_rep.values()
+        done = snapshot_of(result.plan, details.declared, sizes, worst=worst, owner=owner)
+        rows, wanted = diff(self.planned, done), self.planned["precision"].items()
         return [*rows, *(_precision_row(name, asked, result) for name, asked in wanted)]
 
     def deviations(self, result: Result) -> list[str]:
@@ -127,7 +131,7 @@ class Protocol:
         StoreError
             Where another plan is there, or a text without its record.
         """
-        before, made = read_protocol(folder), self
+        before, replaces = read_protocol(folder), self.replaces
         if before is None and (folder / TEXT).exists():
             raise StoreError(
                 f"{folder / TEXT} is there without the {RECORD} that says what it planned, and "
@@ -142,18 +146,17 @@ class Protocol:
                 if path.exists():
                     kept = folder / f"{path.stem}-{before.hash[:8]}{path.suffix}"
                     write_bytes(kept, path.read_bytes())
-            earlier = (*before.replaces, before.hash)
-            made = Protocol(self.planned, self.written, self.n_drawn, earlier, self.markdown)
+            replaces = (*before.replaces, before.hash)
         record = {
-            "written": made.written,
-            "hash": made.hash,
-            "blocks_drawn_before": made.n_drawn,
-            "replaces": list(made.replaces),
-            "planned": made.planned,
+            "written": self.written,
+            "hash": self.hash,
+            "blocks_drawn_before": self.n_drawn,
+            "replaces": list(replaces),
+            "planned": self.planned,
         }
-        write_bytes(folder / TEXT, made.markdown.encode())
+        write_bytes(folder / TEXT, self.markdown.encode())
         write_json(folder / RECORD, record)
-        return made
+        return replaced(self, replaces=replaces)
 
 
 def _another_plan(folder: Place, before: Protocol, now: Protocol) -> StoreError:
@@ -260,8 +263,9 @@ class Intent:
 def protocol_of(intent: Intent) -> Protocol:
     """Make the protocol of an intended study."""
     precision = {need.target.measure: as_typed(need.target) for need in intent.needs}
-    planned = snapshot_of_plan(
-        intent.plan, intent.measures, intent.n_rep, worst=intent.worst, precision=precision
+    plan, owner = intent.plan, compute_provenance(intent.plan).of_blocks
+    planned = snapshot_of(
+        plan, intent.measures, [intent.n_rep], worst=intent.worst, owner=owner, precision=precision
     )
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return Protocol(planned, written, intent.n_drawn, markdown=_markdown(intent, planned, written))

@@ -14,7 +14,7 @@ from simstudy.errors import ConfigError, NotHereError, StoreError, in_one_line
 from simstudy.output.manifest import DRAWN
 from simstudy.output.protocol import RECORD, TEXT
 from simstudy.output.report.command import command_of
-from simstudy.output.up_to_date import FIGURES, REPORT, TABLES, file_hash
+from simstudy.output.up_to_date import file_hash
 from simstudy.remote.paths import Place
 from simstudy.store.block_files import provenance_of_files
 from simstudy.store.blocks import files_at
@@ -31,18 +31,6 @@ TYPES = {
     ".html": "text/html", ".py": "text/x-python", ".yaml": "application/yaml",
     ".cff": "application/yaml",
 }  # fmt: skip
-DESCRIPTIONS = {
-    FOLDERS["replicates"]: "stored replicates",
-    FOLDERS["summary"]: "sums over stored replicates",
-    CODE: "a source of the study",
-    "summary.parquet": "each measure of each scenario and cell, with its Monte Carlo error",
-    "claims.parquet": "what is claimed, what was found, and the verdict",
-    "scenarios.parquet": "the scenarios by their keys, with their factors",
-    "failures.parquet": "replicates that failed, each with its error and its address",
-    MANIFEST: "what the results were made from, and hashes of the files",
-    REPORT: "all of it on one page",
-    TEXT: "the study as it was planned before it was drawn",
-}  # by file, or by folder
 
 
 class Written(NamedTuple):
@@ -94,23 +82,20 @@ def write_crate(
     if archive and not isinstance(folder, Path):
         raise ConfigError(f"zip=true writes its archive beside local results; copy {folder} first")
     crate = _new_crate()
-    outputs = [_add_file(crate, folder, name, manifest) for name in names]
+    outputs = [_add_file(crate, folder, name) for name in names]
     sources = []
     for path in code:
         name = f"{CODE}/{path.relative_to(root or path.parent).as_posix()}"
         write_bytes(folder / name, path.read_bytes())
-        sources.append(_add_file(crate, folder, name, manifest))
+        sources.append(_add_file(crate, folder, name))
     authors = [_add_author(crate, each) for each in citation.get("authors") or ()]
-    references = [each for each in citation.get("references") or () if _is_about(each, manifest)]
-    documents = [_add_document(crate, each) for each in references]
     licence = _add_licence(crate, citation)
     run = _add_run(crate, manifest, outputs, sources)
     _set(run, agent=authors, description=command_of(manifest, root, folder))
     question = manifest.get("question") or f"Simulation study {manifest['study']}"
     _set(
         crate.root_dataset, name=_line(question), description=about.strip() or _line(question),
-        datePublished=manifest["made"][:10], author=authors, license=licence,
-        citation=documents, isBasedOn=documents, mentions=run,
+        datePublished=manifest["made"][:10], author=authors, license=licence, mentions=run,
     )  # fmt: skip
     write_json(folder / METADATA, crate.metadata.generate())
     target = crate.write_zip(folder.parent / f"{folder.name}.zip") if archive else None
@@ -175,15 +160,13 @@ def _block_files(folder: Place, manifest: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{kind}/{name}"
 
 
-def _add_file(crate: Any, folder: Place, name: str, manifest: Mapping[str, Any]) -> Any:
-    path, kind = folder / name, name.partition("/")[0]
+def _add_file(crate: Any, folder: Place, name: str) -> Any:
+    path = folder / name
     with path.open("rb") as file:
         digest, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
-    shown = {FIGURES: manifest.get("captions", {}).get(path.stem), TABLES: f"table {path.stem}"}
-    return _set(
-        crate.add_file(path, name), name=name, description=(DESCRIPTIONS | shown).get(kind),
-        contentSize=str(size), sha256=digest, encodingFormat=TYPES.get(path.suffix),
-    )  # fmt: skip
+    kind = TYPES.get(path.suffix)
+    added = crate.add_file(path, name)
+    return _set(added, name=name, contentSize=str(size), sha256=digest, encodingFormat=kind)
 
 
 # ---------------------------------------------------------------- the run, and whose it is
@@ -243,22 +226,6 @@ def _add_licence(crate: Any, citation: Mapping[str, Any]) -> Any:
     name = given[0] if given and isinstance(given, list) else given
     address = f"https://spdx.org/licenses/{quote(str(name))}"
     return _add(crate, address, "CreativeWork", name=name) if name else None
-
-
-def _is_about(reference: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
-    """Whether a reference is a document that the study reproduces."""
-    names = (reference.get("scope") or "").replace(",", " ").split()
-    return not names or manifest["study"] in names
-
-
-def _add_document(crate: Any, reference: Mapping[str, Any]) -> Any:
-    title, doi = (_line(reference.get(key)) for key in ("title", "doi"))
-    doi = f"https://doi.org/{quote(doi.removeprefix('https://doi.org/'))}" if doi else ""
-    names = [_name_of(author) for author in reference.get("authors") or ()]
-    return _add(
-        crate, doi or reference.get("url") or f"#{quote(title)}", "ScholarlyArticle", name=title,
-        author="; ".join(names), datePublished=_line(reference.get("year")),
-    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- entities

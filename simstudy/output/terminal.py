@@ -5,23 +5,14 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from shutil import get_terminal_size
+from typing import Any
 
 from simstudy.analysis.lookup import SUMMARY
 from simstudy.analysis.result import Result, remarks_of
 from simstudy.analysis.summary import overview
-from simstudy.claims import (
-    DIFFERS,
-    IN_PRINT_ONLY,
-    NO_DATA,
-    REPRODUCED,
-    TOO_FEW,
-    UNCHECKABLE,
-    Finding,
-    format_values,
-    is_unexpected,
-)
+from simstudy.claims import NO_DATA, TOO_FEW, Finding, format_values, is_unexpected
 from simstudy.lazy import pd
 from simstudy.output.folder import Published
 from simstudy.output.formatting import (
@@ -34,23 +25,10 @@ from simstudy.output.formatting import (
     relative_to_cwd,
 )
 from simstudy.output.report.findings import count_claims
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
+from simstudy.tables.cells import Grid, Heading, as_text
 
 MOST_ROWS = 30  # of a summary that is printed itself
 MOST_SCENARIOS = 10  # of a forecast: a line says how many more there are
-MARKS = {
-    REPRODUCED: "green",
-    DIFFERS: "red",
-    IN_PRINT_ONLY: "magenta",
-    TOO_FEW: "yellow",
-    NO_DATA: "yellow",
-    UNCHECKABLE: "dim",
-}
 
 
 def print_closing(
@@ -63,59 +41,93 @@ def print_closing(
     replay
         The command that draws the replicate of an address again; None says it in Python.
     """
-    from rich.text import Text
-
-    console = new_console()
-    summary = _short_summary(result, console.width)
-    console.print(_found_table(result) if summary is None else summary)
+    print(_format_summary(result))
     if len(result.claims):
-        console.print(_claims_table(result.claims))
-        for label, counts in count_claims(result.claims.to_dict("records")):
-            console.print(f"{label}: {counts}", markup=False, highlight=False)
-        for text in undecided_claims(result):
-            console.print(Text(text), soft_wrap=True)
-        absent = result.claims[result.claims["verdict"] == NO_DATA]
-        for row in absent.to_dict("records"):
-            console.print(Text(f"{row['claim']}: {row['detail']}"), soft_wrap=True)
+        print(_format_claims(result.claims))
+    for text in _closing_lines(result, published, replay):
+        print(text)
+
+
+def _closing_lines(
+    result: Result, published: Published, replay: Callable[[str], str] | None
+) -> Iterator[str]:
+    """What is said below the tables."""
+    claims = result.claims
+    for label, counts in count_claims(claims.to_dict("records")):
+        yield f"{label}: {counts}"
+    yield from undecided_claims(result)
+    for row in claims[claims["verdict"] == NO_DATA].to_dict("records"):
+        yield f"{row['claim']}: {row['detail']}"
     if result.details.targets:
-        console.print(format_precision(result))
-    for text in _format_protocol(published.protocol):
-        console.print(Text(text), soft_wrap=True)
-    for name, why in published.not_drawn.items():
-        console.print(f"figure {name} was not drawn: {why}", markup=False)
-    for name, why in published.tables.not_made.items():
-        console.print(f"table {name} was not made: {why}", markup=False)
-    for text in format_outliers(result):
-        console.print("[yellow]outliers[/]:", Text(text), soft_wrap=True)
-    for text in (*remarks_of(result), *result.outcome.noticed):
-        console.print("[yellow]warning[/]:", Text(text), soft_wrap=True)
+        yield format_precision(result)
+    yield from _format_protocol(published.protocol)
+    yield from (f"figure {n} was not drawn: {why}" for n, why in published.not_drawn.items())
+    yield from (f"table {n} was not made: {why}" for n, why in published.not_made.items())
+    yield from (f"outliers: {text}" for text in format_outliers(result))
+    yield from (f"warning: {text}" for text in (*remarks_of(result), *result.outcome.noticed))
     if len(result.warnings):
-        _print_warnings(console, result.warnings)
+        n_warned, first = int(result.warnings["replicates"].sum()), result.warnings.iloc[0]
+        yield (
+            f"{n_warned:,} warnings of replicates (warnings.parquet); the most frequent: "
+            f"{first['warning']}"
+        )
     if len(result.failures):
-        _print_failures(console, result, replay)
+        n_failed, first = result.failures["address"].nunique(), result.failures.iloc[0]
+        yield f"{n_failed:,} replicates failed (failures.parquet); the first: {first['error']}"
+        if not result.details.given:  # else nobody here knows how to draw it
+            address, seed = first["address"], result.plan.seed
+            in_python = f'study.replay(Address.parse("{address}"), seed={seed})'
+            yield f"see it happen: {replay(address) if replay else in_python}"
     took = format_run_time(result) if result.outcome.n_blocks and not result.details.given else ""
     if took:
-        console.print(f"drawing took {took}", markup=False, soft_wrap=True)
+        yield f"drawing took {took}"
     where = relative_to_cwd(published.folder)
-    console.print(f"{format_work(result)} {_format_files(published)}: {where}", markup=False)
+    yield f"{format_work(result)} {_format_files(published)}: {where}"
 
 
-def _short_summary(result: Result, width: int) -> Text | None:
-    """The summary, if it is short and fits the terminal."""
-    from rich.text import Text
+def _format_summary(result: Result) -> str:
+    """The summary, if it is short and fits the terminal, or else the range of each measure.
 
-    if (
-        len(result.summary) > MOST_ROWS * max(1, len(result.details.measures))
-        or result.summary.empty
-    ):
-        return None
-    table = result.table(SUMMARY) if SUMMARY not in result.details.tables else None
-    if table is None or len(table.grid.rows) > MOST_ROWS:
-        return None
-    lines = str(table).splitlines()[2 : 4 + len(table.grid.rows)]  # without caption and notes
-    if max(map(len, lines)) > width:
-        return None
-    return Text(f"{table}\n")
+    Beside the range stand the largest error and the largest distance from theory.
+    """
+    most, width = MOST_ROWS * max(1, len(result.details.measures)), _width()
+    if SUMMARY not in result.details.tables and 0 < len(result.summary) <= most:
+        text, n_rows = str(table := result.table(SUMMARY)), len(table.grid.rows)
+        lines = text.splitlines()[2 : 4 + n_rows]  # without caption and notes
+        if n_rows <= MOST_ROWS and (width is None or max(map(len, lines)) <= width):
+            return f"{text}\n"
+    found = overview(result.summary, result.details.measures)
+    rows = [
+        (str(name), str(n_rows), *map(number, numbers))
+        for name, n_rows, *numbers in found.itertuples(index=False)
+    ]
+    names = ["measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory"]
+    names += ["least variance reduction"] * ("least_reduction" in found)
+    return _format_table("Range over scenarios", names, rows)
+
+
+def _format_claims(claims: pd.DataFrame) -> str:
+    rows = [
+        (
+            row["claim"],
+            *format_values(row),
+            row["verdict"] + " (unexpected)" * is_unexpected(row["verdict"], row["expected"]),
+        )
+        for row in claims.to_dict("records")
+    ]
+    return _format_table("Claims", ["claim", "published", "ours ± 2 MCSE", "verdict"], rows)
+
+
+def _format_table(caption: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table with text in the first column and numbers in the others."""
+    headings = [Heading(name, is_number=place > 0) for place, name in enumerate(names)]
+    grid = Grid(headings, [list(row) for row in rows], caption)
+    return f"{as_text(grid, _width())}\n"
+
+
+def _width() -> int | None:
+    """The width of the terminal; None where nobody wraps, since a pipe wants whole lines."""
+    return get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def undecided_claims(result: Result) -> list[str]:
@@ -149,79 +161,22 @@ def _format_protocol(protocol: Mapping[str, Any]) -> list[str]:
 
 def print_cost(cost: pd.DataFrame) -> None:
     """Print the cost of a precision: in total, then by scenario."""
-    from rich.markup import escape
-
     dearest = cost.sort_values("n_rep", ascending=False, kind="stable").head(MOST_SCENARIOS)
+    sums = {"scenario": f"all {len(cost):,} scenarios", **cost[["n_rep", "seconds", "bytes"]].sum()}
     rows = [
-        (escape(row["scenario"]), *_cost_cells(row["n_rep"], row["seconds"], row["bytes"]))
-        for row in dearest.to_dict("records")
+        (
+            row["scenario"],
+            f"{row['n_rep']:,.0f}",
+            f"{row['seconds']:,.1f}",
+            f"{row['bytes'] / 1e6:,.1f}",
+        )
+        for row in (sums, *dearest.to_dict("records"))
     ]
-    in_all = _cost_cells(*cost[["n_rep", "seconds", "bytes"]].sum())
     names = ["scenario", "replicates", "seconds on one core", "MB"]
-    table = new_table(names, [(f"all {len(cost):,} scenarios", *in_all), *rows])
-    table.rows[0].end_section = True
-    console = new_console()
-    console.print(table)
-    if len(cost) > len(rows):
-        console.print(f"and {len(cost) - len(rows):,} more scenarios, with fewer replicates each")
-
-
-def _cost_cells(n_rep: float, seconds: float, n_bytes: float) -> tuple[str, str, str]:
-    return f"{n_rep:,.0f}", f"{seconds:,.1f}", f"{n_bytes / 1e6:,.1f}"
-
-
-def _found_table(result: Result) -> Table:
-    """The range of each measure over scenarios, its error, and its distance from theory."""
-    from rich.markup import escape
-
-    names = ["measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory"]
-    found = overview(result.summary, result.details.measures)
-    shown = ["least", "greatest", "largest_mcse", "worst_z"]
-    if "least_reduction" in found:
-        names, shown = [*names, "least variance reduction"], [*shown, "least_reduction"]
-    rows = []
-    for row in found.to_dict("records"):
-        numbers = (row[name] for name in shown)
-        rows.append((escape(row["measure"]), str(row["rows"]), *map(number, numbers)))
-    return new_table(names, rows)
-
-
-def _claims_table(claims: pd.DataFrame) -> Table:
-    names = ["claim", "published", "ours ± 2 MCSE", "verdict"]
-    return new_table(names, [_claim_cells(row) for row in claims.to_dict("records")])
-
-
-def _claim_cells(row: Mapping[Any, Any]) -> tuple[str, ...]:
-    from rich.markup import escape
-
-    verdict = row["verdict"] + " (unexpected)" * is_unexpected(row["verdict"], row["expected"])
-    mark = MARKS[row["verdict"]]
-    return escape(row["claim"]), *format_values(row), f"[{mark}]{verdict}[/]"
-
-
-def _print_failures(console: Console, result: Result, replay: Callable[[str], str] | None) -> None:
-    from rich.text import Text
-
-    failures = result.failures
-    first = failures.iloc[0]
-    n_failed = failures["address"].nunique()
-    text = f"[red]{n_failed:,} replicates failed[/] (failures.parquet); the first:"
-    console.print(text, Text(str(first["error"])))
-    if result.details.given:  # nobody here knows how to draw it
-        return
-    address, seed = first["address"], result.plan.seed
-    in_python = f'study.replay(Address.parse("{address}"), seed={seed})'
-    again = f"see it happen: {replay(address) if replay else in_python}"
-    console.print(again, markup=False, soft_wrap=True)  # to be copied whole, brackets and all
-
-
-def _print_warnings(console: Console, counts: pd.DataFrame) -> None:
-    """Print how many replicates warned, and the most frequent warnings."""
-    from rich.text import Text
-
-    first, n_warned = counts.iloc[0], int(counts["replicates"].sum())
-    text = f"[yellow]{n_warned:,} warnings[/] of replicates (warnings.parquet); the most frequent:"
-    console.print(text, Text(str(first["warning"])))
+    print(_format_table("Cost of the precision", names, rows))
+    if len(cost) > len(dearest):
+        n_more = len(cost) - len(dearest)
+        print(f"and {n_more:,} more scenarios, with fewer replicates each")
 
 
 def _format_files(published: Published) -> str:
@@ -231,53 +186,3 @@ def _format_files(published: Published) -> str:
     lines += [counted(endings[".png"], "figure")] * (".png" in endings)
     lines += ["report"] * (".html" in endings)
     return ", ".join(lines[:-1]) + f" and {lines[-1]}"
-
-
-# ---------------------------------------------------------------- the console
-WIDE = 100_000  # where nobody wraps: what reads a pipe wants whole lines
-NARROWEST = 72  # a table does not fit into less, and a terminal breaks lines better than numbers
-
-
-def new_console() -> Console:
-    """A console on standard output."""
-    from rich.console import Console
-
-    class Unbroken(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # where Rich would end the process, with the status of a defect
-
-    console = Unbroken(highlight=False)
-    console.width = max(console.width, NARROWEST) if console.is_terminal else WIDE
-    return console
-
-
-def new_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A table with text in the first column and numbers in the others."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for place, (name, *cells) in enumerate(zip(names, *rows, strict=True)):
-        widest = max(_longest_word(cell) for cell in (name, *cells))
-        table.add_column(
-            name,
-            justify="right" if place else "left",
-            overflow="fold",
-            min_width=widest if place else None,
-        )
-    for name, *numbers in rows:
-        table.add_row(name, *map(with_minus, numbers))
-    return table
-
-
-def with_minus(text: str) -> str:
-    """Replace a leading hyphen by a minus sign, if the output can encode it."""
-    has_sign = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
-    return f"−{text[1:]}" if has_sign and text[:1] == "-" and text[1:2].isdigit() else text
-
-
-def _longest_word(cell: str) -> int:
-    """The length of the longest word, without markup."""
-    from rich.text import Text
-
-    return max(map(len, Text.from_markup(cell).plain.split()), default=0)

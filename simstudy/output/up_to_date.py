@@ -239,10 +239,7 @@ def differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]
 def _removed(
     folder: Place, published_design: str | None, plan: Plan, design: Sequence[str]
 ) -> list[str]:
-    """Text about published scenarios and methods that no longer exist; empty if all do.
-
-    Empty where it has them all.
-    """
+    """Text about published scenarios and methods that no longer exist; empty if all do."""
     keys = {*(design or plan.work_units.keys)}
     if published_design in (None, design_of(keys)):
         return []
@@ -254,20 +251,12 @@ def _removed(
         return ["it has other scenarios or methods"]
     gone = [row for row in published if row["scenario"] not in keys]
     axis = plan.methods_axis
-    before = dict.fromkeys(str(row.get(axis)) for row in published if axis in row)
-    lost = [name for name in before if name not in plan.axes.get(axis, ())]
-    new = [name for name in plan.axes.get(axis, ()) if name not in before]
-    if not gone:
-        return []
+    methods = dict.fromkeys(str(row[axis]) for row in gone if axis in row)
+    lost = [name for name in methods if name not in plan.axes.get(axis, ())]
     if lost:
-        added = [f"added: {', '.join(new)}"] if new else []
-        return [f"methods removed: {', '.join(lost)}", *added]
-    shown = [_factors(row) for row in gone]
-    return [f"{len(gone)} of {len(published)} scenarios removed: {first_few(shown)}"]
-
-
-def _factors(row: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in row.items() if name != "scenario")
+        return [f"methods removed: {', '.join(lost)}"]
+    shown = [", ".join(f"{name}={row[name]}" for name in row if name != "scenario") for row in gone]
+    return [f"{len(gone)} of {len(published)} scenarios removed: {first_few(shown)}"] * bool(gone)
 
 
 def is_unpublished(manifest: Mapping[str, Any]) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from textwrap import wrap
 from typing import Final, NamedTuple
 
 from simstudy.tables.rounding import RoundedToError
@@ -13,6 +14,7 @@ Cell = str | RoundedToError  # a text, or a number with its error
 NAMED: Final = {"nan": "–", "inf": "∞", "-inf": "-∞"}
 SPECIAL = re.compile(r"([\\`*_\[\]<>|$~&#])")  # letters that are more than themselves in Markdown
 GAP: Final = "  "  # between columns in a terminal
+NARROWEST: Final = 20  # letters to which a first column is folded
 THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
 
 
@@ -75,15 +77,37 @@ def escaped(text: str) -> str:
     return SPECIAL.sub(r"\\\1", _in_one_line(text))
 
 
-def as_text(grid: Grid) -> str:
-    """Format as plain text: caption, headings, rows, notes."""
+def as_text(grid: Grid, width: int | None = None) -> str:
+    """Format as plain text: caption, headings, rows, notes.
+
+    Parameters
+    ----------
+    width
+        Letters in a line, for which texts of the first column are folded; None folds nothing.
+    """
     heads = [_in_one_line(heading.text) for heading in grid.headings]
     rows = [[_in_one_line(format_cell(cell)) for cell in row] for row in grid.rows]
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    first, *others = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    if width is not None:
+        left = width - sum(others) - len(GAP) * len(others)
+        first = min(first, max(left, NARROWEST))
+    widths = [first, *others]
     rule = GAP.join("-" * width for width in widths)
-    head, *lines = [GAP.join(_placed(row, widths, grid)).rstrip() for row in (heads, *rows)]
+    head, *lines = [
+        GAP.join(_placed(row, widths, grid)).rstrip()
+        for whole in (heads, *rows)
+        for row in _folded(whole, first)
+    ]
     table = "\n".join([head, rule, *lines])
     return "\n\n".join([_in_one_line(grid.caption), table, *map(_in_one_line, grid.notes)])
+
+
+def _folded(row: Sequence[str], width: int) -> Iterator[list[str]]:
+    """A row, with the rest of its first text below it."""
+    name, *others = row
+    first, *more = wrap(name, width) or [""]
+    yield [first, *others]
+    yield from ([text, *([""] * len(others))] for text in more)
 
 
 def as_html(grid: Grid) -> str:

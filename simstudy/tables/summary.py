@@ -32,6 +32,8 @@ def summary_table(
     title: str,
     value_labels: Readings = MappingProxyType({}),
     labels: Labels = MappingProxyType({}),
+    *,
+    axis: str | None = None,
 ) -> Table:
     """Make a table of a summary, one column per measure; constant columns go to the notes.
 
@@ -46,33 +48,51 @@ def summary_table(
         By factor, what values mean that are not what they say.
     labels
         Headings of factors, axes and measures, by name; others are headed by their names.
+    axis
+        The factor or axis whose values become columns, such as `method`, in place of the measures.
 
     Returns
     -------
     Table
         The table.
+
+    Raises
+    ------
+    TableError
+        Where the summary has no such factor or axis.
     """
     keys = list(summary.columns[: list(summary.columns).index(MEASURE)])
-    places = _places(summary[keys])
+    if axis is not None and axis not in keys:
+        raise TableError(
+            f"columns={axis!r} is not a factor or axis of this summary; {nearest(axis, keys)}"
+        )
+    spread = axis or MEASURE
+    names = [name for name in (*keys, MEASURE) if name != spread]
+    places = _places(summary[names])
     firsts = list({place: row for row, place in reversed([*enumerate(places)])}.values())[::-1]
-    same = {name: summary[name].iloc[0] for name in keys if is_constant(summary[name])}
-    data = {n: summary[n].iloc[firsts].tolist() for n in keys if n not in same}
+    same = {name: summary[name].iloc[0] for name in names if is_constant(summary[name])}
+    data = {n: summary[n].iloc[firsts].tolist() for n in names if n not in same}
+    words = {**value_labels, MEASURE: labels}
     columns: dict[str, Column | str] = {
-        n: factor_column(data[n], value_labels.get(n, {}), labels.get(n, "")) for n in data
+        n: factor_column(data[n], words.get(n, {}), labels.get(n, "")) for n in data
     }
-    for measure, rows in summary.groupby(MEASURE, sort=False):
-        name, error = (_free(f"{measure}{suffix}", keys) for suffix in ("", "_mcse"))
-        columns[name] = Column(labels.get(measure, as_words(measure)), mcse=error)
+    for value, rows in summary.groupby(spread, sort=False, dropna=False):
         at = [places[row] for row in summary.index.get_indexer(rows.index)]
-        data[name] = _spread(rows["estimate"], at, len(firsts))
+        text = as_words(value)
+        heading = words.get(spread, {}).get(value, labels.get(value, text))
+        name = value if axis is None else f"{axis}={value}"
+        own, error = (_free(f"{name}{suffix}", keys) for suffix in ("", "_mcse"))
+        columns[own] = Column(heading, mcse=error)
+        data[own] = _spread(rows["estimate"], at, len(firsts))
         data[error] = _spread(rows["mcse"], at, len(firsts))
-        for name, heading in SOMETIMES.items():
-            if name in rows and rows[name].notna().any():
-                beside = _free(f"{measure}_{name}", keys)
-                columns[beside] = Column(f"{as_words(measure)}: {heading}", decimals=1)
-                data[beside] = _spread(rows[name], at, len(firsts))
+        for extra, heading in SOMETIMES.items() if axis is None else ():
+            if extra in rows and rows[extra].notna().any():
+                beside = _free(f"{name}_{extra}", keys)
+                columns[beside] = Column(f"{text}: {heading}", decimals=1)
+                data[beside] = _spread(rows[extra], at, len(firsts))
     notes = [format_constants(same, value_labels, labels), _replicates(summary), PARENTHESES]
-    return Table(pd.DataFrame(data), _caption(summary, title), columns, [*filter(None, notes)])
+    caption = _caption(summary, title, axis or "")
+    return Table(pd.DataFrame(data), caption, columns, [*filter(None, notes)])
 
 
 def as_words(name: Any) -> str:
@@ -81,55 +101,6 @@ def as_words(name: Any) -> str:
     Data keep the name.
     """
     return str(name).replace("_", " ") if NAME.fullmatch(str(name)) else str(name)
-
-
-def summary_table_by(
-    summary: pd.DataFrame,
-    axis: str,
-    title: str,
-    value_labels: Readings = MappingProxyType({}),
-    labels: Labels = MappingProxyType({}),
-) -> Table:
-    """Make a table of a summary with one column per level of a factor or axis.
-
-    Parameters are those of `summary_table`.
-
-    Parameters
-    ----------
-    axis
-        The factor or axis whose values become columns, such as `method`.
-
-    Raises
-    ------
-    TableError
-        Where the summary has no such factor or axis.
-    """
-    keys = list(summary.columns[: list(summary.columns).index(MEASURE)])
-    if axis not in keys:
-        raise TableError(
-            f"columns={axis!r} is not a factor or axis of this summary; {nearest(axis, keys)}"
-        )
-    names = [*(name for name in keys if name != axis), MEASURE]
-    rest = summary[names]
-    places = _places(rest)
-    firsts = list({place: row for row, place in reversed([*enumerate(places)])}.values())[::-1]
-    same = {name: rest[name].iloc[0] for name in names if is_constant(rest[name])}
-    data = {n: rest[n].iloc[firsts].tolist() for n in names if n not in same}
-    columns: dict[str, Column | str] = {
-        n: factor_column(
-            data[n], labels if n == MEASURE else value_labels.get(n, {}), labels.get(n, "")
-        )
-        for n in data
-    }
-    words = value_labels.get(axis, {})
-    for value, rows in summary.groupby(axis, sort=False, dropna=False):
-        name, error = f"{axis}={value}", f"{axis}={value}_mcse"
-        columns[name] = Column(words.get(value, labels.get(value, as_words(value))), mcse=error)
-        at = [places[row] for row in summary.index.get_indexer(rows.index)]
-        data[name] = _spread(rows["estimate"], at, len(firsts))
-        data[error] = _spread(rows["mcse"], at, len(firsts))
-    notes = [format_constants(same, value_labels, labels), _replicates(summary), PARENTHESES]
-    return Table(pd.DataFrame(data), _caption(summary, title, axis), columns, [*notes])
 
 
 def _caption(summary: pd.DataFrame, title: str, axis: str = "") -> str:
@@ -160,12 +131,16 @@ def is_short(summary: pd.DataFrame) -> bool:
     return 0 < len(summary) <= MOST_NUMBERS
 
 
-def _places(keys: pd.DataFrame) -> list[int]:
-    """The table row of each row of a summary; 1 is not True, NaN equals NaN."""
+def _identities(keys: pd.DataFrame) -> list[tuple[str, ...]]:
+    """What tells rows apart: 1 is not True, NaN equals NaN."""
     names = zip(*(map(repr, keys[name].tolist()) for name in keys), strict=True)
-    named = list(names) if len(keys.columns) else [()] * len(keys)
+    return list(names) if len(keys.columns) else [()] * len(keys)
+
+
+def _places(keys: pd.DataFrame) -> list[int]:
+    """The table row of each row of a summary."""
     known: dict[tuple[str, ...], int] = {}
-    return [known.setdefault(name, len(known)) for name in named]
+    return [known.setdefault(name, len(known)) for name in _identities(keys)]
 
 
 def is_constant(column: pd.Series) -> bool:
@@ -270,7 +245,7 @@ def ranked_methods(
         )
     before = list(summary.columns[: list(summary.columns).index(MEASURE)])
     factors = [name for name in before if name != axis]
-    paired: dict[tuple[str, str], dict[tuple[str, ...], Any]] = {}
+    paired: dict[tuple[str, str], dict[tuple[str, ...], tuple[float, float]]] = {}
 
     def difference(row: Any, best: Any) -> tuple[float, float]:
         first, second = row[axis], best[axis]
@@ -278,27 +253,21 @@ def ranked_methods(
             return math.nan, math.nan
         if (first, second) not in paired:
             frame = result.contrast(measure, axis=axis, first=first, second=second)
-            paired[first, second] = {
-                _scenario(each, factors): (each["estimate"], each["mcse"])
-                for each in frame.to_dict("records")
-            }
-        apart, error = paired[first, second][_scenario(row, factors)]
-        return apart, error
+            numbers = zip(frame["estimate"], frame["mcse"], strict=True)
+            paired[first, second] = dict(zip(_identities(frame[factors]), numbers, strict=True))
+        return paired[first, second][row["scenario"]]
 
-    groups: dict[tuple[str, ...], list[Any]] = {}
-    for row in summary[summary[MEASURE] == measure].to_dict("records"):
-        groups.setdefault(_scenario(row, factors), []).append(row)
+    ranked = summary[summary[MEASURE] == measure]
+    ranked = ranked.assign(scenario=_identities(ranked[factors]))
     rows = []
-    for group in groups.values():
-        values = pd.Series([row["estimate"] for row in group], dtype=float)
-        ranks = values.rank(method="min", ascending=not largest_first)
-        order = ranks.sort_values(kind="stable").index
-        for at in order:
-            row = group[at]
-            apart, error = difference(row, group[order[0]])
-            shown = {name: row[name] for name in (*factors, axis)}
-            numbers = {"estimate": row["estimate"], "mcse": row["mcse"]}
-            rows.append({**shown, "rank": ranks[at], **numbers, "difference": apart, ERROR: error})
+    for _, group in ranked.groupby("scenario", sort=False):
+        ranks = group["estimate"].rank(method="min", ascending=not largest_first)
+        group = group.assign(rank=ranks).sort_values("rank", kind="stable")
+        several = group.to_dict("records")
+        for row in several:
+            apart, error = difference(row, several[0])
+            shown = {name: row[name] for name in (*factors, axis, "rank", "estimate", "mcse")}
+            rows.append({**shown, "difference": apart, ERROR: error})
     frame = pd.DataFrame(rows)
     same = {name: frame[name].iloc[0] for name in factors if is_constant(frame[name])}
     frame = frame.drop(columns=[*same])
@@ -313,8 +282,3 @@ def ranked_methods(
     notes = [format_constants(same, {}), PARENTHESES, PAIRED]
     caption = f"Methods ranked by {as_words(measure)}"
     return Table(frame, caption, columns, [*filter(None, notes)])
-
-
-def _scenario(row: Any, factors: list[str]) -> tuple[str, ...]:
-    """The identity of a scenario and cell; NaN and None are values."""
-    return tuple(repr(row[name]) for name in factors)

@@ -8,10 +8,11 @@ from simstudy.output.folder import publish
 from tests.output.standing import CONFIG, FILE, SOUND, study
 
 
-@pytest.fixture
-def published(tmp_path):
-    result = study().run(60, out=tmp_path)
-    return result, publish(result, about="Aims", config=CONFIG, module_file=FILE)
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """With figures that fail: for tests that only read."""
+    result = study().run(60, out=tmp_path_factory.mktemp("published"))
+    return result, publish(result, about="Why?\nSo.", config=CONFIG, module_file=FILE)
 
 
 @pytest.fixture(scope="module")

@@ -54,13 +54,13 @@ def test_a_ggplot_is_told_by_its_marks_axes_series_and_panels(figure, text):
 
 def test_many_series_are_counted():
     frame = pd.DataFrame({"x": range(20), "y": 1, "name": [f"m{at}" for at in range(20)]})
-    figure = p9.ggplot(frame, p9.aes("x", "y", color="name")) + p9.geom_point()
-    assert alt_text_of(figure) == "Points of y against x; name: 20 from m0 to m19."
-    numbers = p9.ggplot(frame.assign(z=frame["x"] / 3), p9.aes("x", "y", color="z"))
-    assert alt_text_of(numbers + p9.geom_point()) == "Points of y against x; z: 0 to 6.33."
+    for values, text in ((frame["name"], "20 from m0 to m19"), (frame["x"] / 3, "0 to 6.33")):
+        figure = p9.ggplot(frame.assign(name=values), p9.aes("x", "y", color="name"))
+        expected = f"Points of y against x; name: {text}."
+        assert alt_text_of(figure + p9.geom_point()) == expected
 
 
-def test_a_matplotlib_figure_has_its_titles_axes_and_series():
+def test_a_matplotlib_figure_has_its_titles_axes_and_series_and_another_has_none():
     figure = Figure()
     first, second = figure.subplots(2)
     figure.suptitle("Two panels")
@@ -68,7 +68,4 @@ def test_a_matplotlib_figure_has_its_titles_axes_and_series():
     first.set(xlabel="n", ylabel="power")
     second.set_title("size")
     assert alt_text_of(figure) == "Two panels. Power against n; series: t. Size."
-
-
-def test_a_figure_of_another_library_has_none():
     assert alt_text_of(object()) == ""

@@ -26,16 +26,12 @@ def no_table(result):
     return result.summary
 
 
-def misspelt(result):
-    return Table(result.summary, "Bias", {"estimat": "bias"})
-
-
 def breaks(result):
     raise ZeroDivisionError("a defect")
 
 
 TABLES = {"biases": biases, "later": needs_more}
-BROKEN = {"frame": no_table, "misspelt": misspelt, "defect": breaks}
+BROKEN = {"frame": no_table, "defect": breaks}
 
 
 def with_tables(tables):
@@ -57,77 +53,52 @@ def names_in(folder):
 
 
 def test_tables_are_written_in_three_forms(written):
-    result, made = written
+    result, _ = written
     assert names_in(result.folder) == [
         "biases.csv", "biases.md", "biases.tex", "summary.csv", "summary.md", "summary.tex",
     ]  # fmt: skip
-    assert {path.name for path in made.tables.files} == set(names_in(result.folder))
     stored = pd.read_csv(result.folder / "tables" / "biases.csv")
     assert stored["mcse"].tolist() == pytest.approx(biases(result).frame["mcse"].tolist())
     assert r"\label{tab:toy:biases}" in (result.folder / "tables" / "biases.tex").read_text()
+    assert result.table("biases").caption == "Bias"
+    assert result.table("summary").caption.startswith("Toy: ")
+    with pytest.raises(TableError, match=r"no table 'bias' in toy; did you mean 'biases'\?"):
+        result.table("bias")
 
 
-def test_a_table_that_cannot_be_made_is_told_and_the_others_are(written):
+def test_a_table_that_cannot_be_made_is_told_and_the_others_are(written, capsys):
     result, made = written
-    assert made.tables.not_made == {
+    assert made.not_made == {
         "later": "n_obs = 99",
         "frame": "TableError: a DataFrame cannot be saved as a table: `save_table` writes a "
         "simstudy.tables.Table, which has a caption and says how to round. Return one of these.",
-        "misspelt": "TableError: the table has no column 'estimat'; did you mean 'estimate'?",
         "defect": "ZeroDivisionError: a defect",
     }
     manifest = manifest_of(result.folder)
-    assert manifest["tables_not_made"] == made.tables.not_made
+    assert manifest["tables_not_made"] == made.not_made
     assert manifest["tables_failed"] == made.failed == list(BROKEN)
-
-
-def test_the_closing_table_says_so(written, capsys):
+    again = with_tables(TABLES | BROKEN).run(60, out=result.folder.parent)
+    assert not is_current(again, CONFIG, FILE, figures=False, report=True), "it is tried again"
     print_closing(*written)
     said = capsys.readouterr().out
     assert "table later was not made: n_obs = 99" in said
     assert "summary, claims, 2 tables" in said
 
 
-def test_a_table_whose_code_raises_is_tried_again(written):
-    result, _ = written
-    assert not is_current(result, CONFIG, FILE, figures=False, report=True)
-
-
-def test_one_that_the_data_do_not_allow_is_not(tmp_path):
+def test_one_that_the_data_do_not_allow_is_not_tried_again(tmp_path):
     write(tmp_path, TABLES)
     again = with_tables(TABLES).run(60, out=tmp_path)
     assert again.outcome.n_blocks == 0
     assert is_current(again, CONFIG, FILE, figures=False, report=True)
-    (tmp_path / "toy" / "tables" / "biases.md").unlink()
-    assert not is_current(again, CONFIG, FILE, figures=False, report=True)
 
 
 def test_tables_of_an_earlier_run_do_not_stay_and_what_is_not_ours_does(tmp_path):
-    result, _ = write(tmp_path, TABLES)
+    result, made = write(tmp_path, {"biases": biases, "summary": biases})
+    assert len(made.tables) == 2, "a study may have a summary of its own"
+    assert (result.folder / "tables" / "summary.md").read_text().startswith("Bias\n")
     (result.folder / "tables" / "mine.csv").write_text("mine")
     write(tmp_path, {}, n_rep=110)
     assert names_in(result.folder) == ["mine.csv", "summary.csv", "summary.md", "summary.tex"]
-
-
-def test_another_table_draws_nothing_again(tmp_path):
-    write(tmp_path, {})
-    result, _ = write(tmp_path, TABLES, replace=True)
-    assert result.outcome.n_blocks == 0
-    assert "biases.tex" in names_in(result.folder)
-
-
-def test_a_study_may_have_a_summary_of_its_own(tmp_path):
-    result, made = write(tmp_path, {"summary": biases})
-    assert len(made.tables.files) == 3
-    assert (result.folder / "tables" / "summary.md").read_text().startswith("Bias\n")
-
-
-def test_a_result_gives_its_tables_by_name(written):
-    result, _ = written
-    assert result.table("biases").caption == "Bias"
-    assert result.table("summary").caption.startswith("Toy: ")
-    with pytest.raises(TableError, match=r"no table 'bias' in toy; did you mean 'biases'\?"):
-        result.table("bias")
 
 
 def test_a_figure_or_table_that_changes_its_summary_changes_no_other():

@@ -28,9 +28,13 @@ def repository(folder, **files):
     git(folder, "init", "--quiet", "--initial-branch=main")
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text)
-    git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--allow-empty", "--message=first")
+    commit(folder)
     return folder
+
+
+def commit(folder):
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--allow-empty", "--message=more")
 
 
 @pytest.fixture
@@ -42,20 +46,25 @@ def states(*files):
     return environment(files)["git"]
 
 
-# ---------------------------------------------------------------- versions
-def test_versions_and_machine_are_named():
-    found = environment()
+def clean(folder):
+    """The state of a repository whose files are its commit."""
+    return {"commit": git(folder, "rev-parse", "HEAD"), "modified": False}
+
+
+def test_versions_and_machine_are_named_and_libraries_count_by_their_version():
+    installed = Path(sysconfig.get_path("purelib")) / "numpy" / "__init__.py"
+    found = environment([installed])
     assert {"simstudy", "numpy", "scipy", "numba", "pyarrow"} <= set(found["versions"])
     assert "unknown" not in found["versions"].values()
-    assert set(found) - {"untracked_files"} == {"made", "python", "machine", "versions", "git"}
+    assert set(found) == {"made", "python", "machine", "versions", "git"}
+    assert found["git"] == []
 
 
-# ---------------------------------------------------------------- one repository
 @needs_git
-def test_committed_files_are_their_commit(project):
-    found = environment([project / "experiment.py", str(project / "neighbour.py")])
-    assert found["git"] == [{"commit": git(project, "rev-parse", "HEAD"), "modified": False}]
-    assert "untracked_files" not in found
+def test_committed_files_are_their_commit_also_in_a_worktree_whose_git_is_a_file(project, tmp_path):
+    assert states(project / "experiment.py", str(project / "neighbour.py")) == [clean(project)]
+    git(project, "worktree", "add", "--quiet", "--detach", str(tmp_path / "tree"))
+    assert states(tmp_path / "tree" / "experiment.py") == [clean(project)]
 
 
 @needs_git
@@ -65,10 +74,9 @@ def test_a_neighbour_that_was_edited(project, staged):
     if staged:
         git(project, "add", "neighbour.py")
     (state,) = states(project / "experiment.py", project / "neighbour.py")
-    assert state["modified"]
-    assert state["modified_files"] == ["neighbour.py"]
-    (alone,) = states(project / "experiment.py")
-    assert not alone["modified"], "what the results do not depend on does not count"
+    assert state == clean(project) | {"modified": True, "modified_files": ["neighbour.py"]}
+    alone = states(project / "experiment.py")
+    assert alone == [clean(project)], "what the results do not depend on does not count"
 
 
 @needs_git
@@ -78,21 +86,19 @@ def test_an_experiment_that_git_ignores(project, pattern):
     new = project / "private" / "hidden.py"
     new.parent.mkdir()
     new.write_text("z = 1\n")
-    (state,) = states(new)
-    assert state["modified"]
-    assert state["modified_files"] == ["private/hidden.py"]
+    assert states(new)[0]["modified_files"] == ["private/hidden.py"]
 
 
 @needs_git
-@pytest.mark.parametrize("name", ["with space.py", "[abc].py", "grüße.py", ":(top)x.py", "-n.py"])
-def test_names_that_git_might_read_otherwise(project, name):
-    (project / name).write_text("z = 1\n")
-    assert states(project / name)[0]["modified_files"] == [name]
-    git(project, "add", "--all")
-    git(project, "commit", "--quiet", "--message=second")
-    assert not states(project / name)[0]["modified"]
-    (project / name).write_text("z = 2\n")
-    assert states(project / name)[0]["modified_files"] == [name]
+def test_names_that_git_might_read_otherwise(project):
+    names = ["with space.py", "[abc].py", "grüße.py", ":(top)x.py", "-n.py"]
+    files = [project / name for name in names]
+    for text, is_new in (("z = 1\n", True), ("z = 2\n", False)):
+        for file in files:
+            file.write_text(text)
+        assert states(*files)[0]["modified_files"] == sorted(names), is_new
+        commit(project)
+        assert states(*files) == [clean(project)]
 
 
 @needs_git
@@ -106,7 +112,7 @@ def test_files_that_are_gone_moved_or_in_conflict(project):
     for branch, text in (("other", "x = 2\n"), ("main", "x = 3\n")):
         git(project, "checkout", "--quiet", branch)
         (project / "experiment.py").write_text(text)
-        git(project, "commit", "--quiet", "--all", "--message=more")
+        commit(project)
     with pytest.raises(subprocess.CalledProcessError):
         git(project, "merge", "other")
     assert states(project / "experiment.py")[0]["modified_files"] == ["experiment.py"]
@@ -122,54 +128,26 @@ def test_before_the_first_commit_there_is_none(tmp_path):
     ]
 
 
-# ---------------------------------------------------------------- several, and none
 @needs_git
-def test_a_repository_within_a_repository(project):
+def test_files_of_several_repositories_and_of_none_and_no_path_of_this_machine(project, tmp_path):
     inner = repository(project / "vendored", model="m = 1\n")
     (inner / "model.py").write_text("m = 2\n")
-    outer, own = states(project / "experiment.py", inner / "model.py")
-    assert outer == {"commit": git(project, "rev-parse", "HEAD"), "modified": False}
-    assert own["commit"] == git(inner, "rev-parse", "HEAD")
-    assert own["modified_files"] == ["model.py"]
-
-
-@needs_git
-def test_a_worktree_whose_git_is_a_file(project, tmp_path):
-    git(project, "worktree", "add", "--quiet", "--detach", str(tmp_path / "tree"))
-    assert (tmp_path / "tree" / ".git").is_file()
-    (state,) = states(tmp_path / "tree" / "experiment.py")
-    assert state == {"commit": git(project, "rev-parse", "HEAD"), "modified": False}
-
-
-@needs_git
-def test_files_in_no_repository_are_named(project, tmp_path):
     for name in ("loose.py", "another.py"):
         (tmp_path / name).write_text("")
-    found = environment([tmp_path / "loose.py", project / "experiment.py", tmp_path / "another.py"])
+    files = [tmp_path / "loose.py", project / "experiment.py", tmp_path / "another.py"]
+    found = environment([*files, inner / "model.py"])
+    assert found["git"] == [
+        clean(project),
+        clean(inner) | {"modified": True, "modified_files": ["model.py"]},
+    ]
     assert found["untracked_files"] == ["another.py", "loose.py"]
-    assert [one["modified"] for one in found["git"]] == [False]
-
-
-def test_installed_libraries_count_by_their_version():
-    installed = Path(sysconfig.get_path("purelib")) / "numpy" / "__init__.py"
-    found = environment([installed])
-    assert found["git"] == []
-    assert "untracked_files" not in found
-
-
-@needs_git
-def test_no_path_of_this_machine_appears(project, tmp_path):
-    (project / "experiment.py").write_text("x = 3\n")
-    (tmp_path / "loose.py").write_text("")
-    text = json.dumps(environment([project / "experiment.py", tmp_path / "loose.py"]))
-    assert "experiment.py" in text
+    text = json.dumps(found)
     assert str(tmp_path) not in text
     assert tmp_path.name not in text
 
 
-# ---------------------------------------------------------------- git itself
 @needs_git
-def test_git_is_asked_once_for_each_repository_and_writes_nothing(project, monkeypatch):
+def test_git_is_asked_once_writes_nothing_and_believes_no_hook(project, tmp_path, monkeypatch):
     asked = []
     run = subprocess.run
 
@@ -178,22 +156,15 @@ def test_git_is_asked_once_for_each_repository_and_writes_nothing(project, monke
         assert settings["timeout"] == module.GIT_SECONDS
         return run(command, **settings)
 
+    expected = clean(project)
     index = project / ".git" / "index"
     os.utime(project / "experiment.py")  # an index that git would like to refresh
     before = index.read_bytes()
+    monkeypatch.setenv("GIT_DIR", str(repository(tmp_path / "other", other="o = 1\n") / ".git"))
     monkeypatch.setattr(module.subprocess, "run", counting)
-    states(project / "experiment.py", project / "neighbour.py")
+    assert states(project / "experiment.py", project / "neighbour.py") == [expected]
     assert len(asked) == 1
     assert index.read_bytes() == before
-
-
-@needs_git
-def test_a_hook_of_another_repository_is_not_believed(project, tmp_path, monkeypatch):
-    other = repository(tmp_path / "other", other="o = 1\n")
-    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
-    (state,) = states(project / "experiment.py")
-    monkeypatch.delenv("GIT_DIR")
-    assert state == {"commit": git(project, "rev-parse", "HEAD"), "modified": False}
 
 
 @pytest.mark.parametrize(

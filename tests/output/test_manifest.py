@@ -43,20 +43,20 @@ def test_a_measure_that_cannot_be_taken_costs_no_blocks(tmp_path):
         _ = result.summary
 
 
-def test_the_last_run_is_explained(tmp_path):
-    for n_rep, stands in ((40, 40), (80, 80), (20, 20)):
-        toy.study().run(n_rep, out=tmp_path)
-        assert load(tmp_path / "toy").manifest["replicates_per_scenario"] == stands
-        assert set(load(tmp_path / "toy").summary["n_rep"]) == {stands}
+def test_the_last_run_is_explained_and_what_was_published_stays(tmp_path):
+    def stands():
+        found = load(tmp_path / "toy")
+        assert set(found.summary["n_rep"]) == {found.manifest["replicates_per_scenario"]}
+        return found.manifest["replicates_per_scenario"]
 
-
-def test_what_was_published_stays_and_what_was_not_is_published_over(tmp_path):
-    result = toy.study().run(40, out=tmp_path)
+    for n_rep in (40, 80, 20):
+        result = toy.study().run(n_rep, out=tmp_path)
+        assert stands() == n_rep
     publish(result, about="Why?", config={"k": 1}, report=False)
     before = (result.folder / "manifest.json").read_bytes()
     toy.study().run(80, out=tmp_path)
     assert (result.folder / "manifest.json").read_bytes() == before
-    assert set(load(result.folder).summary["n_rep"]) == {40}
+    assert stands() == 20
 
 
 def test_an_output_that_was_lost_is_made_again(tmp_path):
@@ -68,8 +68,7 @@ def test_an_output_that_was_lost_is_made_again(tmp_path):
     assert len(load(folder).summary)
 
 
-def test_shares_and_runs_that_are_published_explain_nothing(tmp_path):
-    toy.study().run(200, out=tmp_path, shard=(1, 2))
-    assert not (tmp_path / "toy" / "manifest.json").exists()
-    toy.study().run(200, out=tmp_path, explain=False)
+@pytest.mark.parametrize("how", [{"shard": (1, 2)}, {"explain": False}])
+def test_shares_and_runs_that_are_published_explain_nothing(how, tmp_path):
+    toy.study().run(200, out=tmp_path, **how)
     assert not (tmp_path / "toy" / "manifest.json").exists()

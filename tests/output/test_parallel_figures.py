@@ -11,8 +11,8 @@ from functools import partial
 import pytest
 from matplotlib.figure import Figure
 
-from simstudy.output import folder, parallel_figures
-from simstudy.output.folder import publish
+from simstudy.output import parallel_figures
+from simstudy.output.folder import _Draw, publish
 from simstudy.output.parallel_figures import ENDED, FigureWorkers
 from tests.output.standing import CONFIG, FILE, manifest_of, study
 from tests.output.standing import plain_figure as plain
@@ -61,41 +61,18 @@ def test_a_stop_ends_workers_in_the_middle_of_a_figure(tmp_path):
             os.kill(process, 0)
 
 
+UNSENDABLE = partial(lambda _, name: where(name), (each for each in ()))
+
+
 @pytest.mark.parametrize(
-    ("n_jobs", "seconds"), [(1, 0.0), (2, 60.0)], ids=["one job", "not worth it"]
+    ("n_jobs", "seconds", "draw"),
+    [(1, 0.0, where), (2, 60.0, where), (2, 0.0, UNSENDABLE)],
+    ids=["one job", "not worth it", "cannot be pickled"],
 )
-def test_without_workers_all_are_drawn_here(n_jobs, seconds, monkeypatch):
+def test_without_workers_all_are_drawn_here(n_jobs, seconds, draw, monkeypatch):
     monkeypatch.setattr(parallel_figures, "START_SECONDS", seconds)
     with FigureWorkers(n_jobs) as workers:
-        assert {process for _, process in workers.map(where, "abc")} == {os.getpid()}
-
-
-def test_what_cannot_be_pickled_is_drawn_here():
-    unsendable = partial(lambda _, name: where(name), (each for each in ()))
-    with FigureWorkers(2) as workers:
-        assert {process for _, process in workers.map(unsendable, "abc")} == {os.getpid()}
-
-
-def test_workers_that_began_at_once_draw_all_and_those_that_end_cost_one():
-    with FigureWorkers(2) as workers:
-        begun = workers.begin(where, "abc")
-        names, processes = zip(*workers.map(where, "abc", begun), strict=True)
-        ended = workers.begin(end_at_b, "abc")
-        assert [each and each[0] for each in workers.map(end_at_b, "abc", ended)] == [
-            "a",
-            None,
-            "c",
-        ]
-    assert "".join(names) == "abc"
-    assert os.getpid() not in processes
-    with FigureWorkers(1) as workers:
-        assert workers.begin(where, "abc") is None
-
-
-def end_at_b(name):
-    if name == "b":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return where(name)
+        assert {process for _, process in workers.map(draw, "abc")} == {os.getpid()}
 
 
 def is_worker():
@@ -112,53 +89,36 @@ def raising(result):
     raise ZeroDivisionError(f"in {'a worker' if is_worker() else 'this process'}")
 
 
-def figures():
-    """One made in a notebook among them, which is sent by what it consists of."""
+def local_figure():
+    """One made in a notebook, which is sent by what it consists of."""
 
     def local(result):
         figure = Figure(figsize=(3, 2))
         figure.add_subplot().plot(result.rows(columns=["estimate"])["estimate"])
         return figure
 
-    return {"1": plain, "2": local, "3": lambda result: plain(result), "4": plain}
+    return local
 
 
-def published(folder, figures, workers):
-    result = study(figures=figures).run(60, out=folder)
-    made = publish(result, config=CONFIG, module_file=FILE, workers=workers)
-    return made, {path.name: path.read_bytes() for path in (made.folder / "figures").iterdir()}
-
-
-@pytest.fixture(params=[5.0, -1.0], ids=["after the claims", "beside the claims"])
-def _begun(request, monkeypatch):
-    monkeypatch.setattr(folder, "LONG_SECONDS", request.param)
-
-
-@pytest.mark.usefixtures("_begun")
-def test_files_and_captions_are_those_that_one_process_makes(tmp_path):
-    in_turn, expected = published(tmp_path / "in_turn", figures(), None)
-    with FigureWorkers(2) as workers:
-        made, files = published(tmp_path / "workers", figures(), workers)
-    assert files == expected
-    assert len(files) == 8
-    captions = [manifest_of(each.folder)["captions"] for each in (in_turn, made)]
-    assert captions[0] == captions[1]
-
-
-@pytest.mark.usefixtures("_begun")
-def test_a_figure_that_raises_or_kills_its_worker_is_recorded_and_the_others_are_drawn(tmp_path):
-    broken = {"1": plain, "ends": ending, "raises": raising, "2": plain, "3": plain}
-    with FigureWorkers(2) as workers:
-        made, files = published(tmp_path, broken, workers)
-    assert made.not_drawn == {"ends": ENDED, "raises": "ZeroDivisionError: in a worker"}
-    manifest = manifest_of(made.folder)
-    assert sorted(manifest["figures_failed"]) == ["ends", "raises"]
-    assert {name.partition(".")[0] for name in files} == {"1", "2", "3"}
+def test_files_are_those_that_one_process_makes_and_one_that_ends_its_worker_costs_itself(tmp_path):
+    drawn = {"1": plain, "ends": ending, "raises": raising, "2": local_figure(), "3": plain}
+    made, files, captions = [], [], []
+    with FigureWorkers(2) as two:
+        for name, workers in (("here", None), ("workers", two)):
+            result = study(figures=drawn).run(60, out=tmp_path / name)
+            made.append(publish(result, config=CONFIG, module_file=FILE, workers=workers))
+            there = (result.folder / "figures").iterdir()
+            files.append({path.name: path.read_bytes() for path in there})
+            captions.append(manifest_of(result.folder)["captions"])
+    assert made[0].not_drawn == {"raises": "ZeroDivisionError: in this process"}
+    assert made[1].not_drawn == {"ends": ENDED, "raises": "ZeroDivisionError: in a worker"}
+    assert sorted(manifest_of(made[1].folder)["figures_failed"]) == ["ends", "raises"]
+    assert len(files[1]) == 6
+    assert files[1] == {name: files[0][name] for name in files[1]}
+    assert captions[1] == {name: captions[0][name] for name in captions[1]}
 
 
 def test_workers_get_a_result_without_its_large_frames():
-    from simstudy.output.folder import _Draw
-
     result = study(figures={"1": plain}).run(60)
     _ = result.summary, result.failures, result.claims
     _, (sent, _, _) = _Draw(result, None, {}).__reduce__()

@@ -19,14 +19,16 @@ def planned(precision, kind=KnownTrial, **more):
     return trial(kind).protocol(precision=precision, **more).n_rep
 
 
-def test_a_share_takes_what_its_worst_case_takes_where_theory_is_silent():
-    assert planned({"rejection_rate": 0.01}, Trial) == 2500
-    assert planned({"rejection_rate": 0.005}, Trial) == 10_000
-
-
-def test_a_share_takes_what_theory_says_where_it_speaks():
-    assert planned({"rejection_rate": 0.01}) == 1600  # of a level of 0.2, the worse of two
-    assert planned({"rejection_rate": "2%"}) == 47_500  # of 0.05
+@pytest.mark.parametrize(
+    ("kind", "error", "n_rep"),
+    [
+        (Trial, 0.01, 2500),  # worst case: theory is silent
+        (KnownTrial, 0.01, 1600),  # of a level of 0.2, the worse of two
+        (KnownTrial, "2%", 47_500),  # of 0.05
+    ],
+)
+def test_a_share_takes_what_theory_says_or_its_worst_case(kind, error, n_rep):
+    assert planned({"rejection_rate": error}, kind) == n_rep
 
 
 def test_a_share_that_theory_knows_to_be_certain_takes_what_one_more_replicate_would():
@@ -65,14 +67,11 @@ def test_a_pilot_finds_the_spread_and_says_so():
     assert "The pilot had 400 replicates of each scenario, of other random numbers" in text
 
 
-def test_the_largest_need_counts_and_each_is_justified():
+def test_the_largest_need_counts_and_fewer_are_planned_only_as_such():
     both = {"rejection_rate": 0.01, "bias": 0.1}
     text = str(trial(KnownTrial).protocol(precision=both, pilot=400, workers=INLINE))
     assert "**1,600 replicates**" in text
     assert "`rejection_rate` at most 0.01: 1,600 replicates, by the study's own theory" in text
-
-
-def test_fewer_than_a_precision_takes_are_planned_only_as_such():
     text = str(trial().protocol(100, precision={"rejection_rate": 0.01}))
     assert "**100 replicates**" in text
     assert "is **fewer** than the 2,500 that" in text

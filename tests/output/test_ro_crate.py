@@ -25,10 +25,6 @@ authors:
   - {given-names: Ada, family-names: Byron, orcid: 'https://orcid.org/0'}
   - {name: The others}
 license: MIT
-references:
-  - {title: A trial, year: 2020, doi: 10.1/(x)1, authors: [{name: N. N.}], scope: toy}
-  - {title: Of all, url: 'https://a.b/c'}
-  - {title: Another, scope: "other, another"}
 """
 
 
@@ -92,9 +88,6 @@ def test_it_says_who_what_how_and_when(folder, project):
     assert [found[n]["name"] for n in names(root["author"])] == ["Ada Byron", "The others"]
     assert names(root["author"])[0] == "https://orcid.org/0"
     assert names(root["license"]) == ["https://spdx.org/licenses/MIT"]
-    documents = ["https://doi.org/10.1/%28x%291", "https://a.b/c"]
-    assert names(root["isBasedOn"]) == names(root["citation"]) == documents
-    assert found[documents[0]]["author"] == "N. N."
     assert set(names(run["instrument"])) == {"#simstudy", "#study"}
     assert "summary.parquet" in names(run["result"])
     assert "seed=1" in run["description"]

@@ -1,7 +1,6 @@
-"""Tables that keep names and numbers whole, on a terminal of any width and in a pipe."""
+"""The end of a run: names and numbers stay whole, on a terminal of any width and in a pipe."""
 
 import io
-import re
 import sys
 from dataclasses import replace
 
@@ -9,19 +8,15 @@ import pytest
 
 from simstudy.claims import Claim, Finding, check_claims
 from simstudy.output.folder import Published
-from simstudy.output.terminal import (
-    NARROWEST,
-    _claims_table,
-    new_console,
-    new_table,
-    print_closing,
-    undecided_claims,
-)
+from simstudy.output.terminal import _format_claims, print_closing, undecided_claims
 from tests import toy
 
-NAMES = ["measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory"]
-LONG = "a_measure_whose_name_is_longer_than_any_terminal_would_like_it_to_be"
-ROW = (LONG, "120", "-0.001234", "1.235e-05", "0.01003", "2.536")
+LONG = "a_claim_whose_name_is_longer_than_any_terminal_would_like_it_to_be, of two"
+CLAIMS = [
+    Claim(LONG, "It grows", "text", lambda result: Finding(1.0), published=True),
+    Claim("[of] one", "It shrinks", "text", lambda result: 1 / 0, published=True),
+    Claim("size", "About 5%", "text", lambda result: Finding(0.049, 0.002), 0.05, difference=0.01),
+]
 
 
 class Terminal(io.StringIO):
@@ -31,79 +26,36 @@ class Terminal(io.StringIO):
         return True
 
 
-def printed(monkeypatch, stream, width: int) -> list[str]:
-    """Lines of a table and of a sentence."""
-    for name, value in (("COLUMNS", str(width)), ("TERM", "xterm"), ("NO_COLOR", "1")):
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(sys, "stdout", stream)
-    console = new_console()
-    console.print(new_table(NAMES, [ROW, ("b", "1", "0", "0", "", "[red]differs[/]")]))
-    console.print("a sentence " * 30)
-    return re.sub(r"\x1b\[[\d;]*m", "", stream.getvalue()).splitlines()
+def test_a_pipe_gets_a_line_for_each_claim_with_its_number_and_error(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    *_, first, second, third = _format_claims(check_claims(CLAIMS, result=None)).splitlines()
+    assert first.startswith(LONG)
+    assert [first.split()[-3:], second.split(), third.split()] == [
+        ["holds", "holds", "reproduced"],
+        ["[of]", "one", "holds", "–", "no", "data"],
+        ["size", "0.05", "0.049", "±", "0.004", "reproduced"],
+    ]
 
 
 @pytest.mark.parametrize("width", [80, 100, 20])
 def test_a_terminal_folds_names_and_cuts_nothing(width, monkeypatch):
-    lines = printed(monkeypatch, Terminal(), width)
-    assert max(map(len, lines)) <= max(width, NARROWEST)
-    assert "…" not in "".join(lines)
-    assert LONG in "".join(line.split()[0] for line in lines if line.strip())
-    for number in (*ROW[1:], "differs"):
-        assert any(number in line.split() for line in lines), "in one piece"
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    lines = _format_claims(check_claims(CLAIMS, result=None)).splitlines()
+    n_name = len(lines[3].split()[0])  # of the rule
+    assert max(map(len, lines)) <= max(width, n_name + 50)
+    names = "".join(line[:n_name] for line in lines[4:]).replace(" ", "")
+    assert names.startswith(LONG.replace(" ", ""))
+    assert lines[-1].split() == ["size", "0.05", "0.049", "±", "0.004", "reproduced"]
 
 
-def test_a_pipe_gets_a_line_for_each_row_and_sentence(monkeypatch):
-    lines = printed(monkeypatch, io.StringIO(), 80)
-    assert [list(ROW)] == [line.split() for line in lines if LONG in line]
-    assert sum("a sentence" in line for line in lines) == 1
-
-
-def test_a_pipe_that_nobody_reads_is_the_callers_business(monkeypatch):
-    class Gone(io.StringIO):
-        def write(self, text):
-            raise BrokenPipeError
-
-    monkeypatch.setattr(sys, "stdout", Gone())
-    with pytest.raises(BrokenPipeError):
-        new_console().print("to nobody")
-
-
-def test_a_statement_has_no_error_and_a_number_has_its_own(monkeypatch):
-    claims = check_claims(
-        [Claim("of two", "It grows", "text", lambda result: Finding(1.0), published=True),
-         Claim("[of] one", "It shrinks", "text", lambda result: 1 / 0, published=True),
-         Claim("size", "About 5%", "text", lambda result: Finding(0.049, 0.002), 0.05,
-                   difference=0.01)],
-        result=None,
-    )  # fmt: skip
-    monkeypatch.setattr(sys, "stdout", io.StringIO())
-    new_console().print(_claims_table(claims))
-    rows = [
-        line.split()
-        for line in sys.stdout.getvalue().splitlines()
-        if {"of", "[of]", "size"} & {*line.split()}
-    ]
-    assert rows == [["of", "two", "holds", "holds", "reproduced"],
-                    ["[of]", "one", "holds", "–", "no", "data"],
-                    ["size", "0.05", "0.049", "±", "0.004", "reproduced"]]  # fmt: skip
-
-
-# ---------------------------------------------------------------- the end of a run
-def closing(result, tmp_path, monkeypatch) -> str:
-    stream = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", stream)
+@pytest.mark.parametrize(("n_obs", "is_printed"), [((3, 10), True), (tuple(range(3, 20)), False)])
+def test_a_short_summary_is_printed_itself(n_obs, is_printed, tmp_path, capsys):
+    result = toy.study(n_obs).run(40, n_jobs=1)
     print_closing(result, Published(tmp_path))
-    return stream.getvalue()
-
-
-def test_a_short_summary_is_printed_itself(tmp_path, monkeypatch):
-    few = toy.study((3, 10)).run(40, n_jobs=1)
-    printed = closing(few, tmp_path, monkeypatch)
-    assert str(few.table()) in printed
-    many = toy.study(tuple(range(3, 20))).run(40, n_jobs=1)
-    printed = closing(many, tmp_path, monkeypatch)
-    assert "worst z from theory" in printed
-    assert str(many.table()).splitlines()[0] not in printed
+    printed = capsys.readouterr().out
+    assert (str(result.table()) in printed) == is_printed
+    assert ("worst z from theory" in printed) != is_printed
 
 
 def test_an_undecided_claim_has_the_number_of_replicates_that_it_needs():
@@ -118,5 +70,4 @@ def test_an_undecided_claim_has_the_number_of_replicates_that_it_needs():
     (text,) = undecided_claims(result)
     n_rep = int(text.split("n_rep=")[1].split()[0].replace(",", ""))
     assert n_rep > 400
-    assert "n_rep" in text
     assert undecided_claims(with_claim.run(8 * n_rep, n_jobs=1)) == []

@@ -1,6 +1,7 @@
 """Methods are ranked in every scenario, with their paired differences from the best."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -46,14 +47,8 @@ def result():
 def test_a_row_for_each_scenario_and_method_from_the_best_on(result):
     frame = ranked_methods(result, "mse").frame
     assert frame["sd"].tolist() == [1.0] * 3 + [2.0] * 3
-    assert frame["method"].tolist() == [
-        "mean",
-        "again",
-        "first_value",
-        "first_value",
-        "mean",
-        "again",
-    ]
+    order = ["mean", "again", "first_value", "first_value", "mean", "again"]
+    assert frame["method"].tolist() == order
     assert frame["rank"].tolist() == [1, 1, 3, 1, 2, 2]
     assert "n_obs" not in frame
 
@@ -68,35 +63,25 @@ def test_differences_are_those_of_the_contrast_with_the_best(result):
         assert np.isnan(frame.loc[(sd, best), "difference"])
 
 
-def test_the_largest_may_be_the_best(result):
-    frame = ranked_methods(result, "mse", largest_first=True).frame
-    assert frame["method"].tolist()[:3] == ["first_value", "mean", "again"]
-    assert frame["rank"].tolist()[:3] == [1, 2, 2]
-
-
-def test_it_is_rounded_and_says_what_is_the_same_in_all_rows(result):
-    text = ranked_methods(result, "mse").markdown()
+def test_the_largest_may_be_the_best_and_numbers_are_rounded(result):
+    table = ranked_methods(result, "mse", largest_first=True)
+    assert table.frame["method"].tolist()[:3] == ["first_value", "mean", "again"]
+    assert table.frame["rank"].tolist()[:3] == [1, 2, 2]
+    text = table.markdown()
     assert "| first value |" in text
     assert "n obs = 8." in text
     assert "nan" not in text
 
 
-class WithoutOne:
-    """A result in which one method has no estimate."""
-
-    def __init__(self, estimates):
-        rows = [
-            {"n": None, "method": name, "measure": "power", "estimate": value, "mcse": 0.1}
-            for name, value in estimates.items()
-        ]
-        self.summary = pd.DataFrame(rows)
-
-    def contrast(self, measure, *, axis, first, second):
-        return pd.DataFrame([{"n": None, "estimate": np.nan, "mcse": np.nan}])
-
-
 def test_a_method_without_an_estimate_comes_last_and_has_no_rank():
-    table = ranked_methods(WithoutOne({"none": np.nan, "b": 0.1, "a": 0.0}), "power")
+    estimates = {"none": np.nan, "b": 0.1, "a": 0.0}
+    rows = [
+        {"n": None, "method": name, "measure": "power", "estimate": value, "mcse": 0.1}
+        for name, value in estimates.items()
+    ]
+    paired = pd.DataFrame([{"n": None, "estimate": np.nan, "mcse": np.nan}])
+    result = SimpleNamespace(summary=pd.DataFrame(rows), contrast=lambda *_, **__: paired)
+    table = ranked_methods(result, "power")
     assert table.frame["method"].tolist() == ["a", "b", "none"]
     assert table.markdown().splitlines()[-5].split("|")[2].strip() == "–"
 

@@ -18,18 +18,14 @@ NAN, INF = math.nan, math.inf
     [
         (0.063512, 0.00341, ("0.0635", "0.0034")),
         (0.5, 0.0996, ("0.50", "0.10")),  # two digits of the error, also where it rounds up
-        (0.5, 0.1, ("0.50", "0.10")),
-        (0.95, 0.0, ("0.95", "0")),  # no replicate differed
-        (1 / 3, 0.0, ("0.3333", "0")),
+        (1 / 3, 0.0, ("0.3333", "0")),  # no replicate differed
         (0.0, 0.0034, ("0.0000", "0.0034")),
-        (0.02, 0.15, ("0.02", "0.15")),  # an error larger than its value
-        (0.001, 0.15, ("0.00", "0.15")),
+        (0.001, 0.15, ("0.00", "0.15")),  # an error larger than its value
         (-0.001, 0.15, ("0.00", "0.15")),  # 0 has no sign
         (-1.2345, 0.012, ("-1.234", "0.012")),
         (12345.0, 678.0, ("12340", "680")),
         (3.0, 996.0, ("0", "1000")),
         (1.004e-12, 3.41e-13, ("1.00e-12", "3.4e-13")),
-        (0.5, 1e-12, ("0.5000000000000", "1.0e-12")),
         (0.5, 1e-18, ("0.500000000000000", "1.0e-18")),  # no further than a double goes
         (0.0, 3.4e-13, ("0", "3.4e-13")),
         (1e9, 3e4, ("1.000000e+9", "30000")),
@@ -49,7 +45,6 @@ def test_a_number_ends_where_its_error_does(value, mcse, shown):
     ("value", "mcse", "shown"),
     [
         (0.063512, 0.00341, ("6.35", "0.34")),
-        (0.02, 0.15, ("2", "15")),
         (0.29, 0.0, ("29", "0")),  # as a double 100 times it is less than 29
         (1e-14, 3.4e-15, ("1.00e-12", "3.4e-13")),
     ],
@@ -116,8 +111,5 @@ def test_whatever_arithmetic_the_program_around_has_set():
 )
 def test_an_estimate_stands_with_two_errors(value, mcse, shown):
     assert plus_minus(value, mcse) == shown
-
-
-def test_a_sign_is_that_of_numbers_other_than_zero():
-    assert plus_minus(0.5, 0.1, signed=True) == "+0.5 ± 0.2"
-    assert plus_minus(0.0, 0.1, signed=True) == "0.0 ± 0.2"
+    if value > 0:
+        assert plus_minus(value, mcse, signed=True) == f"+{shown}"

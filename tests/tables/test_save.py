@@ -9,19 +9,13 @@ from simstudy.tables import Column, Table, save_latex, save_table
 TABLE = Table(pd.DataFrame({"x": [0.5], "se": [0.1]}), "One row", {"x": Column(mcse="se")})
 
 
-def test_three_forms_and_nothing_else(tmp_path):
+def test_three_forms_and_nothing_else_or_latex_alone(tmp_path):
     saved = save_table(TABLE, tmp_path / "tables", "one")
-    assert sorted(path.name for path in (tmp_path / "tables").iterdir()) == [
-        "one.csv", "one.md", "one.tex",
-    ]  # fmt: skip
-    assert saved.csv.read_text() == TABLE.csv()
-    assert saved.md.read_text() == TABLE.markdown()
-    assert saved.tex.read_text() == TABLE.latex("one")
-
-
-def test_latex_alone(tmp_path):
-    path = save_latex(TABLE, tmp_path, "one", label="two")
-    assert [path.name] == [each.name for each in tmp_path.iterdir()]
+    assert {*saved} == {*(tmp_path / "tables").iterdir()}
+    forms = [TABLE.csv(), TABLE.markdown(), TABLE.latex("one")]
+    assert [path.read_text() for path in saved] == forms
+    path = save_latex(TABLE, tmp_path / "alone", "one", label="two")
+    assert [path] == [*(tmp_path / "alone").iterdir()]
     assert path.read_text() == TABLE.latex("two")
 
 

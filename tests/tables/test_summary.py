@@ -45,15 +45,10 @@ def test_what_is_equal_but_not_the_same_has_rows_of_its_own():
     assert list(summary_table(summary, "toy").frame["k"].map(repr)) == ["1", "True", "nan"]
 
 
-def test_a_measure_that_some_scenarios_lack_is_missing_there():
-    table = summary_table(SUMMARY.iloc[:3], "toy")
+def test_a_measure_that_some_scenarios_lack_is_missing_there_and_sizes_are_said_from_to():
+    table = summary_table(SUMMARY.iloc[:3].assign(n_rep=[60, 60, 50]), "toy")
     assert table.markdown().splitlines()[5].endswith("|              – |")
-
-
-def test_replicates_that_differ_are_said_from_to():
-    assert (
-        "50 to 60 replicates." in summary_table(SUMMARY.assign(n_rep=[60, 60, 50, 60]), "toy").notes
-    )
+    assert "50 to 60 replicates." in table.notes
 
 
 def test_a_summary_of_one_row_shows_its_measures_only():
@@ -68,14 +63,10 @@ def test_only_what_a_person_would_read_is_made_for_every_run():
     assert not is_short(pd.concat([SUMMARY] * (MOST_NUMBERS // 4 + 1)))
 
 
-def test_factors_read_as_the_study_says():
-    """In a column, and where they are the same in all rows."""
+def test_factors_read_as_the_study_says_in_a_column_and_below():
     value_labels = {"n": {10: "few"}, "k": {0.5: "half"}}
     shown = summary_table(SUMMARY, "toy", value_labels).markdown()
     assert "| few |" in shown
     assert "k = half, method = a." in shown
-
-
-def test_what_is_the_same_everywhere_is_written_as_in_a_column():
     shown = summary_table(SUMMARY.assign(k=np.inf, method=12500), "toy").markdown()
     assert "k = ∞, method = 12,500." in shown

@@ -27,20 +27,13 @@ def table(frame=FRAME, columns=HOW, **other):
     return Table(frame, "Power, by truth", columns, **other)
 
 
-def test_the_csv_has_every_digit_and_the_errors_in_columns_of_their_own():
-    head, first, second = table().csv().splitlines()
+def test_the_csv_has_every_digit_and_the_errors_in_columns_of_their_own_after_their_numbers():
+    moved = FRAME[["power_mcse", "null", "n", "power", "published"]]
+    head, first, second = table(moved).csv().splitlines()
     assert head == "null,n,power,power_mcse,published"
     assert [float(cell) for cell in first.split(",")[1:]] == FRAME.iloc[0, 1:].tolist()
     assert second == "false,399,,,"
-
-
-def test_an_error_stands_after_its_number_wherever_it_was():
-    moved = FRAME[["power_mcse", "null", "power", "n", "published"]]
-    assert table(moved).csv().splitlines()[0] == "null,power,power_mcse,n,published"
-
-
-def test_an_error_that_two_columns_share_is_one_column():
-    shared = Column(mcse="power_mcse")
+    shared = Column(mcse="power_mcse")  # of two columns, which is one in the file
     frame = FRAME[["power", "published", "power_mcse"]]
     text = table(frame, {"power": shared, "published": shared}).csv()
     assert text.splitlines()[0] == "power,power_mcse,published"
@@ -65,18 +58,12 @@ def test_percentages_are_headed_so_and_are_proportions_in_the_csv():
     assert "0.0635,0.0034" in shown.csv()
 
 
-ODD = "50% & more_of {a|b} <c> #1 \\ ~^ $5 *x* [y]"
-
-
-def test_no_letter_means_more_than_itself_in_markdown():
-    text = table(pd.DataFrame({"x": [ODD]}), {}).markdown().splitlines()[-1]
+def test_no_letter_means_more_than_itself_in_markdown_and_a_line_break_ends_no_row():
+    odd = "50% & more_of {a|b} <c> #1 \\ ~^ $5 *x*\n[y]"
+    made = table(pd.DataFrame({"x": [odd]}), {})
+    text = made.markdown().splitlines()[-1]
     assert text == (r"| 50% \& more\_of {a\|b} \<c\> \#1 \\ \~^ \$5 \*x\* \[y\] |")
-
-
-def test_a_line_break_ends_no_row():
-    broken = table(pd.DataFrame({"x": ["a\nb"]}), {})
-    assert "| a b |" in broken.markdown()
-    assert r"a b \\" in broken.latex()
+    assert r"*x* [y] \\" in made.latex()
 
 
 def test_words_truth_values_and_what_is_missing():

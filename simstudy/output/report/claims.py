@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from simstudy.claims import (
@@ -51,74 +51,34 @@ CLASSES = {
 REMARKS = {"detail": "Detail", "missing": "Missing", "note": "Note"}
 
 
-class ClaimRow(NamedTuple):
-    """A claim as text.
+def claim_rows(claims: pd.DataFrame, study: str) -> list[dict[str, Any]]:
+    """The claims of a study for a page, in the order of their table.
 
-    Parameters
-    ----------
-    value
-        Our number, by which a column is sorted.
-    allowed
-        How far our number may be from the published one; of a statement, its criterion in words.
-    verdict
-        One of `simstudy.claims.VERDICTS`.
-    verdict_text
-        The verdict, and whether it is a misprint or unexpected.
-    is_scored
-        False for a further claim: no document states it, or another claim counts it.
-    rival
-        The wrong alternative that the claim has to reject, with its verdict; empty without one.
-    remarks
-        Remarks by label, such as `Note`.
+    Returns
+    -------
+    list of dict
+        The columns of the table, with `published` and our number, `ours`, as text. `value` is our
+        number, by which a column is sorted, and `allowed` how far it may be from the published
+        one; of a statement, its criterion in words. `remarks` are texts by label, such as `Note`.
     """
-
-    study: str
-    name: str
-    statement: str
-    source: str
-    published: str
-    ours: str
-    value: float
-    allowed: str
-    verdict: str
-    verdict_text: str
-    is_unexpected: bool
-    is_scored: bool
-    rival: str
-    remarks: dict[str, str]
-
-    @property
-    def css_class(self) -> str:
-        """The CSS class of the verdict; unknown verdicts look undecided."""
-        return CLASSES.get(self.verdict, CLASSES[TOO_FEW])
+    return [{**claim, "study": study, **_as_text(claim)} for claim in claims.to_dict("records")]
 
 
-def claim_rows(claims: pd.DataFrame, study: str) -> list[ClaimRow]:
-    """The claims of a study, in the order of their table."""
-    return [_claim_row(claim, study) for claim in claims.to_dict("records")]
-
-
-def _claim_row(claim: Mapping[Any, Any], study: str) -> ClaimRow:
+def _as_text(claim: Mapping[Any, Any]) -> dict[str, Any]:
     published, ours = format_values(claim)
     remarks = {"Intended": format_intended(claim)}
     remarks |= {label: claim[name] for name, label in REMARKS.items()}
     unexpected = is_unexpected(claim["verdict"], claim["expected"])
-    return ClaimRow(
-        study,
-        name=claim["claim"],
-        statement=claim["statement"],
-        source=claim["source"],
-        published=published,
-        ours=ours,
-        value=float(claim["reproduced"]),
-        allowed=format_allowed(claim),
-        verdict=str(claim["verdict"]),
-        verdict_text=format_verdict(claim) + ", unexpected" * unexpected,
-        is_unexpected=unexpected,
-        is_scored=bool(claim["scored"]),
-        rival=claim["rival"],
-        remarks={label: text for label, text in remarks.items() if text},
-    )
+    return {
+        "published": published,
+        "ours": ours,
+        "value": float(claim["reproduced"]),
+        "allowed": format_allowed(claim),
+        "verdict_text": format_verdict(claim) + ", unexpected" * unexpected,
+        "css_class": CLASSES.get(claim["verdict"], CLASSES[TOO_FEW]),
+        "is_unexpected": unexpected,
+        "remarks": {label: text for label, text in remarks.items() if text},
+    }
 
 
 # ---------------------------------------------------------------- pages

@@ -1,11 +1,9 @@
-"""Figures in the report, and thumbnails in the index."""
+"""Figures in the report."""
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import html
-import io
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -16,13 +14,6 @@ FRAME = re.compile(r'width="[\d.]+pt" height="[\d.]+pt" viewBox="0 0 ([\d.]+) ([
 TEXT_LINE = re.compile(r'<!-- (.+?) -->\s*<g [^>]*transform="translate\([-\d.]+ ([\d.]+)\)')
 SHORTEST_LINE = 30  # letters: a shorter text may be one of an axis or a panel
 CAPTION_LINE = 9.0  # points from the baseline of a caption's first line to what is above it
-WIDTH, HIGHEST = 320, 1280  # of a thumbnail, in the page's pixels
-DENSITY = 2  # of a thumbnail's own pixels to each of them
-QUALITY = 60  # of WebP, at which letters of this size have no fringes
-THUMBNAIL = re.compile(
-    rb'data-of="([0-9a-f]{32})" src="(data:image/webp;base64,[A-Za-z0-9+/=]+)"'
-    rb' width="(\d+)" height="(\d+)"'
-)  # as the index has them
 
 
 class ShownFigure(NamedTuple):
@@ -44,15 +35,6 @@ class ShownFigure(NamedTuple):
     alt: str
     source: str
     pdfs: list[str]
-
-
-class Thumbnail(NamedTuple):
-    """A thumbnail: `digest` identifies the figure, `source` holds the image."""
-
-    digest: str
-    source: str
-    width: int
-    height: int
 
 
 def title_of(name: str) -> str:
@@ -104,46 +86,3 @@ def without_caption(svg: str, caption: str) -> str:
     cropped = min(tops) - CAPTION_LINE
     size = f'width="{width:g}pt" height="{cropped:g}pt" viewBox="0 0 {width:g} {cropped:g}"'
     return svg[: frame.start()] + size + svg[frame.end() :]
-
-
-def thumbnails_in(page: Place) -> dict[str, Thumbnail]:
-    """The thumbnails of an existing index, by digest of their figures."""
-    found = THUMBNAIL.findall(page.read_bytes()) if page.exists() else ()
-    return {
-        digest.decode(): Thumbnail(digest.decode(), source.decode(), int(width), int(height))
-        for digest, source, width, height in found
-    }
-
-
-def thumbnail(path: Place, listed: str, cache: Mapping[str, Thumbnail]) -> Thumbnail | None:
-    """Make a thumbnail; None if the figure cannot be read.
-
-    Parameters
-    ----------
-    listed
-        Digest of the file as its manifest says it.
-    cache
-        Those that were made before, by digest: nothing is read for them.
-    """
-    if listed in cache:
-        return cache[listed]
-    try:
-        return _make_thumbnail(path.read_bytes())
-    except Exception:  # whatever a decoder raises
-        return None
-
-
-def _make_thumbnail(png: bytes) -> Thumbnail:
-    from PIL import Image
-
-    with Image.open(io.BytesIO(png), formats=["PNG"]) as figure:
-        wide, high = figure.size
-        paper = Image.new("RGBA", figure.size, "white")  # behind what can be seen through
-        paper.alpha_composite(figure.convert("RGBA"))
-    small, written = paper.convert("RGB"), io.BytesIO()
-    small.thumbnail((WIDTH * DENSITY, HIGHEST * DENSITY), Image.Resampling.LANCZOS, reducing_gap=3)
-    small.save(written, "WEBP", quality=QUALITY, method=2)
-    scale = min(1, WIDTH / wide, HIGHEST / high)
-    source = f"data:image/webp;base64,{base64.b64encode(written.getvalue()).decode()}"
-    digest = hashlib.sha256(png).hexdigest()[:32]
-    return Thumbnail(digest, source, *(max(1, round(side * scale)) for side in (wide, high)))

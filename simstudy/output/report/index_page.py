@@ -18,14 +18,14 @@ from simstudy.design.reprs import from_to
 from simstudy.errors import describe, first_few
 from simstudy.lazy import pd
 from simstudy.output.formatting import counted
-from simstudy.output.report.claims import MEANINGS, ClaimRow, claim_rows, link, page
+from simstudy.output.report.claims import MEANINGS, claim_rows, link, page
 from simstudy.output.report.command import (
     command_by_name,
     command_of,
     project_around,
     published_settings,
 )
-from simstudy.output.report.figures import Thumbnail, thumbnail, thumbnails_in, title_of
+from simstudy.output.report.figures import title_of
 from simstudy.output.up_to_date import FIGURES, REPORT, is_unpublished
 from simstudy.provenance.modules import library_version
 from simstudy.remote.paths import Place, name_below
@@ -37,24 +37,18 @@ FORMAT = 1  # of the JSON: grows where a key changes its meaning
 STATES = {"fine": "finished", "remark": "with remarks", "wrong": "not in order"}
 OTHERS = "Other studies"
 DOCUMENT_FOLDERS = ("docs/documents", "docs", "")  # of a project, for its pages on documents
+Claim = Mapping[str, Any]  # a row for the page
 NOT_MADE = {"figure": "figures_not_drawn", "table": "tables_not_made"}  # in a manifest
 COMMIT = 7  # letters of one that people read
 
 
-def write_index(
-    folder: Place,
-    newest: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
-    *,
-    code: Mapping[str, str] = MappingProxyType({}),
-) -> Place:
+def write_index(folder: Place, *, code: Mapping[str, str] = MappingProxyType({})) -> Place:
     """Write `index.html` and `index.json`: all studies under `folder`, by document.
 
     A folder that shows no study has a line that says why.
 
     Parameters
     ----------
-    newest
-        Manifests that are not written yet, by the study's name.
     code
         By the study's name, `code_digest` of its experiment as it is now. A study whose manifest
         has another one, made by the same version of Python, is marked.
@@ -69,13 +63,11 @@ def write_index(
     OSError
         Where the folder cannot be read or written.
     """
-    files = {name: set[str]() for name in newest} | _files_below(folder)
+    files = _files_below(folder)
     any_reports = any(REPORT in names for names in files.values())
-    reader = _Reader(
-        folder, project_around(folder), thumbnails_in(folder / PAGE), code, any_reports
-    )
+    reader = _Reader(folder, project_around(folder), code, any_reports)
     entries = [
-        reader.read(name, files[name], newest.get(name))
+        reader.read(name, files[name])
         for name in sorted(files)
         if PAGE not in files[name]  # a folder of results with an index of its own
     ]
@@ -83,8 +75,8 @@ def write_index(
     others = [entry for entry in entries if isinstance(entry, Other)]
     groups = _groups(studies, folder, reader.root)
     of_documents = [study for group in groups if group.is_document for study in group.studies]
-    total, version = Group("", "", True, of_documents), library_version("simstudy")
-    n_without_data = sum(claim.verdict == NO_DATA for study in studies for claim in study.claims)
+    total, version = _group("", "", True, of_documents), library_version("simstudy")
+    n_without_data = sum(claim["verdict"] == NO_DATA for study in studies for claim in study.claims)
     shown = page(
         PAGE, groups=groups, total=total, studies=studies, others=others, any_reports=any_reports,
         verdicts=MEANINGS, claims_in_words=_format_claims(groups), version=version,
@@ -127,16 +119,15 @@ class Study(NamedTuple):
         The CSS class of its worst remark; `fine` where there is none.
     n_wrong
         How many of its remarks, the first ones, say that something went wrong.
-    thumbnails, alts
-        Of its figures, by name; the alt text is empty where there is none.
+    alts
+        What its figures show, by name; empty where nobody says.
     """
 
     entry: Mapping[str, Any]
     part: Mapping[str, Any]
     mark: str
     n_wrong: int
-    claims: list[ClaimRow]
-    thumbnails: dict[str, Thumbnail | None]
+    claims: list[Claim]
     alts: Mapping[str, str]
 
     @property
@@ -152,16 +143,15 @@ class _Reader:
 
     results: Place
     root: Path | None
-    thumbnails: Mapping[str, Thumbnail]
     code: Mapping[str, str]
     any_reports: bool
 
-    def read(self, name: str, files: set[str], newest: Mapping[str, Any] | None) -> Study | Other:
+    def read(self, name: str, files: set[str]) -> Study | Other:
         """Read a folder; without a readable manifest, the reason."""
         run = command_by_name(name, self.root)
         try:
-            if newest or MANIFEST in files:
-                content = newest or json.loads((self.results / name / MANIFEST).read_bytes())
+            if MANIFEST in files:
+                content = json.loads((self.results / name / MANIFEST).read_bytes())
                 return self._study(name, files, content)
         except Exception as error:  # a folder of another program costs no study its line
             return Other(name, f"cannot be read: {describe(error)}", run)
@@ -172,7 +162,7 @@ class _Reader:
     def _study(self, name: str, files: set[str], manifest: Mapping[str, Any]) -> Study:
         folder, config, part = self.results / name, manifest["config"], manifest.get("part") or {}
         claims = _claims(folder, files)
-        figures, small = self._figures(folder, files, manifest)
+        figures = _figures(name, files, manifest)
         troubles = [figure["trouble"] for figure in figures if figure["trouble"]]
         wrong = [*_wrong(manifest, claims), *filter(None, [first_few(troubles)])]
         has_report = REPORT in files or not self.any_reports or is_unpublished(manifest)
@@ -199,13 +189,11 @@ class _Reader:
             "command": None if "file" in config else self._command(manifest, folder),
             "report": _path(name, REPORT) if REPORT in files else None,
             "figures": figures,
-            "claims": dict(Counter(claim.verdict for claim in claims if claim.is_scored)),
-            "unscored_claims": dict(
-                Counter(claim.verdict for claim in claims if not claim.is_scored)
-            ),
+            "claims": _count(claims, scored=True),
+            "unscored_claims": _count(claims, scored=False),
         }
-        alts = dict.fromkeys(small, "") | manifest.get("alt_texts", {})
-        return Study(entry, part, mark, len(wrong), claims, small, alts)
+        alts = {each["name"]: "" for each in figures} | manifest.get("alt_texts", {})
+        return Study(entry, part, mark, len(wrong), claims, alts)
 
     def _command(self, manifest: Mapping[str, Any], folder: Place) -> str:
         """The command that repeats a study."""
@@ -217,24 +205,22 @@ class _Reader:
         then, now = str(manifest.get("code", "")), self.code.get(name, "")
         return then.split(" ")[0] == now.split(" ")[0] and then != now
 
-    def _figures(
-        self, folder: Place, files: set[str], manifest: Mapping[str, Any]
-    ) -> tuple[list[dict[str, Any]], dict[str, Thumbnail | None]]:
-        """The figures in the study's order, and their thumbnails."""
-        listed = listed_files(manifest)
-        drawn = [Path(file).stem for file in listed if Path(file).match(f"{FIGURES}/*.png")]
-        entries, thumbnails = [], {}
-        for name in dict.fromkeys([*manifest.get("captions", {}), *drawn]):
-            svg, png = (f"{FIGURES}/{name}.{form}" for form in ("svg", "png"))
-            thumbnails[name] = thumbnail(folder / png, listed.get(png, ""), self.thumbnails)
-            trouble = None if thumbnails[name] else f"{png} cannot be read"
-            there = [_path(folder.name, file) for file in (svg, png) if file in files]
-            entry = {"name": name, "title": title_of(name), "files": there, "trouble": trouble}
-            entries.append(entry)
-        return entries, thumbnails
+
+def _figures(study: str, files: set[str], manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The figures in the study's order."""
+    listed = listed_files(manifest)
+    drawn = [Path(file).stem for file in listed if Path(file).match(f"{FIGURES}/*.png")]
+    entries = []
+    for name in dict.fromkeys([*manifest.get("captions", {}), *drawn]):
+        svg, png = (f"{FIGURES}/{name}.{form}" for form in ("svg", "png"))
+        trouble = None if png in files else f"{png} is not here"
+        there = [_path(study, file) for file in (svg, png) if file in files]
+        entry = {"name": name, "title": title_of(name), "files": there, "trouble": trouble}
+        entries.append(entry)
+    return entries
 
 
-def _claims(folder: Place, files: set[str]) -> list[ClaimRow]:
+def _claims(folder: Place, files: set[str]) -> list[Claim]:
     """The claims in a study's file."""
     if CLAIMS not in files:
         return []
@@ -242,7 +228,12 @@ def _claims(folder: Place, files: set[str]) -> list[ClaimRow]:
     return claim_rows(pd.read_parquet(content), folder.name)
 
 
-def _wrong(manifest: Mapping[str, Any], claims: Sequence[ClaimRow]) -> Iterator[str]:
+def _count(claims: Sequence[Claim], *, scored: bool) -> dict[str, int]:
+    """The number of scored or of further claims with each verdict."""
+    return dict(Counter(claim["verdict"] for claim in claims if claim["scored"] == scored))
+
+
+def _wrong(manifest: Mapping[str, Any], claims: Sequence[Claim]) -> Iterator[str]:
     """Failures and unexpected verdicts."""
     n_failed = manifest.get("failed_replicates", 0)
     if n_failed:
@@ -250,12 +241,12 @@ def _wrong(manifest: Mapping[str, Any], claims: Sequence[ClaimRow]) -> Iterator[
     for what, reasons in NOT_MADE.items():
         for name in manifest.get(f"{what}s_failed", []):
             yield f"{what} {name} failed: {manifest[reasons][name]}"
-    unexpected = [claim.name for claim in claims if claim.is_unexpected]
+    unexpected = [claim["claim"] for claim in claims if claim["is_unexpected"]]
     if unexpected:
         yield f"{counted(len(unexpected), 'claim')} unexpected: {first_few(unexpected)}"
 
 
-def _noteworthy(manifest: Mapping[str, Any], claims: Sequence[ClaimRow]) -> Iterator[str]:
+def _noteworthy(manifest: Mapping[str, Any], claims: Sequence[Claim]) -> Iterator[str]:
     """Remarks: too few replicates, missing data, warnings."""
     config, (least, most) = manifest["config"], _sizes(manifest)
     if not config.get("precision") and least < (config.get("n_rep") or 0):
@@ -266,7 +257,7 @@ def _noteworthy(manifest: Mapping[str, Any], claims: Sequence[ClaimRow]) -> Iter
         for name, reason in manifest.get(reasons, {}).items():
             if name not in manifest.get(f"{what}s_failed", []):
                 yield f"{what} {name} {reasons.split('_', 1)[1].replace('_', ' ')}: {reason}"
-    n_open = sum(claim.verdict == TOO_FEW for claim in claims)
+    n_open = sum(claim["verdict"] == TOO_FEW for claim in claims)
     if n_open:
         yield f"{counted(n_open, 'claim')} need{'s' * (n_open == 1)} more replicates"
     if manifest.get("warnings"):
@@ -295,10 +286,9 @@ def _seconds(manifest: Mapping[str, Any]) -> dict[str, float | None]:
 
 def _commit(git: Sequence[Mapping[str, Any]] | None) -> str | None:
     """The commit of the code, and whether it was modified."""
-    if not git:
+    if not git or not git[0]["commit"]:
         return None
-    commit, is_modified = git[0]["commit"], git[0]["modified"]
-    return f"{commit[:COMMIT]}{' with changes' * is_modified}"
+    return f"{git[0]['commit'][:COMMIT]}{' with changes' * git[0]['modified']}"
 
 
 def _path(study: str, file: str) -> str:
@@ -306,8 +296,7 @@ def _path(study: str, file: str) -> str:
 
 
 # ---------------------------------------------------------------- documents
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """Studies under one heading.
 
     Parameters
@@ -317,61 +306,55 @@ class Group:
         there is none.
     is_document
         Whether the studies check a document. Claims of other studies are counted apart.
+    claims, unscored
+        The claims that count, and further ones: no document states them, or another claim counts
+        them.
+    counts
+        How many of its claims have each verdict.
+    unscored_text
+        The counts of the further claims, such as "16: 5 reproduced, 11 differ".
     """
 
     title: str
     page: str
     is_document: bool
     studies: Sequence[Study]
-
-    def _claims(self, is_scored: bool) -> list[ClaimRow]:
-        every = (claim for study in self.studies for claim in study.claims)
-        return [claim for claim in every if claim.is_scored is is_scored]
-
-    @property
-    def claims(self) -> list[ClaimRow]:
-        """The scored claims."""
-        return self._claims(True)
-
-    @property
-    def unscored(self) -> list[ClaimRow]:
-        """Further claims: no document states them, or another claim counts them."""
-        return self._claims(False)
+    claims: list[Claim]
+    unscored: list[Claim]
+    counts: dict[str, int]
+    unscored_text: str
 
     @property
     def has_claims(self) -> bool:
         return bool(self.claims or self.unscored)
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many of the document's claims have each verdict."""
-        found = Counter(claim.verdict for claim in self.claims)
-        return {verdict: found[verdict] for verdict in MEANINGS}
 
-    @property
-    def unscored_text(self) -> str:
-        """The counts of the further claims, such as "16: 5 reproduced, 11 differ"."""
-        counts = format_counts(map(_as_row, self.unscored), explained=False)
-        return f"{len(self.unscored):,}: {counts}" if counts else ""
-
-
-def _as_row(claim: ClaimRow) -> dict[str, str]:
-    expected = "" if claim.is_unexpected else claim.verdict
-    return {"verdict": claim.verdict, "expected": expected}
+def _group(title: str, page: str, is_document: bool, studies: Sequence[Study]) -> Group:
+    every = [claim for study in studies for claim in study.claims]
+    claims = [claim for claim in every if claim["scored"]]
+    unscored = [claim for claim in every if not claim["scored"]]
+    found = _count(claims, scored=True)
+    counts = {verdict: found.get(verdict, 0) for verdict in MEANINGS}
+    counted_text = format_counts(unscored, explained=False)
+    text = f"{len(unscored):,}: {counted_text}" if unscored else ""
+    return Group(title, page, is_document, studies, claims, unscored, counts, text)
 
 
 def _format_claims(groups: Sequence[Group]) -> list[tuple[str, str]]:
     """Verdicts on the documents' claims, on those of other studies, and on further claims."""
-    claims = {
-        "claim of a document": [c for g in groups if g.is_document for c in g.claims],
-        "claim of other studies": [c for g in groups if not g.is_document for c in g.claims],
-        "further claim": [c for g in groups for c in g.unscored],
+    rows = {
+        ("claim of a document", "claims of documents"): [
+            claim for group in groups if group.is_document for claim in group.claims
+        ],
+        ("claim of other studies", "claims of other studies"): [
+            claim for group in groups if not group.is_document for claim in group.claims
+        ],
+        ("further claim", "further claims"): [c for group in groups for c in group.unscored],
     }
-    several = ("claims of documents", "claims of other studies", "further claims")
     return [
-        (counted(len(rows), one, many), format_counts(map(_as_row, rows)))
-        for (one, rows), many in zip(claims.items(), several, strict=True)
-        if rows
+        (counted(len(claims), *names), format_counts(claims))
+        for names, claims in rows.items()
+        if claims
     ]
 
 
@@ -383,7 +366,7 @@ def _groups(studies: Sequence[Study], results: Place, root: Path | None) -> list
     """
     n_claims: Counter[str] = Counter()
     for study in studies:
-        n_claims[study.part.get("group", "")] += sum(claim.is_scored for claim in study.claims)
+        n_claims[study.part.get("group", "")] += sum(claim["scored"] for claim in study.claims)
 
     def rank(study: Study) -> tuple[Any, ...]:
         part = study.part
@@ -397,7 +380,7 @@ def _groups(studies: Sequence[Study], results: Place, root: Path | None) -> list
     groups = []
     for title, several in by_title.items():
         name = several[0].part.get("page")
-        groups.append(Group(title, _page_on(name, results, root), bool(name), several))
+        groups.append(_group(title, _page_on(name, results, root), bool(name), several))
     return groups
 
 
@@ -418,7 +401,7 @@ def _as_json(groups: Sequence[Group], others: Sequence[Other], version: str) -> 
             "document": group.title,
             "page": group.page or None,
             "claims": group.counts,
-            "unscored_claims": dict(Counter(claim.verdict for claim in group.unscored)),
+            "unscored_claims": _count(group.unscored, scored=False),
         }
         for group in groups
     ]

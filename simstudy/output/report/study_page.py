@@ -20,7 +20,6 @@ from simstudy.output.report.claims import claim_rows, page
 from simstudy.output.report.command import command_of, project_of
 from simstudy.output.report.figures import figures_to_show, title_of
 from simstudy.output.report.findings import findings_of
-from simstudy.output.report.index_page import write_index
 from simstudy.output.up_to_date import REPORT, TABLES
 from simstudy.provenance.modules import PACKAGE, experiment_files
 from simstudy.remote.paths import Place
@@ -66,7 +65,7 @@ def write_report(
     *,
     tables: Mapping[str, Table] = MappingProxyType({}),
 ) -> Place:
-    """Write `report.html` beside the result's files, and the index of the folder above.
+    """Write `report.html` beside the result's files.
 
     Parameters
     ----------
@@ -84,7 +83,11 @@ def write_report(
     assert result.folder is not None
     name, target = result.plan.name, result.folder / REPORT
     root, warned = project_of(module_file), result.warnings
-    headings, not_made = headings_of(about), _not_made(manifest)
+    headings, not_drawn = headings_of(about), manifest["figures_not_drawn"]
+    not_made = {
+        "figures": {title_of(name): why for name, why in not_drawn.items()},
+        "tables": manifest.get("tables_not_made", {}),
+    }
     shown = figures_to_show(files, manifest)
     content = {
         "figures": shown[1:],
@@ -111,36 +114,20 @@ def write_report(
         sections={part: SECTIONS[part] for part in there}, not_made=not_made, **content,
     )  # fmt: skip
     write_bytes(target, written)
-    write_index(result.folder.parent, {name: manifest})
     return target
 
 
-def _not_made(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Figures and tables that are not there, each with the reason."""
-    figures = manifest["figures_not_drawn"].items()
-    return {
-        "figures": {title_of(name): why for name, why in figures},
-        "tables": manifest.get("tables_not_made", {}),
-    }
-
-
-class PublishedTable(NamedTuple):
-    """A table of the study as it is published, and the names of its files."""
-
-    table: HtmlTable
-    title: str
-    notes: Sequence[str]
-    files: list[str]
-
-
-def _tables(tables: Mapping[str, Table], files: Sequence[Place]) -> dict[str, PublishedTable]:
-    """Every table by its name in words."""
+def _tables(tables: Mapping[str, Table], files: Sequence[Place]) -> dict[str, dict[str, Any]]:
+    """Every table of the study as it is published, with the names of its files."""
     found = {}
     for name, table in tables.items():
         grid = table.grid
-        own = [path.name for path in files if path.stem == name and path.parent.name == TABLES]
-        shown = table_of_grid(grid, f"Table {as_words(name)}")
-        found[title_of(name)] = PublishedTable(shown, grid.caption, grid.notes, own)
+        found[title_of(name)] = {
+            "table": table_of_grid(grid, f"Table {as_words(name)}"),
+            "title": grid.caption,
+            "notes": grid.notes,
+            "files": [p.name for p in files if p.stem == name and p.parent.name == TABLES],
+        }
     return found
 
 
@@ -164,17 +151,17 @@ def summary_of(summary: pd.DataFrame, value_labels: Readings = MappingProxyType(
     if not frame["reason"].fillna("").astype(bool).any():
         frame = frame.drop(columns="reason")
     factors = list(frame.columns)[: list(frame.columns).index(MEASURE)]
-    same = [
-        name for name in factors if len(frame) > 1 and frame[name].map(cell_text).nunique() == 1
-    ]
-    common = {
-        as_words(name): read_as(frame[name].iloc[0], value_labels.get(name, {})) for name in same
-    }
-    choices = [*factors, MEASURE]
-    shown = frame.drop(columns=same)
+    texts = frame[factors].map(cell_text)
+    same = [name for name in factors if len(frame) > 1 and texts[name].nunique() == 1]
+    values = {name: read_as(frame[name].iloc[0], value_labels.get(name, {})) for name in same}
     table = html_table(
-        shown, "Summary", heading=MEASURE, choices=choices, value_labels=value_labels
+        frame.drop(columns=same),
+        "Summary",
+        heading=MEASURE,
+        choices=[*factors, MEASURE],
+        value_labels=value_labels,
     )
+    common = {as_words(name): value for name, value in values.items()}
     return Summary(table, common, "n" in frame)
 
 
@@ -271,27 +258,26 @@ def html_table(
     value_labels
         By column, what values mean that are not what they say.
     """
-    shown = frame.head(SHOWN_ROWS)
     columns, texts = [], []
-    for at, name in enumerate(shown.columns):  # by position: two may share a name
-        values, words = shown.iloc[:, at], value_labels.get(name, {})
+    for at, name in enumerate(frame.columns):  # by position: two may share a name
+        values, words = frame.iloc[:SHOWN_ROWS, at], value_labels.get(name, {})
         is_number = _is_number(values)
         as_count = is_number and name in COUNTS
         texts.append([_count(v) if as_count else read_as(v, words) for v in values.tolist()])
-        may_choose = name in choices or not is_number
-        heading_text = HEADINGS.get(name) or as_words(name)
-        columns.append(Column(heading_text, is_number, may_choose and _has_few(texts[-1])))
+        is_choice = (name in choices or not is_number) and _has_few(texts[-1])
+        columns.append(Column(HEADINGS.get(name) or as_words(name), is_number, is_choice))
     at = list(frame.columns).index(heading) if heading else 0
-    return HtmlTable(caption, columns, list(zip(*texts, strict=True)), at, len(frame) - len(shown))
+    rows = list(zip(*texts, strict=True))
+    return HtmlTable(caption, columns, rows, at, max(0, len(frame) - SHOWN_ROWS))
 
 
 def table_of_grid(grid: Grid, caption: str) -> HtmlTable:
     """Convert a table for publication, rounded as in its other formats."""
     rows = [tuple(map(format_cell, row)) for row in grid.rows]
-    columns = []
-    for at, heading in enumerate(grid.headings):
-        is_choice = not heading.is_number and _has_few(row[at] for row in rows)
-        columns.append(Column(heading.text, heading.is_number, is_choice))
+    columns = [
+        Column(heading.text, heading.is_number, not heading.is_number and _has_few(texts))
+        for heading, *texts in zip(grid.headings, *rows, strict=True)
+    ]
     return HtmlTable(caption, columns, rows[:SHOWN_ROWS], n_left_out=len(rows[SHOWN_ROWS:]))
 
 

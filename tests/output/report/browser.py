@@ -103,9 +103,6 @@ class Browser:
         assert "exceptionDetails" not in said, said["exceptionDetails"]
         return said["result"].get("value")
 
-    def picture(self, *, whole: bool = False) -> bytes:
-        return base64.b64decode(self("Page.captureScreenshot", captureBeyondViewport=whole)["data"])
-
     def paper(self) -> bytes:
         """The page as a PDF."""
         asked = {"preferCSSPageSize": True, "printBackground": True}

@@ -42,10 +42,12 @@ def test_a_reader_chooses_among_few_texts_and_among_numbers_where_it_is_said():
     assert not any(column.is_choice for column in html_table(many, "").columns)
 
 
-def test_columns_of_one_name_and_tables_without_rows():
+def test_columns_of_one_name_many_columns_and_no_rows():
     twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
     assert html_table(twice, "").rows == [("1", "2")]
     assert html_table(FRAME.head(0), "").rows == []
+    tables = (html_table(pd.DataFrame([range(n)]), "") for n in (WIDE - 1, WIDE))
+    assert [table.is_wide for table in tables] == [False, True], "on paper it lies lengthwise"
 
 
 def test_a_long_table_is_cut_and_says_by_how_much():
@@ -63,11 +65,6 @@ def test_a_long_table_is_cut_and_says_by_how_much():
 )
 def test_a_cell(value, text):
     assert cell_text(value) == text
-
-
-def test_many_columns_take_a_page_lengthwise():
-    tables = (html_table(pd.DataFrame([range(n)]), "") for n in (WIDE - 1, WIDE))
-    assert [table.is_wide for table in tables] == [False, True]
 
 
 def test_a_published_table_is_rounded_and_has_its_errors_beside_its_numbers():

@@ -82,12 +82,16 @@ def test_what_is_written_in_it_is_text_and_no_markup(page):
     assert "bias <of> it" in page.text
 
 
-def test_it_has_a_language_and_headings_in_order(page):
+def test_it_can_be_read_without_being_seen(page):
     assert page.named("html") == [{"lang": "en"}]
     levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h\d", tag)]
     assert levels[0] == 1 == min(levels)
     assert levels.count(1) == 1
     assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+    assert {header["scope"] for header in page.named("th")} == {"col", "row"}
+    assert len(page.named("table")) == len(page.named("caption")) > 4
+    (picture,) = page.named("img")
+    assert picture["alt"] == f"Bars: {NASTY}.", "a title is all that this figure has"
 
 
 def test_the_contents_name_every_section(page):
@@ -102,48 +106,27 @@ def test_the_contents_name_every_section(page):
     assert folded == sections[4:], "how it was made"
 
 
-def test_every_table_has_a_caption_and_every_header_says_what_it_heads(page):
-    assert {header["scope"] for header in page.named("th")} == {"col", "row"}
-    assert len(page.named("table")) == len(page.named("caption")) > 4
-
-
-def test_a_verdict_has_its_colour_whatever_was_expected(page):
+def test_a_claim_has_its_verdict_in_colour_and_labelled_remarks(page):
     verdicts = [tag["class"] for tag in page.named("span") if "kind" in tag.get("class", "")]
     assert verdicts == [f"kind {kind}" for kind in ("differs", "reproduced", "too-few", "differs")]
     for words in ("differs", "reproduced", "no data", "differs, unexpected"):
         assert words in page.texts["span"]
     assert page.has_words("4 claims of the document: 1 reproduced, 2 differ, 1 no data; 1 unexp")
     assert {"0.95", "holds", "fails"} <= {text.strip() for text in page.texts["td"]}
-
-
-def test_remarks_on_a_claim_are_told_apart(page):
     labels = page.texts["dt"]
     assert labels == ["Note", "Detail", "Aims"]
     assert page.texts["dd"][:2] == [NASTY, "at 3"]
     assert "the other way (fails): differs" in page.texts["td"]
 
 
-def test_a_figure_stands_with_its_caption_for_eyes_and_for_ears(page):
-    caption = f"Bars: {NASTY}."
-    (picture,) = page.named("img")
-    assert picture["alt"] == caption, "a title is all that this figure has"
-    assert page.has_words(f"Figure 1. {caption} SVG PNG")
-
-
-def test_a_figure_that_was_not_drawn_is_told(page):
+def test_it_says_what_figures_say_and_how_it_was_made(page, folder):
+    assert page.has_words(f"Figure 1. Bars: {NASTY}. SVG PNG")
     assert f"Figure 2 was not drawn: not here {NASTY}" in page.text
-
-
-def test_it_says_how_it_was_made(page):
     headers = {text.strip() for text in page.texts["th"]}
     assert headers >= {"seed", "replicates per scenario", "versions", "digest", "wall seconds"}
-
-
-def test_its_question_is_kept_for_the_index(folder):
     index = Page((folder.parent / "index.html").read_text())
-    assert index.has_words("What is it?")
-    assert index.has_words("1 claim unexpected")
-    assert index.has_words("1 claim has no data in these runs.")
+    for words in ("What is it?", "1 claim unexpected", "1 claim has no data in these runs."):
+        assert index.has_words(words)
 
 
 # ---------------------------------------------------------------- the summary
