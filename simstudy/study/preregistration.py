@@ -18,9 +18,10 @@ from simstudy.store.blocks import Store, files_at
 from simstudy.store.study_folder import FOLDERS
 from simstudy.study.results import provenance_of
 from simstudy.study.run import run, warn_of
-from simstudy.study.run_options import Out, RunOptions, check_precision
+from simstudy.study.run_options import Out, RunOptions, check_by_name
 from simstudy.study.spec import StudySpec
-from simstudy.study.validation import check_n_rep, check_pilot
+from simstudy.study.validation import check_n_rep
+from simstudy.validation import check_whole
 
 if TYPE_CHECKING:
     from simstudy.output.plan_snapshot import Need
@@ -57,7 +58,7 @@ def preregister(
 
     if n_rep is not None:
         check_n_rep(n_rep)
-    check_precision(precision)
+    check_by_name(precision=precision)
     plan = study.plan(seed)
     targets = read_targets(precision or {}, study.measures)
     measures = {measure.name: measure for measure in study.bound_measures(plan.seed)}
@@ -90,7 +91,7 @@ def _pilot(
     """Draw a pilot with random numbers of its own, without storing it."""
     if n_rep is None:
         return None
-    check_pilot(n_rep)
+    check_whole("pilot", n_rep, least=2, counts="of replicates in each scenario")
     of_pilot = RunOptions(n_rep, seed_of_pilot(seed), workers=workers, whole_blocks=False)
     result = run(study, of_pilot)
     warn_of(result, of_pilot, stacklevel=4)  # whoever called Study.protocol

@@ -16,7 +16,7 @@ from simstudy.remote.paths import Place
 from simstudy.study.merge import merge
 from simstudy.study.results import partial_result
 from simstudy.study.run import run, warn_of
-from simstudy.study.run_options import RunOptions, check_precision, pilot_rep
+from simstudy.study.run_options import RunOptions, check_by_name, pilot_rep
 from simstudy.study.spec import StudySpec
 
 if TYPE_CHECKING:
@@ -409,7 +409,7 @@ class Study(StudySpec):
         """
         from simstudy.analysis.precision import forecast, read_targets
 
-        check_precision(precision)
+        check_by_name(precision=precision)
         targets = read_targets(precision, self.measures)
         size = pilot_rep(self, n_rep or 2 * self.block_size)
         pilot = self.run(size, seed, workers=Workers("inline", 1), explain=False)
