@@ -9,22 +9,30 @@ from typing import TYPE_CHECKING
 from simstudy.lazy import exports
 
 if TYPE_CHECKING:
-    from simstudy.figures.agreement import agreement_plot, format_mean
-    from simstudy.figures.captions import caption
-    from simstudy.figures.curves import measure_curves
-    from simstudy.figures.density import density_plot
-    from simstudy.figures.dots import dots_plot
-    from simstudy.figures.estimate_plots import errors_plot, estimates_plot
-    from simstudy.figures.frame import in_order, rows_like, with_labels
-    from simstudy.figures.heat_map import heat_map_plot
-    from simstudy.figures.histogram import counts_with_law, law_histogram
-    from simstudy.figures.nested_loop import nested_loop_plot
-    from simstudy.figures.page import page_width
-    from simstudy.figures.ranks import rank_plot
-    from simstudy.figures.save import SavedFigure, save_figure, save_pdfs
-    from simstudy.figures.theme import colors_of, theme_study
-    from simstudy.figures.trade_off import trade_off_plot
-    from simstudy.figures.zip import zip_plot
+    from simstudy.figures.agreement import agreement_plot as agreement_plot
+    from simstudy.figures.agreement import format_mean as format_mean
+    from simstudy.figures.captions import caption as caption
+    from simstudy.figures.curves import measure_curves as measure_curves
+    from simstudy.figures.density import density_plot as density_plot
+    from simstudy.figures.dots import dots_plot as dots_plot
+    from simstudy.figures.estimate_plots import errors_plot as errors_plot
+    from simstudy.figures.estimate_plots import estimates_plot as estimates_plot
+    from simstudy.figures.frame import in_order as in_order
+    from simstudy.figures.frame import rows_like as rows_like
+    from simstudy.figures.frame import with_labels as with_labels
+    from simstudy.figures.heat_map import heat_map_plot as heat_map_plot
+    from simstudy.figures.histogram import counts_with_law as counts_with_law
+    from simstudy.figures.histogram import law_histogram as law_histogram
+    from simstudy.figures.nested_loop import nested_loop_plot as nested_loop_plot
+    from simstudy.figures.page import page_width as page_width
+    from simstudy.figures.ranks import rank_plot as rank_plot
+    from simstudy.figures.save import SavedFigure as SavedFigure
+    from simstudy.figures.save import save_figure as save_figure
+    from simstudy.figures.save import save_pdfs as save_pdfs
+    from simstudy.figures.theme import colors_of as colors_of
+    from simstudy.figures.theme import theme_study as theme_study
+    from simstudy.figures.trade_off import trade_off_plot as trade_off_plot
+    from simstudy.figures.zip import zip_plot as zip_plot
 
 _NAMES = {
     "agreement": ("agreement_plot", "format_mean"),
@@ -45,31 +53,5 @@ _NAMES = {
     "zip": ("zip_plot",),
 }  # by module
 
-__all__ = [
-    "SavedFigure",
-    "agreement_plot",
-    "caption",
-    "colors_of",
-    "counts_with_law",
-    "density_plot",
-    "dots_plot",
-    "errors_plot",
-    "estimates_plot",
-    "format_mean",
-    "heat_map_plot",
-    "in_order",
-    "law_histogram",
-    "measure_curves",
-    "nested_loop_plot",
-    "page_width",
-    "rank_plot",
-    "rows_like",
-    "save_figure",
-    "save_pdfs",
-    "theme_study",
-    "trade_off_plot",
-    "with_labels",
-    "zip_plot",
-]
-
+__all__ = sorted(name for names in _NAMES.values() for name in names)
 __getattr__, __dir__ = exports(__name__, _NAMES)
