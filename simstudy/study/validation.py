@@ -192,7 +192,7 @@ def check_vectors(study: "StudySpec") -> None:
     """Check that vectors have a length in every scenario, and that no measure reads them."""
     for name, size in study.vectors.items():
         for scenario in study.scenarios:
-            length = getattr(scenario, size, size) if isinstance(size, str) else size
+            length: Any = getattr(scenario, size, size) if isinstance(size, str) else size
             if not is_whole(length) or length < 1:
                 raise StudyError(
                     f"vector {name!r} has length {length!r} in {scenario!r}: say a whole number "
