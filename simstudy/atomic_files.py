@@ -146,17 +146,6 @@ def is_there(process: int) -> bool:
     return True
 
 
-def began(process: int) -> str | None:
-    """When a process started, in clock ticks of the system; None if unknown.
-
-    Numbers of processes are used again: number and beginning together are not.
-    """
-    with contextlib.suppress(OSError):
-        said = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        return said[19]
-    return None
-
-
 # ---------------------------------------------------------------- temporary folders
 def temporary_folder() -> "tempfile.TemporaryDirectory[str]":
     """Make a temporary folder, below `TMPDIR`.
