@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,24 @@ def check_whole(
         f"{name}={in_one_line(repr(value))}: must be a whole number at least {least}{text}; "
         f"nearest that works: {name}={near}"
     )
+
+
+def check_one_of(
+    name: str,
+    value: Any,
+    allowed: Sequence[Any],
+    refusal: type[SimstudyError] = ConfigError,
+) -> None:
+    """Refuse a word that is not among the allowed ones.
+
+    Raises
+    ------
+    SimstudyError
+        Of the given kind, with the allowed words.
+    """
+    if value not in allowed:
+        words = ", ".join(map(str, allowed))
+        raise refusal(f"{name}={in_one_line(repr(value))}: must be one of {words}.")
 
 
 def check_file_name(name: str, what: str, refusal: type[SimstudyError]) -> None:

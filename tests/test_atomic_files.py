@@ -10,8 +10,6 @@ from simstudy.atomic_files import (
     atomic_write,
     forget_own,
     forget_unfinished,
-    is_there,
-    machine,
     read_json,
     write_bytes,
     write_json,
@@ -120,18 +118,3 @@ def test_a_process_that_ends_now_takes_away_what_it_writes(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         atomic_write(tmp_path, fill)
-
-
-# ---------------------------------------------------------------- processes that write
-def test_this_process_is_there_and_one_that_ended_is_not():
-    child = os.fork()
-    if not child:
-        os._exit(0)
-    os.waitpid(child, 0)
-    assert is_there(os.getpid())
-    assert not is_there(child)
-
-
-def test_a_machine_has_one_name():
-    assert machine() == machine()
-    assert len(machine()) == 8

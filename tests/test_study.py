@@ -2,7 +2,6 @@
 
 import doctest
 import json
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -12,9 +11,7 @@ from simstudy.design import grid, scenario_key
 from simstudy.engine.block import Address
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StoreError, StudyError
-from simstudy.measures import bias, mean
-from simstudy.store.block_files import provenance_of_files
-from simstudy.store.files import Folder
+from simstudy.measures import mean
 from simstudy.study import Study
 from tests import toy
 
@@ -22,68 +19,35 @@ INLINE = Workers("inline")
 SCENARIOS = grid(toy.Mean, n_obs=[3])
 
 
+CLAIM = Claim("c", "s", "t", float, 1)
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
         ({"name": ""}, "study name '' names a folder"),
-        ({"name": ".."}, r"study name '\.\.' names a folder: use letters, digits"),
+        ({"name": ".."}, r"study name '\.\.' names a folder: give a text of letters, digits"),
+        ({"name": SCENARIOS, "scenarios": "a"}, "study name <.* of Mean.*scenarios after it"),
         ({"scenarios": []}, "study 'toy' has no scenarios: there is nothing to simulate"),
-        (
-            {"block_size": 0},
-            "block_size=0: must be a whole number at least 1, of replicates",
-        ),
-        ({"axes": {"method": ("a,b",)}}, r"axis labels \['a,b'\] name columns: leave out brackets"),
-        ({"on_failure": "ignore"}, "on_failure='ignore': say"),
-        (
-            {"axes": {"method": {"t", "z"}}},
-            r"axes\['method'\] is a set, which has another order in",
-        ),
-        ({"measures": set(toy.study().measures)}, "measures is a set, which has another order in"),
-        ({"claims": [Claim("c", "s", "t", float, 1)] * 2}, "two claims are named 'c': tables"),
-        ({"measures": [mean("x"), mean("x")]}, "two measures are named 'mean"),
-        (
-            {"axes": {"k": (1, 2)}},
-            r"axes\['k'\]=\(1, 2\) is not a collection of names: give a tuple",
-        ),
-        ({"axes": {"k": "ab"}}, r"axes\['k'\]='ab' is not a collection of .*axes\['k'\]=\('ab',\)"),
+        ({"scenarios": SCENARIOS[0]}, r"scenarios=Mean\(.* is no list .*: give scenarios="),
+        ({"scenarios": [toy.Mean]}, r"toy.Mean'> in it, which is not a Scenario"),
+        ({"measures": set(toy.study().measures)}, "measures=.* whose order is the same in each"),
+        ({"measures": ["coverge"]}, r"'coverge' in it, which is not a Measure: .*\[mean\('x'\)\]"),
+        ({"measures": [mean("x"), mean("x")]}, "two measures are named 'mean_x'"),
+        ({"claims": [CLAIM] * 2}, "two claims are named 'c': tables"),
         ({"axes": ("m",)}, r"axes=\('m',\) has no names: give a dict"),
-        ({"measures": mean("x")}, r"measures is .*, and no list: give measures=\[mean\('x'\)\]"),
-        ({"measures": [mean]}, r"which is not a Measure: .*or call it, mean\(\.\.\.\)"),
-        (
-            {"measures": ["coverge"]},
-            r"has 'coverge' in it, which is not a Measure: .*\[mean\('x'\)\]",
-        ),
-        ({"scenarios": SCENARIOS[0]}, r"scenarios is Mean\(.*, and no list: give scenarios="),
-        ({"scenarios": [toy.Mean]}, r"which is not a Scenario: .* or call it, Mean\(\.\.\.\)"),
-        ({"name": 5}, "the study's name is 5, and a folder is named by it: give a text"),
-        ({"name": SCENARIOS, "scenarios": "a"}, "name is <.* of Mean.*scenarios after it"),
-        ({"claims": ["a"]}, "claims has 'a' in it, which is not a Claim"),
-        ({"figures": [1]}, r"figures=\[1\] has no names: give a dict"),
+        ({"axes": {"k": "ab"}}, r"axes\['k'\]='ab' is no list or tuple"),
+        ({"axes": {"method": ("a,b",)}}, r"axis 'method' has labels \['a,b'\].* without brackets"),
+        ({"axes": {"exact": ("a",)}}, "an axis is named 'exact', which is the name of a column"),
         ({"figures": {"a": 1}}, r"figures\['a'\] is 1: give under a name a function of the result"),
-        (
-            {"block_size": "10"},
-            "block_size='10': must be .*that works: block_size=1000",
-        ),
-        (
-            {"common": "n_obs"},
-            r"common='n_obs' is not a collection of names: .*common=\('n_obs',\)",
-        ),
-        (
-            {"value_labels": {"n_ops": {0: "∞"}}},
-            "names 'n_ops', .* did you mean 'n_obs'",
-        ),
-        (
-            {"value_labels": {"n_obs": "∞"}},
-            r"value_labels\['n_obs'\] is '∞': tables show",
-        ),
-        (
-            {"common": ("n_ops",)},
-            "common names 'n_ops', which is not a factor .*did you mean 'n_obs'",
-        ),
-        ({"may_be_missing": "x"}, r"may_be_missing='x' is not a collection of names.*=\('x',\)"),
-        ({"worst": "x"}, "worst='x' has no names: give a dict"),
+        ({"block_size": "10"}, "block_size='10': must be .*that works: block_size=1000"),
+        ({"block_size": 10, "group_size": 4}, "block_size=10 with group_size=4: .*block_size=8"),
+        ({"common": "n_obs"}, r"common='n_obs' is no list or tuple.*give common=\['n'\]"),
+        ({"common": ("n_ops",)}, "common names no factor 'n_ops'; did you mean 'n_obs'"),
+        ({"value_labels": {"n_ops": {0: "∞"}}}, "names no factor 'n_ops'; did you mean 'n_obs'"),
+        ({"value_labels": {"n_obs": "∞"}}, r"value_labels\['n_obs'\] is '∞': give under a name"),
     ],
-    ids=lambda value: value if isinstance(value, str) else ",".join(value),
+    ids=str,
 )
 def test_a_study_refuses(changes, says):
     with pytest.raises(StudyError, match=says):
@@ -97,14 +61,13 @@ def test_a_refusal_of_a_kind_is_one_bounded_line():
     assert len(str(refused.value)) < 2300
 
 
-@pytest.mark.parametrize("n_rep", [7, np.int64(7), np.int32(7)])
-def test_whole_numbers_of_any_kind_will_do(n_rep, tmp_path):
-    result = toy.study((3,)).run(n_rep, out=tmp_path)
+def test_whole_numbers_of_any_kind_will_do(tmp_path):
+    result = toy.study((3,)).run(np.int32(7), out=tmp_path)
     assert len(result.rows(columns=["truth"])) == 7
     assert all(type(n) is int for n in result.n_rep.values())
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, "1", True, None])
+@pytest.mark.parametrize("seed", [-1, True, None])
 def test_a_seed_that_is_none(seed):
     with pytest.raises(ConfigError, match=f"seed={seed!r}: must be a whole number at least 0"):
         toy.study((3,)).run(10, seed)
@@ -116,37 +79,20 @@ def test_a_seed_that_is_none(seed):
         ({"keep": "all"}, "keep='all': must be one of replicates, summary"),
         ({"keep": "summary", "n_rep": 70}, "only whole blocks of 50 .* works: n_rep=100"),
         ({"n_rep": 0}, "n_rep=0: must be a whole number at least 1"),
-        ({"precision": 0.1}, r"precision=0\.1: it names no measure: give a dict"),
+        ({"precision": 0.1}, r"precision=0\.1: give a dict, such as precision={'power'"),
         ({"shard": "1/2"}, r"shard='1/2': must be \(i, n\), two whole numbers with 1 <= i <= n"),
-        ({"weights": 3}, "weights=3: give a dict with what a block costs by scenario key"),
-        ({"restart": "no"}, "restart='no' is neither True nor False: say one of them"),
+        ({"restart": "no"}, "restart='no': must be one of True, False"),
         ({"max_rep": "x"}, "max_rep='x': must be a whole number at least 1"),
-        ({"progress": 2}, "progress=2 is neither True, False nor an object with the methods begin"),
-        ({"redraw": 5}, "redraw=5 names no methods: give their names in a list"),
         ({"redraw": "x"}, "redraw=x: the study has no such method to draw anew"),
         ({"out": 5}, "5 names no place for files: give a path, or a URL"),
         ({"shard": (3, 2)}, r"shard=\(3, 2\): must be \(i, n\), two whole numbers"),
+        ({"retry": "all"}, "retry='all': must be one of None, failed"),
     ],
     ids=str,
 )
 def test_a_run_refuses(asked, says):
     with pytest.raises(ConfigError, match=says):
         toy.study((3,)).run(**asked)
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"backend": "gpu"}, "backend=gpu: no such backend.*available: auto, dask, inline, loky"),
-        ({"n_jobs": 0}, "n_jobs=0: must be a whole number at least 1, of workers"),
-        ({"n_jobs": True}, "n_jobs=True: must be a whole number at least 1"),
-        ({"n_jobs": 2.5}, r"n_jobs=2\.5: must be a whole number at least 1"),
-    ],
-    ids=str,
-)
-def test_workers_refuse(given, says):
-    with pytest.raises(ConfigError, match=says):
-        Workers(**given)
 
 
 # ---------------------------------------------------------------- what a run promises
@@ -180,35 +126,7 @@ def test_rows_and_moments_lie_side_by_side(tmp_path):
     np.testing.assert_allclose(moments.summary["estimate"], rows.summary["estimate"], atol=1e-12)
 
 
-def test_files_say_what_made_them(tmp_path):
-    result = toy.study((3,)).run(60, out=tmp_path)
-    _, said = next(provenance_of_files(Folder(tmp_path / "toy" / "replicates")))
-    assert {"study", "seed", "block_size", "common", "axes"} <= set(said.settings)
-    assert said.settings["study"] == "toy"
-    (key,) = result.plan.keys
-    assert said.values[key].startswith("Mean(n_obs=3, truth=0.0) #")
-    assert "tests.toy.Mean" in said.codes[key]
-
-
-# ---------------------------------------------------------------- common random numbers
-@dataclass(frozen=True)
-class Shifted:
-    k: float
-    n_obs: int = 4
-
-    def simulate(self, streams, n_rep):
-        x = streams("data").standard_normal((n_rep, self.n_obs))
-        return {"estimate": x.mean(axis=1) + self.k, "truth": np.float64(self.k)}
-
-
-def shifted(**changes):
-    made = {"scenarios": grid(Shifted, k=[0, 1], n_obs=[4, 9]), "block_size": 50}
-    return Study("shifted", measures=[bias("estimate", truth="truth")], **{**made, **changes})
-
-
 # ---------------------------------------------------------------- replay
-
-
 @pytest.mark.parametrize("address", ["here", 5])
 def test_an_address_that_is_none(address):
     with pytest.raises(StudyError, match=f"'{address}' is not the address of a replicate"):

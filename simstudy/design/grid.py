@@ -135,7 +135,7 @@ def zipped(**factors: Sequence[Any]) -> ZippedFactors:
     lengths = {name: len(values) for name, values in factors.items()}
     if len(set(lengths.values())) > 1:
         raise DesignError(
-            f"together(...) pairs values one to one, but the lengths differ: {lengths}. "
+            f"zipped(...) pairs values one to one, but the lengths differ: {lengths}. "
             "Give each factor the same number of values, or cross them with grid(...)."
         )
     return ZippedFactors(tuple(factors), tuple(zip(*factors.values(), strict=True)))
@@ -201,7 +201,7 @@ def _refuse_values_without_a_name(scenario: object, given: Sequence[object]) -> 
         if not isinstance(value, ZippedFactors):
             raise DesignError(
                 f"grid was given {_short_repr(value)} for no factor. Write grid({_name(scenario)}, "
-                "n=[5, 10]), with the factor's name before its values, or together(...) for "
+                "n=[5, 10]), with the factor's name before its values, or zipped(...) for "
                 "factors that move together."
             )
 

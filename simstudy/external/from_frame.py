@@ -48,7 +48,7 @@ from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.provenance import Provenance
 from simstudy.store.study_folder import StudyFolder
 from simstudy.study.run_options import check_switches
-from simstudy.study.validation import check_measures, check_study_name
+from simstudy.study.validation import check_study_name, check_unique
 
 NO_SEED = 0  # nothing was drawn here
 NO_ROW, NO_ESTIMATE = "no row", "no estimate"  # why a method has failed on a data set
@@ -164,7 +164,7 @@ def from_frame(
     check_labels(frame, roles)
     methods = [*map(str, frame[method].astype(str).unique())] if method else []
     declared, noticed = choose_measures(choice, roles, methods)
-    check_measures(declared, ())
+    check_unique("measures", [measure.name for measure in declared])
     quantities = quantities_of(frame, roles, reads)
     cells, absent = _reshape(frame, roles, quantities, methods)
     names, axis = [factors[column] for column in roles.by], factors[method] if method else None

@@ -3,101 +3,42 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from simstudy.analysis.precision import read_targets, seed_of_pilot
+from simstudy.analysis.precision import seed_of_pilot
 from simstudy.analysis.result import Result
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan
-from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
-from simstudy.remote.paths import Place, place_of
+from simstudy.remote.paths import Place
 from simstudy.store.blocks import Store, files_at
 from simstudy.store.study_folder import FOLDERS
 from simstudy.study.results import provenance_of
 from simstudy.study.run import run, warn_of
-from simstudy.study.run_options import Out, RunOptions, check_precision
+from simstudy.study.run_options import RunOptions
 from simstudy.study.spec import StudySpec
-from simstudy.study.validation import check_n_rep, check_pilot
+from simstudy.validation import check_whole
 
 if TYPE_CHECKING:
     from simstudy.output.plan_snapshot import Need
-    from simstudy.output.protocol import Protocol
 
 
-def preregister(
-    study: StudySpec,
-    n_rep: int | None,
-    seed: int,
-    *,
-    precision: Mapping[str, Any] | None,
-    pilot: int | None,
-    out: Out,
-    about: str | None,
-    command: str,
-    source: str | None,
-    workers: Workers | None,
-    replace: bool,
-) -> Protocol:
-    """Make the protocol of a study, and write it if a folder is given.
-
-    Raises
-    ------
-    ConfigError
-        For a precision of which nobody knows how many replicates it takes.
-    StoreError
-        Where the folder holds the protocol of another plan.
-    """
-    from simstudy.output.environment import environment, program
-    from simstudy.output.plan_snapshot import need_of
-    from simstudy.output.protocol import Intent, protocol_of
-    from simstudy.provenance.modules import source_files
-
-    if n_rep is not None:
-        check_n_rep(n_rep)
-    check_precision(precision)
-    plan = study.plan(seed)
-    targets = read_targets(precision or {}, study.measures)
-    measures = {measure.name: measure for measure in study.bound_measures(plan.seed)}
-    piloted = _pilot(study, pilot, seed, workers)
-    needs = [need_of(each, measures[each.measure], plan, piloted) for each in targets]
-    folder = None if out is None else place_of(out) / study.name
-    libraries = compute_provenance(plan).of_blocks.libraries
-    intent = Intent(
-        plan=plan,
-        measures=list(measures.values()),
-        n_rep=n_rep or _largest(needs, piloted=piloted is not None) or study.n_rep,
-        needs=needs,
-        by_needs=n_rep is None,
-        pilot=piloted,
-        about=docstring_behind(study.scenarios) if about is None else about,
-        command=command,
-        worst=study.worst,
-        claims=study.claims,
-        block_seconds=study.block_seconds,
-        n_drawn=0 if folder is None else _count_drawn_blocks(study, plan, folder),
-        made_with=environment(source_files(source), libraries) if source else program(libraries),
-    )
-    made = protocol_of(intent)
-    return made if folder is None else made.write(folder, replace=replace)
-
-
-def _pilot(
+def draw_pilot(
     study: StudySpec, n_rep: int | None, seed: int, workers: Workers | None
 ) -> Result | None:
     """Draw a pilot with random numbers of its own, without storing it."""
     if n_rep is None:
         return None
-    check_pilot(n_rep)
+    check_whole("pilot", n_rep, least=2, counts="of replicates in each scenario")
     of_pilot = RunOptions(n_rep, seed_of_pilot(seed), workers=workers, whole_blocks=False)
     result = run(study, of_pilot)
-    warn_of(result, of_pilot, stacklevel=4)  # whoever called Study.protocol
+    warn_of(result, of_pilot, stacklevel=3)  # whoever called Study.protocol
     return result
 
 
-def _largest(needs: Sequence[Need], *, piloted: bool) -> int:
+def largest_need(needs: Sequence[Need], *, piloted: bool) -> int:
     """The number of replicates that reaches all targets; 0 without targets.
 
     Raises
@@ -120,7 +61,7 @@ def _largest(needs: Sequence[Need], *, piloted: bool) -> int:
     return max((need.n_rep or 0 for need in needs), default=0)
 
 
-def _count_drawn_blocks(study: StudySpec, plan: Plan, folder: Place) -> int:
+def count_drawn(study: StudySpec, plan: Plan, folder: Place) -> int:
     """Count the stored blocks of this study."""
     n_blocks = 0
     for keep, below in FOLDERS.items():

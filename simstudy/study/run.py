@@ -29,7 +29,6 @@ from simstudy.engine.tasks import TaskResult
 from simstudy.engine.work_queue import share_label
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StudyError, describe
-from simstudy.measures import Measure
 from simstudy.remote.paths import place_of
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
@@ -303,30 +302,19 @@ def try_measures(result: Result) -> None:
     """
     if result.n_failed == sum(result.n_rep.values()):  # which says nothing of a measure
         return
+    (scenario,), declared = result.plan.scenarios, result.details.declared
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # of few replicates, which say nothing of many
-        try:
-            result.details.estimates(result.details.declared)
-        except Exception as error:
-            raise _of_its_measure(result, error) from error
-
-
-def _of_its_measure(result: Result, error: Exception) -> SimstudyError:
-    """An error's text with the name of its measure."""
-    if isinstance(error, SimstudyError):
-        return error
-    (scenario,) = result.plan.scenarios
-    name = next((m.name for m in result.details.declared if _fails(result, [m])), "")
-    return StudyError(
-        f"{scenario!r}: measure {name!r} cannot be taken of the first block: {describe(error)}. "
-        "It would be the same when all is drawn, so nothing more was. Mend what the measure is "
-        "given (its columns, its truth, worst=...) to have the shape and type of what is returned."
-    )
-
-
-def _fails(result: Result, measures: Sequence[Measure]) -> bool:
-    try:
-        result.details.estimates(measures)
-    except Exception:  # the same as before, of whichever measure
-        return True
-    return False
+        estimate = result.details.estimator(declared)
+        for measure in declared:
+            try:
+                estimate(scenario, measure)
+            except SimstudyError:
+                raise
+            except Exception as error:
+                raise StudyError(
+                    f"{scenario!r}: measure {measure.name!r} cannot be taken of the first block: "
+                    f"{describe(error)}. It would be the same when all is drawn, so nothing more "
+                    "was. Mend what the measure is given (its columns, its truth, worst=...) to "
+                    "have the shape and type of what is returned."
+                ) from error

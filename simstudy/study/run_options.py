@@ -9,17 +9,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from simstudy.analysis.precision import PILOT, SEQUENTIAL, STOPS_BY, Target, read_targets
 from simstudy.engine.progress import Progress
 from simstudy.engine.workers import Workers
-from simstudy.errors import ConfigError, in_one_line, nearest
+from simstudy.errors import ConfigError, nearest
 from simstudy.remote.paths import Place
 from simstudy.store.study_folder import CHANGED
 from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_whole_groups
-from simstudy.validation import check_whole, is_whole
+from simstudy.validation import check_one_of, check_whole, is_whole
 
 KEEPS = ("replicates", "summary")
 Out = str | os.PathLike[str] | Place | None
@@ -63,17 +61,16 @@ class RunOptions:
             whole_blocks=self.whole_blocks,
             explain=self.explain,
         )
-        check_progress(self.progress)
         check_budget(self.budget)
         check_n_rep(self.n_rep)
-        check_max_rep(self.max_rep)
+        check_whole("max_rep", self.max_rep, least=1, usual=1_000_000)
         check_whole_groups(study.group_size, self.n_rep)
         check_keep(self.keep, self.n_rep, study.block_size, study.group_size)
-        check_retry(self.retry)
+        check_one_of("retry", self.retry, (None, "failed"))
         check_redraw(self.redraw, study.methods)
-        check_precision(self.precision)
+        check_by_name(precision=self.precision, weights=self.weights)
         check_stop_by(self.stop_by, self.precision)
-        check_shard(self.shard, self.precision or {}, self.weights)
+        check_shard(self.shard, self.precision, self.weights or {})
         self.targets(study)
 
     def targets(self, study: StudySpec) -> Sequence[Target]:
@@ -105,8 +102,7 @@ def pilot_rep(study: StudySpec, n_rep: int) -> int:
 # ---------------------------------------------------------------- one by one
 def check_keep(keep: str, n_rep: int, block_size: int, group_size: int = 1) -> None:
     """Check `keep`; moments need whole blocks."""
-    if keep not in KEEPS:
-        raise ConfigError(f"keep={keep!r}: must be one of {', '.join(KEEPS)}.")
+    check_one_of("keep", keep, KEEPS)
     if keep == "summary" and group_size > 1:
         raise ConfigError(
             f"keep=summary with group_size={group_size}: moments are of single replicates, whose "
@@ -120,23 +116,14 @@ def check_keep(keep: str, n_rep: int, block_size: int, group_size: int = 1) -> N
         )
 
 
-def check_shard(
-    shard: tuple[int, int] | None,
-    precision: Mapping[str, Any],
-    weights: Mapping[str, float] | None = None,
-) -> None:
+def check_shard(shard: Any, precision: Any, weights: Mapping[str, float]) -> None:
     """Check `shard` and its weights; a run with a precision target cannot be split."""
     if shard is not None and not _is_share(shard):
         raise ConfigError(
             f"shard={shard!r}: must be (i, n), two whole numbers with 1 <= i <= n, for the "
             "i-th of n shares; nearest that works: shard=(1, 2)"
         )
-    if weights is not None and not isinstance(weights, Mapping):
-        raise ConfigError(
-            f"weights={weights!r}: give a dict with what a block costs by scenario key, or leave "
-            "it out where all cost the same."
-        )
-    for key, weight in (weights or {}).items():
+    for key, weight in weights.items():
         if not (math.isfinite(weight) and weight > 0):
             raise ConfigError(
                 f"weights: a block of scenario {key} costs {weight:g}, and shares are cut by what "
@@ -155,13 +142,14 @@ def _is_share(shard: Any) -> bool:
     return bool(1 <= shard[0] <= shard[1])
 
 
-def check_precision(precision: Any) -> None:
-    """Check `precision`, which must name measures."""
-    if precision is not None and not isinstance(precision, Mapping):
-        raise ConfigError(
-            f"precision={precision!r}: it names no measure: give a dict, such as "
-            "precision={'power': 0.005}"
-        )
+def check_by_name(**given: Any) -> None:
+    """Refuse numbers without the names of what they belong to; None passes."""
+    for name, value in given.items():
+        if value is not None and not isinstance(value, Mapping):
+            raise ConfigError(
+                f"{name}={value!r}: give a dict, such as precision={{'power': 0.005}}, or weights "
+                "by scenario key."
+            )
 
 
 def check_budget(budget: Any) -> None:
@@ -176,12 +164,7 @@ def check_budget(budget: Any) -> None:
 
 def check_stop_by(stop_by: Any, precision: Any) -> None:
     """Check `stop_by`: `sequential`, or `pilot` with a precision target."""
-    if stop_by not in STOPS_BY:
-        raise ConfigError(
-            f"stop_by={stop_by}: must be sequential, where each scenario runs on until its own "
-            "error is small enough, or pilot, which fixes how many replicates there are before the "
-            "first; nearest that works: stop_by=pilot"
-        )
+    check_one_of("stop_by", stop_by, STOPS_BY)
     if stop_by == PILOT and not precision:
         raise ConfigError(
             "stop_by=pilot without precision: a pilot finds out how many replicates an error "
@@ -189,37 +172,10 @@ def check_stop_by(stop_by: Any, precision: Any) -> None:
         )
 
 
-def check_retry(retry: Any) -> None:
-    """Check `retry`: `failed` or None."""
-    if retry not in (None, "failed"):
-        raise ConfigError(
-            f"retry={retry}: must be failed, which draws blocks with recorded failures again; "
-            "nearest that works: retry=failed"
-        )
-
-
 def check_switches(**switches: Any) -> None:
     """Check booleans: texts such as `"no"` would count as true."""
     for name, value in switches.items():
-        if not isinstance(value, bool | np.bool_):
-            raise ConfigError(
-                f"{name}={in_one_line(repr(value))} is neither True nor False: say one of them."
-            )
-
-
-def check_max_rep(most: Any) -> None:
-    """Check `max_rep`, a whole number of at least 1."""
-    check_whole("max_rep", most, least=1, usual=1_000_000)
-
-
-def check_progress(progress: Any) -> None:
-    """Check the progress object."""
-    names = (getattr(progress, name, None) for name in ("begin", "advance", "note"))
-    if progress is not None and not isinstance(progress, bool) and not all(map(callable, names)):
-        raise ConfigError(
-            f"progress={in_one_line(repr(progress))} is neither True, False nor an object with "
-            "the methods begin, advance and note: leave it out to see progress in a terminal."
-        )
+        check_one_of(name, value, (True, False))
 
 
 def check_redraw(redraw: Any, methods: Collection[str]) -> tuple[str, ...]:
@@ -228,11 +184,7 @@ def check_redraw(redraw: Any, methods: Collection[str]) -> tuple[str, ...]:
     `changed` stands for all scenarios and methods whose code changed.
     """
     names = redraw.strip("[]").split(",") if isinstance(redraw, str) else redraw
-    if not isinstance(names, Collection):
-        raise ConfigError(
-            f"redraw={in_one_line(repr(redraw))} names no methods: give their names in a list."
-        )
-    names = [name.strip() if isinstance(name, str) else name for name in names]
+    names = [str(name).strip() for name in names]
     for name in names:
         if name not in (*methods, CHANGED):
             raise ConfigError(

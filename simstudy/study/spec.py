@@ -17,7 +17,8 @@ from simstudy.engine.per_replicate import EachReplicate
 from simstudy.measures import Measure, MeasureContext
 from simstudy.store.arrow_schema import ReplicateStorage, StoragePolicy
 from simstudy.store.moments import MomentStorage, streamable
-from simstudy.study.validation import check_declared, check_seed
+from simstudy.study.validation import check_declared
+from simstudy.validation import check_whole
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,9 @@ class StudySpec:
 
     def plan(self, seed: int = 1, keep: str = "replicates", n_analysed: int = 0) -> Plan:
         """The plan of the study, without the number of replicates."""
-        check_seed(seed)
+        check_whole(
+            "seed", seed, least=0, counts="that names a sequence of random numbers", usual=1
+        )
         derived = tuple(Derived(name, function) for name, function in self.derived.items())
         return Plan(
             name=self.name,

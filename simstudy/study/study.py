@@ -6,18 +6,20 @@ import os
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from simstudy.analysis.precision import SEQUENTIAL
+from simstudy.analysis.precision import SEQUENTIAL, read_targets
 from simstudy.analysis.result import Result
 from simstudy.design import Scenario
 from simstudy.engine.progress import Progress
+from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.workers import Workers, read_workers
 from simstudy.lazy import pd
-from simstudy.remote.paths import Place
+from simstudy.remote.paths import Place, place_of
 from simstudy.study.merge import merge
 from simstudy.study.results import partial_result
 from simstudy.study.run import run, warn_of
-from simstudy.study.run_options import RunOptions, check_precision, pilot_rep
+from simstudy.study.run_options import RunOptions, check_by_name, pilot_rep
 from simstudy.study.spec import StudySpec
+from simstudy.study.validation import check_n_rep
 
 if TYPE_CHECKING:
     from simstudy.analysis.solve import ScenarioOf, Solution
@@ -407,9 +409,9 @@ class Study(StudySpec):
             `n_rep` in whole blocks, how many of them are `needed`, `seconds` on one core, and
             `bytes` of each scenario.
         """
-        from simstudy.analysis.precision import forecast, read_targets
+        from simstudy.analysis.precision import forecast
 
-        check_precision(precision)
+        check_by_name(precision=precision)
         targets = read_targets(precision, self.measures)
         size = pilot_rep(self, n_rep or 2 * self.block_size)
         pilot = self.run(size, seed, workers=Workers("inline", 1), explain=False)
@@ -476,21 +478,41 @@ class Study(StudySpec):
         StoreError
             Where `out` holds the protocol of another plan.
         """
-        from simstudy.study.preregistration import preregister
+        from simstudy.output.environment import environment, program
+        from simstudy.output.plan_snapshot import need_of
+        from simstudy.output.protocol import Intent, protocol_of
+        from simstudy.provenance.modules import source_files
+        from simstudy.study import preregistration
 
-        return preregister(
-            self,
-            n_rep,
-            seed,
-            precision=precision,
-            pilot=pilot,
-            out=out,
-            about=about,
+        if n_rep is not None:
+            check_n_rep(n_rep)
+        check_by_name(precision=precision)
+        plan = self.plan(seed)
+        targets = read_targets(precision or {}, self.measures)
+        measures = {measure.name: measure for measure in self.bound_measures(plan.seed)}
+        piloted = preregistration.draw_pilot(self, pilot, seed, read_workers(workers))
+        needs = [need_of(each, measures[each.measure], plan, piloted) for each in targets]
+        largest = preregistration.largest_need(needs, piloted=piloted is not None)
+        folder = None if out is None else place_of(out) / self.name
+        libraries = compute_provenance(plan).of_blocks.libraries
+        made_with = environment(source_files(source), libraries) if source else program(libraries)
+        intent = Intent(
+            plan=plan,
+            measures=list(measures.values()),
+            n_rep=n_rep or largest or self.n_rep,
+            needs=needs,
+            by_needs=n_rep is None,
+            pilot=piloted,
+            about=preregistration.docstring_behind(self.scenarios) if about is None else about,
             command=command,
-            source=source,
-            workers=read_workers(workers),
-            replace=replace,
+            worst=self.worst,
+            claims=self.claims,
+            block_seconds=self.block_seconds,
+            n_drawn=0 if folder is None else preregistration.count_drawn(self, plan, folder),
+            made_with=made_with,
         )
+        made = protocol_of(intent)
+        return made if folder is None else made.write(folder, replace=replace)
 
     def solve(self, scenario: Scenario | ScenarioOf, factor: str, **question: Any) -> Solution:
         """Find the value of a factor at which a measure reaches a target, by simulation.

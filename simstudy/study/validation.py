@@ -1,6 +1,6 @@
 """Checks of a study's declarations."""
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,13 @@ from simstudy.engine.workers import check_block_seconds
 from simstudy.errors import ConfigError, StudyError, in_one_line, nearest
 from simstudy.measures import Measure
 from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING
-from simstudy.validation import check_whole, is_whole
+from simstudy.validation import check_one_of, check_whole, is_whole
 
 if TYPE_CHECKING:
     from simstudy.study.spec import StudySpec
 
-OWN_NAMES = (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure", "data")
+OF_REPLICATES = (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure")
+OWN_NAMES = (*OF_REPLICATES, "data")
 SUMMARY = (
     *("estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "n_given", "reason"),
     *("variance_reduction", "n_effective", "remark"),
@@ -24,216 +25,142 @@ MARKS = set("[],/")  # in names of columns and addresses
 LONGEST = 60  # letters of a name
 ON_FAILURE = ("record", "abort", "impute_worst")
 
+DICTS: dict[str, tuple[Any, str]] = {
+    "methods": (Callable, "a function whose parameters name what it needs, or each_replicate(...)"),
+    "derived": (Callable, "a function whose parameters name the columns and factors it is made of"),
+    "figures": (Callable, "a function of the result, which returns the figure"),
+    "tables": (Callable, "a function of the result, which returns the table"),
+    "value_labels": (Mapping, 'what each value means, such as {0: "∞"}'),
+    "labels": (str, "a text that tables and figures show in the place of the name"),
+    "axes": (object, "the names of the axis's positions"),
+    "vectors": (object, "the length of the vector"),
+    "worst": (object, "the worst value of the column"),
+}
+"""What a study takes by name: the type of all of it, and what it is."""
 
-# ---------------------------------------------------------------- names and policies
+LISTS = {
+    "scenarios": (Scenario, "TwoSample(20, 5)"),
+    "measures": (Measure, "mean('x')"),
+    "claims": (Claim, "Claim(...)"),
+    "common": (str, "'n'"),
+    "may_be_missing": (str, "'x'"),
+    "across_replicates": (str, "'method'"),
+}
+"""What a study takes in lists: the type of all of it, and what one writes for one."""
+
+
+# ---------------------------------------------------------------- kinds
 def check_study_name(name: Any) -> None:
     """Refuse a name that is not a folder name."""
-    if not isinstance(name, str):
+    is_text = isinstance(name, str) and bool(name)
+    if not is_text or not all(letter.isalnum() or letter in "-_" for letter in name):
         raise StudyError(
-            f"the study's name is {in_one_line(repr(name))}, and a folder is named by it: give a "
-            "text of letters, digits, '-' and '_' first, and scenarios after it."
-        )
-    if not name or not all(letter.isalnum() or letter in "-_" for letter in name):
-        raise StudyError(f"study name {name!r} names a folder: use letters, digits, '-' and '_'.")
-
-
-def check_mappings(**declared: Any) -> None:
-    """Refuse declarations that are not mappings by name."""
-    for what, value in declared.items():
-        if not isinstance(value, Mapping):
-            raise StudyError(
-                f"{what}={value!r} has no names: give a dict, with each under the name that tables "
-                "are to have for it."
-            )
-
-
-def check_names(**declared: Any) -> None:
-    """Refuse a value that is not a collection of names; a single text is not one."""
-    for what, value in declared.items():
-        are_names = isinstance(value, Collection) and not isinstance(value, str | bytes)
-        if not are_names or not all(isinstance(name, str) for name in value):
-            near = f"({value!r},)" if isinstance(value, str) else "('x',)"
-            raise StudyError(
-                f"{what}={value!r} is not a collection of names: give a tuple of texts, such as "
-                f"{what}={near}."
-            )
-
-
-def check_functions(**declared: Mapping[Any, Any]) -> None:
-    """Refuse figures and tables that are not functions."""
-    for what, functions in declared.items():
-        for name, function in functions.items():
-            if not isinstance(name, str) or not callable(function):
-                raise StudyError(
-                    f"{what}[{name!r}] is {function!r}: give under a name a function of the "
-                    "result, which returns it."
-                )
-
-
-def check_block_size(size: Any) -> None:
-    """Check the block size."""
-    text = "of replicates in a block"
-    check_whole("block_size", size, least=1, counts=text, usual=1000, refusal=StudyError)
-
-
-def check_group_size(size: Any, block_size: int) -> None:
-    """Check the group size, which must divide the block size."""
-    text = "of replicates that depend on each other, 1 where none does"
-    check_whole("group_size", size, least=1, counts=text, refusal=StudyError)
-    if block_size % size:
-        near = max(block_size // size, 1) * size
-        raise StudyError(
-            f"block_size={block_size} with group_size={size}: a group would lie in two blocks, "
-            f"which are drawn apart; nearest that works: block_size={near}"
+            f"study name {in_one_line(repr(name))} names a folder: give a text of letters, digits, "
+            "'-' and '_' first, and scenarios after it."
         )
 
 
-def check_common(common: Sequence[str], factors: Collection[str]) -> None:
-    """Refuse common random numbers over an unknown factor."""
-    check_names(common=common)
-    for name in common:
-        if name not in factors:
-            raise StudyError(
-                f"common names {name!r}, which is not a factor of the scenarios, so nothing would "
-                f"share random numbers for it; {nearest(name, factors)}"
-            )
-
-
-def check_value_labels(value_labels: Mapping[str, Any], factors: Collection[str]) -> None:
-    """Check `value_labels`: texts for values of factors."""
-    for name, words in value_labels.items():
-        if name not in factors:
-            raise StudyError(
-                f"value_labels names {name!r}, which is not a factor of the scenarios, so no table "
-                f"would show its words; {nearest(name, factors)}"
-            )
-        if not isinstance(words, Mapping) or not all(isinstance(w, str) for w in words.values()):
-            raise StudyError(
-                f"value_labels[{name!r}] is {words!r}: tables show a text in place of a value, so "
-                'give what each value means, such as {0: "∞"}.'
-            )
-
-
-def check_labels(labels: Mapping[str, Any]) -> None:
-    """Check that labels are texts."""
-    for name, label in labels.items():
-        if not isinstance(label, str):
-            raise StudyError(
-                f"labels[{name!r}] is {label!r}: tables and figures show a text in the place of a "
-                'name, such as {"null_share": "share of true nulls"}.'
-            )
-
-
-def check_axes(axes: Mapping[str, Sequence[str]], factors: Collection[str]) -> None:
-    """Check axes: not a factor's name, and labels that can be written."""
-    for axis, names in axes.items():
-        if not isinstance(axis, str) or not axis.strip() or axis in (*OWN_NAMES, *SUMMARY):
-            raise StudyError(
-                f"an axis is named {axis!r}, which is the engine's own in tables, or no name: give "
-                "it another."
-            )
-        if not len(names) or len(set(names)) < len(names):
-            raise StudyError(
-                f"axis {axis!r} has labels {list(names)}: name each of its positions once, at "
-                "least one."
-            )
-    both = sorted(set(factors) & set(axes))
-    if both:
+def check_dict(what: str, value: Any, kind: Any, such_as: str) -> None:
+    """Refuse anything but values of a type by name."""
+    if not isinstance(value, Mapping):
         raise StudyError(
-            f"{both[0]!r} is a factor of the scenarios and an axis, and the summary has one "
-            "column for it: rename one of the two."
+            f"{what}={in_one_line(repr(value))} has no names: give a dict, with {such_as} under "
+            "the name that tables are to have for it."
         )
-    labels = [label for axis in axes.values() for label in axis]
-    if any(set(label) & set("[],") for label in labels):
-        raise StudyError(f"axis labels {labels} name columns: leave out brackets and commas.")
-
-
-def check_factors(factors: Collection[str], measures: Sequence[Measure]) -> None:
-    """Refuse a factor whose name a table uses for another column."""
-    own = {axis for measure in measures for axis in measure.axes}
-    for name in sorted(factors):
-        if name in (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure", *SUMMARY):
+    for name, item in value.items():
+        if not isinstance(name, str) or not isinstance(item, kind):
             raise StudyError(
-                f"a factor is named {name!r}, which is the name of a column that tables of "
-                "replicates, failures or measures have anyway: rename the scenarios' field."
-            )
-        if name in own:
-            raise StudyError(
-                f"{name!r} is a factor of the scenarios and an axis of a measure, and the summary "
-                "has one column for it: rename one of the two."
+                f"{what}[{name!r}] is {in_one_line(repr(item))}: give under a name {such_as}."
             )
 
 
-def check_across_replicates(names: Sequence[str], methods: Mapping[str, Any]) -> None:
-    """Check `across_replicates`: a tuple of names of methods."""
-    check_names(across_replicates=names)
+def check_list(what: str, value: Any, kind: type, such_as: str) -> None:
+    """Refuse anything but items of a type, and sets, whose order differs in every process."""
+    if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping | Set):
+        raise StudyError(
+            f"{what}={in_one_line(repr(value))} is no list or tuple, whose order is the same in "
+            f"each run: give {what}=[{such_as}], say."
+        )
+    for item in value:
+        if not isinstance(item, kind) or isinstance(item, type):
+            raise StudyError(
+                f"{what} has {in_one_line(repr(item))} in it, which is not a {kind.__name__}: give "
+                f"a list such as [{such_as}]."
+            )
+
+
+def check_unique(what: str, names: Sequence[str]) -> None:
+    """Refuse two measures or claims of one name."""
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise StudyError(
+            f"two {what} are named {twice!r}: tables, pages and tests would take one for the "
+            "other. Give one of them another name."
+        )
+
+
+def check_known(what: str, names: Collection[str], kind: str, known: Collection[str]) -> None:
+    """Refuse names of factors or methods that are not there, which would change nothing."""
     for name in names:
-        if name not in methods:
+        if name not in known:
+            raise StudyError(f"{what} names no {kind} {name!r}; {nearest(name, known)}")
+
+
+# ---------------------------------------------------------------- names of columns
+def check_columns(study: "StudySpec", factors: Set[str]) -> None:
+    """Refuse factors, axes, vectors and derived columns that have the name of another column."""
+    for what, names in (("a factor", factors), ("an axis", study.all_axes)):
+        for name in sorted(names):
+            if name in (*OF_REPLICATES, *SUMMARY) or not name.strip():
+                raise StudyError(
+                    f"{what} is named {name!r}, which is the name of a column that tables of "
+                    "replicates, failures or measures have anyway, or none: give it another."
+                )
+    axes = {*study.all_axes, *(axis for measure in study.measures for axis in measure.axes)}
+    for name in sorted(factors & axes):
+        raise StudyError(
+            f"{name!r} is a factor of the scenarios and an axis, and the summary has one column "
+            "for it: rename one of the two."
+        )
+    for name in study.vectors:
+        _check_own_name("vector", name)
+    for name in study.derived:
+        _check_own_name("derived column", name)
+        if name in {*study.vectors, *study.all_axes, *factors}:
             raise StudyError(
-                f"across_replicates names no method {name!r}; {nearest(name, methods)}"
+                f"derived column {name!r} has the name of a factor, an axis or a vector, so what "
+                "reads it could mean either: rename it."
             )
 
 
-def factor_names_of(scenarios: Sequence[Scenario]) -> set[str]:
-    """The names of the factors of all scenarios."""
-    kinds = {type(scenario) for scenario in scenarios}
-    return {field.name for kind in kinds for field in fields(kind)}
-
-
-def check_policy(on_failure: str, worst: Mapping[str, float]) -> None:
-    """Check the policy for failures, and its worst values."""
-    if on_failure not in ON_FAILURE:
-        raise StudyError(f"on_failure={on_failure!r}: say {' or '.join(ON_FAILURE)}.")
-    if bool(worst) != (on_failure == "impute_worst"):
+def _check_own_name(what: str, name: str) -> None:
+    if name in OWN_NAMES:
+        raise StudyError(f"{what} {name!r} has a name that is the engine's own: give it another.")
+    if not name.isidentifier() or len(name) > LONGEST:
         raise StudyError(
-            f"on_failure={on_failure!r} with worst={dict(worst)}: 'impute_worst' needs the worst "
-            "value of each column that measures read, and nothing else does."
+            f"{what} {name[:LONGEST]!r}: functions ask for it by that name, and files have it: "
+            f"give it the name of a variable, of at most {LONGEST} letters."
         )
 
 
-def check_max_failed(share: Any) -> None:
-    """Check the limit of failures, a proportion of the replicates."""
-    is_share = isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1
-    if share is not None and not is_share:
+def check_axis_labels(axis: str, labels: Any) -> None:
+    """Check the names of an axis's positions, which name columns."""
+    check_list(f"axes[{axis!r}]", labels, str, "'x'")
+    if not len(labels) or len(set(labels)) < len(labels) or set("".join(labels)) & set("[],"):
         raise StudyError(
-            f"max_failed={share!r}: say which share of the replicates may fail before the run "
-            "stops, from 0 to 1, such as 0.05."
+            f"axis {axis!r} has labels {list(labels)}: name each of its positions once, at least "
+            "one, without brackets and commas."
         )
 
 
-def check_measures(measures: Sequence[Measure], vectors: Collection[str]) -> None:
-    """Refuse duplicate measures, and measures of vectors."""
-    names = [measure.name for measure in measures]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise StudyError(f"two measures are named {twice[0]!r}: give one of them name=...")
-    for measure in measures:
-        for name in set(measure.reads) & set(vectors):
+def check_method_names(methods: Collection[str], axis: str, axes: Collection[str]) -> None:
+    """Check the names of methods, and that their axis is not declared a second time."""
+    for name in methods:
+        is_plain = name.isprintable() and name == name.strip() != "" and not set(name) & MARKS
+        if not is_plain or name in OWN_NAMES:
             raise StudyError(
-                f"measure {measure.name!r} reads {name!r}, a vector with many values in each "
-                "replicate: name what it comes to in derived={...}, and read that."
-            )
-
-
-# ---------------------------------------------------------------- methods
-def check_claim_names(names: Sequence[str]) -> None:
-    """Refuse duplicate claims."""
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise StudyError(
-            f"two claims are named {twice[0]!r}: tables, pages and tests would take one for the "
-            "other. Name each as no other is."
-        )
-
-
-def check_methods(methods: Mapping[Any, Any], axis: str, axes: Collection[str]) -> None:
-    """Check methods: valid names, callable, and an axis of methods given once."""
-    for name, function in methods.items():
-        _check_method_name(name)
-        if not callable(function):
-            raise StudyError(
-                f"method {name!r} is {function!r}, which cannot be called: give a function whose "
-                "parameters name what it needs, or each_replicate(function)."
+                f"a method is named {name!r}, and its replicates are found by its name: give it "
+                "one of letters, such as 'welch', that is not the engine's own."
             )
     if methods and axis in axes:
         raise StudyError(
@@ -242,17 +169,11 @@ def check_methods(methods: Mapping[Any, Any], axis: str, axes: Collection[str]) 
         )
 
 
-def _check_method_name(name: Any) -> None:
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise StudyError(
-            f"a method is named {name!r}, and its replicates are found by its name: give it one "
-            "of letters, such as 'welch'."
-        )
-    if name in OWN_NAMES or set(name) & MARKS or name != name.strip():
-        raise StudyError(
-            f"a method is named {name!r}, which is the engine's own or has a mark of its own in "
-            f"it (one of {' '.join(sorted(MARKS))}, or spaces around it): rename it."
-        )
+# ---------------------------------------------------------------- scenarios, measures, failures
+def factor_names_of(scenarios: Sequence[Scenario]) -> set[str]:
+    """The names of the factors of all scenarios."""
+    kinds = {type(scenario) for scenario in scenarios}
+    return {field.name for kind in kinds for field in fields(kind)}
 
 
 def check_drawing(scenarios: Sequence[Scenario], methods: Mapping[str, Any]) -> None:
@@ -267,59 +188,55 @@ def check_drawing(scenarios: Sequence[Scenario], methods: Mapping[str, Any]) -> 
             )
 
 
-# ---------------------------------------------------------------- vectors, derived columns
-def check_vectors(vectors: Mapping[Any, Any], scenarios: Sequence[Scenario]) -> None:
-    """Check vectors: unused names, and lengths known for every scenario."""
-    for name, size in vectors.items():
-        _check_own_name("vector", name)
-        for scenario in scenarios:
-            length = _length(name, size, scenario)
+def check_vectors(study: "StudySpec") -> None:
+    """Check that vectors have a length in every scenario, and that no measure reads them."""
+    for name, size in study.vectors.items():
+        for scenario in study.scenarios:
+            length: Any = getattr(scenario, size, size) if isinstance(size, str) else size
             if not is_whole(length) or length < 1:
                 raise StudyError(
                     f"vector {name!r} has length {length!r} in {scenario!r}: say a whole number "
                     "at least 1, or the name of a field or property of the scenario that is one."
                 )
+    for measure in study.measures:
+        for name in set(measure.reads) & set(study.vectors):
+            raise StudyError(
+                f"measure {measure.name!r} reads {name!r}, a vector with many values in each "
+                "replicate: name what it comes to in derived={...}, and read that."
+            )
 
 
-def _length(name: str, value: Any, scenario: Scenario) -> Any:
-    if not isinstance(value, str):
-        return value
-    if not hasattr(scenario, value):
-        known = [each for each in dir(scenario) if not each.startswith("_")]
+def check_policy(on_failure: str, worst: Mapping[str, float], max_failed: Any) -> None:
+    """Check the policy for failures, its worst values and the proportion that may fail."""
+    check_one_of("on_failure", on_failure, ON_FAILURE, StudyError)
+    if bool(worst) != (on_failure == "impute_worst"):
         raise StudyError(
-            f"vector {name!r} is to be as long as {value!r} says, and {type(scenario).__name__} "
-            f"has no such field or property; {nearest(value, known)}"
+            f"on_failure={on_failure!r} with worst={dict(worst)}: 'impute_worst' needs the worst "
+            "value of each column that measures read, and nothing else does."
         )
-    return getattr(scenario, value)
-
-
-def check_derived(derived: Mapping[Any, Any], names: Collection[str]) -> None:
-    """Check derived columns: unused names, and functions."""
-    for name, function in derived.items():
-        _check_own_name("derived column", name)
-        if name in names:
-            raise StudyError(
-                f"derived column {name!r} has the name of a factor, an axis or a vector, so what "
-                "reads it could mean either: rename it."
-            )
-        if not callable(function):
-            raise StudyError(
-                f"derived column {name!r} is {function!r}: give a function whose parameters name "
-                "the columns and factors that it is made of."
-            )
-
-
-def _check_own_name(what: str, name: Any) -> None:
-    if name in OWN_NAMES:
-        raise StudyError(f"{what} {name!r} has a name that is the engine's own: give it another.")
-    if not isinstance(name, str) or not name.isidentifier() or len(name) > LONGEST:
+    is_number = isinstance(max_failed, int | float) and not isinstance(max_failed, bool)
+    if max_failed is not None and not (is_number and 0 <= max_failed <= 1):
         raise StudyError(
-            f"{what} {str(name)[:LONGEST]!r}: functions ask for it by that name, and files "
-            f"have it: give it the name of a variable, of at most {LONGEST} letters."
+            f"max_failed={max_failed!r}: say which share of the replicates may fail before the run "
+            "stops, from 0 to 1, such as 0.05."
         )
 
 
 # ---------------------------------------------------------------- numbers
+def check_block_size(size: Any, group_size: Any) -> None:
+    """Check the block size and the group size, which must divide it."""
+    text = "of replicates in a block"
+    check_whole("block_size", size, least=1, counts=text, usual=1000, refusal=StudyError)
+    text = "of replicates that depend on each other, 1 where none does"
+    check_whole("group_size", group_size, least=1, counts=text, refusal=StudyError)
+    if size % group_size:
+        near = max(size // group_size, 1) * group_size
+        raise StudyError(
+            f"block_size={size} with group_size={group_size}: a group would lie in two blocks, "
+            f"which are drawn apart; nearest that works: block_size={near}"
+        )
+
+
 def check_whole_groups(group_size: int, n_rep: int) -> None:
     """Refuse a number of replicates that is not a multiple of the group size."""
     if n_rep % group_size:
@@ -335,47 +252,6 @@ def check_n_rep(n_rep: Any) -> None:
     check_whole("n_rep", n_rep, least=1, usual=1000)
 
 
-def check_pilot(n_rep: Any) -> None:
-    """Check `pilot`, a whole number of at least 2."""
-    check_whole("pilot", n_rep, least=2, counts="of replicates in each scenario")
-
-
-def check_seed(seed: Any) -> None:
-    """Check `seed`, a whole number of at least 0."""
-    check_whole("seed", seed, least=0, counts="that names a sequence of random numbers", usual=1)
-
-
-# ---------------------------------------------------------------- lists
-def check_ordered(name: str, value: Any) -> None:
-    """Refuse sets, whose order differs in every process."""
-    if isinstance(value, Set):
-        raise StudyError(
-            f"{name} is a set, which has another order in each run: give a list or a tuple."
-        )
-
-
-def check_lists(**declared: tuple[Any, type, str]) -> None:
-    """Refuse a value that is not a list of items of a type.
-
-    Parameters
-    ----------
-    **declared
-        What was given, of which type all of it is to be, and what one writes for one.
-    """
-    for what, (value, kind, such_as) in declared.items():
-        if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping):
-            text = in_one_line(repr(value))
-            raise StudyError(f"{what} is {text}, and no list: give {what}=[{such_as}], say.")
-        check_ordered(what, value)
-        for part in value:
-            if not isinstance(part, kind) or isinstance(part, type):
-                made = f", or call it, {part.__name__}(...)" if hasattr(part, "__name__") else ""
-                raise StudyError(
-                    f"{what} has {in_one_line(repr(part))} in it, which is not a {kind.__name__}: "
-                    f"give a list such as [{such_as}]{made}."
-                )
-
-
 # ---------------------------------------------------------------- all of it
 def check_declared(study: "StudySpec") -> None:
     """Check a study's declaration.
@@ -386,47 +262,28 @@ def check_declared(study: "StudySpec") -> None:
         In one line, for the first thing that is wrong.
     """
     check_study_name(study.name)
-    _check_kinds(study)
-    factors = factor_names_of(study.scenarios)
-    check_methods(study.methods, study.methods_axis, study.axes)
-    check_across_replicates(study.across_replicates, study.methods)
-    check_axes(study.all_axes, factors)
-    check_factors(factors, study.measures)
-    check_block_size(study.block_size)
-    check_n_rep(study.n_rep)
-    check_group_size(study.group_size, study.block_size)
-    check_whole_groups(study.group_size, study.n_rep)
-    check_policy(study.on_failure, study.worst)
-    check_block_seconds(study.block_seconds)
-    check_max_failed(study.max_failed)
-    check_names(may_be_missing=study.may_be_missing, worst=study.worst)
+    for what, (kind, such_as) in DICTS.items():
+        check_dict(what, getattr(study, what), kind, such_as)
+    for what, (kind, such_as) in LISTS.items():
+        check_list(what, getattr(study, what), kind, such_as)
     if not study.scenarios:
         raise StudyError(f"study {study.name!r} has no scenarios: there is nothing to simulate.")
     check_distinct(study.scenarios)
-    check_common(study.common, factors)
-    check_value_labels(study.value_labels, factors)
-    check_labels(study.labels)
-    check_drawing(study.scenarios, study.methods)
-    check_vectors(study.vectors, study.scenarios)
-    check_derived(study.derived, {*study.vectors, *study.all_axes, *factors})
-    check_measures(study.measures, study.vectors)
-    study.bound_measures(1)
-    check_claim_names([claim.name for claim in study.claims])
-
-
-def _check_kinds(study: "StudySpec") -> None:
-    """Check the types of all declarations."""
-    check_mappings(
-        methods=study.methods, vectors=study.vectors, derived=study.derived, axes=study.axes,
-        figures=study.figures, tables=study.tables, value_labels=study.value_labels,
-        labels=study.labels, worst=study.worst,
-    )  # fmt: skip
+    factors = factor_names_of(study.scenarios)
+    check_method_names(study.methods, study.methods_axis, study.axes)
     for axis, labels in study.axes.items():
-        check_names(**{f"axes[{axis!r}]": labels})
-        check_ordered(f"axes[{axis!r}]", labels)
-    check_lists(
-        scenarios=(study.scenarios, Scenario, "TwoSample(20, 5)"),
-        measures=(study.measures, Measure, "mean('x')"),
-        claims=(study.claims, Claim, "Claim(...)"),
-    )
-    check_functions(figures=study.figures, tables=study.tables)
+        check_axis_labels(axis, labels)
+    check_columns(study, factors)
+    check_block_size(study.block_size, study.group_size)
+    check_n_rep(study.n_rep)
+    check_whole_groups(study.group_size, study.n_rep)
+    check_policy(study.on_failure, study.worst, study.max_failed)
+    check_block_seconds(study.block_seconds)
+    check_known("across_replicates", study.across_replicates, "method", study.methods)
+    check_known("common", study.common, "factor", factors)
+    check_known("value_labels", study.value_labels, "factor", factors)
+    check_drawing(study.scenarios, study.methods)
+    check_vectors(study)
+    check_unique("measures", [measure.name for measure in study.measures])
+    check_unique("claims", [claim.name for claim in study.claims])
+    study.bound_measures(1)

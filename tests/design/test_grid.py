@@ -2,7 +2,6 @@
 
 import itertools
 import pickle
-import time
 from dataclasses import dataclass, field, make_dataclass
 
 import numpy as np
@@ -121,29 +120,6 @@ def test_a_factor_that_is_not_for_the_constructor_is_not_asked_for():
             object.__setattr__(self, "squared", self.k**2)
 
     assert [derived.squared for derived in grid(Derived, k=[2, 3])] == [4, 9]
-
-
-def test_a_grid_of_thousands_costs_a_fixed_factor_of_plain_construction():
-    """One value at a time must not be compared with all others: the factor does not grow."""
-
-    def factor(n):
-        values = list(range(n))
-        return _seconds(lambda: grid(Trial, k=values)) / _seconds(
-            lambda: [Trial(k) for k in values]
-        )
-
-    few, many = factor(1000), factor(8000)
-    assert many < 3 * few, "the cost per scenario grows with their number"
-    assert many < 40
-
-
-def _seconds(work):
-    def once():
-        start = time.perf_counter()
-        work()
-        return time.perf_counter() - start
-
-    return min(once() for _ in range(3))
 
 
 def test_factors_are_shown_as_plain_values():

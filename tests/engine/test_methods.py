@@ -399,9 +399,12 @@ def test_data_that_are_none_are_refused(data, says):
     ("methods", "says"),
     [
         ({"": difference}, "a method is named '', and its replicates are found by its name: give"),
-        ({"a[b": difference}, "a method is named 'a[b', which is the engine's own or has a mark"),
-        ({"error": difference}, "a method is named 'error', which is the engine's own"),
-        ({"welch": 3}, "method 'welch' is 3, which cannot be called: give a function whose"),
+        ({"a[b": difference}, "a method is named 'a[b', and its replicates are found by its name"),
+        (
+            {"error": difference},
+            "a method is named 'error', and its replicates are found by its name",
+        ),
+        ({"welch": 3}, "methods['welch'] is 3: give under a name a function whose"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

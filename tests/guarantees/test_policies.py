@@ -100,5 +100,5 @@ def test_files_tell_failures_and_the_other_cases(tmp_path):
 def test_the_policy_must_be_whole():
     with pytest.raises(StudyError, match="needs the worst value of each column"):
         Study("x", [Fragile()], on_failure="impute_worst")
-    with pytest.raises(StudyError, match="say record or abort or impute_worst"):
+    with pytest.raises(StudyError, match="must be one of record, abort, impute_worst"):
         Study("x", [Fragile()], on_failure="ignore")

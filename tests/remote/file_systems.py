@@ -1,4 +1,4 @@
-"""File systems of fsspec's, in memory, that count what is asked of them or lose their connection."""
+"""File systems of fsspec's, in memory, that count requests or lose their connection."""
 
 from collections import Counter
 from typing import ClassVar
