@@ -5,10 +5,16 @@ Effects and margins are "worse by", in the units of the scores.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from simstudy.applied.scores import Scores
+from simstudy.array_types import Bool, Int
+from simstudy.stats.accuracy import design
+from simstudy.stats.integer_search import least_count
 
 
 @dataclass(frozen=True)
@@ -97,3 +103,55 @@ class Unchanged(BaseTest):
 
     def law(self, effect: float) -> Any:  # noqa: ARG002
         return None
+
+
+# ---------------------------------------------------------------- how many scores are enough
+def about_enough(effect: float, alpha: float, beta: float, sigma: float) -> int:
+    """The sample size by the normal formula, at least 1.
+
+    Parameters
+    ----------
+    sigma
+        Of one score, at least 0: the difference of two means of n has variance 2 sigma² / n.
+    """
+    return int(design.sample_size(effect, alpha, beta, sigma)) if sigma > 0 else 1
+
+
+def enough_scores(
+    power_of: Callable[[int], float],
+    target: float,
+    about: int,
+    *,
+    least: int = 1,
+    most: float = math.inf,
+) -> int:
+    """The smallest n found whose power reaches the target while that of n - 1 does not.
+
+    The power of a test of counts rises in a saw, so a smaller n may reach it as well, and a
+    larger one may fall short of it by a tooth.
+
+    Parameters
+    ----------
+    power_of
+        Of a number of scores; it comes to be above the target.
+    about
+        The number by the normal formula, which is the answer if it is more than `most`.
+    least, most
+        The numbers that `power_of` is asked for. Where even the largest is too few, the answer is
+        the next: more is not known.
+    """
+    if about > most:
+        return about
+
+    def reaches(n: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
+        return np.array([power_of(int(size)) >= target for size in n.flat]).reshape(n.shape)
+
+    high = max(about, least)
+    low = max(high // 2, least)
+    while power_of(high) < target:
+        if high == most:
+            return high + 1
+        low, high = high, int(min(high + max(about // 4, 1), most))
+    if low < about and power_of(low) >= target:
+        low = least
+    return int(least_count(reaches, np.array(low), np.array(high)))

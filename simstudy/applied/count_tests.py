@@ -7,18 +7,18 @@ however many scores, where formulas of normal laws are wrong by tens of per cent
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 
-from simstudy.applied.base_test import BaseTest
+from simstudy.applied.base_test import BaseTest, about_enough, enough_scores
 from simstudy.array_types import Bool, Int
 from simstudy.errors import DesignError
 from simstudy.lazy import stats
-from simstudy.stats.accuracy import design, paired, two_binomials
+from simstudy.stats.accuracy import paired, two_binomials
 from simstudy.stats.accuracy.tails import roundings
 from simstudy.stats.classifier.trial import upper_tail
 from simstudy.stats.integer_search import least_count
@@ -62,12 +62,27 @@ class CountTest(BaseTest):
 
     @property
     @abstractmethod
-    def largest_effect(self) -> float:
-        """By how much worse, as a share, any candidate can be."""
+    def counts(self) -> tuple[int, ...]:
+        """Two numbers of answers, then the sizes that they are of."""
+
+    @property
+    @abstractmethod
+    def found(self) -> tuple[float, float]:
+        """The two shares of this candidate."""
+
+    @property
+    @abstractmethod
+    def unchanged(self) -> tuple[float, float]:
+        """The two shares of a candidate that is as good as the reference."""
 
     @abstractmethod
     def shares(self, effect: float) -> tuple[float, float]:
         """The two shares of candidates that are worse by an effect, which is one too."""
+
+    @property
+    @abstractmethod
+    def largest_effect(self) -> float:
+        """By how much worse, as a share, any candidate can be."""
 
     @abstractmethod
     def rejection(self, shares: tuple[float, float]) -> float:
@@ -77,13 +92,18 @@ class CountTest(BaseTest):
     def rejection_of_size(self, n: int, shares: tuple[float, float]) -> float:
         """The same with n scores of each model."""
 
+    @staticmethod
     @abstractmethod
-    def variance(self, effect: float) -> float:
-        """Of the difference of the shares, where that is the effect."""
+    def variance(shares: tuple[float, float], *sizes: int) -> float:
+        """Of the difference of the means of so many right and wrong answers."""
 
-    @abstractmethod
-    def variance_of_one(self, shares: tuple[float, float]) -> float:
-        """The same, of one score of each model."""
+    @property
+    def standard_error(self) -> float:
+        return self.scores.unit * math.sqrt(self.variance(self.found, *self.counts[2:]))
+
+    @property
+    def level(self) -> float:
+        return self.rejection(self.unchanged)
 
     def power(self, effect: float) -> float:
         return self.power_of_share(self.share(effect)) if effect == effect else math.nan
@@ -123,15 +143,20 @@ class CountTest(BaseTest):
     def n_needed(self, theta: float, beta: float) -> int:
         effect = self.share(theta)
         shares = self.shares(effect)
-        sigma = math.sqrt(self.variance_of_one(shares) / 2)
-        about = about_enough(effect, self.alpha, beta, sigma)
+        of_one = self.variance(shares, *(1 for _ in self.counts[2:]))
         return enough_scores(
-            lambda n: self.rejection_of_size(n, shares), 1 - beta, about, int(self.most_sized)
+            lambda n: self.rejection_of_size(n, shares),
+            1 - beta,
+            about_enough(effect, self.alpha, beta, math.sqrt(of_one / 2)),
+            most=self.most_sized,
         )
 
     def law(self, effect: float) -> Any:
         """The normal approximation."""
-        variance = self.variance(effect / self.scores.unit)
+        return self._normal(effect, self.shares(effect / self.scores.unit))
+
+    def _normal(self, effect: float, shares: tuple[float, float]) -> Any:
+        variance = self.variance(shares, *self.counts[2:])
         return stats.norm(effect, self.scores.unit * math.sqrt(variance)) if variance > 0 else None
 
 
@@ -139,70 +164,63 @@ class TwoProportions(CountTest):
     """A test of two counts of right answers to different prompts."""
 
     @cached_property
-    def _counts(self) -> tuple[int, int, int, int]:
+    def counts(self) -> tuple[int, int, int, int]:
         """Right answers of reference and candidate, and answers of each."""
         reference, candidate = self.scores.right
         return int(reference.sum()), int(candidate.sum()), len(reference), len(candidate)
 
     @property
     def words(self) -> str:
-        x, y, n, m = self._counts
+        x, y, n, m = self.counts
         return f"{COUNT_TESTS[self.test]}, {x:,} of {n:,} right against {y:,} of {m:,}"
 
     @cached_property
     def _critical(self) -> Int[np.ndarray, " reference"]:
-        _, _, n, m = self._counts
-        return two_binomials.critical_counts(self.test, n, m, self.alpha)
-
-    @property
-    def standard_error(self) -> float:
-        x, y, n, m = self._counts
-        return self.scores.unit * math.sqrt(_binomial(x / n, n) + _binomial(y / m, m))
-
-    def variance(self, effect: float) -> float:
-        _, _, n, m = self._counts
-        share, now = self.shares(effect)
-        return _binomial(share, n) + _binomial(now, m)
-
-    def variance_of_one(self, shares: tuple[float, float]) -> float:
-        return sum(_binomial(share, 1) for share in shares)
+        return two_binomials.critical_counts(self.test, *self.counts[2:], self.alpha)
 
     @cached_property
     def p_value(self) -> float:
-        return float(two_binomials.p_values(self.test, *self._counts))
+        return float(two_binomials.p_values(self.test, *self.counts))
 
     @property
     def _largest_failing(self) -> int:
-        return int(self._critical[self._counts[0]])
+        return int(self._critical[self.counts[0]])
 
     @property
     def fails(self) -> bool:
-        return self._counts[1] <= self._largest_failing
+        return self.counts[1] <= self._largest_failing
 
     @property
     def margin(self) -> float:
-        x, _, n, m = self._counts
+        x, _, n, m = self.counts
         failing = self._largest_failing
         return self.scores.unit * (x / n - failing / m) if failing >= 0 else math.nan
 
     @property
-    def level(self) -> float:
-        x, y, n, m = self._counts
-        share = (x + y) / (n + m)
-        return self.rejection((share, share))
+    def found(self) -> tuple[float, float]:
+        x, y, n, m = self.counts
+        return x / n, y / m
+
+    @property
+    def unchanged(self) -> tuple[float, float]:
+        x, y, n, m = self.counts
+        return (x + y) / (n + m), (x + y) / (n + m)
 
     @property
     def largest_effect(self) -> float:
         """All that the reference has right."""
-        x, _, n, _ = self._counts
-        return x / n
+        return self.found[0]
 
     def shares(self, effect: float) -> tuple[float, float]:
         return self.largest_effect, max(self.largest_effect - effect, 0.0)
 
+    @staticmethod
+    def variance(shares: tuple[float, float], *sizes: int) -> float:
+        return sum(share * (1 - share) / n for share, n in zip(shares, sizes, strict=True))
+
     def rejection(self, shares: tuple[float, float]) -> float:
-        _, _, n, m = self._counts
-        return float(two_binomials.rejection_probability(self._critical, n, m, *shares))
+        sizes = self.counts[2:]
+        return float(two_binomials.rejection_probability(self._critical, *sizes, *shares))
 
     @property
     def most_sized(self) -> int:
@@ -225,7 +243,7 @@ class ChangedAnswers(CountTest):
     """
 
     @cached_property
-    def _counts(self) -> tuple[int, int, int]:
+    def counts(self) -> tuple[int, int, int]:
         """Losses, gains, prompts."""
         reference, candidate = self.scores.right
         lost, gained = (reference & ~candidate).sum(), (candidate & ~reference).sum()
@@ -233,45 +251,26 @@ class ChangedAnswers(CountTest):
 
     @property
     def words(self) -> str:
-        losses, gains, n = self._counts
+        losses, gains, n = self.counts
         return f"{CHANGE_TESTS[self.test]} of {n:,} prompts, {losses:,} lost and {gains:,} gained"
 
     @cached_property
     def _critical(self) -> Int[np.ndarray, " gains"]:
-        return paired.critical_losses(self.test, self._counts[2], self.alpha)
-
-    @property
-    def standard_error(self) -> float:
-        losses, gains, n = self._counts
-        return self.scores.unit * math.sqrt(_of_changes(losses / n, gains / n, n))
-
-    def variance(self, effect: float) -> float:
-        """With no effect, as many changes as were found, half of them losses."""
-        losses, gains, n = self._counts
-        return (losses + gains) / n**2 if effect == 0 else _of_changes(*self.shares(effect), n)
-
-    def variance_of_one(self, shares: tuple[float, float]) -> float:
-        return _of_changes(*shares, 1)
-
-    def shares(self, effect: float) -> tuple[float, float]:
-        """Of prompts that a candidate loses and gains that is worse by an effect."""
-        _, gains, n = self._counts
-        gained = min(gains / n, max(self.largest_effect - effect, 0.0))
-        return gained + effect, gained
+        return paired.critical_losses(self.test, self.counts[2], self.alpha)
 
     @cached_property
     def p_value(self) -> float:
-        return float(paired.p_values(self.test, *self._counts))
+        return float(paired.p_values(self.test, *self.counts))
 
     @property
     def fails(self) -> bool:
-        losses, gains, _ = self._counts
+        losses, gains, _ = self.counts
         return losses >= int(self._critical[gains])
 
     @property
     def margin(self) -> float:
         """Given how many answers changed."""
-        losses, gains, n = self._counts
+        losses, gains, n = self.counts
         possible = np.arange(losses + gains + 1)
         failing = possible[possible >= self._critical[possible[::-1]]]
         if not len(failing):
@@ -279,35 +278,42 @@ class ChangedAnswers(CountTest):
         return self.scores.unit * float(2 * failing[0] - losses - gains) / n
 
     @property
-    def level(self) -> float:
-        losses, gains, n = self._counts
-        each = (losses + gains) / (2 * n)
-        return self.rejection((each, each))
+    def found(self) -> tuple[float, float]:
+        losses, gains, n = self.counts
+        return losses / n, gains / n
+
+    @property
+    def unchanged(self) -> tuple[float, float]:
+        """As many changes as were found, half of them losses."""
+        losses, gains, n = self.counts
+        return (losses + gains) / (2 * n), (losses + gains) / (2 * n)
 
     @property
     def largest_effect(self) -> float:
         """As many answers can be lost as were right."""
         return float(self.scores.right[0].mean())
 
+    def shares(self, effect: float) -> tuple[float, float]:
+        gained = min(self.found[1], max(self.largest_effect - effect, 0.0))
+        return gained + effect, gained
+
+    @staticmethod
+    def variance(shares: tuple[float, float], *sizes: int) -> float:
+        lost, gained = shares
+        return (lost + gained - (lost - gained) ** 2) / sizes[0]
+
+    def law(self, effect: float) -> Any:
+        return super().law(effect) if effect else self._normal(effect, self.unchanged)
+
     def rejection(self, shares: tuple[float, float]) -> float:
-        return float(paired.rejection_probability(self._critical, self._counts[2], *shares))
+        return float(paired.rejection_probability(self._critical, self.counts[2], *shares))
 
     @property
     def most_sized(self) -> int:
-        return most_counted(self._counts[1] / self._counts[2])
+        return most_counted(self.found[1])
 
     def rejection_of_size(self, n: int, shares: tuple[float, float]) -> float:
         return power_of_changes(self.test, n, self.alpha, *shares)
-
-
-def _binomial(share: float, n: int) -> float:
-    """Variance of a binomial share."""
-    return share * (1 - share) / n
-
-
-def _of_changes(p_loss: float, p_gain: float, n: int) -> float:
-    """Variance of the difference of two paired shares."""
-    return (p_loss + p_gain - (p_loss - p_gain) ** 2) / n
 
 
 # ---------------------------------------------------------------- how many scores are enough
@@ -347,48 +353,3 @@ def _likely(n: int, p: float) -> Int[np.ndarray, " count"]:
     """The range of counts with all but a negligible probability."""
     low, high = stats.binom.ppf(LEFT_OUT, n, p), stats.binom.isf(LEFT_OUT, n, p)
     return np.arange(max(int(low), 0), min(int(high), n) + 1)
-
-
-def about_enough(effect: float, alpha: float, beta: float, sigma: float) -> int:
-    """The sample size by the normal formula, at least 1.
-
-    Parameters
-    ----------
-    sigma
-        Of one score, at least 0: the difference of two means of n has variance 2 sigma² / n.
-    """
-    return int(design.sample_size(effect, alpha, beta, sigma)) if sigma > 0 else 1
-
-
-def enough_scores(
-    power_of: Callable[[int], float], target: float, about: int, most: int = MOST
-) -> int:
-    """The smallest n found whose power reaches the target while that of n - 1 does not.
-
-    The power of a test of counts rises in a saw, so a smaller n may reach it as well, and a
-    larger one may fall short of it by a tooth.
-
-    Parameters
-    ----------
-    power_of
-        Of a number of scores; it comes to be above the target.
-    about
-        The number by the normal formula, which is the answer if it is more than `most`.
-    most
-        The largest n that `power_of` is asked for. Where even that is too few, the answer is the
-        next: more is not known.
-    """
-    if about > most:
-        return about
-
-    def reaches(n: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
-        return np.array([power_of(int(size)) >= target for size in n.flat]).reshape(n.shape)
-
-    low, high = max(about // 2, 1), about
-    while power_of(high) < target:
-        if high == most:
-            return most + 1
-        low, high = high, min(high + max(about // 4, 1), most)
-    if low < about and power_of(low) >= target:
-        low = 1
-    return int(least_count(reaches, np.array(low), np.array(high)))

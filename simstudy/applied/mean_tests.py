@@ -7,12 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.applied.base_test import BaseTest
+from simstudy.applied.base_test import BaseTest, about_enough, enough_scores
 from simstudy.applied.scores import Scores
-from simstudy.array_types import Bool, Int
 from simstudy.lazy import special, stats
 from simstudy.stats.accuracy import design
-from simstudy.stats.integer_search import least_count
 
 FEWEST = 2  # scores of each model, for a spread
 # Standard errors, beyond which every t test finds an effect: SciPy's law ends there.
@@ -42,39 +40,37 @@ class KnownSigma(BaseTest):
         return f"z test with sigma {self.sigma:g}{pairs}"
 
     @property
-    def _spread(self) -> tuple[float, int, int | None]:
-        """Sigma and the sizes; None for the second where it is the first."""
+    def _given(self) -> dict[str, Any]:
+        """What every formula takes; None for the second size where it is the first."""
         n, n_check = len(self.scores.reference), len(self.scores.candidate)
-        return self.sigma, n, None if n == n_check else n_check
-
-    @property
-    def _with(self) -> dict[str, Any]:
-        return {"correlation": self.correlation}
+        sizes = {"n": n, "n_check": None if n == n_check else n_check}
+        return {"sigma": self.sigma, "correlation": self.correlation, **sizes}
 
     @cached_property
     def standard_error(self) -> float:
-        return float(design.standard_error(*self._spread, **self._with))
+        return float(design.standard_error(**self._given))
 
     @property
     def p_value(self) -> float:
-        return float(design.p_value(-self.scores.worse_by, 0.0, *self._spread, **self._with))
+        return float(design.p_value(-self.scores.worse_by, 0.0, **self._given))
 
     @cached_property
     def margin(self) -> float:
-        return -float(design.threshold(0.0, self.alpha, *self._spread, **self._with))
+        return -float(design.threshold(0.0, self.alpha, **self._given))
 
     @property
     def fails(self) -> bool:
         return bool(design.fails(-self.scores.worse_by, -self.margin))
 
     def power(self, effect: float) -> float:
-        return float(design.power(effect, self.alpha, *self._spread, **self._with))
+        return float(design.power(effect, self.alpha, **self._given))
 
     def detectable_effect(self, beta: float) -> float:
-        return float(design.detectable_effect(self.alpha, beta, *self._spread, **self._with))
+        return float(design.detectable_effect(self.alpha, beta, **self._given))
 
     def n_needed(self, theta: float, beta: float) -> int:
-        return int(design.sample_size(theta, self.alpha, beta, self.sigma, **self._with))
+        n = design.sample_size(theta, self.alpha, beta, self.sigma, correlation=self.correlation)
+        return int(n)
 
     def law(self, effect: float) -> Any:
         return stats.norm(effect, self.standard_error)
@@ -134,14 +130,13 @@ class StudentT(BaseTest):
         return float(brentq(excess, 0.0, step, xtol=2e-12 * min(1.0, self.standard_error)))
 
     def n_needed(self, theta: float, beta: float) -> int:
-        def detects(n: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
-            return np.asarray(self._power(self.spread(n), theta) >= 1 - beta)
-
-        known = float(self.spread(FEWEST).std_error)  # sigma, since 2/n is 1 for two scores of each
-        enough = max(int(design.sample_size(theta, self.alpha, beta, known)), FEWEST)
-        while not detects(np.array([enough]))[0]:
-            enough *= 2
-        return int(least_count(detects, np.array(FEWEST), np.array(enough)))
+        sigma = float(self.spread(FEWEST).std_error)  # since 2/n is 1 for two scores of each
+        return enough_scores(
+            lambda n: float(self._power(self.spread(n), theta)),
+            1 - beta,
+            about_enough(theta, self.alpha, beta, sigma),
+            least=FEWEST,
+        )
 
     def law(self, effect: float) -> Any:
         se, df = self.standard_error, float(self._here.df)

@@ -118,8 +118,7 @@ def _needed(check: AccuracyCheck) -> str:
     of = "prompts" if check.paired else "scores of each model"
     if check.n_needed is None:
         return ""
-    is_exact = not isinstance(check.rule, CountTest) or check.n_needed <= check.rule.most_sized
-    about = "" if is_exact else "about "
+    about = "about " if check.n_needed > check.rule.most_sized else ""
     return f"{about}{check.n_needed:,} {of}, {what}"
 
 
