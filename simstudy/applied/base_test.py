@@ -7,7 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,9 @@ class BaseTest(ABC):
 
     scores: Scores
     alpha: float
+
+    most_sized: ClassVar[float] = math.inf
+    """Scores of each model up to which `n_needed` is exact; beyond, by the normal formula."""
 
     @property
     @abstractmethod
@@ -70,11 +73,6 @@ class BaseTest(ABC):
     @abstractmethod
     def n_needed(self, theta: float, beta: float) -> int | None:
         """Scores of each model with which `theta` is missed at most at rate `beta`, or None."""
-
-    @property
-    def most_sized(self) -> float:
-        """Scores of each model up to which `n_needed` is exact; beyond, by the normal formula."""
-        return math.inf
 
     @abstractmethod
     def law(self, effect: float) -> Any:

@@ -1,27 +1,24 @@
 """Exact tests for counts of right and wrong answers, unpaired and paired.
 
-How many scores they need is computed from their power, a sum over counts of events, almost all of
-whose probability lies within some standard deviations. Rare events are so counted exactly in
-however many scores, where formulas of normal laws are wrong by tens of per cent.
+How many scores they need is computed from their power, a sum over all counts. Where that is more
+than `MOST_SIZED`, the normal formula says about how many.
 """
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from types import ModuleType
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from simstudy.applied.base_test import BaseTest, about_enough, enough_scores
-from simstudy.array_types import Bool, Int
+from simstudy.array_types import Int
 from simstudy.errors import DesignError
 from simstudy.lazy import stats
 from simstudy.stats.accuracy import paired, two_binomials
-from simstudy.stats.accuracy.tails import roundings
-from simstudy.stats.classifier.trial import upper_tail
-from simstudy.stats.integer_search import least_count
 
 COUNT_TESTS: Final[Mapping[str, str]] = {
     "fisher": "Fisher's exact test",
@@ -35,10 +32,9 @@ CHANGE_TESTS: Final[Mapping[str, str]] = {
     "mcnemar_mid_p": "McNemar's test with the mid-p-value",
     "paired_z": "McNemar's z test",
 }  # of right and wrong answers to the same prompts
+Shares = tuple[float, float]
 SIZED_BY = {"boschloo": "fisher"}  # fails whatever that fails, so it needs no more scores
-MOST_VARIANCE = 2_500  # of a count that is summed over: that of 10,000 answers, half of them right
-MOST = 10**9  # scores of each model: the product of two numbers of them is an int64
-LEFT_OUT = 1e-13  # probability beyond each end of a sum
+MOST_SIZED = two_binomials.MOST_TRIALS // 2  # scores of each model, for which power is summed
 
 
 @dataclass(frozen=True)
@@ -56,6 +52,10 @@ class CountTest(BaseTest):
 
     test: str
 
+    statistics: ClassVar[ModuleType]
+    find_critical: ClassVar[Callable[..., Int[np.ndarray, " count"]]]
+    most_sized = MOST_SIZED
+
     @property
     def name(self) -> str:
         return self.test
@@ -67,16 +67,16 @@ class CountTest(BaseTest):
 
     @property
     @abstractmethod
-    def found(self) -> tuple[float, float]:
+    def found(self) -> Shares:
         """The two shares of this candidate."""
 
     @property
     @abstractmethod
-    def unchanged(self) -> tuple[float, float]:
+    def unchanged(self) -> Shares:
         """The two shares of a candidate that is as good as the reference."""
 
     @abstractmethod
-    def shares(self, effect: float) -> tuple[float, float]:
+    def shares(self, effect: float) -> Shares:
         """The two shares of candidates that are worse by an effect, which is one too."""
 
     @property
@@ -84,18 +84,29 @@ class CountTest(BaseTest):
     def largest_effect(self) -> float:
         """By how much worse, as a share, any candidate can be."""
 
-    @abstractmethod
-    def rejection(self, shares: tuple[float, float]) -> float:
+    def rejection(self, shares: Shares) -> float:
         """Chance that a candidate with these shares fails."""
+        sizes = self.counts[2:]
+        return float(self.statistics.rejection_probability(self._critical, *sizes, *shares))
 
-    @abstractmethod
-    def rejection_of_size(self, n: int, shares: tuple[float, float]) -> float:
+    def rejection_of_size(self, n: int, shares: Shares) -> float:
         """The same with n scores of each model."""
+        sizes = [n for _ in self.counts[2:]]
+        critical = self.find_critical(SIZED_BY.get(self.test, self.test), *sizes, self.alpha)
+        return float(self.statistics.rejection_probability(critical, *sizes, *shares))
 
     @staticmethod
     @abstractmethod
-    def variance(shares: tuple[float, float], *sizes: int) -> float:
+    def variance(shares: Shares, *sizes: int) -> float:
         """Of the difference of the means of so many right and wrong answers."""
+
+    @cached_property
+    def _critical(self) -> Int[np.ndarray, " count"]:
+        return self.find_critical(self.test, *self.counts[2:], self.alpha)
+
+    @cached_property
+    def p_value(self) -> float:
+        return float(self.statistics.p_values(self.test, *self.counts))
 
     @property
     def standard_error(self) -> float:
@@ -155,13 +166,16 @@ class CountTest(BaseTest):
         """The normal approximation."""
         return self._normal(effect, self.shares(effect / self.scores.unit))
 
-    def _normal(self, effect: float, shares: tuple[float, float]) -> Any:
+    def _normal(self, effect: float, shares: Shares) -> Any:
         variance = self.variance(shares, *self.counts[2:])
         return stats.norm(effect, self.scores.unit * math.sqrt(variance)) if variance > 0 else None
 
 
 class TwoProportions(CountTest):
     """A test of two counts of right answers to different prompts."""
+
+    statistics = two_binomials
+    find_critical = staticmethod(two_binomials.critical_counts)
 
     @cached_property
     def counts(self) -> tuple[int, int, int, int]:
@@ -173,14 +187,6 @@ class TwoProportions(CountTest):
     def words(self) -> str:
         x, y, n, m = self.counts
         return f"{COUNT_TESTS[self.test]}, {x:,} of {n:,} right against {y:,} of {m:,}"
-
-    @cached_property
-    def _critical(self) -> Int[np.ndarray, " reference"]:
-        return two_binomials.critical_counts(self.test, *self.counts[2:], self.alpha)
-
-    @cached_property
-    def p_value(self) -> float:
-        return float(two_binomials.p_values(self.test, *self.counts))
 
     @property
     def _largest_failing(self) -> int:
@@ -197,12 +203,12 @@ class TwoProportions(CountTest):
         return self.scores.unit * (x / n - failing / m) if failing >= 0 else math.nan
 
     @property
-    def found(self) -> tuple[float, float]:
+    def found(self) -> Shares:
         x, y, n, m = self.counts
         return x / n, y / m
 
     @property
-    def unchanged(self) -> tuple[float, float]:
+    def unchanged(self) -> Shares:
         x, y, n, m = self.counts
         return (x + y) / (n + m), (x + y) / (n + m)
 
@@ -211,28 +217,12 @@ class TwoProportions(CountTest):
         """All that the reference has right."""
         return self.found[0]
 
-    def shares(self, effect: float) -> tuple[float, float]:
+    def shares(self, effect: float) -> Shares:
         return self.largest_effect, max(self.largest_effect - effect, 0.0)
 
     @staticmethod
-    def variance(shares: tuple[float, float], *sizes: int) -> float:
+    def variance(shares: Shares, *sizes: int) -> float:
         return sum(share * (1 - share) / n for share, n in zip(shares, sizes, strict=True))
-
-    def rejection(self, shares: tuple[float, float]) -> float:
-        sizes = self.counts[2:]
-        return float(two_binomials.rejection_probability(self._critical, *sizes, *shares))
-
-    @property
-    def most_sized(self) -> int:
-        of_test = two_binomials.MOST_TRIALS // 2 if self.test == "barnard" else MOST
-        return min(most_counted(self.largest_effect), of_test)
-
-    def rejection_of_size(self, n: int, shares: tuple[float, float]) -> float:
-        if self.test != "barnard":
-            test = SIZED_BY.get(self.test, self.test)
-            return power_of_counts(test, n, self.alpha, *shares)
-        critical = two_binomials.critical_counts(self.test, n, n, self.alpha)
-        return float(two_binomials.rejection_probability(critical, n, n, *shares))
 
 
 class ChangedAnswers(CountTest):
@@ -241,6 +231,9 @@ class ChangedAnswers(CountTest):
     Candidates that are worse by an effect gain what this one gained, and lose the effect more; or,
     where they cannot lose so much, lose all that was right and gain the less.
     """
+
+    statistics = paired
+    find_critical = staticmethod(paired.critical_losses)
 
     @cached_property
     def counts(self) -> tuple[int, int, int]:
@@ -253,14 +246,6 @@ class ChangedAnswers(CountTest):
     def words(self) -> str:
         losses, gains, n = self.counts
         return f"{CHANGE_TESTS[self.test]} of {n:,} prompts, {losses:,} lost and {gains:,} gained"
-
-    @cached_property
-    def _critical(self) -> Int[np.ndarray, " gains"]:
-        return paired.critical_losses(self.test, self.counts[2], self.alpha)
-
-    @cached_property
-    def p_value(self) -> float:
-        return float(paired.p_values(self.test, *self.counts))
 
     @property
     def fails(self) -> bool:
@@ -278,12 +263,12 @@ class ChangedAnswers(CountTest):
         return self.scores.unit * float(2 * failing[0] - losses - gains) / n
 
     @property
-    def found(self) -> tuple[float, float]:
+    def found(self) -> Shares:
         losses, gains, n = self.counts
         return losses / n, gains / n
 
     @property
-    def unchanged(self) -> tuple[float, float]:
+    def unchanged(self) -> Shares:
         """As many changes as were found, half of them losses."""
         losses, gains, n = self.counts
         return (losses + gains) / (2 * n), (losses + gains) / (2 * n)
@@ -293,63 +278,14 @@ class ChangedAnswers(CountTest):
         """As many answers can be lost as were right."""
         return float(self.scores.right[0].mean())
 
-    def shares(self, effect: float) -> tuple[float, float]:
+    def shares(self, effect: float) -> Shares:
         gained = min(self.found[1], max(self.largest_effect - effect, 0.0))
         return gained + effect, gained
 
     @staticmethod
-    def variance(shares: tuple[float, float], *sizes: int) -> float:
+    def variance(shares: Shares, *sizes: int) -> float:
         lost, gained = shares
         return (lost + gained - (lost - gained) ** 2) / sizes[0]
 
     def law(self, effect: float) -> Any:
         return super().law(effect) if effect else self._normal(effect, self.unchanged)
-
-    def rejection(self, shares: tuple[float, float]) -> float:
-        return float(paired.rejection_probability(self._critical, self.counts[2], *shares))
-
-    @property
-    def most_sized(self) -> int:
-        return most_counted(self.found[1])
-
-    def rejection_of_size(self, n: int, shares: tuple[float, float]) -> float:
-        return power_of_changes(self.test, n, self.alpha, *shares)
-
-
-# ---------------------------------------------------------------- how many scores are enough
-def most_counted(share: float) -> int:
-    """The largest n for which power is summed exactly."""
-    variance = share * (1 - share)
-    return int(min(MOST_VARIANCE / variance, MOST)) if variance > 0 else MOST
-
-
-def power_of_counts(test: str, n: int, alpha: float, p_reference: float, p_check: float) -> float:
-    """Power of a conditional or z test of two counts, to within `LEFT_OUT` at either end."""
-    right, allowed = _likely(n, p_reference), alpha * (1 + roundings(2 * n))
-
-    def passing(count: Int[np.ndarray, " reference"]) -> Bool[np.ndarray, " reference"]:
-        return np.asarray(two_binomials.p_values(test, right, np.minimum(count, n), n, n) > allowed)
-
-    failing = least_count(passing, np.zeros_like(right), np.full_like(right, n + 1)) - 1
-    masses = stats.binom.pmf(right, n, p_reference)
-    return float((masses * stats.binom.cdf(failing, n, p_check)).sum())
-
-
-def power_of_changes(test: str, n: int, alpha: float, p_loss: float, p_gain: float) -> float:
-    """Power of a test of changed answers, to within `LEFT_OUT` at either end."""
-    gains, allowed = _likely(n, p_gain), alpha * (1 + roundings(n))
-    rest = n - gains
-
-    def failing(losses: Int[np.ndarray, " gains"]) -> Bool[np.ndarray, " gains"]:
-        return np.asarray(paired.p_values(test, np.minimum(losses, rest), gains, n) <= allowed)
-
-    critical = least_count(failing, np.zeros_like(gains), rest + 1)
-    of_the_rest = min(p_loss / (1 - p_gain), 1.0) if p_gain < 1 else 0.0
-    masses = stats.binom.pmf(gains, n, p_gain)
-    return float((masses * upper_tail(critical, rest, of_the_rest)).sum())
-
-
-def _likely(n: int, p: float) -> Int[np.ndarray, " count"]:
-    """The range of counts with all but a negligible probability."""
-    low, high = stats.binom.ppf(LEFT_OUT, n, p), stats.binom.isf(LEFT_OUT, n, p)
-    return np.arange(max(int(low), 0), min(int(high), n) + 1)

@@ -112,8 +112,7 @@ def test_a_level_above_the_power_that_is_asked_for_needs_no_effect(test):
     assert found.detectable_effect(0.49) == 0
 
 
-def test_scores_that_are_too_many_for_barnard_are_about_so_many():
-    """Where the answer itself is not: sizes that were not given are not refused."""
+def test_sizes_beyond_those_that_are_summed_are_those_of_the_formula():
     found = TwoProportions(scores(50, 45, 100, 100), ALPHA, "barnard")
     share = (0.5 * 0.5 + 0.48 * 0.52) / 2
     z = stats.norm.isf([ALPHA, BETA]).sum()
