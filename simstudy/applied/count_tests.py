@@ -80,9 +80,9 @@ class CountTest(BaseTest):
         """The two shares of candidates that are worse by an effect, which is one too."""
 
     @property
-    @abstractmethod
     def largest_effect(self) -> float:
-        """By how much worse, as a share, any candidate can be."""
+        """By how much worse, as a share, any candidate can be: by all that was right."""
+        return float(self.scores.right[0].mean())
 
     def rejection(self, shares: Shares) -> float:
         """Chance that a candidate with these shares fails."""
@@ -212,11 +212,6 @@ class TwoProportions(CountTest):
         x, y, n, m = self.counts
         return (x + y) / (n + m), (x + y) / (n + m)
 
-    @property
-    def largest_effect(self) -> float:
-        """All that the reference has right."""
-        return self.found[0]
-
     def shares(self, effect: float) -> Shares:
         return self.largest_effect, max(self.largest_effect - effect, 0.0)
 
@@ -272,11 +267,6 @@ class ChangedAnswers(CountTest):
         """As many changes as were found, half of them losses."""
         losses, gains, n = self.counts
         return (losses + gains) / (2 * n), (losses + gains) / (2 * n)
-
-    @property
-    def largest_effect(self) -> float:
-        """As many answers can be lost as were right."""
-        return float(self.scores.right[0].mean())
 
     def shares(self, effect: float) -> Shares:
         gained = min(self.found[1], max(self.largest_effect - effect, 0.0))
