@@ -15,7 +15,7 @@ from simstudy.applied.mean_tests import KnownSigma, PairedT, PooledT, Welch
 from simstudy.applied.report import report, sampling_figure
 from simstudy.applied.scores import RIGHT, Scores, Values, checked_scores, scores_of
 from simstudy.applied.settings import AUTO, Question, is_lower_better, plain_values
-from simstudy.errors import DesignError, nearest
+from simstudy.errors import DesignError
 from simstudy.lazy import ggplot, pd
 from simstudy.options import build
 
@@ -195,13 +195,14 @@ def accuracy_check(
     }  # fmt: skip
     question = build(Question, plain_values(given))
     names = ("reference", "candidate") if data is None else (str(reference), str(candidate))
-    if data is None:
-        sides = [_without_labels(side) for side in (reference, candidate)]
-    else:
-        sides = [_column("reference", reference, data), _column("candidate", candidate, data)]
-    values = [scores_of(name, side) for name, side in zip(names, sides, strict=True)]
+    if data is not None:
+        reference, candidate = data[reference], data[candidate]
+    values = [
+        scores_of(name, _without_labels(side))
+        for name, side in zip(names, (reference, candidate), strict=True)
+    ]
     check = check_scores(values[0], values[1], names, question)
-    if check.paired and data is None:
+    if check.paired:
         _refuse_other_order(reference, candidate)
     return check
 
@@ -220,15 +221,6 @@ def _refuse_other_order(reference: Any, candidate: Any) -> None:
             "in the same place are not of one prompt. Give candidate.loc[reference.index], or "
             "paired=False; or .to_numpy() of both, if places are prompts and labels mean nothing."
         )
-
-
-def _column(side: str, name: Any, data: pd.DataFrame) -> Any:
-    """Find the column of a name."""
-    columns = list(data.columns)
-    if columns.count(name) == 1:
-        return _without_labels(data[name])
-    text = "names several columns" if name in columns else nearest(str(name), map(str, columns))
-    raise DesignError(f"{side}={name!r} is not one column of the data; {text}")
 
 
 def check_scores(
