@@ -42,17 +42,6 @@ def per_cent(share: float) -> str:
 
 def report(check: AccuracyCheck) -> str:
     """The report of a check as text."""
-    rows = {
-        "test": check.words,
-        "scores": _scores(check),
-        "threshold": _threshold(check),
-        "level": _level(check),
-        "detectable": _detectable(check),
-        "power": _power(check),
-        "needed": _needed(check),
-    }
-    lines = [f"{name:{WIDTH}}{text}" for name, text in rows.items() if text]
-    notes = [f"{'note':{WIDTH}}{note}" for note in check.notes]
     change = f"{number(abs(check.worse_by))} {'worse' if check.worse_by > 0 else 'better'}"
     sign = "<=" if check.is_regression else ">"
     headline = (
@@ -61,18 +50,26 @@ def report(check: AccuracyCheck) -> str:
         f"error {number(check.standard_error)}); p = {check.p_value:.3g} {sign} alpha = "
         f"{check.alpha:g}"
     )
-    return "\n".join([headline, *lines, *notes])
+    rows = [
+        ("test", check.words),
+        ("scores", _scores(check)),
+        ("threshold", _threshold(check)),
+        ("level", _level(check)),
+        ("detectable", _detectable(check)),
+        ("power", _power(check)),
+        ("needed", _needed(check)),
+        *(("note", note) for note in check.notes),
+    ]
+    return "\n".join([headline, *(f"{name:{WIDTH}}{text}" for name, text in rows if text)])
 
 
 def _scores(check: AccuracyCheck) -> str:
-    better = "lower" if check.lower_is_better else "higher"
+    of = f"{check.n_reference:,} of the reference and {check.n_candidate:,} of the candidate, on "
+    of += "different prompts"
     if check.paired:
         pairs = "" if math.isnan(check.correlation) else f", correlation {check.correlation:.2g}"
-        return f"{check.n_reference:,} prompts, each with both scores{pairs}; {better} is better"
-    return (
-        f"{check.n_reference:,} of the reference and {check.n_candidate:,} of the candidate, on "
-        f"different prompts; {better} is better"
-    )
+        of = f"{check.n_reference:,} prompts, each with both scores{pairs}"
+    return f"{of}; {'lower' if check.lower_is_better else 'higher'} is better"
 
 
 def _level(check: AccuracyCheck) -> str:
@@ -90,17 +87,14 @@ def _threshold(check: AccuracyCheck) -> str:
 
 
 def _detectable(check: AccuracyCheck) -> str:
-    caught = per_cent(1 - check.beta)
+    with_probability = f"with probability {per_cent(1 - check.beta)} (1 - beta)"
     if math.isnan(check.level):
         return "unknown: these scores have no spread to learn it from"
     if math.isnan(check.detectable_effect):
-        return f"none: no effect fails with probability {caught} (1 - beta)"
+        return f"none: no effect fails {with_probability}"
     if check.detectable_effect == 0:
-        return f"any: even unchanged candidates fail with probability {caught} (1 - beta) or more"
-    return (
-        f"{number(check.detectable_effect)} worse: such a candidate fails with probability "
-        f"{caught} (1 - beta)"
-    )
+        return f"any: even unchanged candidates fail {with_probability} or more"
+    return f"{number(check.detectable_effect)} worse: such a candidate fails {with_probability}"
 
 
 def _power(check: AccuracyCheck) -> str:
@@ -111,28 +105,26 @@ def _power(check: AccuracyCheck) -> str:
 
 
 def _needed(check: AccuracyCheck) -> str:
-    if check.theta is None:
-        return ""
-    what = f"to fail a candidate {number(check.theta)} worse with probability "
-    what += per_cent(1 - check.beta)
-    of = "prompts" if check.paired else "scores of each model"
-    if check.n_needed is None:
+    if check.n_needed is None or check.theta is None:
         return ""
     about = "about " if check.n_needed > check.rule.most_sized else ""
-    return f"{about}{check.n_needed:,} {of}, {what}"
+    of = "prompts" if check.paired else "scores of each model"
+    return (
+        f"{about}{check.n_needed:,} {of}, to fail a candidate {number(check.theta)} worse with "
+        f"probability {per_cent(1 - check.beta)}"
+    )
 
 
 def format_table(table: pd.DataFrame) -> str:
     """Format a table of tasks without empty columns."""
     kept = table.loc[:, table.notna().any()]
     kept = kept.loc[:, [bool((kept[name] != "").any()) for name in kept]]
-    shown = {name: [_cell(value) for value in kept[name]] for name in kept}
-    lines = pd.DataFrame(shown).to_string(index=False).splitlines()
+    lines = kept.astype(object).map(_cell).to_string(index=False).splitlines()
     return "\n".join(line.rstrip() for line in lines)
 
 
 def _cell(value: Any) -> str:
-    if value is None or value is pd.NA or value != value:
+    if pd.isna(value):
         return ""
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
@@ -235,10 +227,8 @@ def _effect(check: AccuracyCheck, top: float) -> list[Any]:
     """An arrow between the centres of the distributions."""
     if math.isnan(check.power_at):
         return []
-    start, end = (
-        check.reference_mean,
-        check.reference_mean - check.rule.scores.sign * check.power_at,
-    )
+    start = check.reference_mean
+    end = start - check.rule.scores.sign * check.power_at
     heads = p9.arrow(ends="both", type="closed", length=0.06, angle=20)
     label = f"θ = {number(check.power_at)}"
     return [
