@@ -9,10 +9,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from simstudy.applied.base_test import BaseTest, Unchanged
-from simstudy.applied.count_tests import CHANGE_TESTS, COUNT_TESTS, ChangedAnswers, TwoProportions
-from simstudy.applied.mean_tests import KnownSigma, PairedT, PooledT, Welch
+from simstudy.applied.count_tests import (
+    CHANGE_TESTS,
+    COUNT_TESTS,
+    changed_answers,
+    two_proportions,
+)
+from simstudy.applied.mean_tests import known_sigma, paired_t, pooled_t, welch
 from simstudy.applied.report import report, sampling_figure
+from simstudy.applied.rule import UNCHANGED, Rule
 from simstudy.applied.scores import RIGHT, Scores, Values, checked_scores, scores_of
 from simstudy.applied.settings import AUTO, Question, is_lower_better, plain_values
 from simstudy.errors import DesignError
@@ -97,7 +102,7 @@ class AccuracyCheck:
     standard_error: float
     correlation: float
     notes: tuple[str, ...]
-    rule: BaseTest = field(compare=False)
+    rule: Rule = field(compare=False)
 
     @property
     def is_regression(self) -> bool:
@@ -244,7 +249,7 @@ def check_scores(
     return _answer(scores, choose_test(scores, question), question)
 
 
-def _answer(scores: Scores, rule: BaseTest, question: Question) -> AccuracyCheck:
+def _answer(scores: Scores, rule: Rule, question: Question) -> AccuracyCheck:
     effect, theta = rule.detectable_effect(question.beta), question.theta
     power_at = effect if theta is None else theta
     return AccuracyCheck(
@@ -348,7 +353,7 @@ def _pairing_of_z(question: Question, paired: bool | None) -> bool:
     return bool(question.correlation) if paired is None else paired
 
 
-def choose_test(scores: Scores, question: Question) -> BaseTest:
+def choose_test(scores: Scores, question: Question) -> Rule:
     """The test asked for, or the one that fits the scores; with the scores.
 
     Raises
@@ -358,7 +363,7 @@ def choose_test(scores: Scores, question: Question) -> BaseTest:
     """
     test, alpha = question.test, question.alpha
     if _is_z(question) and question.sigma is not None:
-        return KnownSigma(scores, alpha, question.sigma, question.correlation or 0.0)
+        return known_sigma(scores, alpha, question.sigma, question.correlation or 0.0)
     if test not in (AUTO, *COUNT_TESTS, *CHANGE_TESTS) or (
         test == AUTO and not scores.is_right_or_wrong
     ):
@@ -371,18 +376,18 @@ def choose_test(scores: Scores, question: Question) -> BaseTest:
             f"(or 0 or 100): {between:g} is among them. Use test=t."
         )
     if scores.paired:
-        return ChangedAnswers(scores, alpha, "mcnemar" if test == AUTO else test)
+        return changed_answers(scores, alpha, "mcnemar" if test == AUTO else test)
     n_scores = len(scores.reference) + len(scores.candidate)
     fitting = next(name for name, most in OF_SIZE.items() if n_scores <= most)
-    return TwoProportions(scores, alpha, fitting if test == AUTO else test)
+    return two_proportions(scores, alpha, fitting if test == AUTO else test)
 
 
-def _test_of_means(scores: Scores, question: Question) -> BaseTest:
+def _test_of_means(scores: Scores, question: Question) -> Rule:
     if not scores.are_all_alike:
-        of_two = PooledT if question.test == "pooled_t" else Welch
-        return (PairedT if scores.paired else of_two)(scores, question.alpha)
+        of_two = pooled_t if question.test == "pooled_t" else welch
+        return (paired_t if scores.paired else of_two)(scores, question.alpha)
     if scores.worse_by == 0:
-        return Unchanged(scores, question.alpha)
+        return UNCHANGED
     what = "every difference" if scores.paired else "every score of each model"
     raise DesignError(
         f"{what} is the same (the candidate is {abs(scores.worse_by):g} "

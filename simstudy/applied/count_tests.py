@@ -5,16 +5,15 @@ than `MOST_SIZED`, the normal formula says about how many.
 """
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import ModuleType
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 
-from simstudy.applied.base_test import BaseTest, about_enough, enough_scores
+from simstudy.applied.rule import Rule, about_enough, enough_scores
+from simstudy.applied.scores import Scores
 from simstudy.array_types import Int
 from simstudy.errors import DesignError
 from simstudy.lazy import stats
@@ -38,244 +37,167 @@ MOST_SIZED = two_binomials.MOST_TRIALS // 2  # scores of each model, for which p
 
 
 @dataclass(frozen=True)
-class CountTest(BaseTest):
-    """A test of counts; effects are shares of answers times the score of a right answer.
+class Counts:
+    """Counts of answers, and the two shares that say what a candidate's answers do.
 
-    What a candidate's answers do is said by two shares: of the reference's right answers and the
-    candidate's, or of answers lost and gained.
+    These are the reference's and the candidate's share of right answers, or the shares of answers
+    lost and gained.
 
     Parameters
     ----------
-    test
-        Its name among the statistics.
+    statistics, find_critical
+        The p-values and powers of tests of such counts, and the counts that fail.
+    counts, sizes
+        The two counts, and the numbers of answers that they are of.
+    critical
+        The counts that fail of these sizes.
+    unchanged
+        The shares of a candidate that is as good as the reference.
+    shares
+        Of an effect, the shares of candidates that are worse by it, which is a share too.
+    variance
+        Of shares and sizes, that of the difference of the means of right and wrong answers.
     """
 
-    test: str
-
-    statistics: ClassVar[ModuleType]
-    find_critical: ClassVar[Callable[..., Int[np.ndarray, " count"]]]
-    most_sized = MOST_SIZED
-
-    @property
-    def name(self) -> str:
-        return self.test
-
-    @property
-    @abstractmethod
-    def counts(self) -> tuple[int, ...]:
-        """Two numbers of answers, then the sizes that they are of."""
-
-    @property
-    @abstractmethod
-    def found(self) -> Shares:
-        """The two shares of this candidate."""
-
-    @property
-    @abstractmethod
-    def unchanged(self) -> Shares:
-        """The two shares of a candidate that is as good as the reference."""
-
-    @abstractmethod
-    def shares(self, effect: float) -> Shares:
-        """The two shares of candidates that are worse by an effect, which is one too."""
-
-    @property
-    def largest_effect(self) -> float:
-        """By how much worse, as a share, any candidate can be: by all that was right."""
-        return float(self.scores.right[0].mean())
-
-    def rejection(self, shares: Shares) -> float:
-        """Chance that a candidate with these shares fails."""
-        sizes = self.counts[2:]
-        return float(self.statistics.rejection_probability(self._critical, *sizes, *shares))
-
-    def rejection_of_size(self, n: int, shares: Shares) -> float:
-        """The same with n scores of each model."""
-        sizes = [n for _ in self.counts[2:]]
-        critical = self.find_critical(SIZED_BY.get(self.test, self.test), *sizes, self.alpha)
-        return float(self.statistics.rejection_probability(critical, *sizes, *shares))
-
-    @staticmethod
-    @abstractmethod
-    def variance(shares: Shares, *sizes: int) -> float:
-        """Of the difference of the means of so many right and wrong answers."""
-
-    @cached_property
-    def _critical(self) -> Int[np.ndarray, " count"]:
-        return self.find_critical(self.test, *self.counts[2:], self.alpha)
-
-    @cached_property
-    def p_value(self) -> float:
-        return float(self.statistics.p_values(self.test, *self.counts))
-
-    @property
-    def standard_error(self) -> float:
-        return self.scores.unit * math.sqrt(self.variance(self.found, *self.counts[2:]))
-
-    @property
-    def level(self) -> float:
-        return self.rejection(self.unchanged)
-
-    def power(self, effect: float) -> float:
-        return self.power_of_share(self.share(effect)) if effect == effect else math.nan
-
-    def power_of_share(self, effect: float) -> float:
-        """Chance that a candidate fails of which so many fewer answers are right, as a share."""
-        return self.rejection(self.shares(effect))
-
-    def share(self, effect: float) -> float:
-        """An effect in score units as a share of answers.
-
-        Raises
-        ------
-        DesignError
-            Where no candidate can be so much worse.
-        """
-        share = effect / self.scores.unit
-        if share > self.largest_effect:
-            raise DesignError(
-                f"theta={effect:g}: with these scores no candidate is worse than the reference by "
-                f"more than {self.largest_effect * self.scores.unit:.4g}. Give an effect that can "
-                "be, in the units of the scores."
-            )
-        return share
-
-    def detectable_effect(self, beta: float) -> float:
-        from scipy.optimize import brentq
-
-        most = self.largest_effect
-        if most <= 0 or self.power_of_share(most) < 1 - beta:
-            return math.nan
-        if self.power_of_share(0.0) >= 1 - beta:
-            return 0.0
-        found = brentq(lambda share: self.power_of_share(share) - (1 - beta), 0.0, most)
-        return float(found) * self.scores.unit
-
-    def n_needed(self, theta: float, beta: float) -> int:
-        effect = self.share(theta)
-        shares = self.shares(effect)
-        of_one = self.variance(shares, *(1 for _ in self.counts[2:]))
-        return enough_scores(
-            lambda n: self.rejection_of_size(n, shares),
-            1 - beta,
-            about_enough(effect, self.alpha, beta, math.sqrt(of_one / 2)),
-            most=self.most_sized,
-        )
-
-    def law(self, effect: float) -> Any:
-        """The normal approximation."""
-        return self._normal(effect, self.shares(effect / self.scores.unit))
-
-    def _normal(self, effect: float, shares: Shares) -> Any:
-        variance = self.variance(shares, *self.counts[2:])
-        return stats.norm(effect, self.scores.unit * math.sqrt(variance)) if variance > 0 else None
+    statistics: ModuleType
+    find_critical: Callable[..., Int[np.ndarray, " count"]]
+    counts: tuple[int, int]
+    sizes: tuple[int, ...]
+    critical: Int[np.ndarray, " count"]
+    unchanged: float
+    shares: Callable[[float], Shares]
+    variance: Callable[..., float]
 
 
-class TwoProportions(CountTest):
+def two_proportions(scores: Scores, alpha: float, test: str) -> Rule:
     """A test of two counts of right answers to different prompts."""
-
-    statistics = two_binomials
-    find_critical = staticmethod(two_binomials.critical_counts)
-
-    @cached_property
-    def counts(self) -> tuple[int, int, int, int]:
-        """Right answers of reference and candidate, and answers of each."""
-        reference, candidate = self.scores.right
-        return int(reference.sum()), int(candidate.sum()), len(reference), len(candidate)
-
-    @property
-    def words(self) -> str:
-        x, y, n, m = self.counts
-        return f"{COUNT_TESTS[self.test]}, {x:,} of {n:,} right against {y:,} of {m:,}"
-
-    @property
-    def _largest_failing(self) -> int:
-        return int(self._critical[self.counts[0]])
-
-    @property
-    def fails(self) -> bool:
-        return self.counts[1] <= self._largest_failing
-
-    @property
-    def margin(self) -> float:
-        x, _, n, m = self.counts
-        failing = self._largest_failing
-        return self.scores.unit * (x / n - failing / m) if failing >= 0 else math.nan
-
-    @property
-    def found(self) -> Shares:
-        x, y, n, m = self.counts
-        return x / n, y / m
-
-    @property
-    def unchanged(self) -> Shares:
-        x, y, n, m = self.counts
-        return (x + y) / (n + m), (x + y) / (n + m)
-
-    def shares(self, effect: float) -> Shares:
-        return self.largest_effect, max(self.largest_effect - effect, 0.0)
-
-    @staticmethod
-    def variance(shares: Shares, *sizes: int) -> float:
-        return sum(share * (1 - share) / n for share, n in zip(shares, sizes, strict=True))
+    n, m = scores.sizes
+    x, y = (int(side.sum()) for side in scores.right)
+    share = x / n
+    critical = two_binomials.critical_counts(test, n, m, alpha)
+    counted = Counts(
+        two_binomials,
+        two_binomials.critical_counts,
+        (x, y),
+        (n, m),
+        critical,
+        unchanged=(x + y) / (n + m),
+        shares=lambda effect: (share, max(share - effect, 0.0)),
+        variance=_of_two,
+    )
+    failing = int(critical[x])
+    margin = share - failing / m if failing >= 0 else math.nan
+    words = f"{COUNT_TESTS[test]}, {x:,} of {n:,} right against {y:,} of {m:,}"
+    return _count_test(scores, alpha, test, words, counted, fails=y <= failing, margin=margin)
 
 
-class ChangedAnswers(CountTest):
+def _of_two(shares: Shares, *sizes: int) -> float:
+    return sum(share * (1 - share) / n for share, n in zip(shares, sizes, strict=True))
+
+
+def changed_answers(scores: Scores, alpha: float, test: str) -> Rule:
     """A test of the answers that changed: losses were right and are wrong, gains the reverse.
 
     Candidates that are worse by an effect gain what this one gained, and lose the effect more; or,
-    where they cannot lose so much, lose all that was right and gain the less.
+    where they cannot lose so much, lose all that was right and gain the less. The margin is that of
+    so many changes.
     """
+    reference, candidate = scores.right
+    losses, gains = int((reference & ~candidate).sum()), int((candidate & ~reference).sum())
+    n, changes, right = len(reference), losses + gains, float(reference.mean())
 
-    statistics = paired
-    find_critical = staticmethod(paired.critical_losses)
-
-    @cached_property
-    def counts(self) -> tuple[int, int, int]:
-        """Losses, gains, prompts."""
-        reference, candidate = self.scores.right
-        lost, gained = (reference & ~candidate).sum(), (candidate & ~reference).sum()
-        return int(lost), int(gained), len(reference)
-
-    @property
-    def words(self) -> str:
-        losses, gains, n = self.counts
-        return f"{CHANGE_TESTS[self.test]} of {n:,} prompts, {losses:,} lost and {gains:,} gained"
-
-    @property
-    def fails(self) -> bool:
-        losses, gains, _ = self.counts
-        return losses >= int(self._critical[gains])
-
-    @property
-    def margin(self) -> float:
-        """Given how many answers changed."""
-        losses, gains, n = self.counts
-        possible = np.arange(losses + gains + 1)
-        failing = possible[possible >= self._critical[possible[::-1]]]
-        if not len(failing):
-            return math.nan
-        return self.scores.unit * float(2 * failing[0] - losses - gains) / n
-
-    @property
-    def found(self) -> Shares:
-        losses, gains, n = self.counts
-        return losses / n, gains / n
-
-    @property
-    def unchanged(self) -> Shares:
-        """As many changes as were found, half of them losses."""
-        losses, gains, n = self.counts
-        return (losses + gains) / (2 * n), (losses + gains) / (2 * n)
-
-    def shares(self, effect: float) -> Shares:
-        gained = min(self.found[1], max(self.largest_effect - effect, 0.0))
+    def shares(effect: float) -> Shares:
+        gained = min(gains / n, max(right - effect, 0.0))
         return gained + effect, gained
 
-    @staticmethod
-    def variance(shares: Shares, *sizes: int) -> float:
-        lost, gained = shares
-        return (lost + gained - (lost - gained) ** 2) / sizes[0]
+    critical = paired.critical_losses(test, n, alpha)
+    counted = Counts(
+        paired,
+        paired.critical_losses,
+        (losses, gains),
+        (n,),
+        critical,
+        unchanged=changes / (2 * n),
+        shares=shares,
+        variance=_of_changes,
+    )
+    possible = np.arange(changes + 1)
+    failing = possible[possible >= critical[possible[::-1]]]
+    margin = float(2 * failing[0] - changes) / n if len(failing) else math.nan
+    words = f"{CHANGE_TESTS[test]} of {n:,} prompts, {losses:,} lost and {gains:,} gained"
+    fails = losses >= int(critical[gains])
+    return _count_test(scores, alpha, test, words, counted, fails=fails, margin=margin)
 
-    def law(self, effect: float) -> Any:
-        return super().law(effect) if effect else self._normal(effect, self.unchanged)
+
+def _of_changes(shares: Shares, n: int) -> float:
+    lost, gained = shares
+    return (lost + gained - (lost - gained) ** 2) / n
+
+
+def _count_test(
+    scores: Scores, alpha: float, test: str, words: str, of: Counts, *, fails: bool, margin: float
+) -> Rule:
+    """The test of counts; its effects are shares of answers times the score of a right answer."""
+    unit, most = scores.unit, float(scores.right[0].mean())
+
+    def rejection(shares: Shares) -> float:
+        return float(of.statistics.rejection_probability(of.critical, *of.sizes, *shares))
+
+    def share_of(effect: float) -> float:
+        """An effect in score units as a share of answers."""
+        if effect / unit > most:
+            raise DesignError(
+                f"theta={effect:g}: with these scores no candidate is worse than the reference by "
+                f"more than {most * unit:.4g}. Give an effect that can be, in the units of the "
+                "scores."
+            )
+        return effect / unit
+
+    def power(effect: float) -> float:
+        return rejection(of.shares(share_of(effect))) if effect == effect else math.nan
+
+    def detectable_effect(beta: float) -> float:
+        from scipy.optimize import brentq
+
+        def excess(share: float) -> float:
+            return rejection(of.shares(share)) - (1 - beta)
+
+        if most <= 0 or excess(most) < 0:
+            return math.nan
+        return 0.0 if excess(0.0) >= 0 else float(brentq(excess, 0.0, most)) * unit
+
+    def n_needed(theta: float, beta: float) -> int:
+        effect = share_of(theta)
+        shares = of.shares(effect)
+
+        def power_of(n: int) -> float:
+            sizes = [n for _ in of.sizes]
+            critical = of.find_critical(SIZED_BY.get(test, test), *sizes, alpha)
+            return float(of.statistics.rejection_probability(critical, *sizes, *shares))
+
+        sigma = math.sqrt(of.variance(shares, *(1 for _ in of.sizes)) / 2)
+        about = about_enough(effect, alpha, beta, sigma)
+        return enough_scores(power_of, 1 - beta, about, most=MOST_SIZED)
+
+    def law(effect: float) -> Any:
+        """The normal approximation."""
+        is_unchanged = effect == 0 and scores.paired
+        shares = (of.unchanged, of.unchanged) if is_unchanged else of.shares(effect / unit)
+        variance = of.variance(shares, *of.sizes)
+        return stats.norm(effect, unit * math.sqrt(variance)) if variance > 0 else None
+
+    found = of.counts[0] / of.sizes[0], of.counts[1] / of.sizes[-1]
+    return Rule(
+        test,
+        words,
+        standard_error=unit * math.sqrt(of.variance(found, *of.sizes)),
+        p_value=float(of.statistics.p_values(test, *of.counts, *of.sizes)),
+        fails=fails,
+        margin=unit * margin,
+        level=rejection((of.unchanged, of.unchanged)),
+        power=power,
+        detectable_effect=detectable_effect,
+        n_needed=n_needed,
+        law=law,
+        most_sized=MOST_SIZED,
+    )

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simstudy.applied.count_tests import CountTest
-from simstudy.applied.mean_tests import StudentT
+from simstudy.applied.count_tests import CHANGE_TESTS, COUNT_TESTS
 from simstudy.errors import FigureError
 from simstudy.figures.captions import caption
 from simstudy.figures.theme import BLUE, INK, MUTED, VERMILLION, theme_study
@@ -176,15 +175,19 @@ def _curves(check: AccuracyCheck, laws: dict[str, Any]) -> pd.DataFrame:
     last = (0.0 if math.isnan(check.power_at) else check.power_at) + reach
     edges = np.linspace(min(-reach, found), max(last, found), N_PLACES + 1)
     worse = (edges[1:] + edges[:-1]) / 2
-    means = check.reference_mean - check.rule.scores.sign * worse
     # By the upper tail: SciPy's noncentral t has no lower one where it is all but 0.
     return pd.concat(
         pd.DataFrame({
-            "law": name, "worse": worse, "mean": means,
+            "law": name, "worse": worse, "mean": _mean_at(check, worse),
             "density": -np.diff(law.sf(edges)) / np.diff(edges),
         })
         for name, law in laws.items()
     )  # fmt: skip
+
+
+def _mean_at(check: AccuracyCheck, effect: Any) -> Any:
+    """The mean of a candidate that is worse by an effect."""
+    return check.reference_mean + (effect if check.lower_is_better else -effect)
 
 
 def _areas(check: AccuracyCheck, curves: pd.DataFrame) -> list[Any]:
@@ -227,8 +230,7 @@ def _effect(check: AccuracyCheck, top: float) -> list[Any]:
     """An arrow between the centres of the distributions."""
     if math.isnan(check.power_at):
         return []
-    start = check.reference_mean
-    end = start - check.rule.scores.sign * check.power_at
+    start, end = check.reference_mean, _mean_at(check, check.power_at)
     heads = p9.arrow(ends="both", type="closed", length=0.06, angle=20)
     label = f"θ = {number(check.power_at)}"
     return [
@@ -238,7 +240,7 @@ def _effect(check: AccuracyCheck, top: float) -> list[Any]:
 
 
 def _caption(check: AccuracyCheck) -> str:
-    law = "Student's t" if isinstance(check.rule, StudentT) else "normal law"
+    law = "Student's t" if check.test in ("t", "pooled_t") else "normal law"
     effect = "the detectable effect" if check.theta is None else "the effect asked for"
     cases = f" and if it is worse by θ, {effect}"
     if math.isnan(check.power_at):
@@ -247,6 +249,6 @@ def _caption(check: AccuracyCheck) -> str:
         f"Distributions of the candidate's mean ({law}, errors of both means) about the "
         f"reference's mean, if nothing changed{cases}.",
         "Areas are approximate: the errors are those of the exact test."
-        * isinstance(check.rule, CountTest),
+        * (check.test in {**COUNT_TESTS, **CHANGE_TESTS}),
         "No simulation: there is no Monte Carlo error.",
     )

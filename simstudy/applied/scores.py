@@ -126,6 +126,11 @@ class Scores:
         """1, or -1 where lower is better: times a score it is larger for the better."""
         return -1.0 if self.lower_is_better else 1.0
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Numbers of scores of the reference and the candidate."""
+        return len(self.reference), len(self.candidate)
+
     @cached_property
     def reference_mean(self) -> float:
         return float(self.reference.mean())

@@ -47,29 +47,28 @@ def test_one_column_with_all_scores_is_the_same_check(file, tmp_path):
 
 # ---------------------------------------------------------------- scores one below the other
 ROWS = [("A", "p1", "0.5"), ("B", "p2", "0.7"), ("A", "p2", "0.9"), ("B", "p1", "0.1")]
+APART = [ROWS[0], ("B", "p3", "1"), ROWS[2], ("B", "p4", "0")]
 
 
 def read(folder, *rows, **settings):
-    """Scores of both, and whether they are paired."""
+    """What is found of the scores of A and B in a file."""
     path = folder / "long.csv"
     path.write_text("\n".join(["m,p,score", *map(",".join, rows)]))
     about = {"model": "m", "reference": "A", "candidate": "B", **settings}
-    scores = check_file(path, AccuracySettings(**about))[0].rule.scores
-    return scores.reference.tolist(), scores.candidate.tolist(), scores.paired
+    return check_file(path, AccuracySettings(**about))[0]
 
 
-def test_prompts_pair_in_whatever_order_they_stand(tmp_path):
-    assert read(tmp_path, *ROWS, prompt="p") == ([0.5, 0.9], [0.1, 0.7], True)
-
-
-def test_without_prompts_scores_do_not_pair(tmp_path):
-    assert read(tmp_path, *ROWS) == ([0.5, 0.9], [0.7, 0.1], False)
-    assert read(tmp_path, *ROWS, prompt="p", paired="false") == ([0.5, 0.9], [0.7, 0.1], False)
-
-
-def test_different_prompts_do_not_pair(tmp_path):
-    apart = [ROWS[0], ("B", "p3", "1"), ROWS[2], ("B", "p4", "0")]
-    assert read(tmp_path, *apart, prompt="p") == ([0.5, 0.9], [1, 0], False)
+@pytest.mark.parametrize(
+    ("rows", "settings", "scores", "paired"),
+    [
+        (ROWS, {"prompt": "p"}, ([0.5, 0.9], [0.1, 0.7]), True),  # in whatever order they stand
+        (ROWS, {}, ([0.5, 0.9], [0.7, 0.1]), False),
+        (ROWS, {"prompt": "p", "paired": "false"}, ([0.5, 0.9], [0.7, 0.1]), False),
+        (APART, {"prompt": "p"}, ([0.5, 0.9], [1, 0]), False),
+    ],
+)
+def test_rows_pair_by_their_prompts(rows, settings, scores, paired, tmp_path):
+    assert repr(read(tmp_path, *rows, **settings)) == repr(accuracy_check(*scores, paired=paired))
 
 
 @pytest.mark.parametrize(
