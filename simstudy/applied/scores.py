@@ -57,26 +57,17 @@ def numbers_of(
         blank = blank | (column.astype(str).str.strip() == "").to_numpy()
     if not (wrong := ~blank & ~(np.abs(numbers) <= LARGEST)).any():
         return numbers
-    if column.dtype.kind not in "biuf":  # decimal commas beside text are not what is wrong with it
-        texts = column.astype(str).str.replace(",", ".")
-        others = wrong & pd.to_numeric(texts, errors="coerce").isna().to_numpy()
-        wrong = others if others.any() else wrong
     at = int(wrong.argmax())
     what = "not a number" if np.isnan(numbers[at]) else "not finite"
     raise DesignError(
-        f"{place_of(column.index[at], source)}: {name} is {_shown(column.iloc[at])}, which is "
-        f"{what}, {advice}"
+        f"{place_of(column.index[at], source)}: {name} is {str(column.iloc[at])[:MOST_SHOWN]!r}, "
+        f"which is {what}, {advice}"
     )
 
 
 def place_of(row: int, source: str = "") -> str:
     """Format a row number: row 1 is the first below the names."""
     return f"{source}, row {row + 1}" if source else f"row {row + 1}"
-
-
-def _shown(cell: Any) -> str:
-    text = f"{cell:g}" if isinstance(cell, float) else str(cell)
-    return repr(text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}...")
 
 
 def scores_of(name: str, cells: Any, source: str = "") -> Values:
