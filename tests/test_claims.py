@@ -563,15 +563,18 @@ def test_what_is_published_is_a_number(published):
 @pytest.mark.parametrize(
     "ours",
     [
-        Finding(np.array([0.5, 0.5])), Finding(None), Finding("x"), Finding(0.8, None),
-        Finding(0.8, -0.1), Finding(0.8, 0.1, detail=3),
+        Finding(np.array([0.5, 0.5])),
+        Finding(None),
+        Finding("x"),
+        Finding(0.8, None),
+        Finding(1, -1),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_reproduced_number_costs_no_other_claim(ours):
     rival = WrongAlternative("a rival", lambda _: ours)
     table = check_claims([claim(reproduce=lambda _: ours), claim(rival=rival)], None)
     assert table["verdict"].tolist() == ["no data", "reproduced"]
-    assert table["detail"][0].startswith("could not be computed: TypeError: the claim 'power' gave")
+    assert table["detail"][0].startswith("could not be computed: ")
     assert table["rival"][1].startswith("a rival: no data (could not be computed")
 
 
