@@ -9,13 +9,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from simstudy.applied.base_test import BaseTest, Unchanged
-from simstudy.applied.count_tests import CHANGE_TESTS, COUNT_TESTS, ChangedAnswers, TwoProportions
-from simstudy.applied.mean_tests import KnownSigma, PairedT, PooledT, Welch
+from simstudy.applied.count_tests import (
+    CHANGE_TESTS,
+    COUNT_TESTS,
+    changed_answers,
+    two_proportions,
+)
+from simstudy.applied.mean_tests import known_sigma, paired_t, pooled_t, welch
 from simstudy.applied.report import report, sampling_figure
+from simstudy.applied.rule import UNCHANGED, Rule
 from simstudy.applied.scores import RIGHT, Scores, Values, checked_scores, scores_of
 from simstudy.applied.settings import AUTO, Question, is_lower_better, plain_values
-from simstudy.errors import DesignError, nearest
+from simstudy.errors import DesignError
 from simstudy.lazy import ggplot, pd
 from simstudy.options import build
 
@@ -48,7 +53,7 @@ class AccuracyCheck:
         else by the detectable effect.
     n_needed
         Scores of each model with which a candidate worse by `theta` passes at most at rate beta;
-        of exact tests about so many, by the normal formula, where events are too many to sum over.
+        of exact tests about so many, by the normal formula, where that is more than 5,000.
         None without theta, or any spread.
     level
         Chance that an unchanged candidate fails: alpha, or in exact tests what is reached of it,
@@ -97,7 +102,7 @@ class AccuracyCheck:
     standard_error: float
     correlation: float
     notes: tuple[str, ...]
-    rule: BaseTest = field(compare=False)
+    rule: Rule = field(compare=False)
 
     @property
     def is_regression(self) -> bool:
@@ -195,13 +200,14 @@ def accuracy_check(
     }  # fmt: skip
     question = build(Question, plain_values(given))
     names = ("reference", "candidate") if data is None else (str(reference), str(candidate))
-    if data is None:
-        sides = [_without_labels(side) for side in (reference, candidate)]
-    else:
-        sides = [_column("reference", reference, data), _column("candidate", candidate, data)]
-    values = [scores_of(name, side) for name, side in zip(names, sides, strict=True)]
+    if data is not None:
+        reference, candidate = data[reference], data[candidate]
+    values = [
+        scores_of(name, _without_labels(side))
+        for name, side in zip(names, (reference, candidate), strict=True)
+    ]
     check = check_scores(values[0], values[1], names, question)
-    if check.paired and data is None:
+    if check.paired:
         _refuse_other_order(reference, candidate)
     return check
 
@@ -220,15 +226,6 @@ def _refuse_other_order(reference: Any, candidate: Any) -> None:
             "in the same place are not of one prompt. Give candidate.loc[reference.index], or "
             "paired=False; or .to_numpy() of both, if places are prompts and labels mean nothing."
         )
-
-
-def _column(side: str, name: Any, data: pd.DataFrame) -> Any:
-    """Find the column of a name."""
-    columns = list(data.columns)
-    if columns.count(name) == 1:
-        return _without_labels(data[name])
-    text = "names several columns" if name in columns else nearest(str(name), map(str, columns))
-    raise DesignError(f"{side}={name!r} is not one column of the data; {text}")
 
 
 def check_scores(
@@ -252,7 +249,7 @@ def check_scores(
     return _answer(scores, choose_test(scores, question), question)
 
 
-def _answer(scores: Scores, rule: BaseTest, question: Question) -> AccuracyCheck:
+def _answer(scores: Scores, rule: Rule, question: Question) -> AccuracyCheck:
     effect, theta = rule.detectable_effect(question.beta), question.theta
     power_at = effect if theta is None else theta
     return AccuracyCheck(
@@ -356,7 +353,7 @@ def _pairing_of_z(question: Question, paired: bool | None) -> bool:
     return bool(question.correlation) if paired is None else paired
 
 
-def choose_test(scores: Scores, question: Question) -> BaseTest:
+def choose_test(scores: Scores, question: Question) -> Rule:
     """The test asked for, or the one that fits the scores; with the scores.
 
     Raises
@@ -366,7 +363,7 @@ def choose_test(scores: Scores, question: Question) -> BaseTest:
     """
     test, alpha = question.test, question.alpha
     if _is_z(question) and question.sigma is not None:
-        return KnownSigma(scores, alpha, question.sigma, question.correlation or 0.0)
+        return known_sigma(scores, alpha, question.sigma, question.correlation or 0.0)
     if test not in (AUTO, *COUNT_TESTS, *CHANGE_TESTS) or (
         test == AUTO and not scores.is_right_or_wrong
     ):
@@ -379,18 +376,18 @@ def choose_test(scores: Scores, question: Question) -> BaseTest:
             f"(or 0 or 100): {between:g} is among them. Use test=t."
         )
     if scores.paired:
-        return ChangedAnswers(scores, alpha, "mcnemar" if test == AUTO else test)
+        return changed_answers(scores, alpha, "mcnemar" if test == AUTO else test)
     n_scores = len(scores.reference) + len(scores.candidate)
     fitting = next(name for name, most in OF_SIZE.items() if n_scores <= most)
-    return TwoProportions(scores, alpha, fitting if test == AUTO else test)
+    return two_proportions(scores, alpha, fitting if test == AUTO else test)
 
 
-def _test_of_means(scores: Scores, question: Question) -> BaseTest:
+def _test_of_means(scores: Scores, question: Question) -> Rule:
     if not scores.are_all_alike:
-        of_two = PooledT if question.test == "pooled_t" else Welch
-        return (PairedT if scores.paired else of_two)(scores, question.alpha)
+        of_two = pooled_t if question.test == "pooled_t" else welch
+        return (paired_t if scores.paired else of_two)(scores, question.alpha)
     if scores.worse_by == 0:
-        return Unchanged(scores, question.alpha)
+        return UNCHANGED
     what = "every difference" if scores.paired else "every score of each model"
     raise DesignError(
         f"{what} is the same (the candidate is {abs(scores.worse_by):g} "

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import math
-from collections.abc import Mapping, Sequence
-from io import BytesIO
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from simstudy.applied.accuracy import AccuracyCheck, check_scores
 from simstudy.applied.report import format_table
@@ -43,13 +39,6 @@ def check_file(path: str, settings: AccuracySettings) -> tuple[AccuracyCheck, Ta
     SimstudyError
         In one line, where the file cannot be read or its scores cannot be compared.
     """
-    for name in ("score", "prompt"):
-        value = getattr(settings, name)
-        if settings.model is None and value is not None:
-            raise ConfigError(
-                f"{name}={value} is of a file with all scores in one column. Name with model= the "
-                "column that says which model a score is of, or leave it out."
-            )
     file, paired = _read(path, [settings.model, settings.prompt]), settings.paired
     names = settings.reference, settings.candidate
     if settings.model is None:
@@ -111,28 +100,23 @@ def _one_below_the_other(file: TableFile, settings: AccuracySettings) -> tuple[V
             "paired=true with model=: rows of two models are paired by the prompt, which no column "
             "names. Name it with prompt=, or say paired=false."
         )
-    sides = [_side(file, settings, role) for role in ("reference", "candidate")]
-    reference, candidate = (side["score"].to_numpy() for side in sides)
-    if settings.prompt is None or settings.paired == "false":
-        return reference, candidate, "false"
-    for side in sides:
-        _refuse_unclear_prompts(side, file.name, settings.prompt)
-    first, second = (side.set_index("prompt")["score"] for side in sides)
-    if settings.paired == AUTO and not first.index.isin(second.index).any():
-        return reference, candidate, "false"
-    models = settings.reference, settings.candidate
-    for here, there, names in ((first, second, models), (second, first, models[::-1])):
-        lone = here.index.difference(there.index, sort=False)
-        if len(lone):
-            raise ConfigError(
-                f"{names[1]} has no score for the prompt {lone[0]!r}, which {names[0]} has, "
-                "so they do not pair. Score it, leave its row out, or say paired=false."
-            )
-    return reference, second.loc[first.index].to_numpy(), "true"
+    first, second = (_side(file, settings, role) for role in ("reference", "candidate"))
+    are_apart = settings.paired == AUTO and not first.index.isin(second.index).any()
+    if settings.prompt is None or settings.paired == "false" or are_apart:
+        return first.to_numpy(), second.to_numpy(), "false"
+    lone = first.index.symmetric_difference(second.index, sort=False)
+    if len(lone):
+        models = (settings.reference, settings.candidate)
+        other, model = models if lone[0] in second.index else models[::-1]
+        raise ConfigError(
+            f"{other} has no score for the prompt {lone[0]!r}, which {model} has, so they do not "
+            "pair. Score it, leave its row out, or say paired=false."
+        )
+    return first.to_numpy(), second.loc[first.index].to_numpy(), "true"
 
 
-def _side(file: TableFile, settings: AccuracySettings, role: str) -> pd.DataFrame:
-    """Model, score and prompt of the rows of one model."""
+def _side(file: TableFile, settings: AccuracySettings, role: str) -> pd.Series[Any]:
+    """The scores of one model, by prompt where they may pair."""
     table, source = file.table, file.name
     name, score = getattr(settings, role), settings.score or "score"
     models = _texts(_column(table, str(settings.model), "model", source))
@@ -142,38 +126,28 @@ def _side(file: TableFile, settings: AccuracySettings, role: str) -> pd.DataFram
             f"{role}={name}: no row of {source} has that {settings.model}; "
             f"{nearest(name, set(models))}"
         )
-    scores = numbers_of(score, _column(rows, score, "score", source), source)
-    if np.isnan(scores).any():
-        blank = rows.index[int(np.isnan(scores).argmax())]
-        raise ConfigError(f"{row_place(blank, source)}: {score} is blank, {NO_SCORE}")
-    side = pd.DataFrame({"model": name, "score": scores}, index=rows.index)
-    if settings.prompt:
-        side["prompt"] = _texts(_column(rows, settings.prompt, "prompt", source))
-    return side
+    scores = pd.Series(
+        numbers_of(score, _column(rows, score, "score", source), source), index=rows.index
+    )
+    if scores.hasnans:
+        place = row_place(scores.index[scores.isna()][0], source)
+        raise ConfigError(f"{place}: {score} is blank, {NO_SCORE}")
+    if settings.prompt is None or settings.paired == "false":
+        return scores
+    prompts = _texts(_column(rows, settings.prompt, "prompt", source))
+    unclear = (prompts == "") | prompts.duplicated()
+    if unclear.any():
+        row = prompts.index[unclear][0]
+        raise ConfigError(
+            f"{row_place(row, source)}: the {settings.prompt} {prompts[row]!r} of {name} is blank "
+            "or stands above already, so it is not known which scores pair. Name each prompt once, "
+            "leave the row out, or say paired=false."
+        )
+    return scores.set_axis(prompts)
 
 
 def _texts(labels: pd.Series[Any]) -> pd.Series[Any]:
     return labels.astype(object).where(labels.notna(), "").astype(str).str.strip()
-
-
-def _refuse_unclear_prompts(side: pd.DataFrame, source: str, column: str) -> None:
-    """Refuse missing and repeated prompts of a model."""
-    prompts, model = side["prompt"], side["model"].iloc[0]
-    blank, again = prompts.index[prompts == ""], prompts.index[prompts.duplicated()]
-    if len(blank):
-        raise ConfigError(
-            f"{row_place(blank[0], source)}: {column} is blank, so it is not known with which "
-            f"score of the other model this one of {model} pairs. Name the prompt, leave its row "
-            "out, or say paired=false."
-        )
-    if len(again):
-        prompt = prompts[again[0]]
-        first = prompts.index[prompts == prompt][0]
-        raise ConfigError(
-            f"{row_place(again[0], source)}: {model} has a second score for the prompt {prompt!r} "
-            f"(the first is at row {first + 1}), so it is not known which one pairs. Keep one, or "
-            "say paired=false."
-        )
 
 
 # ---------------------------------------------------------------- answers as files
@@ -192,9 +166,9 @@ def write_check(check: AccuracyCheck, file: TableFile, settings: AccuracySetting
     StoreError
         Where the folder cannot be written to.
     """
-    folder = place_of(str(settings.out))
     row = pd.DataFrame([{**check.record, "notes": "; ".join(check.notes)}])
-    answer = {**check.record, "is_regression": check.is_regression}
+    answer = {**_records(row)[0], "notes": check.notes, "is_regression": check.is_regression}
+    folder = place_of(str(settings.out))
     with translate_io_errors(folder):
         why = _write_figure(check, folder)
         _write_answer(folder, f"{check!r}\n", row, answer, file, settings)
@@ -210,11 +184,16 @@ def write_table(table: pd.DataFrame, file: TableFile, settings: ThresholdSetting
         Where the folder cannot be written to.
     """
     folder = place_of(str(settings.out))
-    answer = {"tasks": table.astype(object).where(table.notna(), None).to_dict("records")}
     with translate_io_errors(folder):
         write_bytes(folder / "answer.csv", table.to_csv(index=False).encode())
+        answer = {"tasks": _records(table)}
         _write_answer(folder, f"{format_table(table)}\n", table, answer, file, settings)
     return Written(folder)
+
+
+def _records(table: pd.DataFrame) -> list[dict[Hashable, Any]]:
+    """The rows of a table, with None for what there is not."""
+    return table.astype(object).where(table.notna(), None).to_dict("records")
 
 
 def _write_figure(check: AccuracyCheck, folder: Place) -> str:
@@ -234,7 +213,7 @@ def _write_answer(
     folder: Place,
     text: str,
     table: pd.DataFrame,
-    answer: Mapping[str, Any],
+    answer: Mapping[Any, Any],
     file: TableFile,
     settings: AccuracySettings | ThresholdSettings,
 ) -> None:
@@ -242,22 +221,11 @@ def _write_answer(
     from simstudy.output.environment import environment
 
     write_bytes(folder / "answer.txt", text.encode())
-    parquet = BytesIO()
-    table.to_parquet(parquet, index=False)
-    write_bytes(folder / "answer.parquet", parquet.getvalue())
+    write_bytes(folder / "answer.parquet", table.to_parquet(index=False))
     content = {
         "answer": answer,
         "file": {"name": file.name, "sha256": file.sha256},
         "settings": {name: value for name, value in vars(settings).items() if name != "out"},
         "made_with": environment(),
     }
-    write_json(folder / "answer.json", _without_nan(content))
-
-
-def _without_nan(value: Any) -> Any:
-    """Replace NaN by null, for JSON."""
-    if isinstance(value, Mapping):
-        return {name: _without_nan(member) for name, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(member) for member in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    write_json(folder / "answer.json", content)

@@ -1,26 +1,23 @@
 """z and t tests for two means."""
 
-from abc import abstractmethod
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from simstudy.applied.base_test import BaseTest
+from simstudy.applied.rule import Rule, about_enough, enough_scores
 from simstudy.applied.scores import Scores
-from simstudy.array_types import Bool, Int
 from simstudy.lazy import special, stats
 from simstudy.stats.accuracy import design
-from simstudy.stats.integer_search import least_count
 
 FEWEST = 2  # scores of each model, for a spread
 # Standard errors, beyond which every t test finds an effect: SciPy's law ends there.
 FURTHEST = 1e8
+Spread = Callable[[Any, Any], tuple[Any, Any]]
+"""Of two numbers of scores, the standard error of their means' difference, and its df."""
 
 
-@dataclass(frozen=True)
-class KnownSigma(BaseTest):
+def known_sigma(scores: Scores, alpha: float, sigma: float, correlation: float = 0.0) -> Rule:
     """The z test of two means.
 
     Parameters
@@ -30,169 +27,107 @@ class KnownSigma(BaseTest):
     correlation
         Of the two scores of a prompt; 0 takes them for different prompts.
     """
+    n, n_check = scores.sizes
+    sizes = {"n": n, "n_check": None if n == n_check else n_check}
+    given: dict[str, Any] = {"sigma": sigma, "correlation": correlation, **sizes}
+    standard_error = float(design.standard_error(**given))
+    margin = -float(design.threshold(0.0, alpha, **given))
 
-    sigma: float
-    correlation: float = 0.0
+    def n_needed(theta: float, beta: float) -> int:
+        return int(design.sample_size(theta, alpha, beta, sigma, correlation=correlation))
 
-    name = "z"
-
-    @property
-    def words(self) -> str:
-        pairs = f", correlation {self.correlation:g} in pairs" if self.correlation else ""
-        return f"z test with sigma {self.sigma:g}{pairs}"
-
-    @property
-    def _spread(self) -> tuple[float, int, int | None]:
-        """Sigma and the sizes; None for the second where it is the first."""
-        n, n_check = len(self.scores.reference), len(self.scores.candidate)
-        return self.sigma, n, None if n == n_check else n_check
-
-    @property
-    def _with(self) -> dict[str, Any]:
-        return {"correlation": self.correlation}
-
-    @cached_property
-    def standard_error(self) -> float:
-        return float(design.standard_error(*self._spread, **self._with))
-
-    @property
-    def p_value(self) -> float:
-        return float(design.p_value(-self.scores.worse_by, 0.0, *self._spread, **self._with))
-
-    @cached_property
-    def margin(self) -> float:
-        return -float(design.threshold(0.0, self.alpha, *self._spread, **self._with))
-
-    @property
-    def fails(self) -> bool:
-        return bool(design.fails(-self.scores.worse_by, -self.margin))
-
-    def power(self, effect: float) -> float:
-        return float(design.power(effect, self.alpha, *self._spread, **self._with))
-
-    def detectable_effect(self, beta: float) -> float:
-        return float(design.detectable_effect(self.alpha, beta, *self._spread, **self._with))
-
-    def n_needed(self, theta: float, beta: float) -> int:
-        return int(design.sample_size(theta, self.alpha, beta, self.sigma, **self._with))
-
-    def law(self, effect: float) -> Any:
-        return stats.norm(effect, self.standard_error)
+    pairs = f", correlation {correlation:g} in pairs" if correlation else ""
+    return Rule(
+        "z",
+        f"z test with sigma {sigma:g}{pairs}",
+        standard_error,
+        p_value=float(design.p_value(-scores.worse_by, 0.0, **given)),
+        fails=bool(design.fails(-scores.worse_by, -margin)),
+        margin=margin,
+        level=alpha,
+        power=lambda effect: float(design.power(effect, alpha, **given)),
+        detectable_effect=lambda beta: float(design.detectable_effect(alpha, beta, **given)),
+        n_needed=n_needed,
+        law=lambda effect: stats.norm(effect, standard_error),
+    )
 
 
-class Spread(NamedTuple):
-    """Standard error of a difference of means, and its degrees of freedom."""
+# ---------------------------------------------------------------- t tests
+def paired_t(scores: Scores, alpha: float) -> Rule:
+    """The t test of paired differences."""
+    sd = scores.losses.std(ddof=1)
+    words = f"paired t test of {len(scores.losses):,} differences"
+    return _t_test(scores, alpha, lambda n, _: (sd / np.sqrt(n), n - 1), words)
 
-    std_error: Any
-    df: Any
+
+def welch(scores: Scores, alpha: float) -> Rule:
+    """The t test of two means with unequal variances."""
+    variances = scores.reference.var(ddof=1), scores.candidate.var(ddof=1)
+
+    def spread(n: Any, m: Any) -> tuple[Any, Any]:
+        first, second = variances[0] / n, variances[1] / m
+        squares = first**2 / (n - 1) + second**2 / (m - 1)
+        return np.sqrt(first + second), (first + second) ** 2 / squares
+
+    return _t_test(scores, alpha, spread, "Welch's t test ({df:.4g} degrees of freedom)")
 
 
-class StudentT(BaseTest):
-    """The base class of t tests."""
+def pooled_t(scores: Scores, alpha: float) -> Rule:
+    """The t test of two means with equal variances."""
+    size, size_check = scores.sizes
+    squares = scores.reference.var() * size + scores.candidate.var() * size_check
+    pooled = squares / (size + size_check - 2)
 
-    name = "t"
+    def spread(n: Any, m: Any) -> tuple[Any, Any]:
+        return np.sqrt(pooled * (1 / n + 1 / m)), n + m - 2
 
-    @abstractmethod
-    def spread(self, n: Any = None) -> Spread:
-        """With the sizes that were given, or with n scores of each model and these variances."""
+    words = "t test with a pooled variance ({df:,.0f} degrees of freedom)"
+    return _t_test(scores, alpha, spread, words, "pooled_t")
 
-    @cached_property
-    def _here(self) -> Spread:
-        return self.spread()
 
-    @property
-    def standard_error(self) -> float:
-        return float(self._here.std_error)
+def _t_test(scores: Scores, alpha: float, spread: Spread, words: str, name: str = "t") -> Rule:
+    """The t test with this spread."""
+    standard_error, df = map(float, spread(*np.asarray(scores.sizes, dtype=float)))
+    margin = float(-special.stdtrit(df, alpha)) * standard_error
+    p_value = float(special.stdtr(df, -scores.worse_by / standard_error))
 
-    @property
-    def p_value(self) -> float:
-        return float(special.stdtr(self._here.df, -self.scores.worse_by / self.standard_error))
-
-    @property
-    def margin(self) -> float:
-        return float(-special.stdtrit(self._here.df, self.alpha)) * self.standard_error
-
-    def power(self, effect: float) -> float:
-        return float(self._power(self._here, effect))
-
-    def _power(self, spread: Spread, effect: float) -> Any:
+    def power(effect: float, error: Any = standard_error, df: Any = df) -> float:
         """Noncentral t beyond the critical value."""
-        critical = -special.stdtrit(spread.df, self.alpha)
         with np.errstate(over="ignore"):
-            distance = np.minimum(effect / spread.std_error, FURTHEST)
-        return stats.nct.sf(critical, spread.df, distance)
+            distance = np.minimum(effect / error, FURTHEST)
+        return float(stats.nct.sf(-special.stdtrit(df, alpha), df, distance))
 
-    def detectable_effect(self, beta: float) -> float:
+    def detectable_effect(beta: float) -> float:
         from scipy.optimize import brentq
 
-        def excess(effect: float) -> float:
-            return self.power(effect) - (1 - beta)
-
-        step = self.margin
-        while excess(step) < 0:
+        step = margin
+        while power(step) < 1 - beta:
             step *= 2
-        return float(brentq(excess, 0.0, step, xtol=2e-12 * min(1.0, self.standard_error)))
+        xtol = 2e-12 * min(1.0, standard_error)
+        return float(brentq(lambda effect: power(effect) - (1 - beta), 0.0, step, xtol=xtol))
 
-    def n_needed(self, theta: float, beta: float) -> int:
-        def detects(n: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
-            return np.asarray(self._power(self.spread(n), theta) >= 1 - beta)
+    def n_needed(theta: float, beta: float) -> int:
+        sigma = float(spread(2.0, 2.0)[0])  # since 2/n is 1 for two scores of each
+        about = about_enough(theta, alpha, beta, sigma)
+        return enough_scores(
+            lambda n: power(theta, *spread(float(n), float(n))), 1 - beta, about, least=FEWEST
+        )
 
-        known = float(self.spread(FEWEST).std_error)  # sigma, since 2/n is 1 for two scores of each
-        enough = max(int(design.sample_size(theta, self.alpha, beta, known)), FEWEST)
-        while not detects(np.array([enough]))[0]:
-            enough *= 2
-        return int(least_count(detects, np.array(FEWEST), np.array(enough)))
+    def law(effect: float) -> Any:
+        if not effect:
+            return stats.t(df, scale=standard_error)
+        return stats.nct(df, effect / standard_error, scale=standard_error)
 
-    def law(self, effect: float) -> Any:
-        se, df = self.standard_error, float(self._here.df)
-        return stats.nct(df, effect / se, scale=se) if effect else stats.t(df, scale=se)
-
-
-class PairedT(StudentT):
-    """The t test of paired differences."""
-
-    @property
-    def words(self) -> str:
-        return f"paired t test of {len(self.scores.losses):,} differences"
-
-    def spread(self, n: Any = None) -> Spread:
-        n = np.asarray(len(self.scores.losses) if n is None else n, dtype=float)
-        return Spread(self.scores.losses.std(ddof=1) / np.sqrt(n), n - 1)
-
-
-class Welch(StudentT):
-    """The t test of two means with unequal variances."""
-
-    @property
-    def words(self) -> str:
-        return f"Welch's t test ({self._here.df:.4g} degrees of freedom)"
-
-    def spread(self, n: Any = None) -> Spread:
-        n1, n2 = _sizes(self.scores, n)
-        first = self.scores.reference.var(ddof=1) / n1
-        second = self.scores.candidate.var(ddof=1) / n2
-        squares = first**2 / (n1 - 1) + second**2 / (n2 - 1)
-        return Spread(np.sqrt(first + second), (first + second) ** 2 / squares)
-
-
-class PooledT(StudentT):
-    """The t test of two means with equal variances."""
-
-    name = "pooled_t"
-
-    @property
-    def words(self) -> str:
-        return f"t test with a pooled variance ({self._here.df:,.0f} degrees of freedom)"
-
-    def spread(self, n: Any = None) -> Spread:
-        size1, size2 = len(self.scores.reference), len(self.scores.candidate)
-        squares = self.scores.reference.var() * size1 + self.scores.candidate.var() * size2
-        pooled = squares / (size1 + size2 - 2)
-        n1, n2 = _sizes(self.scores, n)
-        return Spread(np.sqrt(pooled * (1 / n1 + 1 / n2)), n1 + n2 - 2)
-
-
-def _sizes(scores: Scores, n: Any) -> tuple[Any, Any]:
-    """Numbers of scores, as given or n of each."""
-    sizes = (len(scores.reference), len(scores.candidate)) if n is None else (n, n)
-    return np.asarray(sizes[0], dtype=float), np.asarray(sizes[1], dtype=float)
+    return Rule(
+        name,
+        words.format(df=df),
+        standard_error,
+        p_value,
+        fails=p_value <= alpha,
+        margin=margin,
+        level=alpha,
+        power=power,
+        detectable_effect=detectable_effect,
+        n_needed=n_needed,
+        law=law,
+    )

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simstudy.applied.count_tests import CountTest
-from simstudy.applied.mean_tests import StudentT
+from simstudy.applied.count_tests import CHANGE_TESTS, COUNT_TESTS
 from simstudy.errors import FigureError
 from simstudy.figures.captions import caption
 from simstudy.figures.theme import BLUE, INK, MUTED, VERMILLION, theme_study
@@ -42,17 +41,6 @@ def per_cent(share: float) -> str:
 
 def report(check: AccuracyCheck) -> str:
     """The report of a check as text."""
-    rows = {
-        "test": check.words,
-        "scores": _scores(check),
-        "threshold": _threshold(check),
-        "level": _level(check),
-        "detectable": _detectable(check),
-        "power": _power(check),
-        "needed": _needed(check),
-    }
-    lines = [f"{name:{WIDTH}}{text}" for name, text in rows.items() if text]
-    notes = [f"{'note':{WIDTH}}{note}" for note in check.notes]
     change = f"{number(abs(check.worse_by))} {'worse' if check.worse_by > 0 else 'better'}"
     sign = "<=" if check.is_regression else ">"
     headline = (
@@ -61,18 +49,26 @@ def report(check: AccuracyCheck) -> str:
         f"error {number(check.standard_error)}); p = {check.p_value:.3g} {sign} alpha = "
         f"{check.alpha:g}"
     )
-    return "\n".join([headline, *lines, *notes])
+    rows = [
+        ("test", check.words),
+        ("scores", _scores(check)),
+        ("threshold", _threshold(check)),
+        ("level", _level(check)),
+        ("detectable", _detectable(check)),
+        ("power", _power(check)),
+        ("needed", _needed(check)),
+        *(("note", note) for note in check.notes),
+    ]
+    return "\n".join([headline, *(f"{name:{WIDTH}}{text}" for name, text in rows if text)])
 
 
 def _scores(check: AccuracyCheck) -> str:
-    better = "lower" if check.lower_is_better else "higher"
+    of = f"{check.n_reference:,} of the reference and {check.n_candidate:,} of the candidate, on "
+    of += "different prompts"
     if check.paired:
         pairs = "" if math.isnan(check.correlation) else f", correlation {check.correlation:.2g}"
-        return f"{check.n_reference:,} prompts, each with both scores{pairs}; {better} is better"
-    return (
-        f"{check.n_reference:,} of the reference and {check.n_candidate:,} of the candidate, on "
-        f"different prompts; {better} is better"
-    )
+        of = f"{check.n_reference:,} prompts, each with both scores{pairs}"
+    return f"{of}; {'lower' if check.lower_is_better else 'higher'} is better"
 
 
 def _level(check: AccuracyCheck) -> str:
@@ -90,17 +86,14 @@ def _threshold(check: AccuracyCheck) -> str:
 
 
 def _detectable(check: AccuracyCheck) -> str:
-    caught = per_cent(1 - check.beta)
+    with_probability = f"with probability {per_cent(1 - check.beta)} (1 - beta)"
     if math.isnan(check.level):
         return "unknown: these scores have no spread to learn it from"
     if math.isnan(check.detectable_effect):
-        return f"none: no effect fails with probability {caught} (1 - beta)"
+        return f"none: no effect fails {with_probability}"
     if check.detectable_effect == 0:
-        return f"any: even unchanged candidates fail with probability {caught} (1 - beta) or more"
-    return (
-        f"{number(check.detectable_effect)} worse: such a candidate fails with probability "
-        f"{caught} (1 - beta)"
-    )
+        return f"any: even unchanged candidates fail {with_probability} or more"
+    return f"{number(check.detectable_effect)} worse: such a candidate fails {with_probability}"
 
 
 def _power(check: AccuracyCheck) -> str:
@@ -111,29 +104,26 @@ def _power(check: AccuracyCheck) -> str:
 
 
 def _needed(check: AccuracyCheck) -> str:
-    if check.theta is None:
+    if check.n_needed is None or check.theta is None:
         return ""
-    what = f"to fail a candidate {number(check.theta)} worse with probability "
-    what += per_cent(1 - check.beta)
+    about = "about " if check.n_needed > check.rule.most_sized else ""
     of = "prompts" if check.paired else "scores of each model"
-    if check.n_needed is None:
-        return ""
-    is_exact = not isinstance(check.rule, CountTest) or check.n_needed <= check.rule.most_sized
-    about = "" if is_exact else "about "
-    return f"{about}{check.n_needed:,} {of}, {what}"
+    return (
+        f"{about}{check.n_needed:,} {of}, to fail a candidate {number(check.theta)} worse with "
+        f"probability {per_cent(1 - check.beta)}"
+    )
 
 
 def format_table(table: pd.DataFrame) -> str:
     """Format a table of tasks without empty columns."""
     kept = table.loc[:, table.notna().any()]
     kept = kept.loc[:, [bool((kept[name] != "").any()) for name in kept]]
-    shown = {name: [_cell(value) for value in kept[name]] for name in kept}
-    lines = pd.DataFrame(shown).to_string(index=False).splitlines()
+    lines = kept.astype(object).map(_cell).to_string(index=False).splitlines()
     return "\n".join(line.rstrip() for line in lines)
 
 
 def _cell(value: Any) -> str:
-    if value is None or value is pd.NA or value != value:
+    if pd.isna(value):
         return ""
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
@@ -185,15 +175,19 @@ def _curves(check: AccuracyCheck, laws: dict[str, Any]) -> pd.DataFrame:
     last = (0.0 if math.isnan(check.power_at) else check.power_at) + reach
     edges = np.linspace(min(-reach, found), max(last, found), N_PLACES + 1)
     worse = (edges[1:] + edges[:-1]) / 2
-    means = check.reference_mean - check.rule.scores.sign * worse
     # By the upper tail: SciPy's noncentral t has no lower one where it is all but 0.
     return pd.concat(
         pd.DataFrame({
-            "law": name, "worse": worse, "mean": means,
+            "law": name, "worse": worse, "mean": _mean_at(check, worse),
             "density": -np.diff(law.sf(edges)) / np.diff(edges),
         })
         for name, law in laws.items()
     )  # fmt: skip
+
+
+def _mean_at(check: AccuracyCheck, effect: Any) -> Any:
+    """The mean of a candidate that is worse by an effect."""
+    return check.reference_mean + (effect if check.lower_is_better else -effect)
 
 
 def _areas(check: AccuracyCheck, curves: pd.DataFrame) -> list[Any]:
@@ -236,10 +230,7 @@ def _effect(check: AccuracyCheck, top: float) -> list[Any]:
     """An arrow between the centres of the distributions."""
     if math.isnan(check.power_at):
         return []
-    start, end = (
-        check.reference_mean,
-        check.reference_mean - check.rule.scores.sign * check.power_at,
-    )
+    start, end = check.reference_mean, _mean_at(check, check.power_at)
     heads = p9.arrow(ends="both", type="closed", length=0.06, angle=20)
     label = f"θ = {number(check.power_at)}"
     return [
@@ -249,7 +240,7 @@ def _effect(check: AccuracyCheck, top: float) -> list[Any]:
 
 
 def _caption(check: AccuracyCheck) -> str:
-    law = "Student's t" if isinstance(check.rule, StudentT) else "normal law"
+    law = "Student's t" if check.test in ("t", "pooled_t") else "normal law"
     effect = "the detectable effect" if check.theta is None else "the effect asked for"
     cases = f" and if it is worse by θ, {effect}"
     if math.isnan(check.power_at):
@@ -258,6 +249,6 @@ def _caption(check: AccuracyCheck) -> str:
         f"Distributions of the candidate's mean ({law}, errors of both means) about the "
         f"reference's mean, if nothing changed{cases}.",
         "Areas are approximate: the errors are those of the exact test."
-        * isinstance(check.rule, CountTest),
+        * (check.test in {**COUNT_TESTS, **CHANGE_TESTS}),
         "No simulation: there is no Monte Carlo error.",
     )

@@ -57,26 +57,17 @@ def numbers_of(
         blank = blank | (column.astype(str).str.strip() == "").to_numpy()
     if not (wrong := ~blank & ~(np.abs(numbers) <= LARGEST)).any():
         return numbers
-    if column.dtype.kind not in "biuf":  # decimal commas beside text are not what is wrong with it
-        texts = column.astype(str).str.replace(",", ".")
-        others = wrong & pd.to_numeric(texts, errors="coerce").isna().to_numpy()
-        wrong = others if others.any() else wrong
     at = int(wrong.argmax())
     what = "not a number" if np.isnan(numbers[at]) else "not finite"
     raise DesignError(
-        f"{place_of(column.index[at], source)}: {name} is {_shown(column.iloc[at])}, which is "
-        f"{what}, {advice}"
+        f"{place_of(column.index[at], source)}: {name} is {str(column.iloc[at])[:MOST_SHOWN]!r}, "
+        f"which is {what}, {advice}"
     )
 
 
 def place_of(row: int, source: str = "") -> str:
     """Format a row number: row 1 is the first below the names."""
     return f"{source}, row {row + 1}" if source else f"row {row + 1}"
-
-
-def _shown(cell: Any) -> str:
-    text = f"{cell:g}" if isinstance(cell, float) else str(cell)
-    return repr(text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}...")
 
 
 def scores_of(name: str, cells: Any, source: str = "") -> Values:
@@ -125,6 +116,11 @@ class Scores:
     def sign(self) -> float:
         """1, or -1 where lower is better: times a score it is larger for the better."""
         return -1.0 if self.lower_is_better else 1.0
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Numbers of scores of the reference and the candidate."""
+        return len(self.reference), len(self.candidate)
 
     @cached_property
     def reference_mean(self) -> float:

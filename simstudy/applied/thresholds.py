@@ -19,14 +19,12 @@ from simstudy.applied.settings import (
 )
 from simstudy.errors import DesignError, nearest
 from simstudy.lazy import pd
+from simstudy.options import IN_OTHER_WORDS
 from simstudy.stats.accuracy import design
 
 NUMBERS = (*RELATED, "reference", "correlation")
 COLUMNS = ("task", "metric", "lower_is_better", *NUMBERS)
 FOLLOWING = ("solved", "detectable_effect", "margin", "threshold", "power", "least_n")
-TRUTHS = dict.fromkeys(("true", "yes", "1", "1.0"), True) | dict.fromkeys(
-    ("false", "no", "0", "0.0"), False
-)
 NO_NUMBER = (
     "so nothing follows from it. Write a number alone, in the units of the others; leave the cell "
     "blank for a default, or write ? for what is to follow from the others."
@@ -64,10 +62,9 @@ def threshold_table(
     frame
         A row per task, with any of the columns `task`, `metric`, `lower_is_better`, `sigma` (the
         standard deviation of one score), `n`, `alpha`, `beta`, `theta` (the effect that matters),
-        `reference` (the recorded mean) and `correlation` (of the two scores of a prompt). A row
-        with a metric and no task holds defaults of all tasks with that metric. A blank cell takes
-        the metric's default, else the one given here, else (alpha 0.05, beta 0.2, correlation 0,
-        lower is better by the metric's name) the usual one; "?" is to follow from the others.
+        `reference` (the recorded mean) and `correlation` (of the two scores of a prompt). A blank
+        cell takes the default given here, else (alpha 0.05, beta 0.2, correlation 0, lower is
+        better by the metric's name) the usual one; "?" is to follow from the others.
     alpha, beta, sigma, n, theta, reference, correlation, metric, lower_is_better
         Defaults for blank cells; "?" as in a cell.
 
@@ -113,28 +110,19 @@ def answered_table(
             raise DesignError(f"the table has several columns {name}. Give each a name of its own.")
     read = {str(name): _cells(str(name), frame[name], source) for name in frame}
     cells = pd.DataFrame(read, columns=COLUMNS, index=range(len(frame)), dtype=object)
-    is_task = cells["task"].notna() | ("task" not in frame)
-    if not is_task.any():
-        raise DesignError(
-            "the table has no task, so there is nothing to set a threshold for. Write a row for "
-            "each task, with its name in the column task."
-        )
-    cells.loc[is_task, "metric"] = cells.loc[is_task, "metric"].fillna(settings.metric or "")
-    _refuse_unclear(cells[is_task], cells[~is_task], source)
+    if "task" in frame:
+        _refuse_unclear(cells, source)
     defaults = {name: v for name, v in vars(settings).items() if name in COLUMNS and v is not None}
-    of_metrics = {said["metric"]: said for said in _said(cells[~is_task]).values()}
     table = pd.DataFrame(
-        _answer(i, row, {**defaults, **of_metrics.get(said["metric"], {}), **said}, source)
-        for i, (row, said) in enumerate(_said(cells[is_task]).items(), 1)
+        [
+            _answer(row, {**defaults, **values.dropna().to_dict()}, source)
+            for row, values in enumerate(cells.iloc)
+        ],
+        columns=[*COLUMNS, *FOLLOWING],
     )
     counts = dict.fromkeys(("n", "least_n"), "Int64")
     numbers = {name: float for name in (*NUMBERS, *FOLLOWING) if name not in counts}
-    return table[[*COLUMNS, *FOLLOWING]].astype({**numbers, **counts, "solved": str})
-
-
-def _said(cells: pd.DataFrame) -> dict[Any, dict[Any, Any]]:
-    """The cells of each row that are not blank, by row number."""
-    return {row: values.dropna().to_dict() for row, values in cells.iterrows()}
+    return table.astype({**numbers, **counts, "solved": str})
 
 
 def _cells(name: str, column: pd.Series[Any], source: str) -> list[Any]:
@@ -147,48 +135,33 @@ def _cells(name: str, column: pd.Series[Any], source: str) -> list[Any]:
         return [TO_BE_SOLVED if is_next else v for v, is_next in zip(given, follows, strict=True)]
     if name != "lower_is_better":
         return [text or None for text in texts]
-    for row, text in enumerate(texts):
-        if text and text.lower() not in TRUTHS:
+    sides = [IN_OTHER_WORDS.get(text.lower().removesuffix(".0")) for text in texts]
+    for row, (text, side) in enumerate(zip(texts, sides, strict=True)):
+        if text and side is None:
             raise DesignError(
                 f"{place_of(row, source)}: {name} is {text!r}, so it is not known on which side of "
                 "the reference the threshold lies. Write true or false."
             )
-    return [TRUTHS.get(text.lower()) for text in texts]
+    return sides
 
 
-def _refuse_unclear(tasks: pd.DataFrame, defaults: pd.DataFrame, source: str) -> None:
-    """Refuse rows that cannot be assigned to a task."""
-    metrics = defaults["metric"]
-    for unclear, why in (
-        (
-            metrics.isna(),
-            "names neither a task nor a metric, so its values belong to nothing. Name a task, or "
-            "the metric whose tasks they are defaults of.",
-        ),
-        (
-            metrics.duplicated(),
-            "has defaults for {metric} a second time, so it is not known which hold. Put them in "
-            "one row.",
-        ),
-        (
-            ~metrics.isin(tasks["metric"]),
-            "has defaults for {metric}, which is the metric of no task. Name it as the tasks do, "
-            "or leave the row out.",
-        ),
-        (
-            tasks.duplicated(["task", "metric"]) & tasks["task"].notna(),
-            "has the task {task} a second time, so it is not known which threshold holds. Keep "
-            "one, or give it a name of its own.",
-        ),
-    ):
-        if unclear.any():
-            row = unclear.index[unclear].tolist()[0]
-            settings = (tasks if row in tasks.index else defaults).loc[row]
-            raise DesignError(f"{place_of(row, source)} {why.format(**settings)}")
+def _refuse_unclear(tasks: pd.DataFrame, source: str) -> None:
+    """Refuse rows of no task, and of a task that another row has."""
+    blank, again = tasks["task"].isna(), tasks.duplicated(["task", "metric"])
+    if blank.any():
+        place = place_of(int(blank.argmax()), source)
+        raise DesignError(f"{place} names no task. Name it, or leave the row out.")
+    if again.any():
+        row = int(again.argmax())
+        raise DesignError(
+            f"{place_of(row, source)} has the task {tasks['task'][row]} a second time, so it is "
+            "not known which threshold holds. Keep one, or give it a name of its own."
+        )
 
 
-def _answer(number: int, row: int, values: Mapping[str, Any], source: str) -> dict[str, Any]:
-    said = {"task": str(number), "lower_is_better": is_lower_better(values["metric"]), **values}
+def _answer(row: int, values: Mapping[str, Any], source: str) -> dict[str, Any]:
+    lower = is_lower_better(values.get("metric", ""))
+    said = {"task": str(row + 1), "metric": "", "lower_is_better": lower, **values}
     known = {name: value for name, value in said.items() if value != TO_BE_SOLVED}
     try:
         return answered(Task(**known))

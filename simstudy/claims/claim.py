@@ -10,9 +10,7 @@ from typing import Any, NamedTuple
 
 from simstudy.claims.mc_tolerance import CLOSE_Z, ROUNDING_OF_FLOATS, close_margin, share_between
 from simstudy.claims.verdict import (
-    DECIDED,
     DIFFERS,
-    IN_PRINT_ONLY,
     NO_DATA,
     REPRODUCED,
     TOO_FEW,
@@ -118,8 +116,8 @@ class Claim:
     Raises
     ------
     StudyError
-        If a part is not possible: an unknown verdict, a negative allowance, a number without a
-        published value, or two parts that contradict each other.
+        If a part is not possible: a negative allowance, a number without a published value, or a
+        statement with an allowance.
     """
 
     name: str
@@ -140,31 +138,11 @@ class Claim:
     criterion: str = ""
 
     def __post_init__(self) -> None:
-        if self.expected not in DECIDED:
-            raise StudyError(
-                f"claim {self.name!r} expects {self.expected!r}, which no re-derivation gives: "
-                f"expected is one of {', '.join(map(repr, DECIDED))}."
-            )
-        if self.expected == IN_PRINT_ONLY and self.right is None:
-            raise StudyError(
-                f"claim {self.name!r} expects {IN_PRINT_ONLY!r} and has no right=, so nothing is "
-                "checked beside the print: give right=IntendedQuantity(...)."
-            )
-        if self.misprint and self.expected != DIFFERS:
-            raise StudyError(
-                f"claim {self.name!r} is called a misprint and expects {self.expected!r}: a "
-                "misprint differs. Set expected='differs', or leave misprint out."
-            )
         self._refuse_published()
         for name in ALLOWANCES:
             self._refuse_allowance(name, getattr(self, name))
-        if self.criterion and self.kind == "number":
-            raise StudyError(
-                f"claim {self.name!r} is a number and has criterion={self.criterion!r}: say how "
-                "far it may be off in rounding=, tolerance= or difference=, which are shown."
-            )
         if self.right is not None:
-            self._refuse_right()
+            self.of_right()  # what it is taken for, and its allowances, are as a claim's
 
     def _refuse_published(self) -> None:
         if not isinstance(self.published, numbers.Real) or not math.isfinite(self.published):
@@ -172,14 +150,6 @@ class Claim:
                 f"claim {self.name!r} publishes {self.published!r}, which nothing can be "
                 "compared with: give the number as printed, or True for a statement."
             )
-
-    def _refuse_right(self) -> None:
-        if self.expected == DIFFERS:
-            raise StudyError(
-                f"claim {self.name!r} has right= and expects 'differs': what is not right in print "
-                "needs no right value beside it. Say in note= what is right instead."
-            )
-        self.of_right()  # what it is taken for, and its allowances, are as a claim's
 
     def of_right(self) -> Claim:
         """Return a claim about the intended quantity in place of the printed number.
@@ -335,9 +305,3 @@ class Uncheckable(Claim):
                 f"{self.name!r} cannot be checked, and does not say why: name in missing= what it "
                 "would take, such as data, a seed or a setting."
             )
-        for name in ("right", "rival"):
-            if getattr(self, name) is not None:
-                raise StudyError(
-                    f"{self.name!r} has {name}= and cannot be checked, so nothing is compared with "
-                    f"it: leave {name}= out, or make it a Claim."
-                )

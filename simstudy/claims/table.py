@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from simstudy.claims.claim import Claim, Uncheckable
 from simstudy.claims.verdict import (
@@ -113,7 +110,7 @@ def _judged(claim: Claim, reproduce: Callable[[Any], Any], result: Any) -> tuple
     if isinstance(claim, Uncheckable):
         return _nothing(""), UNCHECKABLE
     try:
-        ours = _as_reproduced(claim, reproduce(result))
+        ours = _as_reproduced(reproduce(result))
         verdict = claim.verdict(ours)
     except TooFewReplicatesError as error:
         return _nothing(_and_more(error.found, error.times, result)), TOO_FEW
@@ -150,29 +147,19 @@ def _rounded_up(value: float) -> float:
     return math.ceil(round(value / unit, 6)) * unit
 
 
-def _as_reproduced(claim: Claim, ours: Any) -> Finding:
+def _as_reproduced(ours: Any) -> Finding:
     """Convert a plain number to a finding without error.
 
     Raises
     ------
-    TypeError
+    TypeError, ValueError
         Where it cannot be held against a published number.
     """
     given = ours if isinstance(ours, Finding) else Finding(ours)
-    for name in ("value", "mcse", "n_rep"):
-        number = getattr(given, name)
-        if not isinstance(number, numbers.Real | np.bool_):
-            raise TypeError(
-                f"the claim {claim.name!r} gave {name}={number!r}, a {type(number).__name__}, "
-                "which is not a number to compare with the published one: return "
-                "Reproduced(value, mcse)."
-            )
-    if given.mcse < 0 or not isinstance(given.detail, str):
-        raise TypeError(
-            f"the claim {claim.name!r} gave Reproduced(mcse={given.mcse!r}, "
-            f"detail={given.detail!r}): an error is 0 or more, and a detail is a text."
-        )
-    return given._replace(value=float(given.value))
+    value, mcse, n_rep = map(float, (given.value, given.mcse, given.n_rep))
+    if mcse < 0:
+        raise ValueError(f"an error of {mcse:g}: give 0 or more")
+    return Finding(value, mcse, str(given.detail), n_rep)
 
 
 # ---------------------------------------------------------------- numbers of claims as text

@@ -66,14 +66,6 @@ def test_a_frame_is_asked_by_the_names_of_its_columns():
     assert "as many scores of each" in check.notes[0]
 
 
-def test_what_is_no_column_of_the_frame_is_refused():
-    frame = pd.DataFrame([[1, 2, 3], [3, 4, 5]], columns=["old", "new", "new"])
-    with pytest.raises(DesignError, match=r"reference='odl' is not one .*; did you mean 'old'\?"):
-        accuracy_check("odl", "new", data=frame)
-    with pytest.raises(DesignError, match=r"candidate='new' .* names several columns"):
-        accuracy_check("old", "new", data=frame)
-
-
 def test_right_and_wrong_answers_of_two_samples():
     check = accuracy_check(RIGHT, WRONG, paired=False)
     table = [[20, 30], [20, 10]]  # SciPy has samples in columns

@@ -12,7 +12,7 @@ from simstudy.applied import accuracy_check, threshold_table
 from simstudy.applied.files import answer_tasks, check_file, write_check, write_table
 from simstudy.applied.report import format_table
 from simstudy.applied.settings import AccuracySettings, ThresholdSettings
-from simstudy.errors import ConfigError, DesignError, SimstudyError, StoreError
+from simstudy.errors import DesignError, SimstudyError, StoreError
 
 RNG = np.random.default_rng(8)
 OLD, NEW = RNG.random(12).round(3), RNG.random(12).round(3)
@@ -45,45 +45,30 @@ def test_one_column_with_all_scores_is_the_same_check(file, tmp_path):
     assert {**check_file(long, told)[0].record, "notes": wide["notes"]} == wide
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"prompt": "prompt"}, "prompt=prompt is of a file with all scores in one column"),
-        ({"score": "old"}, "score=old is of a file with all scores in one column"),
-        ({}, "reference=reference: scores.csv has no such column; available: new, old, prompt"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(settings, said, file):
-    with pytest.raises(ConfigError) as refusal:
-        check_file(file, AccuracySettings(**settings))
-    assert said in str(refusal.value)
-
-
 # ---------------------------------------------------------------- scores one below the other
 ROWS = [("A", "p1", "0.5"), ("B", "p2", "0.7"), ("A", "p2", "0.9"), ("B", "p1", "0.1")]
+APART = [ROWS[0], ("B", "p3", "1"), ROWS[2], ("B", "p4", "0")]
 
 
 def read(folder, *rows, **settings):
-    """Scores of both, and whether they are paired."""
+    """What is found of the scores of A and B in a file."""
     path = folder / "long.csv"
     path.write_text("\n".join(["m,p,score", *map(",".join, rows)]))
     about = {"model": "m", "reference": "A", "candidate": "B", **settings}
-    scores = check_file(path, AccuracySettings(**about))[0].rule.scores
-    return scores.reference.tolist(), scores.candidate.tolist(), scores.paired
+    return check_file(path, AccuracySettings(**about))[0]
 
 
-def test_prompts_pair_in_whatever_order_they_stand(tmp_path):
-    assert read(tmp_path, *ROWS, prompt="p") == ([0.5, 0.9], [0.1, 0.7], True)
-
-
-def test_without_prompts_scores_do_not_pair(tmp_path):
-    assert read(tmp_path, *ROWS) == ([0.5, 0.9], [0.7, 0.1], False)
-    assert read(tmp_path, *ROWS, prompt="p", paired="false") == ([0.5, 0.9], [0.7, 0.1], False)
-
-
-def test_different_prompts_do_not_pair(tmp_path):
-    apart = [ROWS[0], ("B", "p3", "1"), ROWS[2], ("B", "p4", "0")]
-    assert read(tmp_path, *apart, prompt="p") == ([0.5, 0.9], [1, 0], False)
+@pytest.mark.parametrize(
+    ("rows", "settings", "scores", "paired"),
+    [
+        (ROWS, {"prompt": "p"}, ([0.5, 0.9], [0.1, 0.7]), True),  # in whatever order they stand
+        (ROWS, {}, ([0.5, 0.9], [0.7, 0.1]), False),
+        (ROWS, {"prompt": "p", "paired": "false"}, ([0.5, 0.9], [0.7, 0.1]), False),
+        (APART, {"prompt": "p"}, ([0.5, 0.9], [1, 0]), False),
+    ],
+)
+def test_rows_pair_by_their_prompts(rows, settings, scores, paired, tmp_path):
+    assert repr(read(tmp_path, *rows, **settings)) == repr(accuracy_check(*scores, paired=paired))
 
 
 @pytest.mark.parametrize(
@@ -91,14 +76,15 @@ def test_different_prompts_do_not_pair(tmp_path):
     [
         ((), {"paired": "true"}, "paired=true with model=: rows of two models are paired by the"),
         ((), {"candidate": "C"}, "candidate=C: no row of long.csv has that m; available: A, B"),
+        ((), {"model": None}, "reference=A: long.csv has no such column; available: m, p, score"),
         ((), {"model": "n"}, "model=n: long.csv has no such column; available: m, p, score"),
         ((), {"score": "scores"}, "score=scores: long.csv has no such column; did you mean 'sc"),
         ((), {"prompt": "q"}, "prompt=q: long.csv has no such column"),
-        ((("A", "p1", "1"),), {"prompt": "p"}, "row 5: A has a second score for the prompt 'p1'"),
+        ((("A", "p1", "1"),), {"prompt": "p"}, "row 5: the p 'p1' of A is blank or"),
         ((("A", "p3", "1"),), {"prompt": "p"}, "B has no score for the prompt 'p3', which A has"),
         ((("B", "p3", "1"),), {"prompt": "p"}, "A has no score for the prompt 'p3', which B has"),
-        ((("B", "", "1"),), {"prompt": "p"}, "long.csv, row 5: p is blank, so it is not known"),
-        ((("A", "", "1"), ("B", "", "0")), {"prompt": "p"}, "row 5: p is blank"),
+        ((("B", "", "1"),), {"prompt": "p"}, "long.csv, row 5: the p '' of B is blank"),
+        ((("A", "", "1"), ("B", "", "0")), {"prompt": "p"}, "row 5: the p '' of A is blank"),
         ((("B", "p3", ""),), {}, "long.csv, row 5: score is blank"),
         ((("B", "p3", "x"),), {}, "long.csv, row 5: score is 'x', which is not a number"),
     ],

@@ -157,10 +157,9 @@ def test_a_missing_value_is_left_open(values):
         (["nan", "1"], "row 1: score is 'nan', which is not a number, and a mean without it is of"),
         (["1_0", "1"], "row 1: score is '1_0', which is not a number"),
         (["85%", "1"], "row 1: score is '85%', which is not a number"),
-        (["0,5", "1", "foo"], "row 3: score is 'foo', which is not a number"),
         (["1", "0,5"], "row 2: score is '0,5', which is not a number"),
         ([1, object], "which is not a number"),
-        (["1", 50 * "x"], f"row 2: score is '{40 * 'x'}...', which is not a number"),
+        (["1", 50 * "x"], f"row 2: score is '{40 * 'x'}', which is not a number"),
     ],
 )
 def test_what_is_no_column_of_numbers_is_refused(values, said):
