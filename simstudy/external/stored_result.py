@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,20 +21,13 @@ from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.arrow_schema import ERROR, REP, WARNING, ReplicateStorage
 from simstudy.store.block_files import provenance_of_files
-from simstudy.store.blocks import Store, files_at
+from simstudy.store.blocks import Store, damaged_file_error, files_at
 from simstudy.store.columns import columns_of, simulated_columns
-from simstudy.store.files import Files
 from simstudy.store.manifest import MANIFEST
 from simstudy.store.provenance import UNKNOWN, Provenance
 
 if TYPE_CHECKING:
     from simstudy.tables.table import Table
-
-
-OF_ITS_CODE = (  # names of a result that a folder alone cannot have
-    *("anytime", "columns", "contrast", "details", "figure", "outcome", "plan", "publish"),
-    *("scenario", "seconds"),
-)
 
 
 def load(folder: str | os.PathLike[str] | Place) -> StoredResult:
@@ -85,13 +78,11 @@ class StoredResult(SummaryAccess):
     manifest: Mapping[str, Any]
 
     def __getattr__(self, name: str) -> Any:
-        """Explain what a loaded result lacks."""
-        if name in OF_ITS_CODE:
-            raise AttributeError(
-                f"a loaded result has no {name!r}, which needs the study's code. With it, "
-                f"study.partial_result(out={str(self.folder.parent)!r}) gives a result that has it."
-            )
-        raise AttributeError(f"a loaded result has no attribute {name!r}")
+        """Explain where to find what needs the study's code."""
+        raise AttributeError(
+            f"a loaded result has no {name!r}. If a fresh result has it, "
+            f"study.partial_result(out={str(self.folder.parent)!r}) gives one of this folder."
+        )
 
     def _short_repr(self) -> str:
         n_scenarios, n_rep = (self.manifest[what] for what in ("scenarios", "replicates"))
@@ -309,11 +300,11 @@ def _open_store(folder: Place, keys: Collection[str], seed: int | None) -> Store
             f"{folder} holds no replicates: they were not kept (keep=summary), or lie elsewhere. "
             "Its summary is there; draw the replicates again to read them."
         )
-    files = cast(Files, _ReadOnlyFiles(files_at(place)))
+    files = files_at(place)
     found, values, codes = None, dict[str, str](), dict[str, Any]()
     for name, owner in provenance_of_files(files):
         if owner.settings.get("study") == UNKNOWN:
-            files.quarantine(name)
+            raise damaged_file_error(files, name)
         if seed not in (None, owner.settings.get("seed")):
             continue
         for key in set(keys) & set(owner.values):
@@ -330,24 +321,4 @@ def _open_store(folder: Place, keys: Collection[str], seed: int | None) -> Store
                 )
     if found is None:
         raise StoreError(f"{folder} holds no block of the scenarios that it names: run it again.")
-    return Store(files, int(found.settings["block_size"]), found)
-
-
-class _ReadOnlyFiles:
-    """Files of a store that are never moved."""
-
-    def __init__(self, files: Files) -> None:
-        self._files = files
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._files, name)
-
-    def __str__(self) -> str:
-        return str(self._files)
-
-    def quarantine(self, name: str) -> None:
-        """Raise an error that names the damaged file."""
-        raise StoreError(
-            f"{name} in {self} is damaged, or no file of blocks, so not all replicates can be "
-            "read. Run the study again, which draws anew what it held."
-        )
+    return Store(files, int(found.settings["block_size"]), found, read_only=True)

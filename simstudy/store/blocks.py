@@ -63,6 +63,8 @@ class Store:
     label
         Of the share whose store this is: files of the other shares are not opened, and those that
         it writes have the label in their names. Empty where a run is no share.
+    read_only
+        Whether a damaged file is refused, and not moved.
 
     Attributes
     ----------
@@ -79,6 +81,7 @@ class Store:
     provenance: Provenance = NO_PROVENANCE
     only_files: Collection[str] | None = None
     label: str = ""
+    read_only: bool = False
     damaged: list[str] = field(default_factory=list)
     others: dict[str, list[Provenance]] = field(default_factory=dict, repr=False)
     index: BlockIndex = field(default_factory=BlockIndex, repr=False)
@@ -169,6 +172,8 @@ class Store:
 
     def _quarantine(self, name: str, reason: str) -> None:
         """Move a file away, so that its blocks count as missing."""
+        if self.read_only:
+            raise damaged_file_error(self.files, name)
         self.files.quarantine(name)
         self.damaged.append(f"{name} ({reason.splitlines()[0][:120]})")
 
@@ -312,6 +317,14 @@ class Store:
     def close(self) -> None:
         """Close files and clear the cache."""
         self._row_groups.clear()
+
+
+def damaged_file_error(files: Files, name: str) -> StoreError:
+    """The error for a damaged file in a folder that is only read."""
+    return StoreError(
+        f"{name} in {files} is damaged, or no file of blocks, so not all replicates can be "
+        "read. Run the study again, which draws anew what it held."
+    )
 
 
 def files_at(location: Any, *, at_once: bool = True) -> Files:

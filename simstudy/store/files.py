@@ -13,13 +13,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from io import BufferedRandom
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.atomic_files import atomic_write, forget_unfinished, read_json, write_bytes
 from simstudy.errors import StoreError
+
+if TYPE_CHECKING:
+    from simstudy.store.object_store import ObjectStore
 
 DAMAGED = "_damaged"  # folder of files that were set aside
 DERIVED = "derived"  # folder of what was made of the blocks
@@ -32,57 +35,12 @@ READ_AT_ONCE = 1 << 20  # bytes
 Metadata = Iterator[tuple[str, pq.FileMetaData | Exception]]
 
 
-class Files(Protocol):
-    """The interface of places that keep block files by name, each complete or absent.
-
-    A store asks for no more than this: a folder, or what is reached by URL. Workers are sent one,
-    so it must be picklable.
-    """
-
-    def __str__(self) -> str:
-        """The location, for people."""
-
-    def names(self) -> list[str]:
-        """The names of the files, in order."""
-
-    def metadata(self, names: Iterable[str], *, verify: bool = True) -> Metadata:
-        """The Parquet metadata of each file, or what is wrong with it.
-
-        Parameters
-        ----------
-        verify
-            Whether to hold its bytes against its name: a `StoreError` where they differ. Files
-            that cost a network's time to read may be verified when they are opened.
-        """
-
-    def open(self, name: str) -> pa.NativeFile:
-        """Open a file; FileNotFoundError if it is gone."""
-
-    def size(self, name: str) -> int:
-        """The size of a file; FileNotFoundError if it is gone."""
-
-    def write(self, fill: Callable[[BufferedRandom], str]) -> str:
-        """Write a file; returns its name.
-
-        Parameters
-        ----------
-        fill
-            Writes the content, which it may read again, and gives the file's name.
-        """
-
-    def delete(self, name: str) -> None:
-        """Delete a file, if it exists."""
-
-    def quarantine(self, name: str) -> None:
-        """Move a damaged file where `names` does not list it, if it exists."""
-
-    def forget_unfinished(self, older_than: float) -> None:
-        """Delete unfinished files that are old or whose writer is dead."""
-
-
 @dataclass(frozen=True)
 class Folder:
-    """Files in a local folder, created when needed."""
+    """Files in a local folder, created when needed; each is complete or absent.
+
+    `ObjectStore` has the same methods for a URL. Workers are sent one, so it must be picklable.
+    """
 
     path: Path
 
@@ -97,11 +55,20 @@ class Folder:
         return str(self.path)
 
     def names(self) -> list[str]:
+        """The names of the files, in order."""
         with os.scandir(self.path) as entries:
             return sorted(entry.name for entry in entries if entry.name.endswith(ENDING))
 
     def metadata(self, names: Iterable[str], *, verify: bool = True) -> Metadata:
-        """Metadata of a file, hashed once: its recorded size and time tell of a change."""
+        """The Parquet metadata of each file, or what is wrong with it.
+
+        A file is hashed once: its recorded size and time tell of a change.
+
+        Parameters
+        ----------
+        verify
+            Whether to hold its bytes against its name: a `StoreError` where they differ.
+        """
         known = read_json(self.path / VERIFIED) or {}
         found: dict[str, list[int]] = {}
         for name in names:
@@ -134,25 +101,41 @@ class Folder:
             write_bytes(self.path / VERIFIED, json.dumps(kept).encode())
 
     def open(self, name: str) -> pa.NativeFile:
+        """Open a file; FileNotFoundError if it is gone."""
         return pa.OSFile(str(self.path / name), "rb")
 
     def size(self, name: str) -> int:
+        """The size of a file; FileNotFoundError if it is gone."""
         return (self.path / name).stat().st_size
 
     def write(self, fill: Callable[[BufferedRandom], str]) -> str:
+        """Write a file; returns its name.
+
+        Parameters
+        ----------
+        fill
+            Writes the content, which it may read again, and gives the file's name.
+        """
         return atomic_write(self.path, fill).name
 
     def delete(self, name: str) -> None:
+        """Delete a file, if it exists."""
         (self.path / name).unlink(missing_ok=True)
 
     def quarantine(self, name: str) -> None:
+        """Move a damaged file where `names` does not list it, if it exists."""
         aside = self.path / DAMAGED
         aside.mkdir(exist_ok=True)
         with contextlib.suppress(FileNotFoundError):  # another run was quicker
             os.replace(self.path / name, aside / name)
 
     def forget_unfinished(self, older_than: float) -> None:
+        """Delete unfinished files that are old or whose writer is dead."""
         forget_unfinished(self.path, older_than)
+
+
+Files: TypeAlias = "Folder | ObjectStore"
+"""Where block files are kept by name."""
 
 
 # ---------------------------------------------------------------- names

@@ -1,11 +1,8 @@
-"""A store on anything that keeps whole files by name: a folder, a shelf, places by URL."""
+"""A store in a folder and at a URL: the same files, the same bytes."""
 
-import io
-import tempfile
 import uuid
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from simstudy.errors import StoreError
@@ -15,59 +12,9 @@ from simstudy.store.block_files import write_blocks
 from simstudy.store.block_index import BlockRange
 from simstudy.store.blocks import Store, files_at
 from simstudy.store.compaction import compact
-from simstudy.store.files import Folder, is_named_by_content
+from simstudy.store.files import Folder
 from simstudy.store.object_store import ObjectStore
 from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds, rows
-
-
-class Shelf:
-    """No more than the protocol asks for: list, read, put whole, delete."""
-
-    def __init__(self):
-        self.there, self.aside = {}, {}
-
-    def __str__(self):
-        return "the shelf"
-
-    def names(self):
-        return sorted(self.there)
-
-    def open(self, name):
-        return pa.BufferReader(self._bytes(name))
-
-    def metadata(self, names, *, verify=True):
-        for name in names:
-            try:
-                file = io.BytesIO(self._bytes(name))
-                if verify and not is_named_by_content(file, name):
-                    raise StoreError("its bytes are others")
-                yield name, pq.read_metadata(file)
-            except (OSError, StoreError) as error:
-                yield name, error
-
-    def size(self, name):
-        return len(self._bytes(name))
-
-    def _bytes(self, name):
-        if name not in self.there:
-            raise FileNotFoundError(name)
-        return self.there[name]
-
-    def write(self, fill):
-        with tempfile.TemporaryFile() as file:
-            name = fill(file)
-            file.seek(0)
-            self.there[name] = file.read()
-        return name
-
-    def delete(self, name):
-        self.there.pop(name, None)
-
-    def quarantine(self, name):
-        self.aside[name] = self.there.pop(name, b"")
-
-    def forget_unfinished(self, older_than):
-        """Nothing is ever unfinished here."""
 
 
 def in_memory(*, at_once=True):
@@ -75,7 +22,6 @@ def in_memory(*, at_once=True):
 
 
 PLACES = {
-    "shelf": lambda tmp_path: Shelf(),
     "folder": lambda tmp_path: Folder(tmp_path / "blocks"),
     "url of memory": lambda tmp_path: in_memory(),
     "url of memory, read as wanted": lambda tmp_path: in_memory(at_once=False),
@@ -87,11 +33,6 @@ def place(request, tmp_path):
     if "url" in request.param:
         pytest.importorskip("upath", reason="needs pip install -e '.[dev]'")
     return PLACES[request.param](tmp_path)
-
-
-@pytest.fixture
-def shelf():
-    return Shelf()
 
 
 def put(files, *groups):
@@ -142,11 +83,12 @@ def test_what_is_quarantined_is_not_among_the_names(place):
     assert place.names() == []
 
 
-def test_what_vanishes_from_a_shelf_is_missed_in_words(shelf):
-    put(shelf, ("a", 0, 1))
-    store = Store(shelf, ROWS, OWNER)
-    shelf.there.clear()
-    with pytest.raises(StoreError, match="block 0 of scenario a is not in the shelf"):
+def test_what_vanishes_is_missed_in_words(place):
+    name = put(place, ("a", 0, 1))
+    store = Store(place, ROWS, OWNER)
+    place.delete(name)
+    store.scan()
+    with pytest.raises(StoreError, match="block 0 of scenario a is not in "):
         store.read("a", 1)
 
 
