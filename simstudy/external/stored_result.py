@@ -21,19 +21,13 @@ from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.arrow_schema import ERROR, REP, WARNING, ReplicateStorage
 from simstudy.store.block_files import provenance_of_files
-from simstudy.store.blocks import Store, damaged_error, files_at
+from simstudy.store.blocks import Store, damaged_file_error, files_at
 from simstudy.store.columns import columns_of, simulated_columns
 from simstudy.store.manifest import MANIFEST
 from simstudy.store.provenance import UNKNOWN, Provenance
 
 if TYPE_CHECKING:
     from simstudy.tables.table import Table
-
-
-OF_ITS_CODE = (  # names of a result that a folder alone cannot have
-    *("anytime", "columns", "contrast", "details", "figure", "outcome", "plan", "publish"),
-    *("scenario", "seconds"),
-)
 
 
 def load(folder: str | os.PathLike[str] | Place) -> StoredResult:
@@ -84,13 +78,11 @@ class StoredResult(SummaryAccess):
     manifest: Mapping[str, Any]
 
     def __getattr__(self, name: str) -> Any:
-        """Explain what a loaded result lacks."""
-        if name in OF_ITS_CODE:
-            raise AttributeError(
-                f"a loaded result has no {name!r}, which needs the study's code. With it, "
-                f"study.partial_result(out={str(self.folder.parent)!r}) gives a result that has it."
-            )
-        raise AttributeError(f"a loaded result has no attribute {name!r}")
+        """Explain where to find what needs the study's code."""
+        raise AttributeError(
+            f"a loaded result has no {name!r}. If a fresh result has it, "
+            f"study.partial_result(out={str(self.folder.parent)!r}) gives one of this folder."
+        )
 
     def _short_repr(self) -> str:
         n_scenarios, n_rep = (self.manifest[what] for what in ("scenarios", "replicates"))
@@ -312,7 +304,7 @@ def _open_store(folder: Place, keys: Collection[str], seed: int | None) -> Store
     found, values, codes = None, dict[str, str](), dict[str, Any]()
     for name, owner in provenance_of_files(files):
         if owner.settings.get("study") == UNKNOWN:
-            raise damaged_error(name, files)
+            raise damaged_file_error(files, name)
         if seed not in (None, owner.settings.get("seed")):
             continue
         for key in set(keys) & set(owner.values):

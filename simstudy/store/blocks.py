@@ -65,7 +65,7 @@ class Store:
         Of the share whose store this is: files of the other shares are not opened, and those that
         it writes have the label in their names. Empty where a run is no share.
     read_only
-        Whether a damaged file is an error, and stays where it is.
+        Whether a damaged file is refused, and not moved.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class Store:
     def _quarantine(self, name: str, reason: str) -> None:
         """Move a file away, so that its blocks count as missing."""
         if self.read_only:
-            raise damaged_error(name, self.files)
+            raise damaged_file_error(self.files, name)
         self.files.quarantine(name)
         self.damaged.append(f"{name} ({reason.splitlines()[0][:120]})")
 
@@ -249,7 +249,11 @@ class Store:
             Where a block is missing, or other runs never leave the files alone.
         """
         parts = list(self.read_in_parts(key, n_rows, columns))
-        return pa.concat_tables(parts).slice(0, n_rows) if parts else self._no_rows(columns)
+        return (
+            pa.concat_tables(parts).slice(0, n_rows)
+            if parts
+            else self._selected(columns).empty_table()
+        )
 
     def read_in_parts(
         self, key: str, n_rows: int, columns: Sequence[str] | None = None
@@ -296,17 +300,13 @@ class Store:
         size = self.rows_per_block
         order = np.lexsort((slices["offset"], slices["row_group"], slices["file"]))
         by_place = slices[order]
-        moves = np.diff(by_place["file"]) | np.diff(by_place["row_group"])
-        parts = [
-            concat_tables([self.rows_of(each) for each in joined])
-            for joined in map(_joined, np.split(by_place, np.flatnonzero(moves) + 1))
-        ]
+        rows_by_place = concat_tables([self.rows_of(each) for each in by_place])
         starts = np.empty(len(slices), dtype=np.int64)
         starts[order] = np.cumsum(by_place["n"]) - by_place["n"]
         lengths = slices["n"] * size
         shifts = starts * size - (np.cumsum(lengths) - lengths)
         rows = np.arange(lengths.sum()) + np.repeat(shifts, lengths)
-        return concat_tables(parts).combine_chunks().take(rows)
+        return rows_by_place.combine_chunks().take(rows)
 
     def _selected(self, columns: Sequence[str] | None) -> pa.Schema:
         if columns is None:
@@ -315,28 +315,16 @@ class Store:
         counted = [column for column in self.schema if column.name == REP]
         return pa.schema(chosen or counted)  # a table without columns has no rows
 
-    def _no_rows(self, columns: Sequence[str] | None) -> pa.Table:
-        return self._selected(columns).empty_table()
-
     def close(self) -> None:
         """Close files and clear the cache."""
         self._row_groups.clear()
 
 
-def _joined(slices: np.ndarray) -> np.ndarray:
-    """Join adjacent slices of one row group."""
-    gaps = slices["offset"][1:] != (slices["offset"] + slices["n"])[:-1]
-    starts = np.concatenate([[0], np.flatnonzero(gaps) + 1])
-    joined: np.ndarray = slices[starts]
-    joined["n"] = np.add.reduceat(slices["n"], starts)
-    return joined
-
-
-def damaged_error(name: str, files: Files) -> StoreError:
-    """The error for a damaged file that is not moved away."""
+def damaged_file_error(files: Files, name: str) -> StoreError:
+    """The error for a damaged file in a folder that is only read."""
     return StoreError(
-        f"{name} in {files} is damaged, or no file of blocks, so not all replicates can be read. "
-        "Run the study again, which draws anew what it held."
+        f"{name} in {files} is damaged, or no file of blocks, so not all replicates can be "
+        "read. Run the study again, which draws anew what it held."
     )
 
 

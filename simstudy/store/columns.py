@@ -101,19 +101,6 @@ def _of_stored(plan: Plan, column: pa.ChunkedArray, *, is_vector: bool) -> np.nd
     return flat.reshape(len(column), *shape)
 
 
-def has_axes(plan: Plan, column: pa.Field) -> bool:
-    """Whether a stored column has the plan's axes, not only a vector's own."""
-    return _depth(column.type) > int(column.name in plan.vectors)
-
-
-def holds_text(column: pa.Field) -> bool:
-    """Whether a stored column holds text, in lists or not."""
-    kind = column.type
-    while pa.types.is_list(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_string(kind))
-
-
 def _depth(kind: pa.DataType) -> int:
     """The nesting depth of lists."""
     return 1 + _depth(kind.value_type) if pa.types.is_list(kind) else 0

@@ -33,13 +33,14 @@ OTHER_BYTES = "its bytes are not the ones that were written"
 READ_AT_ONCE = 1 << 20  # bytes
 
 Metadata = Iterator[tuple[str, pq.FileMetaData | Exception]]
-Files: TypeAlias = "Folder | ObjectStore"
-"""Where block files lie, each complete or absent."""
 
 
 @dataclass(frozen=True)
 class Folder:
-    """Files in a local folder, created when needed."""
+    """Files in a local folder, created when needed; each is complete or absent.
+
+    `ObjectStore` has the same methods for a URL. Workers are sent one, so it must be picklable.
+    """
 
     path: Path
 
@@ -61,11 +62,12 @@ class Folder:
     def metadata(self, names: Iterable[str], *, verify: bool = True) -> Metadata:
         """The Parquet metadata of each file, or what is wrong with it.
 
+        A file is hashed once: its recorded size and time tell of a change.
+
         Parameters
         ----------
         verify
-            Whether to hold a file's bytes against its name: a `StoreError` where they differ. They
-            are hashed once; the recorded size and time tell of a change.
+            Whether to hold its bytes against its name: a `StoreError` where they differ.
         """
         known = read_json(self.path / VERIFIED) or {}
         found: dict[str, list[int]] = {}
@@ -130,6 +132,10 @@ class Folder:
     def forget_unfinished(self, older_than: float) -> None:
         """Delete unfinished files that are old or whose writer is dead."""
         forget_unfinished(self.path, older_than)
+
+
+Files: TypeAlias = "Folder | ObjectStore"
+"""Where block files are kept by name."""
 
 
 # ---------------------------------------------------------------- names

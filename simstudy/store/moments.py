@@ -139,19 +139,14 @@ def _halved(blocks: Moments) -> Moments:
     even = blocks.n.shape[-1] // 2 * 2
     merged = _sliced(blocks, np.s_[..., 0:even:2]) + _sliced(blocks, np.s_[..., 1:even:2])
     rest = _sliced(blocks, np.s_[..., even:])
-    return Moments(
-        np.concatenate([merged.n, rest.n], axis=-1),
-        np.concatenate([merged.n_failed, rest.n_failed], axis=-1),
-        np.concatenate([merged.mean, rest.mean], axis=-1),
-        np.concatenate([merged.comoment, rest.comoment], axis=-1),
-        blocks.centre,
-    )
+    joined = (np.concatenate(pair, axis=-1) for pair in zip(merged[:-1], rest[:-1], strict=True))
+    return Moments(*joined, blocks.centre)
 
 
 def _sliced(blocks: Moments, location: Any) -> Moments:
     """The same positions of every component."""
-    n, n_failed, mean, comoment, centre = blocks
-    return Moments(n[location], n_failed[location], mean[location], comoment[location], centre)
+    *numbers, centre = blocks
+    return Moments(*(part[location] for part in numbers), centre)
 
 
 def _stacked_lists(table: pa.Table, name: str) -> np.ndarray:
@@ -179,12 +174,9 @@ def _one_centre(name: str, centre: np.ndarray) -> tuple[np.ndarray, ...]:
 
 def spread_over(moments: Moments, cells: tuple[int, ...]) -> Moments:
     """Repeat numbers for all cells."""
-    n, n_failed, mean, comoment, centre = moments
-
-    def wide(part: np.ndarray) -> np.ndarray:
-        return np.asarray(np.multiply.outer(part, np.ones(cells, np.asarray(part).dtype)))
-
-    return Moments(wide(n), wide(n_failed), wide(mean), wide(comoment), centre)
+    *numbers, centre = moments
+    wide = (np.multiply.outer(part, np.ones(cells, np.asarray(part).dtype)) for part in numbers)
+    return Moments(*map(np.asarray, wide), centre)
 
 
 def _longest(column: pa.ChunkedArray) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BufferedRandom, BytesIO
 from pathlib import Path
@@ -72,19 +72,18 @@ class ObjectStore:
 
     def metadata(self, names: Iterable[str], *, verify: bool = True) -> Metadata:
         """Metadata from local copies if all rows will be read, else from the ends of the files."""
-        fetches = self.at_once and verify
-        for some in self._in_batches(names, whole=fetches):
-            errors = self._fetch(some) if fetches else {}
-            tails = {} if fetches else self._tails(some)
+        whole = self.at_once and verify
+        for some in self._in_batches(names, whole=whole):
+            found = self._fetch(some, None if whole else TAIL_BYTES)
             for name in some:
                 try:
-                    if name in errors:
-                        raise errors[name]
-                    yield name, self._metadata_of(name, tails.get(name))
+                    yield name, self._metadata_of(name, found.get(name))
                 except Exception as error:  # a file may hold anything
                     yield name, error
 
-    def _metadata_of(self, name: str, tail: bytes | None) -> pq.FileMetaData:
+    def _metadata_of(self, name: str, tail: bytes | Exception | None) -> pq.FileMetaData:
+        if isinstance(tail, Exception):
+            raise tail
         if tail is not None:
             with contextlib.suppress(pa.ArrowInvalid):  # they are longer than the tail, or damaged
                 return pq.read_metadata(pa.BufferReader(tail))
@@ -104,25 +103,6 @@ class ObjectStore:
         if batch:
             yield batch
 
-    def _tails(self, names: Sequence[str]) -> dict[str, bytes]:
-        """The ends of files without a local copy; empty for vanished files."""
-        lacking = {name: self.size(name) for name in names if not self._copy(name).exists()}
-        found = self._read(lacking, TAIL_BYTES)
-        tails = {name: part for name, part in found.items() if isinstance(part, bytes)}
-        for name, tail in tails.items():
-            if len(tail) == lacking[name]:  # all of it
-                with contextlib.suppress(StoreError):
-                    self._keep(name, tail)
-        return tails
-
-    def _read(self, sizes: Mapping[str, int], n_bytes: int) -> dict[str, bytes | Exception]:
-        """Read the last bytes of files, in parallel where the store can."""
-        paths = [(self.place / name).path for name in sizes]
-        starts = [max(0, size - n_bytes) for size in sizes.values()]
-        ends = list(sizes.values())
-        parts = self.place.fs.cat_ranges(paths, starts, ends, on_error="return") if paths else []
-        return dict(zip(sizes, parts, strict=True))
-
     # ---------------------------------------------------------------- reading
     def open(self, name: str) -> pa.NativeFile:
         """Open the local copy of a file, verified against its name.
@@ -139,27 +119,47 @@ class ObjectStore:
                 f"{name} in {self} cannot be used: {error}. Run the study without shard=...: that "
                 "sets it aside and draws its blocks again."
             )
-        if error is not None:
+        if isinstance(error, Exception):
             raise error
         return pa.OSFile(str(self._copy(name)), "rb")
 
     def _copy(self, name: str) -> Path:
         return Path(self._copies.name) / name
 
-    def _fetch(self, names: Sequence[str]) -> dict[str, Exception]:
-        """Download files; returns what is wrong with those that failed."""
-        lacking = {name: self.size(name) for name in names if not self._copy(name).exists()}
-        errors: dict[str, Exception] = {}
-        for name, content in self._read(lacking, max(lacking.values(), default=0)).items():
+    def _fetch(
+        self, names: Sequence[str], n_bytes: int | None = None
+    ) -> dict[str, bytes | Exception]:
+        """Download files without a local copy, in parallel where the store can.
+
+        Parameters
+        ----------
+        n_bytes
+            From the end of each file; None for all of it. A file that comes whole is kept.
+
+        Returns
+        -------
+        dict
+            The ends of longer files, and what is wrong with the files that failed.
+        """
+        sizes = {name: self.size(name) for name in names if not self._copy(name).exists()}
+        starts = [0 if n_bytes is None else max(0, size - n_bytes) for size in sizes.values()]
+        paths = [(self.place / name).path for name in sizes]
+        ends = list(sizes.values())
+        parts = self.place.fs.cat_ranges(paths, starts, ends, on_error="return") if paths else []
+        found: dict[str, bytes | Exception] = {}
+        for name, start, part in zip(sizes, starts, parts, strict=True):
             try:
-                if isinstance(content, Exception):
+                if isinstance(part, Exception):
                     with translated_errors(str(self.place)):
-                        raise content
-                self._keep(name, content)
+                        raise part
+                if start:
+                    found[name] = part
+                else:
+                    self._keep(name, part)
             except Exception as error:
-                is_damage = "Checksum" in type(content).__name__  # of the store's own
-                errors[name] = StoreError(OTHER_BYTES) if is_damage else error
-        return errors
+                is_damage = "Checksum" in type(part).__name__  # of the store's own
+                found[name] = StoreError(OTHER_BYTES) if is_damage else error
+        return found
 
     def _keep(self, name: str, content: bytes) -> None:
         if not is_named_by_content(BytesIO(content), name):

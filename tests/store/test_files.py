@@ -1,4 +1,4 @@
-"""A store in a folder and at a URL."""
+"""A store in a folder and at a URL: the same files, the same bytes."""
 
 import uuid
 
@@ -80,6 +80,15 @@ def test_what_is_quarantined_is_not_among_the_names(place):
     assert place.names() == [name]
     place.delete(name)
     assert place.names() == []
+
+
+def test_what_vanishes_is_missed_in_words(place):
+    name = put(place, ("a", 0, 1))
+    store = Store(place, ROWS, OWNER)
+    place.delete(name)
+    store.scan()
+    with pytest.raises(StoreError, match="block 0 of scenario a is not in "):
+        store.read("a", 1)
 
 
 def test_a_url_is_a_place_beyond_this_machine():
