@@ -5,6 +5,7 @@ import uuid
 import pyarrow as pa
 import pytest
 
+from simstudy.errors import StoreError
 from simstudy.remote.paths import place_of
 from simstudy.store import compaction
 from simstudy.store.block_files import write_blocks
