@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from simstudy.atomic_files import lacks_temporary_folder, no_temporary_folder
 from simstudy.errors import DiskFullError, StoreError
 
+# a folder where a file is to be, or a file where a folder is to be
+IN_THE_WAY = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY)
+
 
 @contextlib.contextmanager
 def translate_io_errors(path: object) -> Iterator[None]:
@@ -33,4 +36,10 @@ def _translated(error: OSError, path: object) -> Exception:
         )
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return StoreError(f"cannot write to {path}: {error.strerror}. Choose another out=...")
+    if error.errno in IN_THE_WAY:
+        what = error.filename2 or error.filename or path
+        return StoreError(
+            f"cannot write {what}: {str(error.strerror).lower()}. Move away what stands there, "
+            "then run the same command again; every finished block is kept."
+        )
     return error
