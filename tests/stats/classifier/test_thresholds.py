@@ -85,8 +85,6 @@ def test_laws_of_thresholds_are_those_of_the_bounds():
 
 
 # ---------------------------------------------------------------- theory
-
-
 def plain_coverage(scores, n_obs, target):
     """By the joint density of two neighbouring order statistics, in two nested integrals."""
     rank, g = bootstrap.interpolation(n_obs, target.q)
