@@ -38,9 +38,7 @@ def truth(model: LinearModel, n_rep: int = 1) -> np.ndarray:
     return model.draw_coefficients(rng_at(3), n_rep)
 
 
-# Theory ------------------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- theory
 @pytest.mark.parametrize("mean", [-3.0, 0.0, 0.4])
 def test_folded_normal_mean_is_its_integral(mean):
     with mpmath.workdps(20):
@@ -134,9 +132,7 @@ def test_a_replicate_without_a_fit_has_no_risk(model):
     assert np.isnan(errors).all(axis=1).tolist() == [False, True, False]
 
 
-# Draws -------------------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- draws
 def errors_from_features(model, coefficients, fit, n_obs):
     features, y, _ = model.draw(rng_at(6), 1, n_obs, coefficients)
     return y - fit.predict(features)

@@ -28,8 +28,6 @@ def words(n: int, seed: int = 1) -> np.ndarray:
 
 
 # ---------------------------------------------------------------- the algorithm
-
-
 class More:
     """More words from one, SplitMix64."""
 

@@ -27,8 +27,6 @@ KINDS = [BinaryScores(mean=0.75), *CONTINUOUS]
 
 
 # ---------------------------------------------------------------- what is drawn
-
-
 def indices(rng: np.random.Generator, n_prompts: int, n_rep: int, n: int) -> np.ndarray:
     """The prompts of each replicate, one after the other: `(n_rep, n)`."""
     seed, per_replicate = int(rng.integers(0, WORD, dtype=np.uint64)), -(-n // 32) * 8

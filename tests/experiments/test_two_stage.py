@@ -29,8 +29,6 @@ def drawn(n_rep, **settings):
 
 
 # ---------------------------------------------------------------- figures
-
-
 @pytest.fixture(scope="module")
 def published():
     """As many as are published: where few nulls are true, fewer decide nothing."""
@@ -72,8 +70,6 @@ def test_mc_margines_as_far_as_kolmogorovs_law_says():
 
 
 # ---------------------------------------------------------------- the printed formulas
-
-
 def test_trials_beside_the_grid_are_at_its_ratios_or_far_beyond():
     trials = study(Config()).scenarios
     beside = [trial for trial in trials if trial.n1 != 100]

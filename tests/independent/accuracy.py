@@ -125,7 +125,7 @@ def drawn(method: str, **factors: float) -> Lookup:
 
 ASKED = "the α asked for"
 PAIRED = {"correlation": 0.6}
-for row in [
+for row in [  # a number, where it is committed, what finds it here, a rival and what that is
     ("α at an accuracy of 1/2, n = 512, by the package's enumeration",
      exact("accuracy_regression", **cell("document")),
      counted(document), 0.05, "that of the normal law"),

@@ -104,7 +104,7 @@ def off_target() -> Answer:
 
 SIZES, RANKS, COVERAGE = "classifier_sample_size", "umbrella_rank", "classifier_threshold"
 EMPIRICAL = {"n_boot": 0, "method": "empirical", "measure": "coverage"}
-for row in [
+for row in [  # a number, where it is committed, what finds it here, a rival and what that is
     ("safe empirical quantiles, n = 50, by the package's theory",
      exact(COVERAGE, **EMPIRICAL), empirical, 1 - 0.66, "one minus the published share"),
     ("safe empirical quantiles, n = 50, simulated",
@@ -123,7 +123,7 @@ for rank in (1, 2, 3, 4):
 PRINTED_VIOLATION = 1 - sum(math.comb(N, 1) * 0.05**m * 0.95 ** (N - m) for m in range(1, N + 1))
 N_STAR = math.ceil(n_star(0.95, 0.05, 0.2))
 N_STAR_AS_PRINTED = math.ceil((math.sqrt(0.09) * ndtri(0.95) / 0.05) ** 2)
-for row in [
+for row in [  # a number, where it is committed, what finds it here, a rival and what that is
     ("umbrella's rank at n = 200",
      claimed(RANKS, "rank at n = 200"), partial(Answer, safe_rank(200), bound=0.0), 8, "the next"),
     ("least n at which any score is a safe threshold",

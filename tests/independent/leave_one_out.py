@@ -178,7 +178,7 @@ OVERFITTED = {"n_obs": 50, "n_feature": 100, "method": "taylor", "measure": "mea
 of_few = partial(ratio, FEW, SIZES[FEW], 500)
 of_report = partial(ratio, Data(100, 1, noise=2.0, drawn=True), 800, 4000)
 many_features = partial(simulation, Data(50, 100, drawn=True, wide=True), 150, 2)
-for row in [
+for row in [  # a number, where it is committed, what finds it here, a rival and what that is
     ("Taylor over bootstrap at n = 10, p = 1, R², right form",
      calibration(FEW, "bootstrap", "mean_taylor_over"),
      partial(of_few, ""), 1.0, "that of large n"),

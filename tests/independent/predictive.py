@@ -170,7 +170,7 @@ LEAST_SQUARES = {"method": "least_squares", "epochs": "100", "distribution": "ce
 BY_P = "of a perfect model in the order of p, by the package's theory"
 BY_NFDR = "in the order of the NFDR"
 HALF = "distributions half as wide as they should be"
-for row in [
+for row in [  # a number, where it is committed, what finds it here, a rival and what that is
     ("mean CFDR as printed of a perfect model",
      *by_lists(1.0, "cfdr"), 4.5546, "in the order of p"),
     ("mean CFDR clipped at 1 of a perfect model",

@@ -122,7 +122,7 @@ POWER = {"measure": "power", "method": "studentized", "metric": "mse"}
 CLAIM = "vanilla against studentized"
 COST = r"mse: power (-[\d.]+) ± ([\d.]+), true nulls \+([\d.]+) ± ([\d.]+)"
 ADDED = r"mse: .*?true nulls \+([\d.]+) ± ([\d.]+)"
-for row in [
+for row in [  # a number, where it is committed, what finds it here, a rival and what that is
     ("MSE less the printed risk, which has no intercept "
      "(n = 100, σ² = 5, 10,000 test observations)",
      simulated("regression_risk", n_test=10000, metric="mse", measure="bias_printed"),

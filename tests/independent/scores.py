@@ -43,7 +43,7 @@ def cell(scores: str = "GaussianScores", **others: object) -> dict[str, object]:
 
 
 STUDY = "accuracy_scores"
-for row in [
+for row in [  # a number, where it is committed, what finds it here, a rival and what that is
     ("normal scores on the same prompts, correlation 1/2: α",
      simulated(STUDY, **cell(correlation=0.5)), same_prompts, 0.05, ASKED),
     ("normal scores against a reference luckier than 19 of 20: α",

@@ -96,7 +96,7 @@ CELL = {"k": 1.0, "n1": 100, "n2": 300, "measure": "power"}
 POWER_OF_CELL = partial(Answer, power(critical(1.0, ROOT_3), 1.0, ROOT_3))
 WHATEVER_THE_NULL = float(ndtr((critical(1.0, ROOT_3) + ROOT_3) / 2)), "whatever the null is"
 PROMISED, SIZE = (0.05, "the level that is promised"), "size where the null is true"
-for row in [
+for row in [  # a number, where it is committed, what finds it here, a rival and what that is
     ("rejection where the bound is the truth (n1 = 100, n2 = 400)",  # where s2 is z2
      printed(TRIAL, SIZE, r"([\d.]+) at k=1.5, n1=100, n2=400"),
      partial(Answer, float(ndtr(critical(1.5, 2.0)))), *PROMISED),
@@ -134,10 +134,7 @@ for decision, null in product(("reject", "do not reject"), ("is true", "is false
         share = AT_THE_BOUND if decision == "reject" else 1 - AT_THE_BOUND
         rival, why = share * float(ndtr(-1.5)), "if all true nulls were as at the bound"
     measure = f"{'reject' if decision == 'reject' else 'keep'}_null_{null.removeprefix('is ')}"
-    row = {"decision": decision, "null": f"null {null}"}
-    drawn, by_theory = (
-        simulated(OUTCOMES, measure=measure),
-        table(OUTCOMES, "outcomes", "exact", **row),
-    )
+    by_theory = table(OUTCOMES, "outcomes", "exact", decision=decision, null=f"null {null}")
+    drawn = simulated(OUTCOMES, measure=measure)
     check(f"{what}, simulated", drawn, partial(Answer, found), rival, why)
     check(f"{what}, by theory", by_theory, partial(Answer, found), rival, why)

@@ -15,9 +15,7 @@ ALPHA = 0.05
 Z = stats.norm.ppf(ALPHA)
 
 
-# What each test decides --------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- what each test decides
 def z_test(reference: np.ndarray, check: np.ndarray, n: int, sigma: float) -> np.ndarray:
     return (check - reference) / n <= Z * sigma * np.sqrt(2 / n)
 
@@ -66,7 +64,7 @@ def test_a_rounded_threshold_is_the_nearest_count():
     np.testing.assert_array_equal(strictly, np.maximum(np.rint(gamma) - 1, -1))
 
 
-# What is drawn -----------------------------------------------------------------------------------
+# ---------------------------------------------------------------- what is drawn
 
 
 TRIALS = [
@@ -122,9 +120,7 @@ def test_a_reference_lies_at_its_quantile(n, quantile):
     assert AccuracyCheck(n, quantile=quantile).kept == stats.binom.ppf(quantile, n, 0.5)
 
 
-# Effects and refusals ----------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- effects and refusals
 def test_the_effect_is_in_units_of_the_documents():
     trial = AccuracyCheck(n=128, accuracy=0.8, effect=2)
     theta = -(stats.norm.ppf(0.05) + stats.norm.ppf(0.2)) * np.sqrt(2 * 0.25 / 128)

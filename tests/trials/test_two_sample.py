@@ -89,9 +89,7 @@ def test_a_replicate_without_an_answer_is_a_failure_with_its_reason(method):
     assert np.isnan(found["p"]).tolist() == [False, True, False]
 
 
-# Theory ------------------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- theory
 def known_of(trial: ComparedSamples, measure: str) -> dict[str, float]:
     by_method = dict(zip(METHODS, trial.exact()[measure], strict=True))
     return {name: value for name, value in by_method.items() if not np.isnan(value)}

@@ -13,9 +13,7 @@ from tests.stats.words import GOLDEN, WORD, mixed
 CHANCE = chances(0.8, 0.7, 0.3)
 
 
-# Tables ------------------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- tables
 def law_of(table: np.ndarray) -> dict[tuple[int, ...], float]:
     """Probabilities of the counts in a table of aliases: in whole numbers until the end."""
     found: dict[int, int] = {}
@@ -53,9 +51,7 @@ def test_what_cannot_happen_is_never_drawn():
     assert possible == {(right, 0, 0) for right in range(6)}
 
 
-# Draws -------------------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- draws
 def slow_sums(table: np.ndarray, seed: int, n_drawn: int, n_rep: int) -> list[int]:
     """Packed sums of draws, one word at a time."""
     n_bits, state, sums = len(table).bit_length() - 1, seed, []
@@ -103,9 +99,7 @@ def test_counts_of_a_kept_reference_are_those_of_a_loop(n, kept):
     np.testing.assert_array_equal([found.lost, found.gained], slow[1:])
 
 
-# Decisions ---------------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- decisions
 def test_decisions_are_those_of_a_loop():
     n, rng = 12, rng_at()
     critical = CriticalCounts(rng.integers(-1, n, (n + 1, 3)), rng.integers(0, n + 2, (n + 1, 2)))

@@ -28,9 +28,7 @@ def critical_at(n: int = N, alpha: float = 0.2) -> CriticalCounts:
     return CriticalCounts(np.stack(right, axis=1), np.stack(lost, axis=1))
 
 
-# Chances -----------------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- chances
 @pytest.mark.parametrize(
     ("accuracy", "check", "correlation"),
     [(0.5, 0.5, 0.0), (0.8, 0.7, 0.3), (0.9, 0.6, 0.4), (0.5, 0.4, -0.5), (0.3, 0.3, 1.0)],
@@ -51,9 +49,7 @@ def test_of_the_largest_correlation_nothing_is_gained():
     assert chances(0.8, 0.6, most).gained == pytest.approx(0, abs=1e-12)
 
 
-# Laws --------------------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- laws
 @pytest.mark.parametrize(("n", "p"), [(0, 0.3), (1, 0.5), (40, 0.01), (600, 0.8), (7, 0.0)])
 def test_the_binomial_law_is_that_of_scipy(n, p):
     np.testing.assert_allclose(
@@ -61,9 +57,7 @@ def test_the_binomial_law_is_that_of_scipy(n, p):
     )
 
 
-# Rates -------------------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- rates
 def slow_tables(n: int):
     return ((a, b, c, n - a - b - c) for a, b, c in itertools.product(range(n + 1), repeat=3)
             if a + b + c <= n)  # fmt: skip

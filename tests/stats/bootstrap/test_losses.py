@@ -45,9 +45,7 @@ def slow_bootstrap(loss, seeds, *, n_boot, n_inner=0, ddof=1, k=K):
     return np.var(means, ddof=ddof), np.quantile(t, special.ndtr(-k))
 
 
-# The indices ---------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- the indices
 @pytest.mark.parametrize("n_obs", [2, 31, 32, 1000, 2**15 + 1, 3 * 2**14, 2**16 - 1, 2**16, 70_001])
 def test_indices_are_those_of_a_loop_in_whole_numbers(n_obs):
     """Compiled and not; with 3 * 2^14 observations one part of a word in four is refused."""
@@ -66,9 +64,7 @@ def test_indices_are_those_of_a_loop_in_whole_numbers(n_obs):
     np.testing.assert_array_equal(compiled, slow[1:])
 
 
-# Exact identities with loops on the same indices -----------------------------------------------
-
-
+# ---------------------------------------------------------------- loops on the same indices
 @pytest.mark.parametrize("n_obs", [2, 7, 8, 17, 31, 64, 1000, 2**16 - 1, 2**16])
 @pytest.mark.parametrize("n_column", [1, 2, 4, 5])
 def test_resampled_means_are_exactly_those_of_a_loop(n_obs, n_column):
@@ -131,9 +127,7 @@ def test_upper_bound_is_that_of_arch_on_the_same_resamples():
         np.testing.assert_allclose(found.upper_bound[rep], interval[1], rtol=50 * 300 * EPS)
 
 
-# Theory ----------------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- theory
 def test_ideal_variance_is_that_of_every_possible_resample():
     losses = make_losses(2, 4, 2)
     everything = np.array(list(itertools.product(range(4), repeat=4)))
@@ -142,9 +136,7 @@ def test_ideal_variance_is_that_of_every_possible_resample():
     )
 
 
-# What may not move a number --------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- what may not move a number
 def quantiles(losses, **knobs):
     return studentized_bootstrap(losses, rng_at(), k=K, n_boot=99, **knobs).quantile
 
@@ -174,9 +166,7 @@ def test_the_unit_of_the_losses_scales_the_variance_and_not_the_quantile():
         assert (scaled.variance == plain.variance * unit**2).all()
 
 
-# Losses that have no answer --------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- losses that have no answer
 @pytest.mark.parametrize("n_inner", [None, 10])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e308])
 def test_a_loss_that_is_not_finite_fails_its_replicate_and_metric_alone(bad, n_inner):
@@ -229,9 +219,7 @@ def test_a_few_resamples_without_spread_do_not_spoil_the_quantile():
     assert found.quantile[0, 0] == pytest.approx(np.quantile(t, TAIL), rel=20 * 500 * EPS)
 
 
-# The adjusted standard error -------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- the adjusted standard error
 def test_adjusted_std_error_reaches_the_upper_bound_in_k_steps():
     found = studentized_bootstrap(make_losses(), rng_at(), k=K)
     np.testing.assert_allclose(

@@ -167,6 +167,11 @@ def test_normal_tolerance_covers_exactly(n_obs, q, confidence, side):
     np.testing.assert_allclose(bound, sample.mean(1) + factor * sample.std(1, ddof=1))
 
 
+def test_of_very_many_scores_the_tolerance_factor_is_the_normal_quantile():
+    factor = direct.normal_tolerance_factor(2**40, 0.05, 0.1)
+    assert factor == pytest.approx(special.ndtri(0.05), rel=1e-5)
+
+
 # The smoothed bootstrap: position 2 of n = 21 is a whole order statistic.
 
 N_SMOOTH = replicates_to_catch(0.02, sd=0.4)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import integrate, special
+from scipy import integrate, special, stats
 
 from simstudy.dgps.scores import DiscretisedScores, HeavyTailedScores, NormalScores, SkewedScores
 from simstudy.stats.bootstrap import quantiles as bootstrap
@@ -77,9 +77,14 @@ def test_infeasible_umbrellas_call_everybody_positive():
         assert theory.exact_mean_sensitivity(NormalScores(), method, 31, TARGET) == 1
 
 
+def test_laws_of_thresholds_are_those_of_the_bounds():
+    ranked = np.arange(1.0, N_OBS + 1)[np.newaxis]
+    for method in ("umbrella", "bayesian"):
+        (bound,) = th.thresholds(ranked, TARGET, (method,))[method]
+        assert th.order_law(method, N_OBS, TARGET) == (N_OBS, bound, 0.0)
+
+
 # ---------------------------------------------------------------- theory
-
-
 def plain_coverage(scores, n_obs, target):
     """By the joint density of two neighbouring order statistics, in two nested integrals."""
     rank, g = bootstrap.interpolation(n_obs, target.q)
@@ -102,6 +107,14 @@ def test_coverage_of_the_empirical_quantile_is_that_of_two_integrals(scores, n_o
     plain = plain_coverage(scores, n_obs, target)
     ours = theory.exact_coverage(scores, "empirical", n_obs, target)
     assert ours == pytest.approx(plain, abs=1e-8)
+
+
+@pytest.mark.parametrize("method", ["umbrella", "bayesian"])
+def test_coverage_on_a_lattice_is_a_binomial_tail(method):
+    scores, rank = DiscretisedScores(), th.order_law(method, N_OBS, TARGET).rank
+    upto = 1 - scores.sensitivity(scores.threshold(0.95) + scores.step)  # P(score <= true one)
+    known = stats.binom.sf(rank - 1, N_OBS, upto)
+    assert theory.exact_coverage(scores, method, N_OBS, TARGET) == pytest.approx(known, rel=1e-9)
 
 
 def test_mean_sensitivity_is_the_integral_of_coverage():

@@ -33,8 +33,6 @@ def with_same_response(pointwise: Pointwise, seed: int = 6) -> Pointwise:
 
 
 # ---------------------------------------------------------------- the weights
-
-
 def slow_exponential(word: int) -> float:
     """The ziggurat as published, in whole numbers as far as it goes."""
     from simstudy.stats.leave_one_out._weight_kernels import EDGE, EDGES, HEIGHT
@@ -142,8 +140,6 @@ def test_taylor_over_bootstrap_is_the_stated_ratio_for_means():
 
 
 # ---------------------------------------------------------------- edges
-
-
 def test_null_model_has_a_floor_of_its_own_only_where_a_parenthesis_is_misplaced():
     """Its numerator then varies by (sum w z)², about a chi-square over n: sd sqrt(2)/n."""
     n_obs, n_draw = 100, 4000

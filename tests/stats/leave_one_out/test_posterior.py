@@ -54,8 +54,6 @@ def test_quantiles_of_sigma_invert_its_distribution_function(n_obs, n_feature):
 
 
 # ---------------------------------------------------------------- coefficients
-
-
 @pytest.mark.parametrize(("n_obs", "n_feature"), [(12, 2), (4, 6), (2, 1)])
 def test_given_sigma_coefficients_have_the_posterior_mean_and_covariance(n_obs, n_feature):
     """Standardised by the factor of their own precision, they are standard normal."""

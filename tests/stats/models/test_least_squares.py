@@ -86,9 +86,7 @@ def test_single_precision_features_that_repeat_one_another_have_no_fit(n_obs):
     assert not fit_least_squares(tenths, first).full_rank.any()
 
 
-# Any estimator -----------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- any estimator
 def test_each_replicate_has_its_own_fit():
     features, y = make_training()
     new = rng_at(3).standard_normal((4, 7, 5))

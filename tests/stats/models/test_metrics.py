@@ -44,9 +44,7 @@ def make_pair(n_rep: int = 3, n_obs: int = 20) -> tuple[np.ndarray, np.ndarray]:
     return y, 0.5 + 0.8 * y * rng_at(5).gamma(9.0, 1 / 9, size=(n_rep, n_obs))
 
 
-# Definitions -------------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- definitions
 def tweedie(power: float):
     def unit(y, mu):
         """Twice the integral that defines it: (y - t) / t^power, from the prediction to y."""
@@ -124,9 +122,7 @@ def test_the_standard_error_of_a_mean_is_its_bootstrap_of_infinitely_many_resamp
         np.testing.assert_allclose(found, textbook, rtol=100 * EPS)
 
 
-# Bootstraps --------------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- bootstraps
 @every_metric
 def test_metric_bootstrap_is_a_loop_over_resamples(metric):
     (y, prediction), n_boot = make_pair(2, 40), 99
@@ -175,9 +171,7 @@ def test_the_share_of_memory_moves_no_number(monkeypatch):
     assert (parts.variance == whole.variance).all()
 
 
-# What has no answer ------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- what has no answer
 @every_metric
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_prediction_that_is_not_finite_fails_its_replicate_alone(metric, bad):
@@ -222,9 +216,7 @@ def test_tweedie_deviance_exists_on_its_domain_only(power, y, prediction, define
     assert np.isfinite(estimate(tweedie_deviance(power), ys, predictions).value[0]) == defined
 
 
-# What is refused ---------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- what is refused
 @pytest.mark.parametrize("power", [0.5, np.nan, np.inf])
 def test_powers_without_a_distribution_are_refused(power):
     with pytest.raises(DesignError, match=r"belongs to no Tweedie distribution.*at most 0"):

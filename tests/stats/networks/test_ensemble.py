@@ -105,8 +105,6 @@ def test_adam_s_rates_undo_the_start():
 
 
 # ---------------------------------------------------------------- orders
-
-
 def test_orders_are_those_of_a_loop_in_whole_numbers():
     rows = np.random.default_rng(1).integers(0, 338, (5, 338))
     found = shuffled(rows, np.random.default_rng(2))

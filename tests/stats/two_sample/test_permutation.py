@@ -17,9 +17,7 @@ from tests.support import assert_within_mcse
 SIZES = [(2, 2), (3, 9), (12, 5), (8, 8), (2, 7)]
 
 
-# Partitions --------------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- partitions
 @pytest.mark.parametrize(("n1", "n2"), SIZES)
 def test_partitions_are_those_of_a_loop_in_whole_numbers(n1, n2):
     seed, order, state = WORD - 99, list(range(n1 + n2)), WORD - 99
@@ -40,9 +38,7 @@ def test_a_word_that_would_favour_a_place_is_mixed_again(n):
     assert fast == [place(mixed(state % WORD), n) for state in states]
 
 
-# The test and its interval -----------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- the test and its interval
 def statistic(x: np.ndarray, y: np.ndarray, *, studentized: bool) -> float:
     difference = x.mean() - y.mean()
     spread = np.sqrt(x.var(ddof=1) / len(x) + y.var(ddof=1) / len(y)) if studentized else 1.0
@@ -112,9 +108,7 @@ def test_all_partitions_are_approached_as_scipy_lists_them(studentized):
     assert_within_mcse(found, exact, np.sqrt(exact * (1 - exact) / 100_000))
 
 
-# Its level ---------------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- its level
 @pytest.mark.parametrize("n_drawn", [1, 19, 99, 999, 1999])
 @pytest.mark.parametrize("alpha", [0.01, 0.025, 0.05, 0.1])
 def test_a_p_value_that_equals_the_level_is_rejected(n_drawn, alpha):

@@ -95,9 +95,7 @@ def test_many_replicates_go_some_at_a_time(monkeypatch):
     np.testing.assert_array_equal(rank_sum(x, y), whole)
 
 
-# Theory ------------------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------- theory
 @pytest.mark.parametrize("sizes", SIZES)
 def test_the_size_is_the_probability_of_what_is_rejected(sizes):
     law, p = rank_sum_law(*sizes), p_values_of_u(*sizes)

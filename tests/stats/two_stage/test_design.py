@@ -24,8 +24,6 @@ PUBLISHED = {"n1": 150, "k": 1.5, "alpha": 0.05, "power": 0.8}
 
 
 # ---------------------------------------------------------------- critical value and power
-
-
 @pytest.mark.parametrize(("alpha", "k", "n1", "n2"), [(0.05, 1.5, 150, 399), (0.01, -1, 10, 50)])
 def test_critical_value_and_power_by_brute_force(alpha, k, n1, n2):
     limit = optimize.brentq(lambda t: probability(t, k, n2 / n1, null=True) - alpha, -20, 20)
