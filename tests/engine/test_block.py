@@ -87,7 +87,6 @@ def that_raises(error):
     ("error", "said"),
     [
         (GeneratorExit("closed"), "GeneratorExit: closed"),
-        (SystemExit(4), "SystemExit: 4"),
         (
             EndsTheProgram(),
             "EndsTheProgram: (its text cannot be had: str of it raised SystemExit)",
@@ -111,8 +110,3 @@ def test_an_interrupt_stops_a_run_only_where_a_signal_may_have_raised_it(monkeyp
     _, of_a_worker = stored(interrupt)
     for table in (of_a_thread, of_a_worker):
         assert table["error"].to_pylist() == ["KeyboardInterrupt: of its own"] * SIZE
-
-
-def test_a_block_that_would_end_the_program_aborts_with_a_line():
-    with pytest.raises(StudyError, match="raised GeneratorExit, which ends a program instead of"):
-        draw_block(plan_of(on_failure="abort"), giving(that_raises(GeneratorExit())), 0)

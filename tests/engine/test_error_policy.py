@@ -94,14 +94,6 @@ def test_only_the_row_that_is_replayed_raises():
     assert each_replicate(root, X, returns=["root"])["error"][1] is not None, "and no longer after"
 
 
-def test_interrupts_are_not_data():
-    def stop(x):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        each_replicate(stop, X, returns=["y"])
-
-
 def test_garbage_of_others_is_no_warning_of_a_replicate():
     def analyse(x):
         open(__file__)  # noqa: SIM115
@@ -142,16 +134,8 @@ def meanwhile(error, context):
     return error
 
 
-def refused_array():
-    """NumPy's own kind of MemoryError."""
-    with pytest.raises(MemoryError) as refusal:
-        np.empty(10**17)
-    return refusal.value
-
-
 TROUBLE = [
     MemoryError(),
-    refused_array(),
     *(OSError(code, "no more") for code in sorted(MACHINE_TROUBLE)),
     caused(RuntimeError("cannot start"), OSError(errno.EAGAIN, "fork")),
     meanwhile(ValueError("no fit"), caused(KeyError("x"), MemoryError())),

@@ -230,26 +230,6 @@ def test_the_axis_of_methods_has_a_name_and_no_number_has(tmp_path):
     )
 
 
-def shifted_by(by):
-    def shifted(x, y):
-        return {"estimate": y.mean(axis=1) + by, "hit": x[:, 0] > by}
-
-    return shifted
-
-
-def test_a_method_that_changed_is_refused_alone(tmp_path):
-    n_drawn(tmp_path, {"shifted": shifted_by(1.0), **METHODS})
-    edited = {"shifted": shifted_by(2.0), **METHODS}
-    with pytest.raises(StoreError) as refusal:
-        n_drawn(tmp_path, edited)
-    assert "method shifted changed: " in str(refusal.value)
-    assert "redraw=shifted" in str(refusal.value)
-    assert n_drawn(tmp_path, METHODS) == 0, "the others are not touched"
-    assert n_drawn(tmp_path, edited, redraw="shifted") == 3 * 4
-    assert n_drawn(tmp_path, edited) == 0
-    assert n_drawn(tmp_path, {"shifted": shifted_by(1.0)}) == 0, "and the old code finds its own"
-
-
 def returning(name):
     return each_replicate(lambda x: {"a": x[0], "b": x[1]}, returns=("a", "b", "a")[name:])
 
