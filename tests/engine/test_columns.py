@@ -210,7 +210,7 @@ def test_a_derived_column_that_depends_on_how_many_there_are_is_no_constant(keep
         ({"may_be_missing": ("xx",)}, "may_be_missing names column 'xx', .* did you mean 'x'"),
         (
             {"worst": {"rr": 0.0}, "on_failure": "impute_worst"},
-            "worst names column 'rr', which is neither returned nor derived, so it would have",
+            "worst names column 'rr', which is neither returned, drawn nor derived",
         ),
     ],
     ids=["may_be_missing", "worst"],
