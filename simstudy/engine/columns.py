@@ -38,7 +38,7 @@ def validate_columns(
 def check_columns_read(
     plan: Plan, scenario: AnyScenario, columns: Mapping[str, np.ndarray]
 ) -> None:
-    """Refuse a measure that reads a column which the block does not have.
+    """Refuse a measure that reads, or a setting that names, a column that the block does not have.
 
     In the first block, before anything is stored. A factor that is a number is read as a constant.
     """
@@ -52,18 +52,14 @@ def check_columns_read(
         return  # without asking for factors, which takes longer than all else here
     known |= number_factors(scenario).keys()
     known |= number_properties(scenario, read - known).keys()
-    for measure, names in plan.reads.items():
-        for name in sorted(set(names) - known):
-            raise StudyError(
-                f"measure {measure!r} reads column {name!r}, which is neither returned nor drawn, "
-                "nor a factor or property that is a number, so it could never be taken; "
-                f"{nearest(name, known)}"
-            )
+    readers = {f"measure {name!r} reads": (names, known) for name, names in plan.reads.items()}
     for setting, names in plan.named.items():
-        for name in sorted(set(names) - known.union(plan.vectors)):
+        readers[f"{setting} names"] = names, known.union(plan.vectors)
+    for who, (names, there) in readers.items():
+        for name in sorted(set(names) - there):
             raise StudyError(
-                f"{setting} names column {name!r}, which is neither returned nor derived, so it "
-                f"would have no effect; {nearest(name, columns)}"
+                f"{who} column {name!r}, which is neither returned, drawn nor derived, nor a "
+                f"factor or property that is a number; {nearest(name, there)}"
             )
 
 

@@ -1,6 +1,5 @@
 """Derived columns: functions of a block's columns or of stored columns."""
 
-import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -141,20 +140,15 @@ def _named(derived: Derived) -> str:
     return f"derived column {derived.name!r}"
 
 
-def parameters_by_name(derived: Derived) -> dict[str, inspect.Parameter]:
-    """The parameters of a column's function, by name."""
-    return {each.name: each for each in parameters_of(derived.function)}
-
-
 def read_by(derived: Derived) -> list[str]:
     """The columns that a function reads: its parameters without `scenario`."""
-    return [name for name in parameters_by_name(derived) if name != SCENARIO]
+    names = [parameter.name for parameter in parameters_of(derived.function)]
+    return [name for name in names if name != SCENARIO]
 
 
 def optional(derived: Derived) -> set[str]:
     """The parameters with a default, which may be missing columns."""
-    named = parameters_by_name(derived).items()
-    return {name for name, parameter in named if parameter.default is not parameter.empty}
+    return {each.name for each in parameters_of(derived.function) if each.default is not each.empty}
 
 
 def dependencies(all_derived: Sequence[Derived], derived: Derived) -> list[Derived]:

@@ -95,16 +95,17 @@ class RunMonitor:
 
     # ---------------------------------------------------------------- randomness
     def _check_rng(self, finding: RngFinding) -> None:
+        """Warn of findings, and record them with the stored blocks, for later readers."""
         scenario = self.plan.keys.get(finding.key)
-        for odd in finding.odd:
-            self._remark(odd, finding.key, f"{scenario!r} {MESSAGES[odd]}{self._generators()}")
-        if not is_deterministic(scenario):
-            equal = [
-                name for name, hashed in finding.hashes if self._is_known(finding, name, hashed)
-            ]
-            if equal:
-                message = _equal_blocks(scenario, finding.block, equal) + self._generators()
-                self._remark(EQUAL_BLOCKS, finding.key, message)
+        found = {odd: f"{scenario!r} {MESSAGES[odd]}" for odd in finding.odd}
+        equal = [name for name, hashed in finding.hashes if self._is_known(finding, name, hashed)]
+        if equal and not is_deterministic(scenario):
+            found[EQUAL_BLOCKS] = _equal_blocks(scenario, finding.block, equal)
+        for kind, text in found.items():
+            text += self._generators()
+            if len(self.remarks) < REMARKS_KEPT:
+                self.remarks.setdefault((kind, finding.key), text)
+            self._warn(kind, text)
 
     def _generators(self) -> str:
         names = first_few(self.generators)
@@ -114,12 +115,6 @@ class RunMonitor:
         """Whether another block of the scenario has an equal column."""
         first = self._hashes.setdefault((finding.key, name, hashed), finding.block)
         return first != finding.block
-
-    def _remark(self, kind: str, key: str, text: str) -> None:
-        """Record a warning with the stored blocks, for later readers."""
-        if len(self.remarks) < REMARKS_KEPT:
-            self.remarks.setdefault((kind, key), text)
-        self._warn(kind, text)
 
     def _warn(self, kind: str, text: str) -> None:
         """Warn once per kind, for the first scenario."""

@@ -67,12 +67,24 @@ def single_threaded() -> Iterator[None]:
     It may be entered again within, and by several threads at once: the last to leave gives back
     what they share. A library that read its variable within keeps the one thread that it read.
     """
-    _enter()
+    with _lock:
+        if not _process.depth:
+            _process.give_back.callback(
+                _put_back, {name: os.environ.get(name) for name in THREAD_VARIABLES}
+            )
+            os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+        _process.depth += 1
+        _thread.held.depth += 1
     try:
         _limit_new_pools()
         yield
     finally:
-        _leave()
+        with _lock:
+            _thread.held.leave()
+            _process.leave()
+            if not _thread.held.depth:
+                _process.n_given_back += 1
+                _thread.has_drawn = False
 
 
 def drawn_with_one_thread(draw: Callable[[], Drawn]) -> Drawn:
@@ -106,33 +118,12 @@ def drawn_with_one_thread(draw: Callable[[], Drawn]) -> Drawn:
     )
 
 
-def _enter() -> None:
-    with _lock:
-        if not _process.depth:
-            _process.give_back.callback(
-                _put_back, {name: os.environ.get(name) for name in THREAD_VARIABLES}
-            )
-            os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
-        _process.depth += 1
-        _thread.held.depth += 1
-
-
 def _put_back(variables: dict[str, str | None]) -> None:
     for name, value in variables.items():
         if value is None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
-
-
-def _leave() -> None:
-    """Restore the limits of threads that only drew."""
-    with _lock:
-        _thread.held.leave()
-        _process.leave()
-        if not _thread.held.depth:
-            _process.n_given_back += 1
-            _thread.has_drawn = False
 
 
 def _limit_new_pools() -> list[str]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from simstudy.design.plan import Plan
 from simstudy.engine.block import draw_block, simulate_columns
+from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.tasks import TaskFactory
 from simstudy.engine.work_queue import BlockSet, missing_blocks
@@ -28,6 +29,19 @@ class Named:
     def simulate(self, streams, n_rep):
         assert n_rep == SIZE
         return self.given(streams, n_rep) if callable(self.given) else self.given
+
+
+class Notes(Silent):
+    """A progress that remembers what it is told."""
+
+    def __init__(self):
+        self.said, self.far = [], []
+
+    def note(self, text):
+        self.said.append(text)
+
+    def within(self, done, of):
+        self.far.append((done, of))
 
 
 def giving(columns, k=1.0):

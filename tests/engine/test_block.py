@@ -38,49 +38,34 @@ def test_a_scenario_that_changes_itself_is_refused():
     )
 
 
-@pytest.mark.parametrize(
-    ("error", "machine"),
-    [
-        (MemoryError("no room"), True),
-        (OSError(errno.ENOSPC, "disk is full"), True),
-        (ValueError("no solution"), False),
-        (OSError(errno.ENOENT, "no such file"), False),
-    ],
-    ids=repr,
-)
-def test_a_block_says_whether_the_machine_failed_it(error, machine):
-    def simulate(streams, n_rep):
-        return by_method({"a": lambda: each_replicate(analyse, X, returns=["x"])}, n_rep)
+@pytest.mark.parametrize("is_machine", [True, False])
+def test_a_block_says_whether_the_machine_failed_it(is_machine):
+    error = OSError(errno.ENOSPC if is_machine else errno.ENOENT, "of a method")
 
     def analyse(x):
         raise error
 
-    axes = {"method": ("a",)}
-    made, table = stored(simulate, axes=axes)
-    assert made.machine == machine
-    assert made.n_failed == SIZE
-    said = describe(error)
-    if machine:
-        assert table["error"].to_pylist() == [said] * SIZE
+    def simulate(streams, n_rep):
+        return by_method({"a": lambda: each_replicate(analyse, X, returns=["x"])}, n_rep)
+
+    made, table = stored(simulate, axes={"method": ("a",)})
+    assert (made.machine, made.n_failed) == (is_machine, SIZE)
+    said = table["error" if is_machine else "error_in_cell"].to_pylist()
+    assert said == [describe(error) if is_machine else [describe(error)]] * SIZE
+    abort = plan_of(on_failure="abort", axes={"method": ("a",)})
+    if is_machine:
+        with pytest.raises(OSError, match="of a method"):
+            draw_block(abort, giving(simulate), 0)
     else:
-        assert table["error_in_cell"].to_pylist() == [[said]] * SIZE
-    plan = plan_of(on_failure="abort", axes=axes)
-    if machine:
-        with pytest.raises(type(error)):
-            draw_block(plan, giving(simulate), 0)
-    else:
-        assert draw_block(plan, giving(simulate), 0).n_failed == SIZE
+        assert draw_block(abort, giving(simulate), 0).n_failed == SIZE
 
 
 def test_addresses_are_read_as_they_are_written():
     address = Address("3f2a90c1d4e5b678", 1234)
     assert Address.parse(str(address)) == address
-
-
-@pytest.mark.parametrize("text", ["", "3f2a", "3f2a/", "/3", "3f2a/x", "3f2a/-1", "3f2a/1/2"])
-def test_what_is_no_address_is_refused(text):
-    with pytest.raises(StudyError, match="is not the address of a replicate"):
-        Address.parse(text)
+    for text in ("3f2a", "/3", "3f2a/-1"):
+        with pytest.raises(StudyError, match="is not the address of a replicate"):
+            Address.parse(text)
 
 
 # ---------------------------------------------------------------- what would end a run
@@ -102,7 +87,6 @@ def that_raises(error):
     ("error", "said"),
     [
         (GeneratorExit("closed"), "GeneratorExit: closed"),
-        (SystemExit(4), "SystemExit: 4"),
         (
             EndsTheProgram(),
             "EndsTheProgram: (its text cannot be had: str of it raised SystemExit)",
@@ -126,8 +110,3 @@ def test_an_interrupt_stops_a_run_only_where_a_signal_may_have_raised_it(monkeyp
     _, of_a_worker = stored(interrupt)
     for table in (of_a_thread, of_a_worker):
         assert table["error"].to_pylist() == ["KeyboardInterrupt: of its own"] * SIZE
-
-
-def test_a_block_that_would_end_the_program_aborts_with_a_line():
-    with pytest.raises(StudyError, match="raised GeneratorExit, which ends a program instead of"):
-        draw_block(plan_of(on_failure="abort"), giving(that_raises(GeneratorExit())), 0)

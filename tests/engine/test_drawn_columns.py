@@ -73,12 +73,6 @@ def test_the_drawn_truth_is_that_which_a_method_would_hand_through():
     assert far == pytest.approx(mine.values("estimate", n_obs=4).mean() - 8.0)
 
 
-def test_moments_know_it_too(tmp_path):
-    kept = study(average=average).run(200, n_jobs=1)
-    moments = study(average=average).run(200, n_jobs=1, keep="summary", out=tmp_path)
-    np.testing.assert_allclose(moments.summary["estimate"], kept.summary["estimate"], rtol=1e-12)
-
-
 def test_frames_and_series_are_columns():
     result = study(average=average, frame=as_frame, median=each_replicate(middle)).run(
         150, n_jobs=1
@@ -98,17 +92,6 @@ def test_what_is_no_number_of_a_replicate_or_scenario_is_refused(name):
     wrong = replace(study(average=average), measures=[bias("estimate", name)])
     with pytest.raises(StudyError, match=f"reads column '{name}'"):
         wrong.run(100, n_jobs=1)
-
-
-def fails(x):
-    raise ValueError(f"too large: {x[0]}")
-
-
-def test_a_method_of_which_every_replicate_fails_has_no_columns_beside_others():
-    both = replace(study(average=average, fails=each_replicate(fails)), max_failed=1.0)
-    result = both.run(100, n_jobs=1)
-    assert result.row("bias", n_obs=4, method="fails")["n_failed"] == 100
-    assert result.row("bias", n_obs=4, method="average")["n_failed"] == 0
 
 
 @dataclass(frozen=True)

@@ -179,14 +179,6 @@ def test_bits_do_not_depend_on_which_methods_run_together(names):
         assert_same_columns(columns_of(few, name), columns_of(whole, name))
 
 
-def test_shards_join(tmp_path):
-    for i in range(1, 6):
-        study().run(out=tmp_path, shard=(i, 5), workers=INLINE)
-    joined = study().run(out=tmp_path, workers=INLINE)
-    assert joined.outcome.n_blocks == 0
-    pd.testing.assert_frame_equal(joined.replicates, study().run(workers=INLINE).replicates)
-
-
 def test_methods_of_scenarios_that_share_random_numbers_share_them():
     result = study(some("noisy"), common=("shift",)).run(workers=INLINE)
     first, second = (result.scenario(n1=4, shift=shift) for shift in (0.0, 1.0))
@@ -236,26 +228,6 @@ def test_the_axis_of_methods_has_a_name_and_no_number_has(tmp_path):
         summary.rename(columns={"test": "method"}),
         study().run(out=tmp_path, workers=INLINE).summary,
     )
-
-
-def shifted_by(by):
-    def shifted(x, y):
-        return {"estimate": y.mean(axis=1) + by, "hit": x[:, 0] > by}
-
-    return shifted
-
-
-def test_a_method_that_changed_is_refused_alone(tmp_path):
-    n_drawn(tmp_path, {"shifted": shifted_by(1.0), **METHODS})
-    edited = {"shifted": shifted_by(2.0), **METHODS}
-    with pytest.raises(StoreError) as refusal:
-        n_drawn(tmp_path, edited)
-    assert "method shifted changed: " in str(refusal.value)
-    assert "redraw=shifted" in str(refusal.value)
-    assert n_drawn(tmp_path, METHODS) == 0, "the others are not touched"
-    assert n_drawn(tmp_path, edited, redraw="shifted") == 3 * 4
-    assert n_drawn(tmp_path, edited) == 0
-    assert n_drawn(tmp_path, {"shifted": shifted_by(1.0)}) == 0, "and the old code finds its own"
 
 
 def returning(name):
@@ -362,14 +334,6 @@ def test_data_are_drawn_once_if_no_method_can_change_them(data, times, tmp_path)
         workers=INLINE
     )
     assert len(calls) == 3 * times
-
-
-def test_a_draw_that_fails_fails_every_method():
-    def fails(n_rep):
-        raise ZeroDivisionError("nothing to divide by")
-
-    for block in of_given(fails, {"a": difference, "b": each_replicate(fragile)}):
-        assert set(block.columns["error"]) == {"ZeroDivisionError: nothing to divide by"}
 
 
 @pytest.mark.parametrize(
@@ -499,12 +463,8 @@ def test_a_failure_is_its_methods_own():
     ]
     rows = result.summary.set_index("method")["n_failed"]
     assert (rows[["difference", "noisy", "factors"]] == 0).all()
-    assert rows["fragile"].max() > 0
     assert result.n_failed == len(failures)
-    rate = result.summary[result.summary["measure"] == "convergence_rate"]
-    assert len(rate) == 4 * len(METHODS)
-    together = result.summary_all_methods
-    assert (together["n_failed"] > 0).all()
+    assert (result.summary_all_methods["n_failed"] > 0).all()
 
 
 def test_an_address_names_a_replicate_of_a_method():
@@ -604,40 +564,35 @@ def test_precision_is_reached_by_every_method(tmp_path):
 
 
 # ---------------------------------------------------------------- data that hide in others
-HIDDEN = {
-    "tuple": (np.ones(3),),
-    "nested": ((np.ones(3), 1.0), "text"),
-    "record": np.array([(1.0, 2)], dtype=[("a", float), ("b", int)])[0],
-    "frame": pd.DataFrame({"w": [1.0, 2.0]}),
-}
-"""What a method could reach behind a read-only face."""
+@pytest.mark.parametrize(
+    ("hidden", "spoil", "read"),
+    [
+        ((np.ones(3),), lambda w: w[0].fill(10), lambda w: w[0][0]),
+        (((np.ones(3), 1.0), "text"), lambda w: w[0][0].fill(10), lambda w: w[0][0][0]),
+        (
+            np.array([(1.0, 2)], dtype=[("a", float), ("b", int)])[0],
+            lambda w: w.__setitem__("a", 100.0),
+            lambda w: w["a"],
+        ),
+        (
+            pd.DataFrame({"w": [1.0, 2.0]}),
+            lambda w: w.__setitem__("w", 100.0),
+            lambda w: w["w"].iloc[0],
+        ),
+    ],
+    ids=["tuple", "nested", "record", "frame"],
+)
+def test_what_one_method_does_to_data_in_data_is_seen_by_no_other(hidden, spoil, read):
+    """What a method could reach behind a read-only face."""
 
+    def spoils(x, w):
+        spoil(w)
+        return {"m": x}
 
-def first_of(w):
-    while isinstance(w, tuple):
-        w = w[0]
-    return w["w"].to_numpy() if isinstance(w, pd.DataFrame) else w
+    def reads(x, w):
+        return {"m": x + read(w)}
 
-
-def spoils(x, w):
-    hidden = first_of(w)
-    if isinstance(hidden, np.void):
-        hidden["a"] = 100.0
-    elif isinstance(w, pd.DataFrame):
-        w.loc[0, "w"] = 100.0
-    else:
-        hidden *= 10
-    return {"m": x}
-
-
-def reads(x, w):
-    hidden = first_of(w)
-    return {"m": x + float(hidden["a"] if isinstance(hidden, np.void) else hidden[0])}
-
-
-@pytest.mark.parametrize("what", HIDDEN)
-def test_what_one_method_does_to_data_in_data_is_seen_by_no_other(what):
-    data = {"x": X, "w": HIDDEN[what]}
+    data = {"x": X, "w": hidden}
     (alone,) = of_given(data, {"b": reads})
     _, beside = of_given(data, {"a": spoils, "b": reads})
     np.testing.assert_array_equal(beside.columns["m"], alone.columns["m"])

@@ -68,19 +68,6 @@ def test_a_bar_where_there_is_a_terminal(terminal):
     assert "a worker died" in terminal.getvalue()
 
 
-def test_an_interrupted_bar_is_closed(terminal):
-    bar = Bar("toy")
-
-    def interrupted():
-        with contextlib.redirect_stderr(terminal), bar:
-            bar.begin(10)
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert not bar._rich.live.is_started
-
-
 def test_a_notebook_has_one_line_that_is_overwritten(clock, capsys, monkeypatch):
     monkeypatch.setattr(progress, "in_notebook", lambda: True)
     with Bar("toy") as bar:

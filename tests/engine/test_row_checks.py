@@ -30,47 +30,20 @@ def noticed(block_size=40, scenario=None, **methods):
     return [text for text in found if "when they are analysed alone" in text]
 
 
-def without_axis(x):
-    return {"estimate": x.mean()}
-
-
-def centred(x):
-    means = x.mean(axis=1)
-    return {"estimate": means - means.mean()}
-
-
-def wrong_axis(x):
-    return {"estimate": x.mean(axis=0)}
-
-
-def unseeded(x):
-    return {"estimate": x.mean(axis=1) + np.random.default_rng().normal(size=len(x))}
+def mean_of(x):
+    return {"estimate": x.mean(axis=1)}
 
 
 def ranked(x):
     return {"estimate": x.mean(axis=1).argsort().argsort().astype(float)}
 
 
-@pytest.mark.parametrize("method", [without_axis, centred, unseeded, ranked])
-def test_rows_that_know_of_each_other_are_told(method):
-    (said,) = noticed(suspect=method)
-    assert said.startswith("method suspect of Sample(n_obs=5) gives rows other values")
-    assert "across_replicates" in said
+def centred(x):
+    return {"estimate": x.mean(axis=1) - x.mean()}
 
 
-def test_a_generator_of_ones_own_is_named():
-    (said,) = noticed(suspect=unseeded, innocent=own)
-    assert said.endswith("code that it uses: np.random.default_rng in tests.engine.test_row_checks")
-    (said,) = noticed(suspect=ranked)
-    assert "default_rng" not in said
-
-
-def test_a_wrong_axis_is_told_where_the_sizes_are_equal():
-    assert noticed(scenario=Sample(n_obs=40), suspect=wrong_axis)
-
-
-def own(x, truth):
-    return {"estimate": x.mean(axis=1) - truth}
+def unseeded(x):
+    return {"estimate": x.mean(axis=1) + np.random.default_rng().normal(size=len(x))}
 
 
 def iterated(x):
@@ -83,26 +56,41 @@ def iterated(x):
     return {"estimate": found}
 
 
-def by_product(x):
-    return {"estimate": x @ np.full(x.shape[1], 1 / x.shape[1])}
-
-
 def needs_many(x):
     if len(x) < 10:
         raise ValueError("too few")
-    return {"estimate": x.mean(axis=1)}
+    return mean_of(x)
 
 
-def drawn(x, streams):
-    return {"estimate": streams("own").standard_normal(len(x))}
+@pytest.mark.parametrize("method", [lambda x: {"estimate": x.mean()}, centred, unseeded, ranked])
+def test_rows_that_know_of_each_other_are_told(method):
+    (said,) = noticed(suspect=method)
+    assert said.startswith("method suspect of Sample(n_obs=5) gives rows other values")
+    assert "across_replicates" in said
 
 
-def one(x):
-    return {"estimate": x.mean()}
+def test_a_generator_of_ones_own_is_named():
+    (said,) = noticed(suspect=unseeded, innocent=mean_of)
+    assert said.endswith("code that it uses: np.random.default_rng in tests.engine.test_row_checks")
+    (said,) = noticed(suspect=ranked)
+    assert "default_rng" not in said
+
+
+def test_a_wrong_axis_is_told_where_the_sizes_are_equal():
+    assert noticed(scenario=Sample(n_obs=40), suspect=lambda x: {"estimate": x.mean(axis=0)})
 
 
 @pytest.mark.parametrize(
-    "method", [own, iterated, by_product, needs_many, drawn, each_replicate(one)]
+    "method",
+    [
+        lambda x, truth: {"estimate": x.mean(axis=1) - truth},
+        iterated,
+        lambda x: {"estimate": x @ np.full(x.shape[1], 1 / x.shape[1])},
+        needs_many,
+        lambda x, streams: {"estimate": streams("own").standard_normal(len(x))},
+        each_replicate(lambda x: {"estimate": x.mean()}),
+    ],
+    ids=["plain", "iterated", "product", "needs many", "draws", "one by one"],
 )
 def test_others_are_not_accused(method):
     assert noticed(fine=method) == []

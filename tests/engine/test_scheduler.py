@@ -11,7 +11,7 @@ from simstudy.engine.scheduler import MOST_SECONDS, PART_OF_RUN, TASK_BYTES, Chu
 from simstudy.engine.tasks import TaskResult, draw_task
 from simstudy.engine.workers import Workers
 from tests import toy
-from tests.engine.giving import blocks_of, factory_of
+from tests.engine.giving import Notes, blocks_of, factory_of
 
 PLAN = toy.study((3, 10)).plan()
 
@@ -83,14 +83,6 @@ def test_a_block_that_ends_two_workers_is_recorded(by_signal, factory, monkeypat
     factory.store.scan()
     again = [(b.key, b.block) for b in blocks_of(factory, 6)]
     assert again == ([bad] if by_signal else [])
-
-
-class Notes(Silent):
-    def __init__(self):
-        self.said = []
-
-    def note(self, text):
-        self.said.append(text)
 
 
 def test_what_an_executor_waits_for_is_told_once(factory):

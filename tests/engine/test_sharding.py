@@ -71,22 +71,11 @@ def test_methods_of_a_block_are_in_one_share_and_their_costs_add_up():
 INLINE = Workers("inline", 1)
 
 
-@pytest.fixture
-def opened(monkeypatch):
-    """Names of the files of blocks that were opened."""
-    names = []
-    original = Folder.open
-
-    def noted(folder, name):
-        names.append(name)
-        return original(folder, name)
-
-    monkeypatch.setattr(Folder, "open", noted)
-    return names
-
-
-def test_a_share_opens_no_file_of_the_others_and_draws_no_block_again(tmp_path, opened):
-    study = toy.study()
+def test_a_share_opens_no_file_of_the_others_and_draws_no_block_again(tmp_path, monkeypatch):
+    opened, original, study = [], Folder.open, toy.study()
+    monkeypatch.setattr(
+        Folder, "open", lambda folder, name: opened.append(name) or original(folder, name)
+    )
     for index in (1, 2, 3):
         study.run(450, out=tmp_path, workers=INLINE, shard=(index, 4))
     before = {path.name for path in (tmp_path / "toy" / "replicates").glob("*.parquet")}

@@ -198,9 +198,8 @@ def pool(monkeypatch):
 
     def look():
         one.looks += 1
-        return threads._limit_where_more("pool", one, shared=one.shared)
+        return threads._limit_where_more("pool", one, shared=True)
 
-    one.shared = True
     monkeypatch.setattr(threads, "_limit_native", list)
     monkeypatch.setattr(threads, "_limit_numba", list)
     monkeypatch.setattr(threads, "_limit_torch", look)
@@ -245,24 +244,6 @@ def test_a_study_that_sets_its_threads_in_every_block_is_told(pool):
         drawn_with_one_thread(loading(pool, 1000))
     assert "a sum then depends on the machine" in str(told.value)
     assert "Leave out what sets the number" in str(told.value)
-
-
-def test_each_thread_limits_what_it_has_to_itself(pool):
-    """As with OpenMP: what the parent limits, its threads do not inherit."""
-    pool.shared = False
-    pool.n_threads = 2
-    drawn = []
-
-    def work():
-        pool.n_threads = 2
-        drawn.append(drawn_with_one_thread(loading(pool, 0)))
-
-    with single_threaded():
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-    assert drawn == [1]
-    assert pool.n_threads == 2
 
 
 def test_openblas_is_limited_by_a_thread_that_did_not_set_it_first():

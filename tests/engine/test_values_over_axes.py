@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from simstudy import Study, each_replicate, grid
-from simstudy.engine.error_policy import naming_axes
 from simstudy.errors import StudyError
 from simstudy.measures import bias, coverage
 
@@ -84,13 +83,3 @@ def test_an_array_of_another_shape_is_refused():
     plain = replace(study(lambda x, y: {"estimate": x[:2]}), axes={}, measures=[])
     with pytest.raises(StudyError, match=r"shape \(2,\), not one number per replicate"):
         plain.run(200, n_jobs=1)
-
-
-def test_a_shape_that_changes_fails_the_replicate():
-    def changing(x):
-        return {"estimate": x if x[0] < 3 else x[0]}
-
-    with naming_axes({"term": TERMS}):
-        made = each_replicate(changing, np.arange(8.0).reshape(4, 2))
-    assert made["estimate"].shape == (4, 2)
-    assert "in replicates before (2,)" in made["error"][2]

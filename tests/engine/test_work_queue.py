@@ -57,15 +57,6 @@ def test_a_scenario_is_never_far_ahead_of_another():
         assert ahead <= max(1, min(done.values()) / PART_OF_DONE)
 
 
-def test_methods_of_a_block_come_one_after_the_other():
-    for start, job in enumerate(jobs := list(every(ANALYSED, 40))):
-        if start % len(METHODS) == 0:
-            family = jobs[start : start + len(METHODS)]
-            assert {(one.scenario.scenario, one.block) for one in family} == {
-                (job.scenario.scenario, job.block)
-            }
-
-
 def test_a_set_knows_what_is_in_it(tmp_path):
     blocks = missing_blocks(PLAN, dict.fromkeys(PLAN.keys, 2), Store(tmp_path, PLAN.block_size))
     key, scenario = next(iter(PLAN.keys.items()))
