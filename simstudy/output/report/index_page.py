@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from simstudy.atomic_files import write_bytes, write_json
-from simstudy.claims import NO_DATA, TOO_FEW, format_counts
+from simstudy.claims import NO_DATA, TOO_FEW
 from simstudy.design.reprs import from_to
 from simstudy.errors import describe, first_few
 from simstudy.lazy import pd
@@ -74,13 +74,10 @@ def write_index(folder: Place, *, code: Mapping[str, str] = MappingProxyType({})
     studies = [entry for entry in entries if isinstance(entry, Study)]
     others = [entry for entry in entries if isinstance(entry, Other)]
     groups = _groups(studies, folder, reader.root)
-    of_documents = [study for group in groups if group.is_document for study in group.studies]
-    total, version = _group("", "", True, of_documents), library_version("simstudy")
-    n_without_data = sum(claim["verdict"] == NO_DATA for study in studies for claim in study.claims)
+    version = library_version("simstudy")
     shown = page(
-        PAGE, groups=groups, total=total, studies=studies, others=others, any_reports=any_reports,
-        verdicts=MEANINGS, claims_in_words=_format_claims(groups), version=version,
-        n_without_data=n_without_data,
+        PAGE, groups=groups, studies=studies, others=others, any_reports=any_reports,
+        verdicts=MEANINGS, version=version, no_data=NO_DATA,
         reported={study.entry["name"] for study in studies if study.entry["report"]},
     )  # fmt: skip
     write_bytes(folder / PAGE, shown)
@@ -296,7 +293,8 @@ def _path(study: str, file: str) -> str:
 
 
 # ---------------------------------------------------------------- documents
-class Group(NamedTuple):
+@dataclass(frozen=True)
+class Group:
     """Studies under one heading.
 
     Parameters
@@ -306,56 +304,18 @@ class Group(NamedTuple):
         there is none.
     is_document
         Whether the studies check a document. Claims of other studies are counted apart.
-    claims, unscored
-        The claims that count, and further ones: no document states them, or another claim counts
-        them.
-    counts
-        How many of its claims have each verdict.
-    unscored_text
-        The counts of the further claims, such as "16: 5 reproduced, 11 differ".
     """
 
     title: str
     page: str
     is_document: bool
     studies: Sequence[Study]
-    claims: list[Claim]
-    unscored: list[Claim]
-    counts: dict[str, int]
-    unscored_text: str
 
     @property
-    def has_claims(self) -> bool:
-        return bool(self.claims or self.unscored)
-
-
-def _group(title: str, page: str, is_document: bool, studies: Sequence[Study]) -> Group:
-    every = [claim for study in studies for claim in study.claims]
-    claims = [claim for claim in every if claim["scored"]]
-    unscored = [claim for claim in every if not claim["scored"]]
-    found = _count(claims, scored=True)
-    counts = {verdict: found.get(verdict, 0) for verdict in MEANINGS}
-    counted_text = format_counts(unscored, explained=False)
-    text = f"{len(unscored):,}: {counted_text}" if unscored else ""
-    return Group(title, page, is_document, studies, claims, unscored, counts, text)
-
-
-def _format_claims(groups: Sequence[Group]) -> list[tuple[str, str]]:
-    """Verdicts on the documents' claims, on those of other studies, and on further claims."""
-    rows = {
-        ("claim of a document", "claims of documents"): [
-            claim for group in groups if group.is_document for claim in group.claims
-        ],
-        ("claim of other studies", "claims of other studies"): [
-            claim for group in groups if not group.is_document for claim in group.claims
-        ],
-        ("further claim", "further claims"): [c for group in groups for c in group.unscored],
-    }
-    return [
-        (counted(len(claims), *names), format_counts(claims))
-        for names, claims in rows.items()
-        if claims
-    ]
+    def claims(self) -> list[Claim]:
+        """Scored claims, then further ones, which nobody states or another claim counts."""
+        every = (claim for study in self.studies for claim in study.claims)
+        return sorted(every, key=lambda claim: not claim["scored"])
 
 
 def _groups(studies: Sequence[Study], results: Place, root: Path | None) -> list[Group]:
@@ -380,7 +340,7 @@ def _groups(studies: Sequence[Study], results: Place, root: Path | None) -> list
     groups = []
     for title, several in by_title.items():
         name = several[0].part.get("page")
-        groups.append(_group(title, _page_on(name, results, root), bool(name), several))
+        groups.append(Group(title, _page_on(name, results, root), bool(name), several))
     return groups
 
 
@@ -400,8 +360,8 @@ def _as_json(groups: Sequence[Group], others: Sequence[Other], version: str) -> 
         {
             "document": group.title,
             "page": group.page or None,
-            "claims": group.counts,
-            "unscored_claims": _count(group.unscored, scored=False),
+            "claims": {v: _count(group.claims, scored=True).get(v, 0) for v in MEANINGS},
+            "unscored_claims": _count(group.claims, scored=False),
         }
         for group in groups
     ]
