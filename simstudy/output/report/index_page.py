@@ -72,7 +72,7 @@ def write_index(folder: Place, *, code: Mapping[str, str] = MappingProxyType({})
         if PAGE not in files[name]  # a folder of results with an index of its own
     ]
     studies = [entry for entry in entries if isinstance(entry, Study)]
-    others = [entry for entry in entries if isinstance(entry, Other)]
+    others = [entry for entry in entries if not isinstance(entry, Study)]
     groups = _groups(studies, folder, reader.root)
     version = library_version("simstudy")
     shown = page(
@@ -97,14 +97,6 @@ def _files_below(results: Place) -> dict[str, set[str]]:
 
 
 # ---------------------------------------------------------------- one folder
-class Other(NamedTuple):
-    """A folder without a readable study: the reason, and what to do."""
-
-    name: str
-    why: str
-    run: str = ""
-
-
 class Study(NamedTuple):
     """A study: its JSON entry, and what only the page shows.
 
@@ -143,18 +135,18 @@ class _Reader:
     code: Mapping[str, str]
     any_reports: bool
 
-    def read(self, name: str, files: set[str]) -> Study | Other:
-        """Read a folder; without a readable manifest, the reason."""
-        run = command_by_name(name, self.root)
+    def read(self, name: str, files: set[str]) -> Study | dict[str, str]:
+        """Read a folder; without a readable manifest, the reason, and what would make one."""
+        why = f"no {MANIFEST}, so no results"
+        if files & {*FOLDERS.values()}:
+            why = f"unfinished: blocks are there, and no {MANIFEST}"
         try:
             if MANIFEST in files:
                 content = json.loads((self.results / name / MANIFEST).read_bytes())
                 return self._study(name, files, content)
         except Exception as error:  # a folder of another program costs no study its line
-            return Other(name, f"cannot be read: {describe(error)}", run)
-        if files & {*FOLDERS.values()}:
-            return Other(name, f"unfinished: blocks are there, and no {MANIFEST}", run)
-        return Other(name, f"no {MANIFEST}, so no results", run)
+            why = f"cannot be read: {describe(error)}"
+        return {"folder": name, "why": why, "run": command_by_name(name, self.root)}
 
     def _study(self, name: str, files: set[str], manifest: Mapping[str, Any]) -> Study:
         folder, config, part = self.results / name, manifest["config"], manifest.get("part") or {}
@@ -167,7 +159,7 @@ class _Reader:
         rest += ["its code has changed since it was made"] * self._is_stale(name, manifest)
         rest += [f"{REPORT} is not here"] * (not has_report)
         mark = "wrong" if wrong else "remark" if rest else "fine"
-        least, most = _sizes(manifest)
+        (least, most), drew = _sizes(manifest), manifest.get("blocks_computed")
         entry = {
             "name": name,
             "document": part.get("title"),
@@ -179,7 +171,11 @@ class _Reader:
             "replicates": manifest["replicates"],
             "replicates_per_scenario": {"least": least, "most": most},
             "failed_replicates": manifest.get("failed_replicates", 0),
-            "seconds": _seconds(manifest),
+            "seconds": {
+                "drawing": manifest.get("wall_seconds") if drew else None,
+                "drawing_on_one_core": manifest.get("core_seconds"),
+                "publishing": manifest.get("publish_seconds"),
+            },
             "made": manifest.get("made"),
             "version": manifest.get("versions", {}).get("simstudy"),
             "commit": _commit(manifest.get("git")),
@@ -271,16 +267,6 @@ def _sizes(manifest: Mapping[str, Any]) -> tuple[int, int]:
     return min(sizes), max(sizes)
 
 
-def _seconds(manifest: Mapping[str, Any]) -> dict[str, float | None]:
-    """Seconds of the last run, of all runs on one core, and of publishing."""
-    drew = manifest.get("blocks_computed")
-    return {
-        "drawing": manifest.get("wall_seconds") if drew else None,
-        "drawing_on_one_core": manifest.get("core_seconds"),
-        "publishing": manifest.get("publish_seconds"),
-    }
-
-
 def _commit(git: Sequence[Mapping[str, Any]] | None) -> str | None:
     """The commit of the code, and whether it was modified."""
     if not git or not git[0]["commit"]:
@@ -354,7 +340,7 @@ def _page_on(name: str | None, results: Place, root: Path | None) -> str:
 
 
 # ---------------------------------------------------------------- for programs
-def _as_json(groups: Sequence[Group], others: Sequence[Other], version: str) -> dict[str, Any]:
+def _as_json(groups: Sequence[Group], others: Sequence[Any], version: str) -> dict[str, Any]:
     """The index as an object; paths are from the folder of the results, as links have them."""
     scoreboard = [
         {
@@ -370,5 +356,5 @@ def _as_json(groups: Sequence[Group], others: Sequence[Other], version: str) -> 
         "simstudy": version,
         "studies": [study.entry for group in groups for study in group.studies],
         "scoreboard": scoreboard,
-        "others": [{"folder": each.name, "why": each.why, "run": each.run} for each in others],
+        "others": others,
     }
