@@ -52,7 +52,7 @@ CLASSES = {
 REMARKS = {"detail": "Detail", "missing": "Missing", "note": "Note"}
 
 
-def claim_rows(claims: pd.DataFrame, study: str) -> list[dict[str, Any]]:
+def claim_rows(claims: pd.DataFrame, study: str) -> list[dict[Any, Any]]:
     """The claims of a study for a page, in the order of their table.
 
     Returns

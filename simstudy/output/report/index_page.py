@@ -37,7 +37,7 @@ FORMAT = 1  # of the JSON: grows where a key changes its meaning
 STATES = {"fine": "finished", "remark": "with remarks", "wrong": "not in order"}
 OTHERS = "Other studies"
 DOCUMENT_FOLDERS = ("docs/documents", "docs", "")  # of a project, for its pages on documents
-Claim = Mapping[str, Any]  # a row for the page
+Claim = Mapping[Any, Any]  # a row for the page
 NOT_MADE = {"figure": "figures_not_drawn", "table": "tables_not_made"}  # in a manifest
 COMMIT = 7  # letters of one that people read
 
@@ -116,7 +116,7 @@ class Study(NamedTuple):
     part: Mapping[str, Any]
     mark: str
     n_wrong: int
-    claims: list[Claim]
+    claims: Sequence[Claim]
     alts: Mapping[str, str]
 
     @property
@@ -213,7 +213,7 @@ def _figures(study: str, files: set[str], manifest: Mapping[str, Any]) -> list[d
     return entries
 
 
-def _claims(folder: Place, files: set[str]) -> list[Claim]:
+def _claims(folder: Place, files: set[str]) -> Sequence[Claim]:
     """The claims in a study's file."""
     if CLAIMS not in files:
         return []
