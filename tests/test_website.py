@@ -38,6 +38,7 @@ def test_subpages_are_the_list_above_the_first_part():
     page = "# Title\n\n- [one](a.md): words\n\n## A\n\n- [no](b.md)\n"
     added = with_subpages(page).removeprefix(page).strip()
     assert added == "````{toctree}\n:hidden:\n\none <a>\n````"
+    assert with_subpages("# Title\n\n[no](b.md)\n") == "# Title\n\n[no](b.md)\n"
 
 
 def test_every_package_of_statistics_has_a_page():

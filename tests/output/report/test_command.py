@@ -65,9 +65,9 @@ def test_other_settings_than_published_are_asked_for_as_they_were(stop_by):
     [
         (
             {"replicates_per_scenario": {"a": 100, "b": 300}},
-            "simstudy run experiment=mine n_rep=300",
+            "simstudy run experiment=mine n_rep=300 seed=3",
         ),
-        ({"config": {}}, "study.run(60,"),
+        ({"config": {}}, "study.run(60, seed=3)"),
     ],
     ids=["an early look is finished", "run from Python"],
 )
