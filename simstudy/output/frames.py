@@ -39,26 +39,19 @@ def write_frames(result: Result, folder: Place, frames: Mapping[str, pd.DataFram
     list
         The files.
     """
-    files = {f"{name}.parquet": _bytes_of_frame(frame) for name, frame in frames.items()}
+    tables = {
+        f"{name}.parquet": pa.Table.from_pandas(of_one_type_each(frame), preserve_index=False)
+        for name, frame in frames.items()
+    }
     drawn = result.plan.work_units
-    files[SCENARIOS] = _bytes_of_table(scenario_table(drawn))
+    tables[SCENARIOS] = scenario_table(drawn)
     if drawn.axes:
-        files[CELLS] = _bytes_of_table(cell_table(drawn))
-    for name, content in files.items():
-        write_bytes(folder / name, content)
-    return [folder / name for name in files]
-
-
-def _bytes_of_frame(frame: pd.DataFrame) -> bytes:
-    buffer = BytesIO()
-    of_one_type_each(frame).to_parquet(buffer, index=False)
-    return buffer.getvalue()
-
-
-def _bytes_of_table(table: pa.Table) -> bytes:
-    buffer = BytesIO()
-    pq.write_table(table, buffer)
-    return buffer.getvalue()
+        tables[CELLS] = cell_table(drawn)
+    for name, table in tables.items():
+        buffer = BytesIO()
+        pq.write_table(table, buffer)
+        write_bytes(folder / name, buffer.getvalue())
+    return [folder / name for name in tables]
 
 
 # ---------------------------------------------------------------- tables as files hold them

@@ -118,8 +118,8 @@ def diff(planned: Snapshot, done: Snapshot) -> list[Row]:
     ]
 
 
-def _row(name: str, *texts: str) -> Row:
-    return Row(name, *texts, differs=len({*texts}) > 1)
+def _row(name: str, planned: str, done: str) -> Row:
+    return Row(name, planned, done, planned != done)
 
 
 def _policy(on_failure: str, worst: Mapping[str, float], max_failed: float | None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from shutil import get_terminal_size
 from typing import Any
@@ -81,8 +80,8 @@ def _closing_lines(
     took = format_run_time(result) if result.outcome.n_blocks and not result.details.given else ""
     if took:
         yield f"drawing took {took}"
-    where = relative_to_cwd(published.folder)
-    yield f"{format_work(result)} {_format_files(published)}: {where}"
+    n_files, where = len(published.files), relative_to_cwd(published.folder)
+    yield f"{format_work(result)} {counted(n_files, 'file')} in {where}"
 
 
 def _format_summary(result: Result) -> str:
@@ -177,12 +176,3 @@ def print_cost(cost: pd.DataFrame) -> None:
     if len(cost) > len(dearest):
         n_more = len(cost) - len(dearest)
         print(f"and {n_more:,} more scenarios, with fewer replicates each")
-
-
-def _format_files(published: Published) -> str:
-    endings = Counter(path.suffix for path in published.files)
-    lines = ["summary", "claims"]
-    lines += [counted(endings[".csv"], "table")] * (".csv" in endings)
-    lines += [counted(endings[".png"], "figure")] * (".png" in endings)
-    lines += ["report"] * (".html" in endings)
-    return ", ".join(lines[:-1]) + f" and {lines[-1]}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from textwrap import wrap
 from typing import Final, NamedTuple
 
@@ -108,27 +107,6 @@ def _folded(row: Sequence[str], width: int) -> Iterator[list[str]]:
     first, *more = wrap(name, width) or [""]
     yield [first, *others]
     yield from ([text, *([""] * len(others))] for text in more)
-
-
-def as_html(grid: Grid) -> str:
-    """Format as HTML for a notebook."""
-    sides = ["right" if heading.is_number else "left" for heading in grid.headings]
-
-    def row(tag: str, cells: Sequence[str]) -> str:
-        made = (
-            f'<{tag} style="text-align:{side}">{escape(_in_one_line(cell))}</{tag}>'
-            for side, cell in zip(sides, cells, strict=True)
-        )
-        return f"<tr>{''.join(made)}</tr>"
-
-    head = row("th", [heading.text for heading in grid.headings])
-    body = "".join(row("td", [format_cell(cell) for cell in cells]) for cells in grid.rows)
-    notes = "".join(f"<p>{escape(note)}</p>" for note in grid.notes)
-    caption = escape(grid.caption)
-    return (
-        f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{body}</tbody></table>"
-        f"{notes}"
-    )
 
 
 def _placed(cells: Sequence[str], widths: Iterable[int], grid: Grid) -> list[str]:

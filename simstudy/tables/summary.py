@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -76,7 +76,8 @@ def summary_table(
     columns: dict[str, Column | str] = {
         n: factor_column(data[n], words.get(n, {}), labels.get(n, "")) for n in data
     }
-    for value, rows in summary.groupby(spread, sort=False, dropna=False):
+    groups: Iterable[tuple[Any, pd.DataFrame]] = summary.groupby(spread, sort=False, dropna=False)
+    for value, rows in groups:
         at = [places[row] for row in summary.index.get_indexer(rows.index)]
         text = as_words(value)
         heading = words.get(spread, {}).get(value, labels.get(value, text))
@@ -131,8 +132,8 @@ def is_short(summary: pd.DataFrame) -> bool:
     return 0 < len(summary) <= MOST_NUMBERS
 
 
-def _identities(keys: pd.DataFrame) -> list[tuple[str, ...]]:
-    """What tells rows apart: 1 is not True, NaN equals NaN."""
+def _identities(keys: pd.DataFrame) -> list[Any]:
+    """A tuple of texts that tells rows apart: 1 is not True, NaN equals NaN."""
     names = zip(*(map(repr, keys[name].tolist()) for name in keys), strict=True)
     return list(names) if len(keys.columns) else [()] * len(keys)
 

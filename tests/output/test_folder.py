@@ -49,21 +49,6 @@ def test_every_file_is_there_and_holds_what_the_result_says(published):
     assert claims["verdict"].tolist() == ["reproduced"]
 
 
-def test_the_tables_beside_make_replicates_readable_to_anyone(published):
-    """With what every reader of Parquet can do: take lists apart, and join by name."""
-    result, _ = published
-    blocks = pd.concat(map(pd.read_parquet, (result.folder / "replicates").glob("*.parquet")))
-    cells = pd.read_parquet(result.folder / "cells.parquet")
-    scenarios = pd.read_parquet(result.folder / "scenarios.parquet")
-    long = blocks[["scenario", "rep", "estimate"]].explode("estimate")
-    long["cell"] = long.groupby(["scenario", "rep"]).cumcount() + 1
-    joined = long.merge(scenarios, on="scenario").merge(cells, on="cell")
-    names = ["n_obs", "rep", "method"]
-    found = joined[joined["rep"] < 60].set_index(names)["estimate"].astype(float).sort_index()
-    expected = result.replicates.set_index(names)["estimate"].sort_index()
-    pd.testing.assert_series_equal(found, expected, check_exact=True)
-
-
 def test_the_manifest_says_how_it_was_made_and_what_was_not_drawn(published):
     result, made = published
     manifest = manifest_of(result.folder)

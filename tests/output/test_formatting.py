@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pytest
 
 from simstudy import Result, Study, grid
 from simstudy.measures import mean, outlier_rate
@@ -18,30 +17,21 @@ from simstudy.output.terminal import print_closing
 from tests import toy
 
 
-@pytest.fixture(scope="module")
-def result():
-    return toy.study((3, 10)).run(1100)
-
-
-def test_one_size_or_several(result):
-    assert format_size(result) == "1,100 replicates in each of 2 scenarios"
+def test_sizes_of_one_scenario_of_several_and_of_several_sizes():
+    alone = toy.study((3,)).run(60)
+    assert format_work(alone).startswith("60 replicates of one scenario (2 blocks drawn now")
+    result = toy.study((3, 10)).run(60)
+    assert format_size(result) == "60 replicates in each of 2 scenarios"
     few, many = result.plan.keys
     uneven = Result(replace(result.details, n_rep={few: 50, many: 1100}))
     assert format_size(uneven) == "50 to 1,100 replicates in each of 2 scenarios"
 
 
-def test_one_scenario_is_not_each_of_one():
-    alone = toy.study((3,)).run(60)
-    assert format_size(alone) == "60 replicates of one scenario"
-    assert format_work(alone).startswith("60 replicates of one scenario (2 blocks drawn now")
-
-
-def test_precision_reached_and_not(result):
-    measure = result.details.measures[0].name
+def test_precision_reached_and_not():
     study = toy.study((3, 10))
-    reached = study.run(100, precision={measure: 10.0})
+    reached = study.run(100, precision={"bias": 10.0})
     assert format_precision(reached).startswith("precision reached in 2 of 2 scenarios; the same")
-    short = study.run(100, precision={measure: 1e-9}, max_rep=100)
+    short = study.run(100, precision={"bias": 1e-9}, max_rep=100)
     assert format_precision(short).startswith("precision reached in 0 of 2 scenarios; the others")
 
 

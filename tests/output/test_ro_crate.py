@@ -1,6 +1,5 @@
 """A finished folder as a research object: all that is ours, nothing else, and nothing half done."""
 
-import builtins
 import hashlib
 import json
 import shutil
@@ -43,9 +42,9 @@ def folder(published, tmp_path):
 @pytest.fixture
 def project(tmp_path):
     """What is known of the project."""
-    (tmp_path / "CITATION.cff").write_text(CITATION)
-    (tmp_path / "study.py").write_text("K = 1\n")
     code = [tmp_path / "study.py", tmp_path / "CITATION.cff"]
+    for path, text in zip(code, ("K = 1\n", CITATION), strict=True):
+        path.write_text(text)
     return {"root": tmp_path, "about": ABOUT, "code": code}
 
 
@@ -145,12 +144,6 @@ def test_a_file_that_is_no_citation_file_is_refused_in_one_line(folder, project,
 
 
 def test_without_the_library_the_extra_is_named(folder, monkeypatch):
-    def without(name, *more, real=builtins.__import__):
-        if name.startswith("rocrate"):
-            raise ImportError(name)
-        return real(name, *more)
-
-    monkeypatch.delitem(sys.modules, "rocrate.rocrate")
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "rocrate.rocrate", None)
     with pytest.raises(NotHereError, match=r"pip install 'simstudy\[crate\]'"):
         write_crate(folder)

@@ -18,6 +18,7 @@ from simstudy.claims import (
     TOO_FEW,
     UNCHECKABLE,
     format_allowed,
+    format_counts,
     format_intended,
     format_values,
     format_verdict,
@@ -51,7 +52,7 @@ CLASSES = {
 REMARKS = {"detail": "Detail", "missing": "Missing", "note": "Note"}
 
 
-def claim_rows(claims: pd.DataFrame, study: str) -> list[dict[str, Any]]:
+def claim_rows(claims: pd.DataFrame, study: str) -> list[dict[Any, Any]]:
     """The claims of a study for a page, in the order of their table.
 
     Returns
@@ -112,7 +113,7 @@ def environment() -> Environment:
     made.globals |= {"link": link, "from_to": from_to, "classes": CLASSES}
     made.globals["plurals"] = PLURALS
     made.filters |= {"counted": counted, "time": format_time, "words": as_words}
-    made.filters |= {"number": number, "value": format_value}
+    made.filters |= {"number": number, "value": format_value, "counts": format_counts}
     return made
 
 

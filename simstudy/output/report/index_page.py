@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from simstudy.atomic_files import write_bytes, write_json
-from simstudy.claims import NO_DATA, TOO_FEW, format_counts
+from simstudy.claims import NO_DATA, TOO_FEW
 from simstudy.design.reprs import from_to
 from simstudy.errors import describe, first_few
 from simstudy.lazy import pd
@@ -37,7 +37,7 @@ FORMAT = 1  # of the JSON: grows where a key changes its meaning
 STATES = {"fine": "finished", "remark": "with remarks", "wrong": "not in order"}
 OTHERS = "Other studies"
 DOCUMENT_FOLDERS = ("docs/documents", "docs", "")  # of a project, for its pages on documents
-Claim = Mapping[str, Any]  # a row for the page
+Claim = Mapping[Any, Any]  # a row for the page
 NOT_MADE = {"figure": "figures_not_drawn", "table": "tables_not_made"}  # in a manifest
 COMMIT = 7  # letters of one that people read
 
@@ -72,15 +72,12 @@ def write_index(folder: Place, *, code: Mapping[str, str] = MappingProxyType({})
         if PAGE not in files[name]  # a folder of results with an index of its own
     ]
     studies = [entry for entry in entries if isinstance(entry, Study)]
-    others = [entry for entry in entries if isinstance(entry, Other)]
+    others = [entry for entry in entries if not isinstance(entry, Study)]
     groups = _groups(studies, folder, reader.root)
-    of_documents = [study for group in groups if group.is_document for study in group.studies]
-    total, version = _group("", "", True, of_documents), library_version("simstudy")
-    n_without_data = sum(claim["verdict"] == NO_DATA for study in studies for claim in study.claims)
+    version = library_version("simstudy")
     shown = page(
-        PAGE, groups=groups, total=total, studies=studies, others=others, any_reports=any_reports,
-        verdicts=MEANINGS, claims_in_words=_format_claims(groups), version=version,
-        n_without_data=n_without_data,
+        PAGE, groups=groups, studies=studies, others=others, any_reports=any_reports,
+        verdicts=MEANINGS, version=version, no_data=NO_DATA,
         reported={study.entry["name"] for study in studies if study.entry["report"]},
     )  # fmt: skip
     write_bytes(folder / PAGE, shown)
@@ -100,14 +97,6 @@ def _files_below(results: Place) -> dict[str, set[str]]:
 
 
 # ---------------------------------------------------------------- one folder
-class Other(NamedTuple):
-    """A folder without a readable study: the reason, and what to do."""
-
-    name: str
-    why: str
-    run: str = ""
-
-
 class Study(NamedTuple):
     """A study: its JSON entry, and what only the page shows.
 
@@ -127,7 +116,7 @@ class Study(NamedTuple):
     part: Mapping[str, Any]
     mark: str
     n_wrong: int
-    claims: list[Claim]
+    claims: Sequence[Claim]
     alts: Mapping[str, str]
 
     @property
@@ -146,18 +135,18 @@ class _Reader:
     code: Mapping[str, str]
     any_reports: bool
 
-    def read(self, name: str, files: set[str]) -> Study | Other:
-        """Read a folder; without a readable manifest, the reason."""
-        run = command_by_name(name, self.root)
+    def read(self, name: str, files: set[str]) -> Study | dict[str, str]:
+        """Read a folder; without a readable manifest, the reason, and what would make one."""
+        why = f"no {MANIFEST}, so no results"
+        if files & {*FOLDERS.values()}:
+            why = f"unfinished: blocks are there, and no {MANIFEST}"
         try:
             if MANIFEST in files:
                 content = json.loads((self.results / name / MANIFEST).read_bytes())
                 return self._study(name, files, content)
         except Exception as error:  # a folder of another program costs no study its line
-            return Other(name, f"cannot be read: {describe(error)}", run)
-        if files & {*FOLDERS.values()}:
-            return Other(name, f"unfinished: blocks are there, and no {MANIFEST}", run)
-        return Other(name, f"no {MANIFEST}, so no results", run)
+            why = f"cannot be read: {describe(error)}"
+        return {"folder": name, "why": why, "run": command_by_name(name, self.root)}
 
     def _study(self, name: str, files: set[str], manifest: Mapping[str, Any]) -> Study:
         folder, config, part = self.results / name, manifest["config"], manifest.get("part") or {}
@@ -170,7 +159,7 @@ class _Reader:
         rest += ["its code has changed since it was made"] * self._is_stale(name, manifest)
         rest += [f"{REPORT} is not here"] * (not has_report)
         mark = "wrong" if wrong else "remark" if rest else "fine"
-        least, most = _sizes(manifest)
+        (least, most), drew = _sizes(manifest), manifest.get("blocks_computed")
         entry = {
             "name": name,
             "document": part.get("title"),
@@ -182,7 +171,11 @@ class _Reader:
             "replicates": manifest["replicates"],
             "replicates_per_scenario": {"least": least, "most": most},
             "failed_replicates": manifest.get("failed_replicates", 0),
-            "seconds": _seconds(manifest),
+            "seconds": {
+                "drawing": manifest.get("wall_seconds") if drew else None,
+                "drawing_on_one_core": manifest.get("core_seconds"),
+                "publishing": manifest.get("publish_seconds"),
+            },
             "made": manifest.get("made"),
             "version": manifest.get("versions", {}).get("simstudy"),
             "commit": _commit(manifest.get("git")),
@@ -220,7 +213,7 @@ def _figures(study: str, files: set[str], manifest: Mapping[str, Any]) -> list[d
     return entries
 
 
-def _claims(folder: Place, files: set[str]) -> list[Claim]:
+def _claims(folder: Place, files: set[str]) -> Sequence[Claim]:
     """The claims in a study's file."""
     if CLAIMS not in files:
         return []
@@ -274,16 +267,6 @@ def _sizes(manifest: Mapping[str, Any]) -> tuple[int, int]:
     return min(sizes), max(sizes)
 
 
-def _seconds(manifest: Mapping[str, Any]) -> dict[str, float | None]:
-    """Seconds of the last run, of all runs on one core, and of publishing."""
-    drew = manifest.get("blocks_computed")
-    return {
-        "drawing": manifest.get("wall_seconds") if drew else None,
-        "drawing_on_one_core": manifest.get("core_seconds"),
-        "publishing": manifest.get("publish_seconds"),
-    }
-
-
 def _commit(git: Sequence[Mapping[str, Any]] | None) -> str | None:
     """The commit of the code, and whether it was modified."""
     if not git or not git[0]["commit"]:
@@ -296,7 +279,8 @@ def _path(study: str, file: str) -> str:
 
 
 # ---------------------------------------------------------------- documents
-class Group(NamedTuple):
+@dataclass(frozen=True)
+class Group:
     """Studies under one heading.
 
     Parameters
@@ -306,56 +290,18 @@ class Group(NamedTuple):
         there is none.
     is_document
         Whether the studies check a document. Claims of other studies are counted apart.
-    claims, unscored
-        The claims that count, and further ones: no document states them, or another claim counts
-        them.
-    counts
-        How many of its claims have each verdict.
-    unscored_text
-        The counts of the further claims, such as "16: 5 reproduced, 11 differ".
     """
 
     title: str
     page: str
     is_document: bool
     studies: Sequence[Study]
-    claims: list[Claim]
-    unscored: list[Claim]
-    counts: dict[str, int]
-    unscored_text: str
 
     @property
-    def has_claims(self) -> bool:
-        return bool(self.claims or self.unscored)
-
-
-def _group(title: str, page: str, is_document: bool, studies: Sequence[Study]) -> Group:
-    every = [claim for study in studies for claim in study.claims]
-    claims = [claim for claim in every if claim["scored"]]
-    unscored = [claim for claim in every if not claim["scored"]]
-    found = _count(claims, scored=True)
-    counts = {verdict: found.get(verdict, 0) for verdict in MEANINGS}
-    counted_text = format_counts(unscored, explained=False)
-    text = f"{len(unscored):,}: {counted_text}" if unscored else ""
-    return Group(title, page, is_document, studies, claims, unscored, counts, text)
-
-
-def _format_claims(groups: Sequence[Group]) -> list[tuple[str, str]]:
-    """Verdicts on the documents' claims, on those of other studies, and on further claims."""
-    rows = {
-        ("claim of a document", "claims of documents"): [
-            claim for group in groups if group.is_document for claim in group.claims
-        ],
-        ("claim of other studies", "claims of other studies"): [
-            claim for group in groups if not group.is_document for claim in group.claims
-        ],
-        ("further claim", "further claims"): [c for group in groups for c in group.unscored],
-    }
-    return [
-        (counted(len(claims), *names), format_counts(claims))
-        for names, claims in rows.items()
-        if claims
-    ]
+    def claims(self) -> list[Claim]:
+        """Scored claims, then further ones, which nobody states or another claim counts."""
+        every = (claim for study in self.studies for claim in study.claims)
+        return sorted(every, key=lambda claim: not claim["scored"])
 
 
 def _groups(studies: Sequence[Study], results: Place, root: Path | None) -> list[Group]:
@@ -380,7 +326,7 @@ def _groups(studies: Sequence[Study], results: Place, root: Path | None) -> list
     groups = []
     for title, several in by_title.items():
         name = several[0].part.get("page")
-        groups.append(_group(title, _page_on(name, results, root), bool(name), several))
+        groups.append(Group(title, _page_on(name, results, root), bool(name), several))
     return groups
 
 
@@ -394,14 +340,14 @@ def _page_on(name: str | None, results: Place, root: Path | None) -> str:
 
 
 # ---------------------------------------------------------------- for programs
-def _as_json(groups: Sequence[Group], others: Sequence[Other], version: str) -> dict[str, Any]:
+def _as_json(groups: Sequence[Group], others: Sequence[Any], version: str) -> dict[str, Any]:
     """The index as an object; paths are from the folder of the results, as links have them."""
     scoreboard = [
         {
             "document": group.title,
             "page": group.page or None,
-            "claims": group.counts,
-            "unscored_claims": _count(group.unscored, scored=False),
+            "claims": {v: _count(group.claims, scored=True).get(v, 0) for v in MEANINGS},
+            "unscored_claims": _count(group.claims, scored=False),
         }
         for group in groups
     ]
@@ -410,5 +356,5 @@ def _as_json(groups: Sequence[Group], others: Sequence[Other], version: str) -> 
         "simstudy": version,
         "studies": [study.entry for group in groups for study in group.studies],
         "scoreboard": scoreboard,
-        "others": [{"folder": each.name, "why": each.why, "run": each.run} for each in others],
+        "others": others,
     }

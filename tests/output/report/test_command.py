@@ -30,17 +30,12 @@ def request_of(command):
     return compose_one(words, PROJECT)
 
 
-@pytest.mark.parametrize("name", ["two_stage", "two_stage_robustness"])
-def test_of_a_published_study_it_asks_for_the_same(name):
-    manifest = manifest_of(name)
-    request = request_of(command_of(manifest, ROOT, ROOT / "results" / name))
+def test_of_a_published_study_it_asks_for_the_same_and_need_not_name_published_settings():
+    manifest, folder = manifest_of("two_stage"), ROOT / "results" / "two_stage"
+    request = request_of(command_of(manifest, ROOT, folder))
     assert request.record == manifest["config"]
     assert request.n_rep == manifest["replicates_per_scenario"]
     assert request.settings.seed == manifest["seed"]
-
-
-def test_published_settings_need_not_be_named():
-    manifest, folder = manifest_of("two_stage"), ROOT / "results" / "two_stage"
     published = published_settings("two_stage", ROOT)
     command = command_of(manifest, ROOT, folder, published=published)
     assert command == "python run.py experiment=two_stage seed=1"
@@ -65,9 +60,19 @@ def test_other_settings_than_published_are_asked_for_as_they_were(stop_by):
     assert " n_rep=500 " in command, "with which it began"
 
 
-def test_an_early_look_is_finished_by_it():
-    manifest = MANIFEST | {"replicates_per_scenario": {"a": 100, "b": 300}}
-    assert command_of(manifest, None, "") == "simstudy run experiment=mine n_rep=300 seed=3"
+@pytest.mark.parametrize(
+    ("other", "command"),
+    [
+        (
+            {"replicates_per_scenario": {"a": 100, "b": 300}},
+            "simstudy run experiment=mine n_rep=300 seed=3",
+        ),
+        ({"config": {}}, "study.run(60, seed=3)"),
+    ],
+    ids=["an early look is finished", "run from Python"],
+)
+def test_it_says_the_size_and_who_ran_it(other, command):
+    assert command_of(MANIFEST | other, None, None) == command
 
 
 def test_a_folder_is_named_only_where_it_is_below_the_project(tmp_path):
@@ -79,11 +84,6 @@ def test_a_folder_is_named_only_where_it_is_below_the_project(tmp_path):
     assert "out=" not in command(tmp_path.parent / "elsewhere")
     (tmp_path / "run.py").touch()
     assert command(tmp_path / "results").startswith("python run.py experiment=mine ")
-
-
-def test_a_study_run_from_python_says_so_in_python():
-    manifest = MANIFEST | {"config": {}}
-    assert command_of(manifest, None, None) == "study.run(60, seed=3)"
 
 
 @pytest.mark.parametrize(
@@ -114,6 +114,6 @@ def plain(value):
 
 
 def test_a_project_is_the_folder_above_its_experiments(tmp_path):
-    assert project_of(str(tmp_path / "experiments" / "mine" / "study.py")) == tmp_path
-    assert project_of(str(tmp_path / "mine.py")) is None
+    found = {"experiments/mine/study.py": tmp_path, "mine.py": None}
+    assert {file: project_of(str(tmp_path / file)) for file in found} == found
     assert project_of(None) is None
