@@ -1,14 +1,11 @@
 """What a disk refuses, in words."""
 
 import errno
-import tempfile
 
 import pytest
 
-from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.store.io_errors import translate_io_errors
-from tests import toy
 
 
 def test_trouble_with_the_disk_is_said_in_words(tmp_path):
@@ -20,14 +17,3 @@ def test_trouble_with_the_disk_is_said_in_words(tmp_path):
             raise OSError(number, "trouble")
     with pytest.raises(OSError, match="weather"), translate_io_errors(tmp_path):
         raise OSError(99, "weather")
-
-
-def test_a_machine_without_a_temporary_folder_is_told_what_to_set(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
-    with pytest.raises(StoreError, match=r"no temporary folder can be made .* Set TMPDIR"):
-        toy.study((3,)).run(50, workers=Workers("inline", 1))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(tmp_path / "none")])
-    said = r"No usable temporary directory.* Set TMPDIR"
-    with pytest.raises(StoreError, match=said), translate_io_errors(tmp_path):
-        tempfile.mkdtemp()
