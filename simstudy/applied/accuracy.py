@@ -246,10 +246,7 @@ def check_scores(
         lower_is_better=is_lower_better(question.metric) if lower is None else lower,
         same_scale=question.same_scale,
     )  # fmt: skip
-    return _answer(scores, choose_test(scores, question), question)
-
-
-def _answer(scores: Scores, rule: Rule, question: Question) -> AccuracyCheck:
+    rule = choose_test(scores, question)
     effect, theta = rule.detectable_effect(question.beta), question.theta
     power_at = effect if theta is None else theta
     return AccuracyCheck(

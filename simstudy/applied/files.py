@@ -76,13 +76,8 @@ def _column(table: pd.DataFrame, name: str, role: str, source: str) -> pd.Series
     """Find the column that a setting names, or suggest the nearest."""
     if name in table:
         return table[name]
-    names = [str(known) for known in table.columns]
-    is_headless = pd.to_numeric(pd.Series(names), errors="coerce").notna().all()
-    advice = "; its first line holds numbers: write the columns' names above them"
-    raise ConfigError(
-        f"{role}={name}: {source} has no such column; {nearest(name, names)}"
-        f"{advice if is_headless else ''}"
-    )
+    names = map(str, table.columns)
+    raise ConfigError(f"{role}={name}: {source} has no such column; {nearest(name, names)}")
 
 
 # ---------------------------------------------------------------- scores one below the other
