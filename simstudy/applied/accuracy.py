@@ -16,12 +16,12 @@ from simstudy.applied.count_tests import (
     two_proportions,
 )
 from simstudy.applied.mean_tests import known_sigma, paired_t, pooled_t, welch
-from simstudy.applied.report import report, sampling_figure
+from simstudy.applied.report import report
 from simstudy.applied.rule import UNCHANGED, Rule
 from simstudy.applied.scores import RIGHT, Scores, Values, checked_scores, scores_of
 from simstudy.applied.settings import AUTO, Question, is_lower_better, plain_values
 from simstudy.errors import DesignError
-from simstudy.lazy import ggplot, pd
+from simstudy.lazy import pd
 from simstudy.options import build
 
 REGRESSION, NO_REGRESSION = "regression", "no regression shown"
@@ -114,21 +114,6 @@ class AccuracyCheck:
         """All of it but the scores, by name, in numbers and words."""
         names = (declared.name for declared in fields(self) if declared.name != "rule")
         return {name: getattr(self, name) for name in names}
-
-    def figure(self) -> ggplot:
-        """Draw the law of the candidate's mean: if nothing changed, and if it is worse by `theta`.
-
-        Returns
-        -------
-        ggplot
-            The figure.
-
-        Raises
-        ------
-        FigureError
-            Where there is no spread, and so nothing to draw.
-        """
-        return sampling_figure(self)
 
     def __repr__(self) -> str:
         return report(self)
@@ -246,10 +231,7 @@ def check_scores(
         lower_is_better=is_lower_better(question.metric) if lower is None else lower,
         same_scale=question.same_scale,
     )  # fmt: skip
-    return _answer(scores, choose_test(scores, question), question)
-
-
-def _answer(scores: Scores, rule: Rule, question: Question) -> AccuracyCheck:
+    rule = choose_test(scores, question)
     effect, theta = rule.detectable_effect(question.beta), question.theta
     power_at = effect if theta is None else theta
     return AccuracyCheck(

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from simstudy.applied.rule import Rule, about_enough, enough_scores
 from simstudy.applied.scores import Scores
 from simstudy.array_types import Int
 from simstudy.errors import DesignError
-from simstudy.lazy import stats
 from simstudy.stats.accuracy import paired, two_binomials
 
 COUNT_TESTS: Final[Mapping[str, str]] = {
@@ -179,13 +178,6 @@ def _count_test(
         about = about_enough(effect, alpha, beta, sigma)
         return enough_scores(power_of, 1 - beta, about, most=MOST_SIZED)
 
-    def law(effect: float) -> Any:
-        """The normal approximation."""
-        is_unchanged = effect == 0 and scores.paired
-        shares = (of.unchanged, of.unchanged) if is_unchanged else of.shares(effect / unit)
-        variance = of.variance(shares, *of.sizes)
-        return stats.norm(effect, unit * math.sqrt(variance)) if variance > 0 else None
-
     found = of.counts[0] / of.sizes[0], of.counts[1] / of.sizes[-1]
     return Rule(
         test,
@@ -198,6 +190,5 @@ def _count_test(
         power=power,
         detectable_effect=detectable_effect,
         n_needed=n_needed,
-        law=law,
         most_sized=MOST_SIZED,
     )

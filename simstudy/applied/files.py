@@ -14,13 +14,11 @@ from simstudy.applied.scores import place_of as row_place
 from simstudy.applied.settings import AUTO, AccuracySettings, ThresholdSettings
 from simstudy.applied.thresholds import answered_table
 from simstudy.atomic_files import write_bytes, write_json
-from simstudy.errors import ConfigError, FigureError, nearest
+from simstudy.errors import ConfigError, nearest
 from simstudy.lazy import pd
 from simstudy.read_table import read_table
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.io_errors import translate_io_errors
-
-FIGURE = "sampling"
 
 
 class TableFile(NamedTuple):
@@ -76,13 +74,8 @@ def _column(table: pd.DataFrame, name: str, role: str, source: str) -> pd.Series
     """Find the column that a setting names, or suggest the nearest."""
     if name in table:
         return table[name]
-    names = [str(known) for known in table.columns]
-    is_headless = pd.to_numeric(pd.Series(names), errors="coerce").notna().all()
-    advice = "; its first line holds numbers: write the columns' names above them"
-    raise ConfigError(
-        f"{role}={name}: {source} has no such column; {nearest(name, names)}"
-        f"{advice if is_headless else ''}"
-    )
+    names = map(str, table.columns)
+    raise ConfigError(f"{role}={name}: {source} has no such column; {nearest(name, names)}")
 
 
 # ---------------------------------------------------------------- scores one below the other
@@ -151,15 +144,8 @@ def _texts(labels: pd.Series[Any]) -> pd.Series[Any]:
 
 
 # ---------------------------------------------------------------- answers as files
-class Written(NamedTuple):
-    """The files written, and why there is no figure, if so."""
-
-    folder: Place
-    no_figure: str = ""
-
-
-def write_check(check: AccuracyCheck, file: TableFile, settings: AccuracySettings) -> Written:
-    """Write `answer.txt`, `.parquet` and `.json`, and the figure as PNG and SVG.
+def write_check(check: AccuracyCheck, file: TableFile, settings: AccuracySettings) -> Place:
+    """Write `answer.txt`, `.parquet` and `.json` into a folder, and return it.
 
     Raises
     ------
@@ -170,13 +156,12 @@ def write_check(check: AccuracyCheck, file: TableFile, settings: AccuracySetting
     answer = {**_records(row)[0], "notes": check.notes, "is_regression": check.is_regression}
     folder = place_of(str(settings.out))
     with translate_io_errors(folder):
-        why = _write_figure(check, folder)
         _write_answer(folder, f"{check!r}\n", row, answer, file, settings)
-    return Written(folder, why)
+    return folder
 
 
-def write_table(table: pd.DataFrame, file: TableFile, settings: ThresholdSettings) -> Written:
-    """Write `answer.txt`, `.csv`, `.parquet` and `.json`.
+def write_table(table: pd.DataFrame, file: TableFile, settings: ThresholdSettings) -> Place:
+    """Write `answer.txt`, `.csv`, `.parquet` and `.json` into a folder, and return it.
 
     Raises
     ------
@@ -188,25 +173,12 @@ def write_table(table: pd.DataFrame, file: TableFile, settings: ThresholdSetting
         write_bytes(folder / "answer.csv", table.to_csv(index=False).encode())
         answer = {"tasks": _records(table)}
         _write_answer(folder, f"{format_table(table)}\n", table, answer, file, settings)
-    return Written(folder)
+    return folder
 
 
 def _records(table: pd.DataFrame) -> list[dict[Hashable, Any]]:
     """The rows of a table, with None for what there is not."""
     return table.astype(object).where(table.notna(), None).to_dict("records")
-
-
-def _write_figure(check: AccuracyCheck, folder: Place) -> str:
-    """Write the figure, or remove an earlier one; returns why there is none."""
-    from simstudy.figures.save import save_figure
-
-    try:
-        save_figure(check.figure(), folder, FIGURE)
-    except FigureError as error:
-        for ending in ("png", "svg"):
-            (folder / f"{FIGURE}.{ending}").unlink(missing_ok=True)
-        return str(error)
-    return ""
 
 
 def _write_answer(

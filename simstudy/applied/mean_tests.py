@@ -48,7 +48,6 @@ def known_sigma(scores: Scores, alpha: float, sigma: float, correlation: float =
         power=lambda effect: float(design.power(effect, alpha, **given)),
         detectable_effect=lambda beta: float(design.detectable_effect(alpha, beta, **given)),
         n_needed=n_needed,
-        law=lambda effect: stats.norm(effect, standard_error),
     )
 
 
@@ -113,11 +112,6 @@ def _t_test(scores: Scores, alpha: float, spread: Spread, words: str, name: str 
             lambda n: power(theta, *spread(float(n), float(n))), 1 - beta, about, least=FEWEST
         )
 
-    def law(effect: float) -> Any:
-        if not effect:
-            return stats.t(df, scale=standard_error)
-        return stats.nct(df, effect / standard_error, scale=standard_error)
-
     return Rule(
         name,
         words.format(df=df),
@@ -129,5 +123,4 @@ def _t_test(scores: Scores, alpha: float, spread: Spread, words: str, name: str 
         power=power,
         detectable_effect=detectable_effect,
         n_needed=n_needed,
-        law=law,
     )

@@ -1,4 +1,4 @@
-"""An accuracy check as a short report, a figure and a table."""
+"""An accuracy check as a short report, and tasks as a table."""
 
 from __future__ import annotations
 
@@ -7,19 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simstudy.applied.count_tests import CHANGE_TESTS, COUNT_TESTS
-from simstudy.errors import FigureError
-from simstudy.figures.captions import caption
-from simstudy.figures.theme import BLUE, INK, MUTED, VERMILLION, theme_study
-from simstudy.lazy import ggplot, p9, pd
+from simstudy.lazy import pd
 
 if TYPE_CHECKING:
     from simstudy.applied.accuracy import AccuracyCheck
 
 WIDTH = 14  # of the names on the left
-N_PLACES = 800
-SHOWN = 4.0  # standard errors on either side of a centre
-UNCHANGED, WORSE = "nothing changed", "worse by the effect"
 
 
 def number(value: float) -> str:
@@ -128,127 +121,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
     return number(float(value)) if isinstance(value, int | float | np.number) else str(value)
-
-
-# ---------------------------------------------------------------- the figure
-def sampling_figure(check: AccuracyCheck) -> ggplot:
-    """The two sampling distributions, with threshold, errors, effect and means marked.
-
-    Raises
-    ------
-    FigureError
-        Where there is no spread, and so no distribution to draw.
-    """
-    effects = {UNCHANGED: 0.0, WORSE: check.power_at}  # the second is NaN where none is detected
-    laws = {name: check.rule.law(e) for name, e in effects.items() if not math.isnan(e)}
-    if None in laws.values():
-        raise FigureError(
-            "these scores have no spread, so the candidate's mean has no distribution to draw. "
-            "Report the means as they are."
-        )
-    curves = _curves(check, laws)
-    top = float(curves["density"].max())
-    return (
-        p9.ggplot(curves, p9.aes("mean", "density"))
-        + _areas(check, curves)
-        + p9.geom_line(p9.aes(group="law"), color=INK, size=0.7)
-        + _marks(check)
-        + _effect(check, top)
-        + theme_study()
-        + p9.theme(
-            figure_size=(7.2, 4.4), legend_position="right", legend_key_width=22,
-            axis_text_y=p9.element_blank(), axis_ticks_major_y=p9.element_blank(),
-        )
-        + p9.scale_y_continuous(expand=(0, 0, 0.06, 0))
-        + p9.labs(x=f"candidate's mean ({check.metric})", y="density", caption=_caption(check))
-    )  # fmt: skip
-
-
-def _curves(check: AccuracyCheck, laws: dict[str, Any]) -> pd.DataFrame:
-    """The density of the candidate's mean under each hypothesis.
-
-    A place's density is the mean of that around it, by differences of the distribution function,
-    so that areas are right, and laws need no density.
-    """
-    middle = laws[UNCHANGED].ppf(0.8413) - laws[UNCHANGED].ppf(0.1587)  # two errors, if normal
-    reach, found = SHOWN * float(middle) / 2, check.worse_by
-    last = (0.0 if math.isnan(check.power_at) else check.power_at) + reach
-    edges = np.linspace(min(-reach, found), max(last, found), N_PLACES + 1)
-    worse = (edges[1:] + edges[:-1]) / 2
-    # By the upper tail: SciPy's noncentral t has no lower one where it is all but 0.
-    return pd.concat(
-        pd.DataFrame({
-            "law": name, "worse": worse, "mean": _mean_at(check, worse),
-            "density": -np.diff(law.sf(edges)) / np.diff(edges),
-        })
-        for name, law in laws.items()
-    )  # fmt: skip
-
-
-def _mean_at(check: AccuracyCheck, effect: Any) -> Any:
-    """The mean of a candidate that is worse by an effect."""
-    return check.reference_mean + (effect if check.lower_is_better else -effect)
-
-
-def _areas(check: AccuracyCheck, curves: pd.DataFrame) -> list[Any]:
-    """The two errors as areas under the curves."""
-    words = {
-        UNCHANGED: f"α = {per_cent(check.level)}, false alarm",
-        WORSE: f"β = {per_cent(1 - check.power)}, missed",
-    }
-    if math.isnan(check.threshold):
-        return []
-    fails = curves["worse"] >= check.rule.margin
-    is_error = np.where(curves["law"] == UNCHANGED, fails, ~fails)
-    shaded = curves[is_error].assign(error=lambda rows: rows["law"].map(words))
-    colors = {words[UNCHANGED]: VERMILLION, words[WORSE]: BLUE}
-    drawn = [word for word in colors if (shaded["error"] == word).any()]
-    return [
-        p9.geom_ribbon(p9.aes(ymax="density", fill="error"), shaded, ymin=0, alpha=0.45),
-        p9.scale_fill_manual(values=colors, limits=drawn, name="errors"),
-    ]
-
-
-def _marks(check: AccuracyCheck) -> list[Any]:
-    """The marks of the means and the threshold."""
-    places = {
-        f"reference {number(check.reference_mean)}": (check.reference_mean, MUTED, "solid"),
-        f"candidate {number(check.candidate_mean)}": (check.candidate_mean, "#009E73", "solid"),
-        f"threshold γ {number(check.threshold)}": (check.threshold, INK, "dashed"),
-    }
-    kept = {name: mark for name, mark in places.items() if not math.isnan(mark[0])}
-    lines = pd.DataFrame({"place": [mark[0] for mark in kept.values()], "mark": list(kept)})
-    colors, types = ({name: mark[i] for name, mark in kept.items()} for i in (1, 2))
-    return [
-        p9.geom_vline(p9.aes(xintercept="place", color="mark", linetype="mark"), lines, size=0.9),
-        p9.scale_color_manual(values=colors, limits=list(kept), name="means"),
-        p9.scale_linetype_manual(values=types, limits=list(kept), name="means"),
-    ]
-
-
-def _effect(check: AccuracyCheck, top: float) -> list[Any]:
-    """An arrow between the centres of the distributions."""
-    if math.isnan(check.power_at):
-        return []
-    start, end = check.reference_mean, _mean_at(check, check.power_at)
-    heads = p9.arrow(ends="both", type="closed", length=0.06, angle=20)
-    label = f"θ = {number(check.power_at)}"
-    return [
-        p9.annotate("segment", x=start, xend=end, y=1.06 * top, yend=1.06 * top, arrow=heads),
-        p9.annotate("label", x=(start + end) / 2, y=1.06 * top, label=label, size=9, label_size=0),
-    ]
-
-
-def _caption(check: AccuracyCheck) -> str:
-    law = "Student's t" if check.test in ("t", "pooled_t") else "normal law"
-    effect = "the detectable effect" if check.theta is None else "the effect asked for"
-    cases = f" and if it is worse by θ, {effect}"
-    if math.isnan(check.power_at):
-        cases = "; no effect would be detected"
-    return caption(
-        f"Distributions of the candidate's mean ({law}, errors of both means) about the "
-        f"reference's mean, if nothing changed{cases}.",
-        "Areas are approximate: the errors are those of the exact test."
-        * (check.test in {**COUNT_TESTS, **CHANGE_TESTS}),
-        "No simulation: there is no Monte Carlo error.",
-    )

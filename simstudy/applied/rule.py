@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -40,9 +39,6 @@ class Rule:
         Of beta, the effect of which such a share passes; NaN where even the worst would.
     n_needed
         Of theta and beta, scores of each model with which theta is missed at most at rate beta.
-    law
-        Of an effect, the law of how much worse the candidate is found, where it is worse by it;
-        None if there is none.
     most_sized
         Scores of each model up to which `n_needed` is exact; beyond, by the normal formula.
     """
@@ -57,7 +53,6 @@ class Rule:
     power: Callable[[float], float]
     detectable_effect: Callable[[float], float]
     n_needed: Callable[[float, float], int | None]
-    law: Callable[[float], Any]
     most_sized: float = math.inf
 
 
@@ -72,7 +67,6 @@ UNCHANGED = Rule(
     power=lambda _: math.nan,
     detectable_effect=lambda _: math.nan,
     n_needed=lambda *_: None,
-    law=lambda _: None,
 )
 """Of scores that are all equal: the candidate passes."""
 

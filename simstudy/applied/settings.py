@@ -71,7 +71,7 @@ class Question:
 class AccuracySettings(Question, Columns):
     """The settings of `simstudy apply accuracy`."""
 
-    out: str | None = option("folder for the answer and its figure")
+    out: str | None = option("folder for the answer")
 
 
 @dataclass

@@ -113,13 +113,9 @@ def answered_table(
     if "task" in frame:
         _refuse_unclear(cells, source)
     defaults = {name: v for name, v in vars(settings).items() if name in COLUMNS and v is not None}
-    table = pd.DataFrame(
-        [
-            _answer(row, {**defaults, **values.dropna().to_dict()}, source)
-            for row, values in enumerate(cells.iloc)
-        ],
-        columns=[*COLUMNS, *FOLLOWING],
-    )
+    said = [values.dropna().to_dict() for _, values in cells.iterrows()]
+    rows = [_answer(row, {**defaults, **values}, source) for row, values in enumerate(said)]
+    table = pd.DataFrame(rows, columns=[*COLUMNS, *FOLLOWING])
     counts = dict.fromkeys(("n", "least_n"), "Int64")
     numbers = {name: float for name in (*NUMBERS, *FOLLOWING) if name not in counts}
     return table.astype({**numbers, **counts, "solved": str})
@@ -159,7 +155,7 @@ def _refuse_unclear(tasks: pd.DataFrame, source: str) -> None:
         )
 
 
-def _answer(row: int, values: Mapping[str, Any], source: str) -> dict[str, Any]:
+def _answer(row: int, values: Mapping[Any, Any], source: str) -> dict[str, Any]:
     lower = is_lower_better(values.get("metric", ""))
     said = {"task": str(row + 1), "metric": "", "lower_is_better": lower, **values}
     known = {name: value for name, value in said.items() if value != TO_BE_SOLVED}

@@ -66,14 +66,11 @@ def _thresholds(path: str, settings: ThresholdSettings) -> None:
     _print_answer(format_table(table), write_table(table, file, settings) if settings.out else None)
 
 
-def _print_answer(answer: str, paths: Any) -> None:
-    """Print the answer, then the names of its files."""
+def _print_answer(answer: str, folder: Any) -> None:
+    """Print the answer, then the folder with its files."""
     print(answer)
-    if paths is None:
-        return
-    if paths.no_figure:
-        print(f"no figure was drawn: {paths.no_figure}")
-    print(f"written to {paths.folder}")
+    if folder is not None:
+        print(f"written to {folder}")
 
 
 METHODS: Mapping[str, Method] = {

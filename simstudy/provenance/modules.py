@@ -13,14 +13,12 @@ import os
 import re
 import sys
 import sysconfig
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
 
 from simstudy.provenance.bytecode import bare_code, compiled_bare, read_code
 from simstudy.provenance.policy import DISTRIBUTIONS, GENERATED, HAS_EFFECTS, WELL_KNOWN, is_ours
@@ -192,11 +190,11 @@ def source(module: str) -> Source:
 def _read_source(text: bytes) -> Source:
     tree = ast.parse(text)
     imports = tuple(_import_statements(tree))
-    at_import = tuple(_executed_imports(tree))
     read = frozenset(_names_and_texts(tree))  # before annotations are taken away
     acts = [node for node in tree.body if not (_only_binds(node) or _is_for_programs(node))]
     effects = tuple(compiled_bare(ast.Module([statement], [])) for statement in acts)
-    return Source(imports, at_import, read, effects)
+    at_import = tuple(statement for statement, executed in imports if executed)
+    return Source(tuple(statement for statement, _ in imports), at_import, read, effects)
 
 
 def _inner_statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -207,38 +205,23 @@ def _inner_statements(node: ast.AST) -> Iterator[ast.AST]:
             yield from held[name]
 
 
-def _import_statements(tree: ast.Module) -> Iterator[Imports]:
-    """All import statements, the outermost first."""
-    ahead = deque[ast.AST]([tree])
-    while ahead:
-        node = ahead.popleft()
-        if isinstance(node, Imports):
-            yield node
-        ahead += _inner_statements(node)
-
-
-def _executed_imports(node: ast.AST) -> Iterator[Imports]:
+def _import_statements(node: ast.AST, executed: bool = True) -> Iterator[tuple[Imports, bool]]:
+    """All import statements, and whether importing the module executes them."""
     for child in _inner_statements(node):
         if isinstance(child, Imports):
-            yield child
-        elif not (isinstance(child, Functions) or _is_for_programs(child)):
-            yield from _executed_imports(child)
+            yield child, executed
+        else:
+            is_later = isinstance(child, Functions) or _is_for_programs(child)
+            yield from _import_statements(child, executed and not is_later)
 
 
 def _names_and_texts(tree: ast.Module) -> Iterator[str]:
-    """All names and strings; as by `ast.walk`, in a third of the time."""
-    ahead: list[Any] = [tree]
-    while ahead:
-        node = ahead.pop()
-        if isinstance(node, list):
-            ahead += node
-        elif isinstance(node, ast.Name):
+    """All names that are read or bound, and all strings."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
             yield node.id
-        elif isinstance(node, ast.Constant):
-            if isinstance(node.value, str):
-                yield node.value
-        elif isinstance(node, ast.AST):
-            ahead += vars(node).values()
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
 
 
 def _is_for_programs(node: ast.AST) -> bool:

@@ -9,7 +9,6 @@ from simstudy.applied.accuracy import OF_SIZE, choose_test, pairing
 from simstudy.applied.scores import Scores
 from simstudy.applied.settings import TEST_NAMES, Question
 from simstudy.errors import DesignError
-from simstudy.stats.accuracy import paired, two_binomials
 
 BINARY = np.array([1.0, 0, 1, 1, 0, 1]), np.array([1.0, 1, 0, 1, 0, 0])
 REAL = np.array([0.5, 0.25, 3, 4, 1, 2]), np.array([0.25, 0.75, 2, 3.5, 1.5, 0])
@@ -50,11 +49,6 @@ def test_what_is_asked_for_is_what_answers(test):
     assert chosen(BINARY, test, bool(is_paired), **spread).name == test
 
 
-def test_every_test_of_counts_has_its_statistics():
-    known = {*two_binomials.TESTS, *paired.PAIRED_TESTS}
-    assert set(TEST_NAMES) - {"z", "t", "pooled_t"} <= known
-
-
 @pytest.mark.parametrize(("smaller", "larger"), [*itertools.pairwise(OF_SIZE)])
 def test_many_scores_are_tested_by_what_is_quick(smaller, larger):
     most = np.tile([1.0, 0.0], OF_SIZE[smaller] // 4)
@@ -85,11 +79,7 @@ def test_the_test_says_whether_scores_pair(question, said, pairs):
     ("question", "said", "refusal"),
     [
         (asked("z"), "auto", "test=z takes the standard deviation of a score as known"),
-        (
-            asked("t", sigma=2.0),
-            "auto",
-            "sigma=2 is used by the z test alone, and test=t",
-        ),
+        (asked("t", sigma=2.0), "auto", "sigma=2 is used by the z test alone, and test=t"),
         (asked(correlation=0.5), "auto", "correlation=0.5 is used by the z test alone"),
         (asked("fisher"), "true", "test=fisher is of different prompts, and paired=true says"),
         (asked("mcnemar"), "false", "test=mcnemar is of the same prompts, and paired=false says"),

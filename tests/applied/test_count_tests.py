@@ -168,10 +168,9 @@ def test_the_standard_error_is_that_of_the_differences():
     assert of_changes(5, 1).standard_error == pytest.approx(differences.std() / math.sqrt(PROMPTS))
 
 
-def test_laws_are_normal_and_there_is_none_without_spread():
-    assert of_two(N, M).law(0.0) is of_changes(0, 0).law(0.0) is None
-    assert of_two(8, 3).law(0.0).std() == pytest.approx(math.sqrt(8 / 81 * (1 / 9 + 1 / 7)))
-    assert of_changes(3, 1).law(0.0).std() == pytest.approx(math.sqrt(4) / PROMPTS)
+def test_the_standard_error_of_two_shares_is_that_of_two_binomials():
+    variances = 8 / 9 * 1 / 9 / 9, 3 / 7 * 4 / 7 / 7
+    assert of_two(8, 3).standard_error == pytest.approx(math.sqrt(sum(variances)))
 
 
 @pytest.mark.parametrize("test", ["z_pooled", "fisher_mid_p"])

@@ -132,11 +132,10 @@ def checked(tmp_path, settings):
 def test_a_check_is_written_whole(tmp_path, settings):
     check, file = checked(tmp_path, settings)
     written = write_check(check, file, settings)
-    assert {path.name for path in written.folder.iterdir()} == {
-        "answer.txt", "answer.json", "answer.parquet", "sampling.png", "sampling.svg",
-    }  # fmt: skip
-    assert (written.folder / "answer.txt").read_text() == f"{check}\n"
-    told = json.loads((written.folder / "answer.json").read_text())
+    names = {"answer.txt", "answer.json", "answer.parquet"}
+    assert {path.name for path in written.iterdir()} == names
+    assert (written / "answer.txt").read_text() == f"{check}\n"
+    told = json.loads((written / "answer.json").read_text())
     assert told["answer"]["p_value"] == check.p_value
     assert told["answer"]["is_regression"] is False
     assert told["file"] == {
@@ -146,33 +145,25 @@ def test_a_check_is_written_whole(tmp_path, settings):
     assert told["settings"]["theta"] == 0.1
     assert "out" not in told["settings"]
     assert {"python", "versions"} <= set(told["made_with"])
-    row = pd.read_parquet(written.folder / "answer.parquet").iloc[0]
+    row = pd.read_parquet(written / "answer.parquet").iloc[0]
     assert row["p_value"] == check.p_value
-    assert str(tmp_path) not in (written.folder / "answer.json").read_text()
+    assert str(tmp_path) not in (written / "answer.json").read_text()
 
 
 def test_a_check_may_be_written_to_a_url(tmp_path, settings):
     pytest.importorskip("upath", reason="needs pip install -e '.[s3]'")
     out = f"memory://{tmp_path.name}/out"
     written = write_check(*checked(tmp_path, settings), replace(settings, out=out))
-    assert str(written.folder) == out
-    assert len(list(written.folder.iterdir())) == 5
+    assert str(written) == out
+    assert len(list(written.iterdir())) == 3
 
 
 def test_json_has_null_for_what_there_is_not(tmp_path, settings):
     (tmp_path / "scores.csv").write_text("reference,candidate\n1,1\n1,1\n")
     written = write_check(*checked(tmp_path, settings), settings)
-    text = (written.folder / "answer.json").read_text()
+    text = (written / "answer.json").read_text()
     assert "NaN" not in text
     assert json.loads(text)["answer"]["threshold"] is None
-
-
-def test_a_figure_of_an_earlier_answer_does_not_stay(tmp_path, settings):
-    write_check(*checked(tmp_path, settings), settings)
-    (tmp_path / "scores.csv").write_text("reference,candidate\n1,1\n1,1\n")
-    written = write_check(*checked(tmp_path, settings), settings)
-    assert "these scores have no spread" in written.no_figure
-    assert not list(written.folder.glob("sampling.*"))
 
 
 def test_a_table_is_written_whole(tmp_path):
@@ -181,11 +172,11 @@ def test_a_table_is_written_whole(tmp_path):
     settings = ThresholdSettings(out=str(tmp_path / "out"))
     table, file = answer_tasks(path, settings)
     written = write_table(table, file, settings)
-    assert (written.folder / "answer.txt").read_text() == f"{format_table(table)}\n"
-    stored = pd.read_parquet(written.folder / "answer.parquet")
+    assert (written / "answer.txt").read_text() == f"{format_table(table)}\n"
+    stored = pd.read_parquet(written / "answer.parquet")
     pd.testing.assert_frame_equal(stored, table, check_dtype=False)
-    assert len(pd.read_csv(written.folder / "answer.csv")) == 2
-    told = json.loads((written.folder / "answer.json").read_text())
+    assert len(pd.read_csv(written / "answer.csv")) == 2
+    told = json.loads((written / "answer.json").read_text())
     assert [task["n"] for task in told["answer"]["tasks"]] == [512, 1237]
     assert told["answer"]["tasks"][0]["power"] is None
 

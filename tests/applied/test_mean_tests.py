@@ -30,7 +30,6 @@ def applied(rule, lower_is_better=False, alpha=ALPHA):
 
 
 z_test = partial(known_sigma, sigma=SIGMA)
-T_TESTS = pytest.mark.parametrize("rule", [paired_t, welch, pooled_t])
 ALL_TESTS = pytest.mark.parametrize("rule", [z_test, paired_t, welch, pooled_t])
 
 
@@ -67,10 +66,8 @@ def test_the_detectable_effect_has_its_power(rule):
 
 
 @ALL_TESTS
-def test_laws_have_the_errors_on_either_side_of_the_margin(rule):
-    found = applied(rule)
-    assert found.law(0.0).sf(found.margin) == pytest.approx(ALPHA)
-    assert found.law(4.0).sf(found.margin) == pytest.approx(found.power(4.0))
+def test_unchanged_candidates_fail_at_the_level(rule):
+    assert applied(rule).power(0.0) == pytest.approx(ALPHA)
 
 
 # ---------------------------------------------------------------- t tests
@@ -87,9 +84,12 @@ def test_p_values_are_those_of_scipy(lower_is_better, alternative):
         assert found.fails == (expected.pvalue <= ALPHA)
 
 
-def test_the_degrees_of_freedom_of_welch_are_the_quotient_of_squares():
+def test_margins_and_the_degrees_of_freedom_are_those_of_students_t():
     first, second = REFERENCE.var(ddof=1) / 40, OTHER.var(ddof=1) / 25
     quotient = (first + second) ** 2 / (first**2 / 39 + second**2 / 24)
+    for rule, df in ((paired_t, 39), (pooled_t, 63), (welch, quotient)):
+        found = applied(rule)
+        assert found.margin == pytest.approx(stats.t.isf(ALPHA, df) * found.standard_error)
     assert applied(welch).words == f"Welch's t test ({quotient:.4g} degrees of freedom)"
 
 

@@ -77,16 +77,8 @@ def test_direction_may_be_said_in_words(spelling):
         ({"task": ["a"], "n": [5]}, "row 1 (a): theta and sigma are not given"),
         ({"task": ["a"], "n": [5.5], "sigma": [1]}, "row 1 (a): n=5.5 is not a whole number"),
         ({"n": [5, 5], "sigma": [1, -1]}, "row 2: sigma=-1 is not positive"),
-        ({"n": [5], "sigma": ["x"]}, "row 1: sigma is 'x', which is not a number"),
-        (
-            {"n": [5], "sigma": ["n/a"]},
-            "not a number, so nothing follows from it. Write",
-        ),
-        ({"n": ["5.0"], "sigma": ["1,5"]}, "row 1: sigma is '1,5', which is not a number"),
-        (
-            {"task": ["a", "a"], "n": [5, 6], "sigma": [1, 1]},
-            "row 2 has the task a a second time",
-        ),
+        ({"n": [5], "sigma": ["x"]}, "sigma is 'x', which is not a number, so nothing follows"),
+        ({"task": ["a", "a"], "n": [5, 6], "sigma": 1}, "row 2 has the task a a second time"),
         ({"n": ["?"], "sigma": ["?"]}, "theta and sigma and n are not given"),
         ({"n": [5], "reference": ["?"]}, "row 1: reference is '?'"),
         ({"task": ["a", None], "n": [5, 6], "sigma": 1}, "row 2 names no task"),
@@ -177,11 +169,6 @@ def test_where_lower_is_better_the_threshold_is_above():
     about = {"sigma": 0.3, "n": 100, "alpha": 0.05, "beta": 0.2, "reference": 7.0}
     found = answered(Task("wiki", "perplexity", lower_is_better=True, **about))
     assert found["threshold"] == pytest.approx(7 + found["margin"])
-
-
-def test_two_that_are_missing_are_named():
-    with pytest.raises(DesignError, match="theta and n are not given, and each follows from the"):
-        answered(Task("mmlu", alpha=ALPHA, beta=BETA, sigma=SIGMA))
 
 
 def test_an_error_rate_beyond_doubles_leaves_the_effect_that_was_asked_for():

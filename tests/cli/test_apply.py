@@ -51,12 +51,6 @@ def test_a_folder_is_written_where_one_is_named(method, file, here, capsys):
     assert (here / "answers" / "first" / "answer.json").exists()
 
 
-def test_a_figure_that_cannot_be_drawn_is_said(here, capsys):
-    (here / "scores.csv").write_text("old,new\n1,1\n1,1\n")
-    told = said(capsys, "accuracy", "scores.csv", *SIDES, "out=answer")
-    assert "no figure was drawn: these scores have no spread" in told
-
-
 # ---------------------------------------------------------------- help
 def test_help_has_every_setting_of_every_method(capsys):
     assert main(["apply", "--help"]) == 0

@@ -7,18 +7,8 @@ from simstudy.output.report.claims import TEMPLATES
 from simstudy.provenance.modules import source_files, sources_digest
 
 
-def test_the_digest_of_the_sources_follows_the_experiment(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text("x = 1\n")
-    before = sources_digest(str(file))
-    assert before == sources_digest(str(file))
-    assert before != sources_digest(None)
-    file.write_text("x = 2\n")
-    assert sources_digest(str(file)) != before
-
-
 def test_the_digest_of_the_sources_follows_what_the_experiment_imports(tmp_path, monkeypatch):
-    """The neighbour whose measures it borrows, and what that one imports in turn."""
+    """Its own file, the neighbour whose measures it borrows, and what that one imports in turn."""
     names = ("digest_near", "digest_next", "digest_far", "digest_mine")
     near, nextdoor, far, mine = (tmp_path / f"{name}.py" for name in names)
     mine.write_text("from digest_near import MEASURES\n")
@@ -28,9 +18,10 @@ def test_the_digest_of_the_sources_follows_what_the_experiment_imports(tmp_path,
     monkeypatch.syspath_prepend(str(tmp_path))
     importlib.import_module("digest_mine")
     before = sources_digest(str(mine))
+    assert before != sources_digest(None)
     far.write_text("x = 2\n")
     assert sources_digest(str(mine)) == before
-    for path in (near, nextdoor):
+    for path in (mine, near, nextdoor):
         path.write_text(path.read_text() + "X = 1\n")
         after = sources_digest(str(mine))
         assert after != before
