@@ -8,8 +8,11 @@ from pathlib import Path
 from simstudy.atomic_files import lacks_temporary_folder, no_temporary_folder
 from simstudy.errors import DiskFullError, StoreError
 
-# a folder where a file is to be, or a file where a folder is to be
 IN_THE_WAY = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY)
+ADVICE = dict.fromkeys(IN_THE_WAY, "Move away what stands there") | {
+    errno.EFBIG: "Raise the limit (ulimit -f unlimited)"
+}
+"""What to do, by error number."""
 
 
 @contextlib.contextmanager
@@ -35,18 +38,12 @@ def _translated(error: OSError, path: object) -> Exception:
             f"the disk that holds {path} is full. Every finished block is kept; free some space "
             "and run the same command again to go on."
         )
-    if error.errno == errno.EFBIG:
-        return StoreError(
-            f"cannot write to {path}: a file would be larger than this process or that disk "
-            "allows. Every finished block is kept; raise the limit (ulimit -f unlimited) and run "
-            "the same command again to go on."
-        )
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return StoreError(f"cannot write to {path}: {error.strerror}. Choose another out=...")
-    if error.errno in IN_THE_WAY:
+    if error.errno in ADVICE:
         what = error.filename2 or error.filename or path
         return StoreError(
-            f"cannot write {what}: {str(error.strerror).lower()}. Move away what stands there, "
+            f"cannot write {what}: {str(error.strerror).lower()}. {ADVICE[error.errno]}, "
             "then run the same command again; every finished block is kept."
         )
     if isinstance(error, FileNotFoundError) and _has_gone(str(path)):

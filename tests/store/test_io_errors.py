@@ -1,4 +1,4 @@
-"""What a disk refuses, in words; and one process at a time in a folder."""
+"""What a disk refuses, in words."""
 
 import errno
 import resource
@@ -17,7 +17,7 @@ def test_trouble_with_the_disk_is_said_in_words(tmp_path):
     for number, says in [
         (errno.ENOSPC, "is full. Every finished block is kept"),
         (errno.EACCES, "Choose another out"),
-        (errno.EFBIG, "a file would be larger than .*ulimit -f unlimited"),
+        (errno.EFBIG, "trouble. Raise the limit .*ulimit -f unlimited"),
     ]:
         with pytest.raises(StoreError, match=says), translate_io_errors(tmp_path):
             raise OSError(number, "trouble")
@@ -51,7 +51,7 @@ def test_a_file_that_may_not_grow_is_one_line_of_a_command(tmp_path, monkeypatch
     was = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, was[1]))
     try:
-        with pytest.raises(StoreError, match="a file would be larger than"):
+        with pytest.raises(StoreError, match=r"file too large\. Raise the limit"):
             toy.study((3,)).run(50, out=tmp_path, workers=Workers("inline", 1))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, was)
