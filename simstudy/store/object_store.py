@@ -49,7 +49,6 @@ class ObjectStore:
 
     def __post_init__(self) -> None:
         self._sizes: dict[str, int] = {}
-        self._written: set[str] = set()
         self._copies = temporary_folder()
         self._lock = threading.Lock()  # threads may want the same file
 
@@ -63,14 +62,9 @@ class ObjectStore:
 
     # ---------------------------------------------------------------- looking
     def names(self) -> list[str]:
-        """The listed files, and new files of this process that are not listed yet."""
-        listed = {n: size for n, size in list_sizes(self.place).items() if n.endswith(ENDING)}
-        for name in self._written - set(listed):
-            try:
-                listed[name] = (self.place / name).stat().st_size
-            except FileNotFoundError:  # merged by another run
-                self._written.discard(name)
-        self._sizes = dict(sorted(listed.items()))
+        """The names of the files, in order."""
+        listed = sorted(list_sizes(self.place).items())
+        self._sizes = {name: size for name, size in listed if name.endswith(ENDING)}
         return list(self._sizes)
 
     def size(self, name: str) -> int:
@@ -164,8 +158,7 @@ class ObjectStore:
                 else:
                     self._keep(name, part)
             except Exception as error:
-                is_damage = "Checksum" in type(part).__name__  # of the store's own
-                found[name] = StoreError(OTHER_BYTES) if is_damage else error
+                found[name] = error
         return found
 
     def _keep(self, name: str, content: bytes) -> None:
@@ -182,7 +175,6 @@ class ObjectStore:
         put_file(copy, self.place / copy.name)
         if self.is_sent:
             copy.unlink(missing_ok=True)
-        self._written.add(copy.name)
         return copy.name
 
     def delete(self, name: str) -> None:
@@ -191,7 +183,6 @@ class ObjectStore:
         self._forget(name)
 
     def _forget(self, name: str) -> None:
-        self._written.discard(name)
         self._sizes.pop(name, None)
         self._copy(name).unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""File systems of fsspec's that count what is asked of them, list late, or lose their connection.
+"""File systems of fsspec's that count what is asked of them, or lose their connection.
 
 Each is a protocol of its own, and lies in memory.
 """
@@ -38,22 +38,6 @@ for _name in REQUESTS:
     setattr(Counting, _name, counted(_name))
 
 
-class Late(MemoryFileSystem):
-    """Lists as it would have some looks ago; a file that is asked for by name is there at once."""
-
-    protocol = "late"
-    looks = 2
-    lists: ClassVar[dict] = {}
-
-    def ls(self, path, detail=True, **kwargs):
-        seen = self.lists.setdefault(path, [])
-        try:
-            seen.append(super().ls(path, detail=True, **kwargs))
-        except FileNotFoundError:
-            seen.append([])
-        return seen[max(0, len(seen) - 1 - self.looks)]
-
-
 class Cut(MemoryFileSystem):
     """Loses its connection in the middle of an upload, when told to."""
 
@@ -68,7 +52,7 @@ class Cut(MemoryFileSystem):
         raise ConnectionResetError("the other end has gone")
 
 
-for _kind in (Counting, Late, Cut):
+for _kind in (Counting, Cut):
     _kind.store = {}
     _kind.pseudo_dirs = [""]
     fsspec.register_implementation(_kind.protocol, _kind, clobber=True)
