@@ -1,7 +1,6 @@
 """What a disk refuses, in words."""
 
 import errno
-import resource
 import tempfile
 
 import pytest
@@ -45,14 +44,3 @@ def test_a_machine_without_a_temporary_folder_is_told_what_to_set(tmp_path, monk
     said = r"No usable temporary directory.* Set TMPDIR"
     with pytest.raises(StoreError, match=said), translate_io_errors(tmp_path):
         tempfile.mkdtemp()
-
-
-def test_a_file_that_may_not_grow_is_one_line_of_a_command(tmp_path, monkeypatch):
-    was = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, was[1]))
-    try:
-        with pytest.raises(StoreError, match=r"file too large\. Raise the limit"):
-            toy.study((3,)).run(50, out=tmp_path, workers=Workers("inline", 1))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, was)
-    assert not list(tmp_path.rglob("*.parquet"))

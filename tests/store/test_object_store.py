@@ -11,7 +11,7 @@ from simstudy.engine import scheduler
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, UnreachableError
 from simstudy.remote import paths
-from simstudy.remote.paths import list_sizes, place_of
+from simstudy.remote.paths import place_of
 from simstudy.store import compaction, object_store
 from simstudy.store.blocks import Store
 from simstudy.store.object_store import ObjectStore
@@ -129,15 +129,6 @@ def damage(files, name):
     content = bytearray(place.read_bytes())
     content[10] ^= 1  # in a column's values: what the file says of itself is as it was
     write_bytes(place, bytes(content))
-
-
-def test_a_damaged_file_is_set_aside_as_it_is_found(filled):
-    name = filled.names()[0]
-    damage(filled, name)
-    store = Store(again(filled), ROWS, OWNER)
-    assert store.damaged == [f"{name} (its bytes are not the ones that were written)"]
-    assert name not in filled.names()
-    assert list_sizes(filled.place / "_damaged").keys() == {name}
 
 
 def test_a_damaged_file_that_was_not_read_yet_is_refused_when_it_is(filled, monkeypatch):
