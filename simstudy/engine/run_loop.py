@@ -25,8 +25,8 @@ from simstudy.engine.work_queue import (
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.remote.paths import Place
-from simstudy.store.arrow_schema import StoragePolicy
 from simstudy.store.manifest import mark_outdated
+from simstudy.store.moments import StoragePolicy
 from simstudy.store.run_records import read_records
 from simstudy.store.study_folder import StudyFolder
 

@@ -11,9 +11,8 @@ from simstudy.design.plan import Plan
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.run_stats import RunStats
 from simstudy.remote.paths import place_of
-from simstudy.store.arrow_schema import StoragePolicy
 from simstudy.store.blocks import Store
-from simstudy.store.moments import MomentStorage
+from simstudy.store.moments import MomentStorage, StoragePolicy
 from simstudy.store.provenance import Provenance
 from simstudy.store.run_records import read_records
 from simstudy.store.study_folder import StudyFolder, no_blocks_error

@@ -69,7 +69,7 @@ def test_starting_over_deletes_this_studys_blocks_and_nothing_else(tmp_path):
     )  # fmt: skip
     delete_study_data("toy", folder)
     left = sorted(path.name for path in folder.rglob("*"))
-    assert left == sorted(["figures", "notes.txt", "replicates", theirs])
+    assert left == sorted(["_runs", "figures", "notes.txt", "replicates", theirs])
     delete_study_data("toy", tmp_path / "never")
 
 
