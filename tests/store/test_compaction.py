@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simstudy.atomic_files import ABANDONED_SECONDS
-from simstudy.remote.paths import place_of
 from simstudy.store import blocks, compaction
 from simstudy.store.compaction import compact, folder_lock
 from tests.store.samples import (
@@ -74,17 +73,6 @@ def test_few_files_and_large_ones_stay_as_they_are(tmp_path, monkeypatch):
     assert store.n_files == 2
     assert large.exists()
     assert_holds(store, "a", 204)
-
-
-def test_files_are_merged_in_batches(tmp_path, monkeypatch):
-    for one in BLOCKS:
-        write(tmp_path, one)
-    store = open_store(tmp_path)
-    monkeypatch.setattr(compaction, "BATCH_BYTES", 1 + store.n_bytes // 3)
-    compact(store)
-    assert 3 <= store.n_files <= 4
-    for key, n in {"a": 4, "b": 6, "c": 1}.items():
-        assert_holds(store, key, n)
 
 
 def test_all_files_of_a_folder_come_to_have_the_same_columns(tmp_path, monkeypatch):
@@ -174,10 +162,6 @@ def test_temporary_files_without_a_writer_go_and_young_ones_stay(tmp_path):
 
 
 # ---------------------------------------------------------------- locks
-def test_nothing_is_locked_beyond_this_machine():
-    pytest.importorskip("s3fs", reason="needs pip install -e '.[dev]'")
-    with folder_lock(place_of("s3://bucket/a")), folder_lock(place_of("s3://bucket/a")):
-        pass
 
 
 def test_one_process_at_a_time_in_a_folder(tmp_path):
