@@ -32,7 +32,6 @@ SCANS = 5  # of files that another run merges meanwhile, before a read gives up
 PAUSE_SECONDS = 0.05  # between two of them
 VALUES_AT_ONCE = 1 << 20  # of a column, of the scenarios that are read together: 8 MB
 CACHE_BYTES = 1 << 27  # of row groups that were read last
-OPEN_AT_ONCE = 128  # files: half of what some systems allow a process
 
 
 class StoredFile(NamedTuple):
@@ -315,7 +314,7 @@ class Store:
         return pa.schema(chosen or counted)  # a table without columns has no rows
 
     def close(self) -> None:
-        """Close files and clear the cache."""
+        """Clear the cache of rows."""
         self._row_groups.clear()
 
 
@@ -347,11 +346,11 @@ def files_at(location: Any, *, at_once: bool = True) -> Files:
 
 
 class RowGroupCache:
-    """A thread-safe cache of row groups and open files."""
+    """A thread-safe cache of row groups. No file stays open: some systems do not delete it then."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
-        self._open: OrderedDict[str, tuple[pa.NativeFile, pq.ParquetFile]] = OrderedDict()
+        self._headers: dict[str, pq.FileMetaData] = {}
         self._tables: OrderedDict[tuple[Any, ...], pa.Table] = OrderedDict()
         self._n_bytes = 0
         self._lock = threading.Lock()
@@ -368,8 +367,10 @@ class RowGroupCache:
                 self._tables.move_to_end(at)
                 return self._tables[at]
             names = [name for name in schema.names if name in file.schema.names]
-            opened = self._opened(file.name)
-            stored = opened.read_row_group(row_group, columns=names, use_threads=False)
+            with self._files.open(file.name) as source:
+                parquet = pq.ParquetFile(source, metadata=self._headers.get(file.name))
+                stored = parquet.read_row_group(row_group, columns=names, use_threads=False)
+            self._headers[file.name] = parquet.metadata
             table = self._tables[at] = with_schema(stored, schema)
             self._n_bytes += table.nbytes
             while self._n_bytes > CACHE_BYTES and len(self._tables) > 1:
@@ -377,21 +378,11 @@ class RowGroupCache:
             return table
 
     def clear(self) -> None:
-        """Close all files."""
+        """Forget all tables and headers."""
         with self._lock:
-            while self._open:
-                self._open.popitem()[1][0].close()
+            self._headers.clear()
             self._tables.clear()
             self._n_bytes = 0
-
-    def _opened(self, name: str) -> pq.ParquetFile:
-        if name not in self._open:
-            if len(self._open) >= OPEN_AT_ONCE:
-                self._open.popitem(last=False)[1][0].close()
-            source = self._files.open(name)
-            self._open[name] = source, pq.ParquetFile(source)
-        self._open.move_to_end(name)
-        return self._open[name][1]
 
 
 # ---------------------------------------------------------------- many scenarios
