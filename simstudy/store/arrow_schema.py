@@ -26,7 +26,6 @@ SCENARIO, REP = "scenario", "rep"  # whose row it is, and which
 WARNING = "warning"  # what a method that did return warned of, be it only NaN: this says why
 CONVERGED = "converged"  # a column that the engine makes: 1, or NaN where a cell failed
 RESERVED = (SCENARIO, REP, CELL_ERROR)
-N_FAILED = "n_failed"  # ends the name of a stored column of moments that counts failures
 
 
 class Block(NamedTuple):

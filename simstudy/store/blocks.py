@@ -246,29 +246,19 @@ class Store:
         StoreError
             Where a block is missing, or other runs never leave the files alone.
         """
-        parts = list(self.read_in_parts(key, n_rows, columns))
-        return (
-            pa.concat_tables(parts).slice(0, n_rows)
-            if parts
-            else self._selected(columns).empty_table()
-        )
-
-    def read_in_parts(
-        self, key: str, n_rows: int, columns: Sequence[str] | None = None
-    ) -> Iterator[pa.Table]:
-        """Read the same rows in parts of whole blocks that fit into memory."""
+        parts: list[pa.Table] = []
         first, n_blocks = 0, -(-n_rows // self.rows_per_block)
         for _ in range(SCANS):
             schema = self._selected(columns)
             try:
                 for piece in self.slices(key, n_blocks, first):
-                    yield self._rows_of(piece, schema)
+                    parts.append(self._rows_of(piece, schema))
                     first = int(piece["first"] + piece["n"])
             except FileNotFoundError:  # another run has merged files: look again
                 time.sleep(PAUSE_SECONDS)
                 self.scan()
             if first >= n_blocks:
-                return
+                return pa.concat_tables(parts or [schema.empty_table()]).slice(0, n_rows)
         raise StoreError(f"the files of {self.files} keep changing under this run; run it again.")
 
     def slices(self, key: str, n_blocks: int, first: int = 0) -> np.ndarray:

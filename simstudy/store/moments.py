@@ -14,7 +14,7 @@ from simstudy.design.plan import Plan, number_factors, number_properties
 from simstudy.errors import StudyError
 from simstudy.lazy import pc
 from simstudy.measures import Measure, MomentMeasure, Moments
-from simstudy.store.arrow_schema import ERROR, N_FAILED, Block, ReplicateStorage
+from simstudy.store.arrow_schema import ERROR, Block, ReplicateStorage
 from simstudy.store.columns import imputed, with_failures_missing
 from simstudy.store.messages import messages_of_block
 
@@ -93,7 +93,7 @@ def _moments_row(name: str, moments: Moments) -> dict[str, np.ndarray]:
     """The components of moments, each as one list of numbers."""
     return {
         f"{name}.n": moments.n.ravel(),
-        f"{name}.{N_FAILED}": moments.n_failed.ravel(),
+        f"{name}.n_failed": moments.n_failed.ravel(),
         f"{name}.mean": moments.mean.ravel(),
         f"{name}.comoment": moments.comoment.ravel(),
         f"{name}.centre": np.concatenate([np.empty(0), *map(np.ravel, moments.centre)]),
