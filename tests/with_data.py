@@ -29,23 +29,6 @@ class Resampled:
 
 
 @dataclass(frozen=True)
-class FromArray(Resampled):
-    def prices(self):
-        return self.data.array()
-
-
-@dataclass(frozen=True)
-class Spoiler(Resampled):
-    """Changes its copy of the data."""
-
-    def prices(self):
-        table = self.data.frame()
-        prices = table["price"].to_numpy().copy()
-        table["price"] = -1.0
-        return prices
-
-
-@dataclass(frozen=True)
 class Undeclared:
     """Reads a file that it names, and does not declare."""
 

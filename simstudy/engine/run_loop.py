@@ -28,8 +28,8 @@ from simstudy.engine.work_queue import (
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StoreError
 from simstudy.remote.paths import Place
-from simstudy.store.arrow_schema import StoragePolicy
 from simstudy.store.manifest import mark_outdated
+from simstudy.store.moments import StoragePolicy
 from simstudy.store.run_records import RunRecord, Times, read_records, write_record
 from simstudy.store.study_folder import StudyFolder
 

@@ -23,11 +23,12 @@ from simstudy.engine.thread_limits import drawn_with_one_thread
 from simstudy.engine.timeouts import BlockTimeoutError, time_limit, timeout_message
 from simstudy.engine.work_queue import BlockId
 from simstudy.errors import describe
-from simstudy.store.arrow_schema import ERROR, Block, StoragePolicy, has_text
+from simstudy.store.arrow_schema import ERROR, Block, has_text
 from simstudy.store.block_files import write_blocks
 from simstudy.store.block_index import RETRY_GENERATION, joined_ranges
 from simstudy.store.blocks import Store
 from simstudy.store.files import Files
+from simstudy.store.moments import StoragePolicy
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
 

@@ -15,7 +15,7 @@ from simstudy.design import Scenario
 from simstudy.design.plan import Plan, base_scenario
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.store.blocks import Store
-from simstudy.store.messages import failed_blocks, n_failed_rows
+from simstudy.store.messages import failed_replicates
 from simstudy.store.provenance import Provenance
 
 PART_OF_DONE = 8  # blocks of a scenario that come together: at most this part of those before them
@@ -151,13 +151,17 @@ def missing_blocks(
 
 def blocks_with_failures(plan: Plan, n_blocks: Mapping[str, int], store: Store) -> BlockSet:
     """The requested blocks that are stored with a failure."""
-    return BlockSet(plan, {key: failed_blocks(store, key, n_blocks[key]) for key in plan.keys})
+    size, failed = plan.block_size, dict[str, np.ndarray]()
+    for key in plan.keys:
+        numbers = failed_replicates(store, key, n_blocks[key], size) // size
+        failed[key] = np.isin(np.arange(n_blocks[key]), numbers)
+    return BlockSet(plan, failed)
 
 
 def n_failed_replicates(plan: Plan, store: Store, n_blocks: Mapping[str, int]) -> dict[str, int]:
     """By key, the number of stored replicates that failed."""
-    size = plan.block_size // store.rows_per_block
-    return {key: n_failed_rows(store, key, n_blocks[key]) * size for key in plan.keys}
+    size = plan.block_size
+    return {key: len(failed_replicates(store, key, n_blocks[key], size)) for key in plan.keys}
 
 
 def missing_after_crash(plan: Plan, blocks: Sequence[BlockId], store: Store) -> list[BlockId]:

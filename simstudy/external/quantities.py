@@ -148,13 +148,10 @@ def _format_labels(levels: Mapping[Any, Any]) -> str:
 
 # ---------------------------------------------------------------- truth
 def _truth_at(truth: Mapping[Any, float], levels: Sequence[Any], by: Sequence[str]) -> float:
-    """The truth for some levels, compared in double or single precision (Stata)."""
-    found: list[Any] = []
-    for digits in (17, 7):
-        wanted = [_as_text(level, digits) for level in levels]
-        keys = {key: key if isinstance(key, tuple) else (key,) for key in truth}
-        same = [key for key in truth if [_as_text(k, digits) for k in keys[key]] == wanted]
-        found = found or same
+    """The truth for some levels; numbers agree in single precision, as Stata has them."""
+    wanted = [_as_text(level) for level in levels]
+    keys = {key: key if isinstance(key, tuple) else (key,) for key in truth}
+    found = [key for key in truth if [*map(_as_text, keys[key])] == wanted]
     if len(found) == 1:
         return truth[found[0]]
     where = _format_labels(dict(zip(by, levels, strict=True))) or "the table"
@@ -164,9 +161,9 @@ def _truth_at(truth: Mapping[Any, float], levels: Sequence[Any], by: Sequence[st
     )
 
 
-def _as_text(level: Any, digits: int) -> str:
+def _as_text(level: Any) -> str:
     """A level as text, equal for 1, 1.0 and "1"."""
     try:
-        return f"{float(level):.{digits}g}"
+        return f"{float(level):.7g}"
     except (TypeError, ValueError):
         return str(level)

@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,6 @@ SCENARIO, REP = "scenario", "rep"  # whose row it is, and which
 WARNING = "warning"  # what a method that did return warned of, be it only NaN: this says why
 CONVERGED = "converged"  # a column that the engine makes: 1, or NaN where a cell failed
 RESERVED = (SCENARIO, REP, CELL_ERROR)
-N_FAILED = "n_failed"  # ends the name of a stored column of moments that counts failures
 
 
 class Block(NamedTuple):
@@ -43,36 +42,19 @@ class Block(NamedTuple):
     machine: bool = False  # whether it failed by the machine's fault, and not by a method's
 
 
-class StoragePolicy(Protocol):
-    """What is stored of blocks: all rows, or moments."""
-
-    @property
-    def folder(self) -> str:
-        """The name of the folder for these files."""
-
-    @property
-    def measures(self) -> Sequence[MomentMeasure]:
-        """The measures that the stored moments depend on."""
-
-    def rows_per_block(self, plan: Plan, /) -> int:
-        """The rows that each block has in its table."""
-
-    def __call__(self, plan: Plan, blocks: Sequence[Block], /) -> pa.Table:
-        """Make the table that is stored of some blocks, in order."""
-
-
 @dataclass(frozen=True)
 class ReplicateStorage:
-    """Stores every row."""
+    """Stores every row; `MomentStorage` has the same methods for moments."""
 
-    folder: ClassVar[str] = "replicates"
+    folder: ClassVar[str] = "replicates"  # of these files
     measures: ClassVar[tuple[MomentMeasure, ...]] = ()
 
     def rows_per_block(self, plan: Plan) -> int:
-        """One row per replicate."""
+        """The rows that each block has in its table: one per replicate."""
         return plan.block_size
 
     def __call__(self, plan: Plan, blocks: Sequence[Block]) -> pa.Table:
+        """Make the table that is stored of some blocks, in order."""
         tables = [_rows(plan, list(run)) for _, run in itertools.groupby(blocks, key=_likeness)]
         return concat_tables(tables)
 

@@ -33,7 +33,6 @@ SCANS = 5  # of files that another run merges meanwhile, before a read gives up
 PAUSE_SECONDS = 0.05  # between two of them
 VALUES_AT_ONCE = 1 << 20  # of a column, of the scenarios that are read together: 8 MB
 CACHE_BYTES = 1 << 27  # of row groups that were read last
-OPEN_AT_ONCE = 128  # files: half of what some systems allow a process
 
 
 class StoredFile(NamedTuple):
@@ -248,29 +247,19 @@ class Store:
         StoreError
             Where a block is missing, or other runs never leave the files alone.
         """
-        parts = list(self.read_in_parts(key, n_rows, columns))
-        return (
-            pa.concat_tables(parts).slice(0, n_rows)
-            if parts
-            else self._selected(columns).empty_table()
-        )
-
-    def read_in_parts(
-        self, key: str, n_rows: int, columns: Sequence[str] | None = None
-    ) -> Iterator[pa.Table]:
-        """Read the same rows in parts of whole blocks that fit into memory."""
+        parts: list[pa.Table] = []
         first, n_blocks = 0, -(-n_rows // self.rows_per_block)
         for _ in range(SCANS):
             schema = self._selected(columns)
             try:
                 for piece in self.slices(key, n_blocks, first):
-                    yield self._rows_of(piece, schema)
+                    parts.append(self._rows_of(piece, schema))
                     first = int(piece["first"] + piece["n"])
             except FileNotFoundError:  # another run has merged files: look again
                 time.sleep(PAUSE_SECONDS)
                 self.scan()
             if first >= n_blocks:
-                return
+                return pa.concat_tables(parts or [schema.empty_table()]).slice(0, n_rows)
         raise StoreError(f"the files of {self.files} keep changing under this run; run it again.")
 
     def slices(self, key: str, n_blocks: int, first: int = 0) -> np.ndarray:
@@ -316,7 +305,7 @@ class Store:
         return pa.schema(chosen or counted)  # a table without columns has no rows
 
     def close(self) -> None:
-        """Close files and clear the cache."""
+        """Clear the cache of rows."""
         self._row_groups.clear()
 
 
@@ -343,11 +332,11 @@ def files_at(location: Any, *, at_once: bool = True) -> Files:
 
 
 class RowGroupCache:
-    """A thread-safe cache of row groups and open files."""
+    """A thread-safe cache of row groups. No file stays open: some systems do not delete it then."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
-        self._open: OrderedDict[str, tuple[pa.NativeFile, pq.ParquetFile]] = OrderedDict()
+        self._headers: dict[str, pq.FileMetaData] = {}
         self._tables: OrderedDict[tuple[Any, ...], pa.Table] = OrderedDict()
         self._n_bytes = 0
         self._lock = threading.Lock()
@@ -364,8 +353,10 @@ class RowGroupCache:
                 self._tables.move_to_end(at)
                 return self._tables[at]
             names = [name for name in schema.names if name in file.schema.names]
-            opened = self._opened(file.name)
-            stored = opened.read_row_group(row_group, columns=names, use_threads=False)
+            with self._files.open(file.name) as source:
+                parquet = pq.ParquetFile(source, metadata=self._headers.get(file.name))
+                stored = parquet.read_row_group(row_group, columns=names, use_threads=False)
+            self._headers[file.name] = parquet.metadata
             table = self._tables[at] = with_schema(stored, schema)
             self._n_bytes += table.nbytes
             while self._n_bytes > CACHE_BYTES and len(self._tables) > 1:
@@ -373,21 +364,11 @@ class RowGroupCache:
             return table
 
     def clear(self) -> None:
-        """Close all files."""
+        """Forget all tables and headers."""
         with self._lock:
-            while self._open:
-                self._open.popitem()[1][0].close()
+            self._headers.clear()
             self._tables.clear()
             self._n_bytes = 0
-
-    def _opened(self, name: str) -> pq.ParquetFile:
-        if name not in self._open:
-            if len(self._open) >= OPEN_AT_ONCE:
-                self._open.popitem(last=False)[1][0].close()
-            source = self._files.open(name)
-            self._open[name] = source, pq.ParquetFile(source)
-        self._open.move_to_end(name)
-        return self._open[name][1]
 
 
 # ---------------------------------------------------------------- many scenarios

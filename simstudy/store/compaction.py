@@ -61,7 +61,6 @@ def _merge(store: Store, sources: set[str], n_bytes: int) -> None:
     except FileNotFoundError:  # where nothing can be locked, another run merges the same files
         store.scan()
         return
-    store.close()  # some systems keep a file that is open
     for name in sources.difference(targets):
         store.files.delete(name)
     store.files.forget_unfinished(ABANDONED_SECONDS)
@@ -88,7 +87,6 @@ def adopt_blocks(store: Store, other: Provenance) -> None:
         sizes = {name: size for name, size in both.own_sizes().items() if name in sources}
         parts = _batches(_slices_in(both, sources), max(1, sum(sizes.values())))
         targets = [_write(both, part, own) for part in parts]
-        both.close()
         for name in sizes.keys() - targets:
             store.files.delete(name)
     store.scan()

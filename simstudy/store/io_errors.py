@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 from simstudy.errors import DiskFullError, StoreError
 
-# a folder where a file is to be, or a file where a folder is to be
 IN_THE_WAY = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY)
+ADVICE = dict.fromkeys(IN_THE_WAY, "Move away what stands there") | {
+    errno.EFBIG: "Raise the limit (ulimit -f unlimited)"
+}
+"""What to do, by error number."""
 
 
 @contextlib.contextmanager
@@ -33,10 +36,10 @@ def _translated(error: OSError, path: object) -> Exception:
         )
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return StoreError(f"cannot write to {path}: {error.strerror}. Choose another out=...")
-    if error.errno in IN_THE_WAY:
+    if error.errno in ADVICE:
         what = error.filename2 or error.filename or path
         return StoreError(
-            f"cannot write {what}: {str(error.strerror).lower()}. Move away what stands there, "
+            f"cannot write {what}: {str(error.strerror).lower()}. {ADVICE[error.errno]}, "
             "then run the same command again; every finished block is kept."
         )
     return error

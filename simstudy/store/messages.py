@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from simstudy.lazy import pc
-from simstudy.store.arrow_schema import CELL_ERROR, ERROR, N_FAILED, WARNING, Block, has_text
+from simstudy.store.arrow_schema import CELL_ERROR, ERROR, WARNING, Block, has_text
 from simstudy.store.blocks import Store
-from simstudy.store.columns import rows_with_error, texts_of
+from simstudy.store.columns import texts_of
 
 WHOLE = -1  # the cell of what was said of a replicate, and of none of its cells
 NAMES = {ERROR: (ERROR, CELL_ERROR), WARNING: (WARNING,)}
@@ -56,8 +55,11 @@ def stored_messages(
     store: Store, key: str, n_rep: int, block_size: int, name: str
 ) -> Iterator[Message]:
     """The messages of a scenario's first replicates, in order."""
+    names = sorted(store.column_names() & message_columns(name))
+    if not names or not n_rep:
+        return
     n_rows = n_rep if store.rows_per_block == block_size else n_rep // block_size
-    table = store.read(key, n_rows, sorted(message_columns(name)))
+    table = store.read(key, n_rows, names)
     if f"{name}.{PARTS[0]}" in table.column_names:
         yield from _messages_of_moments(table, name)
     for column in NAMES[name]:
@@ -79,50 +81,8 @@ def _messages_of_rows(table: pa.Table, column: str) -> Iterator[Message]:
         yield Message(rep, cell if texts.ndim > 1 else WHOLE, cells[rep, cell])
 
 
-# ---------------------------------------------------------------- blocks with failures
-LISTED = f"{ERROR}.rep"  # replicates that failed, beside the moments of a block
-
-
-def failed_blocks(store: Store, key: str, n_blocks: int) -> np.ndarray:
-    """Which of a scenario's first blocks have a failure; shape `(n_blocks,)`."""
-    failed = np.zeros(n_blocks, dtype=bool)
-    at = 0
-    for rows in _failed_rows(store, key, min(n_blocks, store.n_blocks(key))):
-        failed[at : at + len(rows)] = rows.any(axis=1)
-        at += len(rows)
-    return failed
-
-
-def n_failed_rows(store: Store, key: str, n_blocks: int) -> int:
-    """The number of failed rows in a scenario's first blocks."""
-    n_known = min(n_blocks, store.n_blocks(key))
-    return sum(int(rows.sum()) for rows in _failed_rows(store, key, n_known))
-
-
-def _failed_rows(store: Store, key: str, n_blocks: int) -> Iterator[np.ndarray]:
-    """Iterate over parts of whole blocks: which rows failed, `(block, row)`."""
-    names = [name for name in store.column_names() if _tells_of_failure(name)]
-    if names:
-        for table in store.read_in_parts(key, n_blocks * store.rows_per_block, names):
-            yield _rows_with_failure(table).reshape(-1, store.rows_per_block)
-
-
-def _tells_of_failure(name: str) -> bool:
-    return name in (ERROR, CELL_ERROR) or name.endswith(f".{N_FAILED}") or name == LISTED
-
-
-def _rows_with_failure(table: pa.Table) -> np.ndarray:
-    """Rows with an error text or, for moments, with a count of failures."""
-    failed = rows_with_error(table)
-    for name in set(table.column_names) - {ERROR, CELL_ERROR}:
-        column = table.column(name).combine_chunks()
-        lengths = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
-        failed |= lengths > 0 if name == LISTED else _has_any(column, lengths)
-    return failed
-
-
-def _has_any(counts: pa.ListArray, lengths: np.ndarray) -> np.ndarray:
-    """Which lists of counts have one above 0."""
-    above = counts.flatten().to_numpy(zero_copy_only=False) != 0
-    so_far = np.concatenate([[0], np.cumsum(above)])[np.cumsum(lengths)]
-    return np.asarray(np.diff(so_far, prepend=0) > 0)
+def failed_replicates(store: Store, key: str, n_blocks: int, block_size: int) -> np.ndarray:
+    """The replicates that failed in a scenario's first blocks; those before the first gap."""
+    n_rep = min(n_blocks, store.n_blocks(key)) * block_size
+    failed = {at.rep for at in stored_messages(store, key, n_rep, block_size, ERROR)}
+    return np.array(sorted(failed), dtype=int)

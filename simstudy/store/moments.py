@@ -14,7 +14,7 @@ from simstudy.design.plan import Plan, number_factors, number_properties
 from simstudy.errors import StudyError
 from simstudy.lazy import pc
 from simstudy.measures import Measure, MomentMeasure, Moments
-from simstudy.store.arrow_schema import ERROR, N_FAILED, Block
+from simstudy.store.arrow_schema import ERROR, Block, ReplicateStorage
 from simstudy.store.columns import imputed, with_failures_missing
 from simstudy.store.messages import messages_of_block
 
@@ -65,6 +65,10 @@ class MomentStorage:
         return dict.fromkeys(names, np.full(len(block.columns[ERROR]), np.nan))
 
 
+StoragePolicy = ReplicateStorage | MomentStorage
+"""What is stored of blocks: all rows, or moments."""
+
+
 def _with_replicates(
     columns: Mapping[str, np.ndarray], names: Sequence[str], n_rep: int
 ) -> Mapping[str, np.ndarray]:
@@ -89,7 +93,7 @@ def _moments_row(name: str, moments: Moments) -> dict[str, np.ndarray]:
     """The components of moments, each as one list of numbers."""
     return {
         f"{name}.n": moments.n.ravel(),
-        f"{name}.{N_FAILED}": moments.n_failed.ravel(),
+        f"{name}.n_failed": moments.n_failed.ravel(),
         f"{name}.mean": moments.mean.ravel(),
         f"{name}.comoment": moments.comoment.ravel(),
         f"{name}.centre": np.concatenate([np.empty(0), *map(np.ravel, moments.centre)]),
@@ -140,13 +144,13 @@ def _halved(blocks: Moments) -> Moments:
     merged = _sliced(blocks, np.s_[..., 0:even:2]) + _sliced(blocks, np.s_[..., 1:even:2])
     rest = _sliced(blocks, np.s_[..., even:])
     joined = (np.concatenate(pair, axis=-1) for pair in zip(merged[:-1], rest[:-1], strict=True))
-    return Moments(*joined, blocks.centre)
+    return Moments._make([*joined, blocks.centre])
 
 
 def _sliced(blocks: Moments, location: Any) -> Moments:
     """The same positions of every component."""
     *numbers, centre = blocks
-    return Moments(*(part[location] for part in numbers), centre)
+    return Moments._make([*(part[location] for part in numbers), centre])
 
 
 def _stacked_lists(table: pa.Table, name: str) -> np.ndarray:
@@ -176,7 +180,7 @@ def spread_over(moments: Moments, cells: tuple[int, ...]) -> Moments:
     """Repeat numbers for all cells."""
     *numbers, centre = moments
     wide = (np.multiply.outer(part, np.ones(cells, np.asarray(part).dtype)) for part in numbers)
-    return Moments(*map(np.asarray, wide), centre)
+    return Moments._make([*map(np.asarray, wide), centre])
 
 
 def _longest(column: pa.ChunkedArray) -> list[int]:

@@ -43,10 +43,11 @@ class Provenance:
     def to_json(self, keys: Iterable[str]) -> str:
         """As JSON for a file; shared code is stored once."""
         few = self.only(sorted(set(keys)))
-        distinct = list({id(code): code for code in few.codes.values()}.values())
-        places = {key: _index_of(code, distinct) for key, code in few.codes.items()}
+        distinct = {id(code): code for code in few.codes.values()}
+        numbers = {code: at for at, code in enumerate(distinct)}
+        places = {key: numbers[id(code)] for key, code in few.codes.items()}
         content = {"settings": self.settings, "values": few.values, "code": places}
-        return json.dumps(content | _shared_and_own(distinct), sort_keys=True)
+        return json.dumps(content | _shared_and_own([*distinct.values()]), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> "Provenance":
@@ -121,10 +122,6 @@ def _shared_and_own(codes: Sequence[Fingerprint]) -> dict[str, Any]:
     shared = dict(set(first.items()).intersection(*(code.items() for code in others)))
     own = [{name: s for name, s in code.items() if name not in shared} for code in codes]
     return {"shared": shared, "codes": own}
-
-
-def _index_of(code: Fingerprint, distinct: Sequence[Fingerprint]) -> int:
-    return next(at for at, other in enumerate(distinct) if other is code)
 
 
 NO_PROVENANCE = Provenance({})

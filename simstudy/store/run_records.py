@@ -8,9 +8,8 @@ from: what other code took is not counted.
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from simstudy.atomic_files import read_json, write_bytes
@@ -49,6 +48,10 @@ class Times(NamedTuple):
         """The earliest start and the latest end of both."""
         moments = [*self, *(other or ())]
         return Times(min(moments), max(moments))
+
+
+Spent = dict[tuple[str, str], tuple[BlockTimings, Times]]
+Warned = tuple[str, str, str, str]  # key, provenance, kind, text
 
 
 @dataclass
@@ -90,34 +93,38 @@ def write_record(blocks: Place, name: str, provenance: Provenance, record: RunRe
     """
     made_from = provenance.digest_of_each({*record.spent, *(key for _, key in record.warnings)})
     times = list(record.times or ())
-    content = {
-        "spent": [
-            [key, made_from[key], *spent, *times]
-            for key, spent in record.spent.items()
-            if key in made_from
-        ],
-        "warnings": [
-            [key, made_from[key], kind, text]
-            for (kind, key), text in record.warnings.items()
-            if key in made_from
-        ],
-    }
+    spent = [
+        (key, made_from[key], *timings, *times)
+        for key, timings in record.spent.items()
+        if key in made_from
+    ]
+    warnings = [
+        (key, made_from[key], kind, text)
+        for (kind, key), text in record.warnings.items()
+        if key in made_from
+    ]
+    _write(blocks, name, spent, warnings)
+
+
+def _write(
+    blocks: Place, name: str, spent: Iterable[Sequence[Any]], warnings: Iterable[Sequence[str]]
+) -> None:
+    content = {"spent": [*spent], "warnings": [*warnings]}
     write_bytes(blocks / FOLDER / f"{name}.json", json.dumps(content).encode())
 
 
 def read_records(blocks: Place, provenance: Provenance) -> RunRecord:
     """Read the records of all runs with this provenance; damaged files are ignored."""
     found = RunRecord()
-    made_from = provenance.digest_of_each(provenance.values)
-    for path in record_files(blocks):
-        content = read_json(path) or {}
-        for key, digest, spent, times in _entries(content.get("spent"), _spent_of):
-            if made_from.get(key) == digest:
-                found.spent[key] = found.spent.get(key, BlockTimings()).plus(spent)
-                found.times = times.joined(found.times)
-        for key, digest, kind, text in _entries(content.get("warnings"), _warning_of):
-            if made_from.get(key) == digest:
-                found.warnings.setdefault((kind, key), text)
+    ours = provenance.digest_of_each(provenance.values).items()
+    spent, warnings = _read_all(record_files(blocks))
+    for made, (timings, times) in spent.items():
+        if made in ours:
+            found.spent[made[0]] = timings
+            found.times = times.joined(found.times)
+    for key, made_from, kind, text in warnings:
+        if (key, made_from) in ours:
+            found.warnings.setdefault((kind, key), text)
     return found
 
 
@@ -131,20 +138,9 @@ def merge_records(blocks: Place) -> None:
     paths = record_files(blocks)
     if len(paths) <= MANY_FILES:
         return
-    spent: dict[tuple[str, str], tuple[BlockTimings, Times]] = {}
-    warnings: dict[tuple[str, ...], None] = {}
-    for path in paths:
-        content = read_json(path) or {}
-        for key, made_from, more, times in _entries(content.get("spent"), _spent_of):
-            known, span = spent.get((key, made_from), (BlockTimings(), times))
-            spent[key, made_from] = known.plus(more), times.joined(span)
-        for entry in _entries(content.get("warnings"), _warning_of):
-            warnings[entry] = None
-    merged = {
-        "spent": [[*at, *seconds, *times] for at, (seconds, times) in spent.items()],
-        "warnings": [list(entry) for entry in warnings],
-    }
-    write_bytes(blocks / FOLDER / f"{uuid.uuid4().hex}.json", json.dumps(merged).encode())
+    spent, warnings = _read_all(paths)
+    merged = [(*made, *timings, *times) for made, (timings, times) in spent.items()]
+    _write(blocks, uuid.uuid4().hex, merged, warnings)
     for path in paths:
         path.unlink(missing_ok=True)
 
@@ -154,27 +150,19 @@ def record_files(blocks: Place) -> list[Place]:
     return sorted([*(blocks / FOLDER).glob("*.json")], key=str)
 
 
-def _entries(entries: Any, read: Any) -> Iterator[tuple[Any, ...]]:
-    """The valid entries of a record: key, provenance, content."""
-    for entry in entries if isinstance(entries, list) else ():
+def _read_all(paths: Iterable[Place]) -> tuple[Spent, dict[Warned, None]]:
+    """Sums over some files: what was spent, by key and provenance; warnings, each once."""
+    spent: Spent = {}
+    warnings: dict[Warned, None] = {}
+    for path in paths:
+        content = read_json(path) or {}
         try:
-            key, made_from, *values = entry
-            yield str(key), str(made_from), *read(*values)
-        except (TypeError, ValueError):  # somebody else wrote it
+            for key, made, n_blocks, own, data, first, last in content["spent"]:
+                known, span = spent.get((key, made), (BlockTimings(), None))
+                timings = known.plus(BlockTimings(n_blocks, own, data))
+                spent[key, made] = timings, Times(first, last).joined(span)
+            for key, made, kind, text in content["warnings"]:
+                warnings[key, made, kind, text] = None
+        except (KeyError, TypeError, ValueError):  # somebody else wrote it
             continue
-
-
-def _spent_of(
-    n_blocks: int, seconds: float, data: float, *times: str
-) -> tuple[BlockTimings, Times]:
-    moments = Times(*(moment for moment in times if datetime.fromisoformat(moment)))
-    spent = BlockTimings(int(n_blocks), float(seconds), float(data))
-    if not (
-        spent.n_blocks > 0 and 0 <= spent.own < float("inf") and 0 <= spent.data < float("inf")
-    ):
-        raise ValueError
-    return spent, moments
-
-
-def _warning_of(kind: str, text: str) -> tuple[str, str]:
-    return str(kind), str(text)
+    return spent, warnings

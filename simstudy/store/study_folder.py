@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,14 +12,13 @@ from simstudy.atomic_files import read_json, temporary_folder
 from simstudy.design.plan import Plan, method_of
 from simstudy.errors import StoreError, first_few
 from simstudy.remote.paths import Place, place_of
-from simstudy.store.arrow_schema import ReplicateStorage, StoragePolicy
+from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.block_files import provenance_of_files
 from simstudy.store.blocks import Store, files_at
 from simstudy.store.files import DAMAGED, DERIVED, ENDING, VERIFIED, Files
 from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.store.moments import MomentStorage
+from simstudy.store.moments import MomentStorage, StoragePolicy
 from simstudy.store.provenance import UNKNOWN, Provenance
-from simstudy.store.run_records import FOLDER as RECORDS
 from simstudy.store.run_records import record_files
 
 FOLDERS = {"replicates": ReplicateStorage.folder, "summary": MomentStorage.folder}
@@ -205,9 +203,6 @@ def delete_study_data(study: str, folder: Place) -> None:
             found: list[Place] = [*(blocks / sibling).rglob(f"*{ENDING}")]
             for path in found:
                 _delete(path)
-        if isinstance(blocks, Path):
-            with suppress(OSError):  # there may be none
-                (blocks / RECORDS).rmdir()
     for name in listed_files(read_json(folder / MANIFEST) or {}):
         _delete(folder / name)
     _delete(folder / MANIFEST)

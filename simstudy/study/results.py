@@ -15,10 +15,9 @@ from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.run_stats import RunStats
 from simstudy.errors import StoreError, first_few
 from simstudy.remote.paths import Place, place_of
-from simstudy.store.arrow_schema import StoragePolicy
 from simstudy.store.blocks import Store
 from simstudy.store.files import Folder, name_by_content
-from simstudy.store.moments import MomentStorage
+from simstudy.store.moments import MomentStorage, StoragePolicy
 from simstudy.store.provenance import Provenance
 from simstudy.store.run_records import FOLDER, read_records, record_files
 from simstudy.store.study_folder import StudyFolder, no_blocks_error

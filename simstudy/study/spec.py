@@ -15,8 +15,8 @@ from simstudy.design.reprs import format_names, shown
 from simstudy.engine.derived import source_columns
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.measures import Measure, MeasureContext
-from simstudy.store.arrow_schema import ReplicateStorage, StoragePolicy
-from simstudy.store.moments import MomentStorage, streamable
+from simstudy.store.arrow_schema import ReplicateStorage
+from simstudy.store.moments import MomentStorage, StoragePolicy, streamable
 from simstudy.study.validation import check_declared
 from simstudy.validation import check_whole
 

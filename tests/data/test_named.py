@@ -90,11 +90,8 @@ def test_a_broken_archive_is_refused_in_one_line(tmp_path, ending):
     assert "\n" not in str(refused.value)
 
 
-def test_a_missing_file_names_the_other_choices(tmp_path):
+def test_what_is_not_there_names_the_other_choices(tmp_path):
     with pytest.raises(NotHereError, match=r"nowhere.csv is not there.* data=friedman"):
         regression_data(str(tmp_path / "nowhere.csv"), "y")
-
-
-def test_a_name_that_nobody_knows_is_refused():
     with pytest.raises(ConfigError, match=r"data=bostn is neither .* \(boston, diabetes, friedman"):
         regression_data("bostn")

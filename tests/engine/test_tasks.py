@@ -3,7 +3,7 @@
 import numpy as np
 
 from simstudy.engine.tasks import draw_task, record_failed
-from simstudy.store.messages import failed_blocks
+from simstudy.store.messages import failed_replicates
 from tests import toy
 from tests.engine.giving import blocks_of, factory_of
 
@@ -45,4 +45,5 @@ def test_blocks_that_the_machine_made_fail_are_drawn_again(tmp_path):
     whole.store.scan()
     assert job in list(blocks_of(whole, 2))
     assert other not in list(blocks_of(whole, 2))
-    np.testing.assert_array_equal(failed_blocks(whole.store, other.key, 2), [True, False])
+    failed = failed_replicates(whole.store, other.key, 2, PLAN.block_size)
+    np.testing.assert_array_equal(failed, np.arange(PLAN.block_size))

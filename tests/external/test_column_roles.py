@@ -42,18 +42,11 @@ def test_what_is_asked_has_to_be_there(asked, said, table):
         from_frame(table, **{**COLUMNS, **asked})
 
 
-def test_what_is_no_frame_is_refused():
+def test_a_table_that_cannot_be_is_refused(table):
     with pytest.raises(ConfigError, match=r"rows is 'rows[.]csv', not a data frame of pandas"):
         from_frame("rows.csv", **COLUMNS)
-
-
-def test_a_column_that_is_there_twice_is_refused(table):
-    twice = table.rename(columns={"se": "b"})
     with pytest.raises(ConfigError, match="2 columns are named 'b'"):
-        from_frame(twice, **{**COLUMNS, "se": None})
-
-
-def test_a_column_that_hides_what_is_made_is_refused(table):
+        from_frame(table.rename(columns={"se": "b"}), **{**COLUMNS, "se": None})
     beside = table.assign(reject=1)
     with pytest.raises(ConfigError, match="column 'reject' is made of other columns"):
         from_frame(beside, measures=[mean("reject")], truth=TRUTH, **COLUMNS)

@@ -25,6 +25,9 @@ def test_every_figure_is_drawn(table):
     ]  # fmt: skip
     for name in list(result.details.figures)[:-1]:
         assert drawn(result, name).axes
+    without = from_frame(table[["b"]], estimate="b")
+    assert list(without.details.figures) == ["estimates", "bias_and_errors"]
+    assert drawn(without, "estimates").axes
     with pytest.raises(FigureError, match="no factor is a quantity with several values"):
         result.figure("over_factor")
 
@@ -33,14 +36,6 @@ def test_a_quantity_has_curves(table):
     numbered = table.assign(n=table["dgm"].map({"normal": 10, "skewed": 20}))
     result = from_frame(numbered, truth=TRUTH, **{**COLUMNS, "by": ["n"]})
     assert len(drawn(result, "over_factor").axes) == 3  # bias, coverage, power
-
-
-def test_one_method_in_one_cell_has_them_too(table):
-    result = from_frame(table[table["method"] == "old"][["b", "se"]], estimate="b", se="se")
-    assert drawn(result, "estimates").axes
-    assert drawn(result, "bias_and_errors").axes
-    without = from_frame(table[["b"]], estimate="b")
-    assert list(without.details.figures) == ["estimates", "bias_and_errors"]
 
 
 def test_rows_of_panels_say_one_factor_a_line(table):

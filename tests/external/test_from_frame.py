@@ -1,5 +1,7 @@
 """Results from elsewhere keep the promises of a study's own."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -53,13 +55,10 @@ def test_a_study_and_its_own_replicates_have_the_same_summary():
         np.testing.assert_array_equal(again.summary[name], mine[name])
 
 
-def test_every_usual_measure_is_there(result):
-    assert list(dict.fromkeys(result.summary["measure"])) == USUAL
-
-
 @pytest.mark.parametrize("dgm", ["normal", "skewed"])
 @pytest.mark.parametrize("method", ["old", "new"])
 def test_they_are_those_of_plain_formulas(table, result, dgm, method):
+    assert list(dict.fromkeys(result.summary["measure"])) == USUAL
     b, se = rows_of(table, dgm, method)[["b", "se"]].dropna().to_numpy().T
     half = stats.norm.ppf(0.975) * se
     expected = {
@@ -108,15 +107,19 @@ def test_what_is_missing_is_a_failure_of_that_method(result):
     assert (lacking["n_rep"], lacking["n_failed"]) == (35, 5)
     assert result.row("convergence_rate", dgm="skewed", method="new")["estimate"] == 35 / 40
     assert result.row("bias", dgm="skewed", method="old")["n_failed"] == 0
-
-
-def test_each_is_told_with_its_reason(result):
     assert result.failures["error"].value_counts().to_dict() == {"no row": 5, "no estimate": 1}
     assert result.n_failed == 6
-    assert result.outcome.noticed == [
+
+
+@pytest.mark.filterwarnings("default")
+def test_missing_rows_are_said_at_once(table):
+    said = (
         "method new has no row for 5 of 100 data sets (the first is dataset=36, dgm=skewed): they "
         "count as its failures"
-    ]
+    )
+    with pytest.warns(UserWarning, match=re.escape(said)):
+        result = from_frame(table, truth=TRUTH, **COLUMNS)
+    assert result.outcome.noticed == [said]
 
 
 def test_a_standard_error_may_be_missing_beside_an_estimate(table):
@@ -141,6 +144,8 @@ def test_a_truth_may_be_a_number_a_column_or_a_mapping(table):
     by_level = from_frame(table, truth=truths, **COLUMNS)
     by_column = from_frame(beside, truth="theta", **COLUMNS)
     np.testing.assert_array_equal(by_level.summary["estimate"], by_column.summary["estimate"])
+    by_factor = from_frame(beside, **{**COLUMNS, "by": ["theta"]}, truth="theta")
+    np.testing.assert_array_equal(by_level.summary["estimate"], by_factor.summary["estimate"])
     number = from_frame(table, truth=0.6, **COLUMNS)
     assert (
         number.row("bias", dgm="skewed", method="old")["estimate"]
@@ -148,27 +153,12 @@ def test_a_truth_may_be_a_number_a_column_or_a_mapping(table):
     )
 
 
-def test_a_factor_may_be_the_truth(table):
-    beside = table.assign(theta=table["dgm"].map({"normal": 0.5, "skewed": 0.6}))
-    found = from_frame(beside, **{**COLUMNS, "by": ["theta"]}, truth="theta")
+def test_levels_of_single_precision_have_the_truth_of_the_same_number(table):
     whole = from_frame(table, truth={"normal": 0.5, "skewed": 0.6}, **COLUMNS)
-    np.testing.assert_array_equal(found.summary["estimate"], whole.summary["estimate"])
-
-
-def test_levels_that_are_nearly_alike_have_each_its_own_truth(table):
-    """Six digits tell them apart no more; they are for numbers of single precision."""
-    low, high = 1234567.0, 1234568.0
-    near = table.assign(dgm=table["dgm"].map({"normal": low, "skewed": high}))
-    found = from_frame(near, truth={low: 0.5, 1234568: 0.6}, **COLUMNS)
-    whole = from_frame(table, truth={"normal": 0.5, "skewed": 0.6}, **COLUMNS)
-    np.testing.assert_array_equal(found.summary["estimate"], whole.summary["estimate"])
-
     single = table.assign(dgm=table["dgm"].map({"normal": 0.1, "skewed": 0.2}).astype("float32"))
     found = from_frame(single, truth={0.1: 0.5, "0.2": 0.6}, **COLUMNS)
     np.testing.assert_array_equal(found.summary["estimate"], whole.summary["estimate"])
-    with pytest.raises(
-        ConfigError, match=r"several values for dgm=0.1\d+; it has some for 0.1, 0.1"
-    ):
+    with pytest.raises(ConfigError, match=r"several values for dgm=0.1\d+; it has some for 0.1"):
         from_frame(single, truth={0.1: 0.5, "0.1": 0.6, 0.2: 0.6}, **COLUMNS)
 
 
@@ -183,12 +173,6 @@ def test_numbers_are_pythons_or_numpys(table):
         from_frame(coded, reference=1, **COLUMNS).summary["estimate"],
         from_frame(table, reference="new", **COLUMNS).summary["estimate"],
     )
-
-
-@pytest.mark.filterwarnings("default")
-def test_what_is_missing_is_said_at_once(table):
-    with pytest.warns(UserWarning, match="method new has no row for 5 of 100 data sets"):
-        from_frame(table, truth=TRUTH, **COLUMNS)
 
 
 def test_without_one_the_rest_is_there_and_it_is_said(table):
@@ -289,11 +273,6 @@ def test_other_rows_are_refused_where_some_are_until_told_otherwise(table, tmp_p
         from_frame(other, name="twice", out=tmp_path, **COLUMNS)
     again = from_frame(other, name="twice", out=tmp_path, restart=True, **COLUMNS)
     assert again.n_rep == from_frame(other, **COLUMNS).n_rep
-
-
-def test_a_name_that_is_no_folder_is_refused(table):
-    with pytest.raises(simstudy.errors.StudyError, match="names a folder"):
-        from_frame(table, name="a/b", **COLUMNS)
 
 
 # ---------------------------------------------------------------- wide tables, rows in order

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstudy.engine.block import failed_block
 from simstudy.errors import StudyError
 from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.columns import columns_of, with_failures_missing
-from tests.engine.giving import SIZE, WIDE, Named, X, plan_of, read_back, stored
+from tests.engine.giving import SIZE, WIDE, X, plan_of, read_back, stored
 
 
 @pytest.mark.parametrize(
@@ -145,16 +144,6 @@ def _lost(error, whole):
     if lost.ndim > whole.ndim:
         return np.zeros(whole.shape, dtype=bool)
     return lost.reshape(lost.shape + (1,) * (whole.ndim - lost.ndim))
-
-
-def test_blocks_with_and_without_errors_share_a_table():
-    plan = plan_of(axes={})
-    fine, _ = stored({"x": X}, axes={})
-    broken = failed_block(plan, Named(2), 1, "died")
-    table = ReplicateStorage()(plan, [fine, broken])
-    assert table["x"].to_pylist() == [*X, *[None] * SIZE]
-    assert table["error"].to_pylist() == [None] * SIZE + ["died"] * SIZE
-    assert pa.types.is_float64(table.schema.field("x").type)
 
 
 def test_a_column_that_nobody_returned_is_named_with_the_nearest():

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simstudy.atomic_files import ABANDONED_SECONDS
-from simstudy.remote.paths import place_of
 from simstudy.store import blocks, compaction
 from simstudy.store.compaction import compact, folder_lock
 from tests.store.samples import (
@@ -76,28 +75,6 @@ def test_few_files_and_large_ones_stay_as_they_are(tmp_path, monkeypatch):
     assert_holds(store, "a", 204)
 
 
-def test_a_merged_file_is_left_alone(tmp_path):
-    for one in BLOCKS:
-        write(tmp_path, one)
-    store = open_store(tmp_path)
-    compact(store)
-    (name,) = files(tmp_path)
-    compact(store)
-    compact(open_store(tmp_path))
-    assert files(tmp_path) == [name]
-
-
-def test_files_are_merged_in_batches(tmp_path, monkeypatch):
-    for one in BLOCKS:
-        write(tmp_path, one)
-    store = open_store(tmp_path)
-    monkeypatch.setattr(compaction, "BATCH_BYTES", 1 + store.n_bytes // 3)
-    compact(store)
-    assert 3 <= store.n_files <= 4
-    for key, n in {"a": 4, "b": 6, "c": 1}.items():
-        assert_holds(store, key, n)
-
-
 def test_all_files_of_a_folder_come_to_have_the_same_columns(tmp_path, monkeypatch):
     """Block 3 of b has a failure, so files without any are written anew, however few they are."""
     monkeypatch.setattr(compaction, "MANY_FILES", 64)
@@ -125,15 +102,6 @@ def test_blocks_that_several_files_hold_are_written_once(tmp_path, monkeypatch):
     compact(open_store(tmp_path))
     assert files(tmp_path) == before
     assert_holds(store, "a", 3)
-
-
-def test_a_gap_stays_a_gap(tmp_path):
-    write(tmp_path, ("a", 0, 2))
-    write(tmp_path, ("a", 5, 1))
-    store = open_store(tmp_path)
-    compact(store)
-    assert store.has_blocks("a", 6).tolist() == [True, True, False, False, False, True]
-    assert_holds(store, "a", 2)
 
 
 def test_a_crash_between_writing_and_deleting_leaves_duplicates_never_a_gap(tmp_path, monkeypatch):
@@ -180,14 +148,6 @@ def test_nothing_is_deleted_before_all_files_stand(tmp_path, monkeypatch):
         assert_holds(store, key, n)
 
 
-def test_a_reader_goes_on_while_another_run_merges(tmp_path):
-    for block in range(3):
-        write(tmp_path, ("a", block, 1))
-    reader = open_store(tmp_path)
-    compact(open_store(tmp_path))
-    assert_holds(reader, "a", 3)
-
-
 def test_temporary_files_without_a_writer_go_and_young_ones_stay(tmp_path):
     for block in range(2):
         write(tmp_path, ("a", block, 1))
@@ -202,10 +162,6 @@ def test_temporary_files_without_a_writer_go_and_young_ones_stay(tmp_path):
 
 
 # ---------------------------------------------------------------- locks
-def test_nothing_is_locked_beyond_this_machine():
-    pytest.importorskip("s3fs", reason="needs pip install -e '.[dev]'")
-    with folder_lock(place_of("s3://bucket/a")), folder_lock(place_of("s3://bucket/a")):
-        pass
 
 
 def test_one_process_at_a_time_in_a_folder(tmp_path):

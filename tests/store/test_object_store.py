@@ -11,7 +11,7 @@ from simstudy.engine import scheduler
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, UnreachableError
 from simstudy.remote import paths
-from simstudy.remote.paths import list_sizes, place_of
+from simstudy.remote.paths import place_of
 from simstudy.store import compaction, object_store
 from simstudy.store.blocks import Store
 from simstudy.store.object_store import ObjectStore
@@ -131,34 +131,6 @@ def damage(files, name):
     write_bytes(place, bytes(content))
 
 
-def test_a_damaged_file_is_set_aside_as_it_is_found(filled):
-    name = filled.names()[0]
-    damage(filled, name)
-    store = Store(again(filled), ROWS, OWNER)
-    assert store.damaged == [f"{name} (its bytes are not the ones that were written)"]
-    assert name not in filled.names()
-    assert list_sizes(filled.place / "_damaged").keys() == {name}
-
-
-class FlexibleChecksumError(Exception):
-    """As botocore names it."""
-
-
-def test_an_object_whose_checksum_the_store_itself_refuses_is_damaged(filled, monkeypatch):
-    name, plain = filled.names()[0], Counting.cat_file
-
-    def refuse(self, path, *arguments, **settings):
-        if path.endswith(name):
-            raise FlexibleChecksumError("expected and calculated checksums do not match")
-        return plain(self, path, *arguments, **settings)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Counting, "cat_file", refuse)
-        store = Store(again(filled), ROWS, OWNER)
-    assert store.damaged == [f"{name} (its bytes are not the ones that were written)"]
-    assert name not in filled.names()
-
-
 def test_a_damaged_file_that_was_not_read_yet_is_refused_when_it_is(filled, monkeypatch):
     monkeypatch.setattr(object_store, "TAIL_BYTES", size_of_smallest(filled) - 1)
     store = Store(again(filled, at_once=False), ROWS, OWNER)
@@ -170,6 +142,16 @@ def test_a_damaged_file_that_was_not_read_yet_is_refused_when_it_is(filled, monk
     with pytest.raises(StoreError, match=said):
         store.read("c", 1)
     assert name not in os.listdir(store.files._copies.name)
+
+
+def test_a_file_that_has_gone_since_it_was_listed_is_passed_over(filled, monkeypatch):
+    other, (gone, *left) = again(filled), filled.names()
+    filled.delete(gone)
+    monkeypatch.setattr(other, "names", lambda: [gone, *left])
+    monkeypatch.setattr(other, "_sizes", dict.fromkeys([gone], 100))
+    store = Store(other, ROWS, OWNER)
+    assert store.n_files == len(left)
+    assert store.damaged == []
 
 
 # ---------------------------------------------------------------- in other processes

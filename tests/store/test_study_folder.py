@@ -7,7 +7,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from simstudy.atomic_files import write_json
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.store.block_files import write_blocks
@@ -51,13 +50,6 @@ def test_blocks_of_other_owners_are_told_by_the_nearest(tmp_path):
     assert "block_size was 50 and is 49. Its" in text
 
 
-def test_the_folder_of_another_study_is_refused(tmp_path):
-    write_json(tmp_path / "manifest.json", {"study": "other"})
-    with pytest.raises(StoreError, match=r"holds the results of study 'other', which 'toy' would"):
-        check_study("toy", tmp_path)
-    check_study("other", tmp_path)
-
-
 def test_a_file_is_no_folder(tmp_path):
     file = tmp_path / "toy"
     file.write_text("")
@@ -77,7 +69,7 @@ def test_starting_over_deletes_this_studys_blocks_and_nothing_else(tmp_path):
     )  # fmt: skip
     delete_study_data("toy", folder)
     left = sorted(path.name for path in folder.rglob("*"))
-    assert left == sorted(["figures", "notes.txt", "replicates", theirs])
+    assert left == sorted(["_runs", "figures", "notes.txt", "replicates", theirs])
     delete_study_data("toy", tmp_path / "never")
 
 
