@@ -132,12 +132,6 @@ def test_a_study_seeds_it_and_says_the_same_bits_again():
     assert len({placed("a", 1), placed("a", 2), placed("b", 1)}) == 3
 
 
-def test_a_summary_alone_cannot_keep_it():
-    study = Study("a", [Draws()], [made(skewness)], block_size=50)
-    with pytest.raises(StudyError, match="skewness cannot do without"):
-        study.run(100, keep="summary", workers=INLINE)
-
-
 REFUSED = [
     (lambda: m.bootstrapped(3), r"3 cannot be called.*function whose parameters"),
     (lambda: m.bootstrapped(lambda x: x), "has no name for the summary.*name='skewness'"),
