@@ -193,8 +193,6 @@ class SummaryAccess:
         KeyError
             For a factor that the summary does not have.
         """
-        from simstudy.analysis.lookup import rows_with
-
         return rows_with(self.summary, factors)
 
     def row(self, measure: str, **factors: Any) -> pd.Series:
@@ -205,8 +203,6 @@ class SummaryAccess:
         LookupError
             Where there is none, or more than one; KeyError for a factor that it does not have.
         """
-        from simstudy.analysis.lookup import row_with
-
         return row_with(self.summary, measure, factors)
 
     def _summary_table(self, name: str, columns: str | None) -> Table:

@@ -62,13 +62,11 @@ def bootstrapped(
     Efron (1979), Annals of Statistics 7, 1-26. Koehler, Brown & Haneuse (2009), The American
     Statistician 63, 155-162, for the Monte Carlo error of a simulation study.
     """
-    _refuse_no_function(function)
     _refuse_few(n_boot)
-    reads = _parameters(function)
     return _Bootstrapped(
         name=_name_of(function, name),
         kind="bootstrapped",
-        reads=reads,
+        reads=_parameters(function),
         function=function,
         n_boot=n_boot,
         undefined="the function gives no number for these replicates",
@@ -188,17 +186,12 @@ def _scaled(draws: np.ndarray, n: np.ndarray) -> Float[np.ndarray, " draw *cells
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     parameters = inspect.signature(function).parameters.values()
+    columns = tuple(each.name for each in parameters if each.default is each.empty)
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    if not parameters or any(each.kind not in by_name for each in parameters):
+    if not columns or any(each.kind not in by_name for each in parameters):
         raise DesignError(
             f"bootstrapped: {in_one_line(repr(function))} does not say which columns it needs. "
-            "Give a function whose parameters have the names of columns."
-        )
-    columns = tuple(each.name for each in parameters if each.default is each.empty)
-    if not columns:
-        raise DesignError(
-            f"bootstrapped: {in_one_line(repr(function))} needs no column, since all its "
-            "parameters have defaults. Take the default from those that name columns."
+            "Give a function whose parameters without a default have the names of columns."
         )
     return columns
 
@@ -211,14 +204,6 @@ def _name_of(function: Callable[..., Any], name: str | None) -> str:
             "one, as in bootstrapped(function, name='skewness')."
         )
     return found
-
-
-def _refuse_no_function(function: object) -> None:
-    if not callable(function):
-        raise DesignError(
-            f"bootstrapped: {in_one_line(repr(function))} cannot be called, so there is nothing "
-            "to resample. Give a function whose parameters have the names of columns."
-        )
 
 
 def _refuse_few(n_boot: object) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from simstudy.measures.columns import Columns, names_in
 from simstudy.measures.moments import Means, MomentMeasure, Number, ratio, share
-from simstudy.measures.proportions import flags, proportion
+from simstudy.measures.proportions import flag_share, flags, proportion
 
 
 def non_rejection_rate(
@@ -66,14 +66,7 @@ def sensitivity(reject: str, *, effect: str, name: str = "sensitivity") -> Momen
     MomentMeasure
         A measure of a proportion, with Wilson's interval; NaN where no replicate has an effect.
     """
-    return proportion(
-        name,
-        names_in(reject),
-        lambda columns: flags(columns, reject),
-        given=effect,
-        by_cell=True,
-        kind="sensitivity",
-    )
+    return flag_share(name, "sensitivity", reject, given=effect)
 
 
 def specificity(reject: str, *, effect: str, name: str = "specificity") -> MomentMeasure:
@@ -122,14 +115,7 @@ def positive_predictive_value(
     ----------
     Altman & Bland (1994), BMJ 309, 102.
     """
-    return proportion(
-        name,
-        names_in(effect),
-        lambda columns: flags(columns, effect),
-        given=reject,
-        by_cell=True,
-        kind="positive_predictive_value",
-    )
+    return flag_share(name, "positive_predictive_value", effect, given=reject)
 
 
 def negative_predictive_value(

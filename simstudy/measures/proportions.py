@@ -6,7 +6,7 @@ import numpy as np
 
 from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy import special
-from simstudy.measures.columns import Columns, Operand, check_none, operand
+from simstudy.measures.columns import Columns, Operand, check_none, names_in, operand
 from simstudy.measures.moments import MomentMeasure, only, share
 
 Event = Callable[[Columns], np.ndarray]
@@ -76,6 +76,18 @@ def proportion(
 def _both(event: np.ndarray, condition: np.ndarray, *, own: int) -> tuple[np.ndarray, np.ndarray]:
     condition = condition.reshape(condition.shape + (1,) * own)
     return event * condition, condition
+
+
+def flag_share(name: str, kind: str, flag: str, *, given: str | None) -> MomentMeasure:
+    """Share of replicates in which a column is true, of all or of those in a condition."""
+    return proportion(
+        name,
+        names_in(flag),
+        lambda columns: flags(columns, flag),
+        given=given,
+        by_cell=True,
+        kind=kind,
+    )
 
 
 def flags(columns: Columns, name: str) -> np.ndarray:

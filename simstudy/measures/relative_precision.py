@@ -9,7 +9,7 @@ each does with the data that it can analyse.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from simstudy.measures.moments import (
 )
 
 Replicates = Literal["both", "own"]
-Derive = Callable[..., Columns]
 
 
 def relative_precision(
@@ -113,8 +112,9 @@ class _RelativePrecision(MomentMeasure):
         grouped = self.of_groups(context.group_size)
         if not isinstance(self.axis, str) and not isinstance(self.reference, str):
             return grouped
-        axis = _place_of_axis(self.axis, context.axes)
-        reference = _place_of_label(self.reference, axis, context.axes)
+        axis = _place("axis", self.axis, list(context.axes))
+        labels = [*context.axes.values()][axis] if axis < len(context.axes) else ()
+        reference = _place("reference", self.reference, labels)
         assert isinstance(self.derive, partial)
         derive = partial(self.derive, axis=axis, reference=reference)
         return replace(grouped, axis=axis, reference=reference, derive=derive)
@@ -181,25 +181,16 @@ def _variance_within(means: Means, n: np.ndarray) -> np.ndarray:
     return variance_of(ratio(first, share), ratio(second, share), n * share)
 
 
-def _all_pairs(_means: Means, n: np.ndarray) -> np.ndarray:
-    return n
-
-
-def _own_successes(means: Means, n: np.ndarray) -> np.ndarray:
-    return np.asarray(means[0] * n)
-
-
-@dataclass(frozen=True)
-class _Form:
-    derive: Derive
+class _Form(NamedTuple):
+    derive: Callable[..., Columns]
     terms: Callable[..., tuple[np.ndarray, ...]]
     value: Value
     trials: Value
 
 
 _OF: Mapping[str, _Form] = {
-    "both": _Form(_beside_reference, _of_both, _gain, _all_pairs),
-    "own": _Form(_with_gaps_filled, _of_each, _gain_of_each, _own_successes),
+    "both": _Form(_beside_reference, _of_both, _gain, lambda _, n: n),
+    "own": _Form(_with_gaps_filled, _of_each, _gain_of_each, lambda means, n: means[0] * n),
 }
 
 
@@ -245,25 +236,16 @@ def reference_of(column: np.ndarray, axis: int | str, reference: int | str) -> n
     return np.asarray(np.take(column, [reference], axis=axis + 1))
 
 
-def _place_of_axis(axis: int | str, axes: Mapping[str, Sequence[str]]) -> int:
-    if isinstance(axis, str) and axis not in axes:
+def _place(what: str, given: int | str, known: Sequence[str]) -> int:
+    """The place of an axis among the study's, or of a label among those of the axis."""
+    if not isinstance(given, str):
+        return given
+    if given not in known:
         raise StudyError(
-            f"relative_precision: axis={axis!r} is not an axis of the study, so there are no "
-            f"methods to compare; {nearest(axis, axes)}"
+            f"relative_precision: {what}={given!r} is not in the study, so there is nothing to "
+            f"compare with; {nearest(given, known)}"
         )
-    return list(axes).index(axis) if isinstance(axis, str) else axis
-
-
-def _place_of_label(reference: int | str, axis: int, axes: Mapping[str, Sequence[str]]) -> int:
-    if not isinstance(reference, str):
-        return reference
-    labels = [*axes.values()][axis] if axis < len(axes) else ()
-    if reference not in labels:
-        raise StudyError(
-            f"relative_precision: reference={reference!r} is none of the study's methods, so there "
-            f"is nothing to compare with; {nearest(reference, labels)}"
-        )
-    return list(labels).index(reference)
+    return known.index(given)
 
 
 def _refuse_options(axis: object, reference: object, replicates: str, mcse: str) -> None:

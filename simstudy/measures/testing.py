@@ -26,6 +26,7 @@ from simstudy.measures.proportions import (
     against,
     check_df,
     critical_values,
+    flag_share,
     flags,
     own_axis,
     probabilities,
@@ -85,15 +86,7 @@ def rejection_rate(
         Where not exactly one of the three is given.
     """
     if reject and not (p_value or estimate or se):
-        reads = names_in(reject)
-        return proportion(
-            name,
-            reads,
-            lambda columns: flags(columns, reject),
-            given=given,
-            by_cell=True,
-            kind="rejection_rate",
-        )
+        return flag_share(name, "rejection_rate", reject, given=given)
     if p_value and not (reject or estimate or se):
         return rejection_rate_at(p_value, alpha=alpha, given=given, name=name)
     if estimate and se and not (reject or p_value):

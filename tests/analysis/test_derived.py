@@ -161,19 +161,6 @@ def test_a_new_function_draws_nothing(tmp_path):
     assert not result.summary.equals(study().run(25, out=tmp_path, workers=INLINE).summary)
 
 
-def test_what_it_is_made_of_counts(tmp_path):
-    """`compatible` did not change; `share`, which it reads, did."""
-    names = ["share", "compatible"]
-    one = study(derived={"share": share, "compatible": compatible})
-    two = study(derived={"share": lambda p_value: p_value.max(axis=-1), "compatible": compatible})
-    first, second = (s.run(25, out=tmp_path, workers=INLINE) for s in (one, two))
-    for name in names:
-        before, after = (r.columns(PValues(8), name)[name] for r in (first, second))
-        assert not np.array_equal(before, after)
-    expected = drawn(PValues(8), 25).max(axis=1) < 0.25
-    np.testing.assert_array_equal(second.columns(PValues(8), "compatible")["compatible"], expected)
-
-
 @pytest.mark.parametrize("keep_vectors", [True, False], ids=["of stored", "at drawing"])
 def test_it_may_ask_for_the_scenario(keep_vectors, tmp_path):
     def shared(scenario, p_value):

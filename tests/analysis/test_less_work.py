@@ -51,23 +51,6 @@ def test_the_columns_are_there_where_a_measure_has_them(tmp_path):
     result.table("summary")
 
 
-def test_the_same_bits_with_other_workers_and_the_first_groups_of_a_longer_run():
-    short = study().run(200, workers=INLINE)
-    assert_frame_equal(short.summary, study().run(200, workers=Workers("threads", 2)).summary)
-    longer = study().run(600, workers=INLINE)
-    for scenario in short.plan.scenarios:
-        one, two = (each.columns(scenario, "s2")["s2"] for each in (short, longer))
-        np.testing.assert_array_equal(one, two[:200])
-
-
-def test_scenarios_are_compared_by_groups():
-    result = study().run(400, workers=INLINE)
-    first, second = result.plan.scenarios
-    found = result.contrast("power", first=first, second=second)
-    mcse = result.summary.query("measure == 'power'")["mcse"]
-    np.testing.assert_allclose(found["mcse"], np.hypot(*mcse), rtol=1e-12)
-
-
 def test_a_precision_is_reached_with_the_error_of_groups():
     kind = {"measures": [mean("s2", name="mean_s2")], "block_size": 40, "n_rep": 40}
     by_strata, plain = study(20, **kind), study(1, **kind)
@@ -79,16 +62,6 @@ def test_a_precision_is_reached_with_the_error_of_groups():
     assert (cost["n_rep"] < plain.forecast({"mean_s2": 0.01}, 400)["n_rep"] / 4).all()
     piloted = by_strata.run(200, stop_by="pilot", **asked)
     assert (piloted.summary["mcse"] < 0.03 * 1.2).all()
-
-
-def test_failures_are_measured_by_groups():
-    def fragile(s2):
-        return np.where(s2 > 1.0, np.nan, s2)
-
-    part = study(measures=[mean("fragile")], derived={"fragile": fragile})
-    found = part.run(400, workers=INLINE).summary.query("measure == 'mean_fragile'")
-    assert (found["n_failed"] > 0).all()
-    assert found["variance_reduction"].notna().all()
 
 
 @dataclass(frozen=True)
@@ -159,13 +132,6 @@ def test_what_groups_cannot_is_refused_in_one_line(make, words):
     with pytest.raises((ConfigError, StudyError), match=words) as refused:
         make()
     assert "\n" not in str(refused.value)
-
-
-def test_controls_are_not_kept_as_moments():
-    with pytest.raises(
-        StudyError, match="keeps no replicates, and by_control, by_column, by_chance"
-    ):
-        study(1).run(400, keep="summary", workers=INLINE)
 
 
 # ---------------------------------------------------------------- the page

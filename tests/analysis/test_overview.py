@@ -35,12 +35,6 @@ def test_distance_from_theory_is_in_standard_errors():
     assert worst_z(given, is_proportion=False) == pytest.approx(2.0)
 
 
-def test_of_a_proportion_in_those_that_theory_gives():
-    """400 trials with a share of 0.5 where theory says 0.6: its error is root(0.24/400)."""
-    given = rows((0.5, math.sqrt(0.25 / 400), 0.6))
-    assert worst_z(given, is_proportion=True) == pytest.approx(0.1 / math.sqrt(0.24 / 400))
-
-
 def test_without_theory_there_is_no_distance():
     assert math.isnan(worst_z(rows((1.0, 0.1, math.nan)), is_proportion=False))
 

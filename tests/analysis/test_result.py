@@ -80,12 +80,6 @@ def test_rows_of_some_scenarios_and_columns(result):
     assert "method" not in rows
 
 
-def test_a_column_is_an_array_over_replicates_and_axes(result):
-    data = result.columns(result.plan.scenarios[0], "estimate", "truth")
-    assert data["estimate"].shape == (120, 2)
-    assert data["truth"].shape == (120,)
-
-
 def test_the_first_block_is_whole_however_few_replicates_were_asked_for(result):
     scenario, size = result.plan.scenarios[0], result.plan.block_size
     few = toy.study((3, 10)).run(2, workers=INLINE)
@@ -95,16 +89,6 @@ def test_the_first_block_is_whole_however_few_replicates_were_asked_for(result):
         block = run.columns(scenario, "estimate", "truth", first_block=True)
         np.testing.assert_array_equal(block["estimate"], plain["estimate"])
         assert block["truth"].shape == (size,)
-
-
-def test_a_value_by_measure_and_factors(result):
-    row = result.row("coverage", n_obs=3, method="t")
-    assert row["exact"] == 0.95
-    assert row["n_obs"] == 3
-    assert result.row("coverage", truth=0.0, n_obs=3.0 + 1e-12, method="t")["exact"] == 0.95
-    for where in ({"n_obs": 3}, {"n_obs": 4, "method": "t"}):
-        with pytest.raises(LookupError, match="rows have measure 'coverage' and"):
-            result.row("coverage", **where)
 
 
 def test_a_scenario_that_was_not_drawn(result):

@@ -15,7 +15,7 @@ from simstudy.analysis.solve import Solution, solve
 from simstudy.analysis.solve.evaluations import ONE_SE, Evaluation
 from simstudy.analysis.solve.problem import FactorScale, Number, Question
 from simstudy.analysis.solve.search import Search
-from simstudy.design import Columns, grid
+from simstudy.design import Columns
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StudyError
 from simstudy.measures import mean, power, rejection_rate
@@ -68,14 +68,6 @@ def curve(roughness: np.ndarray) -> Curve:
     return Curve(PLACES, HEIGHTS, ERRORS, rise=1.0, roughness=roughness)
 
 
-@pytest.mark.parametrize("size", [0.1, 1.0, 8.0, 100.0])
-def test_curve_is_the_best_linear_unbiased_prediction(size: float) -> None:
-    mean, error = curve(np.array([size]))(AT)
-    plain = np.array([kriged(at, size) for at in AT])
-    np.testing.assert_allclose(mean, plain[:, 0], rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(error, plain[:, 1], rtol=1e-7)
-
-
 def test_sizes_are_averaged_with_the_restricted_likelihood() -> None:
     sizes = np.array([4.0, 8.0, 40.0])
     weights = np.array([restricted_likelihood(size) for size in sizes])
@@ -93,21 +85,6 @@ def test_sizes_are_averaged_with_the_restricted_likelihood() -> None:
 def test_mean_is_the_smoothing_spline_of_scipy(size: float) -> None:
     spline = interpolate.make_smoothing_spline(PLACES, HEIGHTS, w=ERRORS**-2, lam=size**-2)
     np.testing.assert_allclose(curve(np.array([size]))(AT)[0], spline(AT), rtol=1e-8)
-
-
-def test_without_roughness_it_is_the_weighted_straight_line() -> None:
-    slope_first, covariance = np.polyfit(PLACES, HEIGHTS, 1, w=1 / ERRORS, cov="unscaled")
-    mean, error = curve(np.array([1e-9]))(AT)
-    lines = np.column_stack([AT, np.ones_like(AT)])
-    np.testing.assert_allclose(mean, lines @ slope_first, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(error, np.sqrt(((lines @ covariance) * lines).sum(1)), rtol=1e-9)
-
-
-def test_two_points_have_their_errors_at_the_ends() -> None:
-    ends = Curve(np.array([0.0, 1.0]), np.array([-1.0, 2.0]), np.array([0.1, 0.3]), rise=3.0)
-    mean, error = ends(np.array([0.0, 1.0]))
-    np.testing.assert_allclose(mean, [-1, 2], rtol=1e-12)
-    np.testing.assert_allclose(error, [0.1, 0.3], rtol=1e-12)
 
 
 def test_interval_for_the_crossing_of_a_line_is_fiellers() -> None:
@@ -311,7 +288,6 @@ def test_an_end_that_is_the_answer_is_drawn_again_and_then_refused() -> None:
 # ---------------------------------------------------------------- through the engine
 TRIAL = TwoStage(k=1.5, n1=150, n2=2, alpha=0.05, draws="sufficient")
 EXACT = solve_design(n1=150, k=1.5, alpha=0.05, power=0.8)
-DOCUMENT_GRID = tuple(range(50, 1001, 50))
 
 
 def two_stage(scenarios: list[TwoStage] | None = None) -> Study:
@@ -341,31 +317,6 @@ def test_that_test_catches_power_over_all_replicates() -> None:
     careless = rejection_rate("reject", name="power")
     wrong = solve_n2(18, level=CERTAIN, measure=careless)
     assert not wrong.lower < EXACT.exact_n2 < wrong.upper
-
-
-def half_width(found: Solution) -> float:
-    """Half of the interval, as one of a standard error."""
-    return (found.upper - found.lower) / 2 / critical_value(found.level)
-
-
-@pytest.mark.slow
-def test_the_documents_grid_with_ten_times_the_replicates_says_less(found: Solution) -> None:
-    """Its 20 sample sizes, and a straight line between the two that bracket the target.
-
-    The line's slope and the answer's place on it are the true ones, to the grid's advantage; the
-    cost of solving is the mean of four solutions.
-    """
-    solutions = [found, *(solve_n2(18, level=CERTAIN, seed=seed) for seed in (2, 3, 4))]
-    n_rep = sum(one.n_rep for one in solutions) / len(solutions)
-    ours = sum(map(half_width, solutions)) / len(solutions)
-    of_each = math.ceil(10 * n_rep / len(DOCUMENT_GRID) / 1000) * 1000
-    scenarios = grid(TwoStage, k=1.5, n1=150, n2=DOCUMENT_GRID, draws="sufficient")
-    result = two_stage(scenarios).run(of_each, keep="summary", workers=INLINE)
-    rows = result.summary.query("measure == 'power'").set_index("n2")
-    left, right = rows.loc[350], rows.loc[400]
-    share = (0.8 - left["exact"]) / (right["exact"] - left["exact"])
-    error = math.hypot((1 - share) * left["mcse"], share * right["mcse"])
-    assert error / ((right["exact"] - left["exact"]) / 50) > ours
 
 
 def test_the_same_question_has_the_same_answer_to_the_last_bit(found: Solution) -> None:

@@ -17,7 +17,6 @@ from simstudy.measures import (
     mean,
     median,
     mse,
-    rejection_rate,
     rejection_rate_at,
     rmse,
 )
@@ -226,24 +225,6 @@ def test_what_needs_replicates_cannot_be_streamed():
     ):
         streamable([bias("estimate", truth=0.0), median("estimate")])
     assert len(streamable([bias("estimate", truth=0.0)])) == 1
-
-
-def test_a_conditional_share_streams_too():
-    @dataclass(frozen=True)
-    class Conditional:
-        def simulate(self, streams, n_rep):
-            x = streams("data").standard_normal((2, n_rep))
-            return {"reject": x[0] + x[1] > 0, "given": x[0] > 0}
-
-    study = Study(
-        "conditional", [Conditional()], [rejection_rate("reject", given="given")], block_size=50
-    )
-    rows, merged = (
-        study.run(300, workers=INLINE).summary,
-        study.run(300, keep="summary", workers=INLINE).summary,
-    )
-    for name in ("estimate", "mcse", "lower", "upper"):
-        np.testing.assert_allclose(merged[name], rows[name], rtol=1e-11)
 
 
 # ---------------------------------------------------------------- slips

@@ -220,7 +220,6 @@ OTHER_NAMES = {
     "bias_eliminated_coverage_at": "bias_eliminated_at",
     "conditional": "test_rao_blackwell",
     "convergence_rate": "test_convergence_counts_every_replicate",
-    "proportion": "test_means_and_shares_are_those_of_a_loop",
     "relative_error_model_se": "relative_error",
     "relative_precision": "test_relative_precision_is_its_formula_over_complete_pairs",
     "tail_miss": "miss_below, miss_above",
@@ -233,20 +232,6 @@ OTHER_NAMES = {
 
 def test_every_measure_has_a_plain_loop():
     assert set(MEASURES) - set(CASES) == set(OTHER_NAMES)
-
-
-def test_means_and_shares_are_those_of_a_loop():
-    columns = drawn()
-    x, p, inside = (columns[name][:, 0].tolist() for name in ("x", "p", "given"))
-    share = [float(v < 0.5) for v, g in zip(p, inside, strict=True) if g]
-    of_loop = {
-        "mean": sum(x) / len(x),
-        "run_time": sum(x) / len(x),
-        "share": sum(share) / len(share),
-    }
-    made = [m.mean(X, name="mean"), m.run_time(X), MEASURES["proportion"][1]]
-    for measure in made:
-        np.testing.assert_allclose(measure.estimate(columns).estimate[0], of_loop[measure.name])
 
 
 # ---------------------------------------------------------------- what is written of them

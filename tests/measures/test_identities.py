@@ -1,5 +1,7 @@
 """Every measure against its formula in a loop over replicates, cell by cell, with failures."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -47,174 +49,137 @@ def around(x, se, quantile):
     return ([v + sign * quantile * s for v, s in zip(x, se, strict=True)] for sign in (-1, 1))
 
 
+def share_holding(point_of):
+    """The share of intervals that hold a point, which may depend on the estimates."""
+
+    def counted(lower, upper, *estimates):
+        point = point_of(*estimates)
+        return plain.share([a <= point <= b for a, b in zip(lower, upper, strict=True)])
+
+    return counted
+
+
+def share_among(events, condition, *, event=True, inside=True):
+    """The share with the event, or without it, in the condition or outside."""
+    pairs = zip(events, condition, strict=True)
+    return plain.share([bool(e) == event for e, c in pairs if bool(c) == inside])
+
+
+def wrong_signs(x, reject):
+    return plain.share([v * -1.0 < 0 for v, r in zip(x, reject, strict=True) if r])
+
+
+Z_70 = stats.norm.ppf(0.85)  # of an interval at 70%
+LIMITS = ("lower", "upper")
 CASES = {
-    "bias": (m.bias("x", "truth"), ("x",), lambda x: plain.bias(x, TRUTH)),
-    "relative_bias": (m.relative_bias("x", 2.0), ("x",), lambda x: plain.relative_bias(x, TRUTH)),
-    "mse": (m.mse("x", "truth"), ("x",), lambda x: plain.mse(x, TRUTH)),
-    "mae": (m.mae("x", "truth"), ("x",), lambda x: plain.mae(x, TRUTH)),
-    "rmse": (m.rmse("x", "truth"), ("x",), lambda x: plain.rmse(x, TRUTH)),
-    "variance": (m.variance("x"), ("x",), plain.variance),
-    "empirical_se": (m.empirical_se("x"), ("x",), plain.empirical_se),
-    "empirical_se_normal": (
-        m.empirical_se("x", mcse="normal"),
-        ("x",),
-        plain.empirical_se_normal,
-    ),
+    "bias": (m.bias("x", "truth"), "x", lambda x: plain.bias(x, TRUTH)),
+    "relative_bias": (m.relative_bias("x", 2.0), "x", lambda x: plain.relative_bias(x, TRUTH)),
+    "mse": (m.mse("x", "truth"), "x", lambda x: plain.mse(x, TRUTH)),
+    "mae": (m.mae("x", "truth"), "x", lambda x: plain.mae(x, TRUTH)),
+    "rmse": (m.rmse("x", "truth"), "x", lambda x: plain.rmse(x, TRUTH)),
+    "variance": (m.variance("x"), "x", plain.variance),
+    "empirical_se": (m.empirical_se("x"), "x", plain.empirical_se),
+    "empirical_se_normal": (m.empirical_se("x", mcse="normal"), "x", plain.empirical_se_normal),
     "standardised_bias": (
-        m.standardised_bias("x", "truth"),
-        ("x",),
-        lambda x: plain.standardised_bias(x, TRUTH),
+        m.standardised_bias("x", "truth"), "x", lambda x: plain.standardised_bias(x, TRUTH),
     ),
-    "model_se": (m.model_se("se"), ("se",), plain.model_se),
-    "relative_error": (
-        m.relative_error_model_se("x", "se"),
-        ("x", "se"),
-        plain.relative_error_model_se,
-    ),
+    "model_se": (m.model_se("se"), "se", plain.model_se),
+    "relative_error": (m.relative_error_model_se("x", "se"), "x se", plain.relative_error_model_se),
     "relative_error_normal": (
-        m.relative_error_model_se("x", "se", mcse="normal"),
-        ("x", "se"),
+        m.relative_error_model_se("x", "se", mcse="normal"), "x se",
         plain.relative_error_model_se_normal,
     ),
-    "coverage": (
-        m.coverage("lower", "upper", "truth"),
-        ("lower", "upper"),
-        lambda lower, upper: plain.share(
-            [a <= TRUTH <= b for a, b in zip(lower, upper, strict=True)]
-        ),
-    ),
+    "coverage": (m.coverage(*LIMITS, "truth"), "lower upper", share_holding(lambda: TRUTH)),
     "coverage_at": (
-        m.coverage_at("x", "se", "truth", level=0.7),
-        ("x", "se"),
-        lambda x, se: plain.share(covered(x, se, stats.norm.ppf(0.85))),
+        m.coverage_at("x", "se", "truth", level=0.7), "x se",
+        lambda x, se: plain.share(covered(x, se, Z_70)),
     ),
     "coverage_at_t": (
-        m.coverage_at("x", "se", "truth", level=0.7, df="df"),
-        ("x", "se", "df"),
-        lambda x, se, df: plain.share(covered(x, se * stats.t.ppf(0.85, df), 1.0)),
+        m.coverage_at("x", "se", "truth", level=0.7, df="df"), "x se df",
+        lambda x, se, df: plain.share(covered(x, np.array(se) * stats.t.ppf(0.85, df), 1.0)),
     ),
     "bias_eliminated_coverage": (
-        m.bias_eliminated_coverage("x", "lower", "upper"),
-        ("x", "lower", "upper"),
-        plain.bias_eliminated_coverage,
+        m.bias_eliminated_coverage("x", *LIMITS), "x lower upper", plain.bias_eliminated_coverage,
     ),
     "bias_eliminated_at": (
-        m.bias_eliminated_coverage_at("x", "se", level=0.7),
-        ("x", "se"),
-        lambda x, se: plain.bias_eliminated_coverage(x, *around(x, se, stats.norm.ppf(0.85))),
+        m.bias_eliminated_coverage_at("x", "se", level=0.7), "x se",
+        lambda x, se: plain.bias_eliminated_coverage(x, *around(x, se, Z_70)),
     ),
     "bias_eliminated_normal": (
-        m.bias_eliminated_coverage("x", "lower", "upper", mcse="normal"),
-        ("x", "lower", "upper"),
-        lambda x, lower, upper: plain.share(
-            [a <= plain.mean_of(x) <= b for a, b in zip(lower, upper, strict=True)]
-        ),
+        m.bias_eliminated_coverage("x", *LIMITS, mcse="normal"), "lower upper x",
+        share_holding(plain.mean_of),
     ),
-    "correlation": (m.correlation("x", "se"), ("x", "se"), plain.correlation),
+    "correlation": (m.correlation("x", "se"), "x se", plain.correlation),
     "median_bias": (
-        m.median_bias("x", "truth"),
-        ("x",),
-        lambda x: plain.quantile([v - TRUTH for v in x], 0.5),
+        m.median_bias("x", "truth"), "x", lambda x: plain.quantile([v - TRUTH for v in x], 0.5),
     ),
     "non_rejection_rate": (
-        m.non_rejection_rate("reject"),
-        ("reject",),
+        m.non_rejection_rate("reject"), "reject",
         lambda reject: plain.share([not r for r in reject]),
     ),
     "power_at": (
-        m.power_at("x", "se", null="truth", alpha=0.3),
-        ("x", "se"),
-        lambda x, se: plain.share([not c for c in covered(x, se, stats.norm.ppf(0.85))]),
+        m.power_at("x", "se", null="truth", alpha=0.3), "x se",
+        lambda x, se: plain.share([not c for c in covered(x, se, Z_70)]),
     ),
-    "sensitivity": (
-        m.sensitivity("reject", effect="given"),
-        ("reject", "given"),
-        lambda reject, given: plain.share([r for r, g in zip(reject, given, strict=True) if g]),
-    ),
+    "sensitivity": (m.sensitivity("reject", effect="given"), "reject given", share_among),
     "specificity": (
-        m.specificity("reject", effect="given"),
-        ("reject", "given"),
-        lambda reject, given: plain.share(
-            [not r for r, g in zip(reject, given, strict=True) if not g]
-        ),
+        m.specificity("reject", effect="given"), "reject given",
+        partial(share_among, event=False, inside=False),
     ),
     "positive_predictive_value": (
-        m.positive_predictive_value("reject", effect="given"),
-        ("reject", "given"),
-        lambda reject, given: plain.share([g for r, g in zip(reject, given, strict=True) if r]),
+        m.positive_predictive_value("reject", effect="given"), "given reject", share_among,
     ),
     "negative_predictive_value": (
-        m.negative_predictive_value("reject", effect="given"),
-        ("reject", "given"),
-        lambda reject, given: plain.share(
-            [not g for r, g in zip(reject, given, strict=True) if not r]
-        ),
+        m.negative_predictive_value("reject", effect="given"), "given reject",
+        partial(share_among, event=False, inside=False),
     ),
     "positive_likelihood_ratio": (
-        m.positive_likelihood_ratio("reject", effect="given"),
-        ("reject", "given"),
+        m.positive_likelihood_ratio("reject", effect="given"), "reject given",
         plain.likelihood_ratio,
     ),
     "negative_likelihood_ratio": (
-        m.negative_likelihood_ratio("reject", effect="given"),
-        ("reject", "given"),
+        m.negative_likelihood_ratio("reject", effect="given"), "reject given",
         lambda reject, given: plain.likelihood_ratio([not r for r in reject], given),
     ),
-    "outlier_rate": (
-        m.outlier_rate("x", beyond=1.5),
-        ("x",),
-        lambda x: plain.outlier_rate(x, 1.5),
-    ),
+    "outlier_rate": (m.outlier_rate("x", beyond=1.5), "x", lambda x: plain.outlier_rate(x, 1.5)),
     "miss_below": (
-        m.tail_miss("lower", "upper", "truth", side="below"),
-        ("upper",),
+        m.tail_miss(*LIMITS, "truth", side="below"), "upper",
         lambda upper: plain.share([u < TRUTH for u in upper]),
     ),
     "miss_above": (
-        m.tail_miss("lower", "upper", "truth", side="above"),
-        ("lower",),
+        m.tail_miss(*LIMITS, "truth", side="above"), "lower",
         lambda lower: plain.share([v > TRUTH for v in lower]),
     ),
     "interval_width": (
-        m.interval_width("lower", "upper"),
-        ("lower", "upper"),
-        lambda lower, upper: plain.error_of_mean(
-            [b - a for a, b in zip(lower, upper, strict=True)]
-        ),
+        m.interval_width(*LIMITS), "lower upper",
+        lambda lower, upper: plain.error_of_mean(np.subtract(upper, lower).tolist()),
     ),
     "interval_score": (
-        m.interval_score("lower", "upper", "truth", level=0.8),
-        ("lower", "upper"),
+        m.interval_score(*LIMITS, "truth", level=0.8), "lower upper",
         lambda lower, upper: plain.interval_score(lower, upper, TRUTH, 0.8),
     ),
-    "rejection_rate": (m.rejection_rate("reject"), ("reject",), plain.share),
-    "power": (
-        m.power("reject", given="given"),
-        ("reject", "given"),
-        lambda reject, given: plain.share([r for r, g in zip(reject, given, strict=True) if g]),
-    ),
+    "rejection_rate": (m.rejection_rate("reject"), "reject", plain.share),
+    "power": (m.power("reject", given="given"), "reject given", share_among),
     "rejection_rate_at": (
-        m.rejection_rate_at("p", alpha=0.3),
-        ("p",),
-        lambda p: plain.share([v < 0.3 for v in p]),
+        m.rejection_rate_at("p", alpha=0.3), "p", lambda p: plain.share([v < 0.3 for v in p]),
     ),
-    "type_s_rate": (
-        m.type_s_rate("x", -1.0, significant="reject"),
-        ("x", "reject"),
-        lambda x, reject: plain.share([v * -1.0 < 0 for v, r in zip(x, reject, strict=True) if r]),
+    "proportion": (
+        m.proportion("share", ("p",), lambda columns: columns["p"] < 0.5, given="given"), "p given",
+        lambda p, given: share_among([v < 0.5 for v in p], given),
     ),
+    "type_s_rate": (m.type_s_rate("x", -1.0, significant="reject"), "x reject", wrong_signs),
     "exaggeration": (
-        m.exaggeration("x", "truth", significant="reject"),
-        ("x", "reject"),
+        m.exaggeration("x", "truth", significant="reject"), "x reject",
         lambda x, reject: plain.conditional_mean([abs(v / TRUTH) for v in x], reject),
     ),
-    "mean": (m.mean("se"), ("se",), plain.error_of_mean),
-    "mean, given": (m.mean("x", given="reject"), ("x", "reject"), plain.conditional_mean),
-    "run_time": (m.run_time("se"), ("se",), plain.error_of_mean),
-    "median": (m.median("x"), ("x",), lambda x: plain.quantile(x, 0.5)),
-    "quantile": (m.quantile("x", 0.85), ("x",), lambda x: plain.quantile(x, 0.85)),
-    "quantile_at_the_end": (m.quantile("x", 0.99), ("x",), lambda x: plain.quantile(x, 0.99)),
-}
+    "mean": (m.mean("se"), "se", plain.error_of_mean),
+    "mean, given": (m.mean("x", given="reject"), "x reject", plain.conditional_mean),
+    "run_time": (m.run_time("se"), "se", plain.error_of_mean),
+    "median": (m.median("x"), "x", lambda x: plain.quantile(x, 0.5)),
+    "quantile": (m.quantile("x", 0.85), "x", lambda x: plain.quantile(x, 0.85)),
+    "quantile_at_the_end": (m.quantile("x", 0.99), "x", lambda x: plain.quantile(x, 0.99)),
+}  # fmt: skip
+"""A measure, the columns that its formula takes, and the formula."""
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -222,15 +187,45 @@ def test_measure_is_its_formula(columns, case):
     measure, names, formula = CASES[case]
     result = measure.estimate(columns)
     for method in range(N_METHODS):
-        complete = rows(columns, names, method)
-        expected = formula(*(np.array(column) if case == "coverage_at_t" else column
-                             for column in complete))  # fmt: skip
+        complete = rows(columns, names.split(), method)
+        expected = formula(*complete)
         if measure.bounds == "wilson" and expected[0] in (0, 1):
             expected = expected[0], plain.cautious_error(expected[0], result.n_given[method])
         got = result.estimate[method], result.mcse[method]
         assert got == pytest.approx(expected, rel=1e-11)
         assert result.n_rep[method] == len(complete[0])
         assert result.n_failed[method] == N_REP - len(complete[0])
+
+
+WITH_TRUTH = {
+    "bias": lambda truth: m.bias("x", truth),
+    "median_bias": lambda truth: m.median_bias("x", truth),
+    "mse": lambda truth: m.mse("x", truth),
+    "rmse": lambda truth: m.rmse("x", truth),
+    "mae": lambda truth: m.mae("x", truth),
+    "coverage": lambda truth: m.coverage("lower", "upper", truth),
+    "coverage_at": lambda truth: m.coverage_at("x", "se", truth, level=0.8),
+    "interval_score": lambda truth: m.interval_score("lower", "upper", truth),
+    "tail_miss": lambda truth: m.tail_miss("lower", "upper", truth, side="below"),
+}
+
+
+@pytest.mark.parametrize("name", WITH_TRUTH)
+def test_a_truth_of_each_replicate_is_taken_from_its_own_estimate(columns, name):
+    """So the measure is that of the errors, whose truth is 0: one truth for all would be wrong."""
+    truth = np.random.default_rng(7).uniform(1, 3, N_REP)
+    errors = {key: columns[key] - truth[:, None] for key in ("x", "lower", "upper")}
+    found = WITH_TRUTH[name]("truth").estimate({**columns, "truth": truth})
+    expected = WITH_TRUTH[name](0.0).estimate({**columns, **errors})
+    for mine, theirs in zip(found[:4], expected[:4], strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+
+
+def test_a_relative_bias_divides_by_the_truth_of_each_replicate():
+    x, truth = np.random.default_rng(7).uniform(1, 3, (2, 50))
+    found = m.relative_bias("x", "truth").estimate({"x": x, "truth": truth})
+    expected = plain.error_of_mean(((x - truth) / truth).tolist())
+    assert (found.estimate, found.mcse) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("reference", range(N_METHODS))
@@ -296,14 +291,6 @@ def test_ends_count_as_the_conventions_say():
     assert m.rejection_rate_at("p", alpha=0.3).estimate(rounded).estimate == 0.5
     exact = {"x": np.array([1.0, 1.0]), "se": np.array([0.0, 0.0])}
     assert m.coverage_at("x", "se", 1.0).estimate(exact).estimate == 1
-
-
-def test_a_truth_that_varies_is_compared_row_by_row():
-    rng = np.random.default_rng(1)
-    truth, x = rng.random(50), rng.random((50, 2))
-    columns = {"x": x, "truth": truth}
-    by_hand = (x - truth[:, None]).mean(axis=0)
-    np.testing.assert_allclose(m.bias("x", "truth").estimate(columns).estimate, by_hand)
 
 
 def test_a_truth_for_each_metric_is_one_row():

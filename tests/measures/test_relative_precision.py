@@ -121,7 +121,7 @@ def test_a_reference_is_found_by_its_label(keep):
 
 
 def test_a_name_that_no_method_has_is_refused_before_anything_is_drawn():
-    with pytest.raises(StudyError, match=r"reference='means' is none of the study's methods.*mean"):
+    with pytest.raises(StudyError, match=r"reference='means' is not in the study.*mean"):
         study(reference="means")
-    with pytest.raises(StudyError, match=r"axis='methods' is not an axis of the study.*method"):
+    with pytest.raises(StudyError, match=r"axis='methods' is not in the study.*method"):
         study(reference="mean", axis="methods")

@@ -1,17 +1,11 @@
 """Tests by their Wald intervals, and as diagnoses: identities between measures, and ends."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from scipy import special
 
-from simstudy import Study, grid
 from simstudy import measures as m
-from simstudy.engine.workers import Workers
 from simstudy.errors import DesignError
-
-INLINE = Workers("inline", 1)
 
 
 @pytest.fixture(scope="module")
@@ -39,18 +33,6 @@ def test_a_standard_error_of_zero_rejects_all_but_the_null():
     assert m.power_at("x", "se").estimate(exact).estimate == 0.5
 
 
-def test_likelihood_ratios_are_those_of_sensitivity_and_specificity(columns):
-    def of(factory):
-        return factory("reject", effect="effect").estimate(columns).estimate
-
-    sensitivity, specificity = of(m.sensitivity), of(m.specificity)
-    np.testing.assert_allclose(of(m.positive_likelihood_ratio), sensitivity / (1 - specificity))
-    np.testing.assert_allclose(of(m.negative_likelihood_ratio), (1 - sensitivity) / specificity)
-    odds = columns["effect"].sum() / (~columns["effect"]).sum()
-    after = odds * of(m.positive_likelihood_ratio)  # Bayes
-    np.testing.assert_allclose(of(m.positive_predictive_value), after / (1 + after))
-
-
 def test_a_ratio_over_nothing_says_why(columns):
     never = {**columns, "reject": np.zeros(200)}
     found = m.positive_likelihood_ratio("reject", effect="effect").estimate(never)
@@ -59,30 +41,6 @@ def test_a_ratio_over_nothing_says_why(columns):
     everywhere = {**columns, "effect": np.ones(200)}
     found = m.specificity("reject", effect="effect").estimate(everywhere)
     assert (found.reason == "no replicate is without effect").all()
-
-
-@dataclass(frozen=True)
-class Shifted:
-    mean: float
-
-    def simulate(self, streams, n_rep):
-        return {"reject": streams("data").standard_normal(n_rep) + self.mean > 1}
-
-
-def test_likelihood_ratios_over_scenarios_are_ratios_of_two_rates():
-    measures = [m.rejection_rate("reject"), m.non_rejection_rate("reject")]
-    result = Study("tests", grid(Shifted, mean=[0.0, 1.0]), measures, block_size=200).run(
-        400, workers=INLINE
-    )
-    null, effect = result.plan.scenarios
-    size, power = (float(result.row("rejection_rate", mean=at)["estimate"]) for at in (0.0, 1.0))
-    for name, expected in (
-        ("rejection_rate", power / size),
-        ("non_rejection_rate", (1 - power) / (1 - size)),
-    ):
-        found = result.contrast(name, first=effect, second=null, scale="ratio")
-        assert found["estimate"].item() == pytest.approx(expected)
-        assert found["mcse"].item() > 0
 
 
 # ---------------------------------------------------------------- one name, three ways to say it

@@ -1,15 +1,9 @@
 """Sums whose bits depend on nothing but the values of a cell, in the order of its replicates."""
 
-from dataclasses import dataclass
-
 import numpy as np
-import pandas as pd
 import pytest
 
-from simstudy.engine.workers import Workers
-from simstudy.measures import bias, empirical_se, mean, rejection_rate
 from simstudy.measures.columns import total
-from simstudy.study import Study
 
 LENGTHS = [1, 2, 3, 4, 7, 8, 99, 100, 1000, 1023]
 
@@ -73,40 +67,3 @@ def test_a_total_does_not_depend_on_what_lies_beside_it(n):
 
 
 # ---------------------------------------------------------------- summaries
-@dataclass(frozen=True)
-class Cells:
-    """Some replicates of some scenarios fail."""
-
-    shift: float
-
-    def simulate(self, streams, n_rep):
-        x = self.shift + streams("data").standard_normal((n_rep, 3))
-        columns = {"x": x, "reject": x > 1, "truth": self.shift}
-        if self.shift > 2:
-            columns["error"] = np.where(x > 4, "too large", None)
-        return columns
-
-
-def summary(*shifts: float) -> pd.DataFrame:
-    study = Study(
-        "cells",
-        [Cells(shift) for shift in shifts],
-        axes={"cell": ("a", "b", "c")},
-        measures=[mean("x"), empirical_se("x"), bias("x", truth="truth"), rejection_rate("reject")],
-        block_size=50,
-    )
-    return study.run(130, workers=Workers("inline")).summary
-
-
-def test_a_summary_does_not_depend_on_the_company_of_its_scenario():
-    shifts = [0.0, 1.0, 2.5, 3.0, -1.0]
-    together = summary(*shifts)
-    assert together["n_failed"].any()
-    for shift in shifts:
-        alone = summary(shift)
-        beside = together[together["shift"] == shift].reset_index(drop=True)
-        pd.testing.assert_frame_equal(
-            beside[beside["measure"].isin(alone["measure"])].reset_index(drop=True),
-            alone,
-            check_exact=True,
-        )
