@@ -15,7 +15,7 @@ from simstudy.engine.progress import Progress
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.remote.paths import Place
-from simstudy.store.arrow_schema import StoragePolicy
+from simstudy.store.moments import StoragePolicy
 from simstudy.store.study_folder import CHANGED
 from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_whole_groups
