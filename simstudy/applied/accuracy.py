@@ -53,7 +53,7 @@ class AccuracyCheck:
         else by the detectable effect.
     n_needed
         Scores of each model with which a candidate worse by `theta` passes at most at rate beta;
-        of exact tests about so many, by the normal formula, where that is more than 5,000.
+        of exact tests about so many, by the normal formula, where events are too many to sum over.
         None without theta, or any spread.
     level
         Chance that an unchanged candidate fails: alpha, or in exact tests what is reached of it,

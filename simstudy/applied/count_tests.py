@@ -1,7 +1,8 @@
 """Exact tests for counts of right and wrong answers, unpaired and paired.
 
-How many scores they need is computed from their power, a sum over all counts. Where that is more
-than `MOST_SIZED`, the normal formula says about how many.
+How many scores they need is computed from their power, a sum over counts of events, almost all of
+whose probability lies within some standard deviations. Rare events are so counted exactly in
+however many scores, where formulas of normal laws are wrong by tens of per cent.
 """
 
 import math
@@ -14,9 +15,13 @@ import numpy as np
 
 from simstudy.applied.rule import Rule, about_enough, enough_scores
 from simstudy.applied.scores import Scores
-from simstudy.array_types import Int
+from simstudy.array_types import Bool, Int
 from simstudy.errors import DesignError
+from simstudy.lazy import stats
 from simstudy.stats.accuracy import paired, two_binomials
+from simstudy.stats.accuracy.tails import roundings
+from simstudy.stats.classifier.trial import upper_tail
+from simstudy.stats.integer_search import least_count
 
 COUNT_TESTS: Final[Mapping[str, str]] = {
     "fisher": "Fisher's exact test",
@@ -32,7 +37,9 @@ CHANGE_TESTS: Final[Mapping[str, str]] = {
 }  # of right and wrong answers to the same prompts
 Shares = tuple[float, float]
 SIZED_BY = {"boschloo": "fisher"}  # fails whatever that fails, so it needs no more scores
-MOST_SIZED = two_binomials.MOST_TRIALS // 2  # scores of each model, for which power is summed
+MOST_VARIANCE = 2_500  # of a count that is summed over: that of 10,000 answers, half of them right
+MOST = 10**9  # scores of each model: the product of two numbers of them is an int64
+LEFT_OUT = 1e-13  # probability beyond each end of a sum
 
 
 @dataclass(frozen=True)
@@ -44,8 +51,8 @@ class Counts:
 
     Parameters
     ----------
-    statistics, find_critical
-        The p-values and powers of tests of such counts, and the counts that fail.
+    statistics
+        The p-values and powers of tests of such counts.
     counts, sizes
         The two counts, and the numbers of answers that they are of.
     critical
@@ -56,16 +63,21 @@ class Counts:
         Of an effect, the shares of candidates that are worse by it, which is a share too.
     variance
         Of shares and sizes, that of the difference of the means of right and wrong answers.
+    power_of_size
+        Of a number of scores of each model and the shares, the chance that a candidate fails.
+    most_sized
+        The largest number of scores for which that is summed.
     """
 
     statistics: ModuleType
-    find_critical: Callable[..., Int[np.ndarray, " count"]]
     counts: tuple[int, int]
     sizes: tuple[int, ...]
     critical: Int[np.ndarray, " count"]
     unchanged: float
     shares: Callable[[float], Shares]
     variance: Callable[..., float]
+    power_of_size: Callable[[int, Shares], float]
+    most_sized: int
 
 
 def two_proportions(scores: Scores, alpha: float, test: str) -> Rule:
@@ -74,15 +86,26 @@ def two_proportions(scores: Scores, alpha: float, test: str) -> Rule:
     x, y = (int(side.sum()) for side in scores.right)
     share = x / n
     critical = two_binomials.critical_counts(test, n, m, alpha)
+    sized = SIZED_BY.get(test, test)
+
+    def power_of_size(n: int, shares: Shares) -> float:
+        if test != "barnard":
+            return power_of_counts(sized, n, alpha, *shares)
+        each = two_binomials.critical_counts(test, n, n, alpha)
+        return float(two_binomials.rejection_probability(each, n, n, *shares))
+
     counted = Counts(
         two_binomials,
-        two_binomials.critical_counts,
         (x, y),
         (n, m),
         critical,
         unchanged=(x + y) / (n + m),
         shares=lambda effect: (share, max(share - effect, 0.0)),
         variance=_of_two,
+        power_of_size=power_of_size,
+        most_sized=min(
+            most_counted(share), two_binomials.MOST_TRIALS // 2 if test == "barnard" else MOST
+        ),
     )
     failing = int(critical[x])
     margin = share - failing / m if failing >= 0 else math.nan
@@ -112,13 +135,14 @@ def changed_answers(scores: Scores, alpha: float, test: str) -> Rule:
     critical = paired.critical_losses(test, n, alpha)
     counted = Counts(
         paired,
-        paired.critical_losses,
         (losses, gains),
         (n,),
         critical,
         unchanged=changes / (2 * n),
         shares=shares,
         variance=_of_changes,
+        power_of_size=lambda n, shares: power_of_changes(test, n, alpha, *shares),
+        most_sized=most_counted(gains / n),
     )
     possible = np.arange(changes + 1)
     failing = possible[possible >= critical[possible[::-1]]]
@@ -168,15 +192,11 @@ def _count_test(
     def n_needed(theta: float, beta: float) -> int:
         effect = share_of(theta)
         shares = of.shares(effect)
-
-        def power_of(n: int) -> float:
-            sizes = [n for _ in of.sizes]
-            critical = of.find_critical(SIZED_BY.get(test, test), *sizes, alpha)
-            return float(of.statistics.rejection_probability(critical, *sizes, *shares))
-
         sigma = math.sqrt(of.variance(shares, *(1 for _ in of.sizes)) / 2)
         about = about_enough(effect, alpha, beta, sigma)
-        return enough_scores(power_of, 1 - beta, about, most=MOST_SIZED)
+        return enough_scores(
+            lambda n: of.power_of_size(n, shares), 1 - beta, about, most=of.most_sized
+        )
 
     found = of.counts[0] / of.sizes[0], of.counts[1] / of.sizes[-1]
     return Rule(
@@ -190,5 +210,44 @@ def _count_test(
         power=power,
         detectable_effect=detectable_effect,
         n_needed=n_needed,
-        most_sized=MOST_SIZED,
+        most_sized=of.most_sized,
     )
+
+
+# ---------------------------------------------------------------- power of a number of scores
+def most_counted(share: float) -> int:
+    """The largest n for which power is summed exactly."""
+    variance = share * (1 - share)
+    return int(min(MOST_VARIANCE / variance, MOST)) if variance > 0 else MOST
+
+
+def power_of_counts(test: str, n: int, alpha: float, p_reference: float, p_check: float) -> float:
+    """Power of a conditional or z test of two counts, to within `LEFT_OUT` at either end."""
+    right, allowed = _likely(n, p_reference), alpha * (1 + roundings(2 * n))
+
+    def passing(count: Int[np.ndarray, " reference"]) -> Bool[np.ndarray, " reference"]:
+        return np.asarray(two_binomials.p_values(test, right, np.minimum(count, n), n, n) > allowed)
+
+    failing = least_count(passing, np.zeros_like(right), np.full_like(right, n + 1)) - 1
+    masses = stats.binom.pmf(right, n, p_reference)
+    return float((masses * stats.binom.cdf(failing, n, p_check)).sum())
+
+
+def power_of_changes(test: str, n: int, alpha: float, p_loss: float, p_gain: float) -> float:
+    """Power of a test of changed answers, to within `LEFT_OUT` at either end."""
+    gains, allowed = _likely(n, p_gain), alpha * (1 + roundings(n))
+    rest = n - gains
+
+    def failing(losses: Int[np.ndarray, " gains"]) -> Bool[np.ndarray, " gains"]:
+        return np.asarray(paired.p_values(test, np.minimum(losses, rest), gains, n) <= allowed)
+
+    critical = least_count(failing, np.zeros_like(gains), rest + 1)
+    of_the_rest = min(p_loss / (1 - p_gain), 1.0) if p_gain < 1 else 0.0
+    masses = stats.binom.pmf(gains, n, p_gain)
+    return float((masses * upper_tail(critical, rest, of_the_rest)).sum())
+
+
+def _likely(n: int, p: float) -> Int[np.ndarray, " count"]:
+    """The range of counts with all but a negligible probability."""
+    low, high = stats.binom.ppf(LEFT_OUT, n, p), stats.binom.isf(LEFT_OUT, n, p)
+    return np.arange(max(int(low), 0), min(int(high), n) + 1)
