@@ -5,14 +5,11 @@ import gc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from simstudy.cli.experiment_groups import ALL
 from simstudy.cli.project import FOLDER, Project, experiment_names
 from simstudy.errors import ConfigError, nearest
-
-if TYPE_CHECKING:
-    from simstudy.cli.resolved_config import ResolvedConfig
 
 SEVERAL = ("-m", "--multirun")
 SIZE = ("scale", "n_rep", "precision.MEASURE", "seed")
@@ -80,40 +77,26 @@ def run_study(line: CommandLine) -> int:
     """Run a command on a study, or on a sweep of studies."""
     settings = with_experiments(line)
     with _no_garbage(to_the_end=line.is_program):
-        if line.shows_config:
-            from simstudy.cli.hydra_compose import compose_text
+        from simstudy.cli.compose import compose_runs, compose_text
 
+        if line.shows_config:
             print(compose_text(settings.arguments, line.project), end="")
             return 0
         from simstudy.cli.commands import carry_out
 
-        if not settings.is_sweep:
-            config = _compose_one(settings)
-        else:
-            from simstudy.cli.hydra_compose import compose_runs
-
-            runs = compose_runs(settings.arguments, line.project, line.verb, is_sweep=True)
+        runs = compose_runs(settings.arguments, line.project, line.verb, is_sweep=settings.is_sweep)
     if not settings.is_sweep:
-        return carry_out(config, line.typed)
-    from simstudy.cli.sweep import check_folders_differ, launch_sweep, launches_jobs, run_sweep
+        return carry_out(runs[0], line.typed)
+    from simstudy.cli.sweep import check_folders_differ, run_sweep
 
     if line.verb in ("run", "summarize"):
         check_folders_differ(runs)
-    if launches_jobs(settings.arguments):
-        return launch_sweep(runs, settings.arguments, line.project)
+    launcher = [text for text in settings.arguments if text.startswith("hydra")]
+    if launcher:
+        from simstudy.cli.launch import launch_sweep
+
+        return launch_sweep(runs, launcher, line.project)
     return run_sweep(runs, line.typed)
-
-
-def _compose_one(line: CommandLine) -> "ResolvedConfig":
-    """Compose a single run; imports Hydra only if needed."""
-    from simstudy.cli.plain_compose import compose_plain
-
-    plain = compose_plain(line.arguments, line.project, line.verb)
-    if plain is not None:
-        return plain
-    from simstudy.cli.hydra_compose import compose_one
-
-    return compose_one(line.arguments, line.project, line.verb)
 
 
 def with_experiments(line: CommandLine) -> CommandLine:
@@ -192,10 +175,11 @@ def run_with_operand(line: CommandLine, *, expected: str) -> int:
             f"{VERBS[line.verb].usage}"
         )
     from simstudy.cli.commands import carry_out
+    from simstudy.cli.compose import compose_one
 
     rest = tuple(text for text in line.arguments if text not in operands)
     settings = with_experiments(replace(line, arguments=rest))
-    config = _compose_one(settings)
+    config = compose_one(settings.arguments, line.project, line.verb)
     return carry_out(replace(config, operand=operands[0]), line.typed)
 
 
@@ -217,7 +201,7 @@ def status(line: CommandLine) -> int:
         lines, ended = status_of_all(line.project, given)
         print("\n".join(lines))
         return ended
-    from simstudy.cli.hydra_compose import SkippedRun, compose_runs
+    from simstudy.cli.compose import SkippedRun, compose_runs
 
     highest = 0
     with _no_garbage(to_the_end=line.is_program):
