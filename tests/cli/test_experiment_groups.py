@@ -2,9 +2,9 @@
 
 import pytest
 
+from simstudy.cli.compose import read_points
 from simstudy.cli.dispatch import split_verb
 from simstudy.cli.experiment_groups import default_group, members, part_of
-from simstudy.cli.compose import read_points
 from simstudy.cli.project import Project, experiment_names
 from simstudy.cli.status import list_experiments, status_of_all
 from simstudy.cli.subcommands import CommandLine, with_experiments
