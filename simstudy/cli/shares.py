@@ -33,42 +33,23 @@ ENDED = {"CANCELLED": "was cancelled", "TIMEOUT": "ran out of time"}  # others i
 
 
 # ---------------------------------------------------------------- which share this job has
-@dataclass(frozen=True)
-class Scheduler:
-    """The environment variables of a batch system that identify an array job.
-
-    Parameters
-    ----------
-    index, first, last, step
-        Of the job within its array, and of the array.
-    count
-        The number of jobs, gaps left out.
-    job
-        The array, or the job, as its user would name it.
-    """
+class Scheduler(NamedTuple):
+    """The environment variables of a batch system that hold a job, and its index in an array."""
 
     name: str
     index: str
     job: str
-    first: str = ""
-    last: str = ""
-    step: str = ""
-    count: str = ""
 
 
 SLURM = "SLURM_ARRAY_TASK_"
 SCHEDULERS = (
-    Scheduler(
-        "Slurm array", f"{SLURM}ID", "SLURM_ARRAY_JOB_ID",
-        f"{SLURM}MIN", f"{SLURM}MAX", f"{SLURM}STEP", f"{SLURM}COUNT",
-    ),
+    Scheduler("Slurm array", f"{SLURM}ID", "SLURM_ARRAY_JOB_ID"),
     Scheduler("Slurm", "", "SLURM_JOB_ID"),
     Scheduler("PBS", "PBS_ARRAY_INDEX", "PBS_JOBID"),
     Scheduler("Torque", "PBS_ARRAYID", "PBS_JOBID"),
-    Scheduler("LSF", "LSB_JOBINDEX", "LSB_JOBID", "", "LSB_JOBINDEX_END", "LSB_JOBINDEX_STEP"),
-    Scheduler("SGE", "SGE_TASK_ID", "JOB_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST",
-              "SGE_TASK_STEPSIZE"),
-)  # fmt: skip
+    Scheduler("LSF", "LSB_JOBINDEX", "LSB_JOBID"),
+    Scheduler("SGE", "SGE_TASK_ID", "JOB_ID"),
+)
 
 
 def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) -> tuple[int, int]:
@@ -79,49 +60,36 @@ def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) 
     environment
         Variables of this process.
     n_shares
-        Where the user says it, indices are those of the shares, from 1, so that an array of a few
-        of them will do; else it follows from the first, the last and the step of the array.
+        Where the user says it, an array of a few of the shares will do; otherwise it is the number
+        of jobs in a Slurm array from 1 on.
 
     Raises
     ------
     ConfigError
         Where this is no job of an array, or its place in it cannot be told.
     """
-    for scheduler in SCHEDULERS:
-        index = environment.get(scheduler.index, "")
-        if index.isdecimal() and (scheduler.name, index) != ("LSF", "0"):
-            break  # SGE says "undefined", and LSF 0, to a job that is not of an array
-    else:
+    names = [each.index for each in SCHEDULERS if each.index]
+    indices = {name: environment.get(name, "") for name in names}
+    # SGE says "undefined", and LSF 0, to a job that is not of an array
+    name = next((name for name in names if indices[name].isdecimal() and indices[name] != "0"), "")
+    if not name:
         raise ConfigError(
-            "shard=auto, and this is no job of an array: none of "
-            f"{', '.join(filter(None, (each.index for each in SCHEDULERS)))} says which. Give the "
-            "share as shard=i/N."
+            f"shard=auto, and this is no job of an array from 1 on: none of {', '.join(names)} "
+            "says which. Give the share as shard=i/N."
         )
-    indices = range(1, n_shares + 1) if n_shares else _indices(scheduler, environment)
-    if int(index) not in indices:
+    count, last = (environment.get(f"{SLURM}{each}", "") for each in ("COUNT", "MAX"))
+    if not n_shares and not (name == f"{SLURM}ID" and count == last and count.isdecimal()):
         raise ConfigError(
-            f"shard=auto: {scheduler.index}={index} is none of {indices[0]} to {indices[-1]}, the "
-            "shares of this study. Give the share as shard=i/N, with i from 1."
+            f"shard=auto: this is no Slurm array from 1 to N, so {name} does not say how many "
+            "shares there are. Say it: shard=auto/N."
         )
-    return indices.index(int(index)) + 1, len(indices)
-
-
-def _indices(scheduler: Scheduler, environment: Mapping[str, str]) -> range:
-    """The indices of an array's jobs, if they have no gaps."""
-
-    def number(name: str, default: int = 0) -> int:
-        text = environment.get(name, "")
-        return int(text) if text.isdecimal() else default
-
-    first, last = number(scheduler.first, 1), number(scheduler.last, -1)
-    step = number(scheduler.step, 1)
-    indices = range(first, last + 1, step or 1)
-    if not step or not indices or number(scheduler.count, len(indices)) != len(indices):
+    index, total = int(indices[name]), n_shares or int(count)
+    if index > total:
         raise ConfigError(
-            f"shard=auto: {scheduler.name} does not say how many jobs this array has, or the array "
-            "has gaps. Say the number of shares, for an array from 1 to N: shard=auto/N."
+            f"shard=auto: {name}={index} is none of 1 to {total}, the shares of this study. Give "
+            "the share as shard=i/N."
         )
-    return indices
+    return index, total
 
 
 def job_name(environment: Mapping[str, str]) -> str:

@@ -221,15 +221,6 @@ def test_a_join_is_not_combined_with_what_draws_otherwise(asked, other, capsys):
     )
 
 
-def test_what_a_share_prints_to_go_on_holds_outside_its_job(monkeypatch):
-    project = Project.of(str(ROOT / "run.py"))
-    arguments = ["experiment=two_stage", "experiment.k=[1]", "shard=auto/9"]
-    assert resume_command(project, "run", arguments).endswith("shard=auto/9"), "in no array"
-    monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "4")
-    typed = resume_command(project, "run", arguments)
-    assert typed == "python run.py experiment=two_stage 'experiment.k=[1]' shard=4/9"
-
-
 def test_what_is_printed_to_go_on_names_the_script_from_another_folder(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     project = Project.of(str(ROOT / "run.py"))
