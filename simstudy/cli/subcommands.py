@@ -77,7 +77,7 @@ def run_study(line: CommandLine) -> int:
     """Run a command on a study, or on a sweep of studies."""
     settings = with_experiments(line)
     with _no_garbage(to_the_end=line.is_program):
-        from simstudy.cli.compose import compose_runs, compose_text
+        from simstudy.cli.compose import SkippedRun, compose_runs, compose_text
 
         if line.shows_config:
             print(compose_text(settings.arguments, line.project), end="")
@@ -86,12 +86,13 @@ def run_study(line: CommandLine) -> int:
 
         runs = compose_runs(settings.arguments, line.project, line.verb, is_sweep=settings.is_sweep)
     if not settings.is_sweep:
+        assert not isinstance(runs[0], SkippedRun)  # which has been raised
         return carry_out(runs[0], line.typed)
     from simstudy.cli.sweep import check_folders_differ, run_sweep
 
     if line.verb in ("run", "summarize"):
         check_folders_differ(runs)
-    launcher = [text for text in settings.arguments if text.startswith("hydra")]
+    launcher = [text for text in settings.arguments if text.lstrip("+").startswith("hydra")]
     if launcher:
         from simstudy.cli.launch import launch_sweep
 
@@ -108,21 +109,8 @@ def with_experiments(line: CommandLine) -> CommandLine:
         For a word that names none, and for a folder without experiments.
     """
     names, settings = line.words, [text for text in line.arguments if not is_word(text)]
-    for text in settings:
-        if text.startswith("~"):
-            raise ConfigError(
-                f"{text} takes a setting away, and a run needs all of them: leave it out"
-            )
-        key = text.partition("=")[0]
-        if key in VERBS:
-            raise ConfigError(f"{text}: {key} is a command, not a setting: {VERBS[key].usage}")
     known = experiment_names(line.project.root)
     for name in names:
-        if name in VERBS and name not in known:
-            raise ConfigError(
-                f"{name} is in the wrong place: a command has one verb, before everything else, "
-                f"as in {VERBS[name].usage}"
-            )
         if name not in known and name != ALL:
             raise ConfigError(f"no such experiment {name!r}; {nearest(name, known)}")
     if not names:
