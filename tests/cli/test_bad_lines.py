@@ -96,7 +96,8 @@ FAMILIES = {
               (("--resolve",), "--resolve"), (("-",), "flag -;"), (("--",), "flag --;"),
               (("--run",), "--run"), (("-mv",), "-mv"), (("--package=x",), "--package")],
     "words": [((*words, "experiment=few"), said) for words, said in (
-        (("few",), "simstudy run few"), (("runn",), "'run'"), (("plan", "plan"), "'plan'"), (("list",), "list takes no arguments"),
+        (("few",), "simstudy run few"), (("runn",), "'run'"), (("plan", "plan"), "'plan'"),
+        (("list",), "list takes no arguments"),
         (("new",), "new"), (("new", "a"), "new"), (("replay",), "address"),
         (("replay", "1", "2"), "1 2"), (("apply",), "apply"), (("apply", "foo"), "foo"),
         (("apply", "accuracy"), "accuracy"),

@@ -109,7 +109,7 @@ def test_shares_have_no_place_in_the_memory_of_one_process(share, capsys):
 
 
 # ---------------------------------------------------------------- status
-def test_a_status_names_scenarios_and_shares_with_gaps(asked, tmp_path, capsys, monkeypatch):
+def test_a_status_names_shares_with_gaps(asked, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("SLURM_ARRAY_JOB_ID", "70")
     monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "2")
     said(capsys, *asked, "shard=2/4")
@@ -117,13 +117,7 @@ def test_a_status_names_scenarios_and_shares_with_gaps(asked, tmp_path, capsys, 
     stopped.write(tmp_path / "two_stage")
     _, line, *details = said(capsys, "status", *asked)
     assert line.split()[:6] == ["two_stage", "1", "of", "6", "0", "5"]
-    assert details[0].split() == ["done", "failed", "missing", "blocks", "of"]
-    assert [detail.split()[:5] for detail in details[1:3]] == [
-        ["1", "of", "3", "0", "2"],
-        ["0", "of", "3", "0", "3"],
-    ]
-    assert details[2].endswith("  TwoStage(k=1,n1=100,n2=100)")
-    told = [" ".join(detail.split()) for detail in details[3:]]
+    told = [" ".join(detail.split()) for detail in details]
     assert told[:3] == [
         "share missing of",
         "1/4 2 2 never began to draw",
