@@ -9,7 +9,6 @@ read by Hydra's grammar, whose import takes a third of a short run.
 import itertools
 import math
 import re
-import shlex
 import typing
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
@@ -271,7 +270,10 @@ def _read(text: str, group: str, project: Project, *, is_sweep: bool) -> list[Se
         return [plain]
     override = _parsed(text) or _parsed(_quoted(text, is_sweep=is_sweep))
     if override is None or not override.key_or_group:
-        raise ConfigError(f"cannot read {text}: {_way_to_write(text)}")
+        raise ConfigError(
+            f"cannot read {text}: write NAME=VALUE, close brackets and quotation marks, quote them "
+            """for the shell, and put each of several texts in marks: 'out="a b","c d"'"""
+        )
     key = override.get_key_element()
     if not override.is_sweep_override():
         return [Setting(key, override.value(), text)]
@@ -322,21 +324,6 @@ def _quoted(text: str, *, is_sweep: bool) -> str:
     return f'{key}="{protected}"'
 
 
-def _way_to_write(text: str) -> str:
-    key, sign, value = text.partition("=")
-    if not (sign and NAME.fullmatch(key)):
-        return "a setting is written NAME=VALUE, with a name of letters, digits, _ and ."
-    if "${" in value:
-        return "${...} stands for another setting's value, and ends with }; write the value itself"
-    if value.startswith(WITH_A_SYNTAX):
-        example = shlex.quote(f"{key}=[1,2]")
-        return (
-            f"brackets and quotation marks have to be closed, and quoted for the shell: {example}"
-        )
-    example = shlex.quote(f'{key}="a","b"')
-    return f"put each of several values in quotation marks, as in {example}"
-
-
 def _several_values(text: str) -> str:
     """The error for several values without brackets or `-m`."""
     key = text.partition("=")[0]
@@ -354,15 +341,10 @@ def _check_hydra(texts: Sequence[str], *, is_sweep: bool) -> None:
                 "hydra.sweep.dir can be set, for a sweep on a cluster; out=FOLDER says where "
                 "results go"
             )
-        if not is_sweep:
+        if not (is_sweep and has_launcher):
             raise ConfigError(
-                f"{text}: a launcher runs the jobs of a sweep, and this is one run, which would "
-                "stay here: add -m, or make a script of shares with simstudy batch"
-            )
-        if not has_launcher:
-            raise ConfigError(
-                f"{text}: without a launcher the runs of a sweep stay in this process, and the "
-                "setting does nothing. Add hydra/launcher=slurm, or leave it out"
+                f"{text}: a launcher runs the jobs of a sweep: give -m and hydra/launcher=slurm as "
+                "well, or leave it out. Shares of one study are jobs of simstudy batch"
             )
 
 

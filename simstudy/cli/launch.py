@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from hydra import initialize_config_dir
 from hydra._internal.callbacks import Callbacks
-from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.plugins import Plugins
-from hydra.plugins.search_path_plugin import SearchPathPlugin
 from hydra.types import HydraContext, RunMode
 
 from simstudy.cli.compose import Run
@@ -21,19 +19,16 @@ from simstudy.cli.exit_status import DEFECT, complain
 from simstudy.cli.project import PACKAGE_CONF, Project
 from simstudy.errors import ConfigError, nearest
 
-CONFIG = "launcher"
+BASE = (
+    f"hydra.searchpath=['file://{PACKAGE_CONF}']",  # after the project's conf/
+    "hydra/hydra_logging=disabled",
+    "hydra/job_logging=disabled",
+    "hydra.output_subdir=null",
+    "hydra.run.dir=.",
+    "hydra.sweep.subdir=.",
+)
+"""What Hydra is told of every sweep."""
 LOGS = "sweeps"  # below the current folder, which every machine of a cluster has to see
-
-
-class ProjectFirst(SearchPathPlugin):  # type: ignore[misc]
-    """A Hydra plugin: a project's `conf/` has priority over the package's."""
-
-    conf: ClassVar[Path | None] = None
-
-    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        """Called by Hydra before it composes."""
-        if self.conf is not None and self.conf.is_dir():
-            search_path.prepend("project", f"file://{self.conf}", anchor="main")
 
 
 def launch_sweep(runs: Sequence[Run], settings: Sequence[str], project: Project) -> int:
@@ -52,10 +47,9 @@ def launch_sweep(runs: Sequence[Run], settings: Sequence[str], project: Project)
     folder = Path.cwd() / LOGS / f"{time.strftime('%Y-%m-%d-%H%M%S')}-{len(runs)}-jobs"
     if not any(text.startswith("hydra.sweep.dir=") for text in settings):
         settings = [*settings, f"hydra.sweep.dir='{folder}'"]
-    ProjectFirst.conf = project.conf
-    Plugins.instance().register(ProjectFirst)
     GlobalHydra.instance().clear()
-    with initialize_config_dir(str(PACKAGE_CONF), version_base=None):
+    first = project.conf if project.conf.is_dir() else PACKAGE_CONF
+    with initialize_config_dir(str(first), version_base=None):
         composed = _compose(settings, project)
         _check_launcher(composed.hydra.launcher)
         try:
@@ -83,7 +77,7 @@ def _compose(settings: Sequence[str], project: Project) -> Any:
     hydra = GlobalHydra.instance().hydra
     assert hydra is not None
     try:
-        return hydra.compose_config(CONFIG, list(settings), RunMode.MULTIRUN, from_shell=False)
+        return hydra.compose_config(None, [*BASE, *settings], RunMode.MULTIRUN, from_shell=False)
     except Exception as error:
         raise ConfigError(_in_one_line(error, settings, project)) from None
 

@@ -53,24 +53,20 @@ ROUNDING = 1e-9
 # ---------------------------------------------------------------- all studies, from their files
 def list_experiments(project: Project) -> Iterator[str]:
     """List the experiments by document: name, what is published, question."""
-    files = experiment_files(project.root)
+    rest = experiment_files(project.root)
+    files, width = dict(rest), max(map(len, rest), default=0)
     own = default_group(project)
-    parts = [
-        (f"{part.title}", part.experiments)
-        for group in sorted(project.options("group"), key=lambda name: (name != own, name))
-        for part in read_group(group, project).parts
-    ]
     by_title: dict[str, list[str]] = {}
-    for title, names in parts:
-        by_title[title] = list(dict.fromkeys([*by_title.get(title, []), *names]))
-    rest = sorted(set(files) - {name for names in by_title.values() for name in names})
-    if rest:
-        by_title["in no group" if parts else ""] = rest
-    width = max(map(len, files), default=0)
+    for group in sorted(project.options("group"), key=lambda name: (name != own, name)):
+        for part in read_group(group, project).parts:
+            by_title.setdefault(str(part.title), []).extend(part.experiments)
+            for name in part.experiments:
+                rest.pop(name, None)
+    by_title["in no group" if by_title else ""] = sorted(rest)
     for title, names in by_title.items():
-        if title:
+        if title and names:
             yield title
-        for name in names:
+        for name in dict.fromkeys(names):
             manifest = read_json(project.root / RESULTS / name / MANIFEST) or {}
             published = f"{_count(manifest, 'replicates'):,} replicates" if manifest else "–"
             yield _cut(f"  {name:{width}}  {published:>21}  {question_of(files[name])}")

@@ -113,7 +113,7 @@ FAMILIES = {
                (("-m", "n_rep=interval(1,2)"), "interval"), (("-m", "experiment=glob(z*)"), "z*"),
                (("-m", "seed=range(0,100000000)"), "10,000"), (("-m", "experiment=few,no"), "no"),
                (("-m", "n_rep=5,0"), "n_rep=0"), (("-m", "scale=glob(x*)"), "scale"),
-               (("-m", "seed=1,2", "hydra.sweep.dir=/proc/nope"), "Add hydra/launcher=slurm"),
+               (("-m", "seed=1,2", "hydra.sweep.dir=/proc/nope"), "hydra/launcher=slurm as well"),
                (("-m", "hydra.run.dir=${nope}"), "hydra.run.dir"),
                (("-m", f"hydra/launcher={LONG}"), "no such launcher"),
                (("-m", "hydra/launcher=slurm", "hydra.sweep.dir=/proc/nope"), "hydra.sweep.dir"),

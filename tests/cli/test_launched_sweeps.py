@@ -104,8 +104,9 @@ def test_a_job_that_ends_without_a_word_is_one_line(project):
         ),
         (
             ASKED[1:],
-            "hydra/launcher=slurm: a launcher runs the jobs of a sweep, and this is one run, which "
-            "would stay here: add -m, or make a script of shares with simstudy batch",
+            "hydra/launcher=slurm: a launcher runs the jobs of a sweep: give -m and "
+            "hydra/launcher=slurm as well, or leave it out. Shares of one study are jobs of "
+            "simstudy batch",
         ),
         (
             [*ASKED, "hydra.launcher.partion=long"],

@@ -62,7 +62,7 @@ def test_a_pilot_draws_two_blocks_of_each_scenario_and_says_what_they_cost(asked
     plan = said(capsys, "plan", *asked, "shard=pilot")
     assert "2,000 replicates in each" in plan[0]
     (line,) = said(capsys, *asked, "shard=pilot")
-    assert line.startswith("pilot: 4 blocks computed; a block takes ")
+    assert line == "pilot: 4 blocks computed, and shares are cut by time"
     folder = tmp_path / "two_stage"
     costs = read_costs(folder)
     assert len(costs) == 2
