@@ -6,43 +6,18 @@ from pathlib import Path
 import pytest
 
 from simstudy.cli import main
-from tests.cli.projects import inside, write
+from tests.cli.projects import STUDY, inside, write
 
 pytestmark = pytest.mark.slow
 
-STUDY = '''
-"""What is the mean of a few numbers?"""
-from dataclasses import dataclass
-
-from simstudy import Study, grid, option
-from simstudy.measures import mean
-
-
-@dataclass
-class Config:
-    n_obs: list[int] = option("sample size", default=[5, 10], at_least=2)
+OPTION = '    label: str = option("a word", default="one")\n'
+OPTIONS = """
     spread: float = option("standard deviation", default=1.0, above=0, at_most=9)
-    shift: list[float] = option("of the mean", default=[0.0])
     limits: list[float | None] = option("upper limits", default=[None], above=0)
     law: str = option("of the numbers", default="normal", one_of=("normal", "uniform"))
     shifted: bool = option("by one", default=False)
     n_rep: int = option("replicates", default=100, at_least=1)
-
-
-@dataclass(frozen=True)
-class Few:
-    n_obs: int
-    spread: float
-    shift: float
-
-    def simulate(self, streams, n_rep):
-        return {"x": streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)}
-
-
-def study(config):
-    scenarios = grid(Few, n_obs=config.n_obs, spread=config.spread, shift=config.shift)
-    return Study("few", scenarios, [mean("x")], block_size=50, n_rep=config.n_rep)
-'''
+"""
 LONG = "x" * 2000
 LONG_VALUES = ("n_rep", "out", "scale", "experiment.n_obs", "precision.mean_x")
 COUNTS = ("n_rep", "n_jobs", "max_rep", "seed", "experiment.n_rep")
@@ -134,7 +109,6 @@ FAMILIES = {
              *settings(COUNTS, ("9" * 6000,)), (("new", LONG), "new takes the name of one")],
     "verbs": lines("plan=true", "replay=1/2", "crate=true", names="is not a setting"),
     "together": [(("experiment.n_obs=[5,5]",), "in the grid twice"),
-                 (("experiment.shift=[0.0,-0.0]",), "in the grid twice"),
                  (("restart=true", "shard=1/2"), "every share would delete"),
                  (("redraw=nope",), "redraw=nope"), (("n_rep=99999999999999999999",), "the most"),
                  (("max_rep=5", "n_rep=6", "precision.mean_x=1"), "max_rep=5")],
@@ -146,7 +120,14 @@ HYDRA_OR_PYTHON = ("Traceback", "<class", "object has no", "NoneType", "in struc
 def project(tmp_path_factory):
     """A folder with one study, which each command line names unless it names another."""
     folder = tmp_path_factory.mktemp("few")
-    write(folder, {"experiments/__init__.py": "", "experiments/few.py": STUDY, "a_file": "mine"})
+    write(
+        folder,
+        {
+            "experiments/__init__.py": "",
+            "experiments/few.py": STUDY.replace(OPTION, OPTIONS),
+            "a_file": "mine",
+        },
+    )
     with inside(folder):
         yield folder
 

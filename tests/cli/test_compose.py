@@ -7,37 +7,12 @@ import pytest
 from simstudy.cli.compose import _parsed, _read_plain, compose_one, compose_text
 from simstudy.cli.project import Project
 from simstudy.errors import ConfigError
-from tests.cli.projects import inside, write
+from tests.cli.projects import STUDY, inside, write
 
-EXPERIMENT = """
-from dataclasses import dataclass
-
-from simstudy import Study, grid, option
-from simstudy.measures import mean
-
-
-@dataclass(frozen=True)
-class Shift:
-    by: float
-    label: str
-
-    def simulate(self, streams, n_rep):
-        return {"x": self.by + streams("data").standard_normal(n_rep)}
-
-
-@dataclass
-class Config:
-    by: list[float] = option("shifts", default=[0.0])
-    label: str = option("a word", default="one")
-
-
-def study(config):
-    return Study("shifted", grid(Shift, by=config.by, label=config.label), [mean("x")], n_rep=20)
-"""
 FILES = {
     "experiments/__init__.py": "",
-    "experiments/shifted.py": EXPERIMENT,
-    "conf/experiment/shifted.yaml": "by: [0, 0.5,1]  # three\n\nlabel: a/b\n",
+    "experiments/fine.py": STUDY,
+    "conf/experiment/fine.yaml": "n_obs: [2, 4,3]  # three\n\nlabel: a/b\n",
     "conf/config.yaml": "scale: smoke\nseed: 3\nprecision: {mean_x: 1}\n",
     "conf/scale/smoke.yaml": "n_rep: 7\nout: tried\n",
 }
@@ -68,22 +43,22 @@ def test_everything_else_is_left_to_hydras_grammar(said):
 
 
 def test_a_projects_files_go_over_the_packages_and_what_is_typed_over_both(project):
-    run = compose_one(["experiment=shifted"], project)
+    run = compose_one(["experiment=fine"], project)
     assert (run.settings.seed, run.n_rep, run.out) == (3, 7, "tried")
-    assert (run.config.by, run.config.label) == ([0.0, 0.5, 1.0], "a/b")
+    assert (run.config.n_obs, run.config.label) == ([2, 4, 3], "a/b")
     assert Path(run.module.__file__).is_relative_to(project.root)
-    typed = ["experiment=shifted", "seed=4", "scale.n_rep=9", "experiment.by=[2]"]
+    typed = ["experiment=fine", "seed=4", "scale.n_rep=9", "experiment.n_obs=[2]"]
     run = compose_one([*typed, "scale=paper", "precision.mean_x=2%"], project)
-    assert (run.settings.seed, run.n_rep, run.config.by) == (4, 9, [2.0])
+    assert (run.settings.seed, run.n_rep, run.config.n_obs) == (4, 9, [2])
     assert run.settings.precision == {"mean_x": "2%"}
     assert run.overrides == (*typed, "scale=paper", "precision.mean_x=2%")
 
 
 def test_text_stays_text_and_a_reference_is_the_value_of_another_setting(project):
-    typed = ["experiment=shifted", "experiment.label=1.0", "out=x/${seed}", "seed=12"]
+    typed = ["experiment=fine", "experiment.label=1.0", "out=x/${seed}", "seed=12"]
     run = compose_one(typed, project)
     assert (run.config.label, run.out) == ("1.0", "x/12")
-    assert "out: 007\n" in compose_text(["experiment=shifted", "out=007"], project).replace("'", "")
+    assert "out: 007\n" in compose_text(["experiment=fine", "out=007"], project).replace("'", "")
 
 
 @pytest.mark.parametrize("line", ["defaults: [override /scale: smoke]", "hydra: {job: x}"])
@@ -93,6 +68,6 @@ def test_what_only_hydra_reads_in_a_file_is_refused(project, line):
     path.write_text(line)
     try:
         with pytest.raises(ConfigError, match=f"^{line.partition(':')[0]} is not a setting"):
-            compose_one(["experiment=shifted"], project)
+            compose_one(["experiment=fine"], project)
     finally:
         path.write_text(before)

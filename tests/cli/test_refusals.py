@@ -21,8 +21,8 @@ from tests.support import ROOT
 
 HEAD = "    return Study("
 BROKEN = {  # by name of the experiment: its file, and what is said of it
-    "divides": (STUDY.replace(HEAD, f"    1 / 0\n{HEAD}"), "line 18, raised ZeroDivisionError"),
-    "misspelt": (STUDY.replace("n_rep=100", "n_reps=100"), "line 18, raised TypeError"),
+    "divides": (STUDY.replace(HEAD, f"    1 / 0\n{HEAD}"), "line 19, raised ZeroDivisionError"),
+    "misspelt": (STUDY.replace("n_rep=100", "n_reps=100"), "line 19, raised TypeError"),
     "no_measure": (
         STUDY.replace('[mean("x")]', '["bias"]'),
         "'bias' in it, which is not a Measure",
