@@ -396,9 +396,19 @@ def _code_files(module: Any, root: Path) -> list[Path]:
     return [path for path in files if not path.is_relative_to(PACKAGE)]
 
 
+def status(config: ResolvedConfig) -> int:
+    """Print what is done, failed and missing."""
+    from simstudy.cli.status import status_of_one
+
+    lines, ended = status_of_one(config)
+    print("\n".join(lines))
+    return ended
+
+
 COMMANDS: dict[str, Callable[[ResolvedConfig], int]] = {
     "run": run_share,
     "plan": plan,
+    "status": status,
     "summarize": summarize,
     "replay": replay,
     "merge": merge,

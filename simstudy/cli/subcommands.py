@@ -179,30 +179,15 @@ def summarize(line: CommandLine) -> int:
 
 
 def status(line: CommandLine) -> int:
-    """Print what is done, failed and missing."""
-    from simstudy.cli.status import status_of_all, status_of_one
+    """Print what is done, failed and missing: of named studies, or of all from their files."""
+    from simstudy.cli.status import status_of_all
 
-    settings = with_experiments(line)
-    is_named = any(text.lstrip("+").startswith("experiment=") for text in settings.arguments)
-    if not is_named or line.words == [ALL]:
-        given = [text for text in line.arguments if text != ALL]
-        lines, ended = status_of_all(line.project, given)
-        print("\n".join(lines))
-        return ended
-    from simstudy.cli.compose import SkippedRun, compose_runs
-
-    highest = 0
-    with _no_garbage(to_the_end=line.is_program):
-        for run in compose_runs(
-            settings.arguments, line.project, line.verb, is_sweep=settings.is_sweep
-        ):
-            if isinstance(run, SkippedRun):
-                print(f"{run.name}: {run.refusal}")
-                continue
-            lines, ended = status_of_one(run)
-            highest = max(highest, ended)
-            print("\n".join(lines))
-    return highest
+    named = with_experiments(line).arguments
+    if line.words != [ALL] and any(text.startswith("experiment=") for text in named):
+        return run_study(line)
+    lines, ended = status_of_all(line.project, [text for text in line.arguments if text != ALL])
+    print("\n".join(lines))
+    return ended
 
 
 def batch(line: CommandLine) -> int:
