@@ -17,7 +17,7 @@ import pytest
 from plotnine import ggplot
 
 from simstudy.cli.batch import batch_script
-from simstudy.cli.compose import compose_runs
+from simstudy.cli.hydra_compose import compose_runs
 from simstudy.cli.dispatch import read_flags, split_verb
 from simstudy.cli.file_commands import names_file, read_arguments
 from simstudy.cli.project import Project

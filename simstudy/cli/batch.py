@@ -105,7 +105,7 @@ def _missing_shares(config: "ResolvedConfig", n_shares: int) -> str:
 
 def _check_experiment(project: Project, arguments: Sequence[str]) -> "ResolvedConfig":
     """Compose the run of a job, so that mistakes show before it is submitted."""
-    from simstudy.cli.compose import compose_one
+    from simstudy.cli.hydra_compose import compose_one
     from simstudy.cli.resolved_config import refuse_own_memory
 
     config = compose_one(arguments, project)

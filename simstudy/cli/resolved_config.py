@@ -126,6 +126,8 @@ def resolve(
     name = choices["experiment"]
     module = load_experiment(name, project.root)
     config = _read_config(module, values.pop("experiment", None), project.root)
+    shard = values.get("shard")
+    values["shard"] = str(shard).lower() if isinstance(shard, int) else shard  # 3 forgets its /N
     _check_names(values, config)
     settings = build(Settings, values | {"backend": backend})
     check_settings(settings, verb)
@@ -162,7 +164,8 @@ def _folder_of_try(
     from simstudy.output.up_to_date import as_json, differing, folder_of_try
 
     path = project.conf / "experiment" / f"{module.__name__.rpartition('.')[2]}.yaml"
-    declared = _read_config(module, read_settings(path), project.root)
+    own = {name: value for name, value in read_settings(path).items() if name != "defaults"}
+    declared = _read_config(module, own, project.root)
     changes = differing(as_json(asdict(declared)), as_json(asdict(config)))
     changes = [change for change in changes if change.name in typed - {"n_rep"}]
     said = "; ".join(map(str, changes))

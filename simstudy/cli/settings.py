@@ -246,7 +246,7 @@ def read_backend(values: Any, name: str) -> tuple[str, dict[str, Any]]:
     """
     from simstudy.engine.workers import check_backend
 
-    options = merged(
+    options = _merged(
         read_settings(PACKAGE_CONF / "backend" / f"{name}.yaml"), _stated(values, "backend")
     )
     backend = options.pop("name", None)
@@ -259,11 +259,11 @@ def read_backend(values: Any, name: str) -> tuple[str, dict[str, Any]]:
     return backend, options
 
 
-def merged(base: Any, over: Any) -> Any:
+def _merged(base: Any, over: Any) -> Any:
     """Merge nested settings of one file over another's."""
     if not (isinstance(base, dict) and isinstance(over, dict)):
         return over
-    return base | {key: merged(base.get(key), value) for key, value in over.items()}
+    return base | {key: _merged(base.get(key), value) for key, value in over.items()}
 
 
 def _stated(values: Any, group: str) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def _stated(values: Any, group: str) -> dict[str, Any]:
         return {key: value for key, value in (values or {}).items() if value is not None}
     raise ConfigError(
         f"{group} is {format_setting(values)}: a file conf/{group}/NAME.yaml holds settings, each "
-        f"as NAME: VALUE, and conf/config.yaml chooses one as {group}: NAME"
+        f"as NAME: VALUE, and conf/config.yaml chooses one with defaults: [override /{group}: NAME]"
     )
 
 

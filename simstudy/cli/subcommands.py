@@ -5,11 +5,14 @@ import gc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from simstudy.cli.experiment_groups import ALL
 from simstudy.cli.project import FOLDER, Project, experiment_names
 from simstudy.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from simstudy.cli.resolved_config import ResolvedConfig
 
 SEVERAL = ("-m", "--multirun")
 SIZE = ("scale", "n_rep", "precision.MEASURE", "seed")
@@ -77,27 +80,40 @@ def run_study(line: CommandLine) -> int:
     """Run a command on a study, or on a sweep of studies."""
     settings = with_experiments(line)
     with _no_garbage(to_the_end=line.is_program):
-        from simstudy.cli.compose import SkippedRun, compose_runs, compose_text
-
         if line.shows_config:
+            from simstudy.cli.hydra_compose import compose_text
+
             print(compose_text(settings.arguments, line.project), end="")
             return 0
         from simstudy.cli.commands import carry_out
 
-        runs = compose_runs(settings.arguments, line.project, line.verb, is_sweep=settings.is_sweep)
+        if not settings.is_sweep:
+            config = _compose_one(settings)
+        else:
+            from simstudy.cli.hydra_compose import compose_runs
+
+            runs = compose_runs(settings.arguments, line.project, line.verb, is_sweep=True)
     if not settings.is_sweep:
-        assert not isinstance(runs[0], SkippedRun)  # which has been raised
-        return carry_out(runs[0], line.typed)
-    from simstudy.cli.sweep import check_folders_differ, run_sweep
+        return carry_out(config, line.typed)
+    from simstudy.cli.sweep import check_folders_differ, launch_sweep, launches_jobs, run_sweep
 
     if line.verb in ("run", "summarize"):
         check_folders_differ(runs)
-    launcher = [text for text in settings.arguments if text.lstrip("+").startswith("hydra")]
-    if launcher:
-        from simstudy.cli.launch import launch_sweep
-
-        return launch_sweep(runs, launcher, line.project)
+    if launches_jobs(settings.arguments):
+        return launch_sweep(runs, settings.arguments, line.project)
     return run_sweep(runs, line.typed)
+
+
+def _compose_one(line: CommandLine) -> "ResolvedConfig":
+    """Compose a single run; imports Hydra only if needed."""
+    from simstudy.cli.plain_compose import compose_plain
+
+    plain = compose_plain(line.arguments, line.project, line.verb)
+    if plain is not None:
+        return plain
+    from simstudy.cli.hydra_compose import compose_one
+
+    return compose_one(line.arguments, line.project, line.verb)
 
 
 def with_experiments(line: CommandLine) -> CommandLine:
@@ -163,11 +179,10 @@ def run_with_operand(line: CommandLine, *, expected: str) -> int:
             f"{VERBS[line.verb].usage}"
         )
     from simstudy.cli.commands import carry_out
-    from simstudy.cli.compose import compose_one
 
     rest = tuple(text for text in line.arguments if text not in operands)
     settings = with_experiments(replace(line, arguments=rest))
-    config = compose_one(settings.arguments, line.project, line.verb)
+    config = _compose_one(settings)
     return carry_out(replace(config, operand=operands[0]), line.typed)
 
 

@@ -1,26 +1,35 @@
-"""Several studies in one command, one after the other."""
+"""Several studies in one command: one after the other, or as jobs of a launcher."""
 
 import math
 import time
 import traceback
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
+
+from hydra._internal.callbacks import Callbacks
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.plugins import Plugins
+from hydra.types import HydraContext, RunMode
 
 from simstudy.atomic_files import read_json
 from simstudy.cli import signals
 from simstudy.cli.commands import carry_out, publish_anew, status_if_current, write_index
-from simstudy.cli.compose import Run, SkippedRun
 from simstudy.cli.exit_status import (
     DEFECT,
     FAILED,
     OUT_OF_TIME,
     REFUSED,
     STOPPED,
+    complain,
     is_output_error,
     refuse,
 )
+from simstudy.cli.hydra_compose import Run, SkippedRun, compose, hydra_of
+from simstudy.cli.project import Project
 from simstudy.cli.resolved_config import ResolvedConfig
 from simstudy.errors import ConfigError
 from simstudy.output.parallel_figures import FigureWorkers
@@ -30,8 +39,10 @@ from simstudy.store.manifest import MANIFEST
 STATES = {DEFECT: "not published", REFUSED: "refused", OUT_OF_TIME: "out of time"}
 HEADER = ("study", "state", "drawn", "published")
 SHORTEST_SHOWN = 10.0  # seconds: less is not worth a word
+LOGS = "sweeps"  # below the current folder, which every machine of a cluster has to see
 
 
+# ---------------------------------------------------------------- in this process
 @dataclass(eq=False)
 class _Line:
     """A row of the table at the end: the state of one study.
@@ -189,3 +200,83 @@ def check_folders_differ(runs: Sequence[Run]) -> None:
                 f"{run.folder}, which holds the results of one of them. Give each run a folder of "
                 "its own, with what differs in its name, as in 'out=results/${seed}'."
             )
+
+
+# ---------------------------------------------------------------- elsewhere
+def launches_jobs(arguments: Sequence[str]) -> bool:
+    """Whether a sweep uses a Hydra launcher, such as Slurm's."""
+    return any(text.startswith("hydra/launcher=") for text in arguments)
+
+
+def launch_sweep(runs: Sequence[Run], arguments: Sequence[str], project: Project) -> int:
+    """Submit each run to a launcher as a job, and wait for all jobs.
+
+    Returns
+    -------
+    int
+        The highest status of all; a job that ended without one was killed, or never ran.
+    """
+    own = [text for text in arguments if text.startswith("hydra")]
+    folder = Path.cwd() / LOGS / f"{time.strftime('%Y-%m-%d-%H%M%S')}-{len(runs)}-jobs"
+    if not any(text.startswith("hydra.sweep.dir=") for text in own):
+        own.append(f"hydra.sweep.dir='{folder}'")
+    first = next(run for run in runs if isinstance(run, ResolvedConfig))
+    with hydra_of(project):
+        composed = compose([f"experiment={first.name}", *own], project, RunMode.MULTIRUN)
+        _check_launcher(composed.hydra.launcher)
+        try:
+            folder = Path(str(composed.hydra.sweep.dir))
+            folder.mkdir(parents=True, exist_ok=True)
+        except Exception as error:
+            raise ConfigError(f"hydra.sweep.dir cannot be used for logs: {error}") from None
+        complain(f"{len(runs)} jobs are handed on; what they print: {folder}")
+        with ThreadPoolExecutor(len(runs)) as waiting:
+            jobs = [
+                waiting.submit(_launch, run, number, composed, project)
+                for number, run in enumerate(runs)
+            ]
+            return max(_job_status(job, run, folder) for job, run in zip(jobs, runs, strict=True))
+
+
+def _launch(run: Run, number: int, composed: Any, project: Project) -> int:
+    """Submit one job and wait for it; returns its exit status."""
+    task = partial(_run_job, run.overrides, project.script)
+    hydra = GlobalHydra.instance().hydra
+    assert hydra is not None
+    context = HydraContext(config_loader=hydra.config_loader, callbacks=Callbacks())
+    launcher = Plugins.instance().instantiate_launcher(
+        hydra_context=context, task_function=task, config=composed
+    )
+    named = [f"experiment={run.name}"]  # without one nothing can be composed
+    (done,) = launcher.launch([named], initial_job_idx=number)
+    return int(done.return_value)
+
+
+def _run_job(overrides: Sequence[str], script: str | None, _composed: Any) -> int:
+    """Run a command in its job."""
+    from simstudy.cli import main
+
+    return main(["run", *overrides], script=script)
+
+
+def _job_status(job: Any, run: Run, folder: Path) -> int:
+    try:
+        return int(job.result())
+    except Exception as error:
+        complain(
+            f"the job of {' '.join(run.overrides)} ended without a status "
+            f"({type(error).__name__}); its log lies in {folder}. What was finished is kept: to "
+            "go on, give the command again."
+        )
+        return DEFECT
+
+
+def _check_launcher(launcher: Any) -> None:
+    """Refuse a launcher whose jobs could not run."""
+    minutes, delay = launcher.get("timeout_min"), launcher.get("signal_delay_s")
+    if minutes and delay and minutes * 60 < 2 * delay:
+        raise ConfigError(
+            f"hydra.launcher.timeout_min={minutes} with signal_delay_s={delay}: a job would be "
+            f"requeued {delay} s before the end of its {minutes * 60} s, before it has done much; "
+            f"nearest that works: hydra.launcher.signal_delay_s={minutes * 30}"
+        )

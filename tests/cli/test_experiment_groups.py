@@ -2,9 +2,9 @@
 
 import pytest
 
-from simstudy.cli.compose import read_points
 from simstudy.cli.dispatch import split_verb
 from simstudy.cli.experiment_groups import default_group, members, part_of
+from simstudy.cli.hydra_compose import _points
 from simstudy.cli.project import Project, experiment_names
 from simstudy.cli.status import list_experiments, status_of_all
 from simstudy.cli.subcommands import CommandLine, with_experiments
@@ -30,8 +30,8 @@ def project(tmp_path):
 
 def meant(project, *arguments, is_sweep=True):
     """The experiments of a command's runs, in order."""
-    points = read_points(arguments, project, is_sweep=is_sweep)
-    return [point[0].value for point in points]
+    points = _points(arguments, project, is_sweep=is_sweep)
+    return [point[0].removeprefix("experiment=") for point in points]
 
 
 def test_a_glob_means_the_experiments_of_a_group_in_its_order(project):
@@ -66,7 +66,8 @@ def test_the_manifest_is_told_the_part_in_the_projects_own_group(project):
     ("argument", "said"),
     [
         ("group=our", "group=our: no such group; did you mean 'ours'?"),
-        ("group=a,b", "group=a,b: no such group; available: also, ours"),
+        ("group=a,b", "group=a,b: name one group"),
+        ("group=", "group=: name one group"),
         ("experiment=glob(d*)", "experiment=glob(d*) matches nothing in group=ours: c, a, b"),
     ],
 )

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from simstudy.cli.compose import compose_one
 from simstudy.cli.exit_status import DEFECT
+from simstudy.cli.hydra_compose import compose_one
 from simstudy.cli.project import Project
 from tests.cli.projects import python, write
 from tests.support import ROOT, command_line

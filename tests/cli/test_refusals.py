@@ -108,7 +108,7 @@ def said(project, capsys):
         (["scale=text"], "scale.times=abc: must be a number above 0"),
         (["scale=negative"], "nearest that works: scale.n_rep=1 (see conf/scale/negative.yaml)"),
         (["scale=unknown"], "scale.size is not a setting"),
-        (["scale=rows"], "conf/scale/rows.yaml holds [3]: write settings, each as NAME: VALUE"),
+        (["scale=rows"], "scale is [3]: a file conf/scale/NAME.yaml holds settings"),
         (["scale=torn"], "conf/scale/torn.yaml, line 2, is not valid YAML: "),
         (["scale=folder"], "scale/folder.yaml cannot be read: IsADirectoryError"),
         (["backend=mine"], "conf/backend/mine.yaml has no name"),
@@ -126,8 +126,8 @@ def test_what_is_the_users_is_one_line(arguments, text, said, project):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("scale: 3\n", "a file conf/scale/NAME.yaml holds settings"),
-        ("backend: [threads]\n", "a file conf/backend/NAME.yaml holds settings"),
+        ("scale: smoke\n", "with defaults: [override /scale: NAME]"),
+        ("backend: threads\n", "with defaults: [override /backend: NAME]"),
         ("seed: [\n", "conf/config.yaml, line 2, is not valid YAML"),
     ],
 )

@@ -7,8 +7,8 @@ import shlex
 import pytest
 
 from simstudy.cli import shares
-from simstudy.cli.compose import compose_one
 from simstudy.cli.exit_status import resume_command
+from simstudy.cli.hydra_compose import compose_one
 from simstudy.cli.project import Project
 from simstudy.cli.shares import ShareRecord, read_costs, share_records, write_costs
 from simstudy.errors import ConfigError

@@ -206,7 +206,7 @@ def test_a_projects_config_comes_before_the_packages(tmp_path):
         manifest = json.loads((tmp_path / out / "fine" / "manifest.json").read_text())
         return manifest["seed"], manifest["replicates_per_scenario"]
 
-    own = "scale: tiny\nseed: 7\nfigures: false\n"
+    own = "defaults:\n  - override /scale: tiny\n\nseed: 7\nfigures: false\n"
     with with_config(tmp_path, own):
         assert main(["run", "experiment=fine", "backend=inline"]) == 0
         assert published("results/our_tiny") == (7, 10)

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from simstudy.cli.compose import compose_one
+from simstudy.cli.hydra_compose import compose_one
 from simstudy.cli.project import Project
 from simstudy.output.report.command import (
     command_of,
