@@ -33,23 +33,9 @@ ENDED = {"CANCELLED": "was cancelled", "TIMEOUT": "ran out of time"}  # others i
 
 
 # ---------------------------------------------------------------- which share this job has
-class Scheduler(NamedTuple):
-    """The environment variables of a batch system that hold a job, and its index in an array."""
-
-    name: str
-    index: str
-    job: str
-
-
 SLURM = "SLURM_ARRAY_TASK_"
-SCHEDULERS = (
-    Scheduler("Slurm array", f"{SLURM}ID", "SLURM_ARRAY_JOB_ID"),
-    Scheduler("Slurm", "", "SLURM_JOB_ID"),
-    Scheduler("PBS", "PBS_ARRAY_INDEX", "PBS_JOBID"),
-    Scheduler("Torque", "PBS_ARRAYID", "PBS_JOBID"),
-    Scheduler("LSF", "LSB_JOBINDEX", "LSB_JOBID"),
-    Scheduler("SGE", "SGE_TASK_ID", "JOB_ID"),
-)
+INDICES = (f"{SLURM}ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX", "SGE_TASK_ID")
+"""Variables that hold the index of a job in its array: of Slurm, PBS, Torque, LSF and SGE."""
 
 
 def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) -> tuple[int, int]:
@@ -60,46 +46,46 @@ def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) 
     environment
         Variables of this process.
     n_shares
-        Where the user says it, an array of a few of the shares will do; otherwise it is the number
-        of jobs in a Slurm array from 1 on.
+        Where the user says it, indices are those of the shares, from 1, so that an array of a few
+        of them will do; otherwise it is the number of jobs in a Slurm array without gaps.
 
     Raises
     ------
     ConfigError
         Where this is no job of an array, or its place in it cannot be told.
     """
-    names = [each.index for each in SCHEDULERS if each.index]
-    indices = {name: environment.get(name, "") for name in names}
-    # SGE says "undefined", and LSF 0, to a job that is not of an array
-    name = next((name for name in names if indices[name].isdecimal() and indices[name] != "0"), "")
-    if not name:
+    here = {name: text for name in INDICES if (text := environment.get(name, "")).isdecimal()}
+    if here.get("LSB_JOBINDEX") == "0":  # LSF says it to a job that is not of an array
+        del here["LSB_JOBINDEX"]
+    if not here:
         raise ConfigError(
-            f"shard=auto, and this is no job of an array from 1 on: none of {', '.join(names)} "
-            "says which. Give the share as shard=i/N."
+            f"shard=auto, and this is no job of an array: none of {', '.join(INDICES)} says which. "
+            "Give the share as shard=i/N."
         )
-    count, last = (environment.get(f"{SLURM}{each}", "") for each in ("COUNT", "MAX"))
-    if not n_shares and not (name == f"{SLURM}ID" and count == last and count.isdecimal()):
+    name, index = next(iter(here.items()))
+    indices = range(1, n_shares + 1) if n_shares else range(0)
+    if not n_shares and name == f"{SLURM}ID":
+        first, last, count = (environment.get(f"{SLURM}{each}") for each in ("MIN", "MAX", "COUNT"))
+        array = range(int(first or 0), int(last or 0) + 1)
+        indices = array if str(len(array)) == count else indices
+    if not indices:
         raise ConfigError(
-            f"shard=auto: this is no Slurm array from 1 to N, so {name} does not say how many "
-            "shares there are. Say it: shard=auto/N."
+            f"shard=auto: {name} does not say how many shares there are, which only a Slurm array "
+            "without gaps does. Say it, for an array from 1 to N: shard=auto/N."
         )
-    index, total = int(indices[name]), n_shares or int(count)
-    if index > total:
+    if int(index) not in indices:
         raise ConfigError(
-            f"shard=auto: {name}={index} is none of 1 to {total}, the shares of this study. Give "
-            "the share as shard=i/N."
+            f"shard=auto: {name}={index} is none of {indices[0]} to {indices[-1]}, the shares of "
+            "this study. Give the share as shard=i/N, with i from 1."
         )
-    return index, total
+    return indices.index(int(index)) + 1, len(indices)
 
 
 def job_name(environment: Mapping[str, str]) -> str:
-    """The name of this batch job; empty if there is none."""
-    for each in SCHEDULERS:
-        if job := environment.get(each.job, ""):
-            # PBS writes the index into the job's own name
-            index = "" if each.name == "PBS" else environment.get(each.index, "")
-            return f"{each.name} {job}" + f"_{index}" * index.isdecimal()
-    return ""
+    """The name of this job of Slurm; empty if it is none."""
+    array, job = environment.get("SLURM_ARRAY_JOB_ID"), environment.get("SLURM_JOB_ID")
+    task = environment.get(f"{SLURM}ID")
+    return f"Slurm array {array}_{task}" if array else f"Slurm {job}" if job else ""
 
 
 # ---------------------------------------------------------------- what a share leaves
