@@ -10,9 +10,8 @@ import errno
 import itertools
 import math
 import re
-import typing
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -33,7 +32,6 @@ from simstudy.cli.experiment_groups import ALL, default_group, members
 from simstudy.cli.project import (
     PACKAGE_CONF,
     Project,
-    experiment_files,
     in_own_code,
     load_experiment,
     read_settings,
@@ -48,7 +46,6 @@ from simstudy.errors import (
     describe,
     nearest,
 )
-from simstudy.option_types import read_annotation
 
 CONFIG = "simstudy"
 GROUPS = ("experiment", "scale", "backend", "hydra/launcher")  # whose values are names of files
@@ -192,7 +189,7 @@ def _resolved(point: Sequence[str], project: Project, verb: str) -> ResolvedConf
 
 def _compose_checked(point: Sequence[str], project: Project) -> Any:
     for override in OverridesParser.create().parse_overrides(list(point)):
-        _check_choice(override, project)
+        _register(override, project)
     return compose(point, project)
 
 
@@ -200,18 +197,22 @@ def _without_hydra(cfg: Any) -> Any:
     return OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])
 
 
-def _check_choice(override: Override, project: Project) -> None:
-    """Refuse an unknown file of a group."""
+def _register(override: Override, project: Project) -> None:
+    """Tell Hydra what is in no file: a backend by its place, an experiment without a file.
+
+    Raises
+    ------
+    ConfigError
+        Where no file of a group can be meant.
+    """
     group, name = override.key_or_group, override.value()
     if group not in GROUPS:
         return
-    known = project.options(group)
     if not isinstance(name, str) or not name or "${" in name:
-        raise ConfigError(f"{override.input_line}: name one; available: {', '.join(known)}")
+        known = ", ".join(project.options(group))
+        raise ConfigError(f"{override.input_line}: name one; available: {known}")
     if group == "backend" and ":" in name:
         ConfigStore.instance().store(group=group, name=name, node={"name": name})
-    elif group != "hydra/launcher" and name not in known:
-        raise ConfigError(f"{group}={name}: no such {group}; {nearest(name, known)}")
     elif group == "experiment" and not (project.conf / group / f"{name}.yaml").exists():
         module = load_experiment(name, project.root)
         with in_own_code(module, "Config", project.root):
@@ -230,10 +231,11 @@ def _in_one_line(error: Exception, point: Sequence[str], project: Project) -> Co
             "hydra/launcher=slurm needs submitit's launcher, which is not installed: pip install "
             "'simstudy[slurm]'"
         )
-    launcher = re.search("Could not find 'hydra/launcher/(.*?)'", text)
-    if launcher:
-        near = nearest(launcher[1], project.options("hydra/launcher"))
-        return ConfigError(f"hydra/launcher={launcher[1]}: no such launcher; {near}")
+    missing = re.search(f"Could not find '({'|'.join(GROUPS)})/(.*?)'", text)
+    if missing:
+        group, name = missing.groups()
+        near = nearest(name, project.options(group))
+        return ConfigError(f"{group}={name}: no such {group.rpartition('/')[2]}; {near}")
     if isinstance(error, yaml.YAMLError | OSError | UnicodeDecodeError) or "Could not find" in text:
         chosen = {text.partition("=")[2].strip("'\"") for text in point}
         files = sorted(
@@ -266,7 +268,7 @@ def _points(arguments: Sequence[str], project: Project, *, is_sweep: bool) -> li
     ConfigError
         For what cannot be read, for several values without `-m`, and for settings of Hydra's.
     """
-    overrides = _parse(arguments, project, is_sweep=is_sweep)
+    overrides = _parse(arguments, is_sweep=is_sweep)
     if not any(each.key_or_group == "experiment" for each in overrides):
         raise ConfigError(
             f"no experiment given: {project.command('run')} experiment=NAME; available: "
@@ -284,13 +286,10 @@ def _points(arguments: Sequence[str], project: Project, *, is_sweep: bool) -> li
     return [list(point) for point in itertools.product(*values)]
 
 
-def _parse(arguments: Sequence[str], project: Project, *, is_sweep: bool) -> list[Override]:
-    read = [_parsed(_open_key(text)) for text in arguments]
-    experiment = next((each for each in reversed(read) if _key(each) == "experiment"), None)
+def _parse(arguments: Sequence[str], *, is_sweep: bool) -> list[Override]:
     overrides = []
-    for text, override in zip(arguments, read, strict=True):
-        if override is None or _is_lost_text(override, experiment, project):
-            override = _parsed(_quoted(_open_key(text), is_sweep=is_sweep))
+    for text in arguments:
+        override = _parsed(_open_key(text)) or _parsed(_quoted(_open_key(text), is_sweep=is_sweep))
         if override is None or not override.key_or_group:
             raise ConfigError(
                 f"cannot read {text}: write NAME=VALUE, close brackets and quotation marks, quote "
@@ -344,30 +343,6 @@ def _several_values(text: str) -> str:
 
 def _key(override: Override | None) -> str:
     return "" if override is None else str(override.key_or_group)
-
-
-def _is_lost_text(override: Override, experiment: Override | None, project: Project) -> bool:
-    """Whether a text setting was parsed as a number or boolean."""
-    if override.is_sweep_override() or not isinstance(override.value(), bool | int | float):
-        return False
-    key, _, name = _key(override).partition(".")
-    if key != "experiment" or not name:
-        return key in (*GROUPS, *_text_fields(Settings)) and not name
-    chosen = "" if experiment is None else str(experiment.value())
-    if chosen not in experiment_files(project.root):
-        return False
-    module = load_experiment(chosen, project.root)
-    with in_own_code(module, "Config", project.root):
-        return name in _text_fields(module.Config)
-
-
-def _text_fields(config: Any) -> Iterator[str]:
-    hints = typing.get_type_hints(config)
-    for each in fields(config):
-        if "option" in each.metadata:
-            allowed = read_annotation(each.name, hints[each.name])
-            if allowed.kind is str and not allowed.is_list:
-                yield each.name
 
 
 def _take_group(overrides: Sequence[Override], project: Project) -> tuple[str, list[Override]]:

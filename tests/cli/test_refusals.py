@@ -57,7 +57,6 @@ FILES = {
     "conf/scale/unknown.yaml": "size: 5\n",
     "conf/scale/rows.yaml": "- 3\n",
     "conf/scale/torn.yaml": "n_rep: 3\n out: [\n",
-    "conf/scale/folder.yaml/note.txt": "",
     "conf/backend/threads.yaml": "",
     "conf/backend/mine.yaml": "{}\n",
 }
@@ -110,7 +109,6 @@ def said(project, capsys):
         (["scale=unknown"], "scale.size is not a setting"),
         (["scale=rows"], "scale is [3]: a file conf/scale/NAME.yaml holds settings"),
         (["scale=torn"], "conf/scale/torn.yaml, line 2, is not valid YAML: "),
-        (["scale=folder"], "scale/folder.yaml cannot be read: IsADirectoryError"),
         (["backend=mine"], "conf/backend/mine.yaml has no name"),
         *[([f"experiment={name}"], text) for name, (_, text) in BROKEN.items()],
     ],
