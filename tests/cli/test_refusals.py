@@ -20,6 +20,8 @@ from tests.cli.projects import STUDY, inside, write
 from tests.support import ROOT
 
 HEAD = "    return Study("
+RUN = ["experiment=fine", "n_rep=10", "out=unread", "figures=false", "report=false",
+       "progress=false", "backend=inline"]  # fmt: skip
 BROKEN = {  # by name of the experiment: its file, and what is said of it
     "divides": (STUDY.replace(HEAD, f"    1 / 0\n{HEAD}"), "line 19, raised ZeroDivisionError"),
     "misspelt": (STUDY.replace("n_rep=100", "n_reps=100"), "line 19, raised TypeError"),
@@ -214,14 +216,15 @@ def test_python_m_simstudy_is_the_command(tmp_path):
 
 
 @pytest.mark.parametrize(("outlet", "status"), [("closed", 141), ("/dev/full", 1)])
-def test_an_output_that_nobody_takes_is_no_traceback(outlet, status, project):
+@pytest.mark.parametrize("asked", [["list"], RUN, ["-m", *RUN]], ids=len)
+def test_an_output_that_nobody_takes_is_no_traceback(outlet, status, asked, project):
     if outlet == "closed":
         reading, writing = os.pipe()
         os.close(reading)
     else:
         writing = os.open(outlet, os.O_WRONLY)
     env = os.environ | {"PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "simstudy", "list"]
+    command = [sys.executable, "-m", "simstudy", *asked]
     done = subprocess.run(
         command, cwd=project, env=env, stdout=writing, stderr=subprocess.PIPE, text=True
     )

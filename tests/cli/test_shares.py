@@ -7,7 +7,6 @@ import shlex
 import pytest
 
 from simstudy.cli import shares
-from simstudy.cli.exit_status import resume_command
 from simstudy.cli.hydra_compose import compose_one
 from simstudy.cli.project import Project
 from simstudy.cli.shares import ShareRecord, read_costs, share_records, write_costs
@@ -207,15 +206,6 @@ def test_a_join_draws_what_one_share_draws_and_otherwise_says_how_to_go_on(
 def test_a_join_is_not_combined_with_what_draws_otherwise(asked, other, refused_here):
     name = other.partition("=")[0].split(".")[0]
     assert refused_here(*asked, "join=3", other).startswith(f"join=3 with {name}")
-
-
-def test_what_is_printed_to_go_on_names_the_script_from_another_folder(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    project = Project.of(str(ROOT / "run.py"))
-    assert resume_command(project, "status", []).startswith(f"python {ROOT / 'run.py'} status")
-
-
-# ---------------------------------------------------------------- status of some of them
 
 
 def test_where_shares_have_no_gaps_a_status_says_what_is_left_to_do(asked, said):

@@ -86,11 +86,6 @@ def test_a_plan_says_what_a_run_would_refuse(ours, refused_here, tmp_path):
     assert planned.strip().endswith(f"refused  {refusal}")
 
 
-def test_a_plan_with_a_precision_says_what_it_costs(ours):
-    asked = [*SMALL, "precision.power=0.01"]
-    assert "seconds on one core" in ours("plan", *asked)
-
-
 def test_status_says_what_is_done_and_missing(ours, tmp_path):
     out = tmp_path / "out"
     asked = [*QUICK, f"out={out}"]
