@@ -12,19 +12,15 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 from hydra import initialize_config_dir
-from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
-from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
-from hydra.plugins.search_path_plugin import SearchPathPlugin
 from hydra.types import RunMode
 from omegaconf import OmegaConf
 
@@ -47,7 +43,8 @@ from simstudy.errors import (
     nearest,
 )
 
-CONFIG = "simstudy"
+CONFIG = "command"  # as Hydra knows simstudy.yaml, which a project's folder need not have
+PACKAGE_LAST = f"hydra.searchpath=['file://{PACKAGE_CONF}']"  # after a project's own folder
 GROUPS = ("experiment", "scale", "backend", "hydra/launcher")  # whose values are names of files
 OF_HYDRA = ("hydra/launcher", "hydra.launcher.", "hydra.sweep.dir")  # what may be set of its own
 WITH_A_SYNTAX = ("[", "{", "'", '"')  # what a value begins with that says itself how it is read
@@ -71,17 +68,6 @@ class SkippedRun(NamedTuple):
 
 
 Run = ResolvedConfig | SkippedRun
-
-
-class ProjectFirst(SearchPathPlugin):  # type: ignore[misc]
-    """A Hydra plugin: a project's `conf/` has priority over the package's."""
-
-    conf: ClassVar[Path | None] = None
-
-    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        """Called by Hydra before it composes."""
-        if self.conf is not None and self.conf.is_dir():
-            search_path.prepend("project", f"file://{self.conf}", anchor="main")
 
 
 def compose_runs(
@@ -122,11 +108,11 @@ def compose_text(arguments: Sequence[str], project: Project) -> str:
 
 def hydra_of(project: Project) -> Any:
     """Context in which Hydra composes a project's configuration."""
-    ProjectFirst.conf = project.conf
-    Plugins.instance().register(ProjectFirst)
     ConfigStore.instance().store(name="settings", node=_defaults())
+    ConfigStore.instance().store(name=CONFIG, node=read_settings(PACKAGE_CONF / "simstudy.yaml"))
     GlobalHydra.instance().clear()
-    return initialize_config_dir(str(PACKAGE_CONF), version_base=None)
+    first = project.conf if project.conf.is_dir() else PACKAGE_CONF
+    return initialize_config_dir(str(first), version_base=None)
 
 
 def _defaults() -> dict[str, Any]:
@@ -145,7 +131,7 @@ def compose(point: Sequence[str], project: Project, run_mode: RunMode = RunMode.
     hydra = GlobalHydra.instance().hydra
     assert hydra is not None
     try:
-        return hydra.compose_config(CONFIG, list(point), run_mode, from_shell=False)
+        return hydra.compose_config(CONFIG, [PACKAGE_LAST, *point], run_mode, from_shell=False)
     except Exception as error:
         raise _in_one_line(error, point, project) from None
 
