@@ -3,6 +3,7 @@
 import dataclasses
 import difflib
 import math
+import operator
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -24,6 +25,12 @@ from simstudy.option_types import (
 C = TypeVar("C")
 SHORT_NAMES = {int: "integer", float: "number", bool: "true|false", str: "text"}
 LONGEST_SHOWN = 60  # letters of a value that a refusal repeats
+BOUNDS = (
+    ("at_least", operator.ge, "at least", ">="),
+    ("above", operator.gt, "above", ">"),
+    ("at_most", operator.le, "at most", "<="),
+    ("below", operator.lt, "below", "<"),
+)
 IN_OTHER_WORDS = {
     **dict.fromkeys(("0", "no", "off", "n", "f", "false"), False),
     **dict.fromkeys(("1", "yes", "on", "y", "t", "true"), True),
@@ -41,32 +48,29 @@ class Option:
     below: float | None = None
     one_of: tuple[Any, ...] = ()
 
+    @property
+    def bounds(self) -> list[tuple[Callable[[Any, Any], bool], str, str, float]]:
+        """The bounds that are set: how a value holds them, in words, as a sign, the number."""
+        return [
+            (holds, words, sign, getattr(self, name))
+            for name, holds, words, sign in BOUNDS
+            if getattr(self, name) is not None
+        ]
+
     def allows(self, value: Any) -> bool:
         """Whether a value is in the range."""
         if self.one_of:
             return value in self.one_of
         if isinstance(value, str | bool) or value is None:
             return True
-        return (
-            math.isfinite(value)
-            and (self.at_least is None or value >= self.at_least)
-            and (self.above is None or value > self.above)
-            and (self.at_most is None or value <= self.at_most)
-            and (self.below is None or value < self.below)
-        )
+        return math.isfinite(value) and all(holds(value, to) for holds, *_, to in self.bounds)
 
     @property
     def range(self) -> str:
         """The range as text."""
         if self.one_of:
             return "one of " + ", ".join(map(str, self.one_of))
-        bounds = [
-            f"at least {self.at_least:g}" if self.at_least is not None else "",
-            f"above {self.above:g}" if self.above is not None else "",
-            f"at most {self.at_most:g}" if self.at_most is not None else "",
-            f"below {self.below:g}" if self.below is not None else "",
-        ]
-        return " and ".join(filter(None, bounds))
+        return " and ".join(f"{words} {bound:g}" for _, words, _, bound in self.bounds)
 
     def nearest(self, value: Any, kind: type, published: Any) -> Any:
         """The allowed value nearest to a value; the published one if none is near.
@@ -340,43 +344,22 @@ def _format_allowed(allowed: Annotated, about: Option) -> str:
     elif allowed.kind is bool:
         each = "true|false"
     else:
-        bounds = (
-            (">=", about.at_least), (">", about.above), ("<=", about.at_most), ("<", about.below)
-        )  # fmt: skip
-        text = ", ".join(f"{sign} {bound:g}" for sign, bound in bounds if bound is not None)
+        text = ", ".join(f"{sign} {bound:g}" for *_, sign, bound in about.bounds)
         each = f"{SHORT_NAMES[allowed.kind]} {text}".rstrip()
     return f"list of {each}" if allowed.is_list else each
 
 
-def _allowed(allowed: Annotated, about: Option) -> str:
-    return f"{KIND_NAMES[allowed.kind]} {about.range}".rstrip()
-
-
 def _refusal(name: str, value: Any, allowed: Annotated, about: Option, default: Any) -> str:
-    """The error text for a value: what is allowed, and a value that works.
-
-    Nothing is near to a word that is no number: an example says more.
-    """
-    example = _example(value, allowed, about, default)
+    """The error text for a value: what is allowed, and a value that works."""
     if allowed.is_list:
-        works = example or _nearest_list(_members(value), allowed, about, default)
+        works = _nearest_list(_members(value), allowed, about, default)
     else:
         works = about.nearest(value, allowed.kind, default)
-    word = "for example" if example is not None else "nearest that works:"
-    hint = "" if works is None else f"; {word} {name}={format_setting(works)}"
+    hint = "" if works is None else f"; nearest that works: {name}={format_setting(works)}"
     text = format_setting(value)
     text = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
-    return f"{name}={text}: must be {_allowed(allowed, about)} ({about.help}){hint}"
-
-
-def _example(value: Any, allowed: Annotated, about: Option, default: Any) -> Any:
-    """An example for a value that is a word: the published value, or the first two of a list."""
-    is_word = isinstance(value, str) and number_meant(value) is value
-    if allowed.kind not in (int, float) or not is_word:
-        return None
-    if not allowed.is_list:
-        return about.nearest(value, allowed.kind, default)
-    return default[:2] if isinstance(default, list) and default else None
+    must_be = f"{KIND_NAMES[allowed.kind]} {about.range}".rstrip()
+    return f"{name}={text}: must be {must_be} ({about.help}){hint}"
 
 
 def _nearest_list(

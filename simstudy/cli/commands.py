@@ -144,9 +144,8 @@ def run_share(config: ResolvedConfig) -> int:
     with Bar(config.name, visible=config.settings.progress) as bar:
         if shard is None:
             result = draw(config, bar)
-            costs = seconds_of_a_block(result)
-            write_costs(config.folder, costs)
-            print(f"{PILOT}: {result.outcome.n_blocks} blocks computed; {_format_costs(config)}")
+            write_costs(config.folder, seconds_of_a_block(result))
+            print(f"{PILOT}: {result.outcome.n_blocks} blocks computed, and shares are cut by time")
             return FAILED if result.outcome.n_failed else 0
         record = ShareRecord.of_this_process(shard, config.settings.seed, config.n_rep)
         recorded = RecordedProgress(bar, record, config.folder)
@@ -158,16 +157,6 @@ def run_share(config: ResolvedConfig) -> int:
         "run without shard=... to summarise"
     )
     return FAILED if done.n_failed else 0
-
-
-def _format_costs(config: ResolvedConfig) -> str:
-    costs = read_costs(config.folder).values()
-    if not costs:
-        return "none was timed, so shares are cut as if all blocks cost the same"
-    return (
-        f"a block takes {min(costs):.3g} to {max(costs):.3g} s, and shares are cut by that from "
-        "now on"
-    )
 
 
 def check_replaceable(config: ResolvedConfig) -> None:
@@ -407,9 +396,19 @@ def _code_files(module: Any, root: Path) -> list[Path]:
     return [path for path in files if not path.is_relative_to(PACKAGE)]
 
 
+def status(config: ResolvedConfig) -> int:
+    """Print what is done, failed and missing."""
+    from simstudy.cli.status import status_of_one
+
+    lines, ended = status_of_one(config)
+    print("\n".join(lines))
+    return ended
+
+
 COMMANDS: dict[str, Callable[[ResolvedConfig], int]] = {
     "run": run_share,
     "plan": plan,
+    "status": status,
     "summarize": summarize,
     "replay": replay,
     "merge": merge,

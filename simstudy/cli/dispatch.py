@@ -1,6 +1,5 @@
 """Parses the arguments and calls the command."""
 
-import os
 import sys
 from collections.abc import Sequence
 
@@ -28,7 +27,7 @@ def run_command(words: Sequence[str], script: str | None, *, is_program: bool) -
     if completion:
         from simstudy.cli.completion import shell_completion
 
-        print(shell_completion(completion[-1], project, os.environ), end="")
+        print(shell_completion(completion[-1], project), end="")
         return 0
     wants_help = bool(set(HELP).intersection(flags)) or not words
     verb, rest = split_verb(project, arguments) if arguments else ("", [])

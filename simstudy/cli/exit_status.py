@@ -111,19 +111,8 @@ def resume_command(project: Project, verb: str, arguments: Sequence[str]) -> str
 
 
 def format_command(program: str, arguments: Sequence[str]) -> str:
-    """A command quoted for the shell; `shard=auto` becomes the share's number."""
-    return " ".join([program, *map(shlex.quote, map(_share_of_this_job, arguments))])
-
-
-def _share_of_this_job(argument: str) -> str:
-    if not argument.lstrip("+").startswith("shard=auto"):
-        return argument
-    from simstudy.cli.settings import read_shard
-
-    with contextlib.suppress(ConfigError):  # a job of no array, which is refused elsewhere
-        shard = read_shard(argument.partition("=")[2])
-        return f"shard={shard[0]}/{shard[1]}" if shard else argument
-    return argument
+    """A command quoted for the shell."""
+    return " ".join([program, *map(shlex.quote, arguments)])
 
 
 @contextlib.contextmanager

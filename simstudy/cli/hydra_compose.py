@@ -10,23 +10,17 @@ import errno
 import itertools
 import math
 import re
-import shlex
-import typing
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 import yaml
 from hydra import initialize_config_dir
-from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
-from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
-from hydra.plugins.search_path_plugin import SearchPathPlugin
 from hydra.types import RunMode
 from omegaconf import OmegaConf
 
@@ -34,7 +28,6 @@ from simstudy.cli.experiment_groups import ALL, default_group, members
 from simstudy.cli.project import (
     PACKAGE_CONF,
     Project,
-    experiment_files,
     in_own_code,
     load_experiment,
     read_settings,
@@ -49,12 +42,11 @@ from simstudy.errors import (
     describe,
     nearest,
 )
-from simstudy.option_types import read_annotation
 
-CONFIG = "simstudy"
+CONFIG = "command"  # as Hydra knows simstudy.yaml, which a project's folder need not have
+PACKAGE_LAST = f"hydra.searchpath=['file://{PACKAGE_CONF}']"  # after a project's own folder
 GROUPS = ("experiment", "scale", "backend", "hydra/launcher")  # whose values are names of files
 OF_HYDRA = ("hydra/launcher", "hydra.launcher.", "hydra.sweep.dir")  # what may be set of its own
-NAME = re.compile(r"\+{0,2}[\w./-]+", re.ASCII)
 WITH_A_SYNTAX = ("[", "{", "'", '"')  # what a value begins with that says itself how it is read
 MOST_RUNS = 10_000  # of a sweep: each is composed, and held in memory, before the first begins
 
@@ -76,17 +68,6 @@ class SkippedRun(NamedTuple):
 
 
 Run = ResolvedConfig | SkippedRun
-
-
-class ProjectFirst(SearchPathPlugin):  # type: ignore[misc]
-    """A Hydra plugin: a project's `conf/` has priority over the package's."""
-
-    conf: ClassVar[Path | None] = None
-
-    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        """Called by Hydra before it composes."""
-        if self.conf is not None and self.conf.is_dir():
-            search_path.prepend("project", f"file://{self.conf}", anchor="main")
 
 
 def compose_runs(
@@ -127,11 +108,11 @@ def compose_text(arguments: Sequence[str], project: Project) -> str:
 
 def hydra_of(project: Project) -> Any:
     """Context in which Hydra composes a project's configuration."""
-    ProjectFirst.conf = project.conf
-    Plugins.instance().register(ProjectFirst)
     ConfigStore.instance().store(name="settings", node=_defaults())
+    ConfigStore.instance().store(name=CONFIG, node=read_settings(PACKAGE_CONF / "simstudy.yaml"))
     GlobalHydra.instance().clear()
-    return initialize_config_dir(str(PACKAGE_CONF), version_base=None)
+    first = project.conf if project.conf.is_dir() else PACKAGE_CONF
+    return initialize_config_dir(str(first), version_base=None)
 
 
 def _defaults() -> dict[str, Any]:
@@ -150,7 +131,7 @@ def compose(point: Sequence[str], project: Project, run_mode: RunMode = RunMode.
     hydra = GlobalHydra.instance().hydra
     assert hydra is not None
     try:
-        return hydra.compose_config(CONFIG, list(point), run_mode, from_shell=False)
+        return hydra.compose_config(CONFIG, [PACKAGE_LAST, *point], run_mode, from_shell=False)
     except Exception as error:
         raise _in_one_line(error, point, project) from None
 
@@ -161,12 +142,12 @@ def _run(point: Sequence[str], project: Project, verb: str, *, is_sweep: bool) -
     try:
         return _resolved(point, project, verb)
     except (NotHereError, BrokenExperimentError) as error:
-        return SkippedRun(name, tuple(point), error)
+        broken: SimstudyError | None = error
     except SimstudyError:
         broken = _refusal_of(name, project, verb) if is_sweep else None
         if broken is None:
             raise  # what was typed is at fault
-        return SkippedRun(name, tuple(point), broken)
+    return SkippedRun(name, tuple(point), broken)
 
 
 def _refusal_of(name: str, project: Project, verb: str) -> SimstudyError | None:
@@ -194,7 +175,7 @@ def _resolved(point: Sequence[str], project: Project, verb: str) -> ResolvedConf
 
 def _compose_checked(point: Sequence[str], project: Project) -> Any:
     for override in OverridesParser.create().parse_overrides(list(point)):
-        _check_choice(override, project)
+        _register(override, project)
     return compose(point, project)
 
 
@@ -202,18 +183,22 @@ def _without_hydra(cfg: Any) -> Any:
     return OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])
 
 
-def _check_choice(override: Override, project: Project) -> None:
-    """Refuse an unknown file of a group."""
+def _register(override: Override, project: Project) -> None:
+    """Tell Hydra what is in no file: a backend by its place, an experiment without a file.
+
+    Raises
+    ------
+    ConfigError
+        Where no file of a group can be meant.
+    """
     group, name = override.key_or_group, override.value()
     if group not in GROUPS:
         return
-    known = project.options(group)
     if not isinstance(name, str) or not name or "${" in name:
-        raise ConfigError(f"{override.input_line}: name one; available: {', '.join(known)}")
+        known = ", ".join(project.options(group))
+        raise ConfigError(f"{override.input_line}: name one; available: {known}")
     if group == "backend" and ":" in name:
         ConfigStore.instance().store(group=group, name=name, node={"name": name})
-    elif group != "hydra/launcher" and name not in known:
-        raise ConfigError(f"{group}={name}: no such {group}; {nearest(name, known)}")
     elif group == "experiment" and not (project.conf / group / f"{name}.yaml").exists():
         module = load_experiment(name, project.root)
         with in_own_code(module, "Config", project.root):
@@ -232,10 +217,11 @@ def _in_one_line(error: Exception, point: Sequence[str], project: Project) -> Co
             "hydra/launcher=slurm needs submitit's launcher, which is not installed: pip install "
             "'simstudy[slurm]'"
         )
-    launcher = re.search("Could not find 'hydra/launcher/(.*?)'", text)
-    if launcher:
-        near = nearest(launcher[1], project.options("hydra/launcher"))
-        return ConfigError(f"hydra/launcher={launcher[1]}: no such launcher; {near}")
+    missing = re.search(f"Could not find '({'|'.join(GROUPS)})/(.*?)'", text)
+    if missing:
+        group, name = missing.groups()
+        near = nearest(name, project.options(group))
+        return ConfigError(f"{group}={name}: no such {group.rpartition('/')[2]}; {near}")
     if isinstance(error, yaml.YAMLError | OSError | UnicodeDecodeError) or "Could not find" in text:
         chosen = {text.partition("=")[2].strip("'\"") for text in point}
         files = sorted(
@@ -268,7 +254,7 @@ def _points(arguments: Sequence[str], project: Project, *, is_sweep: bool) -> li
     ConfigError
         For what cannot be read, for several values without `-m`, and for settings of Hydra's.
     """
-    overrides = _parse(arguments, project, is_sweep=is_sweep)
+    overrides = _parse(arguments, is_sweep=is_sweep)
     if not any(each.key_or_group == "experiment" for each in overrides):
         raise ConfigError(
             f"no experiment given: {project.command('run')} experiment=NAME; available: "
@@ -286,15 +272,15 @@ def _points(arguments: Sequence[str], project: Project, *, is_sweep: bool) -> li
     return [list(point) for point in itertools.product(*values)]
 
 
-def _parse(arguments: Sequence[str], project: Project, *, is_sweep: bool) -> list[Override]:
-    read = [_parsed(_open_key(text)) for text in arguments]
-    experiment = next((each for each in reversed(read) if _key(each) == "experiment"), None)
+def _parse(arguments: Sequence[str], *, is_sweep: bool) -> list[Override]:
     overrides = []
-    for text, override in zip(arguments, read, strict=True):
-        if override is None or _is_lost_text(override, experiment, project):
-            override = _parsed(_quoted(_open_key(text), is_sweep=is_sweep))
+    for text in arguments:
+        override = _parsed(_open_key(text)) or _parsed(_quoted(_open_key(text), is_sweep=is_sweep))
         if override is None or not override.key_or_group:
-            raise ConfigError(f"cannot read {text}: {_way_to_write(text)}")
+            raise ConfigError(
+                f"cannot read {text}: write NAME=VALUE, close brackets and quotation marks, quote "
+                'them for the shell, and put each of several texts in marks: \'out="a b","c d"\''
+            )
         if override.is_sweep_override() and not is_sweep:
             raise ConfigError(_several_values(text))
         overrides.append(override)
@@ -334,21 +320,6 @@ def _quoted(text: str, *, is_sweep: bool) -> str:
     return f'{key}="{protected}"'
 
 
-def _way_to_write(text: str) -> str:
-    key, sign, value = text.partition("=")
-    if not (sign and NAME.fullmatch(key)):
-        return "a setting is written NAME=VALUE, with a name of letters, digits, _ and ."
-    if "${" in value:
-        return "${...} stands for another setting's value, and ends with }; write the value itself"
-    if value.startswith(WITH_A_SYNTAX):
-        example = shlex.quote(f"{key}=[1,2]")
-        return (
-            f"brackets and quotation marks have to be closed, and quoted for the shell: {example}"
-        )
-    example = shlex.quote(f'{key}="a","b"')
-    return f"put each of several values in quotation marks, as in {example}"
-
-
 def _several_values(text: str) -> str:
     """The error for several values without brackets or `-m`."""
     key = text.lstrip("+").partition("=")[0]
@@ -358,30 +329,6 @@ def _several_values(text: str) -> str:
 
 def _key(override: Override | None) -> str:
     return "" if override is None else str(override.key_or_group)
-
-
-def _is_lost_text(override: Override, experiment: Override | None, project: Project) -> bool:
-    """Whether a text setting was parsed as a number or boolean."""
-    if override.is_sweep_override() or not isinstance(override.value(), bool | int | float):
-        return False
-    key, _, name = _key(override).partition(".")
-    if key != "experiment" or not name:
-        return key in (*GROUPS, *_text_fields(Settings)) and not name
-    chosen = "" if experiment is None else str(experiment.value())
-    if chosen not in experiment_files(project.root):
-        return False
-    module = load_experiment(chosen, project.root)
-    with in_own_code(module, "Config", project.root):
-        return name in _text_fields(module.Config)
-
-
-def _text_fields(config: Any) -> Iterator[str]:
-    hints = typing.get_type_hints(config)
-    for each in fields(config):
-        if "option" in each.metadata:
-            allowed = read_annotation(each.name, hints[each.name])
-            if allowed.kind is str and not allowed.is_list:
-                yield each.name
 
 
 def _take_group(overrides: Sequence[Override], project: Project) -> tuple[str, list[Override]]:
@@ -407,15 +354,10 @@ def _check_hydra(overrides: Sequence[Override], *, is_sweep: bool) -> None:
                 "hydra.sweep.dir can be set, for a sweep on a cluster; out=FOLDER says where "
                 "results go"
             )
-        if key.startswith("hydra") and not is_sweep:
+        if key.startswith("hydra") and not (is_sweep and has_launcher):
             raise ConfigError(
-                f"{text}: a launcher runs the jobs of a sweep, and this is one run, which would "
-                "stay here: add -m, or make a script of shares with simstudy batch"
-            )
-        if key.startswith("hydra") and not has_launcher:
-            raise ConfigError(
-                f"{text}: without a launcher the runs of a sweep stay in this process, and the "
-                "setting does nothing. Add hydra/launcher=slurm, or leave it out"
+                f"{text}: a launcher runs the jobs of a sweep: give -m and hydra/launcher=slurm as "
+                "well, or leave it out. Shares of one study are jobs of simstudy batch"
             )
 
 

@@ -53,15 +53,13 @@ def _read_arguments(arguments: Sequence[str]) -> dict[str, Any]:
     texts = {text.partition("=")[0] for text in arguments}
     if "experiment" not in texts or len(texts) < len(arguments):
         raise NotPlainError
-    own = {each.name: str(each.type) for each in fields(Settings) if "option" in each.metadata}
+    known = {*CHOSEN, *(each.name for each in fields(Settings) if "option" in each.metadata)}
     read = {}
     for text in arguments:
         name, _, said = text.partition("=")
-        value = _read_value(said)
-        is_text = name in CHOSEN or own.get(name, "").startswith(("str", "<class 'str'>"))
-        if name not in {*own, *CHOSEN} - {"group"} or (is_text and isinstance(value, int)):
+        if name not in known - {"group"}:
             raise NotPlainError
-        read[name] = value
+        read[name] = _read_value(said)
     return read
 
 

@@ -1,5 +1,6 @@
 """A checked and typed configuration: an experiment's study and its settings."""
 
+import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -125,9 +126,8 @@ def resolve(
     backend, options = read_backend(values.pop("backend", None), choices["backend"])
     name = choices["experiment"]
     module = load_experiment(name, project.root)
-    config = _read_config(module, values.pop("experiment", None), project.root)
-    shard = values.get("shard")
-    values["shard"] = str(shard).lower() if isinstance(shard, int) else shard  # 3 forgets its /N
+    config = _read_config(module, values.pop("experiment", None), project.root, overrides)
+    values = _as_typed(Settings, values, overrides)
     _check_names(values, config)
     settings = build(Settings, values | {"backend": backend})
     check_settings(settings, verb)
@@ -172,6 +172,18 @@ def _folder_of_try(
     return (f"{out}/{folder_of_try(changes)}" if changes else out), said
 
 
+def _as_typed(cls: Any, values: Any, overrides: Sequence[str], prefix: str = "") -> Any:
+    """Values with text as it was typed, where it was read as a number: a folder named 1.0."""
+    hints, typed = typing.get_type_hints(cls), dict[str, str]()
+    for override in overrides:
+        key, _, text = override.partition("=")
+        name = key.removeprefix(prefix)
+        is_text = key == prefix + name and hints.get(name) in (str, str | None)
+        if is_text and isinstance(values.get(name), int | float):
+            typed[name] = text
+    return values | typed
+
+
 def _check_names(values: Mapping[str, Any], config: Any) -> None:
     """Refuse unknown settings, such as an option without `experiment.`."""
     known, own = ({each.name for each in fields(of)} for of in (Settings, config))
@@ -213,7 +225,7 @@ def refuse_own_memory(out: str, setting: str) -> None:
         )
 
 
-def _read_config(module: Any, values: Any, root: Path) -> Any:
+def _read_config(module: Any, values: Any, root: Path, overrides: Sequence[str] = ()) -> Any:
     """Make and check the options of an experiment."""
     if values is not None and not isinstance(values, dict):
         raise ConfigError(
@@ -221,7 +233,8 @@ def _read_config(module: Any, values: Any, root: Path) -> Any:
             "experiment.NAME=VALUE."
         )
     with in_own_code(module, "Config", root):
-        return build(module.Config, values or {}, prefix="experiment.")
+        read = _as_typed(module.Config, values or {}, overrides, "experiment.")
+        return build(module.Config, read, prefix="experiment.")
 
 
 def _make_study(module: Any, config: Any, root: Path) -> Any:

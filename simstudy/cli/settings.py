@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -88,17 +89,15 @@ def check_settings(settings: Settings, verb: str) -> None:
     ConfigError
         Where they do not go together.
     """
+    from simstudy.figures.page import check_columns
     from simstudy.study.run_options import check_stop_by
 
-    if not isinstance(settings.precision, Mapping):
-        raise ConfigError(
-            f"precision={format_setting(settings.precision)}: name the measure whose Monte Carlo "
-            "error that is, as in precision.MEASURE=0.005"
-        )
-    if settings.pdf and not settings.figures:
-        raise ConfigError(
-            "pdf=true with figures=false: the PDFs are of the figures. Leave figures=false out."
-        )
+    for name, example in (("precision", "MEASURE=0.005"), ("column_widths", "single=3.5")):
+        value = getattr(settings, name)
+        if not isinstance(value, Mapping):
+            raise ConfigError(
+                f"{name}={format_setting(value)}: say of what that is, as in {name}.{example}"
+            )
     for name in ("shard", "restart", "precision"):
         if settings.join and getattr(settings, name):
             raise ConfigError(
@@ -111,10 +110,14 @@ def check_settings(settings: Settings, verb: str) -> None:
                 f"{name}={format_setting(getattr(settings, name))} belongs to simstudy {owner}; "
                 f"to {verb}, leave it out"
             )
-    _check_columns(settings.column_widths)
+    check_columns(settings.column_widths, ConfigError)
     _check_folder(settings.out)
     check_stop_by(settings.stop_by, settings.precision)
     read_seconds(settings.budget)
+    if settings.pdf and not settings.figures:
+        raise ConfigError(
+            "pdf=true with figures=false: the PDFs are of the figures. Leave figures=false out."
+        )
     if verb == "protocol" and settings.stop_by == PILOT:
         raise ConfigError(
             "stop_by=pilot: a protocol plans one number of replicates for all scenarios. Leave "
@@ -130,17 +133,6 @@ def check_settings(settings: Settings, verb: str) -> None:
             f"restart=true with shard={settings.shard}: every share would delete the blocks of the "
             "others. Begin once with restart=true and without shard; then run the shares."
         )
-
-
-def _check_columns(widths: Any) -> None:
-    from simstudy.figures.page import check_columns
-
-    if not isinstance(widths, Mapping):
-        raise ConfigError(
-            f"column_widths={format_setting(widths)}: give each width a name, in inches, as in "
-            "column_widths.single=3.5"
-        )
-    check_columns(widths, ConfigError)
 
 
 def _check_folder(out: str | None) -> None:
@@ -165,11 +157,8 @@ def read_seconds(text: str | None) -> float | None:
     """
     if text is None:
         return None
-    number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "s")
-    try:
-        seconds = float(number) * UNITS[unit]
-    except ValueError:
-        seconds = math.nan
+    found = re.fullmatch(r"(\d+\.?\d*)([smhd]?)", text, re.ASCII)
+    seconds = float(found[1]) * UNITS[found[2] or "s"] if found else 0.0
     if not 0 < seconds < math.inf:
         raise ConfigError(
             f"budget={text}: must be a time above 0 in seconds, or with s, m, h or d for a "
@@ -190,18 +179,15 @@ def read_shard(text: str | None) -> tuple[int, int] | None:
     """
     if text in (None, PILOT):
         return None
-    index, slash, total = text.partition("/")
-    n_shares = int(total) if total.isdecimal() else 0
-    if index == "auto" and (n_shares or not slash):
-        return share_of_array(os.environ, n_shares or None)
-    if index.isdecimal() and 1 <= int(index) <= n_shares:
-        return int(index), n_shares
-    near = (
-        f"{min(max(int(index), 1), n_shares)}/{n_shares}" if n_shares and index.isdecimal() else ""
-    )
+    found = re.fullmatch(r"(auto|\d+)(?:/([1-9]\d*))?", text, re.ASCII)
+    index, total = found.groups() if found else ("", None)
+    if index == "auto":
+        return share_of_array(os.environ, int(total) if total else None)
+    if total and 1 <= int(index) <= int(total):
+        return int(index), int(total)
     raise ConfigError(
-        f"shard={text}: must be i/N with whole numbers 1 <= i <= N, or auto in a job of an "
-        f"array; for example shard={near or '1/100'}"
+        f"shard={text}: must be i/N with whole numbers 1 <= i <= N, or auto/N in a job of an "
+        f"array; for example shard={total or 1}/{total or 100}"
     )
 
 

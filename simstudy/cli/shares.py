@@ -33,42 +33,9 @@ ENDED = {"CANCELLED": "was cancelled", "TIMEOUT": "ran out of time"}  # others i
 
 
 # ---------------------------------------------------------------- which share this job has
-@dataclass(frozen=True)
-class Scheduler:
-    """The environment variables of a batch system that identify an array job.
-
-    Parameters
-    ----------
-    index, first, last, step
-        Of the job within its array, and of the array.
-    count
-        The number of jobs, gaps left out.
-    job
-        The array, or the job, as its user would name it.
-    """
-
-    name: str
-    index: str
-    job: str
-    first: str = ""
-    last: str = ""
-    step: str = ""
-    count: str = ""
-
-
 SLURM = "SLURM_ARRAY_TASK_"
-SCHEDULERS = (
-    Scheduler(
-        "Slurm array", f"{SLURM}ID", "SLURM_ARRAY_JOB_ID",
-        f"{SLURM}MIN", f"{SLURM}MAX", f"{SLURM}STEP", f"{SLURM}COUNT",
-    ),
-    Scheduler("Slurm", "", "SLURM_JOB_ID"),
-    Scheduler("PBS", "PBS_ARRAY_INDEX", "PBS_JOBID"),
-    Scheduler("Torque", "PBS_ARRAYID", "PBS_JOBID"),
-    Scheduler("LSF", "LSB_JOBINDEX", "LSB_JOBID", "", "LSB_JOBINDEX_END", "LSB_JOBINDEX_STEP"),
-    Scheduler("SGE", "SGE_TASK_ID", "JOB_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST",
-              "SGE_TASK_STEPSIZE"),
-)  # fmt: skip
+INDICES = (f"{SLURM}ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX", "SGE_TASK_ID")
+"""Variables that hold the index of a job in its array: of Slurm, PBS, Torque, LSF and SGE."""
 
 
 def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) -> tuple[int, int]:
@@ -80,58 +47,45 @@ def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) 
         Variables of this process.
     n_shares
         Where the user says it, indices are those of the shares, from 1, so that an array of a few
-        of them will do; else it follows from the first, the last and the step of the array.
+        of them will do; otherwise it is the number of jobs in a Slurm array without gaps.
 
     Raises
     ------
     ConfigError
         Where this is no job of an array, or its place in it cannot be told.
     """
-    for scheduler in SCHEDULERS:
-        index = environment.get(scheduler.index, "")
-        if index.isdecimal() and (scheduler.name, index) != ("LSF", "0"):
-            break  # SGE says "undefined", and LSF 0, to a job that is not of an array
-    else:
+    here = {name: text for name in INDICES if (text := environment.get(name, "")).isdecimal()}
+    if here.get("LSB_JOBINDEX") == "0":  # LSF says it to a job that is not of an array
+        del here["LSB_JOBINDEX"]
+    if not here:
         raise ConfigError(
-            "shard=auto, and this is no job of an array: none of "
-            f"{', '.join(filter(None, (each.index for each in SCHEDULERS)))} says which. Give the "
-            "share as shard=i/N."
+            f"shard=auto, and this is no job of an array: none of {', '.join(INDICES)} says which. "
+            "Give the share as shard=i/N."
         )
-    indices = range(1, n_shares + 1) if n_shares else _indices(scheduler, environment)
+    name, index = next(iter(here.items()))
+    indices = range(1, n_shares + 1) if n_shares else range(0)
+    if not n_shares and name == f"{SLURM}ID":
+        first, last, count = (environment.get(f"{SLURM}{each}") for each in ("MIN", "MAX", "COUNT"))
+        array = range(int(first or 0), int(last or 0) + 1)
+        indices = array if str(len(array)) == count else indices
+    if not indices:
+        raise ConfigError(
+            f"shard=auto: {name} does not say how many shares there are, which only a Slurm array "
+            "without gaps does. Say it, for an array from 1 to N: shard=auto/N."
+        )
     if int(index) not in indices:
         raise ConfigError(
-            f"shard=auto: {scheduler.index}={index} is none of {indices[0]} to {indices[-1]}, the "
-            "shares of this study. Give the share as shard=i/N, with i from 1."
+            f"shard=auto: {name}={index} is none of {indices[0]} to {indices[-1]}, the shares of "
+            "this study. Give the share as shard=i/N, with i from 1."
         )
     return indices.index(int(index)) + 1, len(indices)
 
 
-def _indices(scheduler: Scheduler, environment: Mapping[str, str]) -> range:
-    """The indices of an array's jobs, if they have no gaps."""
-
-    def number(name: str, default: int = 0) -> int:
-        text = environment.get(name, "")
-        return int(text) if text.isdecimal() else default
-
-    first, last = number(scheduler.first, 1), number(scheduler.last, -1)
-    step = number(scheduler.step, 1)
-    indices = range(first, last + 1, step or 1)
-    if not step or not indices or number(scheduler.count, len(indices)) != len(indices):
-        raise ConfigError(
-            f"shard=auto: {scheduler.name} does not say how many jobs this array has, or the array "
-            "has gaps. Say the number of shares, for an array from 1 to N: shard=auto/N."
-        )
-    return indices
-
-
 def job_name(environment: Mapping[str, str]) -> str:
-    """The name of this batch job; empty if there is none."""
-    for each in SCHEDULERS:
-        if job := environment.get(each.job, ""):
-            # PBS writes the index into the job's own name
-            index = "" if each.name == "PBS" else environment.get(each.index, "")
-            return f"{each.name} {job}" + f"_{index}" * index.isdecimal()
-    return ""
+    """The name of this job of Slurm; empty if it is none."""
+    array, job = environment.get("SLURM_ARRAY_JOB_ID"), environment.get("SLURM_JOB_ID")
+    task = environment.get(f"{SLURM}ID")
+    return f"Slurm array {array}_{task}" if array else f"Slurm {job}" if job else ""
 
 
 # ---------------------------------------------------------------- what a share leaves

@@ -8,7 +8,6 @@ import os
 import shlex
 import shutil
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +27,6 @@ from simstudy.cli.project import (
 from simstudy.cli.settings import read_scale, read_shard
 from simstudy.cli.shares import FOLDER as SHARES
 from simstudy.cli.shares import (
-    ShareRecord,
     format_history,
     read_costs,
     share_records,
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
 RESULTS = "results"
 MANIFEST = "manifest.json"
 BLOCKS = ("replicates", "moments")  # folders of stored blocks
-SHOWN = 10  # scenarios, or shares, with gaps; a line says how many more there are
+SHOWN = 10  # shares with gaps; a line says how many more there are
 HEADER = f"{'experiment':28} {'blocks':>15} {'failed':>7} {'missing':>8}  published"
 ELSEWHERE = "; replicates not in this copy"
 SCRIPT = "SIMSTUDY_SCRIPT"  # a variable in which the script of an array says where it lies
@@ -55,24 +53,20 @@ ROUNDING = 1e-9
 # ---------------------------------------------------------------- all studies, from their files
 def list_experiments(project: Project) -> Iterator[str]:
     """List the experiments by document: name, what is published, question."""
-    files = experiment_files(project.root)
+    rest = experiment_files(project.root)
+    files, width = dict(rest), max(map(len, rest), default=0)
     own = default_group(project)
-    parts = [
-        (f"{part.title}", part.experiments)
-        for group in sorted(project.options("group"), key=lambda name: (name != own, name))
-        for part in read_group(group, project).parts
-    ]
     by_title: dict[str, list[str]] = {}
-    for title, names in parts:
-        by_title[title] = list(dict.fromkeys([*by_title.get(title, []), *names]))
-    rest = sorted(set(files) - {name for names in by_title.values() for name in names})
-    if rest:
-        by_title["in no group" if parts else ""] = rest
-    width = max(map(len, files), default=0)
+    for group in sorted(project.options("group"), key=lambda name: (name != own, name)):
+        for part in read_group(group, project).parts:
+            by_title.setdefault(str(part.title), []).extend(part.experiments)
+            for name in part.experiments:
+                rest.pop(name, None)
+    by_title["in no group" if by_title else ""] = sorted(rest)
     for title, names in by_title.items():
-        if title:
+        if title and names:
             yield title
-        for name in names:
+        for name in dict.fromkeys(names):
             manifest = read_json(project.root / RESULTS / name / MANIFEST) or {}
             published = f"{_count(manifest, 'replicates'):,} replicates" if manifest else "–"
             yield _cut(f"  {name:{width}}  {published:>21}  {question_of(files[name])}")
@@ -310,7 +304,7 @@ def _format_outputs(config: "ResolvedConfig") -> str:
 
 
 def status_of_one(config: "ResolvedConfig") -> tuple[list[str], int]:
-    """A study's line, then scenarios and shares with gaps; and the exit status."""
+    """A study's line, then shares with gaps; and the exit status."""
     whole = take_inventory(config)
     found = whole.of_shard(read_shard(config.settings.shard))
     manifest, published = _manifest(config.folder), _published(config.folder)
@@ -320,65 +314,29 @@ def status_of_one(config: "ResolvedConfig") -> tuple[list[str], int]:
         return [f"{config.name:28} {published}{ELSEWHERE}"], status
     counts = f"{found.n_stored:,} of {len(found.every):,}"
     line = f"{config.name:28} {counts:>15} {len(found.failed):7,} {len(found.missing):8,}  "
-    return [HEADER, f"{line}{published}", *_format_gaps(config, whole)], status
+    return [HEADER, f"{line}{published}", *_share_lines(config, whole)], status
 
 
-# ---------------------------------------------------------------- gaps
-def _format_gaps(config: "ResolvedConfig", inventory: Inventory) -> Iterator[str]:
-    """What is missing or failed, line by line; empty for a study that was not started."""
+# ---------------------------------------------------------------- shares
+def _share_lines(config: "ResolvedConfig", inventory: Inventory) -> Iterator[str]:
+    """The shares with gaps; nothing where no share was begun or is asked for."""
     records = share_records(config.folder, config.settings.seed, config.n_rep)
     shard = read_shard(config.settings.shard)
-    if not (records or shard or (inventory.n_stored and (inventory.missing or inventory.failed))):
-        return
-    yield from _scenario_lines(inventory)
     n_shares = shard[1] if shard else records[0].n_shares if records else 0
-    if n_shares:
-        yield from _share_lines(config, inventory, records, n_shares)
-
-
-def _scenario_lines(inventory: Inventory) -> Iterator[str]:
-    wanted, missing, failed = (
-        _by_scenario(inventory.plan, blocks)
-        for blocks in (inventory.every, inventory.missing, inventory.failed)
-    )
-    rows = [
-        f"{wanted[name] - missing[name]:,} of {wanted[name]:,}".rjust(15)
-        + f" {failed[name]:7,} {missing[name]:8,}  {name}"
-        for name in wanted
-        if missing[name] or failed[name]
-    ]
-    yield f"{'done':>15} {'failed':>7} {'missing':>8}  blocks of"
-    yield from _first_rows(rows, "scenarios")
-    n_whole = len(wanted) - len(rows)
-    if n_whole:
-        yield f"{n_whole:,} scenarios have all of their blocks, and no failures"
-
-
-def _by_scenario(plan: "Plan", blocks: "BlockSet") -> Counter[str]:
-    from simstudy.design.plan import base_scenario
-
-    counts = Counter[str]()
-    for key, chosen in blocks.chosen.items():
-        counts[plan.identity_of(base_scenario(plan.keys[key]))] += int(chosen.sum())
-    return counts
-
-
-def _share_lines(
-    config: "ResolvedConfig", inventory: Inventory, records: Sequence[ShareRecord], n_shares: int
-) -> Iterator[str]:
+    if not n_shares:
+        return
     gaps = inventory.by_share(n_shares)
     if not gaps:
         yield f"all {n_shares:,} shares have drawn their blocks: run without shard to summarise"
         return
     begun = {record.index: record for record in records if record.n_shares == n_shares}
     jobs = slurm_jobs()
-    rows = [
-        f"{index:>7,}/{n_shares:<7,} {missing:>7,} {wanted:>8,}  "
-        + format_history(index, begun.get(index), jobs, config.name)
-        for index, (missing, wanted) in gaps.items()
-    ]
     yield f"{'share':>7} {'missing':>15} {'of':>8}"
-    yield from _first_rows(rows, "shares")
+    for index, (missing, wanted) in list(gaps.items())[:SHOWN]:
+        history = format_history(index, begun.get(index), jobs, config.name)
+        yield f"{index:>7,}/{n_shares:<7,} {missing:>7,} {wanted:>8,}  {history}"
+    if len(gaps) > SHOWN:
+        yield f"and {len(gaps) - SHOWN:,} more shares"
     yield (
         f"{len(gaps):,} of {n_shares:,} shares have gaps: run them again (shard=auto/{n_shares} "
         f"in an array of {format_ranges(gaps)}), or a run without shard draws what is missing. "
@@ -395,12 +353,6 @@ def format_ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([number])
     return ",".join("-".join(map(str, run)) for run in runs)
-
-
-def _first_rows(rows: Sequence[str], name: str) -> Iterator[str]:
-    yield from rows[:SHOWN]
-    if len(rows) > SHOWN:
-        yield f"and {len(rows) - SHOWN:,} more {name}"
 
 
 # ---------------------------------------------------------------- the index of a folder

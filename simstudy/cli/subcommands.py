@@ -125,21 +125,8 @@ def with_experiments(line: CommandLine) -> CommandLine:
         For a word that names none, and for a folder without experiments.
     """
     names, settings = line.words, [text for text in line.arguments if not is_word(text)]
-    for text in settings:
-        if text.startswith("~"):
-            raise ConfigError(
-                f"{text} takes a setting away, and a run needs all of them: leave it out"
-            )
-        key = text.partition("=")[0]
-        if key in VERBS:
-            raise ConfigError(f"{text}: {key} is a command, not a setting: {VERBS[key].usage}")
     known = experiment_names(line.project.root)
     for name in names:
-        if name in VERBS and name not in known:
-            raise ConfigError(
-                f"{name} is in the wrong place: a command has one verb, before everything else, "
-                f"as in {VERBS[name].usage}"
-            )
         if name not in known and name != ALL:
             raise ConfigError(f"no such experiment {name!r}; {nearest(name, known)}")
     if not names:
@@ -207,30 +194,15 @@ def summarize(line: CommandLine) -> int:
 
 
 def status(line: CommandLine) -> int:
-    """Print what is done, failed and missing."""
-    from simstudy.cli.status import status_of_all, status_of_one
+    """Print what is done, failed and missing: of named studies, or of all from their files."""
+    from simstudy.cli.status import status_of_all
 
-    settings = with_experiments(line)
-    is_named = any(text.lstrip("+").startswith("experiment=") for text in settings.arguments)
-    if not is_named or line.words == [ALL]:
-        given = [text for text in line.arguments if text != ALL]
-        lines, ended = status_of_all(line.project, given)
-        print("\n".join(lines))
-        return ended
-    from simstudy.cli.hydra_compose import SkippedRun, compose_runs
-
-    highest = 0
-    with _no_garbage(to_the_end=line.is_program):
-        for run in compose_runs(
-            settings.arguments, line.project, line.verb, is_sweep=settings.is_sweep
-        ):
-            if isinstance(run, SkippedRun):
-                print(f"{run.name}: {run.refusal}")
-                continue
-            lines, ended = status_of_one(run)
-            highest = max(highest, ended)
-            print("\n".join(lines))
-    return highest
+    named = with_experiments(line).arguments
+    if line.words != [ALL] and any(text.startswith("experiment=") for text in named):
+        return run_study(line)
+    lines, ended = status_of_all(line.project, [text for text in line.arguments if text != ALL])
+    print("\n".join(lines))
+    return ended
 
 
 def batch(line: CommandLine) -> int:

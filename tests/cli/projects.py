@@ -22,6 +22,7 @@ from simstudy.measures import mean
 @dataclass
 class Config:
     n_obs: list[int] = option("sample size", default=[5, 10], at_least=2)
+    label: str = option("a word", default="one")
 
 @dataclass(frozen=True)
 class Normal:

@@ -6,43 +6,18 @@ from pathlib import Path
 import pytest
 
 from simstudy.cli import main
-from tests.cli.projects import inside, write
+from tests.cli.projects import STUDY, inside, write
 
 pytestmark = pytest.mark.slow
 
-STUDY = '''
-"""What is the mean of a few numbers?"""
-from dataclasses import dataclass
-
-from simstudy import Study, grid, option
-from simstudy.measures import mean
-
-
-@dataclass
-class Config:
-    n_obs: list[int] = option("sample size", default=[5, 10], at_least=2)
+OPTION = '    label: str = option("a word", default="one")\n'
+OPTIONS = """
     spread: float = option("standard deviation", default=1.0, above=0, at_most=9)
-    shift: list[float] = option("of the mean", default=[0.0])
     limits: list[float | None] = option("upper limits", default=[None], above=0)
     law: str = option("of the numbers", default="normal", one_of=("normal", "uniform"))
     shifted: bool = option("by one", default=False)
     n_rep: int = option("replicates", default=100, at_least=1)
-
-
-@dataclass(frozen=True)
-class Few:
-    n_obs: int
-    spread: float
-    shift: float
-
-    def simulate(self, streams, n_rep):
-        return {"x": streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)}
-
-
-def study(config):
-    scenarios = grid(Few, n_obs=config.n_obs, spread=config.spread, shift=config.shift)
-    return Study("few", scenarios, [mean("x")], block_size=50, n_rep=config.n_rep)
-'''
+"""
 LONG = "x" * 2000
 LONG_VALUES = ("n_rep", "out", "scale", "experiment.n_obs", "precision.mean_x")
 COUNTS = ("n_rep", "n_jobs", "max_rep", "seed", "experiment.n_rep")
@@ -86,7 +61,7 @@ FAMILIES = {
                      "hydra/launcher=foo", "hydra.job.chdir=abc", "hydra=3"),
     "taken away": lines("~backend", "~scale", "~experiment", "~n_rep", "~seed=1", "~hydra",
                         "~hydra.run", "~experiment.n_obs", "~", "~precision.x", "~nope",
-                        names=" takes a setting away"),
+                        names="~"),
     "flags": [(("-p",), "-p"), (("--n_rep=5",), "did you mean 'n_rep=5'?"), (("-5",), "-5"),
               (("--n-rep", "5"), "--n-rep"), (("-m", "--cfg", "job"), "leave out -m"),
               (("--cfg",), "--cfg job"), (("-c",), "--cfg job"), (("--cfg", "nothing"), "nothing"),
@@ -96,8 +71,8 @@ FAMILIES = {
               (("--resolve",), "--resolve"), (("-",), "flag -;"), (("--",), "flag --;"),
               (("--run",), "--run"), (("-mv",), "-mv"), (("--package=x",), "--package")],
     "words": [((*words, "experiment=few"), said) for words, said in (
-        (("few",), "simstudy run few"), (("runn",), "'run'"), (("plan", "plan"), "one verb"),
-        (("run", "status"), "one verb"), (("list",), "list takes no arguments"),
+        (("few",), "simstudy run few"), (("runn",), "'run'"), (("plan", "plan"), "'plan'"),
+        (("list",), "list takes no arguments"),
         (("new",), "new"), (("new", "a"), "new"), (("replay",), "address"),
         (("replay", "1", "2"), "1 2"), (("apply",), "apply"), (("apply", "foo"), "foo"),
         (("apply", "accuracy"), "accuracy"),
@@ -113,7 +88,7 @@ FAMILIES = {
                (("-m", "n_rep=interval(1,2)"), "interval"), (("-m", "experiment=glob(z*)"), "z*"),
                (("-m", "seed=range(0,100000000)"), "10,000"), (("-m", "experiment=few,no"), "no"),
                (("-m", "n_rep=5,0"), "n_rep=0"), (("-m", "scale=glob(x*)"), "scale"),
-               (("-m", "seed=1,2", "hydra.sweep.dir=/proc/nope"), "Add hydra/launcher=slurm"),
+               (("-m", "seed=1,2", "hydra.sweep.dir=/proc/nope"), "hydra/launcher=slurm as well"),
                (("-m", "hydra.run.dir=${nope}"), "hydra.run.dir"),
                (("-m", f"hydra/launcher={LONG}"), "no such launcher"),
                (("-m", "hydra/launcher=slurm", "hydra.sweep.dir=/proc/nope"), "hydra.sweep.dir"),
@@ -132,9 +107,8 @@ FAMILIES = {
     "long": [*lines(*(f"{key}={LONG}" for key in LONG_VALUES), f"{LONG}=3", f"experiment.{LONG}=3",
                     f"--{LONG}", names="x" * 40),
              *settings(COUNTS, ("9" * 6000,)), (("new", LONG), "new takes the name of one")],
-    "verbs": lines("plan=true", "replay=1/2", "crate=true", names="is a command, not a setting"),
+    "verbs": lines("plan=true", "replay=1/2", "crate=true", names="is not a setting"),
     "together": [(("experiment.n_obs=[5,5]",), "in the grid twice"),
-                 (("experiment.shift=[0.0,-0.0]",), "in the grid twice"),
                  (("restart=true", "shard=1/2"), "every share would delete"),
                  (("redraw=nope",), "redraw=nope"), (("n_rep=99999999999999999999",), "the most"),
                  (("max_rep=5", "n_rep=6", "precision.mean_x=1"), "max_rep=5")],
@@ -146,7 +120,14 @@ HYDRA_OR_PYTHON = ("Traceback", "<class", "object has no", "NoneType", "in struc
 def project(tmp_path_factory):
     """A folder with one study, which each command line names unless it names another."""
     folder = tmp_path_factory.mktemp("few")
-    write(folder, {"experiments/__init__.py": "", "experiments/few.py": STUDY, "a_file": "mine"})
+    write(
+        folder,
+        {
+            "experiments/__init__.py": "",
+            "experiments/few.py": STUDY.replace(OPTION, OPTIONS),
+            "a_file": "mine",
+        },
+    )
     with inside(folder):
         yield folder
 

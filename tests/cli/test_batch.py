@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.support import ROOT, command_line
+from tests.support import ROOT
 
 ASKED = ["batch", "experiment=two_stage", "experiment.k=[1]", "n_rep=2000", "out=my results"]
 
@@ -33,11 +33,6 @@ for _ in $(seq 600); do sleep 0.05; done
 """
 
 
-def script(capsys, *settings) -> str:
-    assert command_line([*ASKED, *settings]) == 0
-    return capsys.readouterr().out
-
-
 @pytest.fixture
 def slurm(tmp_path, monkeypatch):
     """Programs that stand in for Slurm's, and note what they were asked."""
@@ -56,16 +51,16 @@ def slurm(tmp_path, monkeypatch):
     return tmp_path
 
 
-def write_script(slurm, capsys, *settings):
-    text = script(capsys, "shares=3", *settings)
+def write_script(slurm, ours, *settings):
+    text = ours(*ASKED, "shares=3", *settings)
     text = text.replace(shlex.quote(sys.executable), str(slurm / "bin" / "fake-python"), 1)
     (slurm / "run.sh").write_text(text)
     return slurm / "run.sh"
 
 
 # ---------------------------------------------------------------- what is submitted
-def test_it_submits_an_array_and_a_job_that_joins_whatever_becomes_of_it(slurm, capsys):
-    path = write_script(slurm, capsys, "partition=long", "cpus=4", "time=2-00:00:00")
+def test_it_submits_an_array_and_a_job_that_joins_whatever_becomes_of_it(slurm, ours):
+    path = write_script(slurm, ours, "partition=long", "cpus=4", "time=2-00:00:00")
     said = subprocess.run(["bash", path], capture_output=True, text=True, check=True).stdout
     assert said.startswith("submitted: shares as 41, the job that joins them as 42; logs in ")
     array, join = (slurm / "SUBMITTED").read_text().splitlines()
@@ -77,8 +72,8 @@ def test_it_submits_an_array_and_a_job_that_joins_whatever_becomes_of_it(slurm, 
     assert join.endswith(f"run.sh join {path}")
 
 
-def test_some_shares_are_submitted_again_without_a_pilot(slurm, capsys):
-    path = write_script(slurm, capsys, "pilot=true")
+def test_some_shares_are_submitted_again_without_a_pilot(slurm, ours):
+    path = write_script(slurm, ours, "pilot=true")
     subprocess.run(["bash", path], capture_output=True, check=True)
     subprocess.run(["bash", path, "2-3"], capture_output=True, check=True)
     pilot, array, join, again, joined = (slurm / "SUBMITTED").read_text().splitlines()
@@ -91,9 +86,9 @@ def test_some_shares_are_submitted_again_without_a_pilot(slurm, capsys):
 
 
 def test_more_shares_than_an_array_may_have_are_refused_before_anything_is_submitted(
-    slurm, capsys, monkeypatch
+    slurm, ours, monkeypatch
 ):
-    path = write_script(slurm, capsys, "pilot=true")
+    path = write_script(slurm, ours, "pilot=true")
     for limit, status in (("3", 2), ("4", 0)):
         monkeypatch.setenv("MAX_ARRAY_SIZE", limit)
         ended = subprocess.run(["bash", path], capture_output=True, text=True)
@@ -103,21 +98,18 @@ def test_more_shares_than_an_array_may_have_are_refused_before_anything_is_submi
             assert ended.stderr.startswith("shares=3: Slurm takes at most 2 jobs in an array here")
 
 
-def test_a_script_of_what_is_missing_submits_only_shares_with_gaps(slurm, capsys):
+def test_a_script_of_what_is_missing_submits_only_shares_with_gaps(slurm, ours, refused_here):
     asked = ["experiment=two_stage", "experiment.k=[1]", "n_rep=2000", f"out={slurm}"]
     quiet = ["progress=false", "figures=false", "report=false", "backend=inline"]
     for index in (1, 3, 4):
-        assert command_line([*asked, *quiet, f"shard={index}/6"]) == 0
-    capsys.readouterr()
-    assert command_line(["batch", *asked, "shares=6", "missing=true", "pilot=true"]) == 0
-    text = capsys.readouterr().out
+        ours(*asked, *quiet, f"shard={index}/6")
+    text = ours("batch", *asked, "shares=6", "missing=true", "pilot=true")
     assert '--array="${1:-2,5-6}"' in text
     assert "\npilot= " in text
     for index in (2, 5, 6):
-        assert command_line([*asked, *quiet, f"shard={index}/6"]) == 0
-    capsys.readouterr()
-    assert command_line(["batch", *asked, "shares=6", "missing=true"]) == 2
-    assert capsys.readouterr().err.startswith("missing=true: all 6 shares have drawn their blocks")
+        ours(*asked, *quiet, f"shard={index}/6")
+    line = refused_here("batch", *asked, "shares=6", "missing=true")
+    assert line.startswith("missing=true: all 6 shares have drawn their blocks")
 
 
 # ---------------------------------------------------------------- what a job does
@@ -133,8 +125,8 @@ ARRAY = {"SLURM_JOB_ID": "9", "SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": 
 @pytest.mark.parametrize(
     ("kind", "told"), [("pilot", "shard=pilot"), ("share", "shard=auto/3"), ("join", "join=3")]
 )
-def test_each_job_runs_its_part_of_the_command_and_ends_as_it_ends(slurm, capsys, kind, told):
-    path = write_script(slurm, capsys)
+def test_each_job_runs_its_part_of_the_command_and_ends_as_it_ends(slurm, ours, kind, told):
+    path = write_script(slurm, ours)
     job = begin(path, kind, SLURM_JOB_ID="9", ENDS_WITH="3")
     assert job.wait(30) == 3
     assert (slurm / "TOLD").read_text().splitlines() == list(
@@ -144,8 +136,8 @@ def test_each_job_runs_its_part_of_the_command_and_ends_as_it_ends(slurm, capsys
 
 
 @pytest.mark.parametrize(("environment", "name"), [(ARRAY, "7_2"), ({"SLURM_JOB_ID": "9"}, "9")])
-def test_a_warned_job_tells_its_command_and_is_requeued(slurm, capsys, environment, name):
-    job = begin(write_script(slurm, capsys), "share", **environment)
+def test_a_warned_job_tells_its_command_and_is_requeued(slurm, ours, environment, name):
+    job = begin(write_script(slurm, ours), "share", **environment)
     wait_for(slurm / "TOLD")
     job.send_signal(signal.SIGUSR1)
     out, _ = job.communicate(timeout=30)
@@ -154,8 +146,8 @@ def test_a_warned_job_tells_its_command_and_is_requeued(slurm, capsys, environme
     assert (slurm / "REQUEUED").read_text() == f"requeue {name}\n"
 
 
-def test_a_terminated_job_ends_its_command_and_is_not_requeued(slurm, capsys):
-    job = begin(write_script(slurm, capsys), "share", **ARRAY)
+def test_a_terminated_job_ends_its_command_and_is_not_requeued(slurm, ours):
+    job = begin(write_script(slurm, ours), "share", **ARRAY)
     wait_for(slurm / "TOLD")
     job.terminate()
     assert job.wait(30) == 143
@@ -183,18 +175,13 @@ def wait_for(path, seconds=30.0):
         (["shares=2", "expriment=x"], "expriment is not a setting; did you mean 'experiment'?"),
     ],
 )
-def test_what_its_jobs_would_refuse_is_refused_where_it_is_made(settings, line, capsys):
-    assert command_line([*ASKED, *settings]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith(line)
-    assert said.err.count("\n") == 1
+def test_what_its_jobs_would_refuse_is_refused_where_it_is_made(settings, line, refused_here):
+    assert refused_here(*ASKED, *settings).startswith(line)
 
 
 @pytest.mark.parametrize("out", ["/tmp/a (b", "it's $HOME x", "é", "1", "a\nrm -rf b"])
-def test_values_that_a_run_takes_come_to_it_as_they_were_written(out, capsys):
-    assert command_line(["batch", "experiment=two_stage", "shares=2", f"out={out}"]) == 0
-    text = capsys.readouterr().out
+def test_values_that_a_run_takes_come_to_it_as_they_were_written(out, ours):
+    text = ours("batch", "experiment=two_stage", "shares=2", f"out={out}")
     (command,) = re.findall(r"^command=\((.*?)\)  ", text, re.MULTILINE | re.DOTALL)
     assert shlex.split(command)[-1] == f"out={out}"
     assert "\nrm" not in text.partition("command=")[0], "the comment has one line"

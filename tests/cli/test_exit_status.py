@@ -54,34 +54,11 @@ def test_every_command_is_understood_where_there_is_only_ascii(
     assert text in b"".join(stream.getvalue() for stream in taken.values()).decode("ascii")
 
 
-class Gone(io.StringIO):
-    """A pipe that nobody reads."""
-
-    def write(self, text):
-        raise BrokenPipeError(32, "Broken pipe")
-
-
 class Full(io.StringIO):
     """A disk that takes no letter more."""
 
     def write(self, text):
         raise OSError(28, "No space left on device")
-
-
-@pytest.mark.parametrize("arguments", [QUICK, ["-m", *QUICK]])
-@pytest.mark.parametrize(
-    ("stream", "status", "line"),
-    [
-        (Gone, 141, ""),
-        (Full, 1, "cannot write to the standard output: No space left on device\n"),
-    ],
-)
-def test_an_output_that_fails_in_a_run_is_no_traceback(
-    arguments, stream, status, line, project, monkeypatch, capsys
-):
-    monkeypatch.setattr(sys, "stdout", stream())
-    assert main(arguments) == status
-    assert capsys.readouterr().err == line
 
 
 def test_a_complaint_that_cannot_be_written_leaves_its_status(project, monkeypatch):

@@ -3,42 +3,14 @@
 import pytest
 
 from simstudy.cli import main
-from tests.cli.projects import inside, write
+from tests.cli.projects import STUDY, inside, write
 
-STUDY = '''
-"""How far is it?"""
-
-from dataclasses import dataclass
-
-from simstudy import Study
-from simstudy.measures import mean
-
-
-@dataclass
-class Config:
-    pass
-
-
-@dataclass(frozen=True)
-class Walk:
-    k: float = 1.0
-
-    def simulate(self, streams, n_rep):
-        return {"x": steps(streams("data").standard_normal(n_rep))}
-
-
-def steps(x):
-    return x + BEGIN
-
-
-def study(config):
-    return Study("NAME", [Walk()], [mean("x")], block_size=10, n_rep=20)
-'''
-
+STEPS = "def steps(x):\n    return x + BEGIN\n\n\ndef study("
+MEANS = 'streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)'
 FILES = {
     "experiments/__init__.py": "",
-    "experiments/several/inner.py": STUDY.replace("BEGIN", "2").replace("NAME", "inner"),
-    "experiments/mistaken.py": STUDY.replace("NAME", "mistaken"),
+    "experiments/several/inner.py": STUDY.replace("fine", "inner"),
+    "experiments/mistaken.py": STUDY.replace(MEANS, "steps(n_rep)").replace("def study(", STEPS),
 }
 
 
@@ -61,9 +33,11 @@ def test_a_folder_may_hold_several_experiments(project, capsys):
 def test_a_mistake_in_a_study_is_a_line_and_the_way_to_it(project, capsys):
     assert main(["run", "experiment=mistaken", "backend=inline"]) == 2
     first, *frames = capsys.readouterr().err.splitlines()
-    assert first.startswith("Walk(k=1.0): all 10 replicates of the first block failed with NameErr")
+    assert first.startswith(
+        "Normal(n_obs=5): all 50 replicates of the first block failed with NameErr"
+    )
     assert [frame.rpartition(", ")[2] for frame in frames] == [
-        'simulate: return {"x": steps(streams("data").standard_normal(n_rep))}',
+        'simulate: return {"x": steps(n_rep)}',
         "steps: return x + BEGIN",
     ]
     assert not list((project / "results").glob("mistaken/**/*.parquet"))

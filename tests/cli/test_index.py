@@ -5,7 +5,6 @@ import shutil
 
 import pytest
 
-from simstudy.cli import main
 from tests.cli.projects import STUDY, simstudy, write
 from tests.support import ROOT
 
@@ -35,11 +34,10 @@ def test_it_says_whose_code_has_changed(tmp_path):
     assert other["run"] == "simstudy run experiment=broken"
 
 
-def test_any_folder_will_do_from_anywhere(tmp_path, monkeypatch, capsys):
+def test_any_folder_will_do_from_anywhere(tmp_path, monkeypatch, said):
     shutil.copytree(ROOT / "results" / "regression_trial_inner", tmp_path / "sent" / "one")
     monkeypatch.chdir(tmp_path)
-    assert main(["index", "sent"]) == 0
-    assert capsys.readouterr().out == "sent/index.html\n"
+    assert said("index", "sent") == "sent/index.html\n"
     assert "simstudy run experiment=regression_trial_inner" in (
         tmp_path / "sent" / "index.html"
     ).read_text(encoding="utf-8")
@@ -59,11 +57,8 @@ def test_any_folder_will_do_from_anywhere(tmp_path, monkeypatch, capsys):
     ],
 )
 def test_what_is_no_folder_of_results_is_refused_in_a_line(
-    arguments, line, tmp_path, monkeypatch, capsys
+    arguments, line, tmp_path, monkeypatch, refused
 ):
     write(tmp_path, {"study/manifest.json": "{}", "taken/index.html/x": ""})
     monkeypatch.chdir(tmp_path)
-    assert main(["index", *arguments]) == 2
-    told = capsys.readouterr()
-    assert told.err.startswith(line)
-    assert (told.out, told.err.count("\n")) == ("", 1)
+    assert refused("index", *arguments).startswith(line)

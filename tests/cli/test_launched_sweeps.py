@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from simstudy.cli.exit_status import DEFECT
 from simstudy.cli.hydra_compose import compose_one
 from simstudy.cli.project import Project
 from tests.cli.projects import python, write
@@ -58,38 +57,26 @@ def project(tmp_path_factory):
     return folder
 
 
-def sweep(project, jobs):
-    told = ["experiment=which", "n_rep=20", "progress=false", "report=false", "backend=inline"]
-    return python(
-        project, "run.py", "-m", "hydra/launcher=submitit_local", *told, f"experiment.job={jobs}"
-    )
-
-
 # ---------------------------------------------------------------- how jobs end
 @pytest.mark.slow
 def test_the_worst_status_of_jobs_elsewhere_is_that_of_the_sweep(project):
-    done = sweep(project, "0,4")
+    """Also where one ends without a word; the others are waited for."""
+    asked = ["experiment=which", "n_rep=20", "progress=false", "report=false", "backend=inline"]
+    launcher = "hydra/launcher=submitit_local"
+    done = python(project, "run.py", "-m", launcher, *asked, "experiment.job=9,0,4")
     assert done.returncode == 3, done.stderr
-    folder = Path(done.stderr.strip().rpartition(": ")[2])
-    assert done.stderr == f"2 jobs are handed on; what they print: {folder}\n"
+    first, line = done.stderr.splitlines()
+    folder = Path(first.rpartition(": ")[2])
+    assert first == f"3 jobs are handed on; what they print: {folder}"
     assert folder.parent == project / "sweeps"
+    assert line.startswith("the job of experiment=which ")
+    ended = " experiment.job=9 ended without a status (UncompletedJobError); its log lies in "
+    assert ended in line
+    assert "Traceback" not in done.stdout
     results = project / "results"
     for written in (results / "job_0", results / "tries/job_4/job_4"):  # 0 is the default
         manifest = json.loads((written / "manifest.json").read_text())
         assert manifest["replicates"] == 20
-
-
-@pytest.mark.slow
-def test_a_job_that_ends_without_a_word_is_one_line(project):
-    done = sweep(project, "9,0")
-    assert done.returncode == DEFECT
-    _, line = done.stderr.splitlines()
-    assert line.startswith("the job of experiment=which ")
-    assert (
-        " experiment.job=9 ended without a status (UncompletedJobError); its log lies in " in line
-    )
-    assert "Traceback" not in done.stdout
-    assert (project / "results" / "job_0" / "manifest.json").exists(), "the others were waited for"
 
 
 # ---------------------------------------------------------------- what is refused
@@ -104,8 +91,9 @@ def test_a_job_that_ends_without_a_word_is_one_line(project):
         ),
         (
             ASKED[1:],
-            "hydra/launcher=slurm: a launcher runs the jobs of a sweep, and this is one run, which "
-            "would stay here: add -m, or make a script of shares with simstudy batch",
+            "hydra/launcher=slurm: a launcher runs the jobs of a sweep: give -m and "
+            "hydra/launcher=slurm as well, or leave it out. Shares of one study are jobs of "
+            "simstudy batch",
         ),
         (
             [*ASKED, "hydra.launcher.partion=long"],

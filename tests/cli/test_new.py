@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from simstudy.cli import main
 from tests.cli.projects import python, simstudy
 from tests.support import ROOT
 
@@ -77,13 +76,10 @@ def test_its_study_runs_once_by_either_name_of_the_command(project):
     ],
 )
 def test_a_name_that_will_not_do_is_one_line_and_writes_nothing(
-    names, said, capsys, tmp_path, monkeypatch
+    names, said, refused, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes").write_text("mine")
-    assert main(["new", *names]) == 2
-    told = capsys.readouterr()
-    assert (told.out, told.err.count("\n")) == ("", 1)
-    assert re.match(said, told.err)
+    assert re.match(said, refused("new", *names))
     assert [path.name for path in tmp_path.rglob("*")] == ["full", "notes"]

@@ -8,36 +8,10 @@ import pytest
 from simstudy.cli.hydra_compose import compose_one
 from simstudy.cli.plain_compose import _read_file, compose_plain
 from simstudy.cli.project import Project
-from tests.cli.projects import inside, write
+from tests.cli.projects import STUDY, inside, write
 from tests.support import ROOT
 
 PROJECT = Project(ROOT, "run.py")
-
-EXPERIMENT = """
-from dataclasses import dataclass
-
-from simstudy import Study, grid, option
-from simstudy.measures import mean
-
-
-@dataclass(frozen=True)
-class Shift:
-    by: float
-    label: str
-
-    def simulate(self, streams, n_rep):
-        return {"x": self.by + streams("data").standard_normal(n_rep)}
-
-
-@dataclass
-class Config:
-    by: list[float] = option("shifts", default=[0.0])
-    label: str = option("a word", default="one")
-
-
-def study(config):
-    return Study("shifted", grid(Shift, by=config.by, label=config.label), [mean("x")], n_rep=20)
-"""
 
 
 @pytest.fixture
@@ -76,7 +50,7 @@ def test_no_published_settings_need_hydra():
         ["scale=smoke"],
         ["scale=precise", "backend=loky", "n_jobs=3"],
         ["n_rep=1000", "seed=7", "out=/tmp/a-b/c_1", "figures=false"],
-        ["out=../elsewhere", "keep=summary", "shard=pilot", "progress=true"],
+        ["out=2024", "keep=summary", "shard=pilot", "progress=true"],
         ["out=null", "join=null", "redraw=changed", "max_rep=1000000"],
         ["out=.", "budget=null", "report=false", "retry=failed"],
     ],
@@ -98,7 +72,6 @@ def test_words_and_numbers_mean_what_hydra_reads(settings):
         ["experiment=two_stage", "precision.power=0.01"],
         ["experiment=two_stage", "scale=../scale/smoke"],
         ["experiment=two_stage", "backend=module:Class"],
-        ["experiment=two_stage", "out=2024"],  # a text, which Hydra alone would take for a number
         ["experiment=two_stage", "out=Null"],
         ["experiment=two_stage", "out='a b'"],
         ["experiment=two_stage", "out=${oc.env:HOME}"],
@@ -114,30 +87,30 @@ def test_everything_else_is_left_to_hydra(arguments):
 
 
 PACKAGE = "experiments/__init__.py"
-DECLARED, OWN = "experiments/shifted.py", "conf/experiment/shifted.yaml"
+DECLARED, OWN = "experiments/fine.py", "conf/experiment/fine.yaml"
 
 
 @pytest.mark.parametrize(
     "files",
     [
-        {OWN: "by: [1]\n", "conf/settings.yaml": "n_rep: 3\n"},
-        {OWN: "# @package _global_\nby: [1]\n"},
-        {OWN: "defaults: [other]\nby: [1]\n"},
-        {OWN: "by: [1]\nby: [2]\n"},
-        {OWN: "by: [1e-3]\n"},  # a text to some readers of YAML, a number to others
-        {OWN: "by: [1]\nlabel: '${seed}'\n"},
-        {OWN: "by:\n  - 1\n"},
+        {OWN: "n_obs: [1]\n", "conf/settings.yaml": "n_rep: 3\n"},
+        {OWN: "# @package _global_\nn_obs: [1]\n"},
+        {OWN: "defaults: [other]\nn_obs: [1]\n"},
+        {OWN: "n_obs: [1]\nn_obs: [2]\n"},
+        {OWN: "n_obs: [1e-3]\n"},  # a text to some readers of YAML, a number to others
+        {OWN: "n_obs: [1]\nlabel: '${seed}'\n"},
+        {OWN: "n_obs:\n  - 2\n"},
         {OWN: "on: 1\n"},
-        {OWN: "by: [1]\n", "conf/config.yaml": "scale: smoke\n"},
-        {OWN: "by: [1]\n", "conf/config.yaml": "hydra: x\n"},
-        {OWN: "by: [1]\n", "conf/scale/own.yaml": "out: [a\n"},
+        {OWN: "n_obs: [1]\n", "conf/config.yaml": "scale: smoke\n"},
+        {OWN: "n_obs: [1]\n", "conf/config.yaml": "hydra: x\n"},
+        {OWN: "n_obs: [1]\n", "conf/scale/own.yaml": "out: [a\n"},
         {"conf/config.yaml": "seed: 3\n"},
     ],
 )
 def test_files_that_say_more_are_left_to_hydra(files, project):
-    write(project.root, {PACKAGE: "", DECLARED: EXPERIMENT, **files})
+    write(project.root, {PACKAGE: "", DECLARED: STUDY, **files})
     chosen = ["scale=own"] if "conf/scale/own.yaml" in files else []
-    assert compose_plain(["experiment=shifted", *chosen], project, "run") is None
+    assert compose_plain(["experiment=fine", *chosen], project, "run") is None
 
 
 def test_a_projects_own_files_go_over_the_packages(project):
@@ -145,13 +118,13 @@ def test_a_projects_own_files_go_over_the_packages(project):
         project.root,
         {
             PACKAGE: "",
-            DECLARED: EXPERIMENT,
-            OWN: "by: [0, 0.5,1]  # three\n\nlabel: a/b\n",
+            DECLARED: STUDY,
+            OWN: "n_obs: [4, 3,2]  # three\n\nlabel: a/b\n",
             "conf/config.yaml": "seed: 3\nfigures: false\n",
             "conf/scale/smoke.yaml": "n_rep: 7\nout: tried  # elsewhere\n",
         },
     )
-    plain = agreed(["experiment=shifted", "scale=smoke"], project)
+    plain = agreed(["experiment=fine", "scale=smoke"], project)
     assert (plain.settings.seed, plain.n_rep, plain.out) == (3, 7, "tried")
-    assert plain.config.by == [0.0, 0.5, 1.0]
+    assert plain.config.n_obs == [4, 3, 2]
     assert Path(plain.module.__file__).is_relative_to(project.root)

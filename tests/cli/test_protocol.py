@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from simstudy.cli import main
 from tests.cli.projects import inside, write
 from tests.cli.test_methods import EXPERIMENT
 
@@ -26,45 +25,38 @@ def project(tmp_path):
         yield tmp_path
 
 
-def said(capsys, *arguments, status=0):
-    found = main([*arguments])
-    told = capsys.readouterr()
-    assert found == status, told
-    return told.out + told.err
-
-
 def report(project):
     folder = project / "results" / "centre"
     manifest = json.loads((folder / "manifest.json").read_text())
     return manifest.get("protocol", {}), (folder / "report.html").read_text()
 
 
-def test_a_study_is_planned_drawn_and_held_against_its_protocol(project, capsys):
-    told = said(capsys, "protocol", *QUICK, "n_rep=100")
+def test_a_study_is_planned_drawn_and_held_against_its_protocol(project, said):
+    told = said("protocol", *QUICK, "n_rep=100")
     assert "1 scenario, 100 replicates in each" in told
     text = (project / "results" / "centre" / "protocol.md").read_text()
     assert "## 2 Aims\n\nWhich has the smaller error?" in text
     assert "simstudy run experiment=centre experiment.n_obs=5 n_rep=100 seed=1" in text
-    assert said(capsys, "protocol", *QUICK, "n_rep=100").startswith("it stands already: ")
-    told = said(capsys, *QUICK, "n_rep=100", status=3)  # a method fails now and then
+    assert said("protocol", *QUICK, "n_rep=100").startswith("it stands already: ")
+    told = said(*QUICK, "n_rep=100", status=3)  # a method fails now and then
     assert "): no deviations" in told
     protocol, page = report(project)
     assert protocol["deviations"] == []
     assert "Deviations: none." in page
-    told = said(capsys, *QUICK, "n_rep=150", status=3)
+    told = said(*QUICK, "n_rep=150", status=3)
     assert "replicates: planned 100 in each scenario, done 150 in each scenario" in told
     protocol, page = report(project)
     assert len(protocol["deviations"]) == 1
     assert "done 150 in each scenario" in page
 
 
-def test_a_protocol_that_comes_after_the_results_makes_their_report_anew(project, capsys):
-    said(capsys, *QUICK, "n_rep=100", status=3)
+def test_a_protocol_that_comes_after_the_results_makes_their_report_anew(project, said):
+    said(*QUICK, "n_rep=100", status=3)
     assert "Planned and done" not in report(project)[1]
-    assert "4 blocks had been drawn before" in said(capsys, "protocol", *QUICK, "n_rep=50")
-    said(capsys, *QUICK, "n_rep=100", status=3)
+    assert "4 blocks had been drawn before" in said("protocol", *QUICK, "n_rep=50")
+    said(*QUICK, "n_rep=100", status=3)
     assert "it was written when 4 blocks had been drawn" in report(project)[1]
-    assert said(capsys, *QUICK, "n_rep=100", status=3).startswith("nothing to do")
+    assert said(*QUICK, "n_rep=100", status=3).startswith("nothing to do")
 
 
 @pytest.mark.parametrize(
@@ -77,8 +69,6 @@ def test_a_protocol_that_comes_after_the_results_makes_their_report_anew(project
         (["protocol", "pilot=1"], "pilot=1: must be a whole number at least 2"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_planned_is_refused_in_one_line(arguments, line, project, capsys):
-    told = said(capsys, *arguments, *QUICK, status=2)
-    assert told.startswith(line)
-    assert told.count("\n") == 1
+def test_what_cannot_be_planned_is_refused_in_one_line(arguments, line, project, refused):
+    assert refused(*arguments, *QUICK).startswith(line)
     assert not (project / "results").exists()

@@ -20,9 +20,11 @@ from tests.cli.projects import STUDY, inside, write
 from tests.support import ROOT
 
 HEAD = "    return Study("
+RUN = ["experiment=fine", "n_rep=10", "out=unread", "figures=false", "report=false",
+       "progress=false", "backend=inline"]  # fmt: skip
 BROKEN = {  # by name of the experiment: its file, and what is said of it
-    "divides": (STUDY.replace(HEAD, f"    1 / 0\n{HEAD}"), "line 18, raised ZeroDivisionError"),
-    "misspelt": (STUDY.replace("n_rep=100", "n_reps=100"), "line 18, raised TypeError"),
+    "divides": (STUDY.replace(HEAD, f"    1 / 0\n{HEAD}"), "line 19, raised ZeroDivisionError"),
+    "misspelt": (STUDY.replace("n_rep=100", "n_reps=100"), "line 19, raised TypeError"),
     "no_measure": (
         STUDY.replace('[mean("x")]', '["bias"]'),
         "'bias' in it, which is not a Measure",
@@ -57,7 +59,6 @@ FILES = {
     "conf/scale/unknown.yaml": "size: 5\n",
     "conf/scale/rows.yaml": "- 3\n",
     "conf/scale/torn.yaml": "n_rep: 3\n out: [\n",
-    "conf/scale/folder.yaml/note.txt": "",
     "conf/backend/threads.yaml": "",
     "conf/backend/mine.yaml": "{}\n",
 }
@@ -110,7 +111,6 @@ def said(project, capsys):
         (["scale=unknown"], "scale.size is not a setting"),
         (["scale=rows"], "scale is [3]: a file conf/scale/NAME.yaml holds settings"),
         (["scale=torn"], "conf/scale/torn.yaml, line 2, is not valid YAML: "),
-        (["scale=folder"], "scale/folder.yaml cannot be read: IsADirectoryError"),
         (["backend=mine"], "conf/backend/mine.yaml has no name"),
         *[([f"experiment={name}"], text) for name, (_, text) in BROKEN.items()],
     ],
@@ -216,14 +216,15 @@ def test_python_m_simstudy_is_the_command(tmp_path):
 
 
 @pytest.mark.parametrize(("outlet", "status"), [("closed", 141), ("/dev/full", 1)])
-def test_an_output_that_nobody_takes_is_no_traceback(outlet, status, project):
+@pytest.mark.parametrize("asked", [["list"], RUN, ["-m", *RUN]], ids=len)
+def test_an_output_that_nobody_takes_is_no_traceback(outlet, status, asked, project):
     if outlet == "closed":
         reading, writing = os.pipe()
         os.close(reading)
     else:
         writing = os.open(outlet, os.O_WRONLY)
     env = os.environ | {"PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "simstudy", "list"]
+    command = [sys.executable, "-m", "simstudy", *asked]
     done = subprocess.run(
         command, cwd=project, env=env, stdout=writing, stderr=subprocess.PIPE, text=True
     )

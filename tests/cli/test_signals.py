@@ -9,7 +9,6 @@ import threading
 import pytest
 
 from simstudy.cli import commands, main, signals
-from simstudy.cli.signals import HungUp, Terminated, status_of
 from tests.support import ROOT, command_line
 
 HALF_LOADED = """
@@ -26,11 +25,6 @@ def test_a_signal_while_modules_load_is_one_line_too():
 
 
 # ---------------------------------------------------------------- in this process
-def test_each_stop_has_its_status():
-    stopped = KeyboardInterrupt(), Terminated(), HungUp()
-    assert [status_of(stop) for stop in stopped] == [130, 143, 129]
-
-
 def test_the_command_that_goes_on_after_a_signal_deletes_nothing(monkeypatch):
     """Also while results are published, when a signal ends the process at once."""
     printed = []

@@ -18,32 +18,19 @@ from simstudy.cli.project import (
 from simstudy.cli.settings import Settings
 from simstudy.cli.subcommands import VERBS
 from tests.cli.projects import STUDY, inside, simstudy, write
-from tests.support import ROOT, command_line
+from tests.support import ROOT
 
 SMALL = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50,100]", "progress=false"]
 QUICK = [*SMALL, "n_rep=1500", "figures=false", "report=false", "backend=inline"]
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    """Nothing is written beside what the user names."""
-    here = tmp_path / "cwd"
-    here.mkdir()
-    monkeypatch.chdir(here)
-    yield
-    assert list(here.iterdir()) == []
-
-
-def said(capsys, *arguments, status: int = 0) -> str:
-    """What a command prints that ends with this status."""
-    assert command_line(arguments) == status
-    return capsys.readouterr().out
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 # ---------------------------------------------------------------- verbs
-def test_list_names_every_experiment_with_its_question(capsys):
+def test_list_names_every_experiment_with_its_question(ours):
     """Below the document that it belongs to."""
-    lines = [line for line in said(capsys, "list").splitlines() if line.startswith(" ")]
+    lines = [line for line in ours("list").splitlines() if line.startswith(" ")]
     assert sorted(line.split()[0] for line in lines) == experiment_names(ROOT)
     for line in lines:
         module = load_experiment(line.split()[0], ROOT)
@@ -59,10 +46,10 @@ def test_a_question_is_read_without_running_the_file(tmp_path):
 
 
 # ---------------------------------------------------------------- plan and status
-def test_a_plan_says_what_a_run_would_do_and_does_nothing(capsys, tmp_path):
+def test_a_plan_says_what_a_run_would_do_and_does_nothing(ours, tmp_path):
     out = tmp_path / "out"
     asked = [*QUICK, f"out={out}"]
-    plan = said(capsys, "plan", *asked).splitlines()
+    plan = ours("plan", *asked).splitlines()
     assert not out.exists()
     assert plan == [
         "two_stage: 2 scenarios, 1,500 replicates in each, drawn in blocks of 1,000",
@@ -71,14 +58,14 @@ def test_a_plan_says_what_a_run_would_do_and_does_nothing(capsys, tmp_path):
         "time     not known: no run has drawn blocks into this folder yet",
         f"results  {out}/two_stage: summary of 4 measures, {len(CLAIMS)} claims",
     ]
-    said(capsys, *asked)
-    done = said(capsys, "plan", *asked).splitlines()
+    ours(*asked)
+    done = ours("plan", *asked).splitlines()
     assert done[1:4] == [
         "blocks   4: 4 stored (0 with failures), 0 missing",
         "to draw  0 blocks",
         "time     none: every block is stored",
     ]
-    more = said(capsys, "plan", *asked, "n_rep=5500").splitlines()
+    more = ours("plan", *asked, "n_rep=5500").splitlines()
     assert more[1:3] == [
         "blocks   12: 4 stored (0 with failures), 8 missing",
         "to draw  8 blocks",
@@ -86,71 +73,62 @@ def test_a_plan_says_what_a_run_would_do_and_does_nothing(capsys, tmp_path):
     manifest = json.loads((out / "two_stage" / "manifest.json").read_text())
     seconds = 8 * manifest["wall_seconds"] / manifest["blocks_computed"]
     assert more[3] == f"time     about {seconds:,.1f} s, at the pace of the last run"
-    assert said(capsys, "plan", *asked, "restart=true").splitlines()[2] == ("to draw  4 blocks")
+    assert ours("plan", *asked, "restart=true").splitlines()[2] == ("to draw  4 blocks")
     assert list((out / "two_stage" / "replicates").glob("*.parquet")), "nothing was deleted"
 
 
-def test_a_plan_says_what_a_run_would_refuse(capsys, tmp_path):
+def test_a_plan_says_what_a_run_would_refuse(ours, refused_here, tmp_path):
     asked = [*QUICK, f"out={tmp_path / 'out'}"]
-    said(capsys, *asked)
-    planned = said(capsys, "plan", *asked, "n_rep=100")
-    assert command_line([*asked, "n_rep=100"]) == 2
-    refusal = capsys.readouterr().err.strip()
+    ours(*asked)
+    planned = ours("plan", *asked, "n_rep=100")
+    refusal = refused_here(*asked, "n_rep=100")
     assert "n_rep was 1500 and is 100" in refusal
     assert planned.strip().endswith(f"refused  {refusal}")
 
 
-def test_a_plan_with_a_precision_says_what_it_costs(capsys):
-    asked = [*SMALL, "precision.power=0.01"]
-    assert "seconds on one core" in said(capsys, "plan", *asked)
-
-
-def test_status_says_what_is_done_and_missing(capsys, tmp_path):
+def test_status_says_what_is_done_and_missing(ours, tmp_path):
     out = tmp_path / "out"
     asked = [*QUICK, f"out={out}"]
-    header, line = said(capsys, "status", *asked).splitlines()
+    header, line = ours("status", *asked).splitlines()
     assert header.split() == ["experiment", "blocks", "failed", "missing", "published"]
     assert line.split() == ["two_stage", "0", "of", "4", "0", "4", "nothing"]
     assert not out.exists()
-    said(capsys, *asked)
-    _, line, *_ = said(capsys, "status", *asked, "n_rep=2500").splitlines()
+    ours(*asked)
+    _, line, *_ = ours("status", *asked, "n_rep=2500").splitlines()
     assert " ".join(line.split()) == (
         "two_stage 4 of 6 0 2 published: 3,000 replicates in 2 scenarios"
     )
 
 
-def test_status_of_a_study_whose_replicates_are_not_here_is_no_gap(capsys, tmp_path):
+def test_status_of_a_study_whose_replicates_are_not_here_is_no_gap(ours, tmp_path):
     (tmp_path / "two_stage").mkdir()
     manifest = ROOT / "results" / "two_stage" / "manifest.json"
     (tmp_path / "two_stage" / "manifest.json").write_text(manifest.read_text())
-    (line,) = said(capsys, "status", "two_stage", f"out={tmp_path}").splitlines()
+    (line,) = ours("status", "two_stage", f"out={tmp_path}").splitlines()
     assert line.endswith("replicates in 138 scenarios; replicates not in this copy")
 
 
-def test_summarize_is_the_early_look(capsys, tmp_path):
+def test_summarize_is_the_early_look(ours, tmp_path):
     asked = [*QUICK, f"out={tmp_path / 'out'}"]
-    assert command_line([*asked, "shard=1/1"]) == 0
-    capsys.readouterr()
-    assert "1,500 replicates in each of 2 scenarios" in " ".join(
-        said(capsys, "summarize", *asked).split()
-    )
-    assert said(capsys, "summarize", *asked).startswith("nothing to do")
+    ours(*asked, "shard=1/1")
+    assert "1,500 replicates in each of 2 scenarios" in " ".join(ours("summarize", *asked).split())
+    assert ours("summarize", *asked).startswith("nothing to do")
 
 
 # ---------------------------------------------------------------- help
-def test_help_fits_a_screen_and_names_every_command(capsys):
-    told = said(capsys, "--help")
+def test_help_fits_a_screen_and_names_every_command(ours):
+    told = ours("--help")
     assert 24 <= len(told.splitlines()) <= 40
     for name, verb in VERBS.items():
         assert f"  {name:9}  {verb.help}\n" in told
     for flag in ("-m, --multirun", "--cfg job", "-sc install=bash", "--version"):
         assert flag in told
-    assert said(capsys, "-h") == told
-    assert said(capsys) == told, "and a command without anything prints it"
+    assert ours("-h") == told
+    assert ours() == told, "and a command without anything prints it"
 
 
-def test_help_all_has_every_setting_and_no_command_among_them(capsys):
-    told = said(capsys, "--help", "all")
+def test_help_all_has_every_setting_and_no_command_among_them(ours):
+    told = ours("--help", "all")
     for declared in fields(Settings):
         about = declared.metadata.get("option")
         assert about is None or f" {declared.name} " in told, declared.name
@@ -169,13 +147,13 @@ def test_help_fits_a_terminal(monkeypatch):
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_its_help(verb, capsys):
-    told = said(capsys, verb, "--help")
+def test_every_verb_has_its_help(verb, ours):
+    told = ours(verb, "--help")
     assert told.startswith(f"{VERBS[verb].usage}\n{VERBS[verb].help}.\n")
 
 
-def test_help_of_an_experiment_has_its_options_with_their_values(capsys):
-    told = said(capsys, "run", "experiment=two_stage", "--help")
+def test_help_of_an_experiment_has_its_options_with_their_values(ours):
+    told = ours("run", "experiment=two_stage", "--help")
     assert "two_stage: How often does the two-stage trial reject" in told
     for declared in fields(load_experiment("two_stage", ROOT).Config):
         assert f"experiment.{declared.name}" in told
@@ -183,22 +161,17 @@ def test_help_of_an_experiment_has_its_options_with_their_values(capsys):
     assert "[list of number > 0, < 1]  default: [0.05]" in told
 
 
-def test_the_composed_settings_can_be_printed(capsys):
-    told = said(capsys, "--cfg", "job", *SMALL)
+def test_the_composed_settings_can_be_printed(ours):
+    told = ours("--cfg", "job", *SMALL)
     assert "n_jobs: null\n" in told
     assert "hydra" not in told
 
 
 # ---------------------------------------------------------------- projects
-def test_a_folder_without_experiments_has_help_and_no_study_to_run(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path / "cwd")
+def test_a_folder_without_experiments_has_help_and_no_study_to_run(said, refused):
     for verb in ("run", "plan", "status", "summarize", "list"):
-        assert main([verb]) == 2
-        told = capsys.readouterr()
-        assert (told.out, told.err.count("\n")) == ("", 1)
-        assert "cwd has no folder experiments/, so there is no study to run" in told.err
-    assert main(["--help"]) == 0
-    assert "\nexperiments" not in capsys.readouterr().out
+        assert "cwd has no folder experiments/, so there is no study to run" in refused(verb)
+    assert "\nexperiments" not in said("--help")
 
 
 def test_a_folder_that_another_package_hides_is_one_line(tmp_path):
@@ -242,7 +215,6 @@ def test_a_projects_config_comes_before_the_packages(tmp_path):
         assert published("swept") == (5, 10)
 
 
-def test_a_key_that_no_command_has_is_refused_in_a_projects_config(tmp_path, capsys):
+def test_a_key_that_no_command_has_is_refused_in_a_projects_config(tmp_path, refused):
     with with_config(tmp_path, "sed: 7\n"):
-        assert main(["run", "experiment=fine"]) == 2
-    assert capsys.readouterr().err == "sed is not a setting; did you mean 'seed'?\n"
+        assert refused("run", "experiment=fine") == "sed is not a setting; did you mean 'seed'?"

@@ -12,38 +12,17 @@ import pytest
 
 from simstudy.cli import main
 from simstudy.cli.sweep import _time_left
-from tests.cli.projects import ENTRY_POINT, alive, inside, write
+from tests.cli.projects import ENTRY_POINT, STUDY, alive, inside, write
 from tests.support import ROOT
 
-STUDY = '''"""Is it {name}?
-
-Aims         To be published.
-"""
-
+END = "n_rep=100)"
+FIGURES = """
 import os
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from matplotlib.figure import Figure
-
-from simstudy import Study, grid
-from simstudy.measures import mean
-
-
-@dataclass
-class Config:
-    pass
-
-
-@dataclass(frozen=True)
-class Normal:
-    n_obs: int
-
-    def simulate(self, streams, n_rep):
-        return {{"x": streams("data").normal(size=(n_rep, self.n_obs)).mean(axis=1)}}
 
 
 def drawn(result):
@@ -57,12 +36,13 @@ def waiting(result):
         Path("begun").touch()
         time.sleep(600)
     return drawn(result)
+"""
 
 
-def study(config):
-    figures = {{{figures}}}
-    return Study("{name}", grid(Normal, n_obs=[2, 3]), [mean("x")], n_rep=200, figures=figures)
-'''
+def study_of(name, figures='"one": drawn'):
+    """The file of an experiment with these figures."""
+    ours = STUDY.replace("fine", name).replace(END, f"{END[:-1]}, figures={{{figures}}})")
+    return f'"""Is it {name}?"""\n{ours}{FIGURES}'
 
 
 @pytest.fixture
@@ -73,10 +53,7 @@ def project(tmp_path):
         "middle": '"one": drawn',
         "last": '"one": drawn',
     }
-    studies = {
-        f"experiments/{name}.py": STUDY.format(name=name, figures=of)
-        for name, of in figures.items()
-    }
+    studies = {f"experiments/{name}.py": study_of(name, of) for name, of in figures.items()}
     parts = "parts:\n  - title: All\n    experiments: [first, middle, last]\n"
     studies |= {"experiments/__init__.py": ""}
     write(tmp_path, studies | {"conf/group/ours.yaml": parts, "conf/config.yaml": "group: ours\n"})
@@ -90,8 +67,7 @@ def manifest(folder):
 def said(capsys, *arguments, status=0):
     """What a run in the project says, and complains of."""
     assert main(["run", *arguments, "backend=inline"]) == status
-    told = capsys.readouterr()
-    return told.out, told.err
+    return capsys.readouterr()
 
 
 def test_studies_are_drawn_and_published_one_after_the_other(project, capsys):
@@ -153,14 +129,13 @@ def test_a_stop_ends_all_processes_and_leaves_whole_files(project, asked, number
 
 def named(project, name, before, after):
     """An experiment of the project with something else in its file."""
-    text = STUDY.format(name=name, figures='"one": drawn')
+    text = study_of(name)
     assert before in text
     write(project, {f"experiments/{name}.py": text.replace(before, after)})
 
 
 AT_FAULT = "def study(config):\n"
 CLAIMS = '[Claim("c", "s", source="A page", published=1.0, reproduce=lambda r: {ends})]'
-END = "figures=figures)"
 
 
 def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project, capsys):
@@ -169,14 +144,13 @@ def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project, cap
     named(project, "a_design", AT_FAULT, f"{AT_FAULT}    1 / 0\n")
     refusing = "    from simstudy.errors import DesignError\n    raise DesignError('none')\n"
     named(project, "b_refused", AT_FAULT, AT_FAULT + refusing)
-    named(project, "c_settings", END, END)
+    named(project, "c_settings", AT_FAULT, AT_FAULT)
     write(project, {"experiments/f_import.py": "raise SystemExit(0)\n"})
     write(project, {"conf/experiment/c_settings.yaml": "n: [\n"})
     exact = "class Normal:\n    def exact(self):\n        raise ValueError('in exact')\n\n"
     named(project, "d_exact", "class Normal:\n", exact)
     claims = CLAIMS.format(ends="sys.exit(7)")
-    ending = f"{END[:-1]}, claims={claims})"
-    named(project, "e_ends", END, ending)
+    named(project, "e_ends", END[:-1], f"{END[:-1]}, claims={claims}")
     claim = f"{AT_FAULT}    from simstudy import Claim\n"
     path = project / "experiments" / "e_ends.py"
     path.write_text(path.read_text().replace(AT_FAULT, claim))
