@@ -14,7 +14,7 @@ from simstudy.design import Scenario
 from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.sharding import shards_of
 from simstudy.store.blocks import Store
-from simstudy.store.messages import failed_replicates
+from simstudy.store.columns import failed_replicates
 
 PART_OF_DONE = 8  # blocks of a scenario that come together: at most this part of those before them
 TOGETHER = 1 << 10  # and never more
