@@ -24,8 +24,7 @@ from simstudy.errors import StudyError
 from simstudy.measures import Estimates, Measure, MomentMeasure, Moments
 from simstudy.store.arrow_schema import CONVERGED, ERROR
 from simstudy.store.blocks import Batch, Store, map_batches, read_batches
-from simstudy.store.columns import columns_of, has_nulls, stored_names
-from simstudy.store.messages import WHOLE, stored_messages
+from simstudy.store.columns import WHOLE, columns_of, has_nulls, stored_messages, stored_names
 from simstudy.store.moments import merged_moments, moment_columns, spread_over
 
 Columns = Mapping[str, np.ndarray]

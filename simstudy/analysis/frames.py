@@ -17,8 +17,7 @@ from simstudy.engine.block import Address
 from simstudy.lazy import pd
 from simstudy.store.arrow_schema import ERROR, WARNING
 from simstudy.store.blocks import Store, read_batches
-from simstudy.store.columns import errors_in
-from simstudy.store.messages import WHOLE, Message, message_columns, stored_messages
+from simstudy.store.columns import WHOLE, Message, errors_in, message_columns, stored_messages
 from simstudy.store.run_records import BlockTimings
 
 BETWEEN_WARNINGS = re.compile(r"; (?=\w*Warning: )")  # of one replicate, each after its class

@@ -15,7 +15,7 @@ from simstudy.design import Scenario
 from simstudy.design.plan import Plan, base_scenario
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.store.blocks import Store
-from simstudy.store.messages import failed_replicates
+from simstudy.store.columns import failed_replicates
 from simstudy.store.provenance import Provenance
 
 PART_OF_DONE = 8  # blocks of a scenario that come together: at most this part of those before them

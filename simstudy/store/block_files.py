@@ -17,7 +17,6 @@ from simstudy.errors import StoreError
 from simstudy.store.arrow_schema import (
     REP,
     RESERVED,
-    concat_tables,
     unified,
     values_per_row,
     with_schema,
@@ -115,65 +114,33 @@ def write_blocks(
     """
     width = values_per_row(table)
     rows_per_block = table.num_rows // sum(each.n for each in ranges)
-    short = list(cut_ranges(ranges, rows_per_block, width))
+    short = list(_cut(ranges, max(1, ROWS_AT_MOST // width // rows_per_block)))
     lengths = [each.n * rows_per_block for each in short]
     starts = itertools.accumulate(lengths, initial=0)
-    parts = (table.slice(*part) for part in zip(starts, lengths, strict=False))
-    schema = joint_schema([table.schema])
-    return write_tables(files, short, parts, schema, width, provenance, generation, label)
-
-
-def write_tables(
-    files: Files,
-    ranges: Sequence[BlockRange],
-    tables: Iterable[pa.Table],
-    schema: pa.Schema,
-    width: int,
-    provenance: Provenance,
-    generation: int,
-    label: str = "",
-) -> str:
-    """Write one file with a table per range; returns its name.
-
-    Parameters
-    ----------
-    ranges
-        None much longer than a row group: each lies in one.
-    schema
-        The columns.
-    width
-        The most values that a row has in any column.
-    """
     content = {
-        RANGES_KEY: json.dumps([list(each) for each in ranges]),
-        PROVENANCE_KEY: provenance.to_json(each.key for each in ranges),
+        RANGES_KEY: json.dumps([list(each) for each in short]),
+        PROVENANCE_KEY: provenance.to_json(each.key for each in short),
         GENERATION_KEY: str(generation),
         WIDTH_KEY: str(width),
     }
-    schema = schema.with_metadata(content)
+    schema = joint_schema([table.schema]).with_metadata(content)
+    whole = with_schema(table, schema)
+    parts = (whole.slice(*part) for part in zip(starts, lengths, strict=False))
 
     def fill(file: BufferedRandom) -> str:
         with _writer(file, schema) as writer:
-            for table in _row_groups(tables, max(1, ROWS_TOGETHER // width)):
-                writer.write_table(with_schema(table, schema), row_group_size=table.num_rows)
+            for part in _row_groups(parts, max(1, ROWS_TOGETHER // width)):
+                writer.write_table(part, row_group_size=part.num_rows)
         return name_by_content(file, label)
 
     return files.write(fill)
 
 
-def cut_ranges(
-    ranges: Iterable[BlockRange], rows_per_block: int, width: int
-) -> Iterator[BlockRange]:
-    """Cut ranges of blocks to the size of a row group."""
-    most = blocks_at_most(rows_per_block, width)
+def _cut(ranges: Iterable[BlockRange], most: int) -> Iterator[BlockRange]:
+    """Cut ranges to the number of blocks that fit in a row group."""
     for key, first, n in ranges:
         for start in range(first, first + n, most):
             yield BlockRange(key, start, min(most, first + n - start))
-
-
-def blocks_at_most(rows_per_block: int, width: int) -> int:
-    """The number of blocks that fit in a row group."""
-    return max(1, ROWS_AT_MOST // width // rows_per_block)
 
 
 def joint_schema(schemas: Iterable[pa.Schema]) -> pa.Schema:
@@ -220,9 +187,9 @@ def _row_groups(parts: Iterable[pa.Table], at_most: int) -> Iterator[pa.Table]:
     n_rows = 0
     for part in parts:
         if pack and (part.num_rows >= at_most or n_rows >= at_most):
-            yield concat_tables(pack).combine_chunks()
+            yield pa.concat_tables(pack).combine_chunks()
             pack, n_rows = [], 0
         pack.append(part)
         n_rows += part.num_rows
     if pack:
-        yield concat_tables(pack).combine_chunks()
+        yield pa.concat_tables(pack).combine_chunks()

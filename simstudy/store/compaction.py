@@ -13,8 +13,8 @@ import numpy as np
 
 from simstudy.atomic_files import ABANDONED_SECONDS
 from simstudy.remote.paths import Place
-from simstudy.store.block_files import blocks_at_most, write_tables
-from simstudy.store.block_index import RETRY_GENERATION, BlockRange
+from simstudy.store.block_files import write_blocks
+from simstudy.store.block_index import RETRY_GENERATION, joined_ranges
 from simstudy.store.blocks import Store
 from simstudy.store.files import Folder
 from simstudy.store.provenance import Provenance
@@ -109,40 +109,17 @@ def _batches(slices: np.ndarray, n_bytes: int) -> Iterator[np.ndarray]:
 
 def _write(store: Store, slices: np.ndarray, provenance: Provenance) -> str:
     names = {number: key for key, number in store.index.keys.items()}
-    numbers = set(np.unique(slices["file"]).tolist())
-    width = max(file.width for file in store.referenced_files if file.number in numbers)
-    starts = _starts_of_ranges(slices, blocks_at_most(store.rows_per_block, width))
-    n_blocks = np.add.reduceat(slices["n"], starts)
-    firsts = slices[["key", "first"]][starts].tolist()
-    ranges = [
-        BlockRange(names[key], first, n)
-        for (key, first), n in zip(firsts, n_blocks.tolist(), strict=True)
-    ]
+    places = slices[["key", "first", "n"]].tolist()
     rows = store.gather(slices)
     store.close()  # of what was read only these rows are needed
-    lengths = n_blocks * store.rows_per_block
-    parts = zip((np.cumsum(lengths) - lengths).tolist(), lengths.tolist(), strict=True)
-    return write_tables(
+    return write_blocks(
         store.files,
-        ranges,
-        (rows.slice(*part) for part in parts),
-        store.schema,
-        width,
-        provenance,
-        int(slices["generation"][0]),
-        store.label,
+        joined_ranges((names[key], first, n) for key, first, n in places),
+        rows,
+        provenance=provenance,
+        generation=int(slices["generation"][0]),
+        label=store.label,
     )
-
-
-def _starts_of_ranges(slices: np.ndarray, most: int) -> np.ndarray:
-    """Where ranges of consecutive slices start, up to a number of blocks."""
-    ends = slices["first"] + slices["n"]
-    follows = (slices["key"][1:] == slices["key"][:-1]) & (slices["first"][1:] == ends[:-1])
-    begins = np.concatenate([[True], ~follows])
-    before = np.cumsum(slices["n"]) - slices["n"]
-    of_run = before - np.maximum.accumulate(np.where(begins, before, 0))
-    begins[1:] |= np.diff(of_run // most) != 0
-    return np.flatnonzero(begins)
 
 
 @contextlib.contextmanager

@@ -15,8 +15,7 @@ from simstudy.errors import StudyError
 from simstudy.lazy import pc
 from simstudy.measures import Measure, MomentMeasure, Moments
 from simstudy.store.arrow_schema import ERROR, Block, ReplicateStorage
-from simstudy.store.columns import imputed, with_failures_missing
-from simstudy.store.messages import messages_of_block
+from simstudy.store.columns import imputed, messages_of_block, with_failures_missing
 
 
 # ---------------------------------------------------------------- writing

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simstudy.engine.tasks import draw_task, record_failed
-from simstudy.store.messages import failed_replicates
+from simstudy.store.columns import failed_replicates
 from tests import toy
 from tests.engine.giving import blocks_of, factory_of
 

@@ -130,7 +130,7 @@ def test_nothing_is_deleted_before_all_files_stand(tmp_path, monkeypatch):
         write(tmp_path, one)
     before = set(files(tmp_path))
     monkeypatch.setattr(compaction, "BATCH_BYTES", 1)
-    written, calls = compaction.write_tables, iter(range(99))
+    written, calls = compaction.write_blocks, iter(range(99))
 
     def until_full(*arguments, **named):
         if next(calls):
@@ -138,7 +138,7 @@ def test_nothing_is_deleted_before_all_files_stand(tmp_path, monkeypatch):
         return written(*arguments, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(compaction, "write_tables", until_full)
+        patch.setattr(compaction, "write_blocks", until_full)
         with pytest.raises(OSError, match="No space"):
             compact(open_store(tmp_path))
     assert before <= set(files(tmp_path))

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from simstudy.store.blocks import Store
-from simstudy.store.messages import failed_replicates
+from simstudy.store.columns import failed_replicates
 from tests.store.samples import OWNER, ROWS, open_store, write, write_as
 
 
