@@ -44,8 +44,7 @@ def bootstrapped(
     Raises
     ------
     DesignError
-        If the function cannot be called, names no columns or has no name, or `n_boot` is less
-        than 2.
+        If the function names no columns or has no name, or `n_boot` is less than 2.
 
     Notes
     -----

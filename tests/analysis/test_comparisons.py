@@ -45,12 +45,6 @@ def test_rows_of_a_contrast_are_chosen_by_factors(result):
     assert chosen["mcse"].item() == every["mcse"].iloc[0]
 
 
-def test_pairing_leaves_less_error_than_independence(result):
-    found = result.contrast("coverage", axis="method", first="t", second="z")
-    alone = result.summary.query("measure == 'coverage'").groupby("n_obs")["mcse"]
-    assert (found.set_index("n_obs")["mcse"] < alone.apply(lambda one: np.hypot(*one))).all()
-
-
 def test_a_ratio_is_one_where_methods_agree(result):
     found = result.contrast("empirical_se", axis="method", first="t", second="z", scale="ratio")
     np.testing.assert_allclose(found["estimate"], 1)

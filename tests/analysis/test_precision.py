@@ -24,22 +24,17 @@ def estimates(estimate: float, mcse: float, half: float = 0.02) -> Estimates:
     return Estimates(*cell, np.asarray(100), np.asarray(0), np.asarray(100), np.asarray(""))
 
 
-def test_every_scenario_reaches_the_error_or_the_ceiling():
-    result = run(precision={"coverage": 0.01}, max_rep=100_000)
-    rows = result.summary.query("measure == 'coverage'")
-    assert (rows["mcse"] <= 0.01).all()
-
-
 def test_replicates_go_where_the_error_is_large():
     result = run(precision={"bias": 0.02})
     sizes = [result.n_rep[key] for key in result.plan.keys]  # n_obs is 3, 10, 30
     assert sizes[0] > sizes[1] > sizes[2]
 
 
-def test_little_is_drawn_beyond_need():
+def test_every_scenario_reaches_the_error_and_little_is_drawn_beyond_need():
     result = run(precision={"bias": 0.02})
     short = precision_ratios(result, read_targets({"bias": 0.02}, result.details.measures))
-    assert all(0.8 < value <= 1 for key, value in short.items() if result.n_rep[key] > 400)
+    assert all(value <= 1 for value in short.values())
+    assert all(value > 0.8 for key, value in short.items() if result.n_rep[key] > 400)
 
 
 def test_the_result_is_a_prefix_of_the_long_run():

@@ -12,9 +12,9 @@ import pytest
 from scipy import interpolate, linalg, special
 
 from simstudy.analysis.solve import Solution, solve
-from simstudy.analysis.solve.evaluations import ONE_SE, Evaluation
 from simstudy.analysis.solve.problem import FactorScale, Number, Question
-from simstudy.analysis.solve.search import Search
+from simstudy.analysis.solve.search import Evaluation, Search
+from simstudy.analysis.solve.simulation import ONE_SE
 from simstudy.design import Columns
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StudyError

@@ -57,14 +57,6 @@ def test_the_error_is_calibrated():
     assert abs(c.row("log_sd", estimates.estimate, estimates.mcse).ratio - 1) < gate
 
 
-def test_that_test_catches_the_spread_of_a_mean():
-    gate, n = 0.1, 100
-    n_studies = c.studies_for(gate, 1, spread=c.OF_SD)
-    x = np.random.default_rng(2).standard_normal((n, n_studies))
-    wrong = x.std(axis=0, ddof=1) / np.sqrt(n)
-    assert abs(c.row("log_sd", np.log(x.std(axis=0)), wrong).ratio - 1) > gate
-
-
 def test_each_cell_has_the_replicates_that_did_not_fail_in_it(x):
     holes = x.copy()
     holes[:7, 1] = np.nan

@@ -62,39 +62,6 @@ def test_calibration_catches_a_conditional_rate_over_all_replicates():
     assert ratio_of("normal", wrong) < 0.85
 
 
-def test_calibration_catches_the_binomial_formula_for_bias_eliminated_coverage():
-    """Lopsided intervals: the mean to be covered errs, and coverage with it.
-
-    Exponential estimates with mean 1 and intervals (x - 0.1, x + 0.5), so that the mean is covered
-    for x in (0.5, 1.1): a share of exp(-0.5) - exp(-1.1) = 0.27 with slope exp(-1.1) - exp(-0.5).
-    The variance is 0.31/n, of which the binomial formula has 0.20/n.
-    """
-    measure = m.bias_eliminated_coverage("estimate", "lower", "upper")
-
-    def lopsided(data):
-        return {**data, "lower": data["estimate"] - 0.1, "upper": data["estimate"] + 0.5}
-
-    def binomial(data):
-        result = measure.estimate(lopsided(data))
-        share = result.estimate
-        return result._replace(mcse=np.sqrt(share * (1 - share) / result.n_rep))
-
-    right = ratio_of("exponential", lambda data: measure.estimate(lopsided(data)))
-    assert abs(right - 1) < 0.15
-    assert ratio_of("exponential", binomial) < 0.85
-
-
-def test_calibration_catches_a_paired_contrast_taken_as_independent():
-    spread = m.empirical_se("estimate")
-
-    def wrong(data):
-        pair = c.both_methods(data)
-        first, second = ({"estimate": pair["estimate"][:, k]} for k in (0, 1))
-        return m.unpaired(spread, first, second)
-
-    assert ratio_of("normal", wrong) > 1.15
-
-
 @pytest.mark.parametrize("name", list(c.DISTRIBUTIONS))
 def test_the_distributions_have_mean_0_and_sd_1(name):
     n = 200_000

@@ -275,13 +275,6 @@ def test_convergence_counts_every_replicate(columns):
     np.testing.assert_array_equal(result.n_failed, 0)
 
 
-def test_the_sides_of_coverage_sum_to_one(columns):
-    sides = [m.tail_miss("lower", "upper", "truth", side=side) for side in ("below", "above")]
-    parts = [m.coverage("lower", "upper", "truth"), *sides]
-    total = sum(part.estimate(columns).estimate for part in parts)
-    np.testing.assert_allclose(total, 1.0, rtol=1e-14)
-
-
 def test_ends_count_as_the_conventions_say():
     columns = {"low": np.array([1.0, 0.0]), "high": np.array([2.0, 1.0]), "p": np.array([0.05, 1])}
     assert m.coverage("low", "high", 1.0).estimate(columns).estimate == 1  # closed

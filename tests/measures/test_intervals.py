@@ -7,7 +7,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from simstudy import measures as m
 from simstudy.errors import DesignError
-from simstudy.measures.intervals import normal, wilson
+from simstudy.measures.intervals import wilson
 from tests.measures import plain
 
 
@@ -31,28 +31,6 @@ def test_none_of_n_and_all_of_n_are_not_certain():
         assert result.mcse == pytest.approx(one_more, rel=1e-14)
         np.testing.assert_allclose((result.lower, result.upper), expected, rtol=1e-14)
         assert result.reason == ""
-
-
-def coverage_by_enumeration(interval, n, p):
-    k = np.arange(n + 1)
-    lower, upper = interval(k / n)
-    return stats.binom.pmf(k, n, p)[(lower <= p) & (p <= upper)].sum()
-
-
-def test_wilson_covers_where_the_normal_interval_does_not():
-    """Exactly, over all outcomes: near the edge the normal interval misses half of the time."""
-    n, level, p = 200, 0.95, np.linspace(0.003, 0.997, 300)
-
-    def by_normal(share):
-        return normal(share, np.sqrt(share * (1 - share) / n), level=level)
-
-    def by_wilson(share):
-        return wilson(share, n, level=level)
-
-    covers = {f: [coverage_by_enumeration(f, n, q) for q in p] for f in (by_normal, by_wilson)}
-    assert min(covers[by_wilson]) > 0.87  # the known oscillation next to the edge
-    assert abs(np.mean(covers[by_wilson]) - level) < 0.005
-    assert min(covers[by_normal]) < 0.5
 
 
 def test_the_denominator_of_a_conditional_proportion_is_its_condition():

@@ -74,13 +74,6 @@ def test_a_block_without_a_usable_replicate_changes_nothing(columns, name):
     assert (nothing.reason == "no replicate could be used").all()
 
 
-@ALL
-def test_the_same_blocks_in_the_same_order_give_the_same_bits(columns, name):
-    one, two = (merged(STREAMED[name], columns, 8, 16, 24) for _ in range(2))
-    for left, right in zip(one[:4], two[:4], strict=True):
-        np.testing.assert_array_equal(left, right)
-
-
 SPREAD = {
     "variance": m.variance("x"),
     "empirical_se": m.empirical_se("x"),

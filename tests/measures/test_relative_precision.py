@@ -9,13 +9,10 @@ from simstudy import Study
 from simstudy import measures as m
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
-from tests.measures import calibration as c
 from tests.measures import plain
 
 INLINE = Workers("inline", 1)
 
-GATE = 0.1
-N_BOOT = c.studies_for(GATE / 2, 2, spread=c.OF_SD)  # the other half is for terms of order 1/n
 N_REP = 400
 
 
@@ -65,28 +62,6 @@ def test_a_mean_far_above_the_spread_costs_no_digits(pair, form):
     near, shifted = (measure.estimate({"x": x}) for x in (coarse, coarse + far))
     np.testing.assert_allclose(near.estimate, shifted.estimate, atol=1e-6)
     np.testing.assert_allclose(near.mcse, shifted.mcse, atol=1e-6)
-
-
-def resampled_spread(pair, form):
-    """Standard deviation over resampled replicates, which are further cells."""
-    rng = np.random.default_rng(4)
-    rows = rng.integers(N_REP, size=(N_REP, N_BOOT))
-    columns = {"x": np.stack([pair[:, 0][rows], pair[:, 1][rows]], axis=1)}
-    return m.relative_precision("x", replicates=form).estimate(columns).estimate[1].std(ddof=1)
-
-
-@pytest.mark.parametrize("form", ["both", "own"])
-def test_the_error_is_that_of_the_bootstrap(pair, form):
-    found = m.relative_precision("x", replicates=form).estimate({"x": pair})
-    assert abs(found.mcse[1] / resampled_spread(pair, form) - 1) < GATE
-
-
-def test_that_test_catches_an_error_that_takes_methods_for_independent(pair):
-    both = pair[~np.isnan(pair).any(axis=1)]
-    variances = [plain.variance(x.tolist()) for x in both.T]
-    relative = np.hypot(*(error / value for value, error in variances))
-    wrong = variances[0][0] / variances[1][0] * relative
-    assert abs(wrong / resampled_spread(pair, "both") - 1) > GATE
 
 
 # ---------------------------------------------------------------- in a study

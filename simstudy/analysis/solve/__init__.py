@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
-from simstudy.analysis.solve.evaluations import Simulation
-from simstudy.analysis.solve.problem import Number, Question, Solution
+from simstudy.analysis.solve.problem import Number, Question, ScenarioOf, Solution
 from simstudy.analysis.solve.search import Search
+from simstudy.analysis.solve.simulation import Simulation
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan
 from simstudy.engine.workers import Workers
@@ -18,11 +17,7 @@ from simstudy.measures import Measure, MeasureContext
 
 __all__ = ["Question", "ScenarioOf", "Search", "Simulation", "Solution", "Solvable", "solve"]
 
-ScenarioOf = Callable[[Number], Scenario]
-"""The scenario at a value of the factor."""
 
-
-@runtime_checkable
 class Solvable(Protocol):
     """What `solve` needs from a study."""
 
@@ -141,15 +136,10 @@ def _varied(scenario: Scenario | ScenarioOf, factor: str) -> ScenarioOf:
             raise ConfigError(
                 f"{type(scenario).__name__} has no factor {factor!r}; {nearest(factor, names)}"
             )
-        return partial(_with_factor, scenario, factor)
+        return lambda value: replace(scenario, **{factor: value})
     if callable(scenario) and not isinstance(scenario, type):
         return scenario
     raise ConfigError(
         f"scenario={scenario!r} is neither a scenario nor a function of {factor}. Give one "
         f"scenario, whose {factor} is then varied, or for example lambda x: Scenario({factor}=x)."
     )
-
-
-def _with_factor(scenario: Any, factor: str, value: Number) -> Scenario:
-    varied: Scenario = replace(scenario, **{factor: value})
-    return varied

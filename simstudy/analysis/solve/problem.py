@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from simstudy.design import Scenario
 from simstudy.errors import ConfigError
 from simstudy.lazy import pd, special
 from simstudy.measures.intervals import critical_value
 
 Number = int | float
+
+ScenarioOf = Callable[[Number], Scenario]
+"""The scenario at a value of the factor."""
 
 
 @dataclass(frozen=True)

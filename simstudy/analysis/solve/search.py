@@ -8,23 +8,34 @@ crossing is narrow enough.
 The design. Two sides at a distance that shrinks with the fourth root of the number of replicates:
 fast enough that curvature stays below the error, slowly enough that the slope becomes known. It
 follows the sequential designs of Wu (1985), J. Am. Statist. Assoc. 80, 974-984.
+
+The curve. Proportions are fitted as logits, other measures as they are, against the logarithm of
+the factor (the factor itself, if the bracket reaches down to 0). The curve is a straight line plus
+an integrated Wiener process, so that its mean is a cubic smoothing spline. It may bend, and the
+more it does, the less do replicates far from the crossing count. How much it bends is not taken for
+known but averaged over, with the restricted likelihood as weight (Wahba 1978, J. R. Statist. Soc. B
+40, 364-372; Wecker & Ansley 1983, J. Am. Statist. Assoc. 78, 81-89).
+
+The interval. All values of the factor at which the curve, with its error, is compatible with the
+target: the inverted band of Fieller (1954, J. R. Statist. Soc. B 16, 175-185), whose width holds
+the errors of level, slope and curvature.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.analysis.solve.evaluations import Evaluation, Evaluations
-from simstudy.analysis.solve.problem import Number, Question, Solution
+from simstudy.analysis.solve.problem import FactorScale, Number, Question, Solution
 from simstudy.array_types import Float
 from simstudy.errors import ConfigError, StudyError
-from simstudy.lazy import pd
-from simstudy.stats.smoothing.crossing import Crossing
-from simstudy.stats.smoothing.spline import ROUGHNESS
+from simstudy.lazy import pd, special
+from simstudy.measures.intervals import critical_value
+from simstudy.stats.smoothing.crossing import Crossing, cross
+from simstudy.stats.smoothing.spline import ROUGHNESS, Curve
 
 FIRST = 200  # replicates at each end before anything is concluded from them
 SETTLED = 3.0  # standard errors that tell an end of the bracket from the target
@@ -34,6 +45,22 @@ SIDE = 0.5  # distance of the two sides, in geometric means of interval and brac
 LEAST_BLOCKS = 4  # in a round: one for each side and two for the crossing
 MARGIN = 1.1  # the replicates still needed are an estimate themselves
 LEAST_GROWTH = 0.02  # of all replicates, in a last round that misses the tolerance by little
+
+
+class Evaluation(NamedTuple):
+    """A measure at one value of the factor, from all replicates drawn there.
+
+    `lower` and `upper` are an interval of one standard error either side, for a proportion by
+    Wilson, so that 0 of n is not certain. `reason` says why a number is missing.
+    """
+
+    n_rep: int
+    estimate: float
+    mcse: float
+    lower: float
+    upper: float
+    n_failed: int = 0
+    reason: str = ""
 
 
 Read = Callable[[Mapping[Number, int]], Mapping[Number, Evaluation]]
@@ -64,7 +91,12 @@ class Search:
     ) -> None:
         self.read, self.question, self.block_size = read, question, block_size
         self.blocks: dict[Number, int] = {}
-        self.readings = Evaluations(question, roughness)
+        self.at: dict[Number, Evaluation] = {}
+        self.scale, self.z = (
+            FactorScale(question.low, question.high),
+            critical_value(question.level),
+        )
+        self.roughness = roughness
         self.rows: list[dict[str, Any]] = []
         self._refuse_small_budget()
 
@@ -113,13 +145,13 @@ class Search:
         """
         for value, n in further.items():
             self.blocks[value] = self.blocks.get(value, 0) + n
-        self.readings.at |= self.read({value: self.blocks[value] for value in further})
+        self.at |= self.read({value: self.blocks[value] for value in further})
         number = self.rows[-1]["round"] + 1 if self.rows else 0
         for value, n in further.items():
             self.rows.append(self._row(number, value, n * self.block_size))
 
     def _row(self, number: int, value: Number, n_new: int) -> dict[str, Any]:
-        reading = self.readings.at[value]
+        reading = self.at[value]
         return {
             "round": number,
             "at": value,
@@ -166,7 +198,7 @@ class Search:
         int
             1 above, -1 below, 0 while it cannot be told.
         """
-        height, error = self.readings.height(end)
+        height, error = self.height(end)
         if not (math.isfinite(height) and math.isfinite(error)):
             return 0
         distance = height - self.question.goal
@@ -177,7 +209,7 @@ class Search:
         if self.n_rep + further <= SHARE_OF_ENDS * self.question.max_n_rep:
             return
         question, end = self.question, next(iter(open_ends))
-        reading = self.readings.at[end]
+        reading = self.at[end]
         if reading.reason:
             raise StudyError(
                 f"{question.measure} has no value at {question.factor}={end:g}: {reading.reason} "
@@ -185,15 +217,13 @@ class Search:
                 "which it is defined."
             )
         raise StudyError(
-            f"{self.readings.format_value(end)}, which cannot be told from the target "
+            f"{self.format_value(end)}, which cannot be told from the target "
             f"{question.target:g}: the answer may lie outside the bracket. Move that end further "
             "away, or raise max_n_rep."
         )
 
     def _not_bracketed(self) -> str:
-        ends = " and ".join(
-            map(self.readings.format_value, (self.question.low, self.question.high))
-        )
+        ends = " and ".join(map(self.format_value, (self.question.low, self.question.high)))
         return (
             f"{ends}: both on one side of the target {self.question.target:g}, so no crossing is "
             "known to lie between. Choose low and high on either side of it."
@@ -208,8 +238,8 @@ class Search:
         Crossing
             The crossing.
         """
-        found = self.readings.crossing()
-        interval = self.readings.interval(found)
+        found = self.crossing()
+        interval = self.interval(found)
         for row in reversed(self.rows):
             if row["round"] != self.rows[-1]["round"]:
                 break
@@ -250,14 +280,14 @@ class Search:
             False also where no tolerance was asked for.
         """
         tolerance = self.question.tolerance
-        return tolerance is not None and self.readings.half_width(crossing) <= tolerance
+        return tolerance is not None and self.half_width(crossing) <= tolerance
 
     def _needed(self, crossing: Crossing) -> float:
         """The replicates at the crossing that would narrow the interval enough."""
         if self.question.tolerance is None:
             return math.inf
-        wanted = crossing.half_width * self.question.tolerance / self.readings.half_width(crossing)
-        per_replicate = (self.readings.z * self.readings.spread_at(crossing) / crossing.slope) ** 2
+        wanted = crossing.half_width * self.question.tolerance / self.half_width(crossing)
+        per_replicate = (self.z * self.spread_at(crossing) / crossing.slope) ** 2
         needed = MARGIN * per_replicate * (wanted**-2 - crossing.half_width**-2)
         return max(needed, LEAST_GROWTH * self.n_rep)
 
@@ -287,7 +317,7 @@ class Search:
         step = 2.0 ** math.floor(math.log2(crossing.half_width / 4))
         points: dict[Number, int] = {}
         for place, n in shares:
-            value = self.question.number(self.readings.scale.value(round(place / step) * step))
+            value = self.question.number(self.scale.value(round(place / step) * step))
             points[value] = points.get(value, 0) + n
         return {value: n for value, n in sorted(points.items()) if n}
 
@@ -304,7 +334,7 @@ class Search:
         Solution
             The answer.
         """
-        question, interval = self.question, self.readings.interval(crossing)
+        question, interval = self.question, self.interval(crossing)
         return Solution(
             factor=question.factor,
             measure=question.measure,
@@ -316,3 +346,73 @@ class Search:
             integer=math.ceil(interval["value"]) if question.integer else None,
             trace=pd.DataFrame(self.rows),
         )
+
+    # ---- the curve
+    def format_value(self, value: Number) -> str:
+        """The measure at a value of the factor, as text."""
+        reading = self.at[value]
+        return (
+            f"{self.question.measure} is {reading.estimate:.4g} (MCSE {reading.mcse:.2g}, "
+            f"{reading.n_rep} replicates) at {self.question.factor}={value:g}"
+        )
+
+    def height(self, value: Number) -> tuple[float, float]:
+        """An evaluation on the scale of the fit, with its standard error; NaN if undefined.
+
+        For a proportion the empirical logit of Haldane (1956) and Anscombe (1956), from the
+        Wilson interval of one standard error: it adds half a success and half a failure.
+        """
+        reading = self.at[value]
+        if not self.question.proportion:
+            error = reading.mcse if reading.mcse > 0 else self._typical_error(reading)
+            return reading.estimate, error
+        share, half = (reading.lower + reading.upper) / 2, (reading.upper - reading.lower) / 2
+        return float(special.logit(share)), half / (share * (1 - share))
+
+    def _typical_error(self, reading: Evaluation) -> float:
+        """The error for replicates that are all equal, from the spread at other points."""
+        known = [other.mcse**2 * other.n_rep for other in self.at.values() if other.mcse > 0]
+        if math.isnan(reading.mcse):
+            return math.nan
+        if not known:
+            raise StudyError(
+                f"{self.question.measure} has a Monte Carlo error of 0 wherever it was simulated: "
+                "nothing is random. Solve for it with a root finder such as "
+                "scipy.optimize.brentq, or measure something that varies."
+            )
+        return math.sqrt(float(np.median(known)) / reading.n_rep)
+
+    def crossing(self) -> Crossing:
+        """Where the fitted curve crosses the target, on the scale of the fit."""
+        values, heights, errors = self._fitted()
+        rise = abs(heights[-1] - heights[0])
+        places = np.array([self.scale.unit(value) for value in values])
+        curve = Curve(places, heights, errors, rise=rise, roughness=self.roughness)
+        return cross(curve, self.question.goal, self.z)
+
+    def _fitted(self) -> tuple[list[Number], np.ndarray, np.ndarray]:
+        """The evaluations with a height and an error, in order."""
+        values = sorted(self.at)
+        heights, errors = np.array([self.height(value) for value in values]).T
+        is_finite = np.isfinite(heights) & np.isfinite(errors)
+        kept = [value for value, is_there in zip(values, is_finite, strict=True) if is_there]
+        return kept, heights[is_finite], errors[is_finite]
+
+    def interval(self, crossing: Crossing) -> dict[str, float]:
+        """A crossing as `value`, `lower` and `upper`, in units of the factor."""
+        names = ("value", "lower", "upper")
+        return {
+            name: self.scale.value(unit) for name, unit in zip(names, crossing[:3], strict=True)
+        }
+
+    def half_width(self, crossing: Crossing) -> float:
+        """The half-width of the interval, in units of the factor."""
+        interval = self.interval(crossing)
+        return (interval["upper"] - interval["lower"]) / 2
+
+    def spread_at(self, crossing: Crossing) -> float:
+        """The standard deviation per replicate, at the evaluation nearest to the crossing."""
+        values, _, errors = self._fitted()
+        distances = [abs(self.scale.unit(value) - crossing.place) for value in values]
+        i = int(np.argmin(distances))
+        return float(errors[i]) * math.sqrt(self.at[values[i]].n_rep)
