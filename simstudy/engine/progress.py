@@ -22,8 +22,17 @@ class Progress(Protocol):
     def note(self, text: str) -> None: ...
 
 
-class Silent(Progress):
+class Silent:
     """Shows no progress."""
+
+    def begin(self, n_rep: int) -> None:
+        """Do nothing."""
+
+    def advance(self, n_rep: int) -> None:
+        """Do nothing."""
+
+    def note(self, text: str) -> None:
+        """Do nothing."""
 
 
 class Bar:
