@@ -26,13 +26,13 @@ class Silent:
     """Shows no progress."""
 
     def begin(self, n_rep: int) -> None:
-        """Show nothing."""
+        """Do nothing."""
 
     def advance(self, n_rep: int) -> None:
-        """Show nothing."""
+        """Do nothing."""
 
     def note(self, text: str) -> None:
-        """Show nothing."""
+        """Do nothing."""
 
 
 class Bar:
