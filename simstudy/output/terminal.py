@@ -91,14 +91,15 @@ def _format_summary(result: Result) -> str:
     """
     most, width = MOST_ROWS * max(1, len(result.details.measures)), _width()
     if SUMMARY not in result.details.tables and 0 < len(result.summary) <= most:
-        text, n_rows = str(table := result.table(SUMMARY)), len(table.grid.rows)
+        table = result.table(SUMMARY)
+        text, n_rows = str(table), len(table.grid.rows)
         lines = text.splitlines()[2 : 4 + n_rows]  # without caption and notes
         if n_rows <= MOST_ROWS and (width is None or max(map(len, lines)) <= width):
             return f"{text}\n"
     found = overview(result.summary, result.details.measures)
     rows = [
-        (str(name), str(n_rows), *map(number, numbers))
-        for name, n_rows, *numbers in found.itertuples(index=False)
+        (str(name), str(n), *map(number, numbers))
+        for name, n, *numbers in found.itertuples(index=False)
     ]
     names = ["measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory"]
     names += ["least variance reduction"] * ("least_reduction" in found)
