@@ -68,16 +68,11 @@ def read_group(name: str, project: Project) -> Group:
 
 def _build_group(values: dict[str, Any]) -> Group:
     parts = values.pop("parts", None)
-    if (
-        not parts
-        or not isinstance(parts, list)
-        or not all(isinstance(part, dict) for part in parts)
-    ):
+    has_parts = isinstance(parts, list) and all(isinstance(part, dict) for part in parts)
+    if not (parts and has_parts and all(p.get("title") and p.get("experiments") for p in parts)):
         raise ConfigError(
-            f"parts is {parts!r}: write a list of them, each with title, page and experiments"
+            f"parts is {parts!r}: write a list, each with title and experiments, and page if any"
         )
-    if not all(part.get("title") and part.get("experiments") for part in parts):
-        raise ConfigError("a part has no title, or no experiments: write both")
     group = build(Group, values)
     group.parts = tuple(build(Part, part, prefix="parts.") for part in parts)
     return group

@@ -108,16 +108,12 @@ def compose_text(arguments: Sequence[str], project: Project) -> str:
 
 def hydra_of(project: Project) -> Any:
     """Context in which Hydra composes a project's configuration."""
-    ConfigStore.instance().store(name="settings", node=_defaults())
+    defaults = {name: value for name, value in asdict(Settings()).items() if name != "backend"}
+    ConfigStore.instance().store(name="settings", node=defaults)
     ConfigStore.instance().store(name=CONFIG, node=read_settings(PACKAGE_CONF / "simstudy.yaml"))
     GlobalHydra.instance().clear()
     first = project.conf if project.conf.is_dir() else PACKAGE_CONF
     return initialize_config_dir(str(first), version_base=None)
-
-
-def _defaults() -> dict[str, Any]:
-    """The default settings; backends have files of their own."""
-    return {name: value for name, value in asdict(Settings()).items() if name != "backend"}
 
 
 def compose(point: Sequence[str], project: Project, run_mode: RunMode = RunMode.RUN) -> Any:
@@ -142,12 +138,12 @@ def _run(point: Sequence[str], project: Project, verb: str, *, is_sweep: bool) -
     try:
         return _resolved(point, project, verb)
     except (NotHereError, BrokenExperimentError) as error:
-        broken: SimstudyError | None = error
+        return SkippedRun(name, tuple(point), error)
     except SimstudyError:
         broken = _refusal_of(name, project, verb) if is_sweep else None
         if broken is None:
             raise  # what was typed is at fault
-    return SkippedRun(name, tuple(point), broken)
+        return SkippedRun(name, tuple(point), broken)
 
 
 def _refusal_of(name: str, project: Project, verb: str) -> SimstudyError | None:

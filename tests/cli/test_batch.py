@@ -6,10 +6,10 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
+from tests.cli.projects import wait_for
 from tests.support import ROOT
 
 ASKED = ["batch", "experiment=two_stage", "experiment.k=[1]", "n_rep=2000", "out=my results"]
@@ -138,7 +138,7 @@ def test_each_job_runs_its_part_of_the_command_and_ends_as_it_ends(slurm, ours, 
 @pytest.mark.parametrize(("environment", "name"), [(ARRAY, "7_2"), ({"SLURM_JOB_ID": "9"}, "9")])
 def test_a_warned_job_tells_its_command_and_is_requeued(slurm, ours, environment, name):
     job = begin(write_script(slurm, ours), "share", **environment)
-    wait_for(slurm / "TOLD")
+    wait_for(lambda: (slurm / "TOLD").exists() and (slurm / "TOLD").read_text())
     job.send_signal(signal.SIGUSR1)
     out, _ = job.communicate(timeout=30)
     assert job.returncode == 75, "where Slurm will not requeue it"
@@ -148,17 +148,10 @@ def test_a_warned_job_tells_its_command_and_is_requeued(slurm, ours, environment
 
 def test_a_terminated_job_ends_its_command_and_is_not_requeued(slurm, ours):
     job = begin(write_script(slurm, ours), "share", **ARRAY)
-    wait_for(slurm / "TOLD")
+    wait_for(lambda: (slurm / "TOLD").exists() and (slurm / "TOLD").read_text())
     job.terminate()
     assert job.wait(30) == 143
     assert not (slurm / "REQUEUED").exists()
-
-
-def wait_for(path, seconds=30.0):
-    end = time.monotonic() + seconds
-    while not path.exists() or not path.read_text():
-        assert time.monotonic() < end, f"{path} was not written"
-        time.sleep(0.02)
 
 
 # ---------------------------------------------------------------- what is refused

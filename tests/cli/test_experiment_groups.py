@@ -85,8 +85,8 @@ def test_a_group_that_is_none_is_refused(project, argument, said):
             "ours.yaml: no such experiment as e; available: a, b, c, d",
         ),
         (f"{TWO}    experiments: [a]\n", "ours.yaml: a is listed 2 times: leave it in one part"),
-        (TWO, "ours.yaml: a part has no title, or no experiments: write both"),
-        ("parts: [a, b]\n", "ours.yaml: parts is ['a', 'b']: write a list of them, each with"),
+        (TWO, "write a list, each with title and experiments"),
+        ("parts: [a, b]\n", "ours.yaml: parts is ['a', 'b']: write a list, each with"),
         (
             "titel: x\nparts: [{title: T, experiments: [a]}]\n",
             "ours.yaml: titel is not a setting; did you mean 'title'?",

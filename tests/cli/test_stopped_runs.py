@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.projects import alive
+from tests.cli.projects import alive, wait_for
 from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
@@ -32,13 +32,6 @@ def start(folder, *arguments) -> "subprocess.Popen[str]":
         start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
-
-
-def wait_for(condition) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.02)
 
 
 def ended(process, send) -> tuple[str, str]:

@@ -6,13 +6,12 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from simstudy.cli import main
 from simstudy.cli.sweep import _time_left
-from tests.cli.projects import ENTRY_POINT, STUDY, alive, inside, write
+from tests.cli.projects import ENTRY_POINT, STUDY, alive, inside, wait_for, write
 from tests.support import ROOT
 
 END = "n_rep=100)"
@@ -111,9 +110,7 @@ def test_a_stop_ends_all_processes_and_leaves_whole_files(project, asked, number
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
-    while not (project / "begun").exists():
-        assert process.poll() is None
-        time.sleep(0.02)
+    wait_for((project / "begun").exists)
     whom(process.pid, number)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 128 + number
