@@ -4,7 +4,7 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.timing import least, seconds
-from simstudy.stats.accuracy import paired, sequential
+from simstudy.stats.accuracy import paired
 from simstudy.stats.accuracy import two_binomials as tb
 
 N, M = 300, 300
@@ -104,31 +104,3 @@ def test_paired_rates_are_over_100_times_faster_a_probability(benchmark):
     ours = least([rates], rounds=5)[0] / p.size
     benchmark.extra_info.update(ratio=plain / ours)
     assert plain / ours >= 100
-
-
-def simulated_level(boundaries, n_rep):
-    """One check at a time."""
-    rng, failed = np.random.default_rng(1), 0
-    for _ in range(n_rep):
-        total = 0.0
-        for k, boundary in enumerate(boundaries):
-            total += rng.standard_normal()
-            if total / np.sqrt(k + 1) >= boundary:
-                failed += 1
-                break
-    return failed / n_rep
-
-
-def test_a_sequence_s_level_is_over_50_times_faster_than_10_000_simulated_checks(benchmark):
-    boundaries = sequential.pocock(5, 0.05)
-
-    def level():
-        return sequential.crossing_probabilities(boundaries, np.arange(1.0, 6.0)).sum()
-
-    found = benchmark.pedantic(level, rounds=3, warmup_rounds=1)
-    np.testing.assert_allclose(found, 0.05, rtol=1e-9)
-    n_rep = 500
-    plain = seconds(simulated_level, boundaries, n_rep) * 10_000 / n_rep
-    ours = least([level], rounds=5)[0]
-    benchmark.extra_info.update(ratio=plain / ours)
-    assert plain / ours >= 50
