@@ -40,7 +40,7 @@ def ascii_only(monkeypatch):
         (["list"], 0, "Is a na?ve mean ? of ? ? 3?3?"),
         (["plan", *QUICK], 0, "10 replicates in each"),
         (["plan", *QUICK, "precision.mean_x=0.1"], 0, "Normal(n_obs=5)"),
-        ([*QUICK, "out=é"], 0, "summary, claims and 1 table: ?/fine"),
+        ([*QUICK, "out=é"], 0, " files in ?/fine"),
         ([*QUICK, "scale=é"], 2, "scale=?: no such scale"),
         ([*QUICK, "out=\udcc3"], 2, "has letters that the locale's encoding, utf-8, does not know"),
     ],

@@ -209,7 +209,7 @@ def test_no_secret_is_in_any_file_pickle_or_refusal(kind, out, capfd):
 def test_a_command_takes_a_url_where_it_takes_a_folder(out, capsys):
     asked = [*SMALL, "n_rep=1000", f"out={out}", "figures=false"]
     assert main(asked) == 0
-    assert f"report: {out}/two_stage" in capsys.readouterr().out.replace("\n", "")
+    assert f" files in {out}/two_stage" in capsys.readouterr().out.replace("\n", "")
     assert main(asked) == 0
     assert capsys.readouterr().out.startswith(f"nothing to do: {out}/two_stage holds")
     assert main(["status", *asked]) == 0
