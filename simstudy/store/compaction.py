@@ -6,7 +6,7 @@ duplicates, never a gap.
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -49,24 +49,37 @@ def compact(store: Store, *, most_files: int | None = None) -> None:
         sources |= sizes.keys() if store.index.has_duplicates else odd & sizes.keys()
         sources -= waiting
         if sources:
-            _merge(store, sources, sum(sizes[name] for name in sources))
+            _merge(store, sources, sizes)
 
 
-def _merge(store: Store, sources: set[str], n_bytes: int) -> None:
+def _merge(store: Store, sources: set[str], sizes: Mapping[str, int]) -> None:
     try:
-        targets = [
-            _write(store, slices, store.provenance)
-            for slices in _batches(_slices_in(store, sources), n_bytes)
-        ]
+        targets = _rewrite(store, sources, sizes, store.provenance)
     except FileNotFoundError:  # where nothing can be locked, another run merges the same files
         store.scan()
         return
-    for name in sources.difference(targets):
-        store.files.delete(name)
     store.files.forget_unfinished(ABANDONED_SECONDS)
     if store.only_files is not None:
         store.only_files = {*store.only_files, *targets}
     store.scan()
+
+
+def _rewrite(
+    store: Store, sources: set[str], sizes: Mapping[str, int], provenance: Provenance
+) -> set[str]:
+    """Write the blocks of some files anew, then delete the files; gives the names of the new ones.
+
+    Parameters
+    ----------
+    sizes
+        Of the files that hold nothing else: only these are deleted.
+    """
+    n_bytes = max(1, sum(sizes.get(name, 0) for name in sources))
+    batches = _batches(_slices_in(store, sources), n_bytes)
+    targets = {_write(store, slices, provenance) for slices in batches}
+    for name in (sources & sizes.keys()) - targets:
+        store.files.delete(name)
+    return targets
 
 
 def adopt_blocks(store: Store, other: Provenance) -> None:
@@ -84,11 +97,7 @@ def adopt_blocks(store: Store, other: Provenance) -> None:
         both = Store(store.files, store.rows_per_block, Provenance(own.settings, values, codes))
         numbers = {n for key in other.codes for n in both.index.of(key)["file"].tolist()}
         sources = {file.name for file in both.referenced_files if file.number in numbers}
-        sizes = {name: size for name, size in both.own_sizes().items() if name in sources}
-        parts = _batches(_slices_in(both, sources), max(1, sum(sizes.values())))
-        targets = [_write(both, part, own) for part in parts]
-        for name in sizes.keys() - targets:
-            store.files.delete(name)
+        _rewrite(both, sources, both.own_sizes(), own)
     store.scan()
 
 

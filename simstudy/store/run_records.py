@@ -157,12 +157,15 @@ def _read_all(paths: Iterable[Place]) -> tuple[Spent, dict[Warned, None]]:
     for path in paths:
         content = read_json(path) or {}
         try:
-            for key, made, n_blocks, own, data, first, last in content["spent"]:
-                known, span = spent.get((key, made), (BlockTimings(), None))
-                timings = known.plus(BlockTimings(n_blocks, own, data))
-                spent[key, made] = timings, Times(first, last).joined(span)
-            for key, made, kind, text in content["warnings"]:
-                warnings[key, made, kind, text] = None
+            timed = [
+                (key, made, BlockTimings(int(n), float(own), float(data)), Times(*map(str, times)))
+                for key, made, n, own, data, *times in content["spent"]
+            ]
+            warned = [(key, made, kind, text) for key, made, kind, text in content["warnings"]]
         except (KeyError, TypeError, ValueError):  # somebody else wrote it
             continue
+        for key, made, timings, times in timed:
+            known, span = spent.get((key, made), (BlockTimings(), None))
+            spent[key, made] = known.plus(timings), times.joined(span)
+        warnings |= dict.fromkeys(warned)
     return spent, warnings

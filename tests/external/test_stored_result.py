@@ -61,12 +61,6 @@ def same(mine: pd.DataFrame, theirs: pd.DataFrame, names: list[str]) -> None:
 
 
 # ---------------------------------------------------------------- what is read
-def test_it_says_in_a_line_what_it_holds(kept):
-    result, stored = kept
-    assert repr(stored).splitlines()[0] == (
-        f"<with_methods: 3 scenarios, 150 replicates ({result.n_failed} failed), in "
-        f"{result.folder}>"
-    )
 
 
 def test_frames_are_those_of_the_result(kept):

@@ -164,11 +164,6 @@ def test_a_worker_gets_a_place_and_keeps_no_copy():
     assert_holds(Store(files, ROWS, OWNER), "a", 1)
 
 
-def test_what_lies_in_memory_is_not_sent_to_a_worker():
-    with pytest.raises(StoreError, match=r"lies in the memory of this process.*backend=threads"):
-        pickle.dumps(objects("memory"))
-
-
 @pytest.mark.parametrize("backend", ["auto", "loky", "dask"])
 def test_what_lies_in_one_process_is_refused_to_others_before_anything_is_drawn(backend):
     place = place_of(f"memory://{uuid.uuid4().hex}")

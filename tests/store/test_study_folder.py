@@ -32,15 +32,6 @@ def refused(out, study=STUDY, seed=1):
     return str(refusal.value)
 
 
-def test_only_a_few_changes_are_listed(tmp_path):
-    a_run(tmp_path)
-    other = replace(
-        STUDY, block_size=3, common=("truth",), axes={"way": ("t", "z")}, may_be_missing=("lower",),
-        scenarios=[toy.Mean(3.0)],
-    )  # fmt: skip
-    assert "; and 1 more. Its replicates" in refused(tmp_path, other, 2)
-
-
 def test_blocks_of_other_owners_are_told_by_the_nearest(tmp_path):
     """Of several runs in a folder, the refusal speaks of the one that differs least."""
     folder = a_run(tmp_path)
