@@ -166,7 +166,10 @@ class SummaryAccess:
         """The same for a notebook."""
         from html import escape
 
-        return f"<pre>{escape(repr(self))}</pre>"
+        from simstudy.tables.cells import as_html
+
+        head = self._head()
+        return f"<pre>{escape(self._short_repr())}</pre>{as_html(head) if head else ''}"
 
     def _short_repr(self) -> str:
         raise NotImplementedError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from html import escape
 from textwrap import wrap
 from typing import Final, NamedTuple
 
@@ -99,6 +100,27 @@ def as_text(grid: Grid, width: int | None = None) -> str:
     ]
     table = "\n".join([head, rule, *lines])
     return "\n\n".join([_in_one_line(grid.caption), table, *map(_in_one_line, grid.notes)])
+
+
+def as_html(grid: Grid) -> str:
+    """Format as HTML for a notebook."""
+    sides = ["right" if heading.is_number else "left" for heading in grid.headings]
+
+    def row(tag: str, cells: Sequence[str]) -> str:
+        made = (
+            f'<{tag} style="text-align:{side}">{escape(_in_one_line(cell))}</{tag}>'
+            for side, cell in zip(sides, cells, strict=True)
+        )
+        return f"<tr>{''.join(made)}</tr>"
+
+    head = row("th", [heading.text for heading in grid.headings])
+    body = "".join(row("td", [format_cell(cell) for cell in cells]) for cells in grid.rows)
+    notes = "".join(f"<p>{escape(note)}</p>" for note in grid.notes)
+    caption = escape(grid.caption)
+    return (
+        f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{body}</tbody></table>"
+        f"{notes}"
+    )
 
 
 def _folded(row: Sequence[str], width: int) -> Iterator[list[str]]:
