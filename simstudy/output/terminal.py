@@ -119,8 +119,9 @@ def _format_claims(claims: pd.DataFrame) -> str:
 
 
 def _format_table(caption: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table with text in the first column and numbers in the others."""
-    headings = [Heading(name, is_number=place > 0) for place, name in enumerate(names)]
+    """A table with text in the first column and below `verdict`, and numbers in the others."""
+    words = names[0], "verdict"
+    headings = [Heading(name, is_number=name not in words) for name in names]
     grid = Grid(headings, [list(row) for row in rows], caption)
     return f"{as_text(grid, _width())}\n"
 
