@@ -17,9 +17,9 @@ import pytest
 from plotnine import ggplot
 
 from simstudy.cli.batch import batch_script
-from simstudy.cli.hydra_compose import compose_runs
 from simstudy.cli.dispatch import read_flags, split_verb
 from simstudy.cli.file_commands import names_file, read_arguments
+from simstudy.cli.hydra_compose import compose_runs
 from simstudy.cli.project import Project
 from simstudy.cli.subcommands import CommandLine, with_experiments
 from simstudy.engine import workers
