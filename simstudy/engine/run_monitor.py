@@ -1,6 +1,6 @@
 """Checks during a run: failure limits, equal blocks, slow blocks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from simstudy.design.plan import Plan
@@ -136,41 +136,40 @@ class RunMonitor:
 
     # ---------------------------------------------------------------- failures
     def _count_failures(self, result: TaskResult) -> None:
-        share = self.plan.max_failed
-        if share is None:
-            return
         for (key, _), n in zip(result.done, result.failed_each, strict=True):
             self.n_failed[key] = self.n_failed.get(key, 0) + n
             self.n_drawn[key] = self.n_drawn.get(key, 0) + self.plan.block_size
-        for key in {key for key, _ in result.done}:
-            self._refuse_more(key, share, result.first_failure)
+        self.raise_if_too_many_failed({key for key, _ in result.done}, result.first_failure)
 
-    def raise_if_too_many_failed(self) -> None:
-        """Raise if the stored failures exceed the limit.
+    def raise_if_too_many_failed(
+        self, keys: Collection[str] | None = None, example: tuple[Address, str] | None = None
+    ) -> None:
+        """Raise if more has failed than the study allows, if only in what was stored before.
+
+        Parameters
+        ----------
+        keys
+            Of what is looked at; None for all that is known.
 
         Raises
         ------
         StudyError
-            As when it came about.
+            Where the limit is exceeded.
         """
-        if self.plan.max_failed is not None:
-            for key in self.n_failed:
-                self._refuse_more(key, self.plan.max_failed)
-
-    def _refuse_more(
-        self, key: str, share: float, example: tuple[Address, str] | None = None
-    ) -> None:
-        n_failed, size = self.n_failed[key], self.plan.block_size
-        wanted = self.plan.n_blocks(self.wanted.get(key, size)) * size
-        of = max(wanted, self.n_drawn.get(key, 0))
-        if n_failed > share * of:
-            such_as = f", one of them ({example[0]}) with {example[1]}" if example else ""
-            raise StudyError(
-                f"{self.plan.keys[key]!r}: {n_failed:,} of {of:,} replicates failed, more than "
-                f"max_failed={share:g} of them{such_as}. What is finished is kept. Mend what "
-                "fails and run again, draw these anew (retry=failed), or let the Study have a "
-                "larger max_failed."
-            )
+        share, size = self.plan.max_failed, self.plan.block_size
+        if share is None:
+            return
+        for key in self.n_failed if keys is None else keys:
+            wanted = self.plan.n_blocks(self.wanted.get(key, size)) * size
+            n_failed, of = self.n_failed[key], max(wanted, self.n_drawn.get(key, 0))
+            if n_failed > share * of:
+                such_as = f", one of them ({example[0]}) with {example[1]}" if example else ""
+                raise StudyError(
+                    f"{self.plan.keys[key]!r}: {n_failed:,} of {of:,} replicates failed, more than "
+                    f"max_failed={share:g} of them{such_as}. What is finished is kept. Mend what "
+                    "fails and run again, draw these anew (retry=failed), or let the Study have a "
+                    "larger max_failed."
+                )
 
 
 def _equal_blocks(scenario: object, block: int, columns: Sequence[str]) -> str:

@@ -81,7 +81,7 @@ def test_a_run_over_the_limit_stays_refused_and_draws_nothing_more(tmp_path):
 
 # ---------------------------------------------------------------- slow blocks, signs of life
 def result_of(seconds):
-    return TaskResult((("k", 0),), seconds, 0, None, (seconds,), (0.0,))
+    return TaskResult((("k", 0),), seconds, 0, None, (seconds,), (0.0,), (0,))
 
 
 def test_a_slow_block_is_pointed_out_once_with_a_size_that_suits():
