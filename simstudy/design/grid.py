@@ -2,13 +2,13 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, is_dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
 from simstudy.design.reprs import format_factors, format_scenarios
-from simstudy.errors import DesignError, in_one_line, nearest
+from simstudy.errors import DesignError
 from simstudy.provenance.scenario_id import identity, parts_of, short_hash, typed
 from simstudy.provenance.streams import Streams
 
@@ -135,7 +135,7 @@ def zipped(**factors: Sequence[Any]) -> ZippedFactors:
     lengths = {name: len(values) for name, values in factors.items()}
     if len(set(lengths.values())) > 1:
         raise DesignError(
-            f"together(...) pairs values one to one, but the lengths differ: {lengths}. "
+            f"zipped(...) pairs values one to one, but the lengths differ: {lengths}. "
             "Give each factor the same number of values, or cross them with grid(...)."
         )
     return ZippedFactors(tuple(factors), tuple(zip(*factors.values(), strict=True)))
@@ -175,16 +175,27 @@ def grid(
     Raises
     ------
     DesignError
-        For an unknown or missing factor, an empty list of values, a scenario that comes twice,
-        or nothing left.
+        For an empty list of values, a factor or scenario that comes twice, or nothing left.
+    TypeError
+        For an unknown or missing factor.
     """
-    _refuse_values_without_a_name(scenario, linked)
+    if not all(isinstance(link, ZippedFactors) for link in linked):
+        raise DesignError(
+            f"grid was given values for no factor. Write grid({_name(scenario)}, n=[5, 10]), with "
+            "the factor's name before its values, or zipped(...) for factors that move together."
+        )
+    if not is_dataclass(scenario):
+        raise DesignError(
+            f"{_name(scenario)} is not a dataclass, so its factors cannot be named. "
+            "Put @dataclass(frozen=True) above it."
+        )
     crossed = [
         *linked,
         *(ZippedFactors((name,), _column(name, value)) for name, value in factors.items()),
     ]
     names = [name for link in crossed for name in link.names]
-    _check_factors(scenario, names)
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise DesignError(f"factor {twice!r} is given twice. Give it once.")
     combinations = itertools.product(*(link.rows for link in crossed))
     made = [
         scenario(**dict(zip(names, itertools.chain(*rows), strict=True))) for rows in combinations
@@ -194,20 +205,6 @@ def grid(
         raise DesignError(f"the grid of {_name(scenario)} is empty: no combination was kept.")
     check_distinct(kept)
     return Grid(kept)
-
-
-def _refuse_values_without_a_name(scenario: object, given: Sequence[object]) -> None:
-    for value in given:
-        if not isinstance(value, ZippedFactors):
-            raise DesignError(
-                f"grid was given {_short_repr(value)} for no factor. Write grid({_name(scenario)}, "
-                "n=[5, 10]), with the factor's name before its values, or together(...) for "
-                "factors that move together."
-            )
-
-
-def _short_repr(value: object) -> str:
-    return in_one_line(repr(value))
 
 
 def _name(scenario: object) -> str:
@@ -225,33 +222,6 @@ def _column(name: str, value: Any) -> tuple[tuple[Any, ...], ...]:
     if not values:
         raise DesignError(f"factor {name} has no values, so the grid is empty. Give at least one.")
     return tuple((single,) for single in values)
-
-
-def _check_factors(scenario: Callable[..., Scenario], names: Sequence[str]) -> None:
-    if is_dataclass(scenario) and not isinstance(scenario, type):
-        raise DesignError(
-            f"grid was given the scenario {_short_repr(scenario)} and not its class, so there is "
-            f"nothing to vary. Write grid({type(scenario).__name__}, ...) with values for its "
-            "factors, or give the study a list of scenarios."
-        )
-    if not is_dataclass(scenario):
-        raise DesignError(
-            f"{_name(scenario)} is not a dataclass, so its factors cannot be named. "
-            "Put @dataclass(frozen=True) above it."
-        )
-    known = {field.name: field for field in fields(scenario)}
-    for name in names:
-        if name not in known:
-            raise DesignError(f"{_name(scenario)} has no factor {name!r}; {nearest(name, known)}")
-        if names.count(name) > 1:
-            raise DesignError(f"factor {name!r} is given twice. Give it once.")
-    for name, factor in known.items():
-        if _is_required(factor) and name not in names:
-            raise DesignError(f"factor {name!r} of {_name(scenario)} has no default: give it.")
-
-
-def _is_required(field: "Field[Any]") -> bool:
-    return field.init and field.default is MISSING and field.default_factory is MISSING
 
 
 def check_distinct(scenarios: Sequence[Scenario]) -> None:
