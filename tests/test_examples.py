@@ -21,6 +21,7 @@ from simstudy.provenance.streams import Streams
 from tests.cli.projects import contracts
 from tests.pages import in_one_process
 from tests.support import ROOT, assert_within_mcse, r_has
+from writing.sources import code_lines
 
 pytestmark = pytest.mark.slow
 
@@ -57,30 +58,12 @@ def example(monkeypatch):
     return imported
 
 
-def lines_of_code(source: str) -> int:
-    """Lines that are neither blank, nor a comment, nor of a docstring."""
-    documented = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(
-            node
-        ):
-            documented |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
-    lines = enumerate(source.splitlines(), start=1)
-    return sum(bool(re.match(r"\s*[^\s#]", line)) and at not in documented for at, line in lines)
-
-
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
 def test_an_example_is_short_and_begins_with_its_protocol(path):
     source = path.read_text(encoding="utf-8")
-    assert lines_of_code(source) < 60
+    assert code_lines(ROOT, path.relative_to(ROOT).as_posix()) < 60
     said = re.findall(r"^(\w+)  +\S", ast.get_docstring(ast.parse(source)), flags=re.MULTILINE)
     assert tuple(said) == PROTOCOL
-
-
-def test_lines_of_code_are_counted_as_one_reads_them():
-    assert (
-        lines_of_code('"""What."""\n\nx = 1  # one\n# none\ndef f():\n    """F."""\n    x\n') == 3
-    )
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)

@@ -9,7 +9,6 @@ import scipy
 from simstudy.lazy import LazyModule
 from simstudy.provenance.fingerprint import fingerprint
 from simstudy.stats.two_stage import design as two_stage_design
-from tests.test_imports import imported_by
 
 LATE = "colorsys"  # any small module
 
@@ -37,21 +36,6 @@ def test_it_is_late_in_another_process_as_well():
     again = pickle.loads(pickle.dumps(LazyModule(LATE)))
     assert LATE not in sys.modules
     assert again.rgb_to_hsv(0, 0, 0) == (0, 0, 0)
-
-
-@pytest.mark.parametrize(
-    ("name", "library"),
-    [
-        ("special", "scipy.special"),
-        ("stats", "scipy.stats"),
-        ("pd", "pandas"),
-        ("p9", "plotnine"),
-    ],
-)
-def test_each_gives_its_library(name, library):
-    code = f"from simstudy.lazy import {name}"
-    assert imported_by(code, (library,)) == []
-    assert imported_by(f"{code}; {name}.__name__", (library,)) == [library]
 
 
 def test_the_fingerprint_has_the_version_of_a_library_that_is_late():

@@ -87,10 +87,3 @@ def test_somebody_elses_blocks_are_merged(project, tmp_path):
     assert f"merged: {N_DGPS} new blocks" in merged.stdout
     assert run(project) == 0
     assert "midrange" in published_methods(project)
-
-    write(theirs, {"methods/midrange.py": FIFTH.replace("/ 2", "* 0.25")})
-    assert run(theirs, "restart=true") == 5 * N_DGPS
-    refused = simstudy(project, "merge", str(theirs / "results"), *RUN)
-    assert refused.returncode == 2
-    assert "nothing was merged" in refused.stderr
-    assert "methods.midrange.midrange has changed" in refused.stderr

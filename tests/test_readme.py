@@ -62,11 +62,6 @@ def test_its_replicate_can_be_replayed(capsys):
     assert "reject" in capsys.readouterr().out
 
 
-def test_every_file_that_the_readme_links_to_is_there():
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
-        assert (ROOT / target).exists(), target
-
-
 @pytest.mark.parametrize("page", sorted(ROOT.glob("docs/**/*.md")), ids=lambda page: page.stem)
 def test_a_page_names_only_files_that_are_there(page):
     named = re.findall(r"`((?:tests|simstudy|experiments|conf)/[\w/.]+)`", page.read_text())

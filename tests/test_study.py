@@ -12,8 +12,6 @@ from simstudy.engine.block import Address
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.measures import mean
-from simstudy.store.block_files import provenance_of_files
-from simstudy.store.files import Folder
 from simstudy.study import Study
 from tests import toy
 
@@ -97,21 +95,6 @@ def test_a_run_refuses(asked, says):
         toy.study((3,)).run(**asked)
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"backend": "gpu"}, "backend=gpu: no such backend.*available: auto, dask, inline, loky"),
-        ({"n_jobs": 0}, "n_jobs=0: must be a whole number at least 1, of workers"),
-        ({"n_jobs": True}, "n_jobs=True: must be a whole number at least 1"),
-        ({"n_jobs": 2.5}, r"n_jobs=2\.5: must be a whole number at least 1"),
-    ],
-    ids=str,
-)
-def test_workers_refuse(given, says):
-    with pytest.raises(ConfigError, match=says):
-        Workers(**given)
-
-
 # ---------------------------------------------------------------- what a run promises
 def test_only_what_is_missing_is_computed(tmp_path):
     study = toy.study((3, 10))
@@ -141,16 +124,6 @@ def test_rows_and_moments_lie_side_by_side(tmp_path):
     assert moments.outcome.n_blocks == 2
     assert study.run(100, out=tmp_path).outcome.n_blocks == 0
     np.testing.assert_allclose(moments.summary["estimate"], rows.summary["estimate"], atol=1e-12)
-
-
-def test_files_say_what_made_them(tmp_path):
-    result = toy.study((3,)).run(60, out=tmp_path)
-    _, said = next(provenance_of_files(Folder(tmp_path / "toy" / "replicates")))
-    assert {"study", "seed", "block_size", "common", "axes"} <= set(said.settings)
-    assert said.settings["study"] == "toy"
-    (key,) = result.plan.keys
-    assert said.values[key].startswith("Mean(n_obs=3, truth=0.0) #")
-    assert "tests.toy.Mean" in said.codes[key]
 
 
 # ---------------------------------------------------------------- replay

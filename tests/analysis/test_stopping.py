@@ -104,7 +104,10 @@ def test_the_floor_and_the_ceiling_hold():
 @pytest.mark.parametrize(
     ("asked", "text"),
     [
-        ({"stop_by": "luck", "precision": {"bias": 1}}, "stop_by='luck': must be one of sequential, pilot"),
+        (
+            {"stop_by": "luck", "precision": {"bias": 1}},
+            "stop_by='luck': must be one of sequential, pilot",
+        ),
         ({"stop_by": "pilot"}, "stop_by=pilot without precision: a pilot finds out how many"),
     ],
 )
