@@ -43,7 +43,9 @@ def test_replicates_are_counted_by_measure_where_a_share_has_a_condition():
 
 
 def test_a_caption_is_wrapped_to_a_width_in_inches():
+    assert caption("One.", "", "Two.") == "One. Two."
     text = caption(*["A sentence of some length."] * 9)
+    assert max(map(len, text.splitlines())) <= WIDTH
     column, page = (wrapped_to(inches, text).splitlines() for inches in (3.4, 6.5))
     assert max(map(len, column)) <= 60 < max(map(len, page)) <= WIDTH
     assert " ".join(column) == " ".join(page) == " ".join(text.split())
@@ -57,11 +59,6 @@ def test_estimates_and_errors_that_are_not_there_are_counted():
         "1 of 3 estimates are not finite and not drawn. "
         "1 of 3 points have no Monte Carlo error to show."
     )
-
-
-def test_captions_wrap_and_leave_out_what_is_empty():
-    assert caption("One.", "", "Two.") == "One. Two."
-    assert max(map(len, caption(*["A sentence of some length."] * 9).splitlines())) <= WIDTH
 
 
 def test_titles_replace_only_what_is_said():

@@ -6,7 +6,7 @@ from matplotlib.colors import to_rgba
 
 from simstudy.errors import FigureError
 from simstudy.figures import colors_of, measure_curves
-from simstudy.figures.curves import _apart, staircase
+from simstudy.figures.curves import staircase
 from tests.figures.data import make_summary, points, segments, text_of
 
 SUMMARY = make_summary()
@@ -53,29 +53,20 @@ def test_points_stay_nearer_to_their_own_x_than_to_the_next():
     at = points(drawn)[:, 0]
     nearest = np.abs(at[:, None] - np.log10([5, 20])).min(axis=1)
     assert nearest.max() < 0.25 * np.log10(20 / 5)
-
-
-def test_one_place_on_a_logarithmic_axis_is_drawn():
     alone = NORMAL[NORMAL["n"] == 20]
-    drawn = measure_curves(alone, x="n", y="coverage", color="method", log_x=True).draw()
-    assert len(points(drawn)) == len(
-        points(measure_curves(alone, x="n", y="coverage", color="method").draw())
-    )
-
-
-def test_theory_is_a_line_where_there_is_theory():
-    plot = measure_curves(NORMAL, x="n", y="coverage", color="method")
-    theory = [layer._data for layer in plot.layers if "exact" in layer.mapping.get("y", "")]
-    assert theory[0][["x", "exact"]].to_numpy().tolist() == [[5, 0.9], [20, 0.9]]
-    assert list(theory[0]["color"]) == ["t", "t"]
+    one_place = measure_curves(alone, x="n", y="coverage", color="method", log_x=True)
+    assert len(points(one_place.draw())) == 3, "two points and a mark of theory"
 
 
 def test_theory_may_come_on_a_finer_grid():
     grid = pd.DataFrame({"n": np.arange(5, 21), "method": "t", "exact": 0.9})
     plot = measure_curves(NORMAL, x="n", y="coverage", color="method", exact=grid)
-    theory = next(layer._data for layer in plot.layers if "exact" in layer.mapping.get("y", ""))
+    (theory,) = exact_layers(plot)
     assert len(theory) == 16
     assert list(theory["color"].cat.categories) == ["t", "z"]
+    declared = exact_layers(measure_curves(NORMAL, x="n", y="coverage", color="method"))[0]
+    assert declared[["x", "exact"]].to_numpy().tolist() == [[5, 0.9], [20, 0.9]]
+    assert list(declared["color"]) == ["t", "t"]
 
 
 def test_theory_for_what_was_not_simulated_is_refused():
@@ -94,11 +85,6 @@ def test_several_measures_take_the_free_role_and_their_own_scales():
     plot = measure_curves(SUMMARY, y=["coverage", "bias"], **SPECIFIC)
     assert list(plot.data["rows"].cat.categories) == ["coverage", "bias"]
     assert plot.facet.free == {"x": False, "y": True}
-
-
-def test_several_measures_without_a_free_role_are_refused():
-    with pytest.raises(FigureError, match=r"rows still differ in measure \(2 levels\)"):
-        measure_curves(SUMMARY, y=["coverage", "bias"], **SPECIFIC, rows="method")
 
 
 def test_categories_make_an_axis_and_are_not_joined():
@@ -156,6 +142,7 @@ def test_what_only_joins_points_is_dotted_and_said_to_be(exact):
     assert "Dotted lines only join points." in text_of(plot)
     alone = measure_curves(NORMAL, x="n", y="coverage", color="method", joined=False)
     assert "Dotted" not in text_of(alone)
+    assert not [layer for layer in alone.layers if layer.geom.aes_params.get("linetype")]
 
 
 # ---------------------------------------------------------------- theory, colours
@@ -212,14 +199,6 @@ def test_two_methods_of_one_colour_are_refused_in_one_figure():
         measure_curves(NORMAL, x="n", y="coverage", color="method", colors=colors)
 
 
-@pytest.mark.usefixtures("lines_through_few")
-def test_points_may_stand_unjoined():
-    plot = measure_curves(NORMAL, x="n", y="coverage", color="method", joined=False)
-    lines = [layer for layer in plot.layers if type(layer.geom).__name__ == "geom_line"]
-    assert [layer.mapping["y"] for layer in lines] == ["exact"]
-    assert "Solid lines: exact theory." in text_of(plot)
-
-
 # ---------------------------------------------------------------- what a reader takes from a mark
 def test_points_that_are_set_apart_take_their_theory_with_them():
     """On a slope a point beside its line would lie above it or below."""
@@ -260,9 +239,3 @@ def test_theory_of_whole_numbers_jumps_half_way_between_them():
     assert list(steps["n"]) == pytest.approx([3.5, 4.5, 4.5, 5.5], abs=1e-5)
     assert steps["n"].is_monotonic_increasing
     assert steps["n"].is_unique
-
-
-def test_the_last_place_of_a_logarithmic_axis_is_always_labelled():
-    apart = _apart([100.0, 500.0, 900.0, 1000.0], 3)
-    assert apart[-1] == "1,000"
-    assert apart[2] == ""

@@ -22,6 +22,7 @@ from simstudy.figures.frame import (
     in_order,
     labelled,
     need_columns,
+    nominal_levels,
     ordered_levels,
     rows_like,
     rows_of,
@@ -78,23 +79,9 @@ def test_each_figure_refuses_to_hide_rows(figure, mapped, refused):
         figure(make_summary(), **mapped)
 
 
-@pytest.mark.parametrize(
-    ("figure", "measures"),
-    [
-        (measure_curves, {"x": "n", "y": "coverage"}),
-        (trade_off_plot, {"x": "coverage", "y": "bias"}),
-    ],
-)
-def test_a_nominal_level_for_another_measure_is_refused(figure, measures):
+def test_a_nominal_level_for_another_measure_is_refused():
     with pytest.raises(FigureError, match=r"level for 'power', .* the figure draws coverage"):
-        figure(
-            make_summary(),
-            **measures,
-            color="method",
-            panel="dgp",
-            rows="n",
-            nominal={"power": 0.9},
-        )
+        nominal_levels({"power": 0.9}, rows_of(make_summary(), ["coverage"]))
 
 
 def test_the_same_rows_twice_are_refused_though_no_factor_differs():

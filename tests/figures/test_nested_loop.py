@@ -47,12 +47,13 @@ def test_a_line_breaks_where_a_result_is_missing():
     assert steps["run"].iloc[4] != steps["run"].iloc[3]
 
 
-def test_theory_is_dotted_and_the_caption_says_so():
-    plot = nested_loop_plot(SUMMARY, y="coverage", color="method", factors=["dgp", "n"])
-    assert "Dotted: exact theory." in text_of(plot)
+def test_the_caption_says_what_is_shaded_dotted_and_dashed():
+    said = text_of(nested_loop_plot(SUMMARY, y="coverage", color="method", nominal=0.9))
+    assert "Shaded: 95% Monte Carlo intervals" in said
+    assert "Dotted: exact theory. Dashed: the level asked for." in said
     unknown = SUMMARY.assign(exact=float("nan"))
-    without = nested_loop_plot(unknown, y="coverage", color="method", factors=["dgp", "n"])
-    assert "Dotted" not in text_of(without)
+    without = text_of(nested_loop_plot(unknown, y="coverage", color="method"))
+    assert not {"Dotted:", "Dashed:"} & set(without.split())
 
 
 def test_lines_that_agree_are_both_seen():
@@ -79,13 +80,6 @@ def test_a_design_without_factors_is_refused():
     scenario = SUMMARY[(SUMMARY["dgp"] == "normal") & (SUMMARY["n"] == 5)]
     with pytest.raises(FigureError, match="No factor varies among the 2 rows of 'coverage'"):
         nested_loop_plot(scenario, y="coverage", color="method")
-
-
-def test_the_caption_says_what_is_shaded_and_what_is_dashed():
-    said = text_of(nested_loop_plot(SUMMARY, y="coverage", color="method", nominal=0.9))
-    assert "Shaded: 95% Monte Carlo intervals" in said
-    assert "Dashed: the level asked for." in said
-    assert "Dashed" not in text_of(nested_loop_plot(SUMMARY, y="coverage", color="method"))
 
 
 def test_of_many_levels_the_first_and_the_last_are_named():

@@ -22,10 +22,6 @@ def luminance(color: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def test_names_get_the_palette_in_order():
-    assert level_colors(3, is_quantity=False) == list(OKABE_ITO[:3])
-
-
 @pytest.mark.parametrize("n_levels", [1, 2, 12])
 def test_quantities_get_a_ramp_that_only_grows_lighter(n_levels):
     ramp = [luminance(color) for color in level_colors(n_levels, is_quantity=True)]

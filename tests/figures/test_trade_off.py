@@ -1,5 +1,3 @@
-import numpy as np
-import pandas as pd
 import pytest
 
 from simstudy.errors import FigureError
@@ -8,52 +6,25 @@ from tests.figures.data import make_summary, points, segments, text_of
 
 SUMMARY = make_summary()
 SMALL = SUMMARY[SUMMARY["n"] == 5]
-FACTORS = ["dgp", "n", "method"]
 COLORS = {"z": "#111111", "t": "#222222"}
 
 
-def row_of(measure: str, where: dict) -> pd.Series:
-    """The one row of the small summary with this measure and these factors."""
-    rows = SMALL[SMALL["measure"] == measure]
-    for name, level in where.items():
-        rows = rows[rows[name] == level]
-    (found,) = (row for _, row in rows.iterrows())
-    return found
-
-
-def places() -> list[dict]:
-    return SMALL[["dgp", "method"]].drop_duplicates().to_dict("records")
-
-
-def test_every_point_is_its_two_estimates():
-    plot = trade_off_plot(SMALL, x="coverage", y="bias", color="method", panel="dgp")
-    plain = [
-        (row_of("coverage", where)["estimate"], row_of("bias", where)["estimate"])
-        for where in places()
-    ]
-    found = points(plot.draw())
-    np.testing.assert_array_equal(sorted(map(tuple, found)), sorted(plain))
-    assert plot.labels.x == "coverage"
-    assert plot.labels.y == "bias"
-
-
-def test_a_point_stands_on_a_cross_of_both_intervals():
+def test_every_point_stands_on_a_cross_of_both_intervals():
     """The summary's interval of a share, and two MCSE of a bias, which has none."""
     plot = trade_off_plot(SMALL, x="coverage", y="bias", color="method", panel="dgp")
-    plain = []
-    for where in places():
-        share, bias = row_of("coverage", where), row_of("bias", where)
-        half = 2 * bias["mcse"]
-        plain.append([[share["lower"], bias["estimate"]], [share["upper"], bias["estimate"]]])
-        plain.append(
-            [
-                [share["estimate"], bias["estimate"] - half],
-                [share["estimate"], bias["estimate"] + half],
-            ]
-        )
-    found = segments(plot.draw())
-    assert sorted(found.reshape(-1, 4).tolist()) == sorted(np.reshape(plain, (-1, 4)).tolist())
+    where = SMALL.set_index(["measure", "dgp", "method"])
+    places, bars = [], []
+    for (_, bias), (_, share) in zip(
+        where.loc["bias"].iterrows(), where.loc["coverage"].iterrows(), strict=True
+    ):
+        x, y, half = share["estimate"], bias["estimate"], 2 * bias["mcse"]
+        places.append((x, y))
+        bars += [[share["lower"], y, share["upper"], y], [x, y - half, x, y + half]]
+    drawn = plot.draw()
+    assert sorted(map(tuple, points(drawn))) == sorted(places)
+    assert sorted(segments(drawn).reshape(-1, 4).tolist()) == sorted(bars)
     assert text_of(plot).startswith("Bars: 95% Monte Carlo intervals (hidden")
+    assert (plot.labels.x, plot.labels.y) == ("coverage", "bias")
 
 
 def test_levels_asked_for_are_dashed_on_their_own_axis():
