@@ -31,7 +31,7 @@ CLAIM = Claim("c", "s", "t", float, 1)
         ({"scenarios": []}, "study 'toy' has no scenarios: there is nothing to simulate"),
         ({"scenarios": SCENARIOS[0]}, r"scenarios=Mean\(.* is no list .*: give scenarios="),
         ({"scenarios": [toy.Mean]}, r"toy.Mean'> in it, which is not a Scenario"),
-        ({"measures": set(toy.study().measures)}, "measures=.* whose order is the same in each"),
+        ({"measures": {mean("x")}}, "measures=.* whose order is the same in each"),
         ({"measures": ["coverge"]}, r"'coverge' in it, which is not a Measure: .*\[mean\('x'\)\]"),
         ({"measures": [mean("x"), mean("x")]}, "two measures are named 'mean_x'"),
         ({"claims": [CLAIM] * 2}, "two claims are named 'c': tables"),

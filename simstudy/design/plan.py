@@ -247,7 +247,8 @@ class Plan:
     # ---------------------------------------------------------------- names
     def identity_of(self, scenario: Scenario) -> str:
         """The identity of a scenario, as it was when the plan was made."""
-        return self._identities.get(id(scenario)) or identity(scenario)
+        known = self._names.get(id(scenario))
+        return known[0] if known else identity(scenario)
 
     def key_of(self, scenario: Scenario) -> str:
         """The key of a scenario in the store."""
@@ -260,25 +261,20 @@ class Plan:
         return Streams(self.seed, study, address, block, method_of(scenario))
 
     def _address_of(self, scenario: Scenario) -> str:
-        if not self.common:
-            return self.identity_of(scenario)
-        return self._addresses.get(id(scenario)) or identity(scenario, without=self.common)
+        known = self._names.get(id(scenario))
+        return known[1] if known else identity(scenario, without=self.common)
 
     @cached_property
-    def _own(self) -> dict[int, AnyScenario]:
-        """The plan's scenarios and base scenarios by `id`."""
-        pairs = ((each, base_scenario(each)) for each in self.scenarios)
-        return {id(each): each for each in itertools.chain.from_iterable(pairs)}
+    def _names(self) -> dict[int, tuple[str, str]]:
+        """By `id`, each scenario's identity, and that without the factors in common.
 
-    @cached_property
-    def _identities(self) -> dict[int, str]:
-        """The identities, cached: every block needs one."""
-        return {place: identity(each) for place, each in self._own.items()}
-
-    @cached_property
-    def _addresses(self) -> dict[int, str]:
-        """The identities without the factors that share random numbers."""
-        return {place: identity(each, without=self.common) for place, each in self._own.items()}
+        They are cached, since every block needs one.
+        """
+        own = {id(each): each for one in self.scenarios for each in (one, base_scenario(one))}
+        return {
+            place: (identity(each), identity(each, without=self.common))
+            for place, each in own.items()
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without caches, which are valid in this process only."""

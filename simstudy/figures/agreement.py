@@ -19,7 +19,7 @@ from simstudy.figures.panels import (
     with_panels,
     words_in_panels,
 )
-from simstudy.figures.theme import BLUE, INK, LETTER, scale_color_sequential, theme_study
+from simstudy.figures.theme import BLUE, INK, LETTER, SEQUENTIAL, theme_study
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import with_error
 
@@ -287,7 +287,8 @@ def _points(
     by_shape = {"shape": "shape"} if shape is not None else {}
     points = p9.geom_point(p9.aes(color="color", **by_shape), size=1.4, stroke=0, alpha=0.8)
     named = [p9.labs(shape=format_name(shape))] if shape is not None else []
-    return [points, scale_color_sequential(name=format_name(color), limits=limits), *named]
+    ramp = p9.scale_color_cmap(cmap_name=SEQUENTIAL, name=format_name(color), limits=limits)
+    return [points, ramp, *named]
 
 
 def format_undrawn(n_lost: int, n_all: int) -> str:

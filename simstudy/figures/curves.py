@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -103,24 +103,36 @@ def measure_curves(
     drawn = _drawn(found, x, mapped)
     if callable(exact):
         exact = _on_a_grid(exact, found, x, mapped, log_x)
-    theory, drawn = _same_panels(_theory_of(exact, drawn, x, mapped), drawn, mapped)
+    if isinstance(exact, pd.DataFrame):
+        theory = _finer_theory(exact, drawn, x, mapped)
+    else:
+        theory = drawn[drawn["exact"].notna() & exact]
+    theory, drawn = _same_panels(theory, drawn, mapped)
     width = _dodge_width(drawn, log_x)
     drawn, theory = (_beside(rows, width * dodge, log_x) for rows in (drawn, theory))
     place = _aside_of_categories(drawn, width * dodge)
-    sentences = _says(drawn, theory, joined, solid)
+    parts = _parts(drawn, theory)
+    own_scales = "measure" in (mapped["panel"], mapped["rows"])
     return (
         p9.ggplot(drawable(drawn), _position(drawn))
         + _nominal(nominal, drawn, found)
-        + _lines(drawn, theory, place, joined)
+        + _lines(drawn, parts, place, joined)
         + _points(place, "color" in drawn)
         + theme_study()
         + colors_by(drawn, found, mapped["color"], colors)
         + _x_scale(drawn, log_x)
-        + facets(drawn, scales=_free(mapped), legend="color" in drawn)
+        + facets(drawn, scales="free_y" if own_scales else "fixed", legend="color" in drawn)
         + p9.labs(
             x=format_name(x),
-            y=_title(measures),
-            caption=caption(*sentences, _dashed(nominal, dashed), *notes(drawn)),
+            y=format_name(measures[0]) if len(measures) == 1 else "estimate",
+            caption=caption(
+                captions.BARS * bool(drawn["lower"].notna().any()),
+                f"Solid lines: {solid}." * (not parts.line.empty),
+                f"Level marks: {solid}." * (not parts.marks.empty),
+                captions.JOINS * (joined and not parts.simulated.empty),
+                captions.dashed(dashed) * (nominal is not None),
+                *notes(drawn),
+            ),
         )
     )
 
@@ -146,13 +158,6 @@ def _position(rows: pd.DataFrame) -> Any:
 
 
 # ---------------------------------------------------------------- theory
-def _theory_of(
-    exact: bool | pd.DataFrame, rows: pd.DataFrame, x: str, mapped: dict[str, str | None]
-) -> pd.DataFrame:
-    """The rows of the theoretical line; none if there is no theory or it is not wanted."""
-    if isinstance(exact, pd.DataFrame):
-        return _finer_theory(exact, rows, x, mapped)
-    return rows[rows["exact"].notna() & exact]
 
 
 def _on_a_grid(
@@ -219,16 +224,31 @@ def _same_levels(levels: pd.Series, drawn: pd.Series, column: str) -> pd.Series:
     return levels.cat.set_categories(drawn.cat.categories)
 
 
-def _lines(rows: pd.DataFrame, theory: pd.DataFrame, dodge: Any, joined: bool) -> list[Any]:
-    """Dotted lines through simulated values, solid ones through exact values.
+class _Parts(NamedTuple):
+    """Simulated points that a dotted line joins; theory that is a line, and that is level marks."""
 
-    Only quantities are joined. Theory at categories, or at few places, is short level marks: a
-    line would say what it is between them.
+    simulated: pd.DataFrame
+    line: pd.DataFrame
+    marks: pd.DataFrame
+
+
+def _parts(rows: pd.DataFrame, theory: pd.DataFrame) -> _Parts:
+    """What is joined: only quantities.
+
+    Theory at categories, or at few places, is short level marks: a line would say what it is
+    between them.
     """
+    simulated, _ = _joined(drawable(rows))
+    if theory.empty:
+        return _Parts(simulated, theory, theory)
+    return _Parts(simulated, *_joined(theory, LEAST_OF_A_LINE))
+
+
+def _lines(rows: pd.DataFrame, parts: _Parts, dodge: Any, joined: bool) -> list[Any]:
+    """Dotted lines through simulated values, solid ones through exact values."""
     dotted = {"linetype": "dotted", "size": 0.5, "position": dodge, "show_legend": False}
     plain = {} if "color" in rows else {"color": BLUE}
-    simulated, _ = _joined(drawable(rows))
-    line, marks = _joined(theory, LEAST_OF_A_LINE) if not theory.empty else (theory, theory)
+    simulated, line, marks = parts
     return [
         *[p9.geom_line(simulated, **dotted, **plain)] * (joined and not simulated.empty),
         *(_exact_line(line, rows) if not line.empty else []),
@@ -355,27 +375,3 @@ def _check_log(x: pd.Series) -> None:
             f"log_x=True with x={x.min():g}: there is no place for it on a logarithmic axis, so "
             "the point would vanish. Leave log_x out, or filter those rows."
         )
-
-
-# ---------------------------------------------------------------- words
-def _free(mapped: Mapping[str, str | None]) -> str:
-    return "free_y" if "measure" in (mapped["panel"], mapped["rows"]) else "fixed"
-
-
-def _title(measures: Sequence[str]) -> str:
-    return format_name(measures[0]) if len(measures) == 1 else "estimate"
-
-
-def _says(rows: pd.DataFrame, theory: pd.DataFrame, joined: bool, solid: str) -> list[str]:
-    simulated, _ = _joined(drawable(rows))
-    line, marks = _joined(theory, LEAST_OF_A_LINE) if not theory.empty else (theory, theory)
-    return [
-        captions.BARS * bool(rows["lower"].notna().any()),
-        f"Solid lines: {solid}." * (not line.empty),
-        f"Level marks: {solid}." * (not marks.empty),
-        captions.JOINS * (joined and not simulated.empty),
-    ]
-
-
-def _dashed(nominal: object, name: str) -> str:
-    return captions.dashed(name) if nominal is not None else ""

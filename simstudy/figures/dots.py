@@ -93,7 +93,7 @@ def dots_plot(
         + _printed(published, drawn, mapped)
         + _dots(drawn)
         + _exact(drawn)
-        + (_figures(drawn) if in_figures else [_few_ticks()])
+        + (_figures(drawn) if in_figures else [p9.scale_x_continuous(breaks=_ticks(4))])
         + theme_study()
         + colors_by(drawn, found, color, colors)
         + _heights(drawn)
@@ -178,13 +178,6 @@ def _exact(rows: pd.DataFrame) -> list[Any]:
     return [mark] * (not known.empty)
 
 
-def _few_ticks() -> Any:
-    """A number of ticks at which neighbouring panels do not touch."""
-    from matplotlib.ticker import MaxNLocator
-
-    return p9.scale_x_continuous(breaks=lambda limits: list(MaxNLocator(4).tick_values(*limits)))
-
-
 def _figures(rows: pd.DataFrame) -> list[Any]:
     pairs = zip(rows["estimate"], rows["mcse"], strict=True)
     rounded = [with_error(estimate, mcse) for estimate, mcse in pairs]
@@ -196,16 +189,17 @@ def _figures(rows: pd.DataFrame) -> list[Any]:
         p9.aes(**label), rows.assign(words=words), x=last + 0.04 * span, ha="left",
         size=WORDS_SIZE, show_legend=False,
     )  # fmt: skip
-    return [text, p9.scale_x_continuous(breaks=_breaks_up_to(last), expand=(0.05, 0, 0.3, 0))]
+    return [text, p9.scale_x_continuous(breaks=_ticks(6, last), expand=(0.05, 0, 0.3, 0))]
 
 
-def _breaks_up_to(last: float) -> Callable[[tuple[float, float]], list[float]]:
-    """Ticks in the range of the dots, none below the printed figures."""
+def _ticks(most: int, last: float = np.inf) -> Callable[[tuple[float, float]], list[float]]:
+    """So few ticks that neighbouring panels do not touch, none below the printed figures."""
 
     def breaks(limits: tuple[float, float]) -> list[float]:
         from matplotlib.ticker import MaxNLocator
 
-        return [float(tick) for tick in MaxNLocator(6).tick_values(limits[0], last) if tick <= last]
+        ticks = MaxNLocator(most).tick_values(limits[0], min(limits[1], last))
+        return [float(tick) for tick in ticks if tick <= last]
 
     return breaks
 

@@ -71,33 +71,26 @@ def check_figure(figure: Any) -> None:
 
 
 # ---------------------------------------------------------------- size
-def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
-    """A ggplot at its printed size, at most the text width of a page."""
+def printed(
+    plot: Any, size: tuple[float, float] | None = None, *, of_width: float | None = None
+) -> Any:
+    """A ggplot at its printed size in inches, with its caption wrapped to the width.
+
+    Parameters
+    ----------
+    size
+        Width, at most that of a page's text, and height; unless given, the plot's own.
+    of_width
+        A width of another page.
+    """
     from simstudy.lazy import p9
 
     if not isinstance(plot, p9.ggplot):
         return plot
-    width, height = size or plot.theme.getp("figure_size")
-    return _sized(plot, min(width, FULL_WIDTH), min(height, TALLEST))
-
-
-def as_wide_as(plot: Any, width: float) -> Any:
-    """A ggplot at a width in inches, with the same height."""
-    from simstudy.lazy import p9
-
-    if not isinstance(plot, p9.ggplot):
-        return plot
-    return _sized(plot, width, min(plot.theme.getp("figure_size")[1], TALLEST))
-
-
-def _sized(plot: Any, width: float, height: float) -> Any:
-    """A ggplot of a size in inches, with its caption wrapped to the width."""
-    from simstudy.lazy import p9
-
-    caption = plot.labels.get("caption", None) or ""
-    return (
-        plot + p9.theme(figure_size=(width, height)) + p9.labs(caption=wrapped_to(width, caption))
-    )
+    own_width, height = size or plot.theme.getp("figure_size")
+    width = of_width or min(own_width, FULL_WIDTH)
+    caption = wrapped_to(width, plot.labels.get("caption", None) or "")
+    return plot + p9.theme(figure_size=(width, min(height, TALLEST))) + p9.labs(caption=caption)
 
 
 # ---------------------------------------------------------------- caption

@@ -17,13 +17,14 @@ from simstudy.figures import captions
 from simstudy.figures.captions import format_name
 from simstudy.figures.frame import is_number
 from simstudy.figures.panels import facets, turned_labels
-from simstudy.figures.replicate_rows import drawable, format_lost, truth_of
+from simstudy.figures.replicate_rows import drawable, truth_of, what_is_shown
 from simstudy.figures.theme import BLUE, INK, OKABE_ITO, color_scales, theme_study
 from simstudy.lazy import ggplot, p9, pd
 
 MOST = 500  # points of a method in a panel: more hide each other
 ASIDE = 0.36  # of the distance between methods, to which points are moved at most
 GREY = "#999999"
+SAID = ("Points", "replicates", "the first and the outermost")
 GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo 1, fill an interval evenly from the first on
 
 
@@ -90,7 +91,7 @@ def estimates_plot(
             caption=captions.caption(
                 captions.dashed("what is estimated") * bool(drawn["truth"].notna().any()),
                 "Bars: means of all replicates, with 2 Monte Carlo standard errors.",
-                *_what_is_shown(len(replicates), drawn, shown),
+                *what_is_shown(len(replicates), drawn, shown, SAID),
             ),
         )
     )
@@ -160,7 +161,7 @@ def errors_plot(
                 "Dashed: standard deviation of all estimates.",
                 "Grey line: root mean square of all standard errors.",
                 "Dotted: what is estimated." * bool(drawn["truth"].notna().any()),
-                *_what_is_shown(len(replicates), drawn, shown),
+                *what_is_shown(len(replicates), drawn, shown, SAID),
             ),
         )
     )
@@ -262,13 +263,3 @@ def _upright_labels(rows: pd.DataFrame, method: str | None) -> list[Any]:
     if method is None:
         return [p9.theme(axis_text_x=p9.element_blank(), axis_ticks_major_x=p9.element_blank())]
     return turned_labels(rows["color"], alone=not _panels_of(rows))
-
-
-# ---------------------------------------------------------------- words
-def _what_is_shown(n_all: int, rows: pd.DataFrame, subset: pd.DataFrame) -> list[str]:
-    return [
-        f"Points: {len(subset):,} of {len(rows):,} replicates, the first and the outermost."
-        if len(subset) < len(rows)
-        else "",
-        format_lost(n_all, len(rows)),
-    ]

@@ -19,7 +19,7 @@ from simstudy.figures.frame import (
     rows_of,
 )
 from simstudy.figures.page import is_narrow, page_width
-from simstudy.figures.panels import facets, panel_grid, with_panels
+from simstudy.figures.panels import facets, panel_grid, turned, with_panels
 from simstudy.figures.theme import (
     BLUE,
     INK,
@@ -28,7 +28,6 @@ from simstudy.figures.theme import (
     TALLEST,
     VERMILLION,
     WORDS_SIZE,
-    scale_fill_sequential,
     theme_study,
 )
 from simstudy.lazy import ggplot, p9, pd
@@ -84,13 +83,18 @@ def heat_map_plot(
     decimals = _decimals(found, digits)
     cells = with_panels(found, found, mapped).assign(x=labelled(found[x]), y=labelled(found[y]))
     drawn = cells.assign(words=_words_with_room(cells, decimals), ink=_ink(cells, center))
+    if center is None:
+        fill = p9.scale_fill_cmap(cmap_name=SEQUENTIAL, name=format_name(measure))
+    else:
+        fill = p9.scale_fill_gradient2(*DIVERGING, midpoint=center, name=format_name(measure))
+    longest = max(len(str(word)) for word in drawn["x"].cat.categories)
     return (
         p9.ggplot(drawn, p9.aes("x", "y"))
         + p9.geom_tile(p9.aes(fill="estimate"), drawable(drawn), color="white", size=0.6)
         + p9.geom_text(p9.aes(label="words", color="ink"), size=WORDS_SIZE, show_legend=False)
-        + [p9.scale_color_identity(), _fill(center, format_name(measure))]
+        + [p9.scale_color_identity(), fill]
         + [theme_study(), p9.theme(panel_grid_major=p9.element_blank(), legend_position="right")]
-        + _turned(drawn)
+        + [turned()] * (longest > 7)  # than a cell
         + facets(drawn)
         + _size(drawn)
         + p9.labs(x=format_name(x), y=format_name(y), caption=_says(drawn))
@@ -173,18 +177,6 @@ def _rescaled(
     values: Float[np.ndarray, " cell"], low: float, high: float
 ) -> Float[np.ndarray, " cell"]:
     return (values - low) / (high - low) if high > low else np.full_like(values, 0.5)
-
-
-def _fill(center: float | None, title: str) -> Any:
-    if center is None:
-        return scale_fill_sequential(name=title)
-    return p9.scale_fill_gradient2(*DIVERGING, midpoint=center, name=title)
-
-
-def _turned(rows: pd.DataFrame) -> list[Any]:
-    """Rotate column labels that are wider than a cell."""
-    longest = max(len(str(word)) for word in rows["x"].cat.categories)
-    return [p9.theme(axis_text_x=p9.element_text(angle=35, ha="right"))] * (longest > 7)
 
 
 def _size(rows: pd.DataFrame) -> Any:

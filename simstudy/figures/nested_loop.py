@@ -35,6 +35,7 @@ from simstudy.figures.theme import (
 )
 from simstudy.lazy import ggplot, p9, pd
 
+DASHED = {"linetype": "dashed", "color": MUTED}
 BAND = 0.07  # height of a factor's steps, as a share of the measure's range
 CROWDED = 80  # scenarios from which on lines are thinner
 NAMED = 12  # levels that are all named
@@ -99,13 +100,18 @@ def nested_loop_plot(
     steps = _bands(drawn, ordered, _span(drawn, nominal))
     return (
         p9.ggplot(drawable(drawn))
-        + _nominal(nominal)
+        + ([p9.geom_hline(yintercept=nominal, **DASHED)] if nominal is not None else [])
         + _measure(drawable(drawn), "color" in drawn)
         + _theory(drawn)
         + _factor_steps(steps)
         + _scales(drawn, found, color, colors, _span(drawn, nominal))
-        + _size(len(ordered))
-        + p9.labs(x=_x_title(drawn, ordered), y=format_name(y), caption=_says(drawn, nominal))
+        + p9.theme(figure_size=(page_width(), 3.6 + 0.45 * len(ordered)))
+        + p9.labs(
+            x=f"{drawn['scenario'].nunique()} scenarios, ordered by "
+            + ", ".join(map(format_name, ordered)),
+            y=format_name(y),
+            caption=_says(drawn, nominal),
+        )
     )
 
 
@@ -176,12 +182,6 @@ def _theory(rows: pd.DataFrame) -> list[Any]:
     return [p9.geom_path(p9.aes(**place, **colors), steps, **dotted)]
 
 
-def _nominal(nominal: float | None) -> list[Any]:
-    if nominal is None:
-        return []
-    return [p9.geom_hline(yintercept=nominal, linetype="dashed", color=MUTED)]
-
-
 # ---------------------------------------------------------------- the factors
 def _span(rows: pd.DataFrame, nominal: float | None) -> tuple[float, float]:
     """Lowest and highest value of the measure."""
@@ -247,16 +247,6 @@ def _scales(
         p9.theme(panel_grid_major_x=p9.element_blank(), axis_text_x=p9.element_blank()),
         p9.theme(axis_ticks_major_x=p9.element_blank()),
     ]
-
-
-def _size(n_factors: int) -> Any:
-    """The figure size, in inches, by the number of factors."""
-    return p9.theme(figure_size=(page_width(), 3.6 + 0.45 * n_factors))
-
-
-def _x_title(rows: pd.DataFrame, factors: Sequence[str]) -> str:
-    names = ", ".join(format_name(name) for name in factors)
-    return f"{rows['scenario'].nunique()} scenarios, ordered by {names}"
 
 
 def _says(rows: pd.DataFrame, nominal: float | None) -> str:

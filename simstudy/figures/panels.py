@@ -108,7 +108,12 @@ def turned_labels(x: pd.Series, *, alone: bool) -> list[Any]:
     words = [str(word) for word in x.cat.categories]
     if sum(map(len, words)) + 2 * len(words) <= ROOM_FOR_LABELS["alone" if alone else "among"]:
         return []
-    return [p9.theme(axis_text_x=p9.element_text(angle=35, ha="right"))]
+    return [turned()]
+
+
+def turned() -> Any:
+    """A theme that rotates the labels of the horizontal axis."""
+    return p9.theme(axis_text_x=p9.element_text(angle=35, ha="right"))
 
 
 def by_panel(frame: pd.DataFrame) -> list[tuple[dict[str, Any], pd.DataFrame]]:

@@ -39,10 +39,22 @@ def drawable(
     return kept
 
 
-def format_lost(n_all: int, n_drawn: int) -> str:
-    """The sentence on rows that are not drawn; empty if all are."""
-    lost = n_all - n_drawn
-    return f"Not drawn, missing or not finite: {lost:,} of {n_all:,}." * (lost > 0)
+def what_is_shown(
+    n_all: int, rows: pd.DataFrame, subset: pd.DataFrame, said: tuple[str, str, str]
+) -> list[str]:
+    """The sentences on rows that are left out, of those with values and for want of one.
+
+    Parameters
+    ----------
+    said
+        How the first begins, what the rows are, and which of them are drawn.
+    """
+    begins, what, which = said
+    n_rows, n_lost = len(rows), n_all - len(rows)
+    return [
+        f"{begins}: {len(subset):,} of {n_rows:,} {what}, {which}." * (len(subset) < n_rows),
+        f"Not drawn, missing or not finite: {n_lost:,} of {n_all:,}." * (n_lost > 0),
+    ]
 
 
 def _wrapped(words: pd.Series) -> pd.Series:

@@ -11,7 +11,7 @@ import numpy as np
 
 from simstudy.atomic_files import write_bytes
 from simstudy.errors import FigureError
-from simstudy.figures.drawing import as_printed, as_wide_as, drawn_figure, printed
+from simstudy.figures.drawing import as_printed, drawn_figure, printed
 from simstudy.figures.page import COLUMNS, check_columns, column_files, laid_out_for
 from simstudy.figures.theme import TALLEST
 from simstudy.remote.paths import Place, place_of
@@ -140,7 +140,7 @@ def _makes_one(figure: Any) -> bool:
 
 def _pdf(figure: Any, width: float, dpi: int) -> bytes:
     with as_printed():
-        drawn = drawn_figure(as_wide_as(figure, width), POINTS_PER_INCH)
+        drawn = drawn_figure(printed(figure, of_width=width), POINTS_PER_INCH)
         with _at_width(drawn, width), dense_marks_as_pixels(drawn, of_keys=False):
             return _bytes(drawn, "pdf", dpi, UNDATED)
 

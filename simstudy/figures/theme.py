@@ -103,14 +103,6 @@ def panel_sizes(n_columns: int = 1, n_rows: int = 1, *, legend: bool = True) -> 
 
 
 # ---------------------------------------------------------------- scales
-def scale_color_sequential(**options: Any) -> Any:
-    """Colours for a quantity, from dark to light."""
-    return p9.scale_color_cmap(cmap_name=SEQUENTIAL, **options)
-
-
-def scale_fill_sequential(**options: Any) -> Any:
-    """Fills for a quantity, from dark to light."""
-    return p9.scale_fill_cmap(cmap_name=SEQUENTIAL, **options)
 
 
 def level_colors(n_levels: int, *, is_quantity: bool) -> list[str]:
@@ -169,7 +161,7 @@ def colors_by(
 
 def color_scales(
     levels: pd.Series,
-    column: str | None,
+    column: str,
     *,
     is_quantity: bool,
     colors: Mapping[str, str] | None = None,
@@ -181,15 +173,13 @@ def color_scales(
     levels
         The column that is drawn, as words.
     column
-        Its name, for the legend; without one there are no scales.
+        Its name, for the legend.
     is_quantity
         Whether its levels are numbers, whose order a ramp of colours shows.
     colors
         A colour for each level, as `colors_of` gives them; unless given, those of the palette in
         order. Two levels with the same are refused.
     """
-    if column is None:
-        return []
     names = [str(name) for name in levels.cat.categories]
     if colors is not None:
         _refuse_same_colors(names, colors)

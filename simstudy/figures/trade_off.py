@@ -66,8 +66,9 @@ def trade_off_plot(
     check_no_hidden_rows(found, {"measure": "measure", **mapped}, factors_of(summary))
     nominal_levels(nominal, found)
     drawn = _paired(with_panels(found[["measure", *NUMBERS]], found, mapped), x, y)
+    look = {} if color is None else {"color": "color", "shape": "color"}
     return (
-        p9.ggplot(drawn, p9.aes("estimate_x", "estimate_y", **_look(drawn)))
+        p9.ggplot(drawn, p9.aes("estimate_x", "estimate_y", **look))
         + _dashed(nominal or {}, x, y)
         + _crosses(drawn)
         + theme_study()
@@ -94,10 +95,6 @@ def _paired(rows: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
         )
     finite_where_both_are = both["estimate_x"] + both["estimate_y"]
     return drawable(both.assign(estimate=finite_where_both_are))
-
-
-def _look(rows: pd.DataFrame) -> dict[str, str]:
-    return {"color": "color", "shape": "color"} if "color" in rows else {}
 
 
 def _dashed(nominal: Mapping[str, float], x: str, y: str) -> list[Any]:

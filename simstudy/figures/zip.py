@@ -13,7 +13,7 @@ from simstudy.figures.agreement import format_mean
 from simstudy.figures.captions import format_name
 from simstudy.figures.frame import need_columns
 from simstudy.figures.panels import by_panel, facets, words_in_panels
-from simstudy.figures.replicate_rows import drawable, format_lost, truth_of
+from simstudy.figures.replicate_rows import drawable, truth_of, what_is_shown
 from simstudy.figures.theme import BLUE, INK, VERMILLION, theme_study
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.measures.columns import Operand
@@ -22,6 +22,7 @@ from simstudy.measures.proportions import critical_values
 from simstudy.tables.rounding import with_error
 
 MOST = 400  # intervals of a panel: more are thinner than a line
+SAID = ("Drawn", "intervals", "evenly in their order")
 COLORS = {"covers": BLUE, "misses": VERMILLION}
 
 
@@ -100,7 +101,7 @@ def zip_plot(
             caption=captions.caption(
                 captions.dashed(),
                 f"In the panels, the share that covers; {captions.PLUS_MINUS}",
-                *_what_is_shown(len(replicates), drawn, shown),
+                *what_is_shown(len(replicates), drawn, shown, SAID),
             ),
         )
     )
@@ -193,12 +194,3 @@ def _said(rows: pd.DataFrame) -> str:
     share = float(covers.iloc[0])
     found = with_error(100 * share, 200 * float(cautious_binomial_error(share, len(rows))))
     return f"{found.value}% ± {found.error}"
-
-
-def _what_is_shown(n_all: int, rows: pd.DataFrame, subset: pd.DataFrame) -> list[str]:
-    return [
-        f"Drawn: {len(subset):,} of {len(rows):,} intervals, evenly in their order."
-        if len(subset) < len(rows)
-        else "",
-        format_lost(n_all, len(rows)),
-    ]
