@@ -1,23 +1,28 @@
-"""Makes the result of a study from its stored blocks, all or those drawn so far."""
+"""Stored blocks of a study: the result of all or of those drawn so far, and more from elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
+from io import BufferedRandom
 
 from simstudy.analysis.details import Details
 from simstudy.analysis.result import Result
+from simstudy.atomic_files import write_bytes
 from simstudy.design.plan import Plan
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.run_stats import RunStats
-from simstudy.remote.paths import place_of
+from simstudy.errors import StoreError, first_few
+from simstudy.remote.paths import Place, place_of
 from simstudy.store.arrow_schema import StoragePolicy
 from simstudy.store.blocks import Store
+from simstudy.store.files import Folder, name_by_content
 from simstudy.store.moments import MomentStorage
 from simstudy.store.provenance import Provenance
-from simstudy.store.run_records import read_records
+from simstudy.store.run_records import FOLDER, read_records, record_files
 from simstudy.store.study_folder import StudyFolder, no_blocks_error
-from simstudy.study.run_options import RunOptions, check_keep
+from simstudy.study.run_options import Out, RunOptions, check_keep
 from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_whole_groups
 
@@ -76,11 +81,7 @@ def partial_result(study: StudySpec, options: RunOptions) -> Result:
     check_n_rep(options.n_rep)
     check_whole_groups(study.group_size, options.n_rep)
     check_keep(options.keep, options.n_rep, study.block_size, study.group_size)
-    n_analysed = options.analysed_of(study)
-    plan, kept = (
-        study.plan(options.seed, options.keep, n_analysed),
-        study.storage_policy(options.keep),
-    )
+    plan, kept = options.planned(study)
     folder = place_of(options.out or "") / study.name
     if not (folder / kept.folder).exists():
         raise no_blocks_error(folder, options.keep)
@@ -95,3 +96,76 @@ def partial_result(study: StudySpec, options: RunOptions) -> Result:
     known = list(read_records(folder / kept.folder, provenance).first_warnings.values())
     result = result_of(study, begun, home, RunStats(noticed=known), kept, sizes)
     return Result(replace(result.details, design=tuple(plan.work_units.keys)))
+
+
+# ---------------------------------------------------------------- blocks from another folder
+def merge(study: StudySpec, options: RunOptions, source: Out) -> int:
+    """Copy the blocks of a study from another results folder; returns the number of new blocks.
+
+    Raises
+    ------
+    StoreError
+        Where there is none, or any was made from other code, settings or seed.
+    """
+    check_keep(options.keep, options.n_rep, study.block_size, study.group_size)
+    plan, kept = options.planned(study)
+    blocks: Place = place_of(source or "") / study.name / kept.folder
+    if not blocks.exists():
+        raise no_blocks_error(blocks.parent, options.keep)
+    provenance = provenance_of(study, plan, kept)
+    theirs = Store(blocks, kept.rows_per_block(plan.work_units), provenance)
+    differing = [
+        f"{drawn!r}: {first_few(each.differences(provenance, key))}"
+        for key, drawn in plan.work_units.keys.items()
+        for each in theirs.others.get(key, ())[:1]
+        if not theirs.n_blocks(key)
+    ]
+    if differing:
+        raise StoreError(
+            f"nothing was merged: blocks in {blocks.parent} were made from something else than "
+            f"this study's would be ({'; '.join(differing[:3])}), and these cannot be mixed. Draw "
+            "them there with this study's code, settings and seed, or leave them out."
+        )
+    home = StudyFolder.open(plan.work_units, options.out, provenance, kept)
+    n_new = copy_blocks(theirs, home.store)
+    if isinstance(home.store.files, Folder):
+        copy_records(blocks, home.store.files.path)
+    theirs.close()
+    return n_new
+
+
+# ---------------------------------------------------------------- copying
+def copy_blocks(source: Store, target: Store) -> int:
+    """Copy files with blocks that a store lacks; returns the number of such blocks.
+
+    Parameters
+    ----------
+    source, target
+        Stores of one provenance.
+    """
+    names = {number: key for key, number in source.index.keys.items()}
+    lacking: dict[int, int] = {}  # blocks by number of the source's file
+    for piece in source.index.slices:
+        end = int(piece["first"] + piece["n"])
+        is_stored = target.has_blocks(names[piece["key"]], end)[int(piece["first"]) :]
+        if not is_stored.all():
+            number = int(piece["file"])
+            lacking[number] = lacking.get(number, 0) + int((~is_stored).sum())
+    for file in source.referenced_files:
+        if file.number in lacking:
+            with source.files.open(file.name) as stored:
+                content = stored.read()
+            target.files.write(partial(_fill, content))
+    target.scan()
+    return sum(lacking.values())
+
+
+def _fill(content: bytes, file: BufferedRandom) -> str:
+    file.write(content)
+    return name_by_content(file)
+
+
+def copy_records(source: Place, target: Place) -> None:
+    """Copy the records of runs, such as timings."""
+    for path in record_files(source):
+        write_bytes(target / FOLDER / path.name, path.read_bytes())

@@ -101,10 +101,8 @@ class _Run:
     @classmethod
     def begun(cls, study: StudySpec, options: RunOptions, progress: Progress) -> _Run:
         """Open the folder, before anything is drawn."""
-        n_analysed = options.analysed_of(study)
-        plan = study.plan(options.seed, options.keep, n_analysed)
+        plan, kept = options.planned(study)
         _check_data(plan)
-        kept = study.storage_policy(options.keep)
         provenance = compute_provenance(plan, kept.measures, study.worst)
         home = StudyFolder.open(
             plan.work_units,

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from simstudy.analysis.precision import PILOT, SEQUENTIAL, STOPS_BY, Target, read_targets
+from simstudy.design.plan import Plan
 from simstudy.engine.progress import Progress
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.remote.paths import Place
+from simstudy.store.arrow_schema import StoragePolicy
 from simstudy.store.study_folder import CHANGED
 from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_whole_groups
@@ -81,11 +83,12 @@ class RunOptions:
         """The maximum number of replicates of a scenario, in whole groups."""
         return self.max_rep - self.max_rep % study.group_size
 
-    def analysed_of(self, study: StudySpec) -> int:
-        """How many replicates of a block are analysed one by one; 0 for all."""
-        return study.analysed_of(
+    def planned(self, study: StudySpec) -> tuple[Plan, StoragePolicy]:
+        """The plan of the study, and what is stored of its blocks."""
+        n_analysed = study.analysed_of(
             self.n_rep, whole_blocks=self.whole_blocks, keep=self.keep, precision=self.precision
         )
+        return study.plan(self.seed, self.keep, n_analysed), study.storage_policy(self.keep)
 
     @property
     def is_all(self) -> bool:

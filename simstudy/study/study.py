@@ -14,8 +14,7 @@ from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.workers import Workers, read_workers
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
-from simstudy.study.merge import merge
-from simstudy.study.results import partial_result
+from simstudy.study.results import merge, partial_result
 from simstudy.study.run import run, warn_of
 from simstudy.study.run_options import RunOptions, check_by_name, pilot_rep
 from simstudy.study.spec import StudySpec
