@@ -127,10 +127,6 @@ def test_rows_and_moments_lie_side_by_side(tmp_path):
 
 
 # ---------------------------------------------------------------- replay
-@pytest.mark.parametrize("address", ["here", 5])
-def test_an_address_that_is_none(address):
-    with pytest.raises(StudyError, match=f"'{address}' is not the address of a replicate"):
-        toy.study((3,)).replay(address)
 
 
 def test_an_address_of_another_study_is_refused():

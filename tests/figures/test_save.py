@@ -72,21 +72,15 @@ def dense(n: int = 6_000) -> pd.DataFrame:
 
 
 def test_a_dense_figure_stays_small_and_keeps_its_words(tmp_path):
+    """A light one has no pixels, and of a heat map only the bar of colours is."""
+    assert "<image" not in save_figure(curves(), tmp_path, "1").svg.read_text()
+    heat_map = heat_map_plot(make_summary(), measure="bias", x="n", y="dgp", panel="method")
+    assert save_figure(heat_map, tmp_path, "2").svg.stat().st_size < 200_000
     paths = save_figure(agreement_plot(dense(), x="a", y="b"), tmp_path, "1B")
     svg = paths.svg.read_text()
     assert paths.svg.stat().st_size < 1_000_000
     assert svg.count("<image") == 1
     assert svg.count("<use") > 50
-
-
-def test_a_light_figure_has_no_pixels(tmp_path):
-    assert "<image" not in save_figure(curves(), tmp_path, "1").svg.read_text()
-
-
-def test_a_heat_maps_colour_bar_is_pixels(tmp_path):
-    plot = heat_map_plot(make_summary(), measure="bias", x="n", y="dgp", panel="method")
-    svg = save_figure(plot, tmp_path, "2").svg
-    assert svg.stat().st_size < 200_000
 
 
 def test_a_matplotlib_figure_is_saved_and_left_as_it_was(tmp_path):
@@ -187,8 +181,9 @@ def test_the_same_figure_is_the_same_pdf_as_wide_as_asked_in_embedded_truetype(t
     assert content == pdf(plot, tmp_path / "b")
     assert not re.search(rb"/Type3|/CreationDate|/Producer", content)
     assert b"/FontFile2" in content
-    box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+)", content)
-    assert float(box[1]) == pytest.approx(72 * SINGLE)
+    for each in (content, pdf(curves() | curves(), tmp_path)):
+        box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+)", each)
+        assert float(box[1]) == pytest.approx(72 * SINGLE)
 
 
 def test_a_dense_layer_is_pixels_in_a_pdf_and_the_rest_is_not(tmp_path):
@@ -214,11 +209,6 @@ def test_a_function_is_asked_for_each_width_and_a_matplotlib_figure_is_left_as_i
     assert asked == [SINGLE, DOUBLE]
     assert figure.get_size_inches().tolist() == [6, 3]
     assert page_width() == FULL_WIDTH
-
-
-def test_a_composition_is_as_wide_as_asked(tmp_path):
-    content = pdf(curves() | curves(), tmp_path)
-    assert float(re.search(rb"/MediaBox \[ ?0 0 ([\d.]+)", content)[1]) == 72 * SINGLE
 
 
 @pytest.mark.parametrize(

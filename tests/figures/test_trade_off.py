@@ -6,7 +6,6 @@ from tests.figures.data import make_summary, points, segments, text_of
 
 SUMMARY = make_summary()
 SMALL = SUMMARY[SUMMARY["n"] == 5]
-COLORS = {"z": "#111111", "t": "#222222"}
 
 
 def test_every_point_stands_on_a_cross_of_both_intervals():
@@ -25,6 +24,8 @@ def test_every_point_stands_on_a_cross_of_both_intervals():
     assert sorted(segments(drawn).reshape(-1, 4).tolist()) == sorted(bars)
     assert text_of(plot).startswith("Bars: 95% Monte Carlo intervals (hidden")
     assert (plot.labels.x, plot.labels.y) == ("coverage", "bias")
+    one = SMALL[(SMALL["dgp"] == "normal") & (SMALL["method"] == "t")]
+    assert len(points(trade_off_plot(one, x="coverage", y="bias").draw())) == 1
 
 
 def test_levels_asked_for_are_dashed_on_their_own_axis():
@@ -37,18 +38,6 @@ def test_levels_asked_for_are_dashed_on_their_own_axis():
     assert plot.layers[0]._data["xintercept"].tolist() == [0.9]
     assert plot.layers[1]._data["yintercept"].tolist() == [0.0]
     assert "Dashed: the level asked for." in text_of(plot)
-
-
-def test_a_colour_is_the_studys_own():
-    plot = trade_off_plot(SMALL, x="coverage", y="bias", color="method", panel="dgp", colors=COLORS)
-    drawn = plot.draw()
-    assert len(points(drawn)) == 4
-    assert plot.scales.get_scales("color").map(["t", "z"]) == ["#222222", "#111111"]
-
-
-def test_one_point_needs_no_colour():
-    rows = SMALL[(SMALL["dgp"] == "normal") & (SMALL["method"] == "t")]
-    assert points(trade_off_plot(rows, x="coverage", y="bias").draw()).shape == (1, 2)
 
 
 def test_an_estimate_that_is_none_is_counted_and_its_point_not_drawn():
