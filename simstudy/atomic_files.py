@@ -13,7 +13,6 @@ from io import BufferedRandom
 from pathlib import Path
 from typing import Any
 
-from simstudy.errors import StoreError
 from simstudy.remote.paths import BEING_WRITTEN, Place, put_file
 
 ABANDONED_SECONDS = 86_400.0  # a file that is not whole after them has no writer left
@@ -148,27 +147,5 @@ def is_there(process: int) -> bool:
 
 # ---------------------------------------------------------------- temporary folders
 def temporary_folder() -> "tempfile.TemporaryDirectory[str]":
-    """Make a temporary folder, below `TMPDIR`.
-
-    Raises
-    ------
-    StoreError
-        Where there is no place for one.
-    """
-    try:
-        return tempfile.TemporaryDirectory(prefix="simstudy-")
-    except OSError as error:
-        raise no_temporary_folder(error) from None
-
-
-def no_temporary_folder(error: OSError) -> StoreError:
-    """The error for a machine without space for temporary files."""
-    return StoreError(
-        f"no temporary folder can be made ({error.strerror or error}), and a run needs one whose "
-        "results lie in no folder of this machine. Set TMPDIR to a folder that can be written."
-    )
-
-
-def lacks_temporary_folder(error: OSError) -> bool:
-    """Whether an error of `tempfile` means that no temporary folder exists."""
-    return "No usable temporary directory" in str(error)
+    """Make a temporary folder, below `TMPDIR`."""
+    return tempfile.TemporaryDirectory(prefix="simstudy-")

@@ -5,7 +5,6 @@ import errno
 from collections.abc import Iterator
 from pathlib import Path
 
-from simstudy.atomic_files import lacks_temporary_folder, no_temporary_folder
 from simstudy.errors import DiskFullError, StoreError
 
 # a folder where a file is to be, or a file where a folder is to be
@@ -28,8 +27,6 @@ def translate_io_errors(path: object) -> Iterator[None]:
 
 
 def _translated(error: OSError, path: object) -> Exception:
-    if lacks_temporary_folder(error):
-        return no_temporary_folder(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFullError(
             f"the disk that holds {path} is full. Every finished block is kept; free some space "

@@ -37,19 +37,13 @@ def discover(folder: str) -> dict[str, Any]:
 
     Raises
     ------
+    ModuleNotFoundError
+        Where there is no such folder.
     StudyError
-        Where there is no such folder, a file does not define what it should, or two files define
-        methods of one name.
+        Where it has no files, one does not define what it should, or two define methods of one
+        name.
     """
-    try:
-        package = importlib.import_module(folder)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{folder}.".startswith(f"{error.name}."):
-            raise  # a file in it imports what is not installed
-        raise StudyError(
-            f"discover({folder!r}): there is no folder {folder} to import from. Put it beside "
-            "experiments/, or beside the script that is run."
-        ) from None
+    package = importlib.import_module(folder)
     found: dict[str, Any] = {}
     files = pkgutil.iter_modules(getattr(package, "__path__", ()))
     for name in sorted(file.name for file in files if not file.name.startswith("_")):
@@ -100,11 +94,6 @@ def method_grid(method: Callable[..., Any], **levels: Iterable[Any]) -> dict[str
     dict
         Methods by name: the function's name, then the values, as in `ridge_0.1`.
 
-    Raises
-    ------
-    StudyError
-        Where the method has no parameter of such a name.
-
     Examples
     --------
     >>> def ridge(x, y, penalty):
@@ -114,12 +103,7 @@ def method_grid(method: Callable[..., Any], **levels: Iterable[Any]) -> dict[str
     """
     function = method.analyse if isinstance(method, EachReplicate) else method
     name = getattr(function, "__name__", type(function).__name__)
-    try:
-        inspect.signature(function).bind_partial(**levels)
-    except TypeError as error:
-        raise StudyError(
-            f"method_grid({name}): {error}. Give levels of the function's own parameters."
-        ) from None
+    inspect.signature(function).bind_partial(**levels)  # a TypeError for parameters it lacks
     methods: dict[str, Any] = {}
     for values in itertools.product(*levels.values()):
         bound = partial(function, **dict(zip(levels, values, strict=True)))

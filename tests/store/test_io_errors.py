@@ -36,17 +36,6 @@ def test_a_folder_that_has_gone_is_told_and_any_other_missing_file_is_not(tmp_pa
             (gone / "x").read_bytes()
 
 
-def test_a_machine_without_a_temporary_folder_is_told_what_to_set(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
-    with pytest.raises(StoreError, match=r"no temporary folder can be made .* Set TMPDIR"):
-        toy.study((3,)).run(50, workers=Workers("inline", 1))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(tmp_path / "none")])
-    said = r"No usable temporary directory.* Set TMPDIR"
-    with pytest.raises(StoreError, match=said), translate_io_errors(tmp_path):
-        tempfile.mkdtemp()
-
-
 def test_a_file_that_may_not_grow_is_one_line_of_a_command(tmp_path, monkeypatch):
     was = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, was[1]))
