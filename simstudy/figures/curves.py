@@ -100,36 +100,37 @@ def measure_curves(
     if log_x:
         _check_log(found[x])
     check_no_hidden_rows(found, {"x": x, **mapped}, ["measure", *factors_of(summary)])
-    drawn = _drawn(found, x, mapped)
+    drawn = with_interval(found)[[*MEASURED]].assign(x=as_axis(found[x]))
+    drawn = with_panels(drawn, found, mapped)
     if callable(exact):
         exact = _on_a_grid(exact, found, x, mapped, log_x)
-    if isinstance(exact, pd.DataFrame):
-        theory = _finer_theory(exact, drawn, x, mapped)
-    else:
-        theory = drawn[drawn["exact"].notna() & exact]
-    theory, drawn = _same_panels(theory, drawn, mapped)
+    theory, drawn = _same_panels(_theory_of(exact, drawn, x, mapped), drawn, mapped)
     width = _dodge_width(drawn, log_x)
     drawn, theory = (_beside(rows, width * dodge, log_x) for rows in (drawn, theory))
     place = _aside_of_categories(drawn, width * dodge)
     parts = _parts(drawn, theory)
+    colored = "color" in drawn
+    marks = {"color": "color", "shape": "color"} if colored else {}
+    levels = nominal_lines(drawn, nominal_levels(nominal, found))
+    level = p9.geom_hline(p9.aes(yintercept="nominal"), levels, linetype="dashed", color=MUTED)
     own_scales = "measure" in (mapped["panel"], mapped["rows"])
     return (
-        p9.ggplot(drawable(drawn), _position(drawn))
-        + _nominal(nominal, drawn, found)
+        p9.ggplot(
+            drawable(drawn), p9.aes("place", "estimate", group="color" if colored else 1, **marks)
+        )
+        + [level] * (nominal is not None)
         + _lines(drawn, parts, place, joined)
-        + _points(place, "color" in drawn)
+        + _points(place, colored)
         + theme_study()
         + colors_by(drawn, found, mapped["color"], colors)
         + _x_scale(drawn, log_x)
-        + facets(drawn, scales="free_y" if own_scales else "fixed", legend="color" in drawn)
+        + facets(drawn, scales="free_y" if own_scales else "fixed", legend=colored)
         + p9.labs(
             x=format_name(x),
             y=format_name(measures[0]) if len(measures) == 1 else "estimate",
             caption=caption(
                 captions.BARS * bool(drawn["lower"].notna().any()),
-                f"Solid lines: {solid}." * (not parts.line.empty),
-                f"Level marks: {solid}." * (not parts.marks.empty),
-                captions.JOINS * (joined and not parts.simulated.empty),
+                *_lines_say(parts, joined, solid),
                 captions.dashed(dashed) * (nominal is not None),
                 *notes(drawn),
             ),
@@ -146,18 +147,14 @@ def _with_measure_mapped(
     return {**mapped, free: "measure"}
 
 
-def _drawn(rows: pd.DataFrame, x: str, mapped: dict[str, str | None]) -> pd.DataFrame:
-    drawn = with_interval(rows)[[*MEASURED]].assign(x=as_axis(rows[x]))
-    return with_panels(drawn, rows, mapped)
-
-
-def _position(rows: pd.DataFrame) -> Any:
-    colored = {"color": "color", "shape": "color"} if "color" in rows else {}
-    group = {"group": "color"} if "color" in rows else {"group": 1}
-    return p9.aes(x="place", y="estimate", **colored, **group)
-
-
 # ---------------------------------------------------------------- theory
+def _theory_of(
+    exact: bool | pd.DataFrame, rows: pd.DataFrame, x: str, mapped: dict[str, str | None]
+) -> pd.DataFrame:
+    """The rows of the theoretical line; none if there is no theory or it is not wanted."""
+    if isinstance(exact, pd.DataFrame):
+        return _finer_theory(exact, rows, x, mapped)
+    return rows[rows["exact"].notna() & exact]
 
 
 def _on_a_grid(
@@ -249,10 +246,19 @@ def _lines(rows: pd.DataFrame, parts: _Parts, dodge: Any, joined: bool) -> list[
     dotted = {"linetype": "dotted", "size": 0.5, "position": dodge, "show_legend": False}
     plain = {} if "color" in rows else {"color": BLUE}
     simulated, line, marks = parts
+    level = {"shape": "_", "size": 3.4, "position": dodge, "show_legend": False}
     return [
         *[p9.geom_line(simulated, **dotted, **plain)] * (joined and not simulated.empty),
         *(_exact_line(line, rows) if not line.empty else []),
-        *(_level_marks(marks, dodge) if not marks.empty else []),
+        *([p9.geom_point(p9.aes(y="exact"), marks, **level)] if not marks.empty else []),
+    ]
+
+
+def _lines_say(parts: _Parts, joined: bool, solid: str) -> list[str]:
+    return [
+        f"Solid lines: {solid}." * (not parts.line.empty),
+        f"Level marks: {solid}." * (not parts.marks.empty),
+        captions.JOINS * (joined and not parts.simulated.empty),
     ]
 
 
@@ -267,11 +273,6 @@ def _exact_line(line: pd.DataFrame, rows: pd.DataFrame) -> list[Any]:
     for_all = set(line["color"]) >= set(rows["color"])
     place = p9.aes(x="place", y="exact", color="color", group="color")
     return [p9.geom_line(place, line, show_legend=for_all, **look)]
-
-
-def _level_marks(marks: pd.DataFrame, dodge: Any) -> list[Any]:
-    at = p9.aes(y="exact")
-    return [p9.geom_point(at, marks, shape="_", size=3.4, position=dodge, show_legend=False)]
 
 
 def _joined(points: pd.DataFrame, least: int = 2) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -322,16 +323,6 @@ def _dodge_width(rows: pd.DataFrame, log_x: bool) -> float:
     if len(places) < 2:
         return 0.1
     return float(min(0.5 * np.diff(places).min(), 0.015 * n_colors * np.ptp(places)))
-
-
-def _nominal(
-    nominal: float | str | Mapping[str, float] | None,
-    rows: pd.DataFrame,
-    summary_rows: pd.DataFrame,
-) -> list[Any]:
-    lines = nominal_lines(rows, nominal_levels(nominal, summary_rows))
-    line = p9.geom_hline(p9.aes(yintercept="nominal"), lines, linetype="dashed", color=MUTED)
-    return [line] * (nominal is not None)
 
 
 # ---------------------------------------------------------------- the horizontal axis

@@ -47,9 +47,13 @@ def drawn_figure(figure: Any, dpi: int) -> Any:
     """The matplotlib Figure of a ggplot or a composition, before layout."""
     from matplotlib.figure import Figure
 
-    check_figure(figure)
     if isinstance(figure, Figure):
         return figure
+    if not type(figure).__module__.startswith("plotnine."):
+        raise FigureError(
+            f"A {type(figure).__name__} cannot be saved as a figure: `save_figure` draws a "
+            "plotnine ggplot or a matplotlib Figure. Return one of these."
+        )
     from simstudy.lazy import p9
 
     plot = copy.deepcopy(figure)  # drawing leaves its traces on a plot
@@ -57,17 +61,6 @@ def drawn_figure(figure: Any, dpi: int) -> Any:
         return with_minus_signs(plot.draw())
     plot = plot + p9.theme(dpi=dpi)
     return with_minus_signs(with_caption_at_edge(plot.draw(), plot))
-
-
-def check_figure(figure: Any) -> None:
-    """Refuse objects that are neither plotnine nor matplotlib figures."""
-    from matplotlib.figure import Figure
-
-    if not isinstance(figure, Figure) and not type(figure).__module__.startswith("plotnine."):
-        raise FigureError(
-            f"A {type(figure).__name__} cannot be saved as a figure: `save_figure` draws a "
-            "plotnine ggplot or a matplotlib Figure. Return one of these."
-        )
 
 
 # ---------------------------------------------------------------- size

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from simstudy.errors import SimstudyError
+from simstudy.validation import check_file_name
 
 FULL_WIDTH: Final = 6.5  # inches: the text of a page, and the width of every figure
 NARROW: Final = 5.0  # inches: less than this is a column
@@ -73,8 +74,4 @@ def check_columns(columns: Mapping[str, Any], refusal: type[SimstudyError]) -> N
                 f"column {name!r} is {inches!r} wide: a width is a number of inches from {LEAST:g} "
                 f"to {MOST:g}, such as 3.5, which is 89 mm."
             )
-        if not str(name).isidentifier():
-            raise refusal(
-                f"{name!r} is not a name of a width: it is a folder's name too, so write letters, "
-                "digits and _, such as single."
-            )
+        check_file_name(name, "column", refusal)

@@ -85,7 +85,8 @@ def zip_plot(
     if std_error is not None:
         drawn = _with_limits(drawn, replicates, level, df)
     drawn = _ranked(_less_truth(drawn, replicates, truth))
-    shown = drawn[drawn["place"] % _every(drawn, most) == 0]
+    fullest = max(len(of_panel) for _, of_panel in by_panel(drawn))
+    shown = drawn[drawn["place"] % -(-fullest // most) == 0]
     return (
         p9.ggplot(shown, p9.aes("low", "centile", xend="high", yend="centile", color="end"))
         + p9.geom_segment(size=0.45, alpha=0.8)
@@ -177,12 +178,6 @@ def _missed(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     half = np.where(value > 0, value - low, high - value)
     with np.errstate(all="ignore"):
         return np.where(value == 0, 0.0, np.abs(value) / half)
-
-
-def _every(frame: pd.DataFrame, most: int) -> int:
-    """The step at which intervals are drawn, for the fullest panel."""
-    fullest = max(len(rows) for _, rows in by_panel(frame))
-    return -(-fullest // most)
 
 
 # ---------------------------------------------------------------- words

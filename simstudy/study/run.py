@@ -220,11 +220,11 @@ class _Run:
             out=None if options.out is None else place_of(options.out) / study.name / PILOT,
             workers=self.work.workers,
             keep=options.keep,
-            progress=options.progress,
+            progress=self.work.progress,
             explain=False,
         )
-        pilot = run(study, replace(of_pilot, progress=self.work.progress))
-        warn_of(pilot, of_pilot, stacklevel=6)  # whoever called Study.run
+        pilot = run(study, of_pilot)
+        warn_of(pilot, replace(options, explain=False), stacklevel=6)  # whoever called Study.run
         return pilot
 
     def _balanced(self, sizes: Sizes) -> Sizes:

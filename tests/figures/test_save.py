@@ -216,7 +216,7 @@ def test_a_function_is_asked_for_each_width_and_a_matplotlib_figure_is_left_as_i
     [
         ({"single": 89}, "a width is a number of inches from 2 to 20"),
         ({"single": "3.5"}, "a width is a number of inches from 2 to 20"),
-        ({"../one": 3.5}, "is not a name of a width"),
+        ({"../one": 3.5}, "'../one' is not a file name for a column"),
     ],
 )
 def test_what_is_no_width_of_a_column_is_refused(columns, said, tmp_path):
