@@ -110,14 +110,12 @@ def measure_curves(
     place = _aside_of_categories(drawn, width * dodge)
     parts = _parts(drawn, theory)
     colored = "color" in drawn
-    marks = {"color": "color", "shape": "color"} if colored else {}
+    marks = dict.fromkeys(("color", "shape", "group"), "color") if colored else {"group": 1}
     levels = nominal_lines(drawn, nominal_levels(nominal, found))
     level = p9.geom_hline(p9.aes(yintercept="nominal"), levels, linetype="dashed", color=MUTED)
     own_scales = "measure" in (mapped["panel"], mapped["rows"])
     return (
-        p9.ggplot(
-            drawable(drawn), p9.aes("place", "estimate", group="color" if colored else 1, **marks)
-        )
+        p9.ggplot(drawable(drawn), p9.aes("place", "estimate", **marks))
         + [level] * (nominal is not None)
         + _lines(drawn, parts, place, joined)
         + _points(place, colored)
