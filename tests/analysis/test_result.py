@@ -253,7 +253,7 @@ def test_labels_are_headings_and_titles():
     assert result.figure("1").labels.x == "sample size"
     shown = result.figure("2").labels
     assert (shown.x, shown.y) == ("sample size", "share that covers")
-    with pytest.raises(StudyError, match="3: tables and figures show a text"):
+    with pytest.raises(StudyError, match="is 3: give under a name a text"):
         replace(toy.study((3,)), labels={"n_obs": 3})
 
 
