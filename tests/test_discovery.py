@@ -32,16 +32,12 @@ def test_each_file_gives_the_object_that_is_named_like_it(folder):
     found = folder(
         ridge="import numpy\ndef helper(): ...\ndef ridge(x): ...",
         heavy_tails="class HeavyTails: ...",
+        lasso="def fit(x, by): ...\nlasso = {'lasso_1': fit, 'lasso_2': fit}",
         _shared="def other(): ...",
     )
-    assert list(found) == ["heavy_tails", "ridge"]
+    assert list(found) == ["heavy_tails", "lasso_1", "lasso_2", "ridge"]
     assert found["heavy_tails"].__name__ == "HeavyTails"
     assert found["ridge"].__module__ == "found_parts.ridge"
-
-
-def test_a_dictionary_gives_its_entries(folder):
-    found = folder(lasso="def fit(x, by): ...\nlasso = {'lasso_1': fit, 'lasso_2': fit}")
-    assert list(found) == ["lasso_1", "lasso_2"]
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,9 @@ def test_a_line_breaks_where_a_result_is_missing():
 
 
 def test_the_caption_says_what_is_shaded_dotted_and_dashed():
-    said = text_of(nested_loop_plot(SUMMARY, y="coverage", color="method", nominal=0.9))
+    plot = nested_loop_plot(SUMMARY, y="coverage", color="method", nominal=0.9)
+    assert plot.labels.x == "4 scenarios, ordered by dgp, n", "the factors that vary"
+    said = text_of(plot)
     assert "Shaded: 95% Monte Carlo intervals" in said
     assert "Dotted: exact theory. Dashed: the level asked for." in said
     unknown = SUMMARY.assign(exact=float("nan"))
@@ -69,11 +71,6 @@ def test_lines_that_agree_are_both_seen():
     assert first["t"] < first["a"]
     assert "Where lines coincide, the last in the key is on top" in text_of(plot)
     plot.draw()
-
-
-def test_factors_that_vary_are_found_when_none_are_named():
-    plot = nested_loop_plot(SUMMARY, y="bias", color="method", nominal=0.0)
-    assert plot.labels.x == "4 scenarios, ordered by dgp, n"
 
 
 def test_a_design_without_factors_is_refused():
