@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 OF_ITS_CODE = (  # names of a result that a folder alone cannot have
-    *("anytime", "columns", "contrast", "details", "figure", "outcome", "plan", "publish"),
+    *("columns", "contrast", "details", "figure", "outcome", "plan", "publish"),
     *("scenario", "seconds"),
 )
 
