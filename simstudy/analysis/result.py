@@ -146,6 +146,33 @@ class Result(SummaryAccess):
 
         return run_time(self.plan, self.details.spent)
 
+    def anytime(self, measure: str, *, planned: float | None = None) -> pd.DataFrame:
+        """Summarize a measure with limits that are valid at every look during a run.
+
+        Parameters
+        ----------
+        measure
+            The name of a share, or of a mean of one value per replicate.
+        planned
+            Of means, the replicates at which limits are to be closest together: the same number at
+            every look.
+
+        Returns
+        -------
+        pd.DataFrame
+            The rows of the summary, with these limits as `lower` and `upper`.
+
+        Raises
+        ------
+        StudyError
+            For a measure that is neither, and for a mean without `planned`.
+        """
+        from simstudy.analysis.summary import MEASURE, with_anytime_limits
+
+        known = self.details.measure(measure)
+        rows = self.summary[self.summary[MEASURE] == known.name]
+        return with_anytime_limits(rows, known, self.details.level, planned)
+
     def contrast(
         self,
         measure: str,

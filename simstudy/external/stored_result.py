@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 OF_ITS_CODE = (  # names of a result that a folder alone cannot have
-    *("columns", "contrast", "details", "figure", "outcome", "plan", "publish"),
+    *("anytime", "columns", "contrast", "details", "figure", "outcome", "plan", "publish"),
     *("scenario", "seconds"),
 )
 

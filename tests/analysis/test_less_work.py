@@ -124,6 +124,8 @@ def test_weights_may_be_kept_as_moments():
         (lambda: study().partial_result(203, out="nowhere"), "nearest that works: n_rep=204"),
         (lambda: Study("a", study().scenarios, [PLAIN], group_size=0), "group_size=0: must be"),
         (lambda: study(measures=[bootstrapped(lambda s2: 1.0, name="mine")]), "groups of 4"),
+        (lambda: study().run(400).anytime("power"), "is not a share or mean of independent"),
+        (lambda: study(1).run(400).anytime("by_control"), "is not a share or mean of independent"),
     ],
 )  # fmt: skip
 def test_what_groups_cannot_is_refused_in_one_line(make, words):
