@@ -198,7 +198,7 @@ class Search:
         int
             1 above, -1 below, 0 while it cannot be told.
         """
-        height, error = self.height(end)
+        height, error = self._height(end)
         if not (math.isfinite(height) and math.isfinite(error)):
             return 0
         distance = height - self.question.goal
@@ -217,13 +217,13 @@ class Search:
                 "which it is defined."
             )
         raise StudyError(
-            f"{self.format_value(end)}, which cannot be told from the target "
+            f"{self._format_value(end)}, which cannot be told from the target "
             f"{question.target:g}: the answer may lie outside the bracket. Move that end further "
             "away, or raise max_n_rep."
         )
 
     def _not_bracketed(self) -> str:
-        ends = " and ".join(map(self.format_value, (self.question.low, self.question.high)))
+        ends = " and ".join(map(self._format_value, (self.question.low, self.question.high)))
         return (
             f"{ends}: both on one side of the target {self.question.target:g}, so no crossing is "
             "known to lie between. Choose low and high on either side of it."
@@ -238,8 +238,8 @@ class Search:
         Crossing
             The crossing.
         """
-        found = self.crossing()
-        interval = self.interval(found)
+        found = self._crossing()
+        interval = self._interval(found)
         for row in reversed(self.rows):
             if row["round"] != self.rows[-1]["round"]:
                 break
@@ -280,14 +280,14 @@ class Search:
             False also where no tolerance was asked for.
         """
         tolerance = self.question.tolerance
-        return tolerance is not None and self.half_width(crossing) <= tolerance
+        return tolerance is not None and self._half_width(crossing) <= tolerance
 
     def _needed(self, crossing: Crossing) -> float:
         """The replicates at the crossing that would narrow the interval enough."""
         if self.question.tolerance is None:
             return math.inf
-        wanted = crossing.half_width * self.question.tolerance / self.half_width(crossing)
-        per_replicate = (self.z * self.spread_at(crossing) / crossing.slope) ** 2
+        wanted = crossing.half_width * self.question.tolerance / self._half_width(crossing)
+        per_replicate = (self.z * self._spread_at(crossing) / crossing.slope) ** 2
         needed = MARGIN * per_replicate * (wanted**-2 - crossing.half_width**-2)
         return max(needed, LEAST_GROWTH * self.n_rep)
 
@@ -334,7 +334,7 @@ class Search:
         Solution
             The answer.
         """
-        question, interval = self.question, self.interval(crossing)
+        question, interval = self.question, self._interval(crossing)
         return Solution(
             factor=question.factor,
             measure=question.measure,
@@ -348,7 +348,7 @@ class Search:
         )
 
     # ---- the curve
-    def format_value(self, value: Number) -> str:
+    def _format_value(self, value: Number) -> str:
         """The measure at a value of the factor, as text."""
         reading = self.at[value]
         return (
@@ -356,7 +356,7 @@ class Search:
             f"{reading.n_rep} replicates) at {self.question.factor}={value:g}"
         )
 
-    def height(self, value: Number) -> tuple[float, float]:
+    def _height(self, value: Number) -> tuple[float, float]:
         """An evaluation on the scale of the fit, with its standard error; NaN if undefined.
 
         For a proportion the empirical logit of Haldane (1956) and Anscombe (1956), from the
@@ -382,7 +382,7 @@ class Search:
             )
         return math.sqrt(float(np.median(known)) / reading.n_rep)
 
-    def crossing(self) -> Crossing:
+    def _crossing(self) -> Crossing:
         """Where the fitted curve crosses the target, on the scale of the fit."""
         values, heights, errors = self._fitted()
         rise = abs(heights[-1] - heights[0])
@@ -393,24 +393,24 @@ class Search:
     def _fitted(self) -> tuple[list[Number], np.ndarray, np.ndarray]:
         """The evaluations with a height and an error, in order."""
         values = sorted(self.at)
-        heights, errors = np.array([self.height(value) for value in values]).T
+        heights, errors = np.array([self._height(value) for value in values]).T
         is_finite = np.isfinite(heights) & np.isfinite(errors)
         kept = [value for value, is_there in zip(values, is_finite, strict=True) if is_there]
         return kept, heights[is_finite], errors[is_finite]
 
-    def interval(self, crossing: Crossing) -> dict[str, float]:
+    def _interval(self, crossing: Crossing) -> dict[str, float]:
         """A crossing as `value`, `lower` and `upper`, in units of the factor."""
         names = ("value", "lower", "upper")
         return {
             name: self.scale.value(unit) for name, unit in zip(names, crossing[:3], strict=True)
         }
 
-    def half_width(self, crossing: Crossing) -> float:
+    def _half_width(self, crossing: Crossing) -> float:
         """The half-width of the interval, in units of the factor."""
-        interval = self.interval(crossing)
+        interval = self._interval(crossing)
         return (interval["upper"] - interval["lower"]) / 2
 
-    def spread_at(self, crossing: Crossing) -> float:
+    def _spread_at(self, crossing: Crossing) -> float:
         """The standard deviation per replicate, at the evaluation nearest to the crossing."""
         values, _, errors = self._fitted()
         distances = [abs(self.scale.unit(value) - crossing.place) for value in values]
