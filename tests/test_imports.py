@@ -16,7 +16,7 @@ def test_the_layers_hold():
 
 
 PACKAGES = (
-    "measures", "figures", "dgps", "stats", "data", "identity", "store", "engine", "analysis",
+    "measures", "figures", "dgps", "stats", "data", "provenance", "store", "engine", "analysis",
     "trials", "applied",
 )  # fmt: skip
 FEW_RUNS_NEED = ("plotnine", "matplotlib", "numba", "sklearn", "scipy.stats", "rich", "joblib")
