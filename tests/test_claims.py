@@ -434,10 +434,6 @@ def test_a_statement_holds_or_fails_in_all_cells_or_one_or_too_few_are_drawn(
         assert found == Finding(value, detail="said")
 
 
-def test_two_hits_of_two_settle_nothing():
-    assert claim(1.0, difference=0.01).verdict(share([True, True])) == "too few replicates"
-
-
 def test_a_share_of_none_or_all_has_an_error():
     """That of a share with one hit, and one miss, more."""
     error = np.sqrt(np.array([1 / 102, 1 / 2, 101 / 102]) * [101 / 102, 1 / 2, 1 / 102] / 100)

@@ -85,8 +85,7 @@ def test_the_gallery_shows_every_committed_figure():
 
 # ---------------------------------------------------------------- numbers
 @pytest.mark.parametrize(
-    ("error", "places"),
-    [(0.0004, 4), (0.015, 3), (0.02, 2), (0.099, 2), (0.1, 2), (250.0, 0)],
+    ("error", "places"), [(0.0004, 4), (0.015, 3), (0.02, 2), (0.099, 2), (0.1, 2), (250.0, 0)]
 )
 def test_an_error_leaves_its_leading_digit_and_one_more_after_a_one(error, places):
     assert decimals(error) == places
@@ -162,9 +161,7 @@ CLAIMS = pd.DataFrame(
         ("wrong", "It is so", "number", 0.8, 0.7, 0.01, "differs", "why"),
         ("open", "It is so", "statement", 1.0, math.nan, math.nan, "too few replicates", ""),
     ],
-    columns=[
-        *("claim", "statement", "kind", "published", "reproduced", "mcse", "verdict", "note"),
-    ],
+    columns=[*("claim", "statement", "kind", "published", "reproduced", "mcse", "verdict", "note")],
 )
 REGION = "<!-- count: written by `python docs/write.py` -->\nold\n<!-- end of count -->"
 

@@ -7,7 +7,7 @@ import pytest
 import scipy
 
 import simstudy
-from simstudy import figures
+from simstudy import figures, trials
 from simstudy.lazy import LazyModule
 from simstudy.provenance.fingerprint import fingerprint
 from simstudy.stats.two_stage import design as two_stage_design
@@ -27,13 +27,6 @@ def test_it_is_imported_when_one_of_its_names_is_asked_for():
     assert LATE in sys.modules
 
 
-def test_a_name_is_looked_up_once(monkeypatch):
-    late = LazyModule("math")
-    before = late.tau
-    monkeypatch.delattr("math.tau")
-    assert late.tau == before
-
-
 def test_it_is_late_in_another_process_as_well():
     again = pickle.loads(pickle.dumps(LazyModule(LATE)))
     assert LATE not in sys.modules
@@ -45,7 +38,9 @@ def test_the_fingerprint_has_the_version_of_a_library_that_is_late():
 
 
 # ---------------------------------------------------------------- names of packages
-@pytest.mark.parametrize("package", [simstudy, figures], ids=lambda package: package.__name__)
+@pytest.mark.parametrize(
+    "package", [simstudy, figures, trials], ids=lambda package: package.__name__
+)
 def test_a_package_offers_what_it_lists_and_nothing_else(package):
     for name in package.__all__:
         assert getattr(package, name).__module__.startswith(("simstudy.", "collections.abc")), name

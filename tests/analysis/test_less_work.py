@@ -51,6 +51,15 @@ def test_the_columns_are_there_where_a_measure_has_them(tmp_path):
     result.table("summary")
 
 
+def test_the_same_bits_with_other_workers_and_the_first_groups_of_a_longer_run():
+    short = study().run(200, workers=INLINE)
+    assert_frame_equal(short.summary, study().run(200, workers=Workers("threads", 2)).summary)
+    longer = study().run(600, workers=INLINE)
+    for scenario in short.plan.scenarios:
+        one, two = (each.columns(scenario, "s2")["s2"] for each in (short, longer))
+        np.testing.assert_array_equal(one, two[:200])
+
+
 def test_a_precision_is_reached_with_the_error_of_groups():
     kind = {"measures": [mean("s2", name="mean_s2")], "block_size": 40, "n_rep": 40}
     by_strata, plain = study(20, **kind), study(1, **kind)

@@ -11,15 +11,7 @@ from simstudy.analysis.summary import NUMBERS
 from simstudy.design import grid
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
-from simstudy.measures import (
-    bias,
-    empirical_se,
-    mean,
-    median,
-    mse,
-    rejection_rate_at,
-    rmse,
-)
+from simstudy.measures import bias, empirical_se, mean, median, mse, rejection_rate_at, rmse
 from simstudy.store.moments import streamable
 from simstudy.study import Study
 from tests import toy
@@ -250,8 +242,7 @@ def test_theory_of_other_measures_is_no_slip():
 
 
 @pytest.mark.parametrize(
-    ("exact", "said"),
-    [(np.zeros(4), "array([0., 0., 0., 0.])"), ("a lot", "'a lot'")],
+    ("exact", "said"), [(np.zeros(4), "array([0., 0., 0., 0.])"), ("a lot", "'a lot'")]
 )
 def test_theory_that_does_not_fit_the_cells_is_refused(exact, said, monkeypatch):
     monkeypatch.setattr(TwoAxes, "exact", lambda self: {"bias": exact})

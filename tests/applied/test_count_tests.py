@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.applied.count_tests import (
-    CHANGE_TESTS,
-    COUNT_TESTS,
-    changed_answers,
-    two_proportions,
-)
+from simstudy.applied.count_tests import CHANGE_TESTS, COUNT_TESTS, changed_answers, two_proportions
 from simstudy.applied.scores import Scores
 from simstudy.errors import DesignError
 

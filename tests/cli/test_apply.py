@@ -64,10 +64,7 @@ def test_help_of_one_method_has_its_own(said):
         ([], "apply takes a method and a file, as in simstudy apply accuracy scores.csv ref"),
         (["accurcy", "scores.csv"], "no such method to apply: 'accurcy'; did you mean 'accuracy'?"),
         (["accuracy"], "apply accuracy takes one file, and was given none: simstudy apply"),
-        (
-            ["accuracy", "a.csv", "b.csv"],
-            "apply accuracy takes one file, and was given a",
-        ),
+        (["accuracy", "a.csv", "b.csv"], "apply accuracy takes one file, and was given a"),
         (["accuracy", "scores.csv", "alhpa=.1"], "alhpa is not a setting; did you mean 'al"),
         (["accuracy", "scores.csv", "alpha=a"], "alpha=a: must be a number at least 0."),
         (["accuracy", "scores.csv", "theta="], "theta= is empty: leave theta out, or say"),

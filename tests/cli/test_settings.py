@@ -3,12 +3,7 @@
 import pytest
 
 from simstudy.cli.project import PACKAGE_CONF
-from simstudy.cli.settings import (
-    Scale,
-    Settings,
-    check_settings,
-    read_backend,
-)
+from simstudy.cli.settings import Scale, Settings, check_settings, read_backend
 from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
 

@@ -9,12 +9,7 @@ import pytest
 from experiments.two_stage.claims import CLAIMS
 from simstudy.cli import main
 from simstudy.cli.help import help_text
-from simstudy.cli.project import (
-    Project,
-    experiment_names,
-    load_experiment,
-    question_of,
-)
+from simstudy.cli.project import Project, experiment_names, load_experiment, question_of
 from simstudy.cli.settings import Settings
 from simstudy.cli.subcommands import VERBS
 from tests.cli.projects import STUDY, inside, simstudy, write
@@ -66,10 +61,7 @@ def test_a_plan_says_what_a_run_would_do_and_does_nothing(ours, tmp_path):
         "time     none: every block is stored",
     ]
     more = ours("plan", *asked, "n_rep=5500").splitlines()
-    assert more[1:3] == [
-        "blocks   12: 4 stored (0 with failures), 8 missing",
-        "to draw  8 blocks",
-    ]
+    assert more[1:3] == ["blocks   12: 4 stored (0 with failures), 8 missing", "to draw  8 blocks"]
     manifest = json.loads((out / "two_stage" / "manifest.json").read_text())
     seconds = 8 * manifest["wall_seconds"] / manifest["blocks_computed"]
     assert more[3] == f"time     about {seconds:,.1f} s, at the pace of the last run"

@@ -72,8 +72,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(
-    ("text", "target", "why"),
-    [(text, *case) for text, cases in REFUSED.items() for case in cases],
+    ("text", "target", "why"), [(text, *case) for text, cases in REFUSED.items() for case in cases]
 )
 def test_a_malformed_file_is_refused_in_one_line(tmp_path, text, target, why):
     with pytest.raises(ConfigError, match=why) as refused:

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.dgps.scores import (
-    DiscretisedScores,
-    HeavyTailedScores,
-    NormalScores,
-    SkewedScores,
-)
+from simstudy.dgps.scores import DiscretisedScores, HeavyTailedScores, NormalScores, SkewedScores
 from simstudy.errors import DesignError
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 

@@ -11,13 +11,7 @@ from simstudy.engine.block import Address, draw_block
 from simstudy.engine.error_policy import by_method
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import StudyError, describe
-from tests.engine.giving import (
-    SIZE,
-    X,
-    giving,
-    plan_of,
-    stored,
-)
+from tests.engine.giving import SIZE, X, giving, plan_of, stored
 
 
 @pytest.mark.parametrize("on_failure", ["record", "abort", "impute_worst"])
@@ -87,10 +81,7 @@ def that_raises(error):
     ("error", "said"),
     [
         (GeneratorExit("closed"), "GeneratorExit: closed"),
-        (
-            EndsTheProgram(),
-            "EndsTheProgram: (its text cannot be had: str of it raised SystemExit)",
-        ),
+        (EndsTheProgram(), "EndsTheProgram: (its text cannot be had: str of it raised SystemExit)"),
     ],
     ids=lambda value: type(value).__name__,
 )

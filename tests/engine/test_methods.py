@@ -340,14 +340,8 @@ def test_data_are_drawn_once_if_no_method_can_change_them(data, times, tmp_path)
     ("data", "says"),
     [
         (X, "draw returned ndarray, not data by name: return a dict of arrays"),
-        (
-            {"k": X},
-            "draw returned 'k', which is a factor of Given or one of scenario",
-        ),
-        (
-            {"rng": X},
-            "draw returned 'rng', which is a factor of Given or one of scenario",
-        ),
+        ({"k": X}, "draw returned 'k', which is a factor of Given or one of scenario"),
+        ({"rng": X}, "draw returned 'rng', which is a factor of Given or one of scenario"),
         ({"x": [1, 2]}, "draw returned 'x' as a list, which may be a replicate each or a constant"),
         ({"x": X[1:]}, "draw returned 'x' of shape (19,); with n_rep=20 its first axis must be 20"),
     ],
@@ -411,10 +405,7 @@ def test_the_axis_of_methods_has_a_place_of_its_own(changes, says):
             each_replicate(lambda streams: 1.0),
             "asks for 'streams', which a method that takes a whole block is given; here ask for",
         ),
-        (
-            lambda *data: {},
-            "method 'm' asks for 'data', which is neither drawn by Given nor a",
-        ),
+        (lambda *data: {}, "method 'm' asks for 'data', which is neither drawn by Given nor a"),
         (lambda x: x, "it returned ndarray, not columns by name: return a dict of arrays"),
         (
             each_replicate(lambda x: 1.0),
@@ -459,7 +450,7 @@ def test_a_failure_is_its_methods_own():
     assert set(failures["method"]) == {"fragile"}
     assert set(failures["error"]) == {"ValueError: too large"}
     assert list(failures.columns) == [
-        *("n1", "shift", "alpha", "block", "rep", "method", "error", "address"),
+        *("n1", "shift", "alpha", "block", "rep", "method", "error", "address")
     ]
     rows = result.summary.set_index("method")["n_failed"]
     assert (rows[["difference", "noisy", "factors"]] == 0).all()

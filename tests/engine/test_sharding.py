@@ -38,9 +38,7 @@ def test_shares_of_equal_blocks_are_of_one_size_and_mix_all_scenarios(n_shares, 
 
 
 @given(
-    st.lists(st.floats(0.01, 1000), min_size=4, max_size=4),
-    st.integers(1, 12),
-    st.integers(1, 40),
+    st.lists(st.floats(0.01, 1000), min_size=4, max_size=4), st.integers(1, 12), st.integers(1, 40)
 )
 def test_no_share_costs_more_than_another_by_much_more_than_a_block(costs, n_shares, n_blocks):
     weights = dict(zip(KEYS, costs, strict=True))

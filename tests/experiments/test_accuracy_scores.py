@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.accuracy_scores.answers import (
-    RARE,
-    _worth_of_prompts,
-    margin_about,
-)
+from experiments.accuracy_scores.answers import RARE, _worth_of_prompts, margin_about
 from experiments.accuracy_scores.claims import CLAIMS
 from experiments.accuracy_scores.figures import SCORES
 from experiments.accuracy_scores.study import Config, study

@@ -4,15 +4,7 @@ from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 
 from simstudy.figures import colors_of, measure_curves
-from simstudy.figures.theme import (
-    BLUE,
-    MARKS,
-    OKABE_ITO,
-    SHAPES,
-    SKY,
-    color_scales,
-    level_colors,
-)
+from simstudy.figures.theme import BLUE, MARKS, OKABE_ITO, SHAPES, SKY, color_scales, level_colors
 from tests.figures.data import make_summary
 
 

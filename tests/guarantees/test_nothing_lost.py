@@ -25,12 +25,7 @@ from simstudy.store.files import Folder, name_by_content
 from simstudy.store.provenance import Provenance
 from tests import toy
 from tests.guarantees import slow
-from tests.guarantees.content import (
-    assert_each_block_once,
-    assert_same_result,
-    content,
-    file_names,
-)
+from tests.guarantees.content import assert_each_block_once, assert_same_result, content, file_names
 from tests.guarantees.server import Server, children, kill_group, wait_until
 
 INLINE = Workers("inline", 1)

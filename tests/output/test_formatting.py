@@ -7,12 +7,7 @@ import numpy as np
 from simstudy import Result, Study, grid
 from simstudy.measures import mean, outlier_rate
 from simstudy.output.folder import publish
-from simstudy.output.formatting import (
-    format_outliers,
-    format_precision,
-    format_size,
-    format_work,
-)
+from simstudy.output.formatting import format_outliers, format_precision, format_size, format_work
 from simstudy.output.terminal import print_closing
 from tests import toy
 

@@ -131,10 +131,7 @@ REFUSED = {
     ],
     "leave_one_out": [
         (lambda: leave_one_out(NO_SCALE), "a prior has the scale 0"),
-        (
-            lambda: leave_one_out(OF_TWO),
-            r"\(2, 2\), and the data have 2 repl.* of 1",
-        ),
+        (lambda: leave_one_out(OF_TWO), r"\(2, 2\), and the data have 2 repl.* of 1"),
         (lambda: priors.check_training(np.zeros((2, 5)), Y), r"features have shape \(2, 5\)"),
         (lambda: priors.check_training(FEATURES, Y[:, :4]), "cannot be matched"),
         (lambda: priors.check_training(FEATURES[:, :1], Y[:, :1]), "n_obs=1 .*at least 2"),

@@ -7,12 +7,7 @@ import pytest
 
 from simstudy.cli.hydra_compose import compose_one
 from simstudy.cli.project import Project
-from simstudy.output.report.command import (
-    command_of,
-    format_value,
-    project_of,
-    published_settings,
-)
+from simstudy.output.report.command import command_of, format_value, project_of, published_settings
 from tests.support import ROOT
 
 PROJECT = Project(ROOT, "run.py")

@@ -5,13 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from simstudy.output.report.study_page import (
-    SHOWN_ROWS,
-    WIDE,
-    cell_text,
-    html_table,
-    table_of_grid,
-)
+from simstudy.output.report.study_page import SHOWN_ROWS, WIDE, cell_text, html_table, table_of_grid
 from simstudy.tables import Column, Table
 
 FRAME = pd.DataFrame(

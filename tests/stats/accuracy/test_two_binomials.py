@@ -56,10 +56,7 @@ PLAIN = {
     "fisher": plain_fisher,
     "fisher_mid_p": lambda *result: plain_fisher(*result, mid=True),
 }
-ORDER = {
-    "boschloo": plain_fisher,
-    "barnard": lambda *result: plain_squared_z(*result, pooled=True),
-}
+ORDER = {"boschloo": plain_fisher, "barnard": lambda *result: plain_squared_z(*result, pooled=True)}
 
 
 @pytest.mark.parametrize("test", PLAIN)

@@ -165,12 +165,7 @@ def test_all_scores_equal_is_a_point_mass():
 
 @pytest.mark.parametrize(
     ("n_obs", "q", "method"),
-    [
-        (50, 0.05, "linear"),
-        (400, 0.3, "hazen"),
-        (7, 0.5, "inverted_cdf"),
-        (1, 0.5, "linear"),
-    ],
+    [(50, 0.05, "linear"), (400, 0.3, "hazen"), (7, 0.5, "inverted_cdf"), (1, 0.5, "linear")],
 )
 def test_likely_pairs_are_those_of_the_whole_table(n_obs, q, method):
     joint = qb.pair_probabilities(qb.quantile_law(n_obs, q, method))

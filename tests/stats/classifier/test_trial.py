@@ -13,11 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 from simstudy.stats.classifier import trial as bt
 
 GRID = np.meshgrid([0.85, 0.90, 0.95], [0.01, 0.03, 0.05], [0.10, 0.15, 0.20], indexing="ij")
-LOWER = {
-    "score": bt.wilson_lower,
-    "exact": bt.clopper_pearson_lower,
-    "mid_p": bt.mid_p_lower,
-}
+LOWER = {"score": bt.wilson_lower, "exact": bt.clopper_pearson_lower, "mid_p": bt.mid_p_lower}
 
 
 def exact_tail(count, n_obs, p):

@@ -64,8 +64,7 @@ def prior_of(name: str, features, y) -> Prior:
 
 @pytest.mark.parametrize("name", ["default", "wide"])
 @pytest.mark.parametrize(
-    ("n_obs", "n_feature"),
-    [(2, 0), (2, 5), (3, 1), (5, 3), (10, 5), (12, 11), (9, 20)],
+    ("n_obs", "n_feature"), [(2, 0), (2, 5), (3, 1), (5, 3), (10, 5), (12, 11), (9, 20)]
 )
 def test_every_observation_is_as_after_a_refit(n_obs, n_feature, name):
     features, y = draw_data(2, n_obs, n_feature)

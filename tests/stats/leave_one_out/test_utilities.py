@@ -70,10 +70,7 @@ def test_the_table_of_the_documentation_has_these_variances():
     table = {
         "mae": (s(np.abs(e), np.abs(e)), s(absolute, absolute)),
         "mse": (s(e**2, e**2), s(gap, gap)),
-        "rmse": (
-            s(e**2, e**2) / (4 * m),
-            (rmse - 2 * s(e**2, f**2) / np.sqrt(m * m_other)) / 4,
-        ),
+        "rmse": (s(e**2, e**2) / (4 * m), (rmse - 2 * s(e**2, f**2) / np.sqrt(m * m_other)) / 4),
         "r2_mean_square": (
             variance_of_ratio(e**2, m, base),
             variance_of_ratio(gap, m - m_other, base),
