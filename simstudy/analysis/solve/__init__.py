@@ -79,6 +79,15 @@ def solve(
         Coverage of the interval.
     where
         Labels of the cell to solve for, by axis, where the measure has several.
+    seed
+        Seed of the random numbers.
+    workers
+        Which processes draw; those of this machine, if None.
+
+    Returns
+    -------
+    Solution
+        The value of the factor with its interval, and what was drawn to find it.
 
     Raises
     ------
