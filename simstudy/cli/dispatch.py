@@ -25,7 +25,7 @@ def run_command(words: Sequence[str], script: str | None, *, is_program: bool) -
     project = Project.of(script)
     completion = [flag.partition("=")[2] for flag in flags if flag.startswith("-sc")]
     if completion:
-        from simstudy.cli.completion import shell_completion
+        from simstudy.cli.help import shell_completion
 
         print(shell_completion(completion[-1], project), end="")
         return 0

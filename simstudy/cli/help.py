@@ -1,4 +1,4 @@
-"""The texts of `--help`: for the program, for a command, for the options of an experiment."""
+"""The texts of `--help`, and completion in bash."""
 
 import shutil
 import sys
@@ -6,9 +6,10 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 
-from simstudy.cli.project import FOLDER, Project, question_of
+from simstudy.cli.project import FOLDER, Project, experiment_names, question_of
 from simstudy.cli.settings import Settings
 from simstudy.cli.subcommands import SIZE, VERBS
+from simstudy.errors import ConfigError
 from simstudy.options import option_help
 
 NARROWEST = 40  # a text that is wrapped to less is no easier to read
@@ -143,3 +144,38 @@ def _row(name: str, text: str) -> Iterator[str]:
     first, *others = textwrap.wrap(text, wide, break_long_words=False) or [""]
     yield name + first
     yield from (" " * len(name) + line for line in others)
+
+
+# ---------------------------------------------------------------- completion in a shell
+SCRIPT = """\
+_simstudy_complete() {
+  mapfile -t COMPREPLY < <(compgen -W "$(simstudy -sc query=bash 2>/dev/null)" -- "$2")
+  if [[ ${COMPREPLY[0]} == *= ]]; then compopt -o nospace; fi
+}
+complete -o bashdefault -o default -F _simstudy_complete simstudy
+"""
+
+
+def shell_completion(argument: str, project: Project) -> str:
+    """The output of `-sc`: the script or, for `query=bash`, the words that it completes.
+
+    These are the commands, the studies, the settings and their values. bash takes what follows `=`
+    for a word of its own.
+
+    Raises
+    ------
+    ConfigError
+        For another shell.
+    """
+    if argument == "install=bash":
+        return SCRIPT
+    if argument != "query=bash":
+        raise ConfigError(
+            f"-sc {argument}: completion is there for bash, as in "
+            'eval "$(simstudy -sc install=bash)"'
+        )
+    words = {*VERBS, *project.options("scale"), *project.options("backend"), "experiment="}
+    words |= {*(experiment_names(project.root) if (project.root / FOLDER).is_dir() else ())}
+    for each in fields(Settings):
+        words |= {f"{each.name}=", *getattr(each.metadata.get("option"), "one_of", ())}
+    return "\n".join([*sorted(words), ""])

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from simstudy.cli.completion import shell_completion
+from simstudy.cli.help import shell_completion
 from simstudy.cli.project import Project
 from tests.cli.projects import ENTRY_POINT
 from tests.support import ROOT, command_line
