@@ -8,7 +8,6 @@ import pytest
 from experiments.predictive_pvalue import claims as predictive
 from simstudy.claims.verdict import DECIDED
 from simstudy.cli.project import experiment_names, load_experiment
-from simstudy.engine.workers import Workers
 from tests.support import ROOT
 
 TABLES = sorted(ROOT.glob("results/*/claims.parquet"))
@@ -28,21 +27,6 @@ def test_published_claims_are_decided_and_fall_for_their_rivals(path):
     held = claims[claims["expected"].isin(["reproduced", "right in print, wrong in substance"])]
     falls = held["rival"].str.endswith(": differs")
     assert falls.all(), held.loc[~falls, ["claim", "rival"]].to_dict("records")
-
-
-# Networks are drawn with smaller ones in `test_predictive_pvalue.py`.
-QUICK = [name for name in experiment_names(ROOT) if not name.startswith("predictive_pvalue")]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", QUICK)
-def test_every_figure_and_table_is_made_of_twenty_replicates(name):
-    module = load_experiment(name, ROOT)
-    result = module.study(module.Config()).run(20, workers=Workers("inline", 1))
-    for figure in result.details.figures:
-        result.figure(figure).draw()
-    for table in result.details.tables:
-        assert result.table(table).markdown()
 
 
 @pytest.mark.slow
