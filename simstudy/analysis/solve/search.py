@@ -92,10 +92,8 @@ class Search:
         self.read, self.question, self.block_size = read, question, block_size
         self.blocks: dict[Number, int] = {}
         self.at: dict[Number, Evaluation] = {}
-        self.scale, self.z = (
-            FactorScale(question.low, question.high),
-            critical_value(question.level),
-        )
+        self.scale = FactorScale(question.low, question.high)
+        self.z = critical_value(question.level)
         self.roughness = roughness
         self.rows: list[dict[str, Any]] = []
         self._refuse_small_budget()
