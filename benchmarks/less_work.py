@@ -14,6 +14,7 @@ from scipy import special
 from benchmarks.pages import print_or_put
 from simstudy import Result, Study, Workers, grid
 from simstudy.design.plan import number_factors
+from simstudy.documents.scenarios.two_stage_means import TwoStageInGroups, TwoStageWhereItRejects
 from simstudy.measures import (
     Measure,
     conditional,
@@ -24,7 +25,6 @@ from simstudy.measures import (
     type_1_error,
     weighted_proportion,
 )
-from simstudy.trials.two_stage_means import TwoStageInGroups, TwoStageWhereItRejects
 
 N_REP, N_RUNS = 2_000_000, 1000  # the runs are pieces of one: 2,000 replicates each
 SAID = 100_000  # replicates, of which the page says what they are worth

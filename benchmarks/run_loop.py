@@ -22,10 +22,10 @@ from benchmarks.scale import cost
 from benchmarks.test_engine import INLINE, tiny
 from benchmarks.timing import ROOT, python
 from simstudy.design import Columns, grid
+from simstudy.documents.scenarios.two_stage import MEASURES, TwoStage
 from simstudy.engine.workers import Workers
 from simstudy.provenance.streams import Streams
 from simstudy.study import Study
-from simstudy.trials.two_stage import MEASURES, TwoStage
 
 K, N2 = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5), (100, 300, 500)
 N_SMALL, SMALL = 160_000, 10  # blocks, and replicates of each

@@ -12,11 +12,11 @@ from scipy import stats
 
 from benchmarks.timing import least_alone, seconds
 from experiments.accuracy_regression.study import Config, study
+from simstudy.documents.scenarios.accuracy import METHODS, AccuracyCheck
+from simstudy.documents.stats.accuracy.counts import draw_counts
+from simstudy.documents.stats.accuracy.prompts import chances
 from simstudy.engine.workers import Workers
 from simstudy.provenance.streams import Streams
-from simstudy.stats.accuracy.counts import draw_counts
-from simstudy.stats.accuracy.prompts import chances
-from simstudy.trials.accuracy import METHODS, AccuracyCheck
 
 N, ACCURACY, CORRELATION, SIGMA, ALPHA = 512, 0.8, 0.4, 0.5, 0.05
 BLOCK, N_PLAIN, N_TESTED = 10_000, 2000, 20

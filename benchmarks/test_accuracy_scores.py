@@ -9,9 +9,9 @@ import pytest
 from scipy import special, stats
 
 from benchmarks.timing import seconds
-from simstudy.dgps.prompts import PerplexityScores
+from simstudy.documents.dgps.prompts import PerplexityScores
+from simstudy.documents.scenarios.score_checks import ScoreCheck
 from simstudy.provenance.streams import Streams
-from simstudy.trials.score_checks import ScoreCheck
 
 SCORES, BLOCK = PerplexityScores(), 10_000
 

@@ -4,8 +4,8 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.timing import least, seconds
-from simstudy.stats.accuracy import paired
-from simstudy.stats.accuracy import two_binomials as tb
+from simstudy.documents.stats.accuracy import paired
+from simstudy.documents.stats.accuracy import two_binomials as tb
 
 N, M = 300, 300
 

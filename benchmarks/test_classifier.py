@@ -5,10 +5,10 @@ from arch.bootstrap import IIDBootstrap
 from scipy import stats
 
 from benchmarks.timing import seconds
-from simstudy.dgps.scores import NormalScores
-from simstudy.stats.classifier import bootstrap_bounds as threshold_bounds
-from simstudy.stats.classifier import direct_bounds
-from simstudy.stats.classifier import trial as binomial_trial
+from simstudy.documents.dgps.scores import NormalScores
+from simstudy.documents.stats.classifier import bootstrap_bounds as threshold_bounds
+from simstudy.documents.stats.classifier import direct_bounds
+from simstudy.documents.stats.classifier import trial as binomial_trial
 
 METHODS = {"basic": "basic", "percentile": "percentile", "normal": "norm", "bca": "bca"}
 N_OBS, N_REP, N_BOOT = 50, 5000, 1000

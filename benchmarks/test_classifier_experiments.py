@@ -10,11 +10,11 @@ from arch.bootstrap import IIDBootstrap
 from scipy import stats
 
 from benchmarks.timing import seconds
+from simstudy.documents.scenarios.applied import AppliedTrial
+from simstudy.documents.scenarios.sensitivity import Trial
+from simstudy.documents.scenarios.thresholds import Threshold
+from simstudy.documents.stats.classifier.trial import normal_sample_size, trial_power
 from simstudy.provenance.streams import Streams
-from simstudy.stats.classifier.trial import normal_sample_size, trial_power
-from simstudy.trials.applied import AppliedTrial
-from simstudy.trials.sensitivity import Trial
-from simstudy.trials.thresholds import Threshold
 
 K, J, N_TEST, N_BOOT = 0.95, 0.8, 50, 1000
 TRUE = 1 + stats.norm.ppf(1 - K)

@@ -22,6 +22,7 @@ from benchmarks.timing import ROOT, least, least_alone, python
 from experiments.two_stage import study as two_stage
 from simstudy.analysis import estimates
 from simstudy.design import Columns, grid
+from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.engine import scheduler
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import compute_provenance
@@ -33,7 +34,6 @@ from simstudy.store.block_index import BlockRange
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
 from simstudy.study import Study
-from simstudy.trials.two_stage import TwoStage
 from tests.support import assert_within_mcse
 
 INLINE = Workers("inline", 1)

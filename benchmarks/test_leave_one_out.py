@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from benchmarks.timing import least_alone, python
-from simstudy.dgps.random_coefficients import RandomCoefficients
-from simstudy.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap
-from simstudy.stats.leave_one_out.priors import default_prior
-from simstudy.stats.leave_one_out.regression import exact_leave_one_out
-from simstudy.stats.leave_one_out.utilities import Pointwise, taylor
-from tests.stats.leave_one_out.plain import refit_coefficients
+from simstudy.documents.dgps.random_coefficients import RandomCoefficients
+from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap
+from simstudy.documents.stats.leave_one_out.priors import default_prior
+from simstudy.documents.stats.leave_one_out.regression import exact_leave_one_out
+from simstudy.documents.stats.leave_one_out.utilities import Pointwise, taylor
+from tests.documents.stats.leave_one_out.plain import refit_coefficients
 
 N_REP, N_OBS, N_FEATURE = 20, 100, 5
 N_NODE = 32  # of the plain loop's quadrature: as many as ours takes

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from benchmarks.timing import least_alone
-from simstudy.stats.networks.architecture import (
+from simstudy.documents.stats.networks.architecture import (
     ADAM_FLOOR,
     NEWEST,
     VARIANCE_FLOOR,
     Network,
     Training,
 )
-from simstudy.stats.networks.compiled_training import CompiledTrainer
+from simstudy.documents.stats.networks.compiled_training import CompiledTrainer
 
 N_OBS, N_TRAIN, N_FEATURE = 506, 338, 13
 N_NETWORK, N_PLAIN = 101, 2  # of a replicate of document 001; of the plain loop

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from benchmarks.timing import least, seconds
-from simstudy.stats.compatible.combining import fisher
-from simstudy.stats.compatible.null_proportion import ESTIMATORS
-from tests.stats.compatible import plain
+from simstudy.documents.stats.compatible.combining import fisher
+from simstudy.documents.stats.compatible.null_proportion import ESTIMATORS
+from tests.documents.stats.compatible import plain
 
 N, N_REP = 168, 500  # a block short enough not to be put aside for other processes
 PLAIN = {
@@ -55,7 +55,7 @@ def test_the_likeliest_convex_density_of_a_block_is_faster_than_em(benchmark):
 
 
 def test_fishers_combined_p_of_a_block_is_faster_than_mpmath_a_list(benchmark):
-    from tests.stats.compatible.test_combining import mp_fisher
+    from tests.documents.stats.compatible.test_combining import mp_fisher
 
     log_p = np.log(lists())
     benchmark.pedantic(fisher, (log_p,), rounds=3, warmup_rounds=1)

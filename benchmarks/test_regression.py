@@ -14,15 +14,15 @@ from scipy import special
 from sklearn.linear_model import LinearRegression
 
 from benchmarks.timing import least_alone, seconds
-from simstudy.dgps.linear import LinearModel
-from simstudy.provenance.streams import Streams
-from simstudy.stats.bootstrap.losses import (
+from simstudy.documents.dgps.linear import LinearModel
+from simstudy.documents.scenarios import BootstrapSe, RegressionTrial
+from simstudy.documents.stats.bootstrap.losses import (
     bootstrap_variance,
     ideal_variance,
     studentized_bootstrap,
 )
-from simstudy.stats.models.least_squares import fit_least_squares
-from simstudy.trials import BootstrapSe, RegressionTrial
+from simstudy.documents.stats.models.least_squares import fit_least_squares
+from simstudy.provenance.streams import Streams
 from tests.support import assert_within_mcse
 
 K = 1.5

@@ -5,7 +5,7 @@ import pytest
 from scipy import special, stats
 
 from benchmarks.timing import seconds
-from simstudy.stats.two_stage.law import TwoStageStatistic
+from simstudy.documents.stats.two_stage.law import TwoStageStatistic
 
 N_POINTS = 5000
 LEAST_RATIO = 20

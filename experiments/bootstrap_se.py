@@ -22,7 +22,9 @@ from experiments._yardsticks import ALMOST
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Finding, WrongAlternative, average
 from simstudy.design import grid
-from simstudy.dgps.linear import LinearModel
+from simstudy.documents.dgps.linear import LinearModel
+from simstudy.documents.scenarios.settings import LinearConfig
+from simstudy.documents.scenarios.standard_error import MEASURES, BootstrapSe
 from simstudy.figures import (
     agreement_plot,
     captions,
@@ -36,8 +38,6 @@ from simstudy.lazy import ggplot, p9, pd
 from simstudy.measures import relative_bias
 from simstudy.options import option, published
 from simstudy.study import Study
-from simstudy.trials.settings import LinearConfig
-from simstudy.trials.standard_error import MEASURES, BootstrapSe
 
 
 @published(__file__)

@@ -24,13 +24,14 @@ import numpy as np
 from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.design import grid
-from simstudy.dgps.scores import (
+from simstudy.documents.dgps.scores import (
     DiscretisedScores,
     HeavyTailedScores,
     NormalScores,
     Scores,
     SkewedScores,
 )
+from simstudy.documents.scenarios.thresholds import BOUND_MEASURES, Bound
 from simstudy.figures import (
     caption,
     captions,
@@ -45,7 +46,6 @@ from simstudy.figures import (
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.options import option, published
 from simstudy.study import Study
-from simstudy.trials.thresholds import BOUND_MEASURES, Bound
 
 SCORES: dict[str, Scores] = {
     "normal": NormalScores(),

@@ -27,11 +27,15 @@ from simstudy.array_types import Float
 from simstudy.claims import Claim, Finding, WrongAlternative, decide, mc_limit
 from simstudy.design import grid
 from simstudy.design.plan import factors_of
+from simstudy.documents.scenarios.proportions import (
+    INTERVAL_MEASURES,
+    INTERVAL_METHODS,
+    ProportionInterval,
+)
 from simstudy.figures import captions, dots_plot, in_order, theme
 from simstudy.lazy import ggplot, special
 from simstudy.options import option, published
 from simstudy.study import Study
-from simstudy.trials.proportions import INTERVAL_MEASURES, INTERVAL_METHODS, ProportionInterval
 
 CORRECTED = ("cfdr", "cfdr_clipped")
 

@@ -32,7 +32,10 @@ from simstudy.claims import (
     mc_margin,
 )
 from simstudy.design import grid
-from simstudy.dgps.linear import LinearModel
+from simstudy.documents.dgps.linear import LinearModel
+from simstudy.documents.scenarios.regression import METRICS
+from simstudy.documents.scenarios.risk import MEASURES, RegressionRisk
+from simstudy.documents.scenarios.settings import LinearConfig
 from simstudy.figures import (
     agreement_plot,
     captions,
@@ -46,9 +49,6 @@ from simstudy.figures.agreement import format_panel_count
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.options import option, published
 from simstudy.study import Study
-from simstudy.trials.regression import METRICS
-from simstudy.trials.risk import MEASURES, RegressionRisk
-from simstudy.trials.settings import LinearConfig
 
 
 @published(__file__)

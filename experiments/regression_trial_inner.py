@@ -25,15 +25,15 @@ from experiments.regression_trial.figures import studentized_reach
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Finding, WrongAlternative, matches
 from simstudy.design import grid
+from simstudy.documents.scenarios.regression import AXES, METRICS, RegressionTrial
+from simstudy.documents.stats.models.trial import METHODS
 from simstudy.figures import agreement_plot, captions, theme
 from simstudy.figures.agreement import format_panel_count
 from simstudy.lazy import ggplot, p9
 from simstudy.measures import mean, rejection_rate
 from simstudy.measures.contrasts import paired, take_index
 from simstudy.options import option, published
-from simstudy.stats.models.trial import METHODS
 from simstudy.study import Study
-from simstudy.trials.regression import AXES, METRICS, RegressionTrial
 
 
 @published(__file__)

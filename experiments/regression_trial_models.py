@@ -16,17 +16,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from experiments._model_trials import keeps_the_design, model_trial_study
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Finding
 from simstudy.design.plan import factors_of
-from simstudy.dgps.linear import LinearModel
+from simstudy.documents.dgps.linear import LinearModel
+from simstudy.documents.scenarios.models import Model
+from simstudy.documents.scenarios.settings import TrialConfig
+from simstudy.documents.stats.models.metrics import CORRELATION, MAE, MSE, R2, RMSE
 from simstudy.lazy import special
 from simstudy.options import option, published
-from simstudy.stats.models.metrics import CORRELATION, MAE, MSE, R2, RMSE
 from simstudy.study import Study
-from simstudy.trials.models import Model
-from simstudy.trials.settings import TrialConfig
-from simstudy.trials.study import keeps_the_design, model_trial_study
 
 DGPS = {
     "linear": LinearModel(),

@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any
 
 from experiments import regression_trial_models as plain
+from experiments._model_trials import model_trial_study
 from experiments._yardsticks import JUST_AS_WELL
 from simstudy.analysis.result import Result
 from simstudy.claims import (
@@ -31,14 +32,13 @@ from simstudy.claims import (
     mc_margin,
 )
 from simstudy.design.plan import factors_of
-from simstudy.dgps.prices import Prices
+from simstudy.documents.dgps.prices import Prices
+from simstudy.documents.scenarios.models import Model
+from simstudy.documents.scenarios.settings import TrialConfig
+from simstudy.documents.stats.models.metrics import MAPE, tweedie_deviance
 from simstudy.lazy import special
 from simstudy.options import option, published
-from simstudy.stats.models.metrics import MAPE, tweedie_deviance
 from simstudy.study import Study
-from simstudy.trials.models import Model
-from simstudy.trials.settings import TrialConfig
-from simstudy.trials.study import model_trial_study
 
 METRICS = plain.METRICS | {metric.name: metric for metric in (MAPE, tweedie_deviance(1.5))}
 

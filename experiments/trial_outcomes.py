@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 from simstudy.analysis.result import Result
 from simstudy.design import grid
+from simstudy.documents.scenarios.two_stage_outcomes import MEASURES, TwoStageOutcomes
 from simstudy.lazy import pd
 from simstudy.options import option, published
 from simstudy.study import Study
 from simstudy.tables import Column, Table
-from simstudy.trials.two_stage_outcomes import MEASURES, TwoStageOutcomes
 
 
 @published(__file__)

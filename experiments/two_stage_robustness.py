@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.design import grid
-from simstudy.dgps.location import (
+from simstudy.documents.dgps.location import (
     Bernoulli,
     ContaminatedNormal,
     Gamma,
@@ -29,11 +29,11 @@ from simstudy.dgps.location import (
     Lognormal,
     StudentT,
 )
+from simstudy.documents.scenarios.two_stage import MEASURES, TwoStage
 from simstudy.figures import captions, measure_curves, rows_like, theme, with_labels
 from simstudy.lazy import ggplot, pd, special
 from simstudy.options import option, published
 from simstudy.study import Study
-from simstudy.trials.two_stage import MEASURES, TwoStage
 
 DGPS: dict[str, LocationDgp] = {
     "gaussian": Gaussian(),

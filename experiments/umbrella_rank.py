@@ -30,6 +30,13 @@ from simstudy.claims import (
     mc_margin,
 )
 from simstudy.design import grid
+from simstudy.documents.scenarios.umbrella import MEASURES, RANKS, Umbrella
+from simstudy.documents.stats.classifier.umbrella import (
+    least_feasible_n,
+    rank_table,
+    umbrella_rank,
+    violation,
+)
 from simstudy.figures import (
     caption,
     measure_curves,
@@ -39,15 +46,8 @@ from simstudy.figures import (
 from simstudy.figures.curves import staircase
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.options import option, published
-from simstudy.stats.classifier.umbrella import (
-    least_feasible_n,
-    rank_table,
-    umbrella_rank,
-    violation,
-)
 from simstudy.study import Study
 from simstudy.tables import Column, Table
-from simstudy.trials.umbrella import MEASURES, RANKS, Umbrella
 
 
 @published(__file__)

@@ -10,6 +10,8 @@ import numpy as np
 
 from simstudy.errors import ConfigError, SimstudyError, StudyError, in_one_line
 
+ROUNDING = 1e-12
+"""Relative tolerance for comparing probabilities: tails that agree this closely are ties."""
 LARGEST_EXACT = 1 << 53  # up to here a double holds every whole number
 
 

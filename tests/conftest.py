@@ -27,7 +27,7 @@ from jaxtyping import AbstractArray, install_import_hook
 PACKAGE = Path(__file__).parents[1] / "simstudy"
 CHECKED = [
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-    for folder in ("stats", "dgps")
+    for folder in ("documents/stats", "documents/dgps")
     for path in sorted((PACKAGE / folder).rglob("*.py"))
     if not path.name.startswith("_") and path.parent.name != "compiled"
 ]

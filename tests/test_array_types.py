@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from simstudy import array_types
-from simstudy.stats.classifier.bootstrap_bounds import corrected_level
+from simstudy.documents.stats.classifier.bootstrap_bounds import corrected_level
 from tests.test_imports import imported_by
 
 
@@ -21,7 +21,8 @@ def test_here_arrays_of_other_shapes_are_refused():
 
 def test_in_a_run_nothing_is_checked():
     code = (
-        "import numpy as np; from simstudy.stats.models.risk import folded_normal_mean as mean; "
+        "import numpy as np; "
+        "from simstudy.documents.stats.models.risk import folded_normal_mean as mean; "
         "assert mean.__annotations__['return'].__origin__ is np.ndarray; mean([0.0], [1])"
     )
     assert imported_by(code, ("jaxtyping",)) == []

@@ -63,8 +63,8 @@ def test_published_values_stand_in_one_place():
 # ---------------------------------------------------------------- data-generating processes
 def all_dgps() -> list[type]:
     found = []
-    for path in sorted((ROOT / "simstudy" / "dgps").glob("[!_]*.py")):
-        module = importlib.import_module(f"simstudy.dgps.{path.stem}")
+    for path in sorted((ROOT / "simstudy" / "documents" / "dgps").glob("[!_]*.py")):
+        module = importlib.import_module(f"simstudy.documents.dgps.{path.stem}")
         members = inspect.getmembers(module, dataclasses.is_dataclass)
         found += [kind for _, kind in members if kind.__module__ == module.__name__]
     return found

@@ -16,8 +16,7 @@ def test_the_layers_hold():
 
 
 PACKAGES = (
-    "measures", "figures", "dgps", "stats", "data", "provenance", "store", "engine", "analysis",
-    "trials", "applied",
+    "measures", "figures", "documents", "data", "provenance", "store", "engine", "analysis",
 )  # fmt: skip
 FEW_RUNS_NEED = ("plotnine", "matplotlib", "numba", "sklearn", "scipy.stats", "rich", "joblib")
 NOTHING_TO_DO_NEEDS_NO = (*FEW_RUNS_NEED, "pandas", "pyarrow.compute", "scipy", "jaxtyping")

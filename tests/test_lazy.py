@@ -8,9 +8,9 @@ import scipy
 
 import simstudy
 from simstudy import figures, trials
+from simstudy.documents.stats.two_stage import design as two_stage_design
 from simstudy.lazy import LazyModule
 from simstudy.provenance.fingerprint import fingerprint
-from simstudy.stats.two_stage import design as two_stage_design
 
 LATE = "colorsys"  # any small module
 

@@ -43,22 +43,25 @@ def test_subpages_are_the_list_above_the_first_part():
 
 def test_every_package_of_statistics_has_a_page():
     pages = "\n".join(path.read_text(encoding="utf-8") for path in DOCS.glob("api/*.md"))
-    packages = [path.parent.name for path in (ROOT / "simstudy" / "stats").glob("*/__init__.py")]
-    missing = [name for name in packages if f"simstudy.stats.{name}\n" not in pages]
+    packages = [
+        path.parent.name
+        for path in (ROOT / "simstudy" / "documents" / "stats").glob("*/__init__.py")
+    ]
+    missing = [name for name in packages if f"simstudy.documents.stats.{name}\n" not in pages]
     assert missing == ["compiled"], "compiled has no statistics"
 
 
 def test_a_package_lists_its_exports_or_a_section_per_module():
     assert ":members: AccuracyCheck, accuracy_check, threshold_table" in autodoc_directives(
-        "simstudy.applied"
+        "simstudy.documents.applied"
     )
     claims = autodoc_directives("simstudy.claims")
     assert " of_row" in claims
     assert "Rival" not in claims, "documented on the page of simstudy"
-    assert "``simstudy.stats.bootstrap.losses``\n---" in autodoc_directives(
-        "simstudy.stats.bootstrap"
+    assert "``simstudy.documents.stats.bootstrap.losses``\n---" in autodoc_directives(
+        "simstudy.documents.stats.bootstrap"
     )
-    assert "_kernels" not in autodoc_directives("simstudy.stats.bootstrap")
+    assert "_kernels" not in autodoc_directives("simstudy.documents.stats.bootstrap")
 
 
 def test_only_api_blocks_are_replaced():

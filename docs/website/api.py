@@ -1,7 +1,7 @@
 """API pages: replaces `{api} module` blocks by autodoc directives and cleans docstrings.
 
 A package that re-exports names of its modules becomes one list of these names. A package of
-modules, such as those of `simstudy.stats`, has one section per public module.
+modules, such as those of `simstudy.documents.stats`, has one section per public module.
 """
 
 import importlib

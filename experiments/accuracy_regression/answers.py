@@ -21,9 +21,14 @@ from simstudy.claims import (
     mc_limit,
 )
 from simstudy.design.plan import factors_of
+from simstudy.documents.scenarios.accuracy import (
+    LARGEST_SIGMA,
+    METHODS,
+    AccuracyCheck,
+    document_counts,
+)
+from simstudy.documents.stats.accuracy import design
 from simstudy.lazy import special
-from simstudy.stats.accuracy import design
-from simstudy.trials.accuracy import LARGEST_SIGMA, METHODS, AccuracyCheck, document_counts
 
 HALF_A_PERCENT = 0.005  # of checks: a tenth of α, Bradley's (1978) stringent limit
 TWENTIETH = 0.05  # of a variance: it moves a level of 5% by less than half a percent

@@ -29,7 +29,7 @@ from experiments.accuracy_regression.answers import (
     variance_over_sigma,
 )
 from simstudy.claims import Claim, IntendedQuantity, WrongAlternative
-from simstudy.stats.accuracy.design import level_given_reference
+from simstudy.documents.stats.accuracy.design import level_given_reference
 
 METHODOLOGY = "hypothesis testing methodology"
 T_TEST = "two-sample t-test"

@@ -13,6 +13,13 @@ import numpy as np
 from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float, Int
+from simstudy.documents.scenarios.accuracy import (
+    LARGEST_SIGMA,
+    AccuracyCheck,
+    document_counts,
+    exact_shares,
+)
+from simstudy.documents.stats.accuracy import design, paired, two_binomials
 from simstudy.figures import (
     captions,
     in_order,
@@ -22,13 +29,6 @@ from simstudy.figures import (
 )
 from simstudy.figures.page import is_narrow
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.stats.accuracy import design, paired, two_binomials
-from simstudy.trials.accuracy import (
-    LARGEST_SIGMA,
-    AccuracyCheck,
-    document_counts,
-    exact_shares,
-)
 
 METHOD_WORDS = {
     "document": "z, σ = 1/2 (document)",

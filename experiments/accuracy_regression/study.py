@@ -29,9 +29,9 @@ from typing import Any
 from experiments.accuracy_regression.claims import CLAIMS
 from experiments.accuracy_regression.figures import FIGURES
 from simstudy.design import grid
+from simstudy.documents.scenarios.accuracy import MEASURES, METHODS, AccuracyCheck
 from simstudy.options import option, published
 from simstudy.study import Study
-from simstudy.trials.accuracy import MEASURES, METHODS, AccuracyCheck
 
 ONE_HALF = 0.5  # the accuracy of references that are used again: there σ = 1/2 is true
 

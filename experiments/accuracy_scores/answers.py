@@ -19,15 +19,15 @@ from simstudy.array_types import Float
 from simstudy.claims import Finding, cautious_binomial_error, decide, mc_limit
 from simstudy.design import PlainFactor
 from simstudy.design.plan import factors_of
-from simstudy.lazy import special
-from simstudy.stats.accuracy.design import (
+from simstudy.documents.scenarios.score_checks import LIBERAL, ScoreCheck
+from simstudy.documents.stats.accuracy.design import (
     detectable_effect,
     level_given_reference,
     power,
     rejection_probability,
     standard_error,
 )
-from simstudy.trials.score_checks import LIBERAL, ScoreCheck
+from simstudy.lazy import special
 
 STRINGENT = 0.1  # share of alpha, or of beta: Bradley (1978), Br. J. Math. Stat. Psychol. 31
 RARE = 0.001  # below it a rate is not told from another, only from one that is not as rare

@@ -25,8 +25,8 @@ from experiments.accuracy_scores.answers import (
 )
 from experiments.accuracy_scores.figures import WORDS
 from simstudy.claims import Claim, WrongAlternative
-from simstudy.stats.accuracy.design import level_given_reference
-from simstudy.trials.score_checks import LIBERAL
+from simstudy.documents.scenarios.score_checks import LIBERAL
+from simstudy.documents.stats.accuracy.design import level_given_reference
 
 DERIVED = "Derived, and not in the document."
 LATTICE = "Scores of 0 and 1 have few means at small n, and none of them is at the threshold."

@@ -8,12 +8,19 @@ import numpy as np
 
 from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
-from simstudy.dgps.prompts import (
+from simstudy.documents.dgps.prompts import (
     BinaryScores,
     BoundedScores,
     GaussianScores,
     PerplexityScores,
     ScoreDistribution,
+)
+from simstudy.documents.scenarios.score_checks import ScoreCheck
+from simstudy.documents.stats.accuracy.design import (
+    detectable_effect,
+    level_given_reference,
+    rejection_probability,
+    standard_error,
 )
 from simstudy.figures import (
     caption,
@@ -24,13 +31,6 @@ from simstudy.figures import (
     with_labels,
 )
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.stats.accuracy.design import (
-    detectable_effect,
-    level_given_reference,
-    rejection_probability,
-    standard_error,
-)
-from simstudy.trials.score_checks import ScoreCheck
 
 SCORES: dict[str, ScoreDistribution] = {
     "normal": GaussianScores(),

@@ -26,10 +26,10 @@ from typing import Any
 from experiments.accuracy_scores.claims import CLAIMS
 from experiments.accuracy_scores.figures import FIGURES, SCORES
 from simstudy.design import grid, zipped
+from simstudy.documents.scenarios.score_checks import MEASURES, METHODS, ScoreCheck
+from simstudy.documents.stats.accuracy.design import detectable_effect, sample_size
 from simstudy.options import option, published
-from simstudy.stats.accuracy.design import detectable_effect, sample_size
 from simstudy.study import Study
-from simstudy.trials.score_checks import MEASURES, METHODS, ScoreCheck
 
 
 @published(__file__)

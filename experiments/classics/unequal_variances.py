@@ -20,10 +20,10 @@ import numpy as np
 
 from simstudy import Study, grid, option, published, zipped
 from simstudy.claims import is_above, is_below, is_near, statement
+from simstudy.documents.stats.two_sample import theory
 from simstudy.figures import measure_curves
 from simstudy.lazy import special, stats
 from simstudy.measures import rejection_rate_at
-from simstudy.stats.two_sample import theory
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,11 @@ from simstudy.claims import (
     of_row,
     shares_match,
 )
-from simstudy.lazy import pd, special
-from simstudy.stats.classifier.trial import (
+from simstudy.documents.stats.classifier.trial import (
     normal_sample_size,
     sample_sizes,
 )
+from simstudy.lazy import pd, special
 
 N_DESIGNS = 27
 APPLIED = {"sensitivity": 0.95, "margin": 0.05, "beta": 0.2, "alpha": 0.05, "n_obs": 0}

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.result import Result
+from simstudy.documents.stats.classifier.trial import normal_power, sample_sizes, trial_power
 from simstudy.figures import caption, captions, in_order, measure_curves, rows_like, theme
 from simstudy.figures.curves import staircase
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.stats.classifier.trial import normal_power, sample_sizes, trial_power
 
 SYMBOLS = "k: sensitivity of the classifier; l: of the null; β: nominal type-II error."
 DRAWN = {"exact": "exact", "score": "score"}  # rules of the sawtooth: the document's is on top

@@ -9,8 +9,8 @@ import numpy as np
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import Claim, Finding, WrongAlternative, decide
+from simstudy.documents.stats.classifier.trial import normal_sample_size, trial_power, upper_tail
 from simstudy.lazy import special
-from simstudy.stats.classifier.trial import normal_sample_size, trial_power, upper_tail
 
 SENSITIVITIES, MARGINS, BETAS = (0.85, 0.9, 0.95), (0.01, 0.03, 0.05), (0.1, 0.15, 0.2)
 

@@ -24,10 +24,10 @@ from experiments.classifier_sample_size.figures import (
 )
 from experiments.classifier_sample_size.tables import table_of_designs
 from simstudy.design import grid
+from simstudy.documents.scenarios.sensitivity import MEASURES, Trial
+from simstudy.documents.stats.classifier.trial import RULES
 from simstudy.options import option, published
-from simstudy.stats.classifier.trial import RULES
 from simstudy.study import Study
-from simstudy.trials.sensitivity import MEASURES, Trial
 
 
 @published(__file__)

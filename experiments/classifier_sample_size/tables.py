@@ -8,10 +8,10 @@ import numpy as np
 
 from experiments.classifier_sample_size.figures import designs_of
 from simstudy.analysis.result import Result
+from simstudy.documents.scenarios.sensitivity import Trial
+from simstudy.documents.stats.classifier.trial import sample_sizes
 from simstudy.lazy import pd
-from simstudy.stats.classifier.trial import sample_sizes
 from simstudy.tables import Column, Table
-from simstudy.trials.sensitivity import Trial
 
 PUBLISHED = {(0.95, 0.05, 0.2, 0.05): 184}  # the only size that the document prints
 ASKED = ("sensitivity", "margin", "beta", "alpha")

@@ -24,11 +24,11 @@ from simstudy.claims import (
     of_row,
     share,
 )
-from simstudy.dgps.scores import NormalScores
+from simstudy.documents.dgps.scores import NormalScores
+from simstudy.documents.stats.classifier.description import COMPARED
+from simstudy.documents.stats.classifier.theory import exact_coverage, expected_shift
+from simstudy.documents.stats.classifier.thresholds import BCA, METHODS, Target
 from simstudy.lazy import stats
-from simstudy.stats.classifier.description import COMPARED
-from simstudy.stats.classifier.theory import exact_coverage, expected_shift
-from simstudy.stats.classifier.thresholds import BCA, METHODS, Target
 from simstudy.tables.rounding import with_error
 
 AT = {"n_obs": 50, "sensitivity": 0.95}

@@ -11,6 +11,10 @@ from experiments._method_names import METHOD_COLORS, colors_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import binomial_error
+from simstudy.documents.stats.bootstrap import quantiles as bootstrap
+from simstudy.documents.stats.classifier.description import N_SHOWN, n_low
+from simstudy.documents.stats.classifier.theory import threshold_cdf, threshold_density
+from simstudy.documents.stats.classifier.thresholds import BOOTSTRAP, METHODS, order_law
 from simstudy.figures import (
     caption,
     captions,
@@ -24,10 +28,6 @@ from simstudy.figures import (
 )
 from simstudy.figures.panels import words_in_panels
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.stats.bootstrap import quantiles as bootstrap
-from simstudy.stats.classifier.description import N_SHOWN, n_low
-from simstudy.stats.classifier.theory import threshold_cdf, threshold_density
-from simstudy.stats.classifier.thresholds import BOOTSTRAP, METHODS, order_law
 from simstudy.tables.rounding import with_error
 
 # The document's coverage table, and the replicates behind it.

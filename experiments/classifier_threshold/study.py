@@ -21,9 +21,9 @@ from experiments.classifier_threshold.claims import CLAIMS
 from experiments.classifier_threshold.figures import figure_1, figure_2, figure_4, figure_coverage
 from experiments.classifier_threshold.tables import table_of_coverage
 from simstudy.design import grid
+from simstudy.documents.scenarios.thresholds import MEASURES, Threshold
 from simstudy.options import option, published
 from simstudy.study import Study
-from simstudy.trials.thresholds import MEASURES, Threshold
 
 
 @published(__file__)

@@ -9,10 +9,10 @@ from experiments.classifier_threshold.figures import LABELS, TIES, by_resamples
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import binomial_error
+from simstudy.documents.scenarios.applied import TRIAL_METHODS
+from simstudy.documents.stats.classifier.trial import power_at_sensitivities
 from simstudy.figures import caption, captions, dots_plot, in_order, theme
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.stats.classifier.trial import power_at_sensitivities
-from simstudy.trials.applied import TRIAL_METHODS
 
 TRIAL_LABELS = {"true": "true threshold"} | LABELS
 PUBLISHED = {"power": 0.835, "mean_trial_sensitivity": 0.964}

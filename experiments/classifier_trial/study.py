@@ -21,10 +21,10 @@ from experiments.classifier_trial.claims import CLAIMS
 from experiments.classifier_trial.figures import figure_given_threshold, figure_power
 from experiments.classifier_trial.tables import table_of_applied
 from simstudy.design import grid
+from simstudy.documents.scenarios.applied import MEASURES, TRIAL_METHODS, AppliedTrial
+from simstudy.documents.stats.classifier.trial import normal_sample_size
 from simstudy.options import option, published
-from simstudy.stats.classifier.trial import normal_sample_size
 from simstudy.study import Study
-from simstudy.trials.applied import MEASURES, TRIAL_METHODS, AppliedTrial
 
 
 @published(__file__)

@@ -8,10 +8,10 @@ import numpy as np
 
 from experiments.classifier_trial.figures import N_SIM, PUBLISHED, TRIAL_LABELS
 from simstudy.analysis.result import Result
+from simstudy.documents.scenarios.applied import AppliedTrial
+from simstudy.documents.stats.classifier.thresholds import BOOTSTRAP
 from simstudy.lazy import pd
-from simstudy.stats.classifier.thresholds import BOOTSTRAP
 from simstudy.tables import Column, Table
-from simstudy.trials.applied import AppliedTrial
 
 HEADS = {"power": "null rejected", "mean_trial_sensitivity": "mean sensitivity in the trial"}
 DRAWN, LIMIT = 1000, 0  # resamples: as published, and infinitely many

@@ -10,8 +10,8 @@ import numpy as np
 from experiments.loo_r2.claims import A_POINT, reach
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Finding, WrongAlternative, decide
+from simstudy.documents.scenarios.leave_one_out import METHODS, LeaveOneOut
 from simstudy.lazy import pd
-from simstudy.trials.leave_one_out import METHODS, LeaveOneOut
 
 MANY = 100  # observations from which on the document has many
 FEW = 20  # below which it has few

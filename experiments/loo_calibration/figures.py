@@ -8,9 +8,9 @@ from experiments._method_names import colors_of
 from experiments.loo_calibration.claims import MANY
 from experiments.loo_r2.figures import middle_sd
 from simstudy.analysis.result import Result
+from simstudy.documents.scenarios.leave_one_out import LEVEL
 from simstudy.figures import captions, in_order, measure_curves, theme
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.trials.leave_one_out import LEVEL
 
 UTILITIES = {
     "r2_variance": "R²",

@@ -27,10 +27,10 @@ from experiments.loo_calibration.figures import (
     figure_relative_error,
 )
 from experiments.loo_calibration.tables import table_of_approximations, table_of_errors
+from simstudy.documents.scenarios.leave_one_out import MAY_BE_MISSING, MEASURES, OTHERS, axes
+from simstudy.documents.scenarios.leave_one_out_cells import CellsConfig, cells
 from simstudy.options import published
 from simstudy.study import Study
-from simstudy.trials.leave_one_out import MAY_BE_MISSING, MEASURES, OTHERS, axes
-from simstudy.trials.leave_one_out_cells import CellsConfig, cells
 
 
 @published(__file__)

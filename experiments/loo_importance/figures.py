@@ -6,10 +6,10 @@ from experiments._method_names import colors_of
 from experiments.loo_r2.cells import standard_errors, values
 from experiments.loo_r2.figures import COLOR, X, Y, agreement, in_features, not_drawn
 from simstudy.analysis.result import Result
+from simstudy.documents.scenarios.leave_one_out import K_LIMIT, LEVEL, ImportanceSampling
 from simstudy.figures import agreement_plot, captions, in_order, measure_curves, theme
 from simstudy.figures.agreement import format_mean, format_panel_count
 from simstudy.lazy import ggplot, pd
-from simstudy.trials.leave_one_out import K_LIMIT, LEVEL, ImportanceSampling
 
 ANSWERS = {"exact": "exact leave-one-out", "importance": "importance sampling"}
 COLORS = colors_of(ANSWERS.values())

@@ -20,14 +20,14 @@ from typing import Any
 from experiments.loo_importance.claims import CLAIMS
 from experiments.loo_importance.figures import figure_answers, figure_bias, figure_k, figure_simres
 from simstudy.design import grid
-from simstudy.options import option, published
-from simstudy.study import Study
-from simstudy.trials.leave_one_out import (
+from simstudy.documents.scenarios.leave_one_out import (
     IMPORTANCE_AXES,
     IMPORTANCE_MEASURES,
     MAY_BE_MISSING,
     ImportanceSampling,
 )
+from simstudy.options import option, published
+from simstudy.study import Study
 
 
 @published(__file__)

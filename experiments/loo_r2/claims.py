@@ -30,8 +30,8 @@ from simstudy.claims import (
     mc_margin,
 )
 from simstudy.claims.mc_tolerance import close_margin
+from simstudy.documents.scenarios.leave_one_out import LEVEL, LeaveOneOut
 from simstudy.lazy import pd, special
-from simstudy.trials.leave_one_out import LEVEL, LeaveOneOut
 
 RIGHT, PUBLISHED = "r2_variance", "r2_published"
 OVERFITTED = (50, 100)  # features, of 50 observations

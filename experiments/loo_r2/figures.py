@@ -9,10 +9,10 @@ import numpy as np
 from experiments._method_names import colors_of
 from experiments.loo_r2.cells import FORMS, ratio_in_words, standard_errors
 from simstudy.analysis.result import Result
+from simstudy.documents.scenarios.leave_one_out import LeaveOneOut
 from simstudy.figures import agreement_plot, captions, in_order, measure_curves, theme
 from simstudy.figures.agreement import format_undrawn
 from simstudy.lazy import ggplot, pd
-from simstudy.trials.leave_one_out import LeaveOneOut
 
 X = "standard error by the Bayesian bootstrap"
 Y = "standard error by Taylor's formula"

@@ -9,7 +9,12 @@ import numpy as np
 
 from simstudy.array_types import Float
 from simstudy.claims import Claim, Finding, Uncheckable, WrongAlternative, decide
-from simstudy.stats.leave_one_out.utilities import UTILITIES, Pointwise, taylor, taylor_difference
+from simstudy.documents.stats.leave_one_out.utilities import (
+    UTILITIES,
+    Pointwise,
+    taylor,
+    taylor_difference,
+)
 
 N_OBS = 20
 EXACTLY = 1e-9  # of a standard error, relative

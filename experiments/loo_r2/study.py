@@ -24,10 +24,10 @@ from experiments.loo_r2.figures import (
     figure_simres_low_n,
 )
 from experiments.loo_r2.tables import table_of_approximations
+from simstudy.documents.scenarios.leave_one_out import MAY_BE_MISSING, MEASURES, axes
+from simstudy.documents.scenarios.leave_one_out_cells import CellsConfig, cells
 from simstudy.options import option, published
 from simstudy.study import Study
-from simstudy.trials.leave_one_out import MAY_BE_MISSING, MEASURES, axes
-from simstudy.trials.leave_one_out_cells import CellsConfig, cells
 
 OF_SPREAD = ("empirical_se", "relative_error", "coverage")  # over coefficients too: of no use here
 

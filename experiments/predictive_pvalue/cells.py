@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.result import Result
+from simstudy.documents.scenarios.predictions import Predictions, TableRows
 from simstudy.figures.frame import rows_like
 from simstudy.lazy import pd
-from simstudy.trials.predictions import Predictions, TableRows
 
 NETWORKS = ("net_10", "net_8", "net_5")
 METHOD_WORDS = {

@@ -17,7 +17,7 @@ from experiments.predictive_pvalue.cells import (
 from simstudy.analysis.result import Result
 from simstudy.array_types import Bool, Float
 from simstudy.claims import Claim, Finding, Uncheckable, WrongAlternative, average, share
-from simstudy.stats.networks.architecture import Network
+from simstudy.documents.stats.networks.architecture import Network
 
 REJECTED = -5.0  # log to base 10 of the document's level
 OF_UNIFORM = float(-1 / np.log(10))  # mean log to base 10 of a uniform p-value

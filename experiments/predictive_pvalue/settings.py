@@ -6,18 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from experiments._model_trials import need_scikit_learn
 from experiments.predictive_pvalue.figures import FIGURES
 from simstudy.array_types import Float
 from simstudy.claims import Claim
 from simstudy.data.named import NAMED, regression_data
 from simstudy.design import grid
-from simstudy.dgps.friedman import Friedman
-from simstudy.errors import ConfigError
-from simstudy.options import option
-from simstudy.stats.networks.architecture import Network, Training
-from simstudy.study import Study
-from simstudy.trials.models import Model
-from simstudy.trials.predictions import (
+from simstudy.documents.dgps.friedman import Friedman
+from simstudy.documents.scenarios.models import Model
+from simstudy.documents.scenarios.predictions import (
     DERIVED,
     DISTRIBUTIONS,
     MAY_BE_MISSING,
@@ -32,7 +29,10 @@ from simstudy.trials.predictions import (
     Truth,
     refuse_truth_of,
 )
-from simstudy.trials.study import need_scikit_learn
+from simstudy.documents.stats.networks.architecture import Network, Training
+from simstudy.errors import ConfigError
+from simstudy.options import option
+from simstudy.study import Study
 
 FRIEDMAN = "friedman"
 FIRST_LAYER = 15  # outputs, in all of the document's networks

@@ -10,8 +10,8 @@ from experiments.proportion_compatible.lists import DOCUMENT_N, independent
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Finding, WrongAlternative, decide, mc_margin
 from simstudy.design.plan import factors_of
+from simstudy.documents.stats.compatible.false_discovery import cfdr, rfdr
 from simstudy.lazy import special
-from simstudy.stats.compatible.false_discovery import cfdr, rfdr
 
 OFF = 3  # predictive standard deviations
 

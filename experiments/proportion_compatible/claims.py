@@ -24,10 +24,10 @@ from simstudy.claims import (
     mc_margin,
 )
 from simstudy.design.plan import factors_of
+from simstudy.documents.scenarios.proportions import Proportion
+from simstudy.documents.stats.compatible.false_discovery import PRINTED_RATIO, later_ranks
 from simstudy.errors import first_few
 from simstudy.lazy import pd
-from simstudy.stats.compatible.false_discovery import PRINTED_RATIO, later_ranks
-from simstudy.trials.proportions import Proportion
 
 SUFFICES = ("cfdr_clipped", "rfdr")
 FLOOR, FLOOR_ROUNDING = 63 / DOCUMENT_N, 0.0005

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from simstudy.analysis.result import Result
-from simstudy.trials.proportions import Proportion
+from simstudy.documents.scenarios.proportions import Proportion
 
 DOCUMENT_N = 168
 

@@ -23,9 +23,9 @@ from typing import Any
 from experiments.proportion_compatible.claims import CLAIMS
 from experiments.proportion_compatible.figures import FIGURES
 from simstudy.design import grid
+from simstudy.documents.scenarios.proportions import MEASURES, METHODS, EstimatedProportion
 from simstudy.options import option, published
 from simstudy.study import Study
-from simstudy.trials.proportions import MEASURES, METHODS, EstimatedProportion
 
 
 @published(__file__)

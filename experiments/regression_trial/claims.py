@@ -25,12 +25,12 @@ from simstudy.claims import (
     mc_margin,
     share,
 )
+from simstudy.documents.scenarios.regression import MEASURES, METRICS, SAMPLES
+from simstudy.documents.stats.models.trial import METHODS
 from simstudy.lazy import special
 from simstudy.measures import Estimates, rejection_rate
 from simstudy.measures.contrasts import paired, paired_methods, take_index
 from simstudy.measures.moments import ratio
-from simstudy.stats.models.trial import METHODS
-from simstudy.trials.regression import MEASURES, METRICS, SAMPLES
 
 STUDENTIZED, VANILLA = METHODS.index("studentized"), METHODS.index("vanilla")
 INTERCEPT = 0.001  # of a share: a truth that moves it by less is the same truth

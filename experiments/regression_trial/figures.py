@@ -7,6 +7,9 @@ import numpy as np
 from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
+from simstudy.documents.scenarios.regression import SAMPLES, RegressionTrial
+from simstudy.documents.stats.models.trial import METHODS
+from simstudy.documents.stats.two_stage.law import TwoStageStatistic
 from simstudy.figures import (
     agreement_plot,
     captions,
@@ -21,9 +24,6 @@ from simstudy.figures import (
 from simstudy.figures.agreement import format_panel_count
 from simstudy.lazy import ggplot, p9, pd, special
 from simstudy.measures import intervals
-from simstudy.stats.models.trial import METHODS
-from simstudy.stats.two_stage.law import TwoStageStatistic
-from simstudy.trials.regression import SAMPLES, RegressionTrial
 
 METRICS = {"mse": "MSE", "mae": "MAE"}
 STATES = {True: "null is false", False: "null is true"}

@@ -10,9 +10,9 @@ from experiments._yardsticks import SPOT_ON
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import Claim, Finding, WrongAlternative, share
+from simstudy.documents.scenarios.regression import METRICS, RegressionTrial
+from simstudy.documents.stats.models.trial import METHODS, trial_design
 from simstudy.lazy import special
-from simstudy.stats.models.trial import METHODS, trial_design
-from simstudy.trials.regression import METRICS, RegressionTrial
 
 # The document's 5,000 replicates leave errors of 0.3 (false nulls) to 1.1 points (type-I error) in
 # its numbers. None of them is taken as an excuse here: ours agree without one.

@@ -21,11 +21,11 @@ from experiments.regression_trial.claims import CLAIMS
 from experiments.regression_trial.figures import figure_3a, figure_3b, figure_3c, figure_methods
 from experiments.regression_trial.tables import table_of_coverage
 from simstudy.design import grid
-from simstudy.dgps.linear import LinearModel
+from simstudy.documents.dgps.linear import LinearModel
+from simstudy.documents.scenarios.regression import AXES, MEASURES, RegressionTrial
+from simstudy.documents.scenarios.settings import LinearConfig
 from simstudy.options import option, published
 from simstudy.study import Study
-from simstudy.trials.regression import AXES, MEASURES, RegressionTrial
-from simstudy.trials.settings import LinearConfig
 
 
 @published(__file__)

@@ -10,10 +10,10 @@ import numpy as np
 from experiments.regression_trial.figures import METRICS
 from simstudy.analysis.result import Result
 from simstudy.claims import binomial_error
+from simstudy.documents.scenarios.regression import RegressionTrial
+from simstudy.documents.stats.models.trial import METHODS
 from simstudy.lazy import pd, special
-from simstudy.stats.models.trial import METHODS
 from simstudy.tables import Column, Table
-from simstudy.trials.regression import RegressionTrial
 
 PUBLISHED = {"mae": 0.939, "mse": 0.935}  # studentized, its truth without the intercept
 N_PUBLISHED = 5000  # replicates behind them

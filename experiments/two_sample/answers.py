@@ -26,8 +26,8 @@ from simstudy.claims import (
     shares_match,
 )
 from simstudy.design.plan import factors_of
-from simstudy.stats.two_sample import theory
-from simstudy.trials.two_sample import ComparedSamples
+from simstudy.documents.scenarios.two_sample import ComparedSamples
+from simstudy.documents.stats.two_sample import theory
 
 LIBERAL = 0.5
 """Share of alpha within which a size is kept: Bradley (1978), Br. J. Math. Stat. Psychol. 31."""
@@ -120,7 +120,7 @@ def _pooled(found: Sizes) -> tuple[float, float]:
 
 
 def _own_theory(trial: ComparedSamples, method: str) -> float:
-    from simstudy.trials.two_sample import METHODS
+    from simstudy.documents.scenarios.two_sample import METHODS
 
     return float(trial.exact()["type_1_error"][list(METHODS).index(method)])
 

@@ -19,7 +19,7 @@ from experiments.two_sample.answers import (
     worse_after_ranking,
 )
 from simstudy.claims import Claim, WrongAlternative
-from simstudy.stats.two_sample import theory
+from simstudy.documents.stats.two_sample import theory
 
 DERIVED = "Derived, and not read off a table: the study's own theory."
 ZIMMERMAN = "Zimmerman (2004), Psicologica 25, 103-133, abstract"

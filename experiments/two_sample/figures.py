@@ -7,7 +7,7 @@ from functools import partial
 
 from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
-from simstudy.dgps.location import Gamma, Gaussian, LocationDgp, Lognormal, StudentT
+from simstudy.documents.dgps.location import Gamma, Gaussian, LocationDgp, Lognormal, StudentT
 from simstudy.figures import captions, in_order, measure_curves, theme, with_labels
 from simstudy.lazy import ggplot, p9, pd
 

@@ -25,10 +25,10 @@ from dataclasses import dataclass
 from experiments.two_sample.claims import CLAIMS
 from experiments.two_sample.figures import DGPS, FIGURES
 from simstudy.design import ZippedFactors, grid, zipped
+from simstudy.documents.scenarios.two_sample import MEASURES, METHODS, ComparedSamples
 from simstudy.errors import ConfigError
 from simstudy.options import option, published
 from simstudy.study import Study
-from simstudy.trials.two_sample import MEASURES, METHODS, ComparedSamples
 
 
 @published(__file__)

@@ -25,7 +25,8 @@ from simstudy.claims import (
     share,
     shares_match,
 )
-from simstudy.stats.two_stage.design import (
+from simstudy.documents.scenarios.two_stage import TwoStage
+from simstudy.documents.stats.two_stage.design import (
     OutcomeTable,
     boundary_n2,
     boundary_power,
@@ -34,7 +35,6 @@ from simstudy.stats.two_stage.design import (
     power,
     solve_design,
 )
-from simstudy.trials.two_stage import TwoStage
 
 OUTCOME, OUTCOME_SHARE = 0.0015, 0.15
 """What an outcome's frequency may be off, as a share of it beside a part of all replicates: a

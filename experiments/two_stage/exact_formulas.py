@@ -11,8 +11,8 @@ import numpy as np
 
 from simstudy.array_types import Float
 from simstudy.claims import Claim, Finding, WrongAlternative, decide
+from simstudy.documents.stats.two_stage.law import TwoStageStatistic
 from simstudy.lazy import special, stats
-from simstudy.stats.two_stage.law import TwoStageStatistic
 
 GRID = tuple(product((0.5, 1.0, 2.5), (50, 1000), (True, False)))  # k, n2 and state of the null
 N1 = 100

@@ -11,13 +11,13 @@ from experiments._method_names import colors_of
 from experiments.two_stage.trials import grid_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
+from simstudy.documents.scenarios.two_stage import TwoStage
+from simstudy.documents.stats.two_stage.design import boundary_rejection, critical_value, power
+from simstudy.documents.stats.two_stage.law import TwoStageStatistic, conditional_p_value
 from simstudy.figures import captions, in_order, measure_curves, rows_like, theme
 from simstudy.figures.theme import STROKES
 from simstudy.lazy import ggplot, p9, pd, special
 from simstudy.measures import intervals
-from simstudy.stats.two_stage.design import boundary_rejection, critical_value, power
-from simstudy.stats.two_stage.law import TwoStageStatistic, conditional_p_value
-from simstudy.trials.two_stage import TwoStage
 
 PP_K = (0, 0.5, 1, 1.5, 2)  # panels of the document's figure 1
 PP_N2 = (100, 300, 500)

@@ -10,8 +10,8 @@ from experiments.two_stage.trials import SIZE, grid_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import Claim, Finding, WrongAlternative, average, decide, mc_margin, share
+from simstudy.documents.stats.two_stage.design import critical_value
 from simstudy.lazy import special
-from simstudy.stats.two_stage.design import critical_value
 
 LEVEL = 0.05  # of the filter, a test of a null that was set beforehand
 MARGIN = 1.0  # by so many standard errors the truth is better than that null

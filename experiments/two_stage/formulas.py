@@ -9,9 +9,9 @@ import numpy as np
 from experiments.two_stage.trials import SIZE, grid_of
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Finding, average, share
-from simstudy.stats.two_stage.design import critical_value
-from simstudy.stats.two_stage.law import conditional_p_value
-from simstudy.trials.two_stage import TwoStage
+from simstudy.documents.scenarios.two_stage import TwoStage
+from simstudy.documents.stats.two_stage.design import critical_value
+from simstudy.documents.stats.two_stage.law import conditional_p_value
 
 
 def _spread(trial: TwoStage) -> float:

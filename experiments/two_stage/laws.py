@@ -12,9 +12,9 @@ from experiments.two_stage.figures import Statistics, statistics_by_state
 from experiments.two_stage.trials import PROBABILITY, grid_of, reach
 from simstudy.analysis.result import Result
 from simstudy.claims import FALSE_ALARM, Claim, Finding, WrongAlternative, decide, matches
+from simstudy.documents.scenarios.two_stage import TwoStage
+from simstudy.documents.stats.two_stage.law import TwoStageStatistic, conditional_p_value
 from simstudy.lazy import special
-from simstudy.stats.two_stage.law import TwoStageStatistic, conditional_p_value
-from simstudy.trials.two_stage import TwoStage
 
 Law = Callable[[TwoStage, Statistics, bool], Statistics]
 OFTEN_TRUE = 1.0  # the k up to which a sixth of the nulls or more are true
@@ -34,7 +34,7 @@ def _unconditional(trial: TwoStage, s2: Statistics, _: bool) -> Statistics:
 def _from_uniform(p: Statistics) -> float:
     """Kolmogorov's distance of p-values from the uniform distribution."""
     # Imported on first use: its neighbours take longer to load than a study does to be planned.
-    from simstudy.stats.predictive.calibration import pit_distance
+    from simstudy.documents.stats.predictive.calibration import pit_distance
 
     return float(pit_distance(p))
 

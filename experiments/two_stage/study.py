@@ -23,9 +23,9 @@ from experiments.two_stage.claims import CLAIMS
 from experiments.two_stage.figures import figure_1, figure_1b, figure_1c, figure_boundary
 from experiments.two_stage.trials import large_first_stages, other_sizes
 from simstudy.design import grid
+from simstudy.documents.scenarios.two_stage import MEASURES, TwoStage
 from simstudy.options import option, published
 from simstudy.study import Study
-from simstudy.trials.two_stage import MEASURES, TwoStage
 
 
 @published(__file__)

@@ -9,8 +9,8 @@ import numpy as np
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import FALSE_ALARM
+from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.lazy import special
-from simstudy.trials.two_stage import TwoStage
 
 SIZE = 0.005  # half a point: a type-I error of 5%, as printed, is not 5.6%
 PROBABILITY = 0.05  # what a P-P plot shows as off its diagonal

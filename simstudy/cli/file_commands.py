@@ -8,9 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simstudy.applied.settings import AccuracySettings, ThresholdSettings, threshold_settings
 from simstudy.cli.exit_status import FAILED
 from simstudy.cli.settings import parse_values
+from simstudy.documents.applied.settings import (
+    AccuracySettings,
+    ThresholdSettings,
+    threshold_settings,
+)
 from simstudy.errors import ConfigError, nearest
 from simstudy.option_types import number_meant
 from simstudy.options import build, option
@@ -52,15 +56,15 @@ def apply_to_file(arguments: Sequence[str]) -> None:
 
 
 def _accuracy(path: str, settings: AccuracySettings) -> None:
-    from simstudy.applied.files import check_file, write_check
+    from simstudy.documents.applied.files import check_file, write_check
 
     check, file = check_file(path, settings)
     _print_answer(str(check), write_check(check, file, settings) if settings.out else None)
 
 
 def _thresholds(path: str, settings: ThresholdSettings) -> None:
-    from simstudy.applied.files import answer_tasks, write_table
-    from simstudy.applied.report import format_table
+    from simstudy.documents.applied.files import answer_tasks, write_table
+    from simstudy.documents.applied.report import format_table
 
     table, file = answer_tasks(path, settings)
     _print_answer(format_table(table), write_table(table, file, settings) if settings.out else None)

@@ -71,7 +71,7 @@ def _cache_apart(function: Any, digest: str) -> None:
         return
     import numba
 
-    from simstudy.stats.compiled.machine_code import folder_of
+    from simstudy.documents.stats.compiled.machine_code import folder_of
 
     folder = folder_of(digest, Path(_python(function).__code__.co_filename).parent / "__pycache__")
     before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder or "")

@@ -9,10 +9,10 @@ import numpy as np
 from simstudy.figures import captions
 from simstudy.figures.captions import format_name
 from simstudy.figures.frame import need_columns
+from simstudy.figures.kernel_density import kernel_density
 from simstudy.figures.panels import by_panel, facets, with_panels
 from simstudy.figures.theme import colors_by, stroke_scale, theme_study
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.stats.smoothing.kernel_density import kernel_density
 
 
 def density_plot(

@@ -8,7 +8,7 @@ import numpy as np
 from simstudy.array_types import Float
 from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy import special
-from simstudy.stats.arguments import ROUNDING
+from simstudy.validation import ROUNDING
 
 Number = float | np.ndarray
 

@@ -32,7 +32,7 @@ from simstudy.measures.proportions import (
     probabilities,
     proportion,
 )
-from simstudy.stats.arguments import ROUNDING
+from simstudy.validation import ROUNDING
 
 
 def rejection_rate(

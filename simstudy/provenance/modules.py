@@ -21,8 +21,14 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
 from simstudy.provenance.bytecode import bare_code, compiled_bare, read_code
-from simstudy.provenance.policy import DISTRIBUTIONS, GENERATED, HAS_EFFECTS, WELL_KNOWN, is_ours
-from simstudy.stats.compiled import COMPILES
+from simstudy.provenance.policy import (
+    COMPILES,
+    DISTRIBUTIONS,
+    GENERATED,
+    HAS_EFFECTS,
+    WELL_KNOWN,
+    is_ours,
+)
 
 INSTALLED_IN = {"site-packages", "dist-packages"}
 MADE_BY_MACHINES = (".pyc", ".pyo", ".nbi", ".nbc")  # Python's and numba's caches

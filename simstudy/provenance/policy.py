@@ -21,8 +21,8 @@ announced by `LAYOUT` in `simstudy/engine/provenance.py`."""
 SILENT = frozenset(
     f"simstudy.{name}"
     for name in (
-        "lazy", "array_types", "data.sources", "stats.compiled.kernel",
-        "stats.compiled.machine_code",
+        "lazy", "array_types", "data.sources", "documents.stats.compiled.kernel",
+        "documents.stats.compiled.machine_code",
     )
 )  # fmt: skip
 """Modules that the code of a scenario uses, and no number depends on."""
@@ -42,6 +42,11 @@ def is_passed_over(module: str) -> bool:
         return False
     return module in SILENT or module.split(".")[1:2] in [[name] for name in RUNS]
 
+
+COMPILES = re.compile(
+    rb"^\s*(?:from|import)\s.*\b(?:numba|llvmlite|compiled\.kernel)\b", re.MULTILINE
+)
+"""Imports of a module with code to be compiled."""
 
 # ---------------------------------------------------------------- libraries
 _NAMES = """

@@ -95,9 +95,9 @@ class Study(StudySpec):
         a method that cannot work in some of the scenarios.
 
     group_size
-        So many replicates, one after the other, may depend on each other, as antithetic or
-        stratified draws do (`simstudy.dgps.in_groups`); groups do not. Every measure's error is
-        then that of groups, and numbers of replicates are whole groups.
+        Number of consecutive replicates that may depend on each other, as antithetic or stratified
+        draws do; groups are independent. Every measure's error is then that of groups, and numbers
+        of replicates are whole groups.
     across_replicates
         Methods that are right to look across the replicates of a block, as an empirical Bayes
         estimate does. Of any other that takes a whole block and asks for no random numbers, some

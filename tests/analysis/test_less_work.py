@@ -16,11 +16,11 @@ from simstudy import Study, Workers, grid, load
 from simstudy.analysis.result import remarks_of
 from simstudy.analysis.summary import NUMBERS
 from simstudy.claims.verdict import of_row
+from simstudy.documents.scenarios.two_stage_means import TwoStageInGroups, TwoStageWhereItRejects
 from simstudy.errors import ConfigError, StudyError
 from simstudy.measures import conditional, control, controlled, mean, power, weighted_proportion
 from simstudy.measures.bootstrapped import bootstrapped
 from simstudy.testing.truth import comparisons
-from simstudy.trials.two_stage_means import TwoStageInGroups, TwoStageWhereItRejects
 from tests.support import FALSE_ALARM, ROOT, critical_z
 
 INLINE = Workers("inline", 1)

@@ -12,20 +12,20 @@ import pytest
 from scipy import interpolate, linalg, special
 
 from simstudy.analysis.solve import Solution, solve
+from simstudy.analysis.solve.crossing import cross
 from simstudy.analysis.solve.problem import FactorScale, Number, Question
 from simstudy.analysis.solve.search import Evaluation, Search
 from simstudy.analysis.solve.simulation import ONE_SE
+from simstudy.analysis.solve.spline import ROUGHNESS, Curve
 from simstudy.design import Columns
+from simstudy.documents.scenarios.two_stage import MEASURES, TwoStage
+from simstudy.documents.stats.two_stage.design import solve_design
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StudyError
 from simstudy.measures import mean, power, rejection_rate
 from simstudy.measures.intervals import critical_value, wilson
 from simstudy.provenance.streams import Streams
-from simstudy.stats.smoothing.crossing import cross
-from simstudy.stats.smoothing.spline import ROUGHNESS, Curve
-from simstudy.stats.two_stage.design import solve_design
 from simstudy.study import Study
-from simstudy.trials.two_stage import MEASURES, TwoStage
 from tests import toy
 from tests.support import FALSE_ALARM, assert_within_mcse, replicates_to_catch
 

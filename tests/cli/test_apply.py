@@ -2,7 +2,7 @@
 
 import pytest
 
-from simstudy.applied.settings import AccuracySettings, ThresholdSettings
+from simstudy.documents.applied.settings import AccuracySettings, ThresholdSettings
 from simstudy.options import option_help
 from tests.test_imports import FEW_RUNS_NEED, imported_by
 
@@ -85,7 +85,13 @@ def test_the_verb_loads_no_table_before_it_has_a_file():
 
 
 def test_other_verbs_do_not_load_it():
-    assert imported_by("import simstudy.cli.dispatch", ("simstudy.applied", "simstudy.stats")) == []
+    assert (
+        imported_by(
+            "import simstudy.cli.dispatch",
+            ("simstudy.documents.applied", "simstudy.documents.stats"),
+        )
+        == []
+    )
 
 
 def test_a_file_may_have_an_equals_sign_in_its_name(here, said):

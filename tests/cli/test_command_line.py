@@ -9,9 +9,9 @@ import pytest
 from simstudy.cli import commands
 from simstudy.cli.exit_status import OUT_OF_TIME, REFUSED
 from simstudy.cli.project import experiment_names
+from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.errors import DiskFullError, SchedulerLostError
 from simstudy.study import Study
-from simstudy.trials.two_stage import TwoStage
 from tests.support import ROOT, command_line
 
 pytestmark = pytest.mark.usefixtures("elsewhere")

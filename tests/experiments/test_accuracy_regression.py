@@ -11,9 +11,9 @@ from experiments.accuracy_regression import answers
 from experiments.accuracy_regression.figures import TARGETS, mid_p_power, prompts_needed, sizes_of
 from experiments.accuracy_regression.study import Config, study
 from simstudy.claims import Finding
+from simstudy.documents.scenarios.accuracy import METHODS, AccuracyCheck
 from simstudy.engine.workers import Workers
 from simstudy.errors import TooFewReplicatesError
-from simstudy.trials.accuracy import METHODS, AccuracyCheck
 from tests.experiments.claimed import assert_holds, assert_undecided
 
 pytestmark = pytest.mark.slow

@@ -10,9 +10,9 @@ from experiments.accuracy_scores.answers import RARE, _worth_of_prompts, margin_
 from experiments.accuracy_scores.claims import CLAIMS
 from experiments.accuracy_scores.figures import SCORES
 from experiments.accuracy_scores.study import Config, study
-from simstudy.dgps.prompts import GaussianScores
+from simstudy.documents.dgps.prompts import GaussianScores
+from simstudy.documents.scenarios.score_checks import METHODS, ScoreCheck
 from simstudy.engine.workers import Workers
-from simstudy.trials.score_checks import METHODS, ScoreCheck
 
 pytestmark = pytest.mark.slow
 

@@ -10,9 +10,9 @@ from experiments.classifier_sample_size import study as sample_size
 from experiments.classifier_sample_size.figures import BAND
 from experiments.classifier_trial import study as applied
 from simstudy.design.plan import factors_of
+from simstudy.documents.scenarios.umbrella import Umbrella
 from simstudy.engine.workers import Workers
 from simstudy.errors import DesignError
-from simstudy.trials.umbrella import Umbrella
 from tests.experiments.claimed import (
     assert_as_foreseen,
     assert_holds,

@@ -7,10 +7,10 @@ from experiments import classifier_threshold_grid as wider
 from experiments.classifier_threshold.claims import EXACTLY
 from experiments.classifier_threshold.figures import LABELS, PUBLISHED, PUBLISHED_BESIDE
 from experiments.classifier_threshold.study import Config, study
+from simstudy.documents.scenarios.thresholds import Bound
+from simstudy.documents.stats.classifier.thresholds import METHODS
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
-from simstudy.stats.classifier.thresholds import METHODS
-from simstudy.trials.thresholds import Bound
 from tests.experiments.claimed import assert_as_foreseen, assert_rivals_fall, assert_undecided
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 

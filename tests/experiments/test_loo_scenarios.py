@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.dgps.normals import standard_normals
-from simstudy.stats.leave_one_out.bayesian_bootstrap import (
+from simstudy.documents.dgps.normals import standard_normals
+from simstudy.documents.scenarios.leave_one_out import ImportanceSampling, LeaveOneOut
+from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import (
     bayesian_bootstrap,
     bayesian_bootstrap_difference,
 )
-from simstudy.stats.leave_one_out.priors import default_prior, wide_prior
-from simstudy.stats.leave_one_out.regression import exact_leave_one_out
-from simstudy.stats.leave_one_out.utilities import R2_FORMS, UTILITIES, taylor_ratio
-from simstudy.trials.leave_one_out import ImportanceSampling, LeaveOneOut
+from simstudy.documents.stats.leave_one_out.priors import default_prior, wide_prior
+from simstudy.documents.stats.leave_one_out.regression import exact_leave_one_out
+from simstudy.documents.stats.leave_one_out.utilities import R2_FORMS, UTILITIES, taylor_ratio
+from tests.documents.scenarios.draws import streams
 from tests.support import FALSE_ALARM, assert_caught, assert_within_mcse, replicates_to_catch
-from tests.trials.draws import streams
 
 SMALL = LeaveOneOut(
     n_obs=9, n_feature=3, noise_sd=0.7, n_draw=50, against=("half", "useless"), prior="wide"

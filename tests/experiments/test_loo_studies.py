@@ -13,7 +13,12 @@ from experiments.loo_r2.cells import TAYLOR, standard_errors, values
 from experiments.loo_r2.figures import few_observations, many_features, ordinary
 from experiments.loo_r2.study import Config, study
 from experiments.loo_r2.tables import TERMS
-from simstudy.stats.leave_one_out.utilities import UTILITIES, Pointwise, taylor, taylor_difference
+from simstudy.documents.stats.leave_one_out.utilities import (
+    UTILITIES,
+    Pointwise,
+    taylor,
+    taylor_difference,
+)
 
 pytestmark = pytest.mark.slow
 

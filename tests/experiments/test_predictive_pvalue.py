@@ -10,8 +10,8 @@ from experiments import predictive_pvalue_friedman
 from experiments.predictive_pvalue import claims
 from experiments.predictive_pvalue.settings import prediction_study
 from simstudy.claims import Finding, check_claims
+from simstudy.documents.scenarios.predictions import Networks, Regressor, TrueNulls
 from simstudy.errors import ConfigError
-from simstudy.trials.predictions import Networks, Regressor, TrueNulls
 
 pytest.importorskip("sklearn", reason="needs pip install -e '.[models]'")
 

@@ -11,8 +11,8 @@ from experiments.proportion_compatible.claims import CLAIMS
 from experiments.proportion_compatible.figures import MEASURED, without_noise
 from experiments.proportion_compatible.study import Config, study
 from simstudy.design.plan import factors_of
+from simstudy.documents.scenarios.proportions import METHODS, Proportion
 from simstudy.engine.workers import Workers
-from simstudy.trials.proportions import METHODS, Proportion
 from tests.experiments.claimed import assert_as_foreseen, assert_rivals_fall, verdicts
 from tests.support import ROOT
 

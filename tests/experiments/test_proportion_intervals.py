@@ -7,8 +7,8 @@ import pytest
 
 from experiments import proportion_intervals
 from simstudy.claims import mc_limit
+from simstudy.documents.scenarios.proportions import INTERVAL_METHODS
 from simstudy.engine.workers import Workers
-from simstudy.trials.proportions import INTERVAL_METHODS
 from tests.experiments.claimed import assert_holds, assert_undecided
 
 pytestmark = pytest.mark.slow

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from experiments.trial_outcomes import OUTCOMES, Config, study
-from simstudy.trials.two_stage import TwoStage
-from simstudy.trials.two_stage_outcomes import TwoStageOutcomes
+from simstudy.documents.scenarios.two_stage import TwoStage
+from simstudy.documents.scenarios.two_stage_outcomes import TwoStageOutcomes
+from tests.documents.scenarios.draws import streams
 from tests.support import assert_within_mcse
-from tests.trials.draws import streams
 
 DESIGN = TwoStageOutcomes(k=1.5, n1=150)
 

@@ -6,9 +6,9 @@ import pytest
 
 from experiments.two_sample.answers import cells
 from experiments.two_sample.study import Config, study
+from simstudy.documents.scenarios.two_sample import METHODS, TwoSample
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
-from simstudy.trials.two_sample import METHODS, TwoSample
 from tests.experiments.claimed import rivals, verdicts
 
 pytestmark = pytest.mark.slow

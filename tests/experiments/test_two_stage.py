@@ -8,8 +8,8 @@ from experiments import two_stage_robustness
 from experiments.two_stage.laws import distance_between
 from experiments.two_stage.study import Config, study
 from experiments.two_stage.trials import reach
+from simstudy.documents.stats.two_stage.design import critical_value
 from simstudy.engine.workers import Workers
-from simstudy.stats.two_stage.design import critical_value
 from tests.experiments.claimed import assert_holds
 from tests.support import replicates_to_catch
 
@@ -50,7 +50,7 @@ def test_the_claims_can_fail(monkeypatch):
     def lenient(*design: float) -> float:
         return float(critical_value(*design)) + 0.3
 
-    monkeypatch.setattr("simstudy.trials.two_stage._limit", lenient)
+    monkeypatch.setattr("simstudy.documents.scenarios.two_stage._limit", lenient)
     verdicts = drawn(20_000, n2=[50, 400]).claims.set_index("claim")["verdict"]
     assert verdicts["average type-I error"] == "differs"
     assert verdicts["empirical power"] == "differs"

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from simstudy.figures import density_plot
-from simstudy.stats.smoothing.kernel_density import kernel_density
+from simstudy.figures.kernel_density import kernel_density
 from tests.figures.data import text_of
 
 N = 3000

@@ -19,6 +19,7 @@ import pytest
 from experiments.two_stage import study as two_stage
 from simstudy.analysis.result import Result
 from simstudy.design import scenario_key
+from simstudy.documents.scenarios import BootstrapSe, RegressionTrial, TwoStage
 from simstudy.engine import scheduler
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import compute_provenance
@@ -31,7 +32,6 @@ from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.block_files import GENERATION_KEY, PROVENANCE_KEY, RANGES_KEY, WIDTH_KEY
 from simstudy.store.blocks import Store
 from simstudy.study import Study
-from simstudy.trials import BootstrapSe, RegressionTrial, TwoStage
 from tests import toy
 from tests.guarantees.content import assert_same_result, content, file_names
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simstudy import measures as m
-from simstudy.dgps.in_groups import antithetic_normals
+from simstudy.documents.dgps.in_groups import antithetic_normals
 from simstudy.errors import StudyError
 from simstudy.measures.core import MeasureContext
 from simstudy.measures.groups import n_groups

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from simstudy import measures as m
+from simstudy.documents.scenarios.two_stage_means import TwoStageWhereItRejects
 from simstudy.errors import DesignError, StudyError
 from simstudy.provenance.streams import Streams
-from simstudy.trials.two_stage_means import TwoStageWhereItRejects
 from tests.support import critical_z, replicates_to_catch
 
 N = 200

@@ -7,14 +7,16 @@ import pkgutil
 import subprocess
 import sys
 
-import simstudy.stats
+import simstudy.documents.stats
 from simstudy.provenance.fingerprint import fingerprint
 from tests.support import ROOT
 
 
 def public_functions():
     """By name, what the statistics offer: `reading` stands before each, a checker before that."""
-    for found in pkgutil.walk_packages(simstudy.stats.__path__, "simstudy.stats."):
+    for found in pkgutil.walk_packages(
+        simstudy.documents.stats.__path__, "simstudy.documents.stats."
+    ):
         name = found.name
         if any(part.startswith("_") for part in name.split(".")):
             continue

@@ -148,7 +148,7 @@ def test_changes_in_words():
 MAY_ACT = {
     "simstudy.array_types",
     "simstudy.lazy",
-    *(f"simstudy.stats.compiled.{name}" for name in ("kernel", "lanes", "sixteen")),
+    *(f"simstudy.documents.stats.compiled.{name}" for name in ("kernel", "lanes", "sixteen")),
 }
 """Annotations, late imports, and what teaches numba vectors (it counts whole)."""
 

@@ -29,13 +29,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simstudy.analysis.solve.crossing import Crossing, cross
 from simstudy.analysis.solve.problem import FactorScale, Number, Question, Solution
+from simstudy.analysis.solve.spline import ROUGHNESS, Curve
 from simstudy.array_types import Float
 from simstudy.errors import ConfigError, StudyError
 from simstudy.lazy import pd, special
 from simstudy.measures.intervals import critical_value
-from simstudy.stats.smoothing.crossing import Crossing, cross
-from simstudy.stats.smoothing.spline import ROUGHNESS, Curve
 
 FIRST = 200  # replicates at each end before anything is concluded from them
 SETTLED = 3.0  # standard errors that tell an end of the bracket from the target

@@ -1,0 +1,378 @@
+"""Test whether a candidate is less accurate than its reference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
+
+import numpy as np
+
+from simstudy.documents.applied.count_tests import (
+    CHANGE_TESTS,
+    COUNT_TESTS,
+    changed_answers,
+    two_proportions,
+)
+from simstudy.documents.applied.mean_tests import known_sigma, paired_t, pooled_t, welch
+from simstudy.documents.applied.report import report
+from simstudy.documents.applied.rule import UNCHANGED, Rule
+from simstudy.documents.applied.scores import RIGHT, Scores, Values, checked_scores, scores_of
+from simstudy.documents.applied.settings import AUTO, Question, is_lower_better, plain_values
+from simstudy.errors import DesignError
+from simstudy.lazy import pd
+from simstudy.options import build
+
+REGRESSION, NO_REGRESSION = "regression", "no regression shown"
+# Scores, reference and candidate together, up to which a test answers in a few seconds.
+OF_SIZE: Final = {"boschloo": 2_000, "fisher": 20_000, "z_pooled": math.inf}
+
+
+@dataclass(frozen=True, repr=False)
+class AccuracyCheck:
+    """The result of an accuracy check; prints as a short report.
+
+    Means, effects, margins and thresholds are in the units of the scores; an effect above 0 is
+    "worse by". NaN stands for what there is not, such as a threshold that no candidate can miss.
+
+    Parameters
+    ----------
+    verdict
+        "regression", or "no regression shown", which is no proof that there is none: look at
+        `detectable_effect`.
+    p_value
+        Chance of a candidate that looks as bad as this one, or worse, where nothing changed.
+    threshold
+        γ: a candidate whose mean is there, or worse, fails. In exact tests of answers, given how
+        many answers were right, or how many changed.
+    detectable_effect
+        θ: how much worse a candidate must be to fail with probability 1 - beta.
+    power, power_at
+        Chance that a candidate fails that is worse by `power_at`: by `theta`, if it was given,
+        else by the detectable effect.
+    n_needed
+        Scores of each model with which a candidate worse by `theta` passes at most at rate beta;
+        of exact tests about so many, by the normal formula, where events are too many to sum over.
+        None without theta, or any spread.
+    level
+        Chance that an unchanged candidate fails: alpha, or in exact tests what is reached of it,
+        at the share of right answers, or of changes, that was found.
+    alpha, beta, theta
+        As asked.
+    test, words
+        The test's name as one asks for it, and in words with what it was given.
+    paired
+        Whether scores in the same place were taken as of one prompt.
+    metric, lower_is_better
+        What the scores are, and whether smaller ones are better.
+    n_reference, n_candidate, reference_mean, candidate_mean
+        Numbers and means of the scores.
+    worse_by, standard_error
+        How much worse the candidate is, negative where it is better, and the error of that.
+    correlation
+        Of the two scores of a prompt; NaN where they are not paired, or constant.
+    notes
+        What a reader should know besides.
+    rule
+        The test itself.
+    """
+
+    verdict: str
+    p_value: float
+    threshold: float
+    detectable_effect: float
+    power: float
+    power_at: float
+    n_needed: int | None
+    level: float
+    alpha: float
+    beta: float
+    theta: float | None
+    test: str
+    words: str
+    paired: bool
+    metric: str
+    lower_is_better: bool
+    n_reference: int
+    n_candidate: int
+    reference_mean: float
+    candidate_mean: float
+    worse_by: float
+    standard_error: float
+    correlation: float
+    notes: tuple[str, ...]
+    rule: Rule = field(compare=False)
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the candidate is shown to be worse."""
+        return self.verdict == REGRESSION
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """All of it but the scores, by name, in numbers and words."""
+        names = (declared.name for declared in fields(self) if declared.name != "rule")
+        return {name: getattr(self, name) for name in names}
+
+    def __repr__(self) -> str:
+        return report(self)
+
+
+def accuracy_check(
+    reference: Any,
+    candidate: Any,
+    *,
+    data: pd.DataFrame | None = None,
+    paired: bool | None = None,
+    test: str = AUTO,
+    alpha: float = 0.05,
+    beta: float = 0.2,
+    theta: float | None = None,
+    sigma: float | None = None,
+    correlation: float | None = None,
+    metric: str = "score",
+    lower_is_better: bool | None = None,
+    same_scale: bool = False,
+) -> AccuracyCheck:
+    """Test whether a candidate's scores are worse than the reference's.
+
+    Parameters
+    ----------
+    reference, candidate
+        Scores, one for each prompt; with `data`, names of its columns, of which the shorter may
+        end in missing values.
+    data
+        A frame with both columns.
+    paired
+        Whether the same place is the same prompt; None: where there are as many of each, unless
+        the test says otherwise.
+    test
+        "z" (known `sigma`), "t" (paired, or Welch's), "pooled_t"; for answers that are right or
+        wrong, scored 0 and 1 or 0 and 100, "fisher", "fisher_mid_p", "boschloo", "barnard",
+        "z_pooled" of different prompts and "mcnemar", "mcnemar_mid_p", "paired_z" of the same.
+        "auto" is z where sigma is given, else Boschloo's or McNemar's for right and wrong answers,
+        and t for other scores.
+    alpha, beta
+        Chances that an unchanged candidate fails, and that one that is worse by `theta` passes.
+    theta
+        How much worse matters, in the units of the scores.
+    sigma, correlation
+        Of one score its standard deviation, and of the two scores of a prompt, where known.
+    metric
+        What the scores are; the name says which way is better, unless `lower_is_better` does.
+    lower_is_better
+        Whether lower scores are better; None where the name of the metric says so.
+    same_scale
+        Do not refuse scores of at most 1 beside others of up to 100.
+
+    Returns
+    -------
+    AccuracyCheck
+        Printed, it reads as a short report.
+
+    Raises
+    ------
+    ConfigError
+        For an option outside its range.
+    DesignError
+        For scores that cannot be compared, or options that contradict each other.
+    """
+    given = {
+        "paired": AUTO if paired is None else str(paired).lower(), "test": test,
+        "alpha": alpha, "beta": beta, "theta": theta, "sigma": sigma, "metric": metric,
+        "correlation": correlation, "lower_is_better": lower_is_better, "same_scale": same_scale,
+    }  # fmt: skip
+    question = build(Question, plain_values(given))
+    names = ("reference", "candidate") if data is None else (str(reference), str(candidate))
+    if data is not None:
+        reference, candidate = data[reference], data[candidate]
+    values = [
+        scores_of(name, _without_labels(side))
+        for name, side in zip(names, (reference, candidate), strict=True)
+    ]
+    check = check_scores(values[0], values[1], names, question)
+    if check.paired:
+        _refuse_other_order(reference, candidate)
+    return check
+
+
+def _without_labels(scores: Any) -> Any:
+    return scores.reset_index(drop=True) if isinstance(scores, pd.Series) else scores
+
+
+def _refuse_other_order(reference: Any, candidate: Any) -> None:
+    """Refuse paired columns whose labels are in different orders."""
+    if not (isinstance(reference, pd.Series) and isinstance(candidate, pd.Series)):
+        return
+    if candidate.index.isin(reference.index).any() and not candidate.index.equals(reference.index):
+        raise DesignError(
+            "reference and candidate have labels in common, and not in the same places, so scores "
+            "in the same place are not of one prompt. Give candidate.loc[reference.index], or "
+            "paired=False; or .to_numpy() of both, if places are prompts and labels mean nothing."
+        )
+
+
+def check_scores(
+    reference: Values, candidate: Values, names: tuple[str, str], question: Question
+) -> AccuracyCheck:
+    """Run `accuracy_check` on parsed scores.
+
+    Parameters
+    ----------
+    names
+        What messages call the two.
+    """
+    lower = question.lower_is_better
+    scores = checked_scores(
+        reference, candidate, names,
+        paired=pairing(question),
+        pairs_are_said=question.paired == "true",
+        lower_is_better=is_lower_better(question.metric) if lower is None else lower,
+        same_scale=question.same_scale,
+    )  # fmt: skip
+    rule = choose_test(scores, question)
+    effect, theta = rule.detectable_effect(question.beta), question.theta
+    power_at = effect if theta is None else theta
+    return AccuracyCheck(
+        verdict=REGRESSION if rule.fails else NO_REGRESSION,
+        p_value=rule.p_value,
+        threshold=scores.reference_mean - scores.sign * rule.margin,
+        detectable_effect=effect,
+        power=rule.power(power_at),
+        power_at=power_at,
+        n_needed=None if theta is None else rule.n_needed(theta, question.beta),
+        level=rule.level,
+        alpha=question.alpha,
+        beta=question.beta,
+        theta=theta,
+        test=rule.name,
+        words=rule.words,
+        paired=scores.paired,
+        metric=question.metric,
+        lower_is_better=scores.lower_is_better,
+        n_reference=len(scores.reference),
+        n_candidate=len(scores.candidate),
+        reference_mean=scores.reference_mean,
+        candidate_mean=scores.candidate_mean,
+        worse_by=scores.worse_by,
+        standard_error=rule.standard_error,
+        correlation=scores.correlation if scores.paired else float("nan"),
+        notes=tuple(_notes(scores, question)),
+        rule=rule,
+    )
+
+
+def _notes(scores: Scores, question: Question) -> Iterator[str]:
+    """Notes for the reader: choices that were made, and oddities."""
+    if question.paired == AUTO and scores.paired:
+        yield "each row was taken for one prompt; if it is not, say paired=false"
+    elif question.paired == AUTO and len(scores.reference) != len(scores.candidate):
+        yield "there are not as many scores of each, so they were taken for different prompts"
+    elif question.paired == AUTO and scores.correlation > 0:
+        yield (
+            f"rows were taken for different prompts; if each is one prompt (the scores correlate, "
+            f"{scores.correlation:.2g}), a paired test finds smaller effects"
+        )
+    for side, values in (("reference", scores.reference), ("candidate", scores.candidate)):
+        if np.ptp(values) == 0:
+            yield f"every score of the {side} is {values[0]:g}: look whether the metric works"
+
+
+# ---------------------------------------------------------------- which test answers
+def pairing(question: Question) -> bool | None:
+    """Whether the test wants paired scores; None if their number decides.
+
+    The z test takes prompts for different ones unless it is told how their scores correlate.
+
+    Raises
+    ------
+    DesignError
+        Where the test and what was said of the rows do not go together.
+    """
+    test, paired = question.test, {"true": True, "false": False}.get(question.paired)
+    if _is_z(question):
+        return _pairing_of_z(question, paired)
+    for name, value in (("sigma", question.sigma), ("correlation", question.correlation)):
+        if value is not None:
+            needs = "test=auto" if name == "sigma" else "test=z and sigma="
+            raise DesignError(
+                f"{name}={value:g} is used by the z test alone, and test={test} learns it "
+                f"from the scores. Leave it out, or say {needs}."
+            )
+    same, different = "the same prompts", "different prompts"
+    is_of_pairs, is_of_two = test in CHANGE_TESTS, test in (*COUNT_TESTS, "pooled_t")
+    if (is_of_pairs and paired is False) or (is_of_two and paired):
+        of, text = (same, different) if is_of_pairs else (different, same)
+        raise DesignError(
+            f"test={test} is of {of}, and paired={question.paired} says that rows are {text}. "
+            "Leave one of them out."
+        )
+    return is_of_pairs if is_of_pairs or is_of_two else paired
+
+
+def _is_z(question: Question) -> bool:
+    """Whether the spread is taken as known."""
+    return question.test == "z" or (question.test == AUTO and question.sigma is not None)
+
+
+def _pairing_of_z(question: Question, paired: bool | None) -> bool:
+    if question.sigma is None:
+        raise DesignError(
+            "test=z takes the standard deviation of a score as known, and it was not given. Give "
+            "sigma=, or use test=t, which estimates it."
+        )
+    if paired and question.correlation is None:
+        raise DesignError(
+            f"sigma={question.sigma:g} does not say how far two scores of one prompt differ. Give "
+            "their correlation= as well, or leave out sigma and let the scores say it."
+        )
+    if paired is False and question.correlation:
+        raise DesignError(
+            f"correlation={question.correlation:g} with paired=false: scores of different prompts "
+            "do not correlate. Leave one of them out."
+        )
+    return bool(question.correlation) if paired is None else paired
+
+
+def choose_test(scores: Scores, question: Question) -> Rule:
+    """The test asked for, or the one that fits the scores; with the scores.
+
+    Raises
+    ------
+    DesignError
+        Where the test is not of such scores, or they leave it no spread to compare with.
+    """
+    test, alpha = question.test, question.alpha
+    if _is_z(question) and question.sigma is not None:
+        return known_sigma(scores, alpha, question.sigma, question.correlation or 0.0)
+    if test not in (AUTO, *COUNT_TESTS, *CHANGE_TESTS) or (
+        test == AUTO and not scores.is_right_or_wrong
+    ):
+        return _test_of_means(scores, question)
+    if not scores.is_right_or_wrong:
+        both = np.concatenate([scores.reference, scores.candidate])
+        between = both[~np.isin(both, (0.0, *RIGHT))][:1].sum()
+        raise DesignError(
+            f"test={test} is of right and wrong answers, and these scores are not all 0 or 1 "
+            f"(or 0 or 100): {between:g} is among them. Use test=t."
+        )
+    if scores.paired:
+        return changed_answers(scores, alpha, "mcnemar" if test == AUTO else test)
+    n_scores = len(scores.reference) + len(scores.candidate)
+    fitting = next(name for name, most in OF_SIZE.items() if n_scores <= most)
+    return two_proportions(scores, alpha, fitting if test == AUTO else test)
+
+
+def _test_of_means(scores: Scores, question: Question) -> Rule:
+    if not scores.are_all_alike:
+        of_two = pooled_t if question.test == "pooled_t" else welch
+        return (paired_t if scores.paired else of_two)(scores, question.alpha)
+    if scores.worse_by == 0:
+        return UNCHANGED
+    what = "every difference" if scores.paired else "every score of each model"
+    raise DesignError(
+        f"{what} is the same (the candidate is {abs(scores.worse_by):g} "
+        f"{'worse' if scores.worse_by > 0 else 'better'} throughout), so there is no spread to "
+        "test against. Look whether the scores are what they should be, or give sigma=."
+    )

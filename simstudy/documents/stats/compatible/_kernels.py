@@ -1,0 +1,195 @@
+"""Compiled for blocks of replicates: p-values above thresholds, and a convex density at 1."""
+
+# mypy: disable-error-code="untyped-decorator, no-any-return"
+
+import numpy as np
+
+from simstudy.array_types import Float, Int64
+from simstudy.documents.stats.compiled.kernel import kernel
+
+N_GRID = 100  # triangles, by where their base ends: 0.01, 0.02, ..., 1
+MOST_STEPS = 2000
+MOST_NEWTON = 60
+CLOSE = 1e-4  # of a step; the next one of Newton's is then closer by as much again
+
+
+@kernel
+def counts_above(
+    ordered: Float[np.ndarray, "rep n"],
+    thresholds: Float[np.ndarray, " threshold"],
+    or_equal: bool,
+    out: Int64[np.ndarray, "rep threshold"],
+) -> None:
+    """How many ascending p-values are above each of ascending thresholds, or at it."""
+    n = ordered.shape[1]
+    for rep in range(ordered.shape[0]):
+        at = n
+        for k in range(thresholds.shape[0] - 1, -1, -1):
+            limit = thresholds[k]
+            while at > 0 and (ordered[rep, at - 1] > limit):
+                at -= 1
+            if or_equal:
+                while at > 0 and ordered[rep, at - 1] == limit:
+                    at -= 1
+            out[rep, k] = n - at
+
+
+# ---------------------------------------------------------------- convex decreasing density
+@kernel
+def _triangle(place: int, x: float) -> float:
+    """Density of the triangle that goes down to 0 at place / 100; place 0 is the uniform."""
+    if place == 0:
+        return 1.0
+    end = place / N_GRID
+    return 2.0 * (end - x) / (end * end) if x < end else 0.0
+
+
+@kernel(error_model="numpy")
+def _fill_gradient(
+    x: Float[np.ndarray, " n"],
+    density: Float[np.ndarray, " n"],
+    gradient: Float[np.ndarray, " place"],
+) -> None:
+    """Sums of each component over the mixture; all are at most n where it is the likeliest one.
+
+    `x` ascends, so one pass over it serves all triangles.
+    """
+    n, at, weight, moment = x.shape[0], 0, 0.0, 0.0
+    for place in range(1, N_GRID + 1):
+        end = place / N_GRID
+        while at < n and x[at] < end:
+            inverse = 1.0 / density[at]
+            weight += inverse
+            moment += x[at] * inverse
+            at += 1
+        gradient[place] = 2.0 * (end * weight - moment) / (end * end)
+    while at < n:
+        weight += 1.0 / density[at]
+        at += 1
+    gradient[0] = weight
+
+
+@kernel(error_model="numpy")
+def _best_exchange(
+    density: Float[np.ndarray, " n"], change: Float[np.ndarray, " n"], most: float
+) -> float:
+    """Mass to move, from 0 to `most`, for the largest likelihood: by guarded Newton steps."""
+    low, high, step = 0.0, most, 0.0
+    for _ in range(MOST_NEWTON):
+        slope, bend = 0.0, 0.0
+        for i in range(density.shape[0]):
+            share = change[i] / (density[i] + step * change[i])
+            slope += share
+            bend += share * share
+        if slope >= 0.0:
+            if step == most:
+                return most
+            low = step
+        else:
+            high = step
+        proposed = step + slope / bend
+        if not low < proposed < high:
+            ahead = slope >= 0.0 and high == most
+            proposed = most if ahead else 0.5 * (low + high)
+        if abs(proposed - step) <= CLOSE * proposed:
+            return proposed
+        step = proposed
+    return step
+
+
+@kernel
+def _convex_share(
+    x: Float[np.ndarray, " n"], tolerance: float, room: Float[np.ndarray, "2 n"]
+) -> float:
+    """Weight of the uniform in the likeliest mixture of it and triangles, from ascending values."""
+    n, density, change = x.shape[0], room[0], room[1]
+    gradient, weights = np.empty(N_GRID + 1), np.zeros(N_GRID + 1)
+    weights[0] = 1.0
+    density[:] = 1.0
+    for _ in range(MOST_STEPS):
+        _fill_gradient(x, density, gradient)
+        best = int(np.argmax(gradient))
+        if gradient[best] <= n * (1.0 + tolerance):
+            break
+        worst = best
+        for place in range(N_GRID + 1):
+            if weights[place] > 0.0 and gradient[place] < gradient[worst]:
+                worst = place
+        for i in range(n):
+            change[i] = _triangle(best, x[i]) - _triangle(worst, x[i])
+        moved = _best_exchange(density, change, weights[worst])
+        weights[best] += moved
+        weights[worst] = 0.0 if moved == weights[worst] else weights[worst] - moved
+        for i in range(n):
+            density[i] += moved * change[i]
+    return weights[0]
+
+
+@kernel
+def convex_shares(
+    ordered: Float[np.ndarray, "rep n"], tolerance: float, out: Float[np.ndarray, " rep"]
+) -> None:
+    """The same for each replicate; NaN where one of its values, then the last, is."""
+    room = np.empty((2, ordered.shape[1]))
+    for rep in range(ordered.shape[0]):
+        missing = np.isnan(ordered[rep, -1])
+        out[rep] = np.nan if missing else _convex_share(ordered[rep], tolerance, room)
+
+
+# ---------------------------------------------------------------- means of false discovery rates
+@kernel
+def _fill_rates(
+    ordered: Float[np.ndarray, " n"], by_rate: bool, rates: Float[np.ndarray, " n"]
+) -> None:
+    """NFDRs of ascending p-values, in their order or ascending themselves."""
+    n = ordered.shape[0]
+    n_at_most = n
+    for i in range(n - 1, -1, -1):
+        if i < n - 1 and ordered[i] < ordered[i + 1]:
+            n_at_most = i + 1
+        rates[i] = min(ordered[i] * n / n_at_most, 1.0)
+    if by_rate:
+        for i in range(1, n):  # they ascend nearly so already: insertions go a short way
+            rate, place = rates[i], i
+            while place > 0 and rates[place - 1] > rate:
+                rates[place] = rates[place - 1]
+                place -= 1
+            rates[place] = rate
+
+
+@kernel
+def corrected_means(
+    ordered: Float[np.ndarray, "rep n"],
+    by_rate: bool,
+    clipped: bool,
+    harmonic: Float[np.ndarray, " n"],
+    out: Float[np.ndarray, " rep"],
+) -> None:
+    """Mean CFDR of each replicate; NaN where one of its values, then the last, is."""
+    n = ordered.shape[1]
+    rates = np.empty(n)
+    for rep in range(ordered.shape[0]):
+        _fill_rates(ordered[rep], by_rate, rates)
+        total = 0.0
+        for i in range(n):
+            value = rates[i] * harmonic[i]
+            total += min(value, 1.0) if clipped else value
+        out[rep] = np.nan if np.isnan(ordered[rep, n - 1]) else total / n
+
+
+@kernel
+def reranked_means(
+    ordered: Float[np.ndarray, "rep n"],
+    by_rate: bool,
+    later: Int64[np.ndarray, " n"],
+    out: Float[np.ndarray, " rep"],
+) -> None:
+    """Mean RFDR of each replicate; NaN where one of its values, then the last, is."""
+    n = ordered.shape[1]
+    rates = np.empty(n)
+    for rep in range(ordered.shape[0]):
+        _fill_rates(ordered[rep], by_rate, rates)
+        total = 0.0
+        for i in range(n):
+            total += rates[later[i] - 1] if later[i] <= n else 1.0
+        out[rep] = np.nan if np.isnan(ordered[rep, n - 1]) else total / n

@@ -1,1 +1,0 @@
-"""Curves through noisy readings, and where they cross a level."""

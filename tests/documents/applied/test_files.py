@@ -1,0 +1,188 @@
+"""Scores and tasks from files, and answers as files."""
+
+import hashlib
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simstudy.documents.applied import accuracy_check, threshold_table
+from simstudy.documents.applied.files import answer_tasks, check_file, write_check, write_table
+from simstudy.documents.applied.report import format_table
+from simstudy.documents.applied.settings import AccuracySettings, ThresholdSettings
+from simstudy.errors import DesignError, SimstudyError, StoreError
+
+RNG = np.random.default_rng(8)
+OLD, NEW = RNG.random(12).round(3), RNG.random(12).round(3)
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "scores.csv"
+    rows = [f"p{i},{a},{b}" for i, (a, b) in enumerate(zip(OLD, NEW, strict=True))]
+    path.write_text("\n".join(["prompt,old,new", *rows]))
+    return path
+
+
+def test_a_file_is_checked_as_its_numbers_are(file):
+    check, read = check_file(file, AccuracySettings(reference="old", candidate="new", theta=0.1))
+    expected = accuracy_check(OLD, NEW, theta=0.1)
+    assert repr(check) == repr(expected)
+    assert check.record == expected.record
+    assert read.name == "scores.csv"
+    assert read.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_one_column_with_all_scores_is_the_same_check(file, tmp_path):
+    long = tmp_path / "long.csv"
+    rows = [f"{m},p{i},{s}" for m, side in (("new", NEW), ("old", OLD)) for i, s in enumerate(side)]
+    long.write_text("\n".join(["model,prompt,score", *rows]))
+    settings = {"reference": "old", "candidate": "new"}
+    wide = check_file(file, AccuracySettings(**settings))[0].record
+    told = AccuracySettings(model="model", prompt="prompt", **settings)
+    assert {**check_file(long, told)[0].record, "notes": wide["notes"]} == wide
+
+
+# ---------------------------------------------------------------- scores one below the other
+ROWS = [("A", "p1", "0.5"), ("B", "p2", "0.7"), ("A", "p2", "0.9"), ("B", "p1", "0.1")]
+APART = [ROWS[0], ("B", "p3", "1"), ROWS[2], ("B", "p4", "0")]
+
+
+def read(folder, *rows, **settings):
+    """What is found of the scores of A and B in a file."""
+    path = folder / "long.csv"
+    path.write_text("\n".join(["m,p,score", *map(",".join, rows)]))
+    about = {"model": "m", "reference": "A", "candidate": "B", **settings}
+    return check_file(path, AccuracySettings(**about))[0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings", "scores", "paired"),
+    [
+        (ROWS, {"prompt": "p"}, ([0.5, 0.9], [0.1, 0.7]), True),  # in whatever order they stand
+        (ROWS, {}, ([0.5, 0.9], [0.7, 0.1]), False),
+        (ROWS, {"prompt": "p", "paired": "false"}, ([0.5, 0.9], [0.7, 0.1]), False),
+        (APART, {"prompt": "p"}, ([0.5, 0.9], [1, 0]), False),
+    ],
+)
+def test_rows_pair_by_their_prompts(rows, settings, scores, paired, tmp_path):
+    assert repr(read(tmp_path, *rows, **settings)) == repr(accuracy_check(*scores, paired=paired))
+
+
+@pytest.mark.parametrize(
+    ("extra", "settings", "said"),
+    [
+        ((), {"paired": "true"}, "paired=true with model=: rows of two models are paired by the"),
+        ((), {"candidate": "C"}, "candidate=C: no row of long.csv has that m; available: A, B"),
+        ((), {"model": None}, "reference=A: long.csv has no such column; available: m, p, score"),
+        ((), {"model": "n"}, "model=n: long.csv has no such column; available: m, p, score"),
+        ((), {"score": "scores"}, "score=scores: long.csv has no such column; did you mean 'sc"),
+        ((), {"prompt": "q"}, "prompt=q: long.csv has no such column"),
+        ((("A", "p1", "1"),), {"prompt": "p"}, "row 5: the p 'p1' of A is blank or"),
+        ((("A", "p3", "1"),), {"prompt": "p"}, "B has no score for the prompt 'p3', which A has"),
+        ((("B", "p3", "1"),), {"prompt": "p"}, "A has no score for the prompt 'p3', which B has"),
+        ((("B", "", "1"),), {"prompt": "p"}, "long.csv, row 5: the p '' of B is blank"),
+        ((("A", "", "1"), ("B", "", "0")), {"prompt": "p"}, "row 5: the p '' of A is blank"),
+        ((("B", "p3", ""),), {}, "long.csv, row 5: score is blank"),
+        ((("B", "p3", "x"),), {}, "long.csv, row 5: score is 'x', which is not a number"),
+    ],
+)
+def test_what_does_not_pair_is_refused(extra, settings, said, tmp_path):
+    with pytest.raises(SimstudyError) as refusal:
+        read(tmp_path, *ROWS, *extra, **settings)
+    assert said in str(refusal.value)
+
+
+# ---------------------------------------------------------------- tasks
+TEXT = "task,metric,sigma,n,theta\nmmlu,accuracy,50,512,\nwiki,perplexity,0.3,,0.05\n"
+
+
+def test_a_file_is_answered_as_its_table_is(tmp_path):
+    path = tmp_path / "tasks.csv"
+    path.write_text(TEXT)
+    table, file = answer_tasks(path, ThresholdSettings(beta=0.1))
+    pd.testing.assert_frame_equal(table, threshold_table(pd.read_csv(path), beta=0.1))
+    assert file.sha256 == hashlib.sha256(TEXT.encode()).hexdigest()
+
+
+def test_a_row_is_of_a_file_is_named(tmp_path):
+    path = tmp_path / "tasks.csv"
+    path.write_text(TEXT.replace("0.3", "-0.3"))
+    with pytest.raises(DesignError, match=r"tasks.csv, row 2 \(wiki\): sigma=-0.3 is not"):
+        answer_tasks(path, ThresholdSettings())
+
+
+# ---------------------------------------------------------------- answers as files
+SCORES = "reference,candidate\n0.5,0.6\n0.7,0.2\n0.9,0.9\n0.1,0.3\n"
+TASKS = "task,sigma,n,theta\nmmlu,50,512,\ngsm8k,50,,5\n"
+
+
+@pytest.fixture
+def settings(tmp_path):
+    (tmp_path / "scores.csv").write_text(SCORES)
+    return AccuracySettings(out=str(tmp_path / "out"), theta=0.1)
+
+
+def checked(tmp_path, settings):
+    return check_file(tmp_path / "scores.csv", settings)
+
+
+def test_a_check_is_written_whole(tmp_path, settings):
+    check, file = checked(tmp_path, settings)
+    written = write_check(check, file, settings)
+    names = {"answer.txt", "answer.json", "answer.parquet"}
+    assert {path.name for path in written.iterdir()} == names
+    assert (written / "answer.txt").read_text() == f"{check}\n"
+    told = json.loads((written / "answer.json").read_text())
+    assert told["answer"]["p_value"] == check.p_value
+    assert told["answer"]["is_regression"] is False
+    assert told["file"] == {
+        "name": "scores.csv",
+        "sha256": hashlib.sha256(SCORES.encode()).hexdigest(),
+    }
+    assert told["settings"]["theta"] == 0.1
+    assert "out" not in told["settings"]
+    assert {"python", "versions"} <= set(told["made_with"])
+    row = pd.read_parquet(written / "answer.parquet").iloc[0]
+    assert row["p_value"] == check.p_value
+    assert str(tmp_path) not in (written / "answer.json").read_text()
+
+
+def test_a_check_may_be_written_to_a_url(tmp_path, settings):
+    pytest.importorskip("upath", reason="needs pip install -e '.[s3]'")
+    out = f"memory://{tmp_path.name}/out"
+    written = write_check(*checked(tmp_path, settings), replace(settings, out=out))
+    assert str(written) == out
+    assert len(list(written.iterdir())) == 3
+
+
+def test_json_has_null_for_what_there_is_not(tmp_path, settings):
+    (tmp_path / "scores.csv").write_text("reference,candidate\n1,1\n1,1\n")
+    written = write_check(*checked(tmp_path, settings), settings)
+    text = (written / "answer.json").read_text()
+    assert "NaN" not in text
+    assert json.loads(text)["answer"]["threshold"] is None
+
+
+def test_a_table_is_written_whole(tmp_path):
+    path = tmp_path / "tasks.csv"
+    path.write_text(TASKS)
+    settings = ThresholdSettings(out=str(tmp_path / "out"))
+    table, file = answer_tasks(path, settings)
+    written = write_table(table, file, settings)
+    assert (written / "answer.txt").read_text() == f"{format_table(table)}\n"
+    stored = pd.read_parquet(written / "answer.parquet")
+    pd.testing.assert_frame_equal(stored, table, check_dtype=False)
+    assert len(pd.read_csv(written / "answer.csv")) == 2
+    told = json.loads((written / "answer.json").read_text())
+    assert [task["n"] for task in told["answer"]["tasks"]] == [512, 1237]
+    assert told["answer"]["tasks"][0]["power"] is None
+
+
+def test_a_folder_that_cannot_be_is_said(tmp_path, settings):
+    settings = replace(settings, out=str(tmp_path / "scores.csv"))
+    answered = checked(tmp_path, settings)
+    with pytest.raises(StoreError, match=r"cannot write .*scores\.csv: .* Move away what stands"):
+        write_check(*answered, settings)

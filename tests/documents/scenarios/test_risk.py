@@ -1,0 +1,97 @@
+"""The risk of a fitted linear model and its bootstrap: against loops, theory and simulation."""
+
+import numpy as np
+import pytest
+
+from simstudy.documents.scenarios.risk import RegressionRisk
+from simstudy.documents.scenarios.standard_error import BootstrapSe
+from simstudy.documents.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
+from tests.documents.scenarios.draws import streams
+from tests.documents.stats.models.linear_models import LinearRegression
+from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
+
+metrics = pytest.importorskip("sklearn.metrics")
+
+
+def test_a_block_is_the_plain_loop():
+    scenario, n_rep = RegressionRisk(n_train=30, n_test=50, draws="raw"), 20
+    found = scenario.simulate(streams(), n_rep)
+    rng = streams()("data")
+    train = scenario.model.draw(rng, n_rep, scenario.n_train)
+    test = scenario.model.draw(rng, n_rep, scenario.n_test, train.coefficients)
+    for rep in range(n_rep):
+        model = LinearRegression().fit(train.features[rep], train.y[rep])
+        said = model.predict(test.features[rep])
+        empirical = [
+            metrics.mean_squared_error(test.y[rep], said),
+            metrics.mean_absolute_error(test.y[rep], said),
+        ]
+        variance = 5.0 + np.sum((train.coefficients[rep] - model.coef_) ** 2)
+        printed = [variance, np.sqrt(2 * variance / np.pi)]
+        np.testing.assert_allclose(found["empirical"][rep], empirical, rtol=1e-10)
+        np.testing.assert_allclose(found["risk_printed"][rep], printed, rtol=1e-10)
+        np.testing.assert_allclose(
+            found["risk"][rep, 0], variance + model.intercept_**2, rtol=1e-10
+        )
+
+
+def squared_intercepts(n_rep: int) -> np.ndarray:
+    data = RegressionRisk(n_test=2).simulate(streams(), n_rep)
+    return data["risk"][:, 0] - data["risk_printed"][:, 0]
+
+
+def test_the_bias_of_the_printed_risk_is_known():
+    truth = RegressionRisk().exact()["bias_printed"][0]
+    sd = np.sqrt(2.2) * truth  # that of a square of a normal, its variance a little random
+    n_rep = replicates_to_catch(0.2 * truth, sd=sd)
+    mean = squared_intercepts(n_rep).mean()
+    assert_within_mcse(mean, truth, sd / np.sqrt(n_rep))
+    assert_caught(mean, 5.0 / 100, sd / np.sqrt(n_rep))  # the features' means forgotten
+
+
+# ---------------------------------------------------------------- the bootstrap
+def test_a_block_of_bootstraps_is_the_plain_loop():
+    scenario, n_rep = BootstrapSe(n_train=40, n_test=25, n_boot=60.0, draws="raw"), 10
+    found = scenario.simulate(streams(), n_rep)
+    rng = streams()("data")
+    train = scenario.model.draw(rng, n_rep, scenario.n_train)
+    seeds = replicate_seeds(streams()("bootstrap"), n_rep)
+    test = scenario.model.draw(rng, n_rep, scenario.n_test, train.coefficients)
+    for rep in range(n_rep):
+        model = LinearRegression().fit(train.features[rep], train.y[rep])
+        spread = 5.0 + np.sum((train.coefficients[rep] - model.coef_) ** 2)
+        errors = test.y[rep] - model.predict(test.features[rep])
+        drawn = bootstrap_indices(seeds[rep, 0], scenario.n_test, 60)
+        metrics = np.array([np.mean(errors[indices] ** 2) for indices in drawn])
+        np.testing.assert_allclose(
+            found["variance"][rep], metrics.var() * scenario.n_test, rtol=1e-9
+        )
+        truth = 2 * spread**2 + 4 * model.intercept_**2 * spread
+        np.testing.assert_allclose(found["variance_true"][rep], truth, rtol=1e-10)
+        np.testing.assert_allclose(found["variance_printed"][rep], 2 * spread**2, rtol=1e-10)
+
+
+def test_the_limit_resamples_nothing():
+    found = BootstrapSe(n_test=50).simulate(streams(), 5)
+    again = BootstrapSe(n_test=50, n_boot=1e4).simulate(streams(), 5)
+    np.testing.assert_array_equal(found["sd_true"], again["sd_true"])
+    # Of the log of a root of a variance of 10000 draws.
+    assert_within_mcse(np.log(found["sd"] / again["sd"]), 0.0, np.sqrt(1 / 2e4))
+
+
+SIZE = 10  # where the divisors matter: a tenth each
+
+
+def ratio_of_variances(n_boot: float, n_rep: int) -> np.ndarray:
+    data = BootstrapSe(n_test=SIZE, n_boot=n_boot).simulate(streams(), n_rep)
+    return data["variance"] / data["variance_true"]
+
+
+def test_the_bias_of_the_variance_is_that_of_both_divisors():
+    # Kurtosis 15 of a squared normal error: 14/n, and 2/B of the resamples, to first order.
+    sd = np.sqrt(14 / SIZE + 2 / 10)
+    n_rep = replicates_to_catch(0.08, sd=sd)
+    mean = ratio_of_variances(10.0, n_rep).mean()
+    exact = BootstrapSe(n_test=SIZE, n_boot=10.0).exact()["variance_bias"]
+    assert_within_mcse(mean, 1 + exact, sd / np.sqrt(n_rep))
+    assert_caught(mean, 1 - 1 / SIZE, sd / np.sqrt(n_rep))  # one divisor forgotten

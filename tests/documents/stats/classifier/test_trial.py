@@ -1,0 +1,150 @@
+"""Sample sizes and power of a binomial trial against exact sums and statsmodels."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import integrate, special
+from scipy import stats as scipy_stats
+from statsmodels.stats.power import normal_sample_size_one_tail
+from statsmodels.stats.proportion import proportion_confint
+
+from simstudy.documents.stats.classifier import trial as bt
+
+GRID = np.meshgrid([0.85, 0.90, 0.95], [0.01, 0.03, 0.05], [0.10, 0.15, 0.20], indexing="ij")
+LOWER = {"score": bt.wilson_lower, "exact": bt.clopper_pearson_lower, "mid_p": bt.mid_p_lower}
+
+
+def exact_tail(count, n_obs, p):
+    p = Fraction(p)
+    terms = (math.comb(n_obs, x) * p**x * (1 - p) ** (n_obs - x) for x in range(count, n_obs + 1))
+    return float(sum(terms, Fraction(0)))
+
+
+def plain_p_value(x, n_obs, null, rule):
+    if rule == "score":
+        return scipy_stats.norm.sf((x / n_obs - null) / math.sqrt(null * (1 - null) / n_obs))
+    tail = exact_tail(x, n_obs, str(null))
+    return tail if rule == "exact" else (tail + exact_tail(x + 1, n_obs, str(null))) / 2
+
+
+@pytest.mark.parametrize("rule", bt.RULES)
+@pytest.mark.parametrize("n_obs", [1, 2, 13, 40])
+def test_p_value_critical_count_size_and_power_are_plain_sums(rule, n_obs):
+    x = np.arange(n_obs + 1)
+    plain = np.array([plain_p_value(int(i), n_obs, 0.7, rule) for i in x])
+    np.testing.assert_allclose(bt.p_value(x, n_obs, 0.7, rule=rule), plain, rtol=1e-11)
+    critical = min((int(i) for i in x if plain[i] < 0.05), default=n_obs + 1)
+    found = bt.trial_power(n_obs, 0.9, 0.7, 0.05, rule=rule)
+    assert found.critical == critical
+    assert found.size == pytest.approx(exact_tail(critical, n_obs, "0.7"), rel=1e-12, abs=0)
+    assert found.power == pytest.approx(exact_tail(critical, n_obs, "0.9"), rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("rule", bt.RULES)
+def test_each_rule_rejects_exactly_where_its_lower_limit_exceeds_the_null(rule):
+    for n_obs in (1, 5, 30, 184):
+        x = np.arange(n_obs + 1)
+        for null in (0.1, 0.5, 0.7, 0.9, 0.97):
+            rejects = bt.p_value(x, n_obs, null, rule=rule) < 0.05
+            np.testing.assert_array_equal(rejects, LOWER[rule](x, n_obs, 0.05) > null)
+
+
+@pytest.mark.parametrize(("rule", "name"), [("score", "wilson"), ("exact", "beta")])
+def test_lower_limits_are_those_of_statsmodels(rule, name):
+    x = np.arange(1, 51)
+    theirs, _ = proportion_confint(x, 50, alpha=0.1, method=name)
+    np.testing.assert_allclose(LOWER[rule](x, 50, 0.05), theirs, rtol=1e-10)
+    assert LOWER[rule](0, 50, 0.05) == pytest.approx(0.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("rule", bt.RULES)
+def test_critical_count_is_exact_for_a_million(rule):
+    critical = int(bt.critical_count(10**6, 0.9, 0.05, rule=rule))
+    assert bt.p_value(critical, 10**6, 0.9, rule=rule) < 0.05
+    assert bt.p_value(critical - 1, 10**6, 0.9, rule=rule) >= 0.05
+
+
+def test_normal_sample_size_is_that_of_statsmodels():
+    for k, margin, beta in zip(*map(np.ravel, GRID), strict=True):
+        null = k - margin
+        spreads = math.sqrt(null * (1 - null)), math.sqrt(k * (1 - k))
+        theirs = normal_sample_size_one_tail(margin, 1 - beta, 0.05, *spreads)
+        assert bt.normal_sample_size(k, margin, 1 - beta, 0.05) == pytest.approx(theirs, rel=1e-10)
+
+
+def test_normal_formulas_are_one_equation_solved_four_ways():
+    k, margin, beta = GRID
+    n = bt.normal_sample_size(k, margin, 1 - beta, 0.05)
+    known = {"n_obs": n, "margin": margin, "power": 1 - beta, "alpha": np.full(n.shape, 0.05)}
+    for name in known:
+        others = {key: value for key, value in known.items() if key != name}
+        np.testing.assert_allclose(bt.solve_trial(k, **others), known[name], rtol=1e-9)
+
+
+@pytest.mark.parametrize("rule", bt.RULES)
+@pytest.mark.parametrize(("n_obs", "k"), [(20, 0.8), (184, 0.95)])
+def test_margin_and_alpha_are_the_turning_points(rule, n_obs, k):
+    margin = bt.solve_trial(k, n_obs=n_obs, power=0.8, alpha=0.05, rule=rule)
+    alpha = bt.solve_trial(k, n_obs=n_obs, power=0.8, margin=0.1, rule=rule)
+
+    def power(m, a):
+        return bt.solve_trial(k, n_obs=n_obs, margin=m, alpha=a, rule=rule)
+
+    assert power(margin + 1e-9, 0.05) >= 0.8 > power(margin - 1e-9, 0.05)
+    assert power(0.1, alpha * (1 + 1e-9)) >= 0.8 > power(0.1, alpha * (1 - 1e-9))
+
+
+@pytest.mark.parametrize("rule", bt.RULES)
+@pytest.mark.parametrize(("k", "margin"), [(0.6, 0.05), (0.9, 0.1), (0.97, 0.3)])
+def test_ranges_say_what_every_sample_size_says(rule, k, margin):
+    n = np.arange(1, bt.proven_sample_size(k, margin, 0.8, 0.05) + 1)
+    reaches = bt.trial_power(n, k, k - margin, 0.05, rule=rule).power >= 0.8
+    every = bt.SampleSizes(int(n[reaches].min()), int(n[~reaches].max()) + 1)
+    assert bt.sample_sizes(k, margin, 0.8, 0.05, rule=rule) == every
+
+
+# ---------------------------------------------------------------- ties
+def test_a_p_value_that_is_alpha_rejects_whatever_its_rounding():
+    cases = [(n, hundredths) for n in range(1, 7) for hundredths in range(1, 100, 3)]
+    missed = [
+        (n, hundredths)
+        for n, hundredths in cases
+        if bt.critical_count(n, hundredths / 100, float(Fraction(hundredths, 100) ** n)) > n
+    ]
+    assert missed == []
+
+
+def test_a_power_that_is_the_one_asked_for_is_reached_whatever_its_rounding():
+    for hundredths in range(1, 100, 3):
+        for n in range(1, 7):
+            power = float(Fraction(hundredths, 100) ** n)
+            assert bt.reached_count(n, hundredths / 100, power) == n
+
+
+@pytest.mark.parametrize("rule", bt.RULES)
+def test_proven_sample_size_has_the_power_and_keeps_it(rule):
+    for k, margin, power in [(0.95, 0.05, 0.8), (0.5, 0.1, 0.99), (0.9, 0.3, 0.5)]:
+        enough = bt.proven_sample_size(k, margin, power, 0.05)
+        later = np.arange(enough, 3 * enough, max(1, enough // 50))
+        assert (bt.trial_power(later, k, k - margin, 0.05, rule=rule).power >= power).all()
+
+
+@pytest.mark.parametrize(("rank", "n_test"), [(1, 50), (4, 60)])
+def test_power_with_order_statistic_is_the_mean_over_its_beta(rank, n_test):
+    critical = bt.critical_count(184, 0.9, 0.05, rule="score")
+
+    def integrand(s):
+        density = (
+            s ** (n_test - rank) * (1 - s) ** (rank - 1) / special.beta(n_test + 1 - rank, rank)
+        )
+        return bt.power_at_sensitivities(critical, 184, s) * density
+
+    mean, _ = integrate.quad(integrand, 0, 1, points=[0.9, 0.95], epsabs=1e-13)
+    found = bt.power_with_order_statistic(rank, n_test, 184, 0.9, 0.05, rule="score")
+    assert found == pytest.approx(mean, rel=1e-9)
+    several = bt.power_with_order_statistic(
+        rank, n_test, np.array([50, 184]), 0.9, 0.05, rule="score"
+    )
+    assert several[1] == found
