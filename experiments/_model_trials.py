@@ -80,8 +80,9 @@ def model_trial_study(
     models
         What is on trial: each is a method of the study, so one more fits no other again.
     metrics
-        What it is tried by: those of `simstudy.documents.stats.models.metrics`, `mean_metric("name", loss)`
-        for the mean of a loss of one's own, or a `Metric` for another smooth function of means.
+        Metrics of the trial: those of `simstudy.documents.stats.models.metrics`,
+        `mean_metric("name", loss)` for the mean of a loss of one's own, or a `Metric` for another
+        smooth function of means.
     n_test
         Sizes of the sample that the bound comes from.
     n_rep
@@ -105,7 +106,8 @@ def model_trial_study(
     >>> from sklearn.linear_model import Ridge
     >>> from simstudy.documents.dgps.linear import LinearModel
     >>> from simstudy.documents.stats.models.metrics import MSE, mean_metric
-    >>> from simstudy.documents.scenarios import Model, model_trial_study
+    >>> from experiments._model_trials import model_trial_study
+    >>> from simstudy.documents.scenarios import Model
     >>> def pinball(y, prediction):
     ...     return np.maximum(0.9 * (y - prediction), 0.1 * (prediction - y))
     >>> study = model_trial_study(

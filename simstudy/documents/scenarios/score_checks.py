@@ -1,9 +1,9 @@
 """Whether a check of a model's scores fails, by tests that know different things.
 
-Scores are those of a population of prompts (`simstudy.documents.dgps.prompts`), of any distribution. The z
-test takes the standard deviation of one score as known: it may be right, wrong by a factor, or the
-estimate of a pilot run. Student's t estimates it from both runs, and paired tests use the
-differences of the prompts that both runs share.
+Scores are those of a population of prompts (`simstudy.documents.dgps.prompts`), of any
+distribution. The z test takes the standard deviation of one score as known: it may be right, wrong
+by a factor, or the estimate of a pilot run. Student's t estimates it from both runs, and
+paired tests use the differences of the prompts that both runs share.
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,8 @@
 
 One-sided for "the check is worse", from means and standard deviations (divisor n − 1). Where no
 spread is seen in either sample, a difference is infinitely many standard errors and none is none:
-p is 0, 1/2 or 1, never NaN. For two-sided tests of raw samples see `simstudy.documents.stats.two_sample`.
+p is 0, 1/2 or 1, never NaN. For two-sided tests of raw samples see
+`simstudy.documents.stats.two_sample`.
 
 References
 ----------

@@ -1,8 +1,9 @@
 """The bootstrap of a sample quantile by Monte Carlo: resamples drawn as counts of their values.
 
 A resample's quantile is made of a pair of ranks whose law depends on n and q alone
-(`simstudy.documents.stats.bootstrap.quantiles`). So all resamples of a row are one multinomial draw over
-pairs: a few hundred binomials stand for any number of resamples of n scores, with the same law.
+(`simstudy.documents.stats.bootstrap.quantiles`). So all resamples of a row are one multinomial draw
+over pairs: a few hundred binomials stand for any number of resamples of n scores, with the same
+law.
 """
 
 from functools import lru_cache

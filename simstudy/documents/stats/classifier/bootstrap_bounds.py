@@ -1,7 +1,7 @@
 """Bootstrap bounds for a quantile of scores: exactly, and from a number of resamples.
 
-By the names in `simstudy.documents.stats.classifier.bounds`, with α = 1 − confidence for a lower and
-α = confidence for an upper bound.
+By the names in `simstudy.documents.stats.classifier.bounds`, with α = 1 − confidence for a lower
+and α = confidence for an upper bound.
 
 Sources: Efron & Tibshirani (1993), chapters 12-14; Davison & Hinkley (1997), chapter 5.
 """

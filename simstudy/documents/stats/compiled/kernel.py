@@ -56,9 +56,9 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     Parameters
     ----------
     function
-        Of a module below `simstudy/documents/stats` or `simstudy/documents/dgps`. From the project, such a module
-        imports only others that compile: a constant from elsewhere would be frozen into the machine
-        code without being part of its key.
+        A function of a module below `simstudy/documents/stats` or `simstudy/documents/dgps`. Such a
+        module imports only others of the project that compile: a constant from elsewhere would be
+        frozen into the machine code without being part of its key.
     options
         As for `numba.njit`; the lock of the interpreter is released.
 

@@ -5,7 +5,7 @@ order would change. These few operations say it outright, in LLVM's own vector t
 has them, in registers as wide as it has, and the answers are the same to the last bit. Lanes are
 added to themselves only, and no product is fused with a sum.
 
-A change here leads to new machine code for every kernel: see `simstudy.documents.stats.compiled.kernel`.
+A change here leads to new machine code for every kernel: see module `kernel`.
 """
 
 # ruff: noqa: ARG001 (numba calls each of these by its arguments)

@@ -262,7 +262,7 @@ COMPILERS = [f"simstudy.documents.stats.compiled.{name}" for name in ("kernel", 
 
 def compiling() -> dict[str, Path]:
     """Modules whose sources are hashed, but for those that hash and keep them."""
-    paths = [ROOT / "simstudy" / name for name in kernel_module.on_disk()]
+    paths = [ROOT / "simstudy" / "documents" / name for name in kernel_module.on_disk()]
     modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in paths}
     for name in COMPILERS:
         del modules[name]
