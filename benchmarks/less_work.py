@@ -4,6 +4,7 @@
 name after it, puts them there.
 """
 
+import functools
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,8 @@ from scipy import special
 from benchmarks.pages import print_or_put
 from simstudy import Result, Study, Workers, grid
 from simstudy.design.plan import number_factors
-from simstudy.documents.scenarios.two_stage_means import TwoStageInGroups, TwoStageWhereItRejects
+from simstudy.documents.stats.two_stage.design import critical_value
+from simstudy.documents.stats.two_stage.design import power as power_of_trial
 from simstudy.measures import (
     Measure,
     conditional,
@@ -25,6 +27,104 @@ from simstudy.measures import (
     type_1_error,
     weighted_proportion,
 )
+
+PAIR = 2  # replicates in a group of antithetic draws
+SMALLEST = 2.0**-54  # half of the smallest uniform above 0, in place of 0
+
+
+def antithetic_normals(rng, n_rep, n_obs):
+    """Standard normals in pairs of replicates: z, and -z after it."""
+    first = rng.standard_normal((n_rep // PAIR, n_obs))
+    return np.stack([first, -first], axis=1).reshape(n_rep, n_obs)
+
+
+def stratified_normals(rng, n_rep, n_obs, *, n_strata):
+    """Standard normals in groups; each group has one draw in every stratum (Latin hypercube)."""
+    groups = (n_rep // n_strata, n_strata, n_obs)
+    order = rng.random(groups).argsort(axis=1, kind="stable")
+    uniforms = ((order + rng.random(groups)) / n_strata).reshape(n_rep, n_obs)
+    return special.ndtri(np.maximum(uniforms, SMALLEST))
+
+
+@functools.cache
+def limit_of(alpha, k, n1, n2):
+    """The critical value, solved once for all blocks of a scenario."""
+    return float(critical_value(alpha, k, n1, n2))
+
+
+def outcome(trial, errors):
+    """The outcome of a trial from the errors of its two means, in standard errors of each.
+
+    `p_reject` is the probability of rejecting, given the first stage alone.
+    """
+    z1, z2 = errors.T
+    limit = limit_of(trial.alpha, trial.k, trial.n1, trial.n2)
+    distance, r = z1 + trial.k, np.sqrt(trial.n2 / trial.n1)
+    s2 = z2 - r * distance
+    return {
+        "distance": distance,
+        "s2": s2,
+        "null_is_false": distance > 0,
+        "null_is_true": distance <= 0,
+        "reject": s2 < limit,
+        "p_reject": special.ndtr(limit + r * distance),
+    }
+
+
+@dataclass(frozen=True)
+class TwoStageInGroups:
+    """A two-stage trial whose errors are independent, antithetic, or stratified in groups."""
+
+    k: float
+    n1: int
+    n2: int
+    alpha: float = 0.05
+    draws: str = "independent"
+    group_size: int = 1
+
+    def simulate(self, streams, n_rep):
+        rng = streams("data")
+        if self.draws == "antithetic":
+            return outcome(self, antithetic_normals(rng, n_rep, 2))
+        if self.draws == "stratified":
+            return outcome(self, stratified_normals(rng, n_rep, 2, n_strata=self.group_size))
+        return outcome(self, rng.standard_normal((n_rep, 2)))
+
+    def exact(self):
+        return {
+            "power": float(power_of_trial(self.alpha, self.k, self.n1, self.n2)),
+            "type_1_error": self.alpha,
+            "mean_s2": -self.k * float(np.sqrt(self.n2 / self.n1)),
+        }
+
+
+@dataclass(frozen=True)
+class TwoStageWhereItRejects:
+    """A two-stage trial of which a share is drawn around the likeliest rejection of a true null.
+
+    `weight` is the likelihood ratio of a trial, given that the null is true, over what was drawn.
+    """
+
+    k: float
+    n1: int
+    n2: int
+    alpha: float = 0.05
+    shifted: float = 1.0
+
+    def simulate(self, streams, n_rep):
+        center = np.array([-self.k, limit_of(self.alpha, self.k, self.n1, self.n2)])
+        errors = streams("data").standard_normal((n_rep, 2))
+        moved = streams("where").random(n_rep) < self.shifted
+        errors = errors + moved[:, None] * center
+        columns = outcome(self, errors)
+        with np.errstate(over="ignore"):  # weight 0 there
+            density = np.exp(errors @ center - center @ center / 2)
+        weight = columns["null_is_true"] / (self.shifted * density + 1 - self.shifted)
+        return {**columns, "weight": weight / special.ndtr(-self.k)}
+
+    def exact(self):
+        return {"type_1_error": self.alpha, "type_1_error_normalised": self.alpha}
+
 
 N_REP, N_RUNS = 2_000_000, 1000  # the runs are pieces of one: 2,000 replicates each
 SAID = 100_000  # replicates, of which the page says what they are worth

@@ -28,7 +28,7 @@ TEN = [
     m.relative_error_model_se("x", "se"),
     m.coverage("lower", "upper", TRUTH),
     m.interval_width("lower", "upper"),
-    m.rejection_rate_at("p", alpha=0.05),
+    m.rejection_rate(p_value="p", alpha=0.05),
 ]
 
 

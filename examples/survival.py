@@ -81,7 +81,7 @@ study = Study(
     methods={"exponential": exponential, "Weibull": weibull, "Cox": cox},
     measures=[
         measures.bias("estimate", truth="log_hazard_ratio"),
-        measures.coverage_at("estimate", "se", "log_hazard_ratio"),
+        measures.coverage(estimate="estimate", se="se", truth="log_hazard_ratio"),
         measures.empirical_se("estimate"),
         measures.relative_error_model_se("estimate", "se"),
         measures.relative_precision("estimate", reference="Cox"),

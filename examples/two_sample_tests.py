@@ -20,7 +20,7 @@ from scipy import stats
 
 from simstudy import Study, grid
 from simstudy.figures import measure_curves, save_figure
-from simstudy.measures import rejection_rate_at
+from simstudy.measures import rejection_rate
 
 ALPHA = 0.05
 
@@ -70,7 +70,7 @@ study = Study(
     name="two_sample_tests",
     scenarios=grid(TwoSamples, shape=["normal", "exponential"], sd=[1.0, 3.0], n2=[10, 40]),
     methods={"Student": student, "Welch": welch, "Wilcoxon": wilcoxon},
-    measures=[rejection_rate_at("p", alpha=ALPHA, name="type_1_error")],
+    measures=[rejection_rate(p_value="p", alpha=ALPHA, name="type_1_error")],
     figures={"level": level_figure},
     n_rep=20_000,
 )

@@ -24,7 +24,7 @@ from simstudy import Study, grid, option, published
 from simstudy.claims import is_above, is_below, is_far, is_near, statement
 from simstudy.figures import measure_curves
 from simstudy.lazy import special
-from simstudy.measures import bias, coverage_at, mean, relative_error_model_se
+from simstudy.measures import bias, coverage, mean, relative_error_model_se
 
 SHARE = np.array([0.1, 0.2, 0.3, 0.5])
 BETA = {"rare": 0.8, "fifth": 0.6, "third": 0.5, "half": 0.3}
@@ -123,7 +123,7 @@ def study(config):
         derived=DERIVED,
         measures=[
             bias("estimate", truth="truth"),
-            coverage_at("estimate", "se", "truth", level=0.9),
+            coverage(estimate="estimate", se="se", truth="truth", level=0.9),
             relative_error_model_se("estimate", "se"),
             *(mean(name, name=name) for name in ("found", "significant", "wrong_way")),
         ],

@@ -22,7 +22,7 @@ from simstudy import Study, grid, option, published
 from simstudy.claims import is_above, is_far, is_near, statement
 from simstudy.figures import dots_plot, measure_curves
 from simstudy.lazy import special
-from simstudy.measures import bias, coverage_at, empirical_se, relative_precision, rmse
+from simstudy.measures import bias, coverage, empirical_se, relative_precision, rmse
 
 M = 10
 BY = {"random": (0, 0, 0), "z": (0, 1, 0), "y": (0, 0, 0.5), "x": (1, 0, 0), "x and y": (1, 0, 0.5)}
@@ -148,7 +148,7 @@ def study(config):
         axes={"coefficient": ("x", "z")},
         measures=[
             bias("estimate", truth="beta"),
-            coverage_at("estimate", "se", "beta"),
+            coverage(estimate="estimate", se="se", truth="beta"),
             empirical_se("estimate"),
             rmse("estimate", truth="beta"),
             relative_precision("estimate", axis="method", reference="complete cases"),

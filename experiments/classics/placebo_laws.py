@@ -23,7 +23,7 @@ from simstudy import Study, grid, option, published
 from simstudy.claims import is_above, is_below, is_near, statement
 from simstudy.figures import measure_curves
 from simstudy.lazy import special, stats
-from simstudy.measures import rejection_rate_at
+from simstudy.measures import rejection_rate
 
 N_BOOT, N_YEAR, YEARS = 199, 21, range(6, 17)
 
@@ -192,7 +192,7 @@ def study(config):
         name="placebo_laws",
         scenarios=grid(Panel, rho=config.rho, n_state=config.n_state),
         methods=METHODS,
-        measures=[rejection_rate_at("p")],
+        measures=[rejection_rate(p_value="p")],
         figures={"rates": rates, "theory": by_theory},
         labels={"rho": "autocorrelation ρ within states"},
         claims=[statement(*each, source="abstract, sections 4-5") for each in STATEMENTS],

@@ -144,7 +144,7 @@ def study(config):
         methods={"exponential": exponential, "Weibull": weibull, "Cox": cox},
         measures=[
             measures.bias("estimate", truth="theta"),
-            measures.coverage_at("estimate", "se", "theta"),
+            measures.coverage(estimate="estimate", se="se", truth="theta"),
             measures.empirical_se("estimate"),
             measures.relative_error_model_se("estimate", "se"),
             measures.relative_precision("estimate", reference="Cox"),

@@ -23,7 +23,7 @@ from simstudy.claims import is_above, is_below, is_near, statement
 from simstudy.documents.stats.two_sample import theory
 from simstudy.figures import measure_curves
 from simstudy.lazy import special, stats
-from simstudy.measures import rejection_rate_at
+from simstudy.measures import rejection_rate
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def study(config):
         name="unequal_variances",
         scenarios=grid(TwoSamples, sizes, **factors),
         methods=tests | {"Brunner-Munzel": brunner_munzel},
-        measures=[rejection_rate_at("p")],
+        measures=[rejection_rate(p_value="p")],
         figures={"size": partial(curves, shift=0, nominal=0.05), "power": partial(curves, shift=1)},
         labels={"sd": "standard deviation of the second sample (log scale)"},
         claims=[statement(*each, **SOURCE) for each in STATEMENTS],

@@ -25,7 +25,7 @@ from simstudy import Claim, Study, WrongAlternative, option, published
 from simstudy.claims import is_above, is_near, of_row, statement
 from simstudy.figures import measure_curves
 from simstudy.lazy import special
-from simstudy.measures import bias, median_bias, rejection_rate_at
+from simstudy.measures import bias, median_bias, rejection_rate
 
 WORDS = {"n_instruments": "instruments", "rho": "correlation"}
 METHODS = ("OLS", "2SLS", "LIML", "Anderson-Rubin")
@@ -139,7 +139,7 @@ def study(config):
         name="weak_instruments",
         scenarios=[*weak, Weak(5.88, 1, 0.999), Weak(9.0, 1, 0.999)],
         axes={"method": METHODS},
-        measures=[bias(*error), median_bias(*error), rejection_rate_at("p")],
+        measures=[bias(*error), median_bias(*error), rejection_rate(p_value="p")],
         may_be_missing=("estimate",),
         figures={"size": sizes, "bias": biases},
         labels={"strength": "concentration per instrument μ²/K (log scale)"},

@@ -90,7 +90,7 @@ def _standard_measures(roles: ColumnRoles, methods: Sequence[str]) -> dict[str, 
 
     def power() -> Measure:
         if roles.p_value:
-            return of.rejection_rate_at(roles.p_value, alpha=1 - roles.level, name="power")
+            return of.rejection_rate(p_value=roles.p_value, alpha=1 - roles.level, name="power")
         return of.power(REJECT)
 
     return {

@@ -19,9 +19,7 @@ Standard errors and intervals
     relative_error_model_se       model SE over empirical SE, less one
     coverage                      share of intervals that hold the truth, from limits or from
                                   standard errors
-    coverage_at                   older name of coverage(estimate=, se=)
     bias_eliminated_coverage      share of intervals that hold the mean estimate
-    bias_eliminated_coverage_at   the same from standard errors, at one level or several
     tail_miss                     share of intervals on one side of the truth
     interval_width                mean of upper - lower
     interval_score                width, and a fine for each miss
@@ -29,10 +27,8 @@ Standard errors and intervals
 Tests
     rejection_rate                share that rejects, of all or of those in a condition: from
                                   flags, p-values or standard errors
-    rejection_rate_at             older name of rejection_rate(p_value=)
     non_rejection_rate            share that does not reject
     power                         rejection rate where the null is false
-    power_at                      older name of power(estimate=, se=)
     type_1_error                  rejection rate where the null is true
     type_s_rate                   share of significant estimates with the wrong sign
     exaggeration                  how much too large significant estimates are
@@ -84,14 +80,10 @@ from simstudy.measures.association import area_under_curve, correlation
 from simstudy.measures.bootstrapped import bootstrapped
 from simstudy.measures.columns import Columns, Operand
 from simstudy.measures.contrasts import paired, paired_methods, unpaired
-from simstudy.measures.control import Control, control
-from simstudy.measures.control_variates import controlled
 from simstudy.measures.core import Estimates, Influence, Measure, MeasureContext
 from simstudy.measures.coverage import (
     bias_eliminated_coverage,
-    bias_eliminated_coverage_at,
     coverage,
-    coverage_at,
     interval_score,
     interval_width,
     tail_miss,
@@ -120,24 +112,27 @@ from simstudy.measures.estimation import (
     variance,
 )
 from simstudy.measures.failures import all_methods, complete_case, impute_worst
-from simstudy.measures.importance_sampling import weighted_mean, weighted_proportion
 from simstudy.measures.intervals import Interval, wilson
 from simstudy.measures.moments import MomentMeasure, Moments, centred, ratio, variance_of
 from simstudy.measures.proportions import proportion
 from simstudy.measures.quantiles import OutlierRate, median, median_bias, outlier_rate, quantile
-from simstudy.measures.rao_blackwell import conditional
 from simstudy.measures.relative_precision import relative_precision
 from simstudy.measures.sbc import rank_check
 from simstudy.measures.testing import (
     convergence_rate,
     exaggeration,
     power,
-    power_at,
     rejection_rate,
-    rejection_rate_at,
     type_1_error,
     type_s_rate,
 )
+from simstudy.measures.variance_reduction.control import Control, control
+from simstudy.measures.variance_reduction.control_variates import controlled
+from simstudy.measures.variance_reduction.importance_sampling import (
+    weighted_mean,
+    weighted_proportion,
+)
+from simstudy.measures.variance_reduction.rao_blackwell import conditional
 
 __all__ = [
     "Columns",
@@ -155,7 +150,6 @@ __all__ = [
     "area_under_curve",
     "bias",
     "bias_eliminated_coverage",
-    "bias_eliminated_coverage_at",
     "bootstrapped",
     "centred",
     "complete_case",
@@ -165,7 +159,6 @@ __all__ = [
     "convergence_rate",
     "correlation",
     "coverage",
-    "coverage_at",
     "empirical_se",
     "exaggeration",
     "impute_worst",
@@ -186,13 +179,11 @@ __all__ = [
     "positive_likelihood_ratio",
     "positive_predictive_value",
     "power",
-    "power_at",
     "proportion",
     "quantile",
     "rank_check",
     "ratio",
     "rejection_rate",
-    "rejection_rate_at",
     "relative_bias",
     "relative_error_model_se",
     "relative_precision",

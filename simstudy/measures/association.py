@@ -7,6 +7,7 @@ import numpy as np
 from simstudy.array_types import Bool
 from simstudy.measures.columns import Columns, names_in, total
 from simstudy.measures.core import Influence, Measure
+from simstudy.measures.formulas import INFLUENCE, Formula
 from simstudy.measures.moments import Means, MomentMeasure, centred, ratio
 from simstudy.measures.proportions import flags
 
@@ -46,7 +47,7 @@ def correlation(
     return MomentMeasure(
         by_cell=True,
         name=name,
-        kind="correlation",
+        formula=Formula("Σzᵢwᵢ/n of the two columns, standardised", "sd(zᵢwᵢ − r(zᵢ² + wᵢ²)/2)/√n"),
         reads=reads,
         terms=terms,
         value=_correlation,
@@ -89,7 +90,11 @@ def area_under_curve(score: str, *, effect: str, name: str = "area_under_curve")
     """
     return _Area(
         name=name,
-        kind="area_under_curve",
+        formula=Formula(
+            "share of pairs, one with and one without an effect, in which the score is higher with "
+            "it; ties half",
+            INFLUENCE,
+        ),
         reads=names_in(score, effect),
         score=score,
         effect=effect,

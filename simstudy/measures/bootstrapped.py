@@ -11,6 +11,7 @@ from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.measures.columns import Columns, Sample
 from simstudy.measures.core import Estimates, Influence, Measure, MeasureContext
+from simstudy.measures.formulas import Formula
 from simstudy.provenance.streams import generator
 
 ENOUGH = 1000  # resamples, which tell an error to 1/sqrt(2000), a fiftieth of itself
@@ -64,7 +65,10 @@ def bootstrapped(
     _refuse_few(n_boot)
     return _Bootstrapped(
         name=_name_of(function, name),
-        kind="bootstrapped",
+        formula=Formula(
+            "the study's own function of the columns",
+            "standard deviation of the function over resamples of the replicates",
+        ),
         reads=_parameters(function),
         function=function,
         n_boot=n_boot,

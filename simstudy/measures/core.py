@@ -16,6 +16,7 @@ from simstudy.array_types import Bool, Float, Int, Shaped
 from simstudy.errors import StudyError
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns, Sample, pick, sample, total
+from simstudy.measures.formulas import OWN, Formula
 from simstudy.measures.groups import few_groups, grouped_sums, n_groups
 
 Bounds = Literal["normal", "wilson"]
@@ -151,9 +152,8 @@ class Measure(ABC):
     ----------
     name
         What the summary calls it.
-    kind
-        The function that made it, by whose name `simstudy.measures.formulas` finds its formula;
-        empty where it is a user's own.
+    formula
+        Its formula and that of its MCSE, as text.
     reads
         The columns it needs. A replicate with NaN in any of them is not used in that cell.
     bounds
@@ -175,7 +175,7 @@ class Measure(ABC):
     """
 
     name: str
-    kind: str = field(default="", repr=False)
+    formula: Formula = field(default=OWN, repr=False)
     reads: tuple[str, ...]
     bounds: Bounds = field(default="normal", repr=False)
     axes: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)

@@ -23,8 +23,15 @@ from simstudy.measures.columns import (
     total,
 )
 from simstudy.measures.core import Estimates, Influence, Measure, root_mean
+from simstudy.measures.formulas import BINOMIAL, INFLUENCE, Formula
 from simstudy.measures.intervals import Interval
-from simstudy.measures.moments import FORMULA, Mcse, MomentMeasure, check_mcse_method, only
+from simstudy.measures.moments import (
+    NORMAL_IS_INDEPENDENT,
+    Mcse,
+    MomentMeasure,
+    check_mcse_method,
+    only,
+)
 from simstudy.measures.proportions import (
     against,
     check_df,
@@ -83,57 +90,44 @@ def coverage(
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
-    if truth is not None and estimate and se and lower is None and upper is None:
-        return coverage_at(estimate, se, truth, level=level, df=df, name=name)
-    if truth is None or estimate or se or lower is None or upper is None:
+    if truth is None or not _is_one_interval(lower, upper, estimate, se):
         raise DesignError(
             f"coverage(lower={lower!r}, upper={upper!r}, truth={truth!r}, estimate={estimate!r}, "
             f"se={se!r}) does not name one interval and its truth. Give lower, upper and truth, "
             "or estimate=, se= and truth=."
         )
-    low, high, true_value = lower, upper, truth
+    if estimate and se:
+        return _coverage_by_se(estimate, se, truth, level, df, name)
+    low, high, true_value = str(lower), str(upper), truth
 
     def covered(columns: Columns) -> np.ndarray:
         true = operand(columns, true_value)
         width_of(columns, low, high)
         return np.asarray((columns[low] <= true) & (true <= columns[high]))
 
-    return proportion(name, names_in(low, high, truth), covered, by_cell=True, kind="coverage")
+    reads = names_in(low, high, truth)
+    return proportion(
+        name, reads, covered, by_cell=True, formula=Formula("Σ1(lowerᵢ ≤ θ ≤ upperᵢ)/n", BINOMIAL)
+    )
 
 
-def coverage_at(
+def _is_one_interval(
+    lower: str | None, upper: str | None, estimate: str | None, se: str | None
+) -> bool:
+    """Whether either limits, or an estimate with its standard error, are given."""
+    by_limits, by_se = (lower, upper), (estimate, se)
+    return (all(by_limits) and not any(by_se)) or (all(by_se) and not any(by_limits))
+
+
+def _coverage_by_se(
     estimate: str,
     se: str,
     truth: Operand,
-    *,
-    level: float | Sequence[float] = 0.95,
-    df: Operand | None = None,
-    name: str = "coverage",
+    level: float | Sequence[float],
+    df: Operand | None,
+    name: str,
 ) -> MomentMeasure:
-    """Coverage of estimate plus and minus a quantile times its standard error.
-
-    The same as `coverage(estimate=..., se=..., truth=...)`.
-
-    Parameters
-    ----------
-    estimate
-        Column of estimates.
-    se
-        Column of standard errors; a negative one is refused.
-    truth
-        The true value: a column, or a number.
-    level
-        Nominal coverage in (0, 1); several add an axis `level` to the result.
-    df
-        Degrees of freedom of Student's t, a column or a number; None for the normal.
-    name
-        What the summary calls it.
-
-    Returns
-    -------
-    MomentMeasure
-        A measure of a proportion, with Wilson's interval.
-    """
+    """Coverage of estimate plus and minus a quantile times its standard error."""
     levels = probabilities(level, name="level", use="0.95")
     check_df(df)
 
@@ -143,9 +137,14 @@ def coverage_at(
         half_width = critical_values(columns, (1 + levels) / 2, df) * against(columns[se], levels)
         return np.asarray(against(distance, levels) <= half_width)
 
-    reads = names_in(estimate, se, truth, df=df)
+    reads, axes = names_in(estimate, se, truth, df=df), own_axis("level", levels)
     return proportion(
-        name, reads, covered, axes=own_axis("level", levels), by_cell=True, kind="coverage_at"
+        name,
+        reads,
+        covered,
+        axes=axes,
+        by_cell=True,
+        formula=Formula("Σ1(|θ̂ᵢ − θ| ≤ quantile · seᵢ)/n", BINOMIAL),
     )
 
 
@@ -194,7 +193,7 @@ def tail_miss(
         names_in(lower, upper, truth),
         missed,
         by_cell=True,
-        kind="tail_miss",
+        formula=Formula("Σ1(interval wholly on that side of θ)/n", BINOMIAL),
     )
 
 
@@ -216,7 +215,7 @@ def interval_width(lower: str, upper: str, *, name: str = "interval_width") -> M
     return MomentMeasure(
         by_cell=True,
         name=name,
-        kind="interval_width",
+        formula=Formula("Σ(upperᵢ − lowerᵢ)/n", "sd(upperᵢ − lowerᵢ)/√n"),
         reads=(lower, upper),
         terms=lambda columns: (width_of(columns, lower, upper),),
         value=only,
@@ -260,7 +259,14 @@ def interval_score(
 
     reads = names_in(lower, upper, truth)
     return MomentMeasure(
-        name=name, kind="interval_score", reads=reads, terms=score, value=only, by_cell=True
+        name=name,
+        formula=Formula(
+            "Σ(widthᵢ + 2/(1 − level) · distance by which it misses θ)/n", "sd of the summands/√n"
+        ),
+        reads=reads,
+        terms=score,
+        value=only,
+        by_cell=True,
     )
 
 
@@ -282,13 +288,19 @@ Limits = Callable[[Columns], Interval]
 
 def bias_eliminated_coverage(
     estimate: str,
-    lower: str,
-    upper: str,
+    lower: str | None = None,
+    upper: str | None = None,
     *,
+    se: str | None = None,
+    level: float | Sequence[float] = 0.95,
+    df: Operand | None = None,
     name: str = "bias_eliminated_coverage",
     mcse: Mcse = "influence",
 ) -> Measure:
     """Coverage of the mean estimate instead of the truth.
+
+    Either `bias_eliminated_coverage("b", "lower", "upper")` or
+    `bias_eliminated_coverage("b", se="se")`.
 
     The mean is estimated, so the influence of a replicate has a second part: its pull on
     the mean times the slope of coverage in the point to be covered. The slope is a difference
@@ -301,56 +313,18 @@ def bias_eliminated_coverage(
         Column of estimates, whose mean is to be covered.
     lower, upper
         Columns of the limits of their intervals; crossed limits are refused.
+    se
+        Column of standard errors, in place of limits: the interval is then the estimate plus and
+        minus a quantile times the standard error, which may not be negative.
+    level
+        Nominal coverage in (0, 1) of intervals by `se`; several of them add an axis "level" to
+        the result.
+    df
+        Degrees of freedom of Student's t for `se`, a column or a number; None for the normal.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
     mcse
         "influence" has both parts; "normal" is the binomial sqrt(p (1 - p)/n) of Morris et al.
-
-    Returns
-    -------
-    Measure
-        A measure of a proportion, with Wilson's interval.
-
-    Raises
-    ------
-    DesignError
-        If `mcse` is neither "influence" nor "normal".
-
-    References
-    ----------
-    Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
-    """
-
-    def limits(columns: Columns) -> Interval:
-        width_of(columns, lower, upper)
-        return Interval(columns[lower], columns[upper])
-
-    return _measure(name, estimate, (estimate, lower, upper), limits, mcse)
-
-
-def bias_eliminated_coverage_at(
-    estimate: str,
-    se: str,
-    *,
-    level: float | Sequence[float] = 0.95,
-    df: Operand | None = None,
-    name: str = "bias_eliminated_coverage",
-    mcse: Mcse = "influence",
-) -> Measure:
-    """Coverage of the mean estimate by estimate plus and minus a quantile times its standard error.
-
-    Parameters
-    ----------
-    estimate, se
-        Columns of estimates and of their standard errors, which may not be negative.
-    level
-        Nominal coverage in (0, 1); several of them add an axis "level" to the result.
-    df
-        Degrees of freedom of Student's t, a column or a number; None for the normal.
-    name
-        What the summary calls it.
-    mcse
-        As for `bias_eliminated_coverage`.
 
     Returns
     -------
@@ -361,12 +335,47 @@ def bias_eliminated_coverage_at(
     Raises
     ------
     DesignError
-        If `mcse` is neither "influence" nor "normal".
+        If not either both limits or `se` are given, or `mcse` is neither "influence" nor "normal".
 
     References
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
+    check_mcse_method(mcse)
+    if not _is_one_interval(lower, upper, estimate if se else None, se):
+        raise DesignError(
+            f"{name}: lower={lower!r}, upper={upper!r}, se={se!r} do not name one interval. Give "
+            "lower and upper, or se=."
+        )
+    if se is None:
+        reads, limits, axes = _by_limits(estimate, str(lower), str(upper))
+    else:
+        reads, limits, axes = _by_se(estimate, se, level, df)
+    return _BiasEliminatedCoverage(
+        name=name,
+        formula=Formula("Σ1(lowerᵢ ≤ θ̄ ≤ upperᵢ)/n", BINOMIAL if mcse == "normal" else INFLUENCE),
+        reads=reads,
+        bounds="wilson",
+        ddof=0,
+        axes=axes,
+        limits=limits,
+        center=estimate,
+        binomial=mcse == "normal",
+    )
+
+
+Intervals = tuple[tuple[str, ...], Limits, dict[str, tuple[float, ...]]]
+
+
+def _by_limits(estimate: str, lower: str, upper: str) -> Intervals:
+    def limits(columns: Columns) -> Interval:
+        width_of(columns, lower, upper)
+        return Interval(columns[lower], columns[upper])
+
+    return (estimate, lower, upper), limits, {}
+
+
+def _by_se(estimate: str, se: str, level: float | Sequence[float], df: Operand | None) -> Intervals:
     levels = probabilities(level, name="level", use="0.95")
     check_df(df)
 
@@ -376,30 +385,7 @@ def bias_eliminated_coverage_at(
         half = critical_values(columns, (1 + levels) / 2, df) * against(columns[se], levels)
         return Interval(np.asarray(center - half), np.asarray(center + half))
 
-    reads, axes = names_in(estimate, se, df=df), own_axis("level", levels)
-    return _measure(name, estimate, reads, limits, mcse, axes)
-
-
-def _measure(
-    name: str,
-    estimate: str,
-    reads: tuple[str, ...],
-    limits: Limits,
-    mcse: Mcse,
-    axes: dict[str, tuple[float, ...]] | None = None,
-) -> Measure:
-    check_mcse_method(mcse)
-    return _BiasEliminatedCoverage(
-        name=name,
-        kind="bias_eliminated_coverage",
-        reads=reads,
-        bounds="wilson",
-        ddof=0,
-        axes=axes or {},
-        limits=limits,
-        center=estimate,
-        binomial=mcse == "normal",
-    )
+    return names_in(estimate, se, df=df), limits, own_axis("level", levels)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -410,7 +396,7 @@ class _BiasEliminatedCoverage(Measure):
 
     @property
     def needs_independence(self) -> str:
-        return FORMULA if self.binomial else ""
+        return NORMAL_IS_INDEPENDENT if self.binomial else ""
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
         if not self.binomial:

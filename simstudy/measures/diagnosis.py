@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from simstudy.measures.columns import Columns, names_in
+from simstudy.measures.formulas import BINOMIAL, INFLUENCE, WITHIN, Formula
 from simstudy.measures.moments import Means, MomentMeasure, Number, ratio, share
 from simstudy.measures.proportions import flag_share, flags, proportion
 
@@ -45,7 +46,12 @@ def non_rejection_rate(
         return 1 - flags(columns, reject)
 
     return proportion(
-        name, names_in(reject), kept, given=given, by_cell=True, kind="non_rejection_rate"
+        name,
+        names_in(reject),
+        kept,
+        given=given,
+        by_cell=True,
+        formula=Formula("Σ1(does not reject)/n", BINOMIAL),
     )
 
 
@@ -66,7 +72,7 @@ def sensitivity(reject: str, *, effect: str, name: str = "sensitivity") -> Momen
     MomentMeasure
         A measure of a proportion, with Wilson's interval; NaN where no replicate has an effect.
     """
-    return flag_share(name, "sensitivity", reject, given=effect)
+    return flag_share(name, Formula("Σ1(rejects, effect)/Σ1(effect)", WITHIN), reject, given=effect)
 
 
 def specificity(reject: str, *, effect: str, name: str = "specificity") -> MomentMeasure:
@@ -88,7 +94,9 @@ def specificity(reject: str, *, effect: str, name: str = "specificity") -> Momen
         A measure of a proportion, with Wilson's interval; NaN where every replicate has an
         effect.
     """
-    return _share_of_others(name, "specificity", reject, among=effect)
+    return _share_of_others(
+        name, "Σ1(does not reject, no effect)/Σ1(no effect)", reject, among=effect
+    )
 
 
 def positive_predictive_value(
@@ -115,7 +123,9 @@ def positive_predictive_value(
     ----------
     Altman & Bland (1994), BMJ 309, 102.
     """
-    return flag_share(name, "positive_predictive_value", effect, given=reject)
+    return flag_share(
+        name, Formula("Σ1(rejects, effect)/Σ1(rejects)", WITHIN), effect, given=reject
+    )
 
 
 def negative_predictive_value(
@@ -142,7 +152,9 @@ def negative_predictive_value(
     ----------
     Altman & Bland (1994), BMJ 309, 102.
     """
-    return _share_of_others(name, "negative_predictive_value", effect, among=reject)
+    return _share_of_others(
+        name, "Σ1(does not reject, no effect)/Σ1(does not reject)", effect, among=reject
+    )
 
 
 def positive_likelihood_ratio(
@@ -170,7 +182,7 @@ def positive_likelihood_ratio(
     ----------
     Deeks & Altman (2004), BMJ 329, 168-169.
     """
-    return _ratio_of_rates(name, "positive_likelihood_ratio", reject, effect, lambda rate: rate)
+    return _ratio_of_rates(name, "sensitivity/(1 − specificity)", reject, effect, lambda rate: rate)
 
 
 def negative_likelihood_ratio(
@@ -198,10 +210,12 @@ def negative_likelihood_ratio(
     ----------
     Deeks & Altman (2004), BMJ 329, 168-169.
     """
-    return _ratio_of_rates(name, "negative_likelihood_ratio", reject, effect, lambda rate: 1 - rate)
+    return _ratio_of_rates(
+        name, "(1 − sensitivity)/specificity", reject, effect, lambda rate: 1 - rate
+    )
 
 
-def _share_of_others(name: str, kind: str, event: str, *, among: str) -> MomentMeasure:
+def _share_of_others(name: str, formula: str, event: str, *, among: str) -> MomentMeasure:
     """Share of replicates without the event, outside the condition."""
 
     def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
@@ -211,7 +225,7 @@ def _share_of_others(name: str, kind: str, event: str, *, among: str) -> MomentM
     return MomentMeasure(
         by_cell=True,
         name=name,
-        kind=kind,
+        formula=Formula(formula, WITHIN),
         reads=names_in(event, among),
         terms=terms,
         value=share,
@@ -223,7 +237,7 @@ def _share_of_others(name: str, kind: str, event: str, *, among: str) -> MomentM
 
 
 def _ratio_of_rates(
-    name: str, kind: str, reject: str, effect: str, of: Callable[[Number], Number]
+    name: str, formula: str, reject: str, effect: str, of: Callable[[Number], Number]
 ) -> MomentMeasure:
     """A function of the rejection rate with an effect, over that without one."""
 
@@ -238,7 +252,7 @@ def _ratio_of_rates(
     return MomentMeasure(
         by_cell=True,
         name=name,
-        kind=kind,
+        formula=Formula(formula, INFLUENCE),
         reads=names_in(reject, effect),
         terms=terms,
         value=value,

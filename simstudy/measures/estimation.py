@@ -18,11 +18,12 @@ from simstudy.measures.columns import (
     names_in,
     operand,
 )
+from simstudy.measures.formulas import INFLUENCE, NORMAL, Formula
 from simstudy.measures.moments import (
-    Formula,
     Mcse,
     Means,
     MomentMeasure,
+    NormalMcse,
     centred,
     check_mcse_method,
     only,
@@ -59,7 +60,7 @@ def mean(column: str, *, given: str | None = None, name: str | None = None) -> M
     return MomentMeasure(
         by_cell=True,
         name=name,
-        kind="mean",
+        formula=Formula("Σxᵢ/n", "sd(xᵢ)/√n"),
         reads=(column,),
         terms=lambda columns: (columns[column],),
         value=only,
@@ -74,7 +75,7 @@ def _mean_given(column: str, given: str, name: str) -> MomentMeasure:
     return MomentMeasure(
         by_cell=True,
         name=name,
-        kind="mean",
+        formula=Formula("Σxᵢ1(in the condition)/Σ1(in the condition)", INFLUENCE),
         reads=names_in(column, given),
         terms=terms,
         value=share,
@@ -122,7 +123,9 @@ def bias(estimate: str, truth: Operand, *, name: str = "bias") -> MomentMeasure:
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
-    return _mean_of_error(name, "bias", estimate, truth, lambda error, _: error)
+    return _mean_of_error(
+        name, Formula("Σ(θ̂ᵢ − θ)/n", "sd(θ̂ᵢ − θ)/√n"), estimate, truth, lambda error, _: error
+    )
 
 
 def mse(estimate: str, truth: Operand, *, name: str = "mse") -> MomentMeasure:
@@ -148,7 +151,13 @@ def mse(estimate: str, truth: Operand, *, name: str = "mse") -> MomentMeasure:
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
-    return _mean_of_error(name, "mse", estimate, truth, lambda error, _: error * error)
+    return _mean_of_error(
+        name,
+        Formula("Σ(θ̂ᵢ − θ)²/n", "sd((θ̂ᵢ − θ)²)/√n"),
+        estimate,
+        truth,
+        lambda error, _: error * error,
+    )
 
 
 def mae(estimate: str, truth: Operand, *, name: str = "mae") -> MomentMeasure:
@@ -168,7 +177,13 @@ def mae(estimate: str, truth: Operand, *, name: str = "mae") -> MomentMeasure:
     MomentMeasure
         A measure in the units of the estimates.
     """
-    return _mean_of_error(name, "mae", estimate, truth, lambda error, _: np.abs(error))
+    return _mean_of_error(
+        name,
+        Formula("Σ|θ̂ᵢ − θ|/n", "sd(|θ̂ᵢ − θ|)/√n"),
+        estimate,
+        truth,
+        lambda error, _: np.abs(error),
+    )
 
 
 def relative_bias(estimate: str, truth: Operand, *, name: str = "relative_bias") -> MomentMeasure:
@@ -200,7 +215,9 @@ def relative_bias(estimate: str, truth: Operand, *, name: str = "relative_bias")
         check_truth_column(true, _zero_truth(name))
         return np.asarray(error / true)
 
-    return _mean_of_error(name, "relative_bias", estimate, truth, relative)
+    return _mean_of_error(
+        name, Formula("Σ((θ̂ᵢ − θ)/θ)/n", "sd((θ̂ᵢ − θ)/θ)/√n"), estimate, truth, relative
+    )
 
 
 def rmse(estimate: str, truth: Operand, *, name: str = "rmse") -> MomentMeasure:
@@ -223,7 +240,7 @@ def rmse(estimate: str, truth: Operand, *, name: str = "rmse") -> MomentMeasure:
     return MomentMeasure(
         by_cell=True,
         name=name,
-        kind="rmse",
+        formula=Formula("√(Σ(θ̂ᵢ − θ)²/n)", "MCSE(MSE)/(2 RMSE)"),
         reads=names_in(estimate, truth),
         terms=lambda columns: ((columns[estimate] - operand(columns, truth)) ** 2,),
         value=_root,
@@ -250,7 +267,7 @@ def variance(estimate: str, *, name: str = "variance", around: Operand = 0.0) ->
     return MomentMeasure(
         by_cell=True,
         name=name,
-        kind="variance",
+        formula=Formula("Σ(θ̂ᵢ − θ̄)²/(n − 1)", "sd((θ̂ᵢ − θ̄)²) n/(n − 1)/√n"),
         reads=(estimate,),
         terms=lambda columns: two_powers(columns, estimate),
         value=lambda means, n: variance_of(means[0], means[1], n),
@@ -297,13 +314,16 @@ def empirical_se(
     return MomentMeasure(
         by_cell=True,
         name=name,
-        kind="empirical_se",
+        formula=Formula(
+            "√(Σ(θ̂ᵢ − θ̄)²/(n − 1))",
+            NORMAL if mcse == "normal" else "MCSE(variance)/(2 empirical SE)",
+        ),
         reads=(estimate,),
         terms=lambda columns: two_powers(columns, estimate),
         value=_spread,
         centred_columns=(estimate,),
         around={estimate: around},
-        formula=_formula(mcse, _normal_empirical_se),
+        normal_mcse=_normal(mcse, _normal_empirical_se),
     )
 
 
@@ -336,7 +356,7 @@ def standardised_bias(
     return MomentMeasure(
         by_cell=True,
         name=name,
-        kind="standardised_bias",
+        formula=Formula("Σ(θ̂ᵢ − θ)/n / empirical SE", INFLUENCE),
         reads=names_in(estimate, truth),
         terms=lambda columns: (
             columns[estimate] - operand(columns, truth),
@@ -371,7 +391,7 @@ def model_se(se: str, *, name: str = "model_se") -> MomentMeasure:
     return MomentMeasure(
         by_cell=True,
         name=name,
-        kind="model_se",
+        formula=Formula("√(Σseᵢ²/n)", "sd(seᵢ²)/√n/(2 model SE)"),
         reads=(se,),
         terms=lambda columns: (_squared_se(columns, se),),
         value=_root,
@@ -417,26 +437,35 @@ def relative_error_model_se(
     return MomentMeasure(
         by_cell=True,
         name=name,
-        kind="relative_error_model_se",
+        formula=Formula(
+            "model SE / empirical SE, less 1", NORMAL if mcse == "normal" else INFLUENCE
+        ),
         reads=(estimate, se),
         terms=lambda columns: (*two_powers(columns, estimate), _squared_se(columns, se)),
         value=_relative_error,
         centred_columns=(estimate,),
         around={estimate: around},
-        formula=_formula(mcse, _normal_relative_error),
+        normal_mcse=_normal(mcse, _normal_relative_error),
         undefined="the estimates have no spread",
     )
 
 
 def _mean_of_error(
-    name: str, kind: str, estimate: str, truth: Operand, loss: Loss
+    name: str, formula: Formula, estimate: str, truth: Operand, loss: Loss
 ) -> MomentMeasure:
     def terms(columns: Columns) -> tuple[np.ndarray]:
         true = operand(columns, truth)
         return (loss(columns[estimate] - true, true),)
 
     reads = names_in(estimate, truth)
-    return MomentMeasure(name=name, kind=kind, reads=reads, terms=terms, value=only, by_cell=True)
+    return MomentMeasure(
+        name=name,
+        formula=formula,
+        reads=reads,
+        terms=terms,
+        value=only,
+        by_cell=True,
+    )
 
 
 def _root(means: Means, _n: np.ndarray) -> np.ndarray:
@@ -469,7 +498,7 @@ def _zero_truth(name: str) -> str:
     )
 
 
-def _formula(mcse: Mcse, normal: Formula) -> Formula | None:
+def _normal(mcse: Mcse, normal: NormalMcse) -> NormalMcse | None:
     check_mcse_method(mcse)
     return normal if mcse == "normal" else None
 

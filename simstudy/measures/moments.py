@@ -27,13 +27,13 @@ from simstudy.measures.columns import (
 from simstudy.measures.core import Estimates, Influence, Measure, root_mean
 
 STEP = 1e-100  # of the complex-step derivative: its square vanishes beside any mean
-FORMULA = "mcse='normal' is a formula for independent replicates"
+NORMAL_IS_INDEPENDENT = "mcse='normal' is a formula for independent replicates"
 LIMIT = 1e4  # distance of a centre from the mean, in sd, that leaves half of the 16 digits
 
 Means = tuple[np.ndarray, ...]
 Terms = Callable[[Columns], tuple[np.ndarray, ...]]
 Value = Callable[[Means, np.ndarray], np.ndarray]
-Formula = Callable[[Means, np.ndarray, np.ndarray], np.ndarray]
+NormalMcse = Callable[[Means, np.ndarray, np.ndarray], np.ndarray]
 
 
 Number = float | np.ndarray  # real or complex
@@ -188,7 +188,7 @@ class MomentMeasure(Measure):
         scenario. Default 0.
     derive
         Makes the columns that the measure works on from those it reads.
-    formula
+    normal_mcse
         A closed-form MCSE from means, covariance of the terms (term, term, *cells) and n, instead
         of the spread of psi.
     """
@@ -199,7 +199,7 @@ class MomentMeasure(Measure):
     centred_columns: tuple[str, ...] = field(default=(), repr=False)
     around: Mapping[str, Operand] = field(default_factory=dict, repr=False)
     derive: Callable[[Columns], Columns] | None = field(default=None, repr=False)
-    formula: Formula | None = field(default=None, repr=False)
+    normal_mcse: NormalMcse | None = field(default=None, repr=False)
 
     def sample(
         self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
@@ -226,13 +226,13 @@ class MomentMeasure(Measure):
         return self._influence(means, n, len(used) - n, psi)
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
-        if self.formula is None:
+        if self.normal_mcse is None:
             return super().estimate(columns, level=level)
         return self.from_moments(self._moments(self.sample(columns), None), level=level)
 
     @property
     def needs_independence(self) -> str:
-        return "" if self.formula is None else FORMULA
+        return "" if self.normal_mcse is None else NORMAL_IS_INDEPENDENT
 
     def centre(self, columns: Columns) -> dict[str, np.ndarray]:
         """Compute means of the centred columns of a first block, for the `centre` of all `moments`.
@@ -297,14 +297,14 @@ class MomentMeasure(Measure):
 
     def _mcse(self, influence: Influence, means: Means, comoment: np.ndarray) -> np.ndarray:
         n, undefined = influence.n_rep, ~np.isfinite(influence.estimate)
-        if self.formula is None:
+        if self.normal_mcse is None:
             slopes = np.stack(gradient(self.value, means, n))
             with np.errstate(all="ignore"):
                 squares = np.einsum("i...,ij...,j...->...", slopes, comoment, slopes)
             squares = np.maximum(squares, 0.0)
             return root_mean(squares, n, influence.trials, undefined, ddof=self.ddof)
         with np.errstate(all="ignore"):
-            mcse = self.formula(means, comoment / (n - 1.0), n)
+            mcse = self.normal_mcse(means, comoment / (n - 1.0), n)
         return np.where((n < 2) | undefined, np.nan, mcse)
 
     def _influence(

@@ -7,8 +7,10 @@ import numpy as np
 from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy import special
 from simstudy.measures.columns import Columns, Operand, check_none, names_in, operand
+from simstudy.measures.formulas import BINOMIAL, WITHIN, Formula
 from simstudy.measures.moments import MomentMeasure, only, share
 
+EVENTS = Formula("Σ1(event)/n", BINOMIAL)
 Event = Callable[[Columns], np.ndarray]
 
 
@@ -20,7 +22,7 @@ def proportion(
     given: str | None = None,
     axes: Mapping[str, tuple[float, ...]] | None = None,
     by_cell: bool = False,
-    kind: str = "proportion",
+    formula: Formula = EVENTS,
 ) -> MomentMeasure:
     """Share of replicates with an event, among all or among those in a condition.
 
@@ -37,8 +39,8 @@ def proportion(
         The measure's own axis, if it has one.
     by_cell
         As of any measure: whether `event` looks at nothing beside the cell.
-    kind
-        As of any measure.
+    formula
+        The two formulas in a summary's legend, without the condition.
 
     Returns
     -------
@@ -49,7 +51,7 @@ def proportion(
     if given is None:
         return MomentMeasure(
             name=name,
-            kind=kind,
+            formula=formula,
             reads=reads,
             terms=lambda columns: (event(columns),),
             value=only,
@@ -60,7 +62,7 @@ def proportion(
         )
     return MomentMeasure(
         name=name,
-        kind=kind,
+        formula=_within(formula),
         reads=tuple(dict.fromkeys((*reads, given))),
         terms=lambda columns: _both(event(columns), flags(columns, given), own=len(axes)),
         value=share,
@@ -73,12 +75,19 @@ def proportion(
     )
 
 
+def _within(formula: Formula) -> Formula:
+    """The formulas of a share within a condition."""
+    if formula.mcse != BINOMIAL:
+        return formula
+    return Formula(f"{formula.estimate}, in the condition", WITHIN)
+
+
 def _both(event: np.ndarray, condition: np.ndarray, *, own: int) -> tuple[np.ndarray, np.ndarray]:
     condition = condition.reshape(condition.shape + (1,) * own)
     return event * condition, condition
 
 
-def flag_share(name: str, kind: str, flag: str, *, given: str | None) -> MomentMeasure:
+def flag_share(name: str, formula: Formula, flag: str, *, given: str | None) -> MomentMeasure:
     """Share of replicates in which a column is true, of all or of those in a condition."""
     return proportion(
         name,
@@ -86,7 +95,7 @@ def flag_share(name: str, kind: str, flag: str, *, given: str | None) -> MomentM
         lambda columns: flags(columns, flag),
         given=given,
         by_cell=True,
-        kind=kind,
+        formula=formula,
     )
 
 
@@ -98,7 +107,7 @@ def flags(columns: Columns, name: str) -> np.ndarray:
             lambda values: (values != 0) & (values != 1) & ~np.isnan(values),
             column,
             name=f"column {name!r} should say yes or no, as True and False or 1 and 0",
-            instead="For p-values use rejection_rate_at(column, alpha=...).",
+            instead="For p-values use rejection_rate(p_value=column, alpha=...).",
         )
     return np.asarray(column, dtype=float)
 

@@ -12,6 +12,7 @@ from simstudy.measures import intervals
 from simstudy.measures.columns import Columns, Operand, Sample, mean_used, names_in, operand, total
 from simstudy.measures.core import Estimates, Influence, Measure, standard_error
 from simstudy.measures.coverage import effective_trials
+from simstudy.measures.formulas import INFLUENCE, Formula
 from simstudy.measures.proportions import probabilities
 
 
@@ -49,7 +50,10 @@ def quantile(column: str, probability: float = 0.5, *, name: str | None = None) 
     """
     probabilities(probability, name="probability", use="0.5")
     return _Quantile(
-        name=name or _name(column, probability), kind="quantile", reads=(column,), p=probability
+        name=name or _name(column, probability),
+        formula=Formula("quantile of the column", "√(p(1 − p)/n) / density in the quantile"),
+        reads=(column,),
+        p=probability,
     )
 
 
@@ -89,7 +93,11 @@ def median_bias(estimate: str, truth: Operand, *, name: str = "median_bias") -> 
         A measure in the units of the estimates.
     """
     return _Quantile(
-        name=name, kind="median_bias", reads=names_in(estimate, truth), p=0.5, truth=truth
+        name=name,
+        formula=Formula("median of θ̂ᵢ − θ", "√(1/4n) / density of θ̂ᵢ − θ in its median"),
+        reads=names_in(estimate, truth),
+        p=0.5,
+        truth=truth,
     )
 
 
@@ -233,7 +241,7 @@ def outlier_rate(column: str, *, beyond: float = 10.0, name: str | None = None) 
         )
     return OutlierRate(
         name=name or f"outlier_rate_{column}",
-        kind="outlier_rate",
+        formula=Formula("Σ1(far from the median, in robust standard deviations)/n", INFLUENCE),
         reads=(column,),
         bounds="wilson",
         ddof=0,

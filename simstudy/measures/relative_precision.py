@@ -17,6 +17,7 @@ from simstudy.errors import DesignError, StudyError, in_one_line, nearest
 from simstudy.measures.columns import Columns, Operand, total
 from simstudy.measures.core import MeasureContext
 from simstudy.measures.estimation import two_powers
+from simstudy.measures.formulas import INFLUENCE, NORMAL, Formula
 from simstudy.measures.moments import (
     Mcse,
     Means,
@@ -88,7 +89,10 @@ def relative_precision(
     other = _other(estimate)
     return _RelativePrecision(
         name=name,
-        kind="relative_precision",
+        formula=Formula(
+            "variance of the reference's θ̂ᵢ / variance of the method's, less 1",
+            NORMAL if mcse == "normal" else INFLUENCE,
+        ),
         reads=(estimate,),
         derive=partial(of.derive, estimate=estimate, axis=axis, reference=reference),
         terms=partial(of.terms, estimate=estimate),
@@ -96,7 +100,7 @@ def relative_precision(
         trials=of.trials,
         centred_columns=(estimate, other),
         around={estimate: around, other: around},
-        formula=_normal_gain if mcse == "normal" else None,
+        normal_mcse=_normal_gain if mcse == "normal" else None,
         undefined="the estimates of this method have no spread",
         axis=axis,
         reference=reference,

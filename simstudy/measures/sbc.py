@@ -17,6 +17,7 @@ from simstudy.errors import DesignError, StudyError, describe, in_one_line
 from simstudy.lazy import special, stats
 from simstudy.measures.columns import Columns
 from simstudy.measures.core import Estimates, Influence, Measure
+from simstudy.measures.formulas import Formula
 
 MOST_PLACES = 200  # at which the distribution function is looked at
 NO_DOUBT = 1e-8  # below it the sum over all places bounds a p-value closely enough
@@ -134,7 +135,12 @@ def rank_check(rank: str, *, n_draws: int, name: str = "rank_check") -> Measure:
     ----------
     Säilynoja, Bürkner and Vehtari (2022), Stat. Comput. 32, 32.
     """
-    return _RankUniformity(name=name, kind="rank_check", reads=(rank,), n_draws=n_draws)
+    return _RankUniformity(
+        name=name,
+        formula=Formula("exact p-value of uniform ranks", "none: it is not an estimate"),
+        reads=(rank,),
+        n_draws=n_draws,
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

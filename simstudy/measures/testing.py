@@ -21,6 +21,7 @@ from simstudy.measures.columns import (
     names_in,
     operand,
 )
+from simstudy.measures.formulas import BINOMIAL, INFLUENCE, WITHIN, Formula
 from simstudy.measures.moments import MomentMeasure, only, share
 from simstudy.measures.proportions import (
     against,
@@ -86,14 +87,68 @@ def rejection_rate(
         Where not exactly one of the three is given.
     """
     if reject and not (p_value or estimate or se):
-        return flag_share(name, "rejection_rate", reject, given=given)
+        return flag_share(name, Formula("Σ1(rejects)/n", BINOMIAL), reject, given=given)
     if p_value and not (reject or estimate or se):
-        return rejection_rate_at(p_value, alpha=alpha, given=given, name=name)
+        return _rejections_by_p(p_value, alpha, given, name)
     if estimate and se and not (reject or p_value):
-        return power_at(estimate, se, null=null, alpha=alpha, df=df, given=given, name=name)
+        return _rejections_by_se(estimate, se, null, alpha, df, given, name)
     raise DesignError(
         f"{name}: reject={reject!r}, p_value={p_value!r}, estimate={estimate!r}, se={se!r} do not "
         "say what rejects. Give a column of rejections, or p_value=, or estimate= and se=."
+    )
+
+
+def _rejections_by_p(
+    p_value: str, alpha: float | Sequence[float], given: str | None, name: str
+) -> MomentMeasure:
+    """Share of p-values that are at most alpha, up to rounding."""
+    alphas = probabilities(alpha, name="alpha", use="0.05")
+
+    def rejected(columns: Columns) -> np.ndarray:
+        _refuse_no_probability(columns[p_value], p_value)
+        return np.asarray(against(columns[p_value], alphas) <= alphas * (1 + ROUNDING))
+
+    return proportion(
+        name,
+        names_in(p_value),
+        rejected,
+        given=given,
+        axes=own_axis("alpha", alphas),
+        by_cell=True,
+        formula=Formula("Σ1(pᵢ ≤ α)/n", BINOMIAL),
+    )
+
+
+def _rejections_by_se(
+    estimate: str,
+    se: str,
+    null: Operand,
+    alpha: float | Sequence[float],
+    df: Operand | None,
+    given: str | None,
+    name: str,
+) -> MomentMeasure:
+    """Share of replicates whose two-sided Wald interval of level 1 - alpha leaves the null out.
+
+    With a standard error of 0 every estimate but the null itself rejects.
+    """
+    alphas = probabilities(alpha, name="alpha", use="0.05")
+    check_df(df)
+
+    def rejected(columns: Columns) -> np.ndarray:
+        check_se(columns, se)
+        distance = np.abs(columns[estimate] - operand(columns, null))
+        half_width = -critical_values(columns, alphas / 2, df) * against(columns[se], alphas)
+        return np.asarray(against(distance, alphas) > half_width)
+
+    return proportion(
+        name,
+        names_in(estimate, se, null, df=df),
+        rejected,
+        given=given,
+        axes=own_axis("alpha", alphas),
+        by_cell=True,
+        formula=Formula("Σ1(|θ̂ᵢ − null| > quantile · seᵢ)/n", BINOMIAL),
     )
 
 
@@ -137,98 +192,6 @@ def type_1_error(
         A measure of a proportion, with Wilson's interval.
     """
     return rejection_rate(reject, name=name, **test)
-
-
-def rejection_rate_at(
-    p_value: str,
-    *,
-    alpha: float | Sequence[float] = 0.05,
-    given: str | None = None,
-    name: str = "rejection_rate",
-) -> MomentMeasure:
-    """Share of p-values that are at most alpha, roundings aside.
-
-    Parameters
-    ----------
-    p_value
-        Column of p-values; values outside [0, 1] are refused.
-    alpha
-        Significance level in (0, 1); several of them add an axis "alpha" to the result.
-    given
-        As in `rejection_rate`.
-    name
-        What the summary calls it.
-
-    Returns
-    -------
-    MomentMeasure
-        A measure of a proportion, with Wilson's interval.
-    """
-    alphas = probabilities(alpha, name="alpha", use="0.05")
-
-    def rejected(columns: Columns) -> np.ndarray:
-        _refuse_no_probability(columns[p_value], p_value)
-        return np.asarray(against(columns[p_value], alphas) <= alphas * (1 + ROUNDING))
-
-    reads, axes = names_in(p_value), own_axis("alpha", alphas)
-    return proportion(
-        name, reads, rejected, given=given, axes=axes, by_cell=True, kind="rejection_rate_at"
-    )
-
-
-def power_at(
-    estimate: str,
-    se: str,
-    *,
-    null: Operand = 0.0,
-    alpha: float | Sequence[float] = 0.05,
-    df: Operand | None = None,
-    given: str | None = None,
-    name: str = "power",
-) -> MomentMeasure:
-    """Share of replicates whose two-sided Wald interval of level 1 - alpha leaves the null out.
-
-    The same as `power(estimate=..., se=...)`. It is one less `coverage_at` of the null. With a
-    standard error of 0 every estimate but the null itself rejects.
-
-    Parameters
-    ----------
-    estimate
-        Column of estimates.
-    se
-        Column of standard errors; a negative one is refused.
-    null
-        The value tested: a column, or a number.
-    alpha
-        Significance level in (0, 1); several add an axis `alpha` to the result.
-    df
-        Degrees of freedom of Student's t, a column or a number; None for the normal.
-    given
-        Column of True and False, or 1 and 0: only replicates where it is true count; None for
-        all.
-    name
-        What the summary calls it.
-
-    Returns
-    -------
-    MomentMeasure
-        A measure of a proportion, with Wilson's interval.
-
-    References
-    ----------
-    Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
-    """
-    alphas = probabilities(alpha, name="alpha", use="0.05")
-    check_df(df)
-
-    def rejected(columns: Columns) -> np.ndarray:
-        check_se(columns, se)
-        distance = np.abs(columns[estimate] - operand(columns, null))
-        half_width = -critical_values(columns, alphas / 2, df) * against(columns[se], alphas)
-        return np.asarray(against(distance, alphas) > half_width)
-
-    reads, axes = names_in(estimate, se, null, df=df), own_axis("alpha", alphas)
-    return proportion(name, reads, rejected, given=given, axes=axes, by_cell=True, kind="power_at")
 
 
 def type_s_rate(
@@ -275,8 +238,11 @@ def type_s_rate(
     def wrong_sign(columns: Columns, true: np.ndarray) -> np.ndarray:
         return np.asarray(columns[estimate] * np.sign(true) < 0)
 
-    made = _among_significant(wrong_sign, estimate, truth, significant, se, alpha, df, name)
-    return replace(made, kind="type_s_rate", bounds="wilson", ddof=0)
+    formula = Formula("share of significant θ̂ᵢ with the sign that θ has not", WITHIN)
+    made = _among_significant(
+        wrong_sign, formula, estimate, truth, significant, se, alpha, df, name
+    )
+    return replace(made, bounds="wilson", ddof=0)
 
 
 def exaggeration(
@@ -324,12 +290,13 @@ def exaggeration(
     def too_large(columns: Columns, true: np.ndarray) -> np.ndarray:
         return np.asarray(np.abs(columns[estimate] / true))
 
-    made = _among_significant(too_large, estimate, truth, significant, se, alpha, df, name)
-    return replace(made, kind="exaggeration")
+    formula = Formula("mean of |θ̂ᵢ/θ| over significant θ̂ᵢ", INFLUENCE)
+    return _among_significant(too_large, formula, estimate, truth, significant, se, alpha, df, name)
 
 
 def _among_significant(
     value: Callable[[Columns, np.ndarray], np.ndarray],
+    formula: Formula,
     estimate: str,
     truth: Operand,
     significant: str | None,
@@ -365,6 +332,7 @@ def _among_significant(
     return MomentMeasure(
         by_cell=True,
         name=name,
+        formula=formula,
         reads=names_in(estimate, truth, *([by] if by else []), df=df),
         terms=terms,
         value=share,
@@ -401,7 +369,7 @@ def convergence_rate(*columns: str, name: str = "convergence_rate") -> MomentMea
     return MomentMeasure(
         by_cell=True,
         name=name,
-        kind="convergence_rate",
+        formula=Formula("Σ1(did not fail)/all replicates", BINOMIAL),
         reads=columns,
         derive=derive,
         terms=terms,

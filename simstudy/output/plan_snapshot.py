@@ -19,7 +19,7 @@ from simstudy.design.reprs import from_to
 from simstudy.engine.provenance import derived_provenance
 from simstudy.errors import first_few
 from simstudy.measures import Measure, MomentMeasure
-from simstudy.measures.formulas import BINOMIAL, OWN, formula_of, is_conditional
+from simstudy.measures.formulas import BINOMIAL
 from simstudy.provenance.scenario_id import identity, short_hash
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
@@ -199,8 +199,8 @@ def spread_of(measure: Measure, plan: Plan, pilot: Result | None) -> tuple[float
 def is_plain_share(measure: Measure) -> bool:
     """Whether a measure is a proportion of all replicates."""
     is_share = isinstance(measure, MomentMeasure) and measure.bounds == "wilson"
-    is_of_each = formula_of(measure).mcse in (BINOMIAL, OWN.mcse)  # no weights, no groups
-    return is_share and is_of_each and not is_conditional(measure)
+    is_of_each = measure.group_size == 1 and measure.formula.mcse == BINOMIAL
+    return is_share and is_of_each
 
 
 def _known_shares(name: str, plan: Plan) -> tuple[np.ndarray, str]:

@@ -28,7 +28,6 @@ from simstudy.engine.per_replicate import EachReplicate
 from simstudy.engine.provenance import compute_provenance
 from simstudy.errors import StoreError, first_few
 from simstudy.measures import Measure
-from simstudy.measures.formulas import formula_of
 from simstudy.output.formatting import counted, number
 from simstudy.output.plan_snapshot import (
     PILOT,
@@ -296,7 +295,10 @@ def _markdown(intent: Intent, planned: Snapshot, date: str) -> str:
         designs=_designs(scenarios),
         described=_described(scenarios),
         methods=[_method(each.name, each.function) for each in plan.methods],
-        measures=[(each, formula_of(each), _expected(intent, each)) for each in intent.measures],
+        measures=[
+            (each, each.formula.in_groups(each.group_size), _expected(intent, each))
+            for each in intent.measures
+        ],
         columns=list(columns),
         command=command.replace(SIZE, str(intent.n_rep)),
         machine=f"{platform.system()} {platform.release()}, {intent.made_with['machine']}, "

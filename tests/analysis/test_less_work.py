@@ -11,12 +11,12 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from benchmarks import less_work
+from benchmarks.less_work import TwoStageInGroups, TwoStageWhereItRejects
 from benchmarks.pages import around
 from simstudy import Study, Workers, grid, load
 from simstudy.analysis.result import remarks_of
 from simstudy.analysis.summary import NUMBERS
 from simstudy.claims.verdict import of_row
-from simstudy.documents.scenarios.two_stage_means import TwoStageInGroups, TwoStageWhereItRejects
 from simstudy.errors import ConfigError, StudyError
 from simstudy.measures import conditional, control, controlled, mean, power, weighted_proportion
 from simstudy.measures.bootstrapped import bootstrapped

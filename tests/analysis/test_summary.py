@@ -11,7 +11,7 @@ from simstudy.analysis.summary import NUMBERS
 from simstudy.design import grid
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
-from simstudy.measures import bias, empirical_se, mean, median, mse, rejection_rate_at, rmse
+from simstudy.measures import bias, empirical_se, mean, median, mse, rejection_rate, rmse
 from simstudy.store.moments import streamable
 from simstudy.study import Study
 from tests import toy
@@ -132,7 +132,7 @@ def test_a_measure_brings_axes_of_its_own():
     study = Study(
         name="levels",
         scenarios=[PValues()],
-        measures=[rejection_rate_at("p", alpha=(0.1, 0.5)), mean("p")],
+        measures=[rejection_rate(p_value="p", alpha=(0.1, 0.5)), mean("p")],
         axes={"method": ("a", "b")},
         block_size=100,
     )

@@ -47,7 +47,7 @@ def test_lopsided_intervals_are_ranked_by_the_side_of_the_truth():
 def test_without_a_truth_it_is_bias_eliminated_and_says_so():
     moved = T.assign(estimate=T["estimate"] + 5)
     plot = zip_plot(moved, std_error="std_error", level=LEVEL)
-    measure = m.bias_eliminated_coverage_at("e", "s", level=LEVEL)
+    measure = m.bias_eliminated_coverage("e", se="s", level=LEVEL)
     share = measure.estimate(
         {"e": moved["estimate"].to_numpy(), "s": moved["std_error"].to_numpy()}
     )

@@ -6,9 +6,9 @@ from scipy import special
 
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
-from simstudy.measures.control_variates import regress
 from simstudy.measures.core import MeasureContext
-from simstudy.measures.stated_means import far_from_zero
+from simstudy.measures.variance_reduction.control_variates import regress
+from simstudy.measures.variance_reduction.stated_means import far_from_zero
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
 
 N = 300
@@ -258,11 +258,11 @@ def test_a_measures_own_axis_and_controls_without_axes():
     rng = np.random.default_rng(1)
     p = rng.random((N, 2))
     columns = {"p": p, "c": p.mean(axis=1)}
-    at = m.controlled(m.rejection_rate_at("p", alpha=(0.1, 0.5)), m.control("c", mean=0.5))
+    at = m.controlled(m.rejection_rate(p_value="p", alpha=(0.1, 0.5)), m.control("c", mean=0.5))
     found = at.estimate(columns)
     assert found.estimate.shape == found.remark.shape == (2, 2)
     for k, alpha in enumerate((0.1, 0.5)):
-        one = m.controlled(m.rejection_rate_at("p", alpha=alpha), m.control("c", mean=0.5))
+        one = m.controlled(m.rejection_rate(p_value="p", alpha=alpha), m.control("c", mean=0.5))
         np.testing.assert_array_equal(found.mcse[:, k], one.estimate(columns).mcse)
 
 

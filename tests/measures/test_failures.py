@@ -170,14 +170,20 @@ REFUSED = [
     ),
     (
         lambda: m.rejection_rate("x").estimate({"x": np.array([0.03, 1.0])}),
-        StudyError, r"yes or no.*found 0\.03, 1 in all.*rejection_rate_at",
+        StudyError, r"yes or no.*found 0\.03, 1 in all.*rejection_rate.p_value=",
     ),
     (
-        lambda: m.rejection_rate_at("x").estimate({"x": np.array([0.03, 5.0])}),
+        lambda: m.rejection_rate(p_value="x").estimate({"x": np.array([0.03, 5.0])}),
         StudyError, r"p-values outside \[0, 1\].*found 5.*percentages",
     ),
-    (lambda: m.rejection_rate_at("x", alpha=5), DesignError, "alpha=5 is not a prop.*alpha=0.05"),
-    (lambda: m.coverage_at("x", "s", 0, level=(0.9, 95)), DesignError, "level=95 is not"),
+    (
+        lambda: m.rejection_rate(p_value="x", alpha=5),
+        DesignError, "alpha=5 is not a prop.*alpha=0.05",
+    ),
+    (
+        lambda: m.coverage(estimate="x", se="s", truth=0, level=(0.9, 95)),
+        DesignError, "level=95 is not",
+    ),
     (lambda: m.quantile("x", 1.0), DesignError, "probability=1 is not a proportion"),
     *(
         (
@@ -191,7 +197,9 @@ REFUSED = [
         )
     ),
     (
-        lambda: m.coverage_at("x", "x", 0.0, df="d").estimate({"x": np.ones(2), "d": -np.ones(2)}),
+        lambda: m.coverage(estimate="x", se="x", truth=0.0, df="d").estimate(
+            {"x": np.ones(2), "d": -np.ones(2)}
+        ),
         StudyError, "df holds degrees of freedom that are not positive.*found -1, 2 in all",
     ),
     (lambda: m.wilson(5, 10, level=0.9), DesignError, "proportion=5 is not a share of successes"),

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from benchmarks.less_work import antithetic_normals
 from simstudy import measures as m
-from simstudy.documents.dgps.in_groups import antithetic_normals
 from simstudy.errors import StudyError
 from simstudy.measures.core import MeasureContext
 from simstudy.measures.groups import n_groups

@@ -91,18 +91,18 @@ CASES = {
     ),
     "coverage": (m.coverage(*LIMITS, "truth"), "lower upper", share_holding(lambda: TRUTH)),
     "coverage_at": (
-        m.coverage_at("x", "se", "truth", level=0.7), "x se",
+        m.coverage(estimate="x", se="se", truth="truth", level=0.7), "x se",
         lambda x, se: plain.share(covered(x, se, Z_70)),
     ),
     "coverage_at_t": (
-        m.coverage_at("x", "se", "truth", level=0.7, df="df"), "x se df",
+        m.coverage(estimate="x", se="se", truth="truth", level=0.7, df="df"), "x se df",
         lambda x, se, df: plain.share(covered(x, np.array(se) * stats.t.ppf(0.85, df), 1.0)),
     ),
     "bias_eliminated_coverage": (
         m.bias_eliminated_coverage("x", *LIMITS), "x lower upper", plain.bias_eliminated_coverage,
     ),
     "bias_eliminated_at": (
-        m.bias_eliminated_coverage_at("x", "se", level=0.7), "x se",
+        m.bias_eliminated_coverage("x", se="se", level=0.7), "x se",
         lambda x, se: plain.bias_eliminated_coverage(x, *around(x, se, Z_70)),
     ),
     "bias_eliminated_normal": (
@@ -118,7 +118,7 @@ CASES = {
         lambda reject: plain.share([not r for r in reject]),
     ),
     "power_at": (
-        m.power_at("x", "se", null="truth", alpha=0.3), "x se",
+        m.power(estimate="x", se="se", null="truth", alpha=0.3), "x se",
         lambda x, se: plain.share([not c for c in covered(x, se, Z_70)]),
     ),
     "sensitivity": (m.sensitivity("reject", effect="given"), "reject given", share_among),
@@ -161,7 +161,7 @@ CASES = {
     "rejection_rate": (m.rejection_rate("reject"), "reject", plain.share),
     "power": (m.power("reject", given="given"), "reject given", share_among),
     "rejection_rate_at": (
-        m.rejection_rate_at("p", alpha=0.3), "p", lambda p: plain.share([v < 0.3 for v in p]),
+        m.rejection_rate(p_value="p", alpha=0.3), "p", lambda p: plain.share([v < 0.3 for v in p]),
     ),
     "proportion": (
         m.proportion("share", ("p",), lambda columns: columns["p"] < 0.5, given="given"), "p given",
@@ -204,7 +204,7 @@ WITH_TRUTH = {
     "rmse": lambda truth: m.rmse("x", truth),
     "mae": lambda truth: m.mae("x", truth),
     "coverage": lambda truth: m.coverage("lower", "upper", truth),
-    "coverage_at": lambda truth: m.coverage_at("x", "se", truth, level=0.8),
+    "coverage_at": lambda truth: m.coverage(estimate="x", se="se", truth=truth, level=0.8),
     "interval_score": lambda truth: m.interval_score("lower", "upper", truth),
     "tail_miss": lambda truth: m.tail_miss("lower", "upper", truth, side="below"),
 }
@@ -247,15 +247,17 @@ def test_relative_precision_is_its_formula_over_complete_pairs(columns, referenc
 
 def test_several_levels_at_once_are_each_of_them(columns):
     alphas, levels = (0.05, 0.3, 0.7), (0.5, 0.9)
-    tests = m.rejection_rate_at("p", alpha=alphas, given="given")
-    intervals = m.coverage_at("x", "se", "truth", level=levels, df="df")
+    tests = m.rejection_rate(p_value="p", alpha=alphas, given="given")
+    intervals = m.coverage(estimate="x", se="se", truth="truth", level=levels, df="df")
     assert tests.axes == {"alpha": alphas}
     assert intervals.axes == {"level": levels}
     for k, alpha in enumerate(alphas):
-        alone = m.rejection_rate_at("p", alpha=alpha, given="given").estimate(columns)
+        alone = m.rejection_rate(p_value="p", alpha=alpha, given="given").estimate(columns)
         same(tests.estimate(columns), alone, k)
     for k, level in enumerate(levels):
-        alone = m.coverage_at("x", "se", "truth", level=level, df="df").estimate(columns)
+        alone = m.coverage(estimate="x", se="se", truth="truth", level=level, df="df").estimate(
+            columns
+        )
         same(intervals.estimate(columns), alone, k)
 
 
@@ -279,11 +281,11 @@ def test_ends_count_as_the_conventions_say():
     columns = {"low": np.array([1.0, 0.0]), "high": np.array([2.0, 1.0]), "p": np.array([0.05, 1])}
     assert m.coverage("low", "high", 1.0).estimate(columns).estimate == 1  # closed
     assert m.tail_miss("low", "high", 1.0, side="above").estimate(columns).estimate == 0
-    assert m.rejection_rate_at("p", alpha=0.05).estimate(columns).estimate == 0.5  # at most
+    assert m.rejection_rate(p_value="p", alpha=0.05).estimate(columns).estimate == 0.5  # at most
     rounded = {"p": np.array([0.1 + 0.2, 0.3 + 1e-9])}  # the first is 0.3 but for rounding
-    assert m.rejection_rate_at("p", alpha=0.3).estimate(rounded).estimate == 0.5
+    assert m.rejection_rate(p_value="p", alpha=0.3).estimate(rounded).estimate == 0.5
     exact = {"x": np.array([1.0, 1.0]), "se": np.array([0.0, 0.0])}
-    assert m.coverage_at("x", "se", 1.0).estimate(exact).estimate == 1
+    assert m.coverage(estimate="x", se="se", truth=1.0).estimate(exact).estimate == 1
 
 
 def test_a_truth_for_each_metric_is_one_row():

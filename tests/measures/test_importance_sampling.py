@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
+from benchmarks.less_work import TwoStageWhereItRejects
 from simstudy import measures as m
-from simstudy.documents.scenarios.two_stage_means import TwoStageWhereItRejects
 from simstudy.errors import DesignError, StudyError
 from simstudy.provenance.streams import Streams
 from tests.support import critical_z, replicates_to_catch

@@ -20,9 +20,9 @@ def columns():
 @pytest.mark.parametrize("df", [None, 3.0, "df"])
 def test_power_at_is_what_coverage_of_the_null_leaves(columns, df):
     alphas = (0.05, 0.3)
-    power = m.power_at("x", "se", null=0.5, alpha=alphas, df=df).estimate(columns)
+    power = m.power(estimate="x", se="se", null=0.5, alpha=alphas, df=df).estimate(columns)
     levels = tuple(1 - alpha for alpha in alphas)
-    covered = m.coverage_at("x", "se", 0.5, level=levels, df=df).estimate(columns)
+    covered = m.coverage(estimate="x", se="se", truth=0.5, level=levels, df=df).estimate(columns)
     np.testing.assert_allclose(power.estimate + covered.estimate, 1, rtol=1e-14)
     np.testing.assert_allclose(power.mcse, covered.mcse, rtol=1e-12)
     assert power.estimate.shape == (2, 2)
@@ -30,7 +30,7 @@ def test_power_at_is_what_coverage_of_the_null_leaves(columns, df):
 
 def test_a_standard_error_of_zero_rejects_all_but_the_null():
     exact = {"x": np.array([0.0, 0.1]), "se": np.zeros(2)}
-    assert m.power_at("x", "se").estimate(exact).estimate == 0.5
+    assert m.power(estimate="x", se="se").estimate(exact).estimate == 0.5
 
 
 def test_a_ratio_over_nothing_says_why(columns):
@@ -52,9 +52,11 @@ def same(one, other, columns):
 def test_one_function_takes_limits_flags_p_values_or_standard_errors(columns):
     with_p = columns | {"p": np.random.default_rng(2).random((200, 2))}
     by_se = {"estimate": "x", "se": "se", "df": "df"}
-    same(m.coverage(truth=0.5, **by_se), m.coverage_at("x", "se", 0.5, df="df"), columns)
-    same(m.power(null=0.5, **by_se), m.power_at("x", "se", null=0.5, df="df"), columns)
-    same(m.type_1_error(p_value="p"), m.rejection_rate_at("p"), with_p)
+    covered = m.coverage(truth=0.5, **by_se).estimate(columns).estimate
+    np.testing.assert_allclose(
+        m.power(null=0.5, **by_se).estimate(columns).estimate, 1 - covered, rtol=1e-14
+    )
+    same(m.type_1_error(p_value="p"), m.rejection_rate(p_value="p"), with_p)
     assert m.type_1_error(p_value="p").name == "type_1_error"
 
 

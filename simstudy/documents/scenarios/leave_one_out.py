@@ -45,7 +45,7 @@ from simstudy.documents.stats.models.least_squares import LinearFit
 from simstudy.errors import DesignError
 from simstudy.measures import (
     bias_eliminated_coverage,
-    coverage_at,
+    coverage,
     empirical_se,
     intervals,
     mean,
@@ -272,7 +272,9 @@ MEASURES = (
     relative_error_model_se("estimate", "std_error", name="relative_error"),
     relative_error_model_se("distance", "std_error", name="relative_error_given_fit"),
     bias_eliminated_coverage("estimate", "lower", "upper", name="coverage"),
-    coverage_at("distance", "std_error", 0.0, level=LEVEL, name="coverage_given_fit"),
+    coverage(
+        estimate="distance", se="std_error", truth=0.0, level=LEVEL, name="coverage_given_fit"
+    ),
     mean("taylor_over"),
     empirical_se("taylor_over", name="scatter"),
 )

@@ -5,11 +5,6 @@ import pytest
 
 from simstudy.data.parts import Data
 from simstudy.documents.dgps.friedman import Friedman
-from simstudy.documents.dgps.in_groups import (
-    antithetic_normals,
-    stratified_normals,
-    stratified_uniforms,
-)
 from simstudy.documents.dgps.linear import LinearModel
 from simstudy.documents.dgps.location import (
     Bernoulli,
@@ -52,12 +47,6 @@ REFUSED = {
     "friedman": [
         (lambda: Friedman(n_feature=4), "n_feature=4"),
         (lambda: Friedman(noise_sd=0), "noise_sd=0"),
-    ],
-    "in_groups": [
-        (lambda: antithetic_normals(rng(), 5, 1), "5 replicates .* groups of 2.*group_size=2"),
-        (lambda: stratified_uniforms(rng(), 9, 1, n_strata=4), "Draw 8"),
-        (lambda: stratified_uniforms(rng(), 9, 1, n_strata=0), "n_strata=0"),
-        (lambda: stratified_normals(rng(), 9, 1, n_strata=1.5), "n_strata=1.5"),
     ],
     "linear": [
         (lambda: LinearModel(n_feature=0), "n_feature=0"),

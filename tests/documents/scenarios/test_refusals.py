@@ -20,7 +20,6 @@ from simstudy.documents.scenarios.sensitivity import Trial
 from simstudy.documents.scenarios.standard_error import BootstrapSe
 from simstudy.documents.scenarios.two_sample import TwoSample
 from simstudy.documents.scenarios.two_stage import TwoStage
-from simstudy.documents.scenarios.two_stage_means import TwoStageInGroups, TwoStageWhereItRejects
 from simstudy.documents.scenarios.two_stage_outcomes import TwoStageOutcomes
 from simstudy.documents.scenarios.umbrella import Umbrella
 from simstudy.errors import ConfigError, DesignError
@@ -95,9 +94,6 @@ REFUSED = {
         (lambda: TwoSample(n1=5, n2=9, variance_ratio=np.inf), "variance_ratio=inf"),
         (lambda: TwoStage(k=1, n1=10, n2=10, dgp=StudentT(), draws="sufficient"), "StudentT"),
         (lambda: TwoStageOutcomes(k=1.5, n1=150, power=0.01), "power=0.01"),
-        (lambda: TwoStageInGroups(0.5, 9, 9, draws="antithetic", group_size=3), "group_size=3"),
-        (lambda: TwoStageInGroups(0.5, 9, 9, draws="mirrored"), "draws='mirrored'"),
-        (lambda: TwoStageWhereItRejects(0.5, 9, 9, shifted=1.5), "shifted=1.5"),
     ],
 }
 

@@ -9,11 +9,12 @@ import numpy as np
 from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.measures.columns import Columns, align, mean_used, operand, pick, total
-from simstudy.measures.control import Control, call_control
 from simstudy.measures.core import Influence, Measure, MeasureContext, joined, standard_error
+from simstudy.measures.formulas import Formula
 from simstudy.measures.groups import grouped_sums, on_first_of_groups
 from simstudy.measures.moments import MomentMeasure, only
-from simstudy.measures.stated_means import far_from_zero
+from simstudy.measures.variance_reduction.control import Control, call_control
+from simstudy.measures.variance_reduction.stated_means import far_from_zero
 
 WITHOUT = "replicates failed and left no controls: as the plain measure has it"
 TOO_FEW = "fewer than ten replicates (or groups) more than controls: as the plain measure has it"
@@ -93,7 +94,10 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
     reads = dict.fromkeys((*measure.reads, *(name for each in controls for name in each.reads)))
     return _Controlled(
         name=name or measure.name,
-        kind="controlled",
+        formula=Formula(
+            "its own, less what q controls explain of its error",
+            "sd(ψᵢ less its regression on the controls)/√n, with q degrees of freedom fewer",
+        ),
         reads=tuple(reads),
         bounds=measure.bounds,
         axes=measure.axes,

@@ -8,8 +8,9 @@ from simstudy.array_types import Bool
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.measures.columns import Columns
 from simstudy.measures.core import Influence, Measure, MeasureContext, standard_error
+from simstudy.measures.formulas import INFLUENCE, Formula
 from simstudy.measures.groups import grouped_sums
-from simstudy.measures.stated_means import far_from_zero
+from simstudy.measures.variance_reduction.stated_means import far_from_zero
 
 
 def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> Measure:
@@ -61,7 +62,7 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
         )
     return _Conditional(
         name=name or raw.name,
-        kind="conditional",
+        formula=Formula("its own, of conditional expectations given part of the data", INFLUENCE),
         reads=tuple(dict.fromkeys((*measure.reads, *raw.reads))),
         bounds=raw.bounds,
         axes=measure.axes,

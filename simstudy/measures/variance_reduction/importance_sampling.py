@@ -8,9 +8,10 @@ import numpy as np
 from simstudy.errors import DesignError, in_one_line
 from simstudy.measures.columns import Columns, check_none, names_in
 from simstudy.measures.core import Influence
+from simstudy.measures.formulas import Formula
 from simstudy.measures.moments import Means, MomentMeasure, only, ratio, share
 from simstudy.measures.proportions import flags
-from simstudy.measures.stated_means import far_by_powers
+from simstudy.measures.variance_reduction.stated_means import far_by_powers
 
 TOO_FEW = 10.0  # replicates that carry an estimate, below which its error says little
 LARGEST = 1e70  # of weights, whose fourth powers are doubles too
@@ -132,7 +133,7 @@ def _weighted(
 
     return _Weighted(
         name=name,
-        kind="weighted_proportion" if is_share else "weighted_mean",
+        formula=_formula("1(event)" if is_share else "xᵢ"),
         reads=names_in(column, weight),
         terms=terms,
         value=share if normalised else only,
@@ -142,6 +143,13 @@ def _weighted(
         undefined="all weights are 0" if normalised else "no replicate could be used",
         weight=weight,
         normalised=normalised,
+    )
+
+
+def _formula(value: str) -> Formula:
+    return Formula(
+        f"Σwᵢ{value}/n, or Σwᵢ{value}/Σwᵢ if normalised",
+        f"sd(wᵢ{value})/√n, or sd(wᵢ({value} − estimate))/√n over the mean weight",
     )
 
 

@@ -1,0 +1,1 @@
+"""Less Monte Carlo error for the same work: controls, conditional expectations, weights."""
