@@ -1,6 +1,6 @@
 """What the whole command takes, drawn from nothing: every study of a group, study by study.
 
-`python -m benchmarks.everything` prints a table of `docs/large_runs.md`; with that file's
+`python -m benchmarks.everything` prints a table of `benchmarks/README.md`; with that file's
 name behind it, it puts it there. `--group NAME` takes another group than the project's own, and
 settings (`scale=smoke`) are handed on. Results go into a folder of their own, and with it, unless
 `out=FOLDER` says where they are to stay.

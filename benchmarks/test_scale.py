@@ -8,7 +8,7 @@ from benchmarks.timing import ROOT
 
 def test_a_page_of_several_parts_has_one_of_them_measured_anew(tmp_path):
     copy = tmp_path / "page.md"
-    copy.write_text((ROOT / "docs" / "large_runs.md").read_text())
+    copy.write_text((ROOT / "benchmarks" / "README.md").read_text())
     documents = around(copy.read_text(), "documents")
     print_or_put("measured anew", [str(copy)], "beyond")
     written = copy.read_text()
@@ -20,4 +20,4 @@ def test_a_page_of_several_parts_has_one_of_them_measured_anew(tmp_path):
 
 
 def test_the_page_of_large_runs_has_a_place_for_its_tables():
-    assert "| shares |" in around((ROOT / "docs" / "large_runs.md").read_text(), "scale")[1]
+    assert "| shares |" in around((ROOT / "benchmarks" / "README.md").read_text(), "scale")[1]

@@ -11,7 +11,7 @@ from tests.support import ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 README = (ROOT / "README.md").read_text()
-SCOREBOARD = (ROOT / "docs/scoreboard.md").read_text()
+COUNTS = (ROOT / "docs/reading_claims.md").read_text()
 
 
 def test_the_version_is_the_same_everywhere():
@@ -41,7 +41,7 @@ def test_every_study_of_a_document_is_in_the_scope_of_one():
     named = [name for scope in scopes for name in scope]
     assert sorted(named) == sorted(name for name, page in pages.items() if page)
     titles = [reference["title"] for reference in CITATION["references"]]
-    assert [title for title in titles if title not in SCOREBOARD] == []
+    assert [title for title in titles if title not in COUNTS] == []
     assert len(titles) == 5
 
 

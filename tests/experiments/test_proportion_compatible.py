@@ -76,7 +76,7 @@ def test_estimates_without_noise_are_means_and_not_errors(result):
 
 
 def test_the_page_of_the_measures_shows_what_runs():
-    page = (ROOT / "docs" / "documents" / "proportion_compatible.md").read_text()
+    page = (ROOT / "docs" / "documents" / "predictive_pvalues.md").read_text()
     (example,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
     found: dict[str, Any] = {}
     exec(compile(example, "proportion_compatible.md", "exec"), found)
