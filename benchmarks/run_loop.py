@@ -1,6 +1,6 @@
 """What the run loop costs, beside drawing and beside what a plain script would take.
 
-`python -m benchmarks.run_loop` prints a table of `benchmarks/README.md`; with that file's name after
+`python -m benchmarks.run_loop` prints a table of `benchmarks/README.md`; with that name after
 it, it puts it there. Every number that is compared is a ratio of things done in turn in this run.
 Processor time is that of a process and its workers; times by the clock need a machine without other
 work. Each is the least of some tries.

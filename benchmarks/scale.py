@@ -1,6 +1,6 @@
 """What each step of a run costs, and what shares cost whoever joins them.
 
-`python -m benchmarks.scale` prints the tables of `benchmarks/README.md`; with that file's name after
+`python -m benchmarks.scale` prints the tables of `benchmarks/README.md`; with that name after
 it, it puts them there. Costs are processor time, so that other work on the machine matters less.
 """
 
