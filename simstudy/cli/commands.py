@@ -16,7 +16,6 @@ from simstudy.cli.shares import (
     RecordedProgress,
     ShareRecord,
     clear_shares,
-    read_costs,
     write_costs,
 )
 from simstudy.engine.graceful_stop import host_signals_deferred
@@ -128,7 +127,6 @@ def draw(config: ResolvedConfig, progress: Progress, **share: Any) -> Any:
         stop_by=settings.stop_by,
         budget=read_seconds(settings.budget),
         progress=progress,
-        whole_blocks=config.whole_blocks,
         explain=False,  # what is published says more
         **share,
     )
@@ -149,7 +147,7 @@ def run_share(config: ResolvedConfig) -> int:
             return FAILED if result.outcome.n_failed else 0
         record = ShareRecord.of_this_process(shard, config.settings.seed, config.n_rep)
         recorded = RecordedProgress(bar, record, config.folder)
-        result = draw(config, recorded, shard=shard, weights=read_costs(config.folder))
+        result = draw(config, recorded, shard=shard)
     done = result.outcome
     recorded.end()
     print(
@@ -282,7 +280,6 @@ def merge(config: ResolvedConfig) -> int:
         settings.seed,
         out=config.out,
         keep=settings.keep,
-        whole_blocks=config.whole_blocks,
     )
     print(
         f"merged: {n_new:,} new blocks from {config.operand}. To draw the rest and publish: "
@@ -299,7 +296,6 @@ def summarize(config: ResolvedConfig) -> int:
         settings.seed,
         out=config.out,
         keep=settings.keep,
-        whole_blocks=config.whole_blocks,
     )
     return publish_result(config, result)
 

@@ -50,9 +50,6 @@ class ResolvedConfig:
         Where it was asked for, and what a user typed for this one, without the others of a sweep.
     backend_options
         What the backend is told beside the number of workers.
-    whole_blocks
-        Whether methods that go one by one analyse whole blocks, or what is asked for, where a
-        study leaves the choice (`Study.analysed_of`).
     operand
         What a command names beside the study: the address of the replicate that is to be drawn
         again, or the folder of results to merge.
@@ -73,7 +70,6 @@ class ResolvedConfig:
     project: Project
     overrides: tuple[str, ...]
     backend_options: Mapping[str, Any] = field(default_factory=dict)
-    whole_blocks: bool = True
     operand: str = ""
     differences: str = ""
 
@@ -147,7 +143,7 @@ def resolve(
     sources = sources_digest(module.__file__)  # now that they are loaded: they may be edited later
     return ResolvedConfig(
         verb, name, module, config, study, settings, n_rep, out, sources, project, overrides,
-        options, scale.whole_blocks, differences=differences,
+        options, differences=differences,
     )  # fmt: skip
 
 

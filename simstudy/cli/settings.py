@@ -200,7 +200,6 @@ class Scale:
     times: float | None = option("times the published replicates", above=0, at_most=1e9)
     n_rep: int | None = option("replicates in each scenario", at_least=1)
     out: str | None = option("folder of the results")
-    whole_blocks: bool = option("whether slow methods analyse whole blocks", default=True)
 
     def replicates(self, published: int, group_size: int = 1) -> int:
         """The replicates per scenario: a number, or a fraction of the published ones if fewer.

@@ -28,7 +28,6 @@ from simstudy.cli.settings import read_scale, read_shard
 from simstudy.cli.shares import FOLDER as SHARES
 from simstudy.cli.shares import (
     format_history,
-    read_costs,
     share_records,
     slurm_jobs,
 )
@@ -159,15 +158,12 @@ class Inventory:
         Those of them that are not there, or not drawn by the code and settings of this study.
     failed
         Those that are there and in which any replicate failed.
-    weights
-        By which shares are cut.
     """
 
     plan: "Plan"
     every: "BlockSet"
     missing: "BlockSet"
     failed: "BlockSet"
-    weights: Mapping[str, float]
 
     @property
     def n_stored(self) -> int:
@@ -181,7 +177,7 @@ class Inventory:
         if shard is None:
             return self
         every, missing, failed = (
-            blocks_of_shard(self.plan, blocks, shard, self.weights)
+            blocks_of_shard(self.plan, blocks, shard)
             for blocks in (self.every, self.missing, self.failed)
         )
         return replace(self, every=every, missing=missing, failed=failed)
@@ -191,8 +187,7 @@ class Inventory:
         from simstudy.engine.work_queue import n_blocks_by_shard
 
         wanted, missing = (
-            n_blocks_by_shard(self.plan, blocks, n_shares, self.weights)
-            for blocks in (self.every, self.missing)
+            n_blocks_by_shard(self.plan, blocks, n_shares) for blocks in (self.every, self.missing)
         )
         return {index: (missing[index], wanted[index]) for index in sorted(missing)}
 
@@ -211,13 +206,7 @@ def take_inventory(config: "ResolvedConfig") -> Inventory:
     from simstudy.study.run_options import check_redraw
 
     settings, study = config.settings, config.study
-    n_analysed = study.analysed_of(
-        config.n_rep,
-        whole_blocks=config.whole_blocks,
-        keep=settings.keep,
-        precision=settings.precision,
-    )
-    plan = study.plan(settings.seed, n_analysed=n_analysed).work_units
+    plan = study.plan(settings.seed).work_units
     kept = study.storage_policy(settings.keep)
     provenance = compute_provenance(plan, kept.measures, study.worst).of_blocks
     redraw = check_redraw(settings.redraw or (), study.methods)
@@ -231,7 +220,6 @@ def take_inventory(config: "ResolvedConfig") -> Inventory:
         all_blocks(plan, wanted),
         missing_blocks(plan, wanted, home.store),
         blocks_with_failures(plan, wanted, home.store),
-        read_costs(config.folder),
     )
 
 

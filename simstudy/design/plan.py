@@ -173,8 +173,6 @@ class Plan:
         Names of the columns that each measure reads, by its name.
     named
         Columns that settings of the study name, by setting, where every scenario has them.
-    n_analysed
-        Of a block, how many replicates are analysed where a method goes one by one; 0 for all.
     across_replicates
         Methods that are right to look across the replicates of a block.
     """
@@ -194,7 +192,6 @@ class Plan:
     keep_vectors: bool = True
     max_failed: float | None = None
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    n_analysed: int = 0
     named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     across_replicates: tuple[str, ...] = ()
 

@@ -105,9 +105,7 @@ def draw_block(
             raise always_fails(plan.block_size, error, f"{scenario!r}: ") from error
         return failed_block(plan, scenario, index, reason(error), machine=machine)
     key = plan.key_of(scenario)
-    errors = columns.get(ERROR)
-    n_failed = count_failed(errors if errors is None else errors[: plan.n_analysed or None])
-    return Block(scenario, index, columns, n_failed, key)
+    return Block(scenario, index, columns, count_failed(columns.get(ERROR)), key)
 
 
 def _raise_as_exception(error: BaseException, scenario: Scenario) -> NoReturn:
@@ -192,7 +190,7 @@ def _simulated(plan: Plan, scenario: AnyScenario, index: int, last: DatasetCache
         return made
     draw = partial(drawn_with_one_thread, partial(_drawn_data, plan, scenario.scenario, index))
     data = last(scenario.scenario, index, draw) if last else draw()
-    given = (scenario, data, streams, n_rep, plan.vectors, plan.n_analysed)
+    given = (scenario, data, streams, n_rep, plan.vectors)
     made = plain_columns(_declared(plan, scenario, partial(analysed, *given), "it"))
     if index == 0:
         check_rows(plan, scenario, streams, data, made)

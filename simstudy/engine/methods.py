@@ -178,14 +178,8 @@ def analysed(
     streams: Streams,
     n_rep: int,
     vectors: Collection[str] = (),
-    n_analysed: int = 0,
 ) -> Any:
     """Call a method on the data of a block.
-
-    Parameters
-    ----------
-    n_analysed
-        How many of the first replicates a method is given that goes one by one; 0 for all.
 
     Raises
     ------
@@ -196,7 +190,7 @@ def analysed(
     if isinstance(function, EachReplicate):
         own = {"rng": streams.of_replicate}
         data = _select_data(drawn.method, function.analyse, scenario, data, own)
-        return function.columns(data, n_rep, vectors, n_analysed)
+        return function.columns(data, n_rep, vectors)
     return function(**_select_data(drawn.method, function, scenario, data, {"streams": streams}))
 
 

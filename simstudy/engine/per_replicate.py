@@ -1,7 +1,6 @@
 """Methods that analyse one replicate at a time: each call gives one row or one failure."""
 
 import contextlib
-import itertools
 import sys
 import threading
 import warnings
@@ -25,8 +24,6 @@ from simstudy.engine.error_policy import (
 )
 from simstudy.errors import StudyError, swallowed
 from simstudy.validation import refuse_inexact, unmasked
-
-NOT_ANALYSED = "not analysed: a run of whole blocks does"  # of replicates beyond those wanted
 
 Listener = Callable[[int, int], None]
 """Is told how many replicates of how many are done."""
@@ -61,11 +58,7 @@ class EachReplicate:
         return self.columns(given, lengths.pop())
 
     def columns(
-        self,
-        values: Mapping[str, Any],
-        n_rep: int,
-        vectors: Collection[str] = (),
-        n_analysed: int = 0,
+        self, values: Mapping[str, Any], n_rep: int, vectors: Collection[str] = ()
     ) -> dict[str, np.ndarray]:
         """The columns of a block: `(rep,)`, or `(rep, value)` for vectors.
 
@@ -74,11 +67,9 @@ class EachReplicate:
         values
             By parameter: arrays with the replicate as first axis, of which each replicate gets its
             own row; constants; and as `rng` a function from a row to its generator.
-        n_analysed
-            How many of the first replicates are analysed; 0 for all.
         """
         calls = (partial(self._analyse_row, values, row) for row in range(n_rep))
-        return _Replicates(n_rep, self.returns, vectors).columns(calls, n_analysed)
+        return _Replicates(n_rep, self.returns, vectors).columns(calls)
 
     def _analyse_row(self, values: Mapping[str, Any], row: int) -> Any:
         replicate = {name: _of_row(value, row) for name, value in values.items() if name != "rng"}
@@ -169,19 +160,15 @@ class _Replicates:
     vectors: Collection[str]
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
-    def columns(
-        self, calls: Iterable[Callable[[], Any]], n_analysed: int = 0
-    ) -> dict[str, np.ndarray]:
+    def columns(self, calls: Iterable[Callable[[], Any]]) -> dict[str, np.ndarray]:
         """Assemble columns from one call per replicate."""
         rows: list[_Row] = []
-        n_calls = min(n_analysed or self.n_rep, self.n_rep)
-        for at, call in enumerate(itertools.islice(calls, n_calls)):
+        for at, call in enumerate(calls):
             rows.append(self._row(call, at))
-            report_progress(len(rows), n_calls)
+            report_progress(len(rows), self.n_rep)
             if not self.shapes and rows[-1].numbers:
                 self.shapes = {name: value.shape for name, value in rows[-1].numbers.items()}
         _refuse_hopeless(rows, self.n_rep)
-        rows += [_Row(None, NOT_ANALYSED)] * (self.n_rep - len(rows))
         columns = self.shapes or dict.fromkeys(self.names or (), ())
         values = {name: _column(rows, name, shape) for name, shape in columns.items()}
         texts = {"error": [r.error for r in rows], "warning": [r.warning for r in rows]}

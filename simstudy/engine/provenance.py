@@ -206,7 +206,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "axes": {axis: list(labels) for axis, labels in plan.axes.items()},
         "may_be_missing": sorted(plan.may_be_missing),
         "layout": LAYOUT,
-    } | ({"n_analysed": plan.n_analysed} if plan.n_analysed else {})
+    }
 
 
 def _moments_made_by(

@@ -42,13 +42,7 @@ PAUSES_SECONDS = (0.1, 0.5, 2.0)  # before looks at a list that lacks what was w
 
 @dataclass
 class RunLoop:
-    """A run in progress.
-
-    Parameters
-    ----------
-    weights
-        By scenario key, what a block costs, for the sizes of shards.
-    """
+    """A run in progress."""
 
     plan: Plan
     home: StudyFolder
@@ -56,7 +50,6 @@ class RunLoop:
     provenance: RunProvenance
     workers: Workers
     progress: Progress
-    weights: Mapping[str, float] | None = None
     stats: RunStats = field(default_factory=RunStats)
     monitor: RunMonitor = field(init=False)
     _times: Times = field(default_factory=lambda: Times(_now(), ""))
@@ -124,7 +117,7 @@ class RunLoop:
     ) -> BlockSet:
         store, wanted = self.home.store, self._n_blocks(sizes)
         blocks = missing_blocks(self.plan, wanted, store, retries=retries)
-        return blocks_of_shard(self.plan, blocks, shard, self.weights) if shard else blocks
+        return blocks_of_shard(self.plan, blocks, shard) if shard else blocks
 
     def _still_missing(self, sizes: Mapping[str, int], shard: tuple[int, int] | None) -> BlockSet:
         """The blocks missing after a round, checked again after short pauses.

@@ -20,7 +20,6 @@ from simstudy.store.provenance import Provenance
 
 PART_OF_DONE = 8  # blocks of a scenario that come together: at most this part of those before them
 TOGETHER = 1 << 10  # and never more
-ROUNDING = 1e-9  # of parts of the cost: a sum of thirds is to be a whole
 SPLIT_DIGITS = 12  # of the hash of a split, in the names of files
 
 
@@ -173,79 +172,43 @@ def missing_after_crash(plan: Plan, blocks: Sequence[BlockId], store: Store) -> 
 
 
 # ---------------------------------------------------------------- shares
-def first_shares(
-    plan: Plan, n_shares: int, weights: Mapping[str, float] | None = None
-) -> dict[str, int]:
+def first_shares(plan: Plan, n_shares: int) -> dict[str, int]:
     """By key, the share of the first block, counted from 0; the next block is the next share's.
 
-    Each scenario's blocks go round all shares, one each, and scenarios begin where the cost of
-    those before them ends, as a part of all. The cost of a share then differs from that of another
-    by about one block of the dearest scenario at most, however many blocks there are. Where blocks
-    cost the same, shares have as many blocks, give or take one. Methods of a block are in one
-    share. What is stored has no part in it.
-
-    Parameters
-    ----------
-    weights
-        What a block costs, in any unit, by key: of what is drawn, and of its scenario for its data.
-        Keys that are missing cost the mean of the others.
+    Scenarios begin at shares that are spread evenly, so shares have equal numbers of blocks, give
+    or take one of each scenario. Methods of a block are in one share. It does not depend on what is
+    stored, so that shares may start at any time.
     """
     families = group_by_dataset(plan, plan.keys)
-    cost = np.ones(len(families)) if weights is None else _cost_of_each(plan, families, weights)
-    before = np.concatenate([[0.0], np.cumsum(cost)[:-1]]) / cost.sum()
-    starts = np.floor(before * n_shares + ROUNDING).astype(int).tolist()
-    return {key: start for family, start in zip(families, starts, strict=True) for key in family}
+    return {
+        key: at * n_shares // len(families) for at, family in enumerate(families) for key in family
+    }
 
 
-def _cost_of_each(
-    plan: Plan, families: Sequence[Sequence[str]], weights: Mapping[str, float]
-) -> np.ndarray:
-    """The cost of a block of each scenario, with its data and all methods."""
-    costs = []
-    for family in families:
-        names = dict.fromkeys([plan.key_of(base_scenario(plan.keys[family[0]])), *family])
-        costs.append([weights[name] for name in names if name in weights])
-    known = [sum(each) for each in costs if each]
-    mean = sum(known) / len(known) if known else 1.0
-    return np.array([sum(each) if each else mean for each in costs])
-
-
-def n_blocks_by_shard(
-    plan: Plan, blocks: BlockSet, n_shards: int, weights: Mapping[str, float] | None = None
-) -> Counter[int]:
+def n_blocks_by_shard(plan: Plan, blocks: BlockSet, n_shards: int) -> Counter[int]:
     """The number of blocks of each share."""
-    starts, found = first_shares(plan, n_shards, weights), Counter[int]()
+    starts, found = first_shares(plan, n_shards), Counter[int]()
     for key, which in blocks.chosen.items():
         whose = (np.flatnonzero(which) + starts[key]) % n_shards
         found += Counter(dict(enumerate(np.bincount(whose).tolist(), start=1)))
     return found
 
 
-def blocks_of_shard(
-    plan: Plan,
-    blocks: BlockSet,
-    shard: tuple[int, int],
-    weights: Mapping[str, float] | None = None,
-) -> BlockSet:
-    """The blocks of share `i` of `n`; all shares of a study must be told the same weights."""
+def blocks_of_shard(plan: Plan, blocks: BlockSet, shard: tuple[int, int]) -> BlockSet:
+    """The blocks of share `i` of `n`."""
     index, n_shards = shard
-    starts, chosen = first_shares(plan, n_shards, weights), {}
+    starts, chosen = first_shares(plan, n_shards), {}
     for key, which in blocks.chosen.items():
         is_own = (np.arange(len(which)) + starts[key]) % n_shards == index - 1
         chosen[key] = which & is_own
     return BlockSet(plan, chosen)
 
 
-def share_label(
-    plan: Plan,
-    provenance: Provenance,
-    shard: tuple[int, int] | None,
-    weights: Mapping[str, float] | None = None,
-) -> str:
+def share_label(plan: Plan, provenance: Provenance, shard: tuple[int, int] | None) -> str:
     """The label in the names of a share's files: the split of the study, and the share.
 
     Shares of one split have no block in common, so they need not open each other's files. Where
-    code, data, settings, scenarios, the number of shares or weights differ, the split does.
+    code, data, settings, scenarios or the number of shares differ, the split does.
 
     Returns
     -------
@@ -255,5 +218,5 @@ def share_label(
     if shard is None:
         return ""
     index, n_shares = shard
-    split = [provenance.to_json(plan.keys), [*plan.keys], n_shares, sorted((weights or {}).items())]
+    split = [provenance.to_json(plan.keys), [*plan.keys], n_shares]
     return f"-{short_hash(json.dumps(split), SPLIT_DIGITS)}-{index}"

@@ -32,7 +32,7 @@ def draw_pilot(
     if n_rep is None:
         return None
     check_whole("pilot", n_rep, least=2, counts="of replicates in each scenario")
-    of_pilot = RunOptions(n_rep, seed_of_pilot(seed), workers=workers, whole_blocks=False)
+    of_pilot = RunOptions(n_rep, seed_of_pilot(seed), workers=workers)
     result = run(study, of_pilot)
     warn_of(result, of_pilot, stacklevel=3)  # whoever called Study.protocol
     return result

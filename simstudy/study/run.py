@@ -113,14 +113,12 @@ class _Run:
             redraw=check_redraw(options.redraw, study.methods),
             adopt=options.adopt,
             at_once=options.is_all,
-            label=share_label(
-                plan.work_units, provenance.of_blocks, options.shard, options.weights
-            ),
+            label=share_label(plan.work_units, provenance.of_blocks, options.shard),
         )
         if options.adopt:
             _adopt(study, options, plan, home, progress)
         workers = (options.workers or Workers()).limited(study.block_seconds)
-        work = RunLoop(plan.work_units, home, kept, provenance, workers, progress, options.weights)
+        work = RunLoop(plan.work_units, home, kept, provenance, workers, progress)
         work.warn_unfingerprintable()
         return cls(study, options, plan, work, options.targets(study))
 
@@ -177,7 +175,7 @@ class _Run:
         key = next((key for key, each in of_each if all(map(store.n_blocks, each))), None)
         if key is not None:
             first = self.plan.only([self.plan.keys[key]])
-            sizes = {key: self.plan.n_analysed or self.plan.block_size}
+            sizes = {key: self.plan.block_size}
             home = replace(self.home, store=store)
             try_measures(result_of(self.study, first, home, RunStats(), self.work.keep, sizes))
         store.close()
@@ -258,14 +256,12 @@ def _adopt(
     """
     other = blocks_of_other_code(plan.work_units, home.store)
     if other.codes:
-        size = plan.n_analysed or plan.block_size
         one_block = RunOptions(
-            size,
+            plan.block_size,
             options.seed,
             workers=options.workers,
             keep=options.keep,
             progress=False,
-            whole_blocks=not plan.n_analysed,
             explain=False,
         )
         drawn = run(part_to_draw(study, plan.work_units, other), one_block)

@@ -36,7 +36,6 @@ class RunOptions:
     workers: Workers | None = None
     keep: str = "replicates"
     shard: tuple[int, int] | None = None
-    weights: Mapping[str, float] | None = None
     restart: bool = False
     retry: str | None = None
     redraw: str | Collection[str] = ()
@@ -46,7 +45,6 @@ class RunOptions:
     stop_by: str = SEQUENTIAL
     budget: float | None = None
     progress: Progress | bool | None = None
-    whole_blocks: bool = True
     explain: bool = True
 
     def check_options(self, study: StudySpec) -> None:
@@ -60,7 +58,6 @@ class RunOptions:
         check_switches(
             restart=self.restart,
             adopt=self.adopt,
-            whole_blocks=self.whole_blocks,
             explain=self.explain,
         )
         check_budget(self.budget)
@@ -70,9 +67,9 @@ class RunOptions:
         check_keep(self.keep, self.n_rep, study.block_size, study.group_size)
         check_one_of("retry", self.retry, (None, "failed"))
         check_redraw(self.redraw, study.methods)
-        check_by_name(precision=self.precision, weights=self.weights)
+        check_by_name(precision=self.precision)
         check_stop_by(self.stop_by, self.precision)
-        check_shard(self.shard, self.precision, self.weights or {})
+        check_shard(self.shard, self.precision)
         self.targets(study)
 
     def targets(self, study: StudySpec) -> Sequence[Target]:
@@ -85,10 +82,7 @@ class RunOptions:
 
     def planned(self, study: StudySpec) -> tuple[Plan, StoragePolicy]:
         """The plan of the study, and what is stored of its blocks."""
-        n_analysed = study.analysed_of(
-            self.n_rep, whole_blocks=self.whole_blocks, keep=self.keep, precision=self.precision
-        )
-        return study.plan(self.seed, self.keep, n_analysed), study.storage_policy(self.keep)
+        return study.plan(self.seed, self.keep), study.storage_policy(self.keep)
 
     @property
     def is_all(self) -> bool:
@@ -119,19 +113,13 @@ def check_keep(keep: str, n_rep: int, block_size: int, group_size: int = 1) -> N
         )
 
 
-def check_shard(shard: Any, precision: Any, weights: Mapping[str, float]) -> None:
-    """Check `shard` and its weights; a run with a precision target cannot be split."""
+def check_shard(shard: Any, precision: Any) -> None:
+    """Check `shard`; a run with a precision target cannot be split."""
     if shard is not None and not _is_share(shard):
         raise ConfigError(
             f"shard={shard!r}: must be (i, n), two whole numbers with 1 <= i <= n, for the "
             "i-th of n shares; nearest that works: shard=(1, 2)"
         )
-    for key, weight in weights.items():
-        if not (math.isfinite(weight) and weight > 0):
-            raise ConfigError(
-                f"weights: a block of scenario {key} costs {weight:g}, and shares are cut by what "
-                "blocks cost. Give a number above 0, or leave the scenario out."
-            )
     if shard and precision:
         raise ConfigError(
             "shard with precision: a shard cannot know when the whole study is precise enough. "
@@ -150,8 +138,7 @@ def check_by_name(**given: Any) -> None:
     for name, value in given.items():
         if value is not None and not isinstance(value, Mapping):
             raise ConfigError(
-                f"{name}={value!r}: give a dict, such as precision={{'power': 0.005}}, or weights "
-                "by scenario key."
+                f"{name}={value!r}: give a dict, such as precision={{'power': 0.005}}."
             )
 
 

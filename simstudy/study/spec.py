@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import Any, cast
 
 from simstudy.analysis.details import Figure, MakesTable
 from simstudy.claims import Claim
@@ -20,6 +20,16 @@ from simstudy.store.moments import MomentStorage, StoragePolicy, streamable
 from simstudy.study.validation import check_declared
 from simstudy.validation import check_whole
 
+BLOCK_SIZE = 1000  # replicates
+BLOCK_SIZE_ROW_BY_ROW = 50  # replicates, where a method is called once for each
+
+
+def default_block_size(methods: Any) -> int:
+    """The replicates of a block where a study does not state them."""
+    by_name = methods if isinstance(methods, Mapping) else {}
+    is_row_by_row = any(isinstance(method, EachReplicate) for method in by_name.values())
+    return BLOCK_SIZE_ROW_BY_ROW if is_row_by_row else BLOCK_SIZE
+
 
 @dataclass(frozen=True)
 class StudySpec:
@@ -29,7 +39,7 @@ class StudySpec:
     scenarios: Sequence[Scenario]
     measures: Sequence[Measure] = ()
     axes: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    block_size: int = 1000
+    block_size: int = cast(int, None)  # by default `default_block_size` of the methods
     n_rep: int = 1000
     figures: Mapping[str, Figure] = field(default_factory=dict)
     claims: Sequence[Claim] = ()
@@ -51,6 +61,8 @@ class StudySpec:
     across_replicates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.block_size is None:
+            object.__setattr__(self, "block_size", default_block_size(self.methods))
         check_declared(self)
 
     def __repr__(self) -> str:
@@ -78,23 +90,7 @@ class StudySpec:
         context = MeasureContext(self.all_axes, self.name, seed, self.group_size)
         return tuple(measure.bind(context) for measure in self.measures)
 
-    def analysed_of(
-        self,
-        n_rep: int,
-        *,
-        whole_blocks: bool,
-        keep: str = "replicates",
-        precision: Mapping[str, Any] | None = None,
-    ) -> int:
-        """How many replicates of a block are analysed one by one; 0 for all.
-
-        Moments, and runs that go on until they are precise, are of whole blocks whatever is asked.
-        """
-        one_by_one = any(isinstance(method, EachReplicate) for method in self.methods.values())
-        is_whole = whole_blocks or keep != "replicates" or bool(precision)
-        return n_rep if one_by_one and not is_whole and n_rep < self.block_size else 0
-
-    def plan(self, seed: int = 1, keep: str = "replicates", n_analysed: int = 0) -> Plan:
+    def plan(self, seed: int = 1, keep: str = "replicates") -> Plan:
         """The plan of the study, without the number of replicates."""
         check_whole(
             "seed", seed, least=0, counts="that names a sequence of random numbers", usual=1
@@ -118,7 +114,6 @@ class StudySpec:
             keep_vectors=self.keep_vectors,
             max_failed=self.max_failed,
             reads={measure.name: tuple(measure.reads) for measure in self.measures},
-            n_analysed=n_analysed,
             named=self._named(),
             across_replicates=tuple(self.across_replicates),
         )

@@ -59,7 +59,7 @@ class Study(StudySpec):
         `{"method": ("studentized", "vanilla")}`; without that of `methods`, which is the first.
     block_size
         Replicates drawn in one vectorized call: part of the study's identity, so changing it
-        changes every number.
+        changes every number. Default: 50 where a method is `each_replicate`, 1000 otherwise.
     n_rep
         Replicates in each scenario where nobody says otherwise: the published number.
     figures
@@ -188,8 +188,6 @@ class Study(StudySpec):
         workers: Workers | int | None = None,
         keep: str = "replicates",
         shard: tuple[int, int] | None = None,
-        weights: Mapping[str, float] | None = None,
-        whole_blocks: bool = True,
         explain: bool = True,
     ) -> Result:
         """Draw missing replicates and return the result.
@@ -250,14 +248,7 @@ class Study(StudySpec):
         keep
             `replicates`, or `summary`: only moments of whole blocks, for very long runs.
         shard
-            `(i, n)`: compute only the i-th of n shares of the blocks.
-        weights
-            Cost of a block by scenario key, so that shares take equally long. It decides which
-            share a block belongs to, so all shares must be given the same. None takes equal costs.
-        whole_blocks
-            False makes a try of fewer replicates than a block faster: methods made by
-            `each_replicate` analyse only these. The values are the same, but they are stored
-            apart from those of a run of whole blocks.
+            `(i, n)`: draw only every n-th block, beginning with the i-th.
         explain
             Whether files that `simstudy.load` reads without this code are written to the folder:
             scenarios, summary, failures and a manifest. Published files are not replaced.
@@ -281,7 +272,6 @@ class Study(StudySpec):
             workers=read_workers(workers, n_jobs),
             keep=keep,
             shard=shard,
-            weights=weights,
             restart=restart,
             retry=retry,
             redraw=redraw,
@@ -291,7 +281,6 @@ class Study(StudySpec):
             stop_by=stop_by,
             budget=budget,
             progress=progress,
-            whole_blocks=whole_blocks,
             explain=explain,
         )
         result = run(self, options)
@@ -309,7 +298,6 @@ class Study(StudySpec):
         *,
         out: str | os.PathLike[str] | Place,
         keep: str = "replicates",
-        whole_blocks: bool = True,
     ) -> Result:
         """Return the result of the blocks stored so far.
 
@@ -326,8 +314,6 @@ class Study(StudySpec):
             The folder that the run was given.
         keep
             What that run keeps of its blocks.
-        whole_blocks
-            As that run was told.
 
         Returns
         -------
@@ -340,9 +326,7 @@ class Study(StudySpec):
             Where there is none.
         """
         size = self.n_rep if n_rep is None else n_rep
-        return partial_result(
-            self, RunOptions(size, seed, out=out, keep=keep, whole_blocks=whole_blocks)
-        )
+        return partial_result(self, RunOptions(size, seed, out=out, keep=keep))
 
     def merge(
         self,
@@ -352,7 +336,6 @@ class Study(StudySpec):
         *,
         out: str | os.PathLike[str] | Place,
         keep: str = "replicates",
-        whole_blocks: bool = True,
     ) -> int:
         """Copy blocks that the same code drew elsewhere.
 
@@ -360,7 +343,7 @@ class Study(StudySpec):
         ----------
         folder
             Folder of results that has the study's own in it: what was `out` there.
-        n_rep, seed, keep, whole_blocks
+        n_rep, seed, keep
             As of the run that is to use them.
         out
             Folder of results that they are copied to.
@@ -377,7 +360,7 @@ class Study(StudySpec):
             nothing is copied.
         """
         size = self.n_rep if n_rep is None else n_rep
-        options = RunOptions(size, seed, out=out, keep=keep, whole_blocks=whole_blocks)
+        options = RunOptions(size, seed, out=out, keep=keep)
         return merge(self, options, folder)
 
     def forecast(

@@ -22,7 +22,7 @@ class Smoke:
 
     def result(self, n_rep: int) -> Result:
         """The stored result, of at most some replicates."""
-        return self.study.partial_result(n_rep, out=self.folder.parent, whole_blocks=False)
+        return self.study.partial_result(n_rep, out=self.folder.parent)
 
     @property
     def n_rep(self) -> int:

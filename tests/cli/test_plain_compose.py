@@ -27,7 +27,7 @@ def agreed(arguments, project):
     assert plain.settings == hydras.settings
     assert plain.config == hydras.config
     assert type(asdict(plain.settings)["column_widths"]) is dict
-    for name in ("n_rep", "out", "overrides", "backend_options", "whole_blocks", "record"):
+    for name in ("n_rep", "out", "overrides", "backend_options", "record"):
         assert getattr(plain, name) == getattr(hydras, name), name
     assert plain.study.plan(1).keys == hydras.study.plan(1).keys
     return plain

@@ -7,12 +7,9 @@ import shlex
 import pytest
 
 from simstudy.cli import shares
-from simstudy.cli.hydra_compose import compose_one
-from simstudy.cli.project import Project
 from simstudy.cli.shares import ShareRecord, read_costs, share_records, write_costs
 from simstudy.errors import ConfigError
 from tests.guarantees.content import whichever_files
-from tests.support import ROOT
 
 STUDY = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50,100]", "progress=false"]
 QUICK = [*STUDY, "n_rep=3000", "figures=false", "report=false", "backend=inline"]
@@ -68,17 +65,6 @@ def test_a_pilot_draws_two_blocks_of_each_scenario_and_says_what_they_cost(asked
     assert read_costs(folder) == costs, "an array under way is cut by them"
     write_costs(folder, dict.fromkeys([*costs, "another"], 7.0))
     assert read_costs(folder) == {**costs, "another": 7.0}
-
-
-def test_shares_are_cut_by_what_a_pilot_found(asked, tmp_path, said):
-    """The second scenario costs ten times the first: who begins with it draws fewer blocks."""
-    request = compose_one(asked, Project.of(str(ROOT / "run.py")))
-    first, second = request.study.plan(1).keys
-    write_file_of_costs(tmp_path / "two_stage", json.dumps({first: 1, second: 10}))
-    drawn = [int(said(*asked, f"shard={i}/2")[0].split()[2]) for i in (1, 2)]
-    assert drawn == [4, 2], "three each where nobody says what they cost"
-    assert said(*asked)  # and nothing is left out
-    assert not (tmp_path / "two_stage" / "shares").exists()
 
 
 def write_file_of_costs(folder, text):

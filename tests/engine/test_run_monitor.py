@@ -13,12 +13,12 @@ import pytest
 
 from simstudy.engine import rng_checks
 from simstudy.engine.block import Address
-from simstudy.engine.per_replicate import each_replicate, progress_reported_to, report_progress
+from simstudy.engine.per_replicate import progress_reported_to, report_progress
 from simstudy.engine.rng_checks import finding_of
 from simstudy.engine.run_monitor import SLOW_SECONDS, RunMonitor
 from simstudy.engine.tasks import TaskResult
 from simstudy.engine.workers import Workers
-from simstudy.errors import AlwaysFailsError, StoreError, StudyError, describe, swallowed
+from simstudy.errors import AlwaysFailsError, StudyError, describe, swallowed
 from simstudy.measures import mean
 from simstudy.output.folder import publish
 from simstudy.study import Study
@@ -120,45 +120,6 @@ def test_a_bar_shows_how_far_a_block_is(capsys, monkeypatch):
     monkeypatch.setattr(progress, "LINE_SECONDS", -1.0)
     progress.Bar("slow").within(3, 1000)
     assert capsys.readouterr().err == "slow: 3 of the 1,000 replicates of a block\n"
-
-
-# ---------------------------------------------------------------- part of a block
-def one_by_one(calls, **changes):
-    def double(z, rng):
-        calls.append(z)
-        return {"x": 2 * z + rng.random()}
-
-    declared = {"block_size": 20, "measures": [mean("x")], "methods": {"m": each_replicate(double)}}
-    return Study("parts", [Drawing("one by one")], **{**declared, **changes})
-
-
-def test_a_try_analyses_what_it_asks_for_and_it_is_the_beginning_of_the_whole(tmp_path):
-    calls: list[float] = []
-    study = one_by_one(calls)
-    tried = study.run(7, out=tmp_path, workers=INLINE, whole_blocks=False)
-    assert len(calls) == 7
-    assert (tried.n_failed, tried.outcome.n_failed) == (0, 0)
-    whole = study.run(20, workers=INLINE)
-    (scenario,) = whole.plan.scenarios
-    x = whole.columns(scenario, "x")["x"]
-    np.testing.assert_array_equal(tried.columns(scenario, "x")["x"], x[:7])
-    again = study.run(7, out=tmp_path, workers=INLINE, whole_blocks=False)
-    assert again.outcome.n_blocks == 0
-    assert study.partial_result(7, out=tmp_path, whole_blocks=False).summary.equals(tried.summary)
-
-
-def test_a_block_of_which_a_part_was_analysed_is_no_block_of_a_run(tmp_path):
-    study = one_by_one([])
-    study.run(7, out=tmp_path, workers=INLINE, whole_blocks=False)
-    with pytest.raises(StoreError, match="n_analysed was 7 and is None"):
-        study.run(7, out=tmp_path, workers=INLINE)
-
-
-@pytest.mark.parametrize("changes", [{"n_rep": 20}, {"precision": {"mean_x": 0.5}}])
-def test_whole_blocks_where_they_are_wanted(changes):
-    calls: list[float] = []
-    one_by_one(calls).run(**{"n_rep": 20} | changes, workers=INLINE, whole_blocks=False)
-    assert len(calls) >= 20
 
 
 # ---------------------------------------------------------------- a replay
