@@ -31,7 +31,6 @@ from simstudy.engine.work_queue import (
     share_label,
 )
 from simstudy.engine.workers import Workers
-from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.block_files import write_blocks
 from simstudy.store.block_index import BlockRange
 from simstudy.store.blocks import Store
@@ -72,11 +71,7 @@ def cost_table() -> str:
         ("the parent hands out a task", f"{hand_out * 1e3:.2f} ms"),
         ("a task's file is written", f"{write * 1e3:.1f} ms"),
         *_of_files(small.plan(1)),
-        ("a million rows are summarised", f"{_of_a_summary(small, 'replicates', 10**6):.2f} s"),
-        (
-            "moments of a million blocks are summarised",
-            f"{50 * _of_a_summary(tiny(4, 5), 'summary', 20_000):.1f} s",
-        ),
+        ("a million rows are summarised", f"{_of_a_summary(small, 10**6):.2f} s"),
     ]
     return table(["step", "processor time"], [list(row) for row in rows])
 
@@ -112,7 +107,7 @@ def task_factory(plan: Plan, folder: Path) -> TaskFactory:
     """What a run into a folder has."""
     provenance = compute_provenance(plan)
     store = Store(folder, plan.block_size, provenance.of_blocks)
-    return TaskFactory(plan, store, ReplicateStorage(), provenance)
+    return TaskFactory(plan, store, provenance)
 
 
 def _of_a_task(plan: Plan) -> tuple[float, float]:
@@ -157,10 +152,9 @@ def _write_files(plan: Plan, folder: Path, n_files: int, n_rows: int) -> None:
         write_blocks(Folder(folder), ranges, pa.table(rows), provenance=provenance)
 
 
-def _of_a_summary(study: Study, keep: str, n_rows: int) -> float:
+def _of_a_summary(study: Study, n_rows: int) -> float:
     """Two measures of so many stored rows, in all threads."""
-    n_each = n_rows // len(study.scenarios) * (study.block_size if keep == "summary" else 1)
-    result = study.run(n_each, workers=INLINE, keep=keep)
+    result = study.run(n_rows // len(study.scenarios), workers=INLINE)
 
     def summary() -> None:
         result.__dict__.pop("summary", None)

@@ -7,15 +7,12 @@ asserted.
 """
 
 import numpy as np
-import pytest
 from scipy import stats
 
-from benchmarks.timing import least_alone, seconds
-from experiments.accuracy_regression.study import Config, study
+from benchmarks.timing import least_alone
 from simstudy.documents.scenarios.accuracy import METHODS, AccuracyCheck
 from simstudy.documents.stats.accuracy.counts import draw_counts
 from simstudy.documents.stats.accuracy.prompts import chances
-from simstudy.engine.workers import Workers
 from simstudy.provenance.streams import Streams
 
 N, ACCURACY, CORRELATION, SIGMA, ALPHA = 512, 0.8, 0.4, 0.5, 0.05
@@ -94,14 +91,3 @@ def test_counts_are_drawn_over_3_times_faster_than_numpys_binomials(benchmark):
     benchmark.extra_info.update(ratio=numpys / ours)
     print(f"counts: {1e9 * ours / BLOCK:.0f} ns, {numpys / ours:.1f} times faster than NumPy's")
     assert numpys / ours >= FASTER_THAN_NUMPY
-
-
-@pytest.mark.slow
-def test_a_million_replicates_of_every_scenario(benchmark):
-    """The whole published grid, a summary of which is kept: printed, not asserted."""
-
-    def run() -> None:
-        _ = study(Config()).run(MILLION, keep="summary", workers=Workers("loky", 2)).summary
-
-    took = benchmark.pedantic(seconds, args=(run,), rounds=1)
-    print(f"80 scenarios of {MILLION:,} replicates, 2 workers: {took:.0f} s by the clock")

@@ -59,11 +59,10 @@ def tiny(n_scenarios: int, block_size: int) -> Study:
 
 
 # ---------------------------------------------------------------- per block
-@pytest.mark.parametrize("keep", ["replicates", "summary"])
 @pytest.mark.parametrize(
     "backend", ["inline", "threads", "loky", pytest.param("dask", marks=pytest.mark.slow)]
 )
-def test_overhead_per_block(backend, keep, benchmark, tmp_path):
+def test_overhead_per_block(backend, benchmark, tmp_path):
     study, n_blocks = tiny(4, 100), 800
     plan = study.plan(1)
     workers = Workers(backend, 2)
@@ -75,7 +74,7 @@ def test_overhead_per_block(backend, keep, benchmark, tmp_path):
                 scenario.simulate(plan.streams(scenario, block), plan.block_size)
 
     def through_the_engine():
-        study.run(100 * n_blocks // 4, workers=workers, keep=keep)
+        study.run(100 * n_blocks // 4, workers=workers)
 
     def a_file_each():
         """What a script does that is not to lose anything."""
@@ -103,15 +102,14 @@ class Waits:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("keep", ["replicates", "summary"])
 @pytest.mark.parametrize("backend", ["threads", "loky"])
-def test_two_workers_do_nearly_twice_as_much(backend, keep):
+def test_two_workers_do_nearly_twice_as_much(backend):
     """Runs of 20 and 10 seconds, with what is laid out and summarised at their end."""
     study = replace(tiny(8, 1000), scenarios=grid(Waits, shift=np.arange(8.0).tolist()))
 
     def run(n_workers: int, n_blocks: int) -> float:
         start = perf_counter()
-        result = study.run(1000 * n_blocks, workers=Workers(backend, n_workers), keep=keep)
+        result = study.run(1000 * n_blocks, workers=Workers(backend, n_workers))
         assert len(result.summary) == 16
         return perf_counter() - start
 
@@ -120,24 +118,19 @@ def test_two_workers_do_nearly_twice_as_much(backend, keep):
         run(n_workers, 1)  # starts the workers
         times.append(run(n_workers, 50))
     efficiency = times[0] / times[1] / 2
-    print(f"{backend}, {keep}: {times[0]:.1f} s and {times[1]:.1f} s, efficiency {efficiency:.0%}")
+    print(f"{backend}: {times[0]:.1f} s and {times[1]:.1f} s, efficiency {efficiency:.0%}")
     assert efficiency > 0.9
 
 
-@pytest.mark.parametrize(
-    ("keep", "most", "most_serial"), [("summary", 0.1, 0.1), ("replicates", 0.25, 0.05)]
-)
-def test_what_comes_after_drawing_is_little_beside_it(
-    keep, most, most_serial, monkeypatch, benchmark
-):
+def test_what_comes_after_drawing_is_little_beside_it(monkeypatch, benchmark):
     """Of the fastest kernel that draws its data: handing out, laying out and summarising.
 
-    Measured by processor time: 2 to 8 parts in a hundred of drawing where moments are kept. Where
-    rows are, two thirds of one for handing out and laying out, since workers write files as they
-    are to stay, and 10 to 12 for four measures of what they wrote. Of these, two thirds of one are
-    the asking thread's: reading and measuring are shared by as many threads as there are cores.
+    Measured by processor time, in hundredths of drawing: two thirds of one for handing out and
+    laying out, since workers write final files directly, and 10 to 12 for four measures. Of these,
+    two thirds of one are the asking thread's: reading and measuring are spread over the cores.
     Serial is what cannot be spread over cores: all of the first, and what the asking thread does.
     """
+    most, most_serial = 0.25, 0.05
     study = raw_two_stage()
     plan, n_each = study.plan(1), 200
     monkeypatch.setattr(estimates, "available_cores", lambda: 2)
@@ -159,7 +152,7 @@ def test_what_comes_after_drawing_is_little_beside_it(
                 scenario.simulate(plan.streams(scenario, block), plan.block_size)
 
     def whole():
-        result = study.run(n_each * plan.block_size, workers=INLINE, keep=keep)
+        result = study.run(n_each * plan.block_size, workers=INLINE)
         noted("summary", lambda: result.summary)()
 
     drawing()
@@ -186,8 +179,7 @@ def raw_two_stage() -> Study:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("keep", ["replicates", "summary"])
-def test_two_workers_of_the_fastest_kernel_are_worth_nearly_two(keep):
+def test_two_workers_of_the_fastest_kernel_are_worth_nearly_two():
     """Runs of some twenty and ten seconds, laid out and summarised; for a machine that is quiet.
 
     Each is held to as many cores as it has workers, and is the best of two, taken in turn.
@@ -200,9 +192,9 @@ def test_two_workers_of_the_fastest_kernel_are_worth_nearly_two(keep):
         "from benchmarks.test_engine import raw_two_stage\n"
         "from simstudy.engine.workers import Workers\n"
         "n = int(sys.argv[1]); run = raw_two_stage().run\n"
-        f"run(2000, workers=Workers('loky', n), keep={keep!r})\n"  # starts and compiles
+        "run(2000, workers=Workers('loky', n))\n"  # starts and compiles
         "start = time.perf_counter()\n"
-        f"result = run(4_000_000, workers=Workers('loky', n), keep={keep!r}); len(result.summary)\n"
+        "result = run(4_000_000, workers=Workers('loky', n)); len(result.summary)\n"
         "wall = time.perf_counter() - start\n"
         "get_reusable_executor().shutdown(wait=True)\n"
         "print(wall, sum(os.times()[:4]))"
@@ -215,7 +207,7 @@ def test_two_workers_of_the_fastest_kernel_are_worth_nearly_two(keep):
     finally:
         os.sched_setaffinity(0, cores)
     (one, cpu), (two, cpu_of_two) = min(times[1]), min(times[2])
-    print(f"{keep}: {one:.1f} s and {two:.1f} s, efficiency {one / two / 2:.0%}")
+    print(f"{one:.1f} s and {two:.1f} s, efficiency {one / two / 2:.0%}")
     print(f"with what starting takes, processor time of {cpu:.1f} s and {cpu_of_two:.1f} s")
     assert one / two / 2 > 0.9
 
@@ -489,25 +481,3 @@ def test_the_kernel_costs_little_more_than_its_normals(n2, benchmark):
     ours, numpy = least([kernel, lambda: rng.standard_normal((1000, N1 + n2))], 15)
     benchmark.extra_info["ratio"] = ours / numpy
     assert ours / numpy <= 1.3
-
-
-@pytest.mark.slow
-def test_a_million_replicates_of_each_scenario_in_a_gigabyte(tmp_path):
-    """The published grid with only moments kept: about a minute on two free cores."""
-    code = (
-        "import resource, runpy, sys; sys.argv = sys.argv[1:]\n"
-        "try: runpy.run_path(sys.argv[0], run_name='__main__')\n"
-        "finally:\n"
-        "    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):\n"
-        "        print('GB', resource.getrusage(who).ru_maxrss / 1e6)\n"
-    )
-    start = perf_counter()
-    said = python(
-        "-c", code, str(ROOT / "run.py"), "experiment=two_stage", "experiment.draws=sufficient",
-        "n_rep=1000000", "keep=summary", "figures=false", "report=false", f"out={tmp_path}",
-    )  # fmt: skip
-    gigabytes = [float(line.split()[1]) for line in said.splitlines() if line.startswith("GB")]
-    print(f"120 million replicates: {perf_counter() - start:.1f} s, {max(gigabytes):.2f} GB")
-    assert max(gigabytes) < 1
-    summary = pd.read_parquet(tmp_path / "two_stage" / "summary.parquet")
-    assert (summary["n_rep"] == 1_000_000).all()

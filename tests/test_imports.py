@@ -104,14 +104,13 @@ def test_a_worker_draws_and_stores_without_pandas(tmp_path):
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.tasks import TaskFactory, draw_task
 from simstudy.engine.work_queue import BlockId
-from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.blocks import Store
 from tests import toy
 plan = toy.study().plan(1)
 provenance = compute_provenance(plan)
 store = Store({str(tmp_path)!r}, plan.block_size, provenance.of_blocks)
 (key, scenario), *_ = plan.keys.items()
-task = TaskFactory(plan, store, ReplicateStorage(), provenance).task([BlockId(scenario, 0, key)])
+task = TaskFactory(plan, store, provenance).task([BlockId(scenario, 0, key)])
 print(draw_task(task).done)"""
     assert imported_by(code, ("pandas",)) == []
     assert [*tmp_path.glob("*.parquet")]

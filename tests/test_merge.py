@@ -49,13 +49,6 @@ def test_a_method_that_only_they_have_drawn_is_taken(tmp_path):
     assert STUDY.run(20, out=tmp_path / "ours", workers=INLINE).outcome.n_blocks == 0
 
 
-def test_moments_are_merged(tmp_path):
-    STUDY.run(20, out=tmp_path / "theirs", workers=INLINE, keep="summary")
-    assert STUDY.merge(tmp_path / "theirs", 20, out=tmp_path / "ours", keep="summary") == 2 * 2 * 2
-    again = STUDY.run(20, out=tmp_path / "ours", workers=INLINE, keep="summary")
-    assert again.outcome.n_blocks == 0
-
-
 @pytest.mark.parametrize(
     ("theirs", "seed", "said"),
     [

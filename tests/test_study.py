@@ -76,8 +76,6 @@ def test_a_seed_that_is_none(seed):
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"keep": "all"}, "keep='all': must be one of replicates, summary"),
-        ({"keep": "summary", "n_rep": 70}, "only whole blocks of 50 .* works: n_rep=100"),
         ({"n_rep": 0}, "n_rep=0: must be a whole number at least 1"),
         ({"precision": 0.1}, r"precision=0\.1: give a dict, such as precision={'power'"),
         ({"shard": "1/2"}, r"shard='1/2': must be \(i, n\), two whole numbers with 1 <= i <= n"),
@@ -115,15 +113,6 @@ def test_starting_over_leaves_another_studys_blocks_alone(tmp_path):
     with pytest.raises(StoreError, match='holds the results of study "someone else\'s"'):
         study.run(60, out=tmp_path, restart=True)
     assert sorted((tmp_path / "toy" / "replicates").iterdir()) == blocks
-
-
-def test_rows_and_moments_lie_side_by_side(tmp_path):
-    study = toy.study((3,))
-    rows = study.run(100, out=tmp_path)
-    moments = study.run(100, out=tmp_path, keep="summary")
-    assert moments.outcome.n_blocks == 2
-    assert study.run(100, out=tmp_path).outcome.n_blocks == 0
-    np.testing.assert_allclose(moments.summary["estimate"], rows.summary["estimate"], atol=1e-12)
 
 
 # ---------------------------------------------------------------- replay

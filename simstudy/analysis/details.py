@@ -12,7 +12,7 @@ from simstudy.design.plan import Plan
 from simstudy.engine.run_stats import RunStats
 from simstudy.errors import StudyError, nearest
 from simstudy.store.arrow_schema import CONVERGED
-from simstudy.store.study_folder import FOLDERS
+from simstudy.store.files import REPLICATES
 
 if TYPE_CHECKING:
     from simstudy.analysis.estimates import Estimator, Prepare
@@ -42,8 +42,6 @@ class Details:
         Replicates used of each scenario, by its key.
     declared
         The study's measures.
-    moments_only
-        Whether only moments of blocks were kept (`keep="summary"`).
     n_left
         Blocks that a time budget has left undrawn.
     n_pilot
@@ -63,7 +61,6 @@ class Details:
     figures: Mapping[str, Figure] = field(default_factory=dict)
     claimed: Sequence[Claim] = ()
     worst: Mapping[str, float] = field(default_factory=dict)
-    moments_only: bool = False
     level: float = 0.95
     folder: Place | None = None
     outcome: RunStats = field(default_factory=RunStats)
@@ -106,12 +103,10 @@ class Details:
         }
 
     def estimator(self, measures: Sequence[Measure], prepare: Prepare | None = None) -> Estimator:
-        """The estimator for some measures, from rows or from moments."""
-        from simstudy.analysis.estimates import FromMoments, FromRows
+        """The estimator for some measures."""
+        from simstudy.analysis.estimates import FromRows
         from simstudy.store.columns import imputed
 
-        if self.moments_only:
-            return FromMoments(self.plan, self.store, measures, self.n_rep, self.level)
         if prepare is None and self.worst:
             prepare = functools.partial(imputed, worst=self.worst)
         return FromRows(self.plan, self.store, measures, self.n_rep, prepare, self.level)
@@ -119,18 +114,10 @@ class Details:
     # ---------------------------------------------------------------- replicates
     @cached_property
     def rows(self) -> ResultColumns:
-        """The columns of replicates; an error if only moments are stored."""
+        """The columns of replicates."""
         from simstudy.analysis.result_columns import ResultColumns
 
-        self.refuse_moments("replicates")
         return ResultColumns(self.plan, self.store, self.n_rep)
-
-    def refuse_moments(self, name: str) -> None:
-        """Raise an error where replicates are needed and only moments are stored."""
-        if self.moments_only:
-            raise StudyError(
-                f"this run kept no {name}, only its summary. Run it with keep=replicates."
-            )
 
     @cached_property
     def any_failed(self) -> bool:
@@ -172,4 +159,4 @@ class Details:
     def _blocks_folder(self) -> Place:
         if self.folder is None:
             raise StudyError("this result lives in memory only, and has no folder of blocks.")
-        return self.folder / FOLDERS["summary" if self.moments_only else "replicates"]
+        return self.folder / REPLICATES

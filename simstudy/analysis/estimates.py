@@ -1,10 +1,9 @@
-"""Estimates of measures, from stored replicates or from stored moments.
+"""Estimates of measures from stored replicates.
 
 Scenarios are read in the order of the files, many at a time; a measure whose cells are each their
 own takes those that were read together side by side, as further cells.
 """
 
-import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,11 +20,9 @@ from simstudy.design import Scenario
 from simstudy.design.plan import Plan, number_factors, properties_in
 from simstudy.engine.workers import available_cores
 from simstudy.errors import StudyError
-from simstudy.measures import Estimates, Measure, MomentMeasure, Moments
-from simstudy.store.arrow_schema import CONVERGED, ERROR
-from simstudy.store.blocks import Batch, Store, map_batches, read_batches
-from simstudy.store.columns import WHOLE, columns_of, has_nulls, stored_messages, stored_names
-from simstudy.store.moments import merged_moments, moment_columns, spread_over
+from simstudy.measures import Estimates, Measure
+from simstudy.store.blocks import Batch, Store, map_batches
+from simstudy.store.columns import columns_of, has_nulls, stored_names
 
 Columns = Mapping[str, np.ndarray]
 Prepare = Callable[[Columns], Columns]
@@ -163,67 +160,6 @@ def _with_scenarios_last(column: np.ndarray, size: tuple[int, int], n_axes: int)
     """Reshape stacked rows of scenarios to `(rep, *axes, scenario)`."""
     missing = (1,) * (n_axes + 1 - column.ndim)
     return np.moveaxis(column.reshape(*size, *column.shape[1:], *missing), 0, -1)
-
-
-@dataclass
-class FromMoments:
-    """Estimates from the moments of whole blocks.
-
-    The blocks of a scenario are merged as they are read, so that memory has to hold those of one
-    scenario, or of several short ones, whatever the number of scenarios.
-    """
-
-    plan: Plan
-    store: Store
-    measures: Sequence[Measure]
-    n_rep: Mapping[str, int]
-    level: float = 0.95
-
-    def __call__(self, scenario: Scenario, measure: Measure) -> Estimates:
-        assert isinstance(measure, MomentMeasure)
-        keys = self.plan.drawn_keys[self.plan.key_of(scenario)]
-        each = [self._of_drawn(key, measure) for key in keys]
-        return stacked_estimates(each) if self.plan.methods else each[0]
-
-    def _of_drawn(self, key: str, measure: MomentMeasure) -> Estimates:
-        if measure.reads == (CONVERGED,):
-            return measure.from_moments(self._without_error(key), level=self.level)
-        merged = self._merged[key, measure.name]
-        if self.plan.work_units.axes and np.ndim(merged.n) == 0:
-            merged = spread_over(merged, self._cells_of(measure.name))
-        return measure.from_moments(merged, level=self.level)
-
-    @cached_property
-    def _merged(self) -> dict[tuple[str, str], Moments]:
-        """The merged moments of all blocks, by key and measure name."""
-        names = [measure.name for measure in self.measures if measure.reads != (CONVERGED,)]
-        sizes = {key: self.n_rep[key] // self.plan.block_size for key in self.plan.keys}
-        columns = [column for name in names for column in moment_columns(name)]
-        return {
-            (key, name): merged_moments(name, table)
-            for batch in read_batches(self.store, self.plan.drawn_sizes(sizes), columns)
-            for key, table in batch.each()
-            for name in names
-        }
-
-    def _without_error(self, key: str) -> Moments:
-        """Moments of "no error", in each cell, from the stored errors."""
-        axes = self.plan.work_units.axes
-        shape = tuple(len(labels) for labels in axes.values())
-        n_rep = self.plan.drawn_sizes(self.n_rep)[key]
-        failed: list[set[int]] = [set() for _ in range(math.prod(shape))]
-        for at in stored_messages(self.store, key, n_rep, self.plan.block_size, ERROR):
-            for cell in failed if at.cell == WHOLE else [failed[at.cell]]:
-                cell.add(at.rep)
-        n = np.full(shape, n_rep)
-        share = 1 - np.reshape([len(each) for each in failed], shape) / n
-        squares = (n * share * (1 - share))[np.newaxis, np.newaxis]
-        return Moments(n, np.zeros_like(n), share[np.newaxis], squares, ())
-
-    def _cells_of(self, name: str) -> tuple[int, ...]:
-        """The cells of a measure, from a scenario that did not fail completely."""
-        shapes = (np.shape(merged.n) for (_, of), merged in self._merged.items() if of == name)
-        return next(filter(None, shapes), ())
 
 
 Item = TypeVar("Item")

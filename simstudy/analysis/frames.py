@@ -17,7 +17,13 @@ from simstudy.engine.block import Address
 from simstudy.lazy import pd
 from simstudy.store.arrow_schema import ERROR, WARNING
 from simstudy.store.blocks import Store, read_batches
-from simstudy.store.columns import WHOLE, Message, errors_in, message_columns, stored_messages
+from simstudy.store.columns import (
+    MESSAGE_COLUMNS,
+    WHOLE_REPLICATE,
+    Message,
+    errors_in,
+    stored_messages,
+)
 from simstudy.store.run_records import BlockTimings
 
 BETWEEN_WARNINGS = re.compile(r"; (?=\w*Warning: )")  # of one replicate, each after its class
@@ -68,11 +74,10 @@ def _name_of_factor(name: str, value: Any, columns: Mapping[str, np.ndarray]) ->
 # ---------------------------------------------------------------- failures, warnings
 def any_failure(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> bool:
     """Whether any of these replicates failed."""
-    names = store.column_names() & message_columns(ERROR)
+    names = store.column_names().intersection(MESSAGE_COLUMNS[ERROR])
     if not names:
         return False
-    size = plan.block_size if store.rows_per_block < plan.block_size else 1
-    sizes = {key: n_rep[key] // size for key in plan.keys}
+    sizes = {key: n_rep[key] for key in plan.keys}
     return any(errors_in(batch.table) for batch in read_batches(store, sizes, sorted(names)))
 
 
@@ -85,7 +90,7 @@ def failure_frame(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> pd.Data
         | dict(zip(plan.axes, _labels(plan, cells, at), strict=True))
         | {ERROR: at.text, "address": str(Address(key, at.rep))}
         for key, scenario in plan.keys.items()
-        for at in stored_messages(store, key, n_rep[key], plan.block_size, ERROR)
+        for at in stored_messages(store, key, n_rep[key], ERROR)
     ]
     names = [*factor_names(plan), "block", "rep", *plan.axes, ERROR, "address"]
     return pd.DataFrame(found, columns=names)
@@ -93,7 +98,7 @@ def failure_frame(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> pd.Data
 
 def _labels(plan: Plan, cells: Sequence[tuple[str, ...]], at: Message) -> tuple[str, ...]:
     """The labels of a message's cell; none for a whole replicate."""
-    return ("",) * len(plan.axes) if at.cell == WHOLE else cells[at.cell]
+    return ("",) * len(plan.axes) if at.cell == WHOLE_REPLICATE else cells[at.cell]
 
 
 def warning_counts(
@@ -107,12 +112,12 @@ def warning_counts(
         The axes, `warning`, `replicates`, in how many `scenarios`, and an `address`.
     """
     names = [*axes, WARNING, "replicates", "scenarios", "address"]
-    if not store.column_names() & message_columns(WARNING):
+    if WARNING not in store.column_names():
         return pd.DataFrame(columns=names)
     cells, counts = [*plan.cells()], dict[tuple[str, ...], _Count]()
     for key, scenario in plan.keys.items():
         factors = factors_in(plan, scenario)
-        for at in stored_messages(store, key, n_rep[key], plan.block_size, WARNING):
+        for at in stored_messages(store, key, n_rep[key], WARNING):
             labels = dict(zip(plan.axes, _labels(plan, cells, at), strict=True))
             where = [str((factors | labels)[axis]) for axis in axes]
             for text in dict.fromkeys(BETWEEN_WARNINGS.split(at.text)):

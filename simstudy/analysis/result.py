@@ -115,12 +115,11 @@ class Result(SummaryAccess):
         Raises
         ------
         StudyError
-            If the study has no axes, or only moments of blocks were kept.
+            If the study has no axes.
         """
         from simstudy.analysis.summary import summarize
         from simstudy.measures import all_methods
 
-        self.details.refuse_moments("replicates")
         if not self.plan.axes:
             raise StudyError(f"{self.plan.name} has no axis of methods to hold together.")
         axis = self.plan.methods_axis or "method"
@@ -265,7 +264,6 @@ class Result(SummaryAccess):
         pd.DataFrame
             A row per scenario, replicate and cell of the axes.
         """
-        self.details.refuse_moments("replicates")
         chosen = scenarios or self.plan.scenarios
         frames = [self._frame(scenario, columns) for scenario in chosen]
         return pd.concat(frames, ignore_index=True)

@@ -35,7 +35,7 @@ def summarize(plan: Plan, measures: Sequence[Measure], estimates: Estimator) -> 
     Parameters
     ----------
     estimates
-        Of a scenario and a measure: from replicates (`FromRows`) or from moments (`FromMoments`).
+        Of a scenario and a measure, such as `FromRows`.
     """
     rows = [
         row

@@ -117,7 +117,6 @@ def draw(config: ResolvedConfig, progress: Progress, **share: Any) -> Any:
         settings.seed,
         out=config.out,
         workers=config.workers,
-        keep=settings.keep,
         restart=settings.restart,
         retry=settings.retry,
         redraw=settings.redraw or (),
@@ -279,7 +278,6 @@ def merge(config: ResolvedConfig) -> int:
         config.n_rep,
         settings.seed,
         out=config.out,
-        keep=settings.keep,
     )
     print(
         f"merged: {n_new:,} new blocks from {config.operand}. To draw the rest and publish: "
@@ -295,7 +293,6 @@ def summarize(config: ResolvedConfig) -> int:
         config.n_rep,
         settings.seed,
         out=config.out,
-        keep=settings.keep,
     )
     return publish_result(config, result)
 

@@ -15,7 +15,7 @@ from simstudy.options import option_help
 NARROWEST = 40  # a text that is wrapped to less is no easier to read
 GROUPS = {
     "how much": (*SIZE, "max_rep", "stop_by", "budget", "pilot", "group"),
-    "where": ("out", "replace", "restart", "keep", "zip"),
+    "where": ("out", "replace", "restart", "zip"),
     "workers": ("n_jobs", "backend", "backend.OPTION", "shard", "join", "block_seconds"),
     "failures": ("retry", "debug"),
     "new code": ("redraw", "adopt"),

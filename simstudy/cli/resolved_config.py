@@ -95,7 +95,7 @@ class ResolvedConfig:
     @property
     def record(self) -> dict[str, Any]:
         """The settings behind the numbers, for the manifest."""
-        made_by = {"experiment": self.name, **asdict(self.config), "keep": self.settings.keep}
+        made_by = {"experiment": self.name, **asdict(self.config)}
         if not self.settings.precision:
             return made_by
         decided = {"precision": self.settings.precision, "stop_by": self.settings.stop_by}

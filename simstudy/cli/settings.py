@@ -35,7 +35,6 @@ class Settings:
     backend: str = option("where blocks are computed", default="auto")
     block_seconds: float | None = option("seconds that drawing a block may take", above=0)
     out: str | None = option("folder of the results; default: the scale's")
-    keep: str = option("what is stored", default="replicates", one_of=("replicates", "summary"))
     shard: str | None = option(
         "i/N: draw the i-th of N shares of the blocks; auto, or auto/N: the share of this array "
         "job; pilot: draw two blocks of each scenario and cut shares by their time"

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 RESULTS = "results"
 MANIFEST = "manifest.json"
-BLOCKS = ("replicates", "moments")  # folders of stored blocks
 SHOWN = 10  # shares with gaps; a line says how many more there are
 HEADER = f"{'experiment':28} {'blocks':>15} {'failed':>7} {'missing':>8}  published"
 ELSEWHERE = "; replicates not in this copy"
@@ -110,7 +109,7 @@ def status_of_all(project: Project, arguments: Sequence[str]) -> tuple[list[str]
 
 def _state(folder: Place) -> str:
     """The state of a study, from its folder."""
-    has_blocks = any(any((folder / name).glob("*.parquet")) for name in BLOCKS)
+    has_blocks = any((folder / "replicates").glob("*.parquet"))
     if _manifest(folder):
         return _published(folder) + ("" if has_blocks else ELSEWHERE)
     n_shares = len(list((folder / SHARES).glob("*-of-*.json")))
@@ -202,17 +201,17 @@ def take_inventory(config: "ResolvedConfig") -> Inventory:
     """
     from simstudy.engine.provenance import compute_provenance
     from simstudy.engine.work_queue import all_blocks, blocks_with_failures, missing_blocks
+    from simstudy.store.files import REPLICATES
     from simstudy.store.study_folder import StudyFolder
     from simstudy.study.run_options import check_redraw
 
     settings, study = config.settings, config.study
     plan = study.plan(settings.seed).work_units
-    kept = study.storage_policy(settings.keep)
-    provenance = compute_provenance(plan, kept.measures, study.worst).of_blocks
+    provenance = compute_provenance(plan).of_blocks
     redraw = check_redraw(settings.redraw or (), study.methods)
-    is_there = (config.folder / kept.folder).is_dir() and not settings.restart
+    is_there = (config.folder / REPLICATES).is_dir() and not settings.restart
     home = StudyFolder.open(
-        plan, config.out if is_there else None, provenance, kept, redraw=redraw, at_once=False
+        plan, config.out if is_there else None, provenance, redraw=redraw, at_once=False
     )
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(config.n_drawn))
     return Inventory(

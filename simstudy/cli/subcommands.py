@@ -303,7 +303,7 @@ VERBS = {
         partial(run_with_operand, expected="one folder of results"),
         "simstudy merge FOLDER NAME [SETTING=VALUE ...]",
         "copy blocks that the same code drew elsewhere, from a folder of results",
-        ("scale", "n_rep", "seed", "out", "keep"),
+        ("scale", "n_rep", "seed", "out"),
     ),
     "crate": Verb(
         run_study,
@@ -315,7 +315,7 @@ VERBS = {
         batch,
         "simstudy batch NAME shares=N [time=1:00:00] [SETTING=VALUE ...] > NAME.sh",
         "print a script that runs a study on Slurm: an array of shares, and a job that joins them",
-        ("scale", "n_rep", "seed", "out", "keep", "retry"),
+        ("scale", "n_rep", "seed", "out", "retry"),
     ),
     "index": Verb(
         index,

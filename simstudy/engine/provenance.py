@@ -14,7 +14,6 @@ from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
 from simstudy.engine.machine_code import drop_stale_machine_code
 from simstudy.engine.per_replicate import EachReplicate
-from simstudy.measures import Measure
 from simstudy.provenance.fingerprint import Fingerprint, Trace, learn_changes, trace
 from simstudy.provenance.modules import forget_modules
 from simstudy.provenance.scenario_id import parts_of, short_hash, typed
@@ -42,8 +41,7 @@ class RunProvenance:
     of_blocks
         What blocks are stored with.
     roots
-        What to fingerprint, one after the other: a scenario of each kind, every method, and the
-        measures whose moments are kept.
+        What to fingerprint, one after the other: a scenario of each kind and every method.
     traces
         What this process found for them.
     unfollowed
@@ -71,24 +69,14 @@ class RunProvenance:
         return as_imported(self.roots)
 
 
-def compute_provenance(
-    plan: Plan, measures: Sequence[Measure] = (), worst: Mapping[str, float] | None = None
-) -> RunProvenance:
-    """Compute the provenance of a plan's blocks.
-
-    Parameters
-    ----------
-    measures
-        Those whose moments are kept in place of replicates.
-    worst
-        What failures count as, where moments are kept.
-    """
+def compute_provenance(plan: Plan) -> RunProvenance:
+    """Compute the provenance of a plan's blocks."""
     forget_modules()
     plan = plan.work_units
     kinds = _by_kind(map(base_scenario, plan.scenarios))
     methods = _methods_of(plan)
     derived = [(d.function,) for d in plan.derived if d.name in plan.at_drawing]
-    beside = [*methods.values(), *((measure,) for measure in measures), *derived]
+    beside = [*methods.values(), *derived]
     traces = _checked_traces([*((*alike, Streams) for alike in kinds.values()), *beside])
     in_order = iter(traces)
     by_kind = dict(zip(kinds, in_order, strict=False))
@@ -96,8 +84,7 @@ def compute_provenance(
         name: _with_values(parts, traced)
         for (name, parts), traced in zip(methods.items(), in_order, strict=False)
     }
-    made = _moments_made_by(measures, in_order, plan, worst or {})
-    made |= _made_at_drawing(plan, in_order)
+    made = _made_at_drawing(plan, in_order)
     return RunProvenance(
         Provenance(
             _settings(plan) | made,
@@ -188,11 +175,9 @@ def _values_of(
     }
 
 
-def record_runtime_state(
-    plan: Plan, before: RunProvenance, measures: Sequence[Measure] = ()
-) -> None:
+def record_runtime_state(plan: Plan, before: RunProvenance) -> None:
     """Record objects that were changed by drawing in this process, such as caches."""
-    after = compute_provenance(plan, measures)
+    after = compute_provenance(plan)
     for key, code in after.of_blocks.codes.items():
         learn_changes(before.of_blocks.codes[key], code)
 
@@ -207,17 +192,6 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "may_be_missing": sorted(plan.may_be_missing),
         "layout": LAYOUT,
     }
-
-
-def _moments_made_by(
-    measures: Sequence[Measure], traces: Iterator[Trace], plan: Plan, worst: Mapping[str, float]
-) -> dict[str, Any]:
-    """The measures that stored moments depend on."""
-    if not measures:
-        return {}
-    pairs = zip(measures, traces, strict=False)
-    made = {f"measure {measure.name}": _hash_of_trace(found) for measure, found in pairs}
-    return {"measures": made, "on_failure": plan.on_failure, "worst": dict(sorted(worst.items()))}
 
 
 def _made_at_drawing(plan: Plan, traces: Iterator[Trace]) -> dict[str, Any]:

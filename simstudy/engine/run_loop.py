@@ -28,8 +28,8 @@ from simstudy.engine.work_queue import (
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StoreError
 from simstudy.remote.paths import Place
+from simstudy.store.files import REPLICATES
 from simstudy.store.manifest import mark_outdated
-from simstudy.store.moments import StoragePolicy
 from simstudy.store.run_records import RunRecord, Times, read_records, write_record
 from simstudy.store.study_folder import StudyFolder
 
@@ -46,7 +46,6 @@ class RunLoop:
 
     plan: Plan
     home: StudyFolder
-    keep: StoragePolicy
     provenance: RunProvenance
     workers: Workers
     progress: Progress
@@ -141,7 +140,7 @@ class RunLoop:
     ) -> Results:
         store = self.home.store
         limit = self.workers.block_seconds
-        factory = TaskFactory(self.plan, store, self.keep, self.provenance, generation, limit)
+        factory = TaskFactory(self.plan, store, self.provenance, generation, limit)
         begun = time.perf_counter()
         try:
             for result in draw_blocks(
@@ -159,7 +158,7 @@ class RunLoop:
             self._write_notes()
             store.scan()
         if self.workers.backend in ("auto", "inline", "threads"):
-            record_runtime_state(self.plan, self.provenance, self.keep.measures)
+            record_runtime_state(self.plan, self.provenance)
 
     def _write_notes(self) -> None:
         """Write what blocks took, and remarks on them; failing to do so does not stop the run."""
@@ -173,7 +172,7 @@ class RunLoop:
     @property
     def blocks_folder(self) -> Place | None:
         """The folder of the blocks; None for a temporary store."""
-        return None if self.home.path is None else self.home.path / self.keep.folder
+        return None if self.home.path is None else self.home.path / REPLICATES
 
     def _prepare_monitor(
         self, sizes: Mapping[str, int], *, replaces_failures: bool = False

@@ -23,12 +23,11 @@ from simstudy.engine.thread_limits import drawn_with_one_thread
 from simstudy.engine.timeouts import BlockTimeoutError, time_limit, timeout_message
 from simstudy.engine.work_queue import BlockId
 from simstudy.errors import describe
-from simstudy.store.arrow_schema import ERROR, Block, has_text
+from simstudy.store.arrow_schema import ERROR, Block, block_table, has_text
 from simstudy.store.block_files import write_blocks
 from simstudy.store.block_index import RETRY_GENERATION, joined_ranges
 from simstudy.store.blocks import Store
 from simstudy.store.files import Files
-from simstudy.store.moments import StoragePolicy
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
 
@@ -43,7 +42,6 @@ class Task(NamedTuple):
 
     plan: Plan
     blocks: tuple[BlockId, ...]
-    keep: StoragePolicy
     files: Files
     provenance: Provenance = NO_PROVENANCE
     generation: int = 0
@@ -148,7 +146,7 @@ def _write(
 def _write_file(task: Task, blocks: Sequence[Block], generation: int) -> tuple[str, int]:
     """Write blocks ordered by scenario, so that the file has few row groups."""
     in_order = sorted(blocks, key=lambda block: (block.key, block.number))
-    table = task.keep(task.plan, in_order)
+    table = block_table(task.plan, in_order)
     ranges = joined_ranges((block.key, block.number, 1) for block in in_order)
     name = write_blocks(
         task.files,
@@ -188,7 +186,6 @@ class TaskFactory:
 
     plan: Plan
     store: Store
-    keep: StoragePolicy
     provenance: RunProvenance | None = None
     generation: int = 0
     block_seconds: float | None = None
@@ -199,7 +196,6 @@ class TaskFactory:
         return Task(
             plan=self.plan.only(scenarios.values()),
             blocks=tuple(blocks),
-            keep=self.keep,
             files=self.store.files,
             provenance=self.store.provenance.only(scenarios),
             generation=self.generation,

@@ -41,7 +41,7 @@ from simstudy.output.manifest import explain_folder
 from simstudy.provenance.scenario_id import typed
 from simstudy.read_table import BINARY, read_table
 from simstudy.remote.paths import Place
-from simstudy.store.arrow_schema import ERROR, Block, ReplicateStorage, concat_tables
+from simstudy.store.arrow_schema import ERROR, Block, block_table, concat_tables
 from simstudy.store.block_files import write_blocks
 from simstudy.store.block_index import BlockRange
 from simstudy.store.io_errors import translate_io_errors
@@ -178,9 +178,7 @@ def from_frame(
         reads={measure.name: tuple(measure.reads) for measure in declared},
     )
     settings = {"rows": "#" + _hash(frame, roles, quantities), **roles.config}
-    home = StudyFolder.open(
-        plan, out, _provenance(plan, settings), ReplicateStorage(), restart=restart
-    )
+    home = StudyFolder.open(plan, out, _provenance(plan, settings), restart=restart)
     stored = dict(zip(plan.keys, cells, strict=True))
     outcome = RunStats(noticed=[*absent, *noticed])
     if not all(home.store.n_blocks(key) == cell.n_rep for key, cell in stored.items()):
@@ -331,7 +329,7 @@ def _write(plan: Plan, home: StudyFolder, cells: Mapping[str, Cell]) -> None:
     for key, cell in cells.items():
         n_failed = count_failed(cell.columns.get(ERROR))
         block = Block(plan.keys[key], 0, cell.columns, n_failed, key)
-        tables.append(ReplicateStorage()(replace(plan, block_size=cell.n_rep), [block]))
+        tables.append(block_table(replace(plan, block_size=cell.n_rep), [block]))
     ranges = [BlockRange(key, 0, cell.n_rep) for key, cell in cells.items()]
     with translate_io_errors(home.store.files):
         write_blocks(

@@ -19,10 +19,11 @@ from simstudy.design.plan import Plan
 from simstudy.errors import StoreError, StudyError, in_one_line, nearest
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
-from simstudy.store.arrow_schema import ERROR, REP, WARNING, ReplicateStorage
+from simstudy.store.arrow_schema import ERROR, REP, WARNING
 from simstudy.store.block_files import provenance_of_files
 from simstudy.store.blocks import Store, damaged_file_error, files_at
 from simstudy.store.columns import columns_of, simulated_columns
+from simstudy.store.files import REPLICATES
 from simstudy.store.manifest import MANIFEST
 from simstudy.store.provenance import UNKNOWN, Provenance
 
@@ -294,10 +295,10 @@ def _open_store(folder: Place, keys: Collection[str], seed: int | None) -> Store
     StoreError
         Where there are none, or those of several runs, of which it is not known which are meant.
     """
-    place = folder / ReplicateStorage.folder
+    place = folder / REPLICATES
     if not place.exists():
         raise StoreError(
-            f"{folder} holds no replicates: they were not kept (keep=summary), or lie elsewhere. "
+            f"{folder} holds no replicates: they lie elsewhere, or were deleted. "
             "Its summary is there; draw the replicates again to read them."
         )
     files = files_at(place)

@@ -223,8 +223,8 @@ def reference_of(column: np.ndarray, axis: int | str, reference: int | str) -> n
     if column.ndim == 1:
         raise StudyError(
             f"relative_precision was given columns of shape {column.shape}, which are those of one "
-            "method, so there is none to compare it with. Name methods in the study's axes; where "
-            "they are its methods=..., run with keep=replicates."
+            "method, so there is none to compare it with. Name methods in the study's axes or "
+            "as its methods=...."
         )
     if not 0 <= axis < column.ndim - 1:
         raise StudyError(

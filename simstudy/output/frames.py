@@ -24,7 +24,7 @@ def frames_of(result: Result) -> dict[str, pd.DataFrame]:
     frames = {"summary": result.summary}
     if len(result.failures):
         frames["failures"] = result.failures
-        if result.plan.axes and not result.details.moments_only:
+        if result.plan.axes:
             frames["summary_all_methods"] = result.summary_all_methods
     if len(result.warnings):
         frames["warnings"] = result.warnings

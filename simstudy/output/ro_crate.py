@@ -18,8 +18,8 @@ from simstudy.output.up_to_date import file_hash
 from simstudy.remote.paths import Place
 from simstudy.store.block_files import provenance_of_files
 from simstudy.store.blocks import files_at
+from simstudy.store.files import REPLICATES
 from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.store.study_folder import FOLDERS
 
 METADATA, CITATION = "ro-crate-metadata.json", "CITATION.cff"
 CODE = "code"  # folder of the study's sources within a crate
@@ -153,11 +153,12 @@ def _checked_names(folder: Place, manifest: Mapping[str, Any]) -> list[str]:
 
 def _block_files(folder: Place, manifest: Mapping[str, Any]) -> Iterator[str]:
     """The block files of this study and seed."""
-    for kind in filter(lambda kind: (folder / kind).exists(), FOLDERS.values()):
-        for name, provenance in provenance_of_files(files_at(folder / kind)):
-            settings = provenance.settings
-            if all(settings.get(key) == manifest[key] for key in ("study", "seed")):
-                yield f"{kind}/{name}"
+    if not (folder / REPLICATES).exists():
+        return
+    for name, provenance in provenance_of_files(files_at(folder / REPLICATES)):
+        settings = provenance.settings
+        if all(settings.get(key) == manifest[key] for key in ("study", "seed")):
+            yield f"{REPLICATES}/{name}"
 
 
 def _add_file(crate: Any, folder: Place, name: str) -> Any:

@@ -32,6 +32,7 @@ REPORT = "report.html"
 FIGURES, TABLES = "figures", "tables"  # folders
 CELLS = "cells.parquet"  # of a study with axes
 SCENARIOS = "scenarios.parquet"
+FORMER = "keep"  # a setting in older manifests, which changes no number
 TRIES = "tries"  # folder of runs with other settings than the published ones
 
 
@@ -135,8 +136,10 @@ def is_current(
 
 def said_origin(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The origin in a manifest."""
-    named = {name: manifest.get(name) for name in ("config", "versions")}
-    return named | (manifest.get("made_from") or {})
+    config = {name: v for name, v in (manifest.get("config") or {}).items() if name != FORMER}
+    return {"config": config, "versions": manifest.get("versions")} | (
+        manifest.get("made_from") or {}
+    )
 
 
 def as_json(content: Mapping[str, Any]) -> Any:
@@ -231,7 +234,7 @@ def refuse_replacing(
 
 def differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
     """The settings that changed, other than by additional values."""
-    names = [name for name in before if name not in SIZES]
+    names = [name for name in before if name not in (*SIZES, FORMER)]
     changes = [Change(name, before[name], now.get(name)) for name in names]
     return [change for change in changes if not change.is_growth]
 

@@ -9,8 +9,7 @@ list of such lists.
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +17,6 @@ import pyarrow as pa
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan
 from simstudy.errors import StudyError
-from simstudy.measures import MomentMeasure
 
 ERROR = "error"  # of a whole replicate
 CELL_ERROR = "error_in_cell"  # of its cells, as a list
@@ -42,21 +40,10 @@ class Block(NamedTuple):
     machine: bool = False  # whether it failed by the machine's fault, and not by a method's
 
 
-@dataclass(frozen=True)
-class ReplicateStorage:
-    """Stores every row; `MomentStorage` has the same methods for moments."""
-
-    folder: ClassVar[str] = "replicates"  # of these files
-    measures: ClassVar[tuple[MomentMeasure, ...]] = ()
-
-    def rows_per_block(self, plan: Plan) -> int:
-        """The rows that each block has in its table: one per replicate."""
-        return plan.block_size
-
-    def __call__(self, plan: Plan, blocks: Sequence[Block]) -> pa.Table:
-        """Make the table that is stored of some blocks, in order."""
-        tables = [_rows(plan, list(run)) for _, run in itertools.groupby(blocks, key=_likeness)]
-        return concat_tables(tables)
+def block_table(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
+    """Make the table that is stored of some blocks, in order: a row per replicate."""
+    tables = [_rows(plan, list(run)) for _, run in itertools.groupby(blocks, key=_likeness)]
+    return concat_tables(tables)
 
 
 def _likeness(block: Block) -> tuple[Any, ...]:

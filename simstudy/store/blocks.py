@@ -55,7 +55,7 @@ class Store:
     place
         Where the files lie: a folder's path, which is made if it is not there, or `Files`.
     rows_per_block
-        Rows of every block: the block size, or 1 where only summaries of blocks are kept.
+        Rows of every block: the block size.
     provenance
         What made these blocks; all others are left alone.
     only_files

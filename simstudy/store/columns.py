@@ -16,16 +16,14 @@ from simstudy.store.arrow_schema import (
     ERROR,
     RESERVED,
     WARNING,
-    Block,
     failed_cell_mask,
     failed_cells,
     has_text,
 )
 from simstudy.store.blocks import Store
 
-WHOLE = -1  # the cell of what was said of a replicate, and of none of its cells
-MESSAGES = {ERROR: (ERROR, CELL_ERROR), WARNING: (WARNING,)}  # stored columns of texts
-MESSAGE_PARTS = ("rep", "cell", "text")  # lists beside the moments of a block
+WHOLE_REPLICATE = -1  # cell index of a message about the whole replicate
+MESSAGE_COLUMNS = {ERROR: (ERROR, CELL_ERROR), WARNING: (WARNING,)}  # stored columns of texts
 
 
 # ---------------------------------------------------------------- from the store
@@ -165,8 +163,8 @@ def has_nulls(table: pa.Table) -> bool:
 # ---------------------------------------------------------------- what went wrong
 def errors_in(table: pa.Table) -> bool:
     """Whether a table has any error."""
-    names = (ERROR, CELL_ERROR, f"{ERROR}.text")
-    return any(_has_any(table.column(name)) for name in names if name in table.column_names)
+    names = {ERROR, CELL_ERROR}.intersection(table.column_names)
+    return any(_has_any(table.column(name)) for name in names)
 
 
 def _has_any(column: pa.ChunkedArray) -> bool:
@@ -210,13 +208,6 @@ def _failed(plan: Plan, table: pa.Table) -> np.ndarray:
 
 
 # ---------------------------------------------------------------- from a block
-def with_failures_missing(block: Block, vectors: Container[str] = ()) -> dict[str, np.ndarray]:
-    """The number columns of a block, NaN where the cell failed."""
-    single = {name: column for name, column in block.columns.items() if name not in vectors}
-    void = nan_where_failed(single)
-    return {name: column for name, column in void.items() if column.dtype.kind in "biuf"}
-
-
 def nan_where_failed(
     columns: Mapping[str, np.ndarray], vectors: Container[str] = ()
 ) -> dict[str, np.ndarray]:
@@ -245,8 +236,6 @@ def imputed(columns: Mapping[str, np.ndarray], worst: Mapping[str, float]) -> Ma
 
 
 # ---------------------------------------------------------------- errors and warnings
-# Beside the moments of a block stand, where anything went wrong in it, the replicates, cells and
-# texts: few enough to keep where all numbers are not.
 class Message(NamedTuple):
     """An error or a warning of a replicate, in one cell."""
 
@@ -255,62 +244,32 @@ class Message(NamedTuple):
     text: str
 
 
-def messages_of_block(block: Block) -> dict[str, np.ndarray]:
-    """By stored column, the replicates, cells and texts of a block's messages."""
-    found: dict[str, np.ndarray] = {}
-    for name in (ERROR, WARNING):
-        if name in block.columns:
-            found |= _listed(name, block.number, block.columns[name])
-    return found
+def stored_messages(store: Store, key: str, n_rep: int, name: str) -> Iterator[Message]:
+    """The messages of a scenario's first replicates, in order.
 
-
-def _listed(name: str, number: int, column: np.ndarray) -> dict[str, np.ndarray]:
-    texts = np.reshape(column, (len(column), -1))
-    rep, cell = np.nonzero(has_text(texts))
-    if not rep.size:
-        return {}
-    cells = cell if column.ndim > 1 else np.full(len(cell), WHOLE)
-    parts = number * len(column) + rep, cells, texts[rep, cell].astype(object)
-    return {f"{name}.{part}": values for part, values in zip(MESSAGE_PARTS, parts, strict=True)}
-
-
-def message_columns(name: str) -> set[str]:
-    """The stored columns that hold messages, of replicates or of blocks."""
-    return {*MESSAGES[name], *(f"{name}.{part}" for part in MESSAGE_PARTS)}
-
-
-def stored_messages(
-    store: Store, key: str, n_rep: int, block_size: int, name: str
-) -> Iterator[Message]:
-    """The messages of a scenario's first replicates, in order."""
-    names = sorted(store.column_names() & message_columns(name))
+    Parameters
+    ----------
+    name
+        `error` or `warning`.
+    """
+    names = sorted(store.column_names().intersection(MESSAGE_COLUMNS[name]))
     if not names or not n_rep:
         return
-    n_rows = n_rep if store.rows_per_block == block_size else n_rep // block_size
-    table = store.read(key, n_rows, names)
-    if f"{name}.{MESSAGE_PARTS[0]}" in table.column_names:
-        yield from _messages_of_moments(table, name)
-    for column in MESSAGES[name]:
+    table = store.read(key, n_rep, names)
+    for column in MESSAGE_COLUMNS[name]:
         if column in table.column_names:
             yield from _messages_of_rows(table, column)
-
-
-def _messages_of_moments(table: pa.Table, name: str) -> Iterator[Message]:
-    lists = (table.column(f"{name}.{part}").to_pylist() for part in MESSAGE_PARTS)
-    for parts in zip(*lists, strict=True):
-        if parts[0]:
-            yield from map(Message, *parts)
 
 
 def _messages_of_rows(table: pa.Table, column: str) -> Iterator[Message]:
     texts = texts_of(table, column)
     cells = texts.reshape(len(table), -1)
     for rep, cell in np.argwhere(has_text(cells)).tolist():
-        yield Message(rep, cell if texts.ndim > 1 else WHOLE, cells[rep, cell])
+        yield Message(rep, cell if texts.ndim > 1 else WHOLE_REPLICATE, cells[rep, cell])
 
 
 def failed_replicates(store: Store, key: str, n_blocks: int, block_size: int) -> np.ndarray:
     """The replicates that failed in a scenario's first blocks; those before the first gap."""
     n_rep = min(n_blocks, store.n_blocks(key)) * block_size
-    failed = {at.rep for at in stored_messages(store, key, n_rep, block_size, ERROR)}
+    failed = {at.rep for at in stored_messages(store, key, n_rep, ERROR)}
     return np.array(sorted(failed), dtype=int)

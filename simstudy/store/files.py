@@ -24,6 +24,7 @@ from simstudy.errors import StoreError
 if TYPE_CHECKING:
     from simstudy.store.object_store import ObjectStore
 
+REPLICATES = "replicates"  # folder of the block files of a study
 DAMAGED = "_damaged"  # folder of files that were set aside
 DERIVED = "derived"  # folder of what was made of the blocks
 VERIFIED = "_verified.json"  # size and time of files whose bytes were held against their name

@@ -12,17 +12,13 @@ from simstudy.atomic_files import read_json, temporary_folder
 from simstudy.design.plan import Plan, method_of
 from simstudy.errors import StoreError, first_few
 from simstudy.remote.paths import Place, place_of
-from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.block_files import provenance_of_files
 from simstudy.store.blocks import Store, files_at
-from simstudy.store.files import DAMAGED, DERIVED, ENDING, VERIFIED, Files
+from simstudy.store.files import DAMAGED, DERIVED, ENDING, REPLICATES, VERIFIED, Files
 from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.store.moments import MomentStorage, StoragePolicy
 from simstudy.store.provenance import UNKNOWN, Provenance
 from simstudy.store.run_records import record_files
 
-FOLDERS = {"replicates": ReplicateStorage.folder, "summary": MomentStorage.folder}
-"""By what is kept of blocks, the folder that has them to itself."""
 CHANGED = "changed"  # in place of methods' names: all whose code changed
 ADOPT = "If the code was only rewritten, adopt=true proves it and keeps them. "
 WAYS_ON = "Keep both with another out=..., or start over with restart=true."
@@ -50,7 +46,6 @@ class StudyFolder:
         plan: Plan,
         out: str | os.PathLike[str] | Place | None,
         provenance: Provenance,
-        keep: StoragePolicy,
         *,
         restart: bool = False,
         redraw: Collection[str] = (),
@@ -77,10 +72,10 @@ class StudyFolder:
         StoreError
             Where it is another's, or cannot be used.
         """
-        rows = keep.rows_per_block(plan)
         if out is None:
             temporary = temporary_folder()
-            return cls(None, Store(Path(temporary.name) / keep.folder, rows, provenance), temporary)
+            blocks = Store(Path(temporary.name) / REPLICATES, plan.block_size, provenance)
+            return cls(None, blocks, temporary)
         place = place_of(out)
         if isinstance(place, Path):
             place = place.absolute()  # a study's own code may change the working directory
@@ -88,34 +83,25 @@ class StudyFolder:
         check_study(plan.name, path)
         if restart:
             delete_study_data(plan.name, path)
-        store = Store(_files(path, keep.folder, at_once=at_once), rows, provenance, label=label)
+        files = _files(path / REPLICATES, at_once=at_once)
+        store = Store(files, plan.block_size, provenance, label=label)
         if not adopt:
             check_provenance(plan, path, store, redraw)
         return cls(path, store)
 
 
-def _files(path: Place, kind: str, *, at_once: bool) -> Files:
+def _files(blocks: Place, *, at_once: bool) -> Files:
     try:
-        return files_at(path / kind, at_once=at_once)
+        return files_at(blocks, at_once=at_once)
     except OSError as error:
         raise StoreError(
-            f"cannot write results to {path}: {error.strerror}. Choose another out=..."
+            f"cannot write results to {blocks.parent}: {error.strerror}. Choose another out=..."
         ) from None
 
 
-def no_blocks_error(folder: Place, keep: str) -> StoreError:
-    """The error where no block is stored; it names what else is stored there.
-
-    Parameters
-    ----------
-    keep
-        What was asked for: `replicates` or `summary`.
-    """
-    text = (
-        f"{folder} holds no block of this study yet, of runs with keep={keep}: nothing to look at"
-    )
-    others = [kind for kind, below in FOLDERS.items() if kind != keep and (folder / below).exists()]
-    return StoreError("; ".join([text, *(f"there is a run with keep={kind}" for kind in others)]))
+def no_blocks_error(folder: Place) -> StoreError:
+    """The error where no block is stored."""
+    return StoreError(f"{folder} holds no block of this study yet: nothing to look at")
 
 
 # ---------------------------------------------------------------- whose results they are
@@ -190,10 +176,8 @@ def delete_study_data(study: str, folder: Place) -> None:
     StoreError
         Where a file cannot be deleted: going on would keep what was to go.
     """
-    for kind in FOLDERS.values():
-        blocks = folder / kind
-        if not blocks.is_dir():
-            continue
+    blocks = folder / REPLICATES
+    if blocks.is_dir():
         for name, provenance in provenance_of_files(files_at(blocks, at_once=False)):
             if provenance.settings.get("study", study) in (study, UNKNOWN):
                 _delete(blocks / name)

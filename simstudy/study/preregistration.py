@@ -10,12 +10,12 @@ from simstudy.analysis.precision import seed_of_pilot
 from simstudy.analysis.result import Result
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan
+from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
 from simstudy.remote.paths import Place
 from simstudy.store.blocks import Store, files_at
-from simstudy.store.study_folder import FOLDERS
-from simstudy.study.results import provenance_of
+from simstudy.store.files import REPLICATES
 from simstudy.study.run import run, warn_of
 from simstudy.study.run_options import RunOptions
 from simstudy.study.spec import StudySpec
@@ -61,18 +61,13 @@ def largest_need(needs: Sequence[Need], *, piloted: bool) -> int:
     return max((need.n_rep or 0 for need in needs), default=0)
 
 
-def count_drawn(study: StudySpec, plan: Plan, folder: Place) -> int:
+def count_drawn(plan: Plan, folder: Place) -> int:
     """Count the stored blocks of this study."""
-    n_blocks = 0
-    for keep, below in FOLDERS.items():
-        if (folder / below).exists():
-            kept = study.storage_policy(keep)
-            files = files_at(folder / kept.folder, at_once=False)
-            store = Store(
-                files, kept.rows_per_block(plan.work_units), provenance_of(study, plan, kept)
-            )
-            n_blocks += sum(store.n_blocks(key) for key in plan.work_units.keys)
-    return n_blocks
+    if not (folder / REPLICATES).exists():
+        return 0
+    files = files_at(folder / REPLICATES, at_once=False)
+    store = Store(files, plan.block_size, compute_provenance(plan).of_blocks)
+    return sum(store.n_blocks(key) for key in plan.work_units.keys)
 
 
 def docstring_behind(scenarios: Sequence[Scenario]) -> str:

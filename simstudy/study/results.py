@@ -16,12 +16,10 @@ from simstudy.engine.run_stats import RunStats
 from simstudy.errors import StoreError, first_few
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.blocks import Store
-from simstudy.store.files import Folder, name_by_content
-from simstudy.store.moments import MomentStorage, StoragePolicy
-from simstudy.store.provenance import Provenance
+from simstudy.store.files import REPLICATES, Folder, name_by_content
 from simstudy.store.run_records import FOLDER, read_records, record_files
 from simstudy.store.study_folder import StudyFolder, no_blocks_error
-from simstudy.study.run_options import Out, RunOptions, check_keep
+from simstudy.study.run_options import Out, RunOptions
 from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_whole_groups
 
@@ -31,7 +29,6 @@ def result_of(
     plan: Plan,
     home: StudyFolder,
     outcome: RunStats,
-    keep: StoragePolicy,
     sizes: Mapping[str, int],
 ) -> Result:
     """Make the result of some stored replicates."""
@@ -46,18 +43,12 @@ def result_of(
         labels=study.labels,
         claimed=study.claims,
         worst=study.worst,
-        moments_only=isinstance(keep, MomentStorage),
         folder=home.path,
         outcome=outcome,
         keep_alive=home.temporary,
         group_size=study.group_size,
     )
     return Result(details)
-
-
-def provenance_of(study: StudySpec, plan: Plan, keep: StoragePolicy) -> Provenance:
-    """The provenance of a plan's blocks."""
-    return compute_provenance(plan, keep.measures, study.worst).of_blocks
 
 
 def blocks_of_each(plan: Plan, store: Store) -> dict[str, int]:
@@ -79,21 +70,20 @@ def partial_result(study: StudySpec, options: RunOptions) -> Result:
     """
     check_n_rep(options.n_rep)
     check_whole_groups(study.group_size, options.n_rep)
-    check_keep(options.keep, options.n_rep, study.block_size, study.group_size)
-    plan, kept = options.planned(study)
+    plan = options.planned(study)
     folder = place_of(options.out or "") / study.name
-    if not (folder / kept.folder).exists():
-        raise no_blocks_error(folder, options.keep)
-    provenance = provenance_of(study, plan, kept)
-    home = StudyFolder.open(plan.work_units, options.out, provenance, kept)
+    if not (folder / REPLICATES).exists():
+        raise no_blocks_error(folder)
+    provenance = compute_provenance(plan).of_blocks
+    home = StudyFolder.open(plan.work_units, options.out, provenance)
     blocks = blocks_of_each(plan, home.store)
     stored = {key: min(n * study.block_size, options.n_rep) for key, n in blocks.items()}
     begun = plan.only(scenario for key, scenario in plan.keys.items() if stored[key])
     if not begun.scenarios:
-        raise no_blocks_error(folder, options.keep)
+        raise no_blocks_error(folder)
     sizes = {key: stored[key] for key in begun.keys}
-    known = list(read_records(folder / kept.folder, provenance).first_warnings.values())
-    result = result_of(study, begun, home, RunStats(noticed=known), kept, sizes)
+    known = list(read_records(folder / REPLICATES, provenance).first_warnings.values())
+    result = result_of(study, begun, home, RunStats(noticed=known), sizes)
     return Result(replace(result.details, design=tuple(plan.work_units.keys)))
 
 
@@ -106,13 +96,12 @@ def merge(study: StudySpec, options: RunOptions, source: Out) -> int:
     StoreError
         Where there is none, or any was made from other code, settings or seed.
     """
-    check_keep(options.keep, options.n_rep, study.block_size, study.group_size)
-    plan, kept = options.planned(study)
-    blocks: Place = place_of(source or "") / study.name / kept.folder
+    plan = options.planned(study)
+    blocks: Place = place_of(source or "") / study.name / REPLICATES
     if not blocks.exists():
-        raise no_blocks_error(blocks.parent, options.keep)
-    provenance = provenance_of(study, plan, kept)
-    theirs = Store(blocks, kept.rows_per_block(plan.work_units), provenance)
+        raise no_blocks_error(blocks.parent)
+    provenance = compute_provenance(plan).of_blocks
+    theirs = Store(blocks, plan.block_size, provenance)
     differing = [
         f"{drawn!r}: {first_few(each.differences(provenance, key))}"
         for key, drawn in plan.work_units.keys.items()
@@ -125,7 +114,7 @@ def merge(study: StudySpec, options: RunOptions, source: Out) -> int:
             f"this study's would be ({'; '.join(differing[:3])}), and these cannot be mixed. Draw "
             "them there with this study's code, settings and seed, or leave them out."
         )
-    home = StudyFolder.open(plan.work_units, options.out, provenance, kept)
+    home = StudyFolder.open(plan.work_units, options.out, provenance)
     n_new = copy_blocks(theirs, home.store)
     if isinstance(home.store.files, Folder):
         copy_records(blocks, home.store.files.path)

@@ -32,8 +32,8 @@ from simstudy.errors import SimstudyError, StudyError, describe
 from simstudy.remote.paths import place_of
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
+from simstudy.store.files import REPLICATES
 from simstudy.store.io_errors import translate_io_errors
-from simstudy.store.moments import MomentStorage
 from simstudy.store.run_records import adopt_records, merge_records
 from simstudy.store.study_folder import StudyFolder, check_provenance
 from simstudy.study.adoption import adopt_equal_blocks, blocks_of_other_code, part_to_draw
@@ -101,14 +101,13 @@ class _Run:
     @classmethod
     def begun(cls, study: StudySpec, options: RunOptions, progress: Progress) -> _Run:
         """Open the folder, before anything is drawn."""
-        plan, kept = options.planned(study)
+        plan = options.planned(study)
         _check_data(plan)
-        provenance = compute_provenance(plan, kept.measures, study.worst)
+        provenance = compute_provenance(plan)
         home = StudyFolder.open(
             plan.work_units,
             options.out,
             provenance.of_blocks,
-            kept,
             restart=options.restart,
             redraw=check_redraw(options.redraw, study.methods),
             adopt=options.adopt,
@@ -118,7 +117,7 @@ class _Run:
         if options.adopt:
             _adopt(study, options, plan, home, progress)
         workers = (options.workers or Workers()).limited(study.block_seconds)
-        work = RunLoop(plan.work_units, home, kept, provenance, workers, progress)
+        work = RunLoop(plan.work_units, home, provenance, workers, progress)
         work.warn_unfingerprintable()
         return cls(study, options, plan, work, options.targets(study))
 
@@ -162,12 +161,7 @@ class _Run:
                 self._is_checked = self._is_checked or self._check_measures(result.files)
 
     def _check_measures(self, files: Sequence[str] | None) -> bool:
-        """Compute the measures from a first block; returns whether there was one.
-
-        Moments are made of them, so they have been taken.
-        """
-        if isinstance(self.work.keep, MomentStorage):
-            return True
+        """Compute the measures from a first block; returns whether there was one."""
         store = self.home.store
         if files is not None:
             store = self._store_of(files)
@@ -177,7 +171,7 @@ class _Run:
             first = self.plan.only([self.plan.keys[key]])
             sizes = {key: self.plan.block_size}
             home = replace(self.home, store=store)
-            try_measures(result_of(self.study, first, home, RunStats(), self.work.keep, sizes))
+            try_measures(result_of(self.study, first, home, RunStats(), sizes))
         store.close()
         return key is not None
 
@@ -217,7 +211,6 @@ class _Run:
             seed_of_pilot(options.seed),
             out=None if options.out is None else place_of(options.out) / study.name / PILOT,
             workers=self.work.workers,
-            keep=options.keep,
             progress=self.work.progress,
             explain=False,
         )
@@ -232,7 +225,7 @@ class _Run:
 
     def _result(self, sizes: Sizes) -> Result:
         work = self.work
-        return result_of(self.study, self.plan, work.home, work.stats, work.keep, sizes)
+        return result_of(self.study, self.plan, work.home, work.stats, sizes)
 
     def result(self, sizes: Sizes) -> Result:
         """Make the result."""
@@ -260,16 +253,13 @@ def _adopt(
             plan.block_size,
             options.seed,
             workers=options.workers,
-            keep=options.keep,
             progress=False,
             explain=False,
         )
         drawn = run(part_to_draw(study, plan.work_units, other), one_block)
         adopt_equal_blocks(plan.work_units, home, other, drawn)
         if home.path is not None:
-            adopt_records(
-                home.path / study.storage_policy(options.keep).folder, other, home.store.provenance
-            )
+            adopt_records(home.path / REPLICATES, other, home.store.provenance)
         progress.note(
             f"adopted: the current code drew {drawn.outcome.n_blocks} block(s), one of each "
             "scenario and method that changed, and all bits agree, so the stored blocks are kept"

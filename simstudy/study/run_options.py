@@ -15,13 +15,11 @@ from simstudy.engine.progress import Progress
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.remote.paths import Place
-from simstudy.store.moments import StoragePolicy
 from simstudy.store.study_folder import CHANGED
 from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_whole_groups
 from simstudy.validation import check_one_of, check_whole, is_whole
 
-KEEPS = ("replicates", "summary")
 Out = str | os.PathLike[str] | Place | None
 PILOT_REP = 10_000  # replicates that tell an MCSE to a hundredth of itself
 
@@ -34,7 +32,6 @@ class RunOptions:
     seed: int = 1
     out: Out = None
     workers: Workers | None = None
-    keep: str = "replicates"
     shard: tuple[int, int] | None = None
     restart: bool = False
     retry: str | None = None
@@ -64,7 +61,6 @@ class RunOptions:
         check_n_rep(self.n_rep)
         check_whole("max_rep", self.max_rep, least=1, usual=1_000_000)
         check_whole_groups(study.group_size, self.n_rep)
-        check_keep(self.keep, self.n_rep, study.block_size, study.group_size)
         check_one_of("retry", self.retry, (None, "failed"))
         check_redraw(self.redraw, study.methods)
         check_by_name(precision=self.precision)
@@ -80,9 +76,9 @@ class RunOptions:
         """The maximum number of replicates of a scenario, in whole groups."""
         return self.max_rep - self.max_rep % study.group_size
 
-    def planned(self, study: StudySpec) -> tuple[Plan, StoragePolicy]:
-        """The plan of the study, and what is stored of its blocks."""
-        return study.plan(self.seed, self.keep), study.storage_policy(self.keep)
+    def planned(self, study: StudySpec) -> Plan:
+        """The plan of the study."""
+        return study.plan(self.seed)
 
     @property
     def is_all(self) -> bool:
@@ -97,22 +93,6 @@ def pilot_rep(study: StudySpec, n_rep: int) -> int:
 
 
 # ---------------------------------------------------------------- one by one
-def check_keep(keep: str, n_rep: int, block_size: int, group_size: int = 1) -> None:
-    """Check `keep`; moments need whole blocks."""
-    check_one_of("keep", keep, KEEPS)
-    if keep == "summary" and group_size > 1:
-        raise ConfigError(
-            f"keep=summary with group_size={group_size}: moments are of single replicates, whose "
-            "errors would be taken for independent; nearest that works: keep=replicates"
-        )
-    if keep == "summary" and n_rep % block_size:
-        whole = -(-n_rep // block_size) * block_size
-        raise ConfigError(
-            f"n_rep={n_rep} with keep=summary: only whole blocks of {block_size} "
-            f"replicates are kept; nearest that works: n_rep={whole}"
-        )
-
-
 def check_shard(shard: Any, precision: Any) -> None:
     """Check `shard`; a run with a precision target cannot be split."""
     if shard is not None and not _is_share(shard):

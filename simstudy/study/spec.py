@@ -15,8 +15,6 @@ from simstudy.design.reprs import format_names, shown
 from simstudy.engine.derived import source_columns
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.measures import Measure, MeasureContext
-from simstudy.store.arrow_schema import ReplicateStorage
-from simstudy.store.moments import MomentStorage, StoragePolicy, streamable
 from simstudy.study.validation import check_declared
 from simstudy.validation import check_whole
 
@@ -90,7 +88,7 @@ class StudySpec:
         context = MeasureContext(self.all_axes, self.name, seed, self.group_size)
         return tuple(measure.bind(context) for measure in self.measures)
 
-    def plan(self, seed: int = 1, keep: str = "replicates") -> Plan:
+    def plan(self, seed: int = 1) -> Plan:
         """The plan of the study, without the number of replicates."""
         check_whole(
             "seed", seed, least=0, counts="that names a sequence of random numbers", usual=1
@@ -110,7 +108,7 @@ class StudySpec:
             ),
             vectors=self.vectors,
             derived=derived,
-            at_drawing=self._at_drawing(derived, keep),
+            at_drawing=self._at_drawing(derived),
             keep_vectors=self.keep_vectors,
             max_failed=self.max_failed,
             reads={measure.name: tuple(measure.reads) for measure in self.measures},
@@ -124,16 +122,7 @@ class StudySpec:
             return {}
         return {"may_be_missing": tuple(self.may_be_missing), "worst": tuple(self.worst)}
 
-    def _at_drawing(self, derived: Sequence[Derived], keep: str) -> tuple[str, ...]:
+    def _at_drawing(self, derived: Sequence[Derived]) -> tuple[str, ...]:
         """The derived columns that are computed when a block is drawn."""
-        if keep == "summary":
-            return tuple(self.derived)
         needy: set[str] = set() if self.keep_vectors else set(self.vectors)
         return tuple(d.name for d in derived if needy.intersection(source_columns(derived, d)))
-
-    def storage_policy(self, keep: str) -> StoragePolicy:
-        """The storage policy for `keep`: `replicates` or `summary`."""
-        if keep == "summary":
-            measures = self.bound_measures(1)  # moments are of measures that draw nothing
-            return MomentStorage(streamable(measures), self.worst)
-        return ReplicateStorage()

@@ -186,7 +186,6 @@ class Study(StudySpec):
         retry: str | None = None,
         restart: bool = False,
         workers: Workers | int | None = None,
-        keep: str = "replicates",
         shard: tuple[int, int] | None = None,
         explain: bool = True,
     ) -> Result:
@@ -245,8 +244,6 @@ class Study(StudySpec):
         workers
             `Workers(backend=..., n_jobs=...)` where the backend is to be chosen too; a number is
             the same as `n_jobs`.
-        keep
-            `replicates`, or `summary`: only moments of whole blocks, for very long runs.
         shard
             `(i, n)`: draw only every n-th block, beginning with the i-th.
         explain
@@ -270,7 +267,6 @@ class Study(StudySpec):
             seed,
             out=out,
             workers=read_workers(workers, n_jobs),
-            keep=keep,
             shard=shard,
             restart=restart,
             retry=retry,
@@ -297,7 +293,6 @@ class Study(StudySpec):
         seed: int = 1,
         *,
         out: str | os.PathLike[str] | Place,
-        keep: str = "replicates",
     ) -> Result:
         """Return the result of the blocks stored so far.
 
@@ -312,8 +307,6 @@ class Study(StudySpec):
             Seed of the run.
         out
             The folder that the run was given.
-        keep
-            What that run keeps of its blocks.
 
         Returns
         -------
@@ -326,7 +319,7 @@ class Study(StudySpec):
             Where there is none.
         """
         size = self.n_rep if n_rep is None else n_rep
-        return partial_result(self, RunOptions(size, seed, out=out, keep=keep))
+        return partial_result(self, RunOptions(size, seed, out=out))
 
     def merge(
         self,
@@ -335,7 +328,6 @@ class Study(StudySpec):
         seed: int = 1,
         *,
         out: str | os.PathLike[str] | Place,
-        keep: str = "replicates",
     ) -> int:
         """Copy blocks that the same code drew elsewhere.
 
@@ -343,7 +335,7 @@ class Study(StudySpec):
         ----------
         folder
             Folder of results that has the study's own in it: what was `out` there.
-        n_rep, seed, keep
+        n_rep, seed
             As of the run that is to use them.
         out
             Folder of results that they are copied to.
@@ -360,7 +352,7 @@ class Study(StudySpec):
             nothing is copied.
         """
         size = self.n_rep if n_rep is None else n_rep
-        options = RunOptions(size, seed, out=out, keep=keep)
+        options = RunOptions(size, seed, out=out)
         return merge(self, options, folder)
 
     def forecast(
@@ -490,7 +482,7 @@ class Study(StudySpec):
             worst=self.worst,
             claims=self.claims,
             block_seconds=self.block_seconds,
-            n_drawn=0 if folder is None else preregistration.count_drawn(self, plan, folder),
+            n_drawn=0 if folder is None else preregistration.count_drawn(plan, folder),
             made_with=made_with,
         )
         made = protocol_of(intent)

@@ -184,16 +184,6 @@ def test_vectors_may_be_dropped_once_reduced(tmp_path):
         study().run(25, out=tmp_path, workers=INLINE)
 
 
-def test_moments_of_derived_columns():
-    kept = study(scenarios=[PValues(3, stuck=True), PValues(8)])
-    moments = kept.run(40, keep="summary", workers=INLINE).summary
-    rows = kept.run(40, workers=INLINE).summary
-    for name in ("estimate", "mcse", "n_rep", "n_failed"):
-        np.testing.assert_allclose(
-            moments[name].astype(float), rows[name].astype(float), rtol=1e-12
-        )
-
-
 def test_replaying_shows_the_vector_although_it_is_not_kept():
     lean = study([PValues(3)], keep_vectors=False)
     from simstudy.engine.block import Address

@@ -11,14 +11,14 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from benchmarks import less_work
-from benchmarks.less_work import TwoStageInGroups, TwoStageWhereItRejects
+from benchmarks.less_work import TwoStageInGroups
 from benchmarks.pages import around
 from simstudy import Study, Workers, grid, load
 from simstudy.analysis.result import remarks_of
 from simstudy.analysis.summary import NUMBERS
 from simstudy.claims.verdict import of_row
 from simstudy.errors import ConfigError, StudyError
-from simstudy.measures import conditional, control, controlled, mean, power, weighted_proportion
+from simstudy.measures import conditional, control, controlled, mean, power
 from simstudy.measures.bootstrapped import bootstrapped
 from simstudy.testing.truth import comparisons
 from tests.support import FALSE_ALARM, ROOT, critical_z
@@ -112,16 +112,6 @@ def test_a_wrong_mean_is_said_in_the_summary_and_as_a_warning():
         assert remarks_of(study(1).run(400, workers=INLINE)) == []
 
 
-def test_weights_may_be_kept_as_moments():
-    scenarios = grid(TwoStageWhereItRejects, k=0.5, n1=100, n2=200, alpha=1e-6)
-    rare = Study("rare", scenarios, [weighted_proportion("reject", weight="weight")])
-    rows, moments = (
-        rare.run(2000, keep=keep, workers=INLINE) for keep in ("replicates", "summary")
-    )
-    assert rows.summary["n_effective"].item() > 10
-    assert_frame_equal(rows.summary, moments.summary, rtol=1e-9)
-
-
 # ---------------------------------------------------------------- what is refused
 @pytest.mark.parametrize(
     ("make", "words"),
@@ -129,7 +119,6 @@ def test_weights_may_be_kept_as_moments():
         (lambda: study(block_size=50), "a group would lie in two blocks.* works: block_size=48"),
         (lambda: study(n_rep=201), "n_rep=201: the study's replicates come in groups of 4"),
         (lambda: study().run(202, workers=INLINE), "nearest that works: n_rep=200"),
-        (lambda: study().run(400, keep="summary"), "keep=summary with group_size=4: moments are"),
         (lambda: study().partial_result(203, out="nowhere"), "nearest that works: n_rep=204"),
         (lambda: Study("a", study().scenarios, [PLAIN], group_size=0), "group_size=0: must be"),
         (lambda: study(measures=[bootstrapped(lambda s2: 1.0, name="mine")]), "groups of 4"),

@@ -3,7 +3,7 @@
 import pytest
 
 from simstudy.engine.workers import Workers
-from simstudy.errors import ConfigError, StoreError
+from simstudy.errors import StoreError
 from simstudy.store import compaction
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
@@ -52,18 +52,6 @@ def test_what_it_shows_is_the_head_of_the_whole(tmp_path):
         n = early.n_rep[next(k for k, s in early.plan.keys.items() if s == one)]
         head = whole.columns(one, "estimate")["estimate"][:n]
         assert (early.columns(one, "estimate")["estimate"] == head).all()
-
-
-def test_what_is_kept_as_a_summary_is_looked_at_as_one(tmp_path):
-    study().run(100, out=tmp_path, keep="summary", workers=Workers("inline"))
-    early = study().partial_result(200, out=tmp_path, keep="summary")
-    assert set(early.n_rep.values()) == {100}
-    assert early.summary.equals(study().run(100, keep="summary", workers=INLINE).summary)
-    said = "holds no block of this study yet, .*keep=replicates.*; there is a run with keep=summary"
-    with pytest.raises(StoreError, match=said):
-        study().partial_result(200, out=tmp_path)
-    with pytest.raises(ConfigError, match="only whole blocks of 50"):
-        study().partial_result(120, out=tmp_path, keep="summary")
 
 
 def test_a_look_sees_all_while_another_run_compacts(tmp_path, monkeypatch):

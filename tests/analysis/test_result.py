@@ -134,20 +134,6 @@ def test_every_failure_has_its_place_and_address():
     assert len(plain) > 10
 
 
-# ---------------------------------------------------------------- moments only
-def test_without_replicates_the_summary_is_all_there_is():
-    result = toy.study((3,)).run(100, keep="summary", workers=INLINE)
-    assert len(result.summary) == 6
-    assert len(result.failures) == 0
-    for ask in (
-        lambda: result.replicates,
-        lambda: result.columns(result.plan.scenarios[0], "x"),
-        lambda: result.summary_all_methods,
-    ):
-        with pytest.raises(StudyError, match="kept no replicates, only its summary"):
-            ask()
-
-
 def test_what_is_held_in_memory_goes_with_the_result():
     from pathlib import Path
 

@@ -4,15 +4,13 @@ import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from simstudy.analysis.summary import NUMBERS
 from simstudy.design import grid
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
-from simstudy.measures import bias, empirical_se, mean, median, mse, rejection_rate, rmse
-from simstudy.store.moments import streamable
+from simstudy.measures import bias, empirical_se, mean, mse, rejection_rate, rmse
 from simstudy.study import Study
 from tests import toy
 
@@ -149,10 +147,10 @@ def test_a_measure_brings_axes_of_its_own():
     assert result.summary.query("measure == 'mean'")[name].isna().all()
 
 
-# ---------------------------------------------------------------- moments in place of rows
-def moments_study(**scenario):
+# ---------------------------------------------------------------- blocks that are lost
+def spread_study(**scenario):
     return Study(
-        name="moments",
+        name="spread",
         scenarios=grid(TwoAxes, n_obs=[4, 16], **scenario),
         measures=[
             bias("estimate", truth="truth"), mse("estimate", truth="truth"),
@@ -161,18 +159,6 @@ def moments_study(**scenario):
         axes={"method": ("a", "b"), "metric": METRICS},
         block_size=40,
     )  # fmt: skip
-
-
-@pytest.mark.parametrize("n_blocks", [1, 2, 3, 7])
-@pytest.mark.parametrize("with_failures", [False, True])
-def test_moments_of_blocks_say_what_the_rows_say(n_blocks, with_failures):
-    study = moments_study(with_failures=with_failures)
-    rows = study.run(40 * n_blocks, workers=INLINE).summary
-    merged = study.run(40 * n_blocks, keep="summary", workers=INLINE).summary
-    same = [name for name in rows if name not in ("estimate", "mcse", "lower", "upper")]
-    pd.testing.assert_frame_equal(merged[same], rows[same])
-    for name in ("estimate", "mcse", "lower", "upper"):
-        np.testing.assert_allclose(merged[name], rows[name], rtol=1e-10, atol=1e-14)
 
 
 class Lost(Exception):
@@ -191,32 +177,16 @@ class LosesBlocks(TwoAxes):
         return super().simulate(streams, n_rep)
 
 
-@pytest.mark.parametrize("settings", [{}, {"on_failure": "impute_worst", "worst": {"x": -9.0}}])
 @pytest.mark.parametrize("always", [False, True])
-def test_blocks_that_failed_as_a_whole_count_as_failures_without_rows_too(always, settings):
+def test_blocks_that_failed_as_a_whole_count_as_failures(always):
     study = replace(
-        moments_study(),
+        spread_study(),
         scenarios=[LosesBlocks(4, always=always), LosesBlocks(16)],
         max_failed=1,
-        **settings,
     )
     rows = study.run(280, workers=INLINE).summary
-    merged = study.run(280, keep="summary", workers=INLINE).summary
-    if not settings:
-        of_measures = rows[rows["measure"] != "convergence_rate"]
-        assert set(of_measures["n_failed"]) == ({280, 80} if always else {80, 200})
-    same = [name for name in rows if name not in ("estimate", "mcse", "lower", "upper")]
-    pd.testing.assert_frame_equal(merged[same], rows[same])
-    for name in ("estimate", "mcse", "lower", "upper"):
-        np.testing.assert_allclose(merged[name], rows[name], rtol=1e-10, atol=1e-14)
-
-
-def test_what_needs_replicates_cannot_be_streamed():
-    with pytest.raises(
-        StudyError, match="keeps no replicates, and median_estimate cannot do without"
-    ):
-        streamable([bias("estimate", truth=0.0), median("estimate")])
-    assert len(streamable([bias("estimate", truth=0.0)])) == 1
+    of_measures = rows[rows["measure"] != "convergence_rate"]
+    assert set(of_measures["n_failed"]) == ({280, 80} if always else {80, 200})
 
 
 # ---------------------------------------------------------------- slips

@@ -92,7 +92,7 @@ FAMILIES = {
                (("-m", "hydra.run.dir=${nope}"), "hydra.run.dir"),
                (("-m", f"hydra/launcher={LONG}"), "no such launcher"),
                (("-m", "hydra/launcher=slurm", "hydra.sweep.dir=/proc/nope"), "hydra.sweep.dir"),
-               (("-m", "out=é,ö"), "out"), (("-m", "keep=all,replicates"), "keep=all")],
+               (("-m", "out=é,ö"), "out")],
     "folders": lines("out=", "out=''", "out=' '", "out=~/there", "out=~nobody", "out=[a]",
                      "out={a:1}", "out=" + "a" * 300, "out=" + "a/" * 3000, "out=a_file",
                      "out=a_file/x", "out=/dev/null", "out=/proc/x", "out=\udce9",

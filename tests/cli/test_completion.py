@@ -11,7 +11,7 @@ from tests.support import ROOT, command_line
 
 def test_a_folder_without_studies_has_verbs_and_settings(tmp_path):
     words = shell_completion("query=bash", Project(tmp_path)).splitlines()
-    assert {"list", "experiment=", "n_rep=", "smoke", "threads", "summary"} <= {*words}
+    assert {"list", "experiment=", "n_rep=", "smoke", "threads"} <= {*words}
     assert "two_stage" not in words
 
 

@@ -50,7 +50,7 @@ def test_no_published_settings_need_hydra():
         ["scale=smoke"],
         ["scale=precise", "backend=loky", "n_jobs=3"],
         ["n_rep=1000", "seed=7", "out=/tmp/a-b/c_1", "figures=false"],
-        ["out=2024", "keep=summary", "shard=pilot", "progress=true"],
+        ["out=2024", "shard=pilot", "progress=true"],
         ["out=null", "join=null", "redraw=changed", "max_rep=1000000"],
         ["out=.", "budget=null", "report=false", "retry=failed"],
     ],

@@ -10,7 +10,7 @@ from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.tasks import TaskFactory
 from simstudy.engine.work_queue import BlockSet, missing_blocks
-from simstudy.store.arrow_schema import ReplicateStorage
+from simstudy.store.arrow_schema import block_table
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of
 
@@ -70,7 +70,7 @@ def stored(columns, *, number=0, **changes):
     """The block, and its columns as a table of the store."""
     plan = plan_of(**changes)
     made = draw_block(plan, giving(columns), number)
-    return made, ReplicateStorage()(plan, [made])
+    return made, block_table(plan, [made])
 
 
 def read_back(columns, **changes):
@@ -82,7 +82,7 @@ def factory_of(plan, folder):
     """Makes tasks of a plan that store their blocks in a folder."""
     provenance = compute_provenance(plan)
     store = Store(folder, plan.block_size, provenance.of_blocks)
-    return TaskFactory(plan, store, ReplicateStorage(), provenance)
+    return TaskFactory(plan, store, provenance)
 
 
 def blocks_of(factory, n_blocks) -> BlockSet:

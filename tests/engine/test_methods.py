@@ -14,7 +14,7 @@ from simstudy.engine.methods import DatasetCache
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, StudyError
-from simstudy.measures import bias, mean, rejection_rate
+from simstudy.measures import mean, rejection_rate
 from simstudy.provenance.streams import generator
 from simstudy.study import Study
 
@@ -522,19 +522,6 @@ def without_failures(x, y):
 
 
 # ---------------------------------------------------------------- summaries
-@pytest.mark.parametrize("axes", [{}, FURTHER], ids=["methods", "further"])
-def test_moments_of_blocks_summarise_as_replicates_do(axes):
-    further = {"a": with_metrics, "b": without_failures, "wholly": wholly}
-    methods = further if axes else {**METHODS, "wholly": wholly}
-    measures = [mean("estimate", name="mean"), bias("estimate", truth=0.25)]
-    declared = study(methods, axes=axes, measures=measures)
-    rows, moments = (
-        declared.run(keep=keep, workers=INLINE).summary for keep in ("replicates", "summary")
-    )
-    assert "convergence_rate" in set(rows["measure"])
-    pd.testing.assert_frame_equal(moments, rows, rtol=1e-12)
-
-
 def test_a_look_has_blocks_that_every_method_has(tmp_path):
     n_drawn(tmp_path, some("difference"))
     with pytest.raises(StoreError, match="holds no block of this study yet"):

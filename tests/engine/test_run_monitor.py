@@ -208,10 +208,9 @@ def test_columns_that_are_the_same_in_two_blocks_are_named_if_chance_cannot_do_i
     assert {name for name, _ in first & second} == named
 
 
-@pytest.mark.parametrize("keep", ["replicates", "summary"])
-def test_what_was_noticed_stays_with_the_blocks(keep, tmp_path):
+def test_what_was_noticed_stays_with_the_blocks(tmp_path):
     study = CASES["a generator of its own"].study_of("a generator of its own")
-    study, folder = replace(study, block_size=10), {"out": tmp_path, "keep": keep}
+    study, folder = replace(study, block_size=10), {"out": tmp_path}
     noticed = study.run(160, workers=INLINE, progress=Notes(), **folder).outcome.noticed
     assert any("has the same 'x'" in text for text in noticed)
     for n_rep in (160, 170):

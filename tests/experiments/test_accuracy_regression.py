@@ -31,8 +31,8 @@ CLAIMED = {"n": [32, 512], "accuracy": [0.5, 0.9], "correlation": [0.6], "paired
 
 @pytest.fixture(scope="module")
 def published():
-    """The part of the published run that claims look at, as many replicates, the summary alone."""
-    return study(Config(**CLAIMED)).run(keep="summary", workers=INLINE)
+    """The part of the published run that claims look at, as many replicates."""
+    return study(Config(**CLAIMED)).run(workers=INLINE)
 
 
 def test_claims_come_out_as_foreseen_and_fall_for_their_rivals(published):

@@ -1,5 +1,6 @@
 """Folders of results say what they hold without the code that made them."""
 
+import shutil
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -168,11 +169,12 @@ def test_what_is_no_folder_of_results_is_refused_in_a_line(tmp_path):
         load(tmp_path)
 
 
-def test_replicates_that_were_not_kept_are_refused(tmp_path):
-    toy.study().run(200, out=tmp_path, keep="summary")
+def test_replicates_that_are_not_there_are_refused(tmp_path):
+    toy.study().run(200, out=tmp_path)
+    shutil.rmtree(tmp_path / "toy" / "replicates")
     stored = load(tmp_path / "toy")
     assert len(stored.summary)
-    with pytest.raises(StoreError, match=r"holds no replicates: they were not kept"):
+    with pytest.raises(StoreError, match=r"holds no replicates: they lie elsewhere"):
         _ = stored.replicates
 
 

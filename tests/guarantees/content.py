@@ -81,7 +81,7 @@ def whichever_files(found: Mapping[str, bytes]) -> dict[str, object]:
     rest: dict[str, object] = {}
     blocks: dict[str, list[pa.Table]] = {}
     for name, content in found.items():
-        if match := re.search(r"^(.*/)?(replicates|moments)/[^/]*\.parquet$", name):
+        if match := re.search(r"^(.*/)?(replicates)/[^/]*\.parquet$", name):
             table = pq.read_table(BytesIO(content))
             blocks.setdefault(f"{match[1]}{match[2]}", []).append(table)
         elif not re.search(r"/_runs/|/_verified\.json$", f"/{name}"):

@@ -65,7 +65,7 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
         workers = Workers(order.get("backend", "inline"), order.get("n_jobs", 1))
         result = study.run(
             order.get("n_rep", N_REP), order.get("seed", 1), out=order["out"], workers=workers,
-            keep=order.get("keep", "replicates"), restart=order.get("restart", False),
+            restart=order.get("restart", False),
         )  # fmt: skip
         numbers = result.summary.drop(columns="reason").to_csv()
         digest = hashlib.sha256(numbers.encode()).hexdigest()

@@ -25,7 +25,6 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError
 from simstudy.measures import mean
 from simstudy.provenance.streams import Streams
-from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.study import Study
@@ -76,7 +75,7 @@ def write_loose(folder: Path, n_rep: int) -> None:
     plan = study().plan(SEED)
     store = Store(folder, BLOCK, compute_provenance(plan).of_blocks)
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(n_rep))
-    factory = TaskFactory(plan, store, ReplicateStorage())
+    factory = TaskFactory(plan, store)
     for block_id in missing_blocks(plan, wanted, store):
         draw_task(factory.task([block_id]))
 

@@ -50,13 +50,12 @@ def test_what_can_only_be_a_mistake_is_refused_in_words(name, tmp_path):
         assert not list(tmp_path.rglob("*.parquet")), "nothing is stored of it"
 
 
-@pytest.mark.parametrize("keep", ["replicates", pytest.param("summary", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "name", slow_but("a mask", "a surrogate", "a later block", of=named(refused=False))
 )
-def test_what_may_happen_is_recorded_and_published(name, keep, tmp_path, capsys):
+def test_what_may_happen_is_recorded_and_published(name, tmp_path, capsys):
     case = CASES[name]
-    result, said = run(name, tmp_path, keep=keep)
+    result, said = run(name, tmp_path)
     made = publish(result)
     print_closing(result, made)
     shown = capsys.readouterr().out

@@ -28,7 +28,6 @@ from simstudy.engine.tasks import TaskFactory
 from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.provenance.streams import Streams
-from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.block_files import GENERATION_KEY, PROVENANCE_KEY, RANGES_KEY, WIDTH_KEY
 from simstudy.store.blocks import Store
 from simstudy.study import Study
@@ -95,7 +94,7 @@ def test_any_order_of_blocks(name, reference, tmp_path):
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(SIZES[name]))
     jobs = list(missing_blocks(plan, wanted, store))
     shuffled = [jobs[i] for i in np.random.default_rng(5).permutation(len(jobs))]
-    factory = TaskFactory(plan, store, ReplicateStorage())
+    factory = TaskFactory(plan, store)
     for _ in draw_blocks(factory, shuffled, workers=Workers("inline", 1), progress=Silent()):
         pass
     store.scan()
@@ -155,22 +154,6 @@ def test_shards_in_folders_of_their_own(name, reference, tmp_path):
     joined = run(name, tmp_path / "all")
     assert joined.outcome.n_blocks == 0
     assert_same_result(joined, reference)
-
-
-@pytest.mark.slow
-def test_a_run_that_keeps_only_moments(name, tmp_path):
-    study = make_study(name)
-    n_rep = 3 * study.block_size
-    runs = [
-        study.run(n_rep, out=tmp_path / one.backend, workers=one, keep="summary")
-        for one in (Workers("inline", 1), Workers("loky", 2), Workers("threads", 2))
-    ]
-    for other in runs[1:]:
-        assert_same_moments(runs[0], other)
-
-
-def assert_same_moments(one, other):
-    pd.testing.assert_frame_equal(one.summary, other.summary, check_exact=True)
 
 
 # ---------------------------------------------------------------- another design, the same numbers

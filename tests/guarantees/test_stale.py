@@ -12,7 +12,6 @@ from simstudy.engine.progress import Silent
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.measures import mean
-from simstudy.measures.proportions import proportion
 from simstudy.provenance import modules
 from simstudy.provenance.modules import forget_modules
 from simstudy.store.block_files import PROVENANCE_KEY, provenance_of_files
@@ -158,32 +157,6 @@ def test_what_no_number_depends_on_may_change(change, written, first, tmp_path):
 def test_another_measure_needs_no_new_replicates(written, first, tmp_path):
     study = replace(written.study(), measures=[mean("x", name="middle")])
     assert study.run(50, out=tmp_path / "out", workers=INLINE).outcome.n_blocks == 0
-
-
-def keep_moments(study, out, **settings):
-    return study.run(60, out=out, workers=INLINE, keep="summary", **settings)
-
-
-def test_moments_of_changed_measures_are_refused(written, tmp_path):
-    """Where no replicates are kept, other measures need other blocks."""
-    first = [mean("x"), rejection_below(0.1)]
-    keep_moments(replace(written.study(), measures=first), tmp_path)
-    again = [mean("x"), rejection_below(0.1)]
-    assert keep_moments(replace(written.study(), measures=again), tmp_path).outcome.n_blocks == 0
-    fewer = keep_moments(replace(written.study(), measures=[mean("x")]), tmp_path)
-    assert fewer.outcome.n_blocks == 0
-    for measures, said in (
-        ([rejection_below(0.2)], "measure below has changed"),
-        ([mean("y", name="mean_x")], "measure mean_x has changed"),
-        ([mean("x"), mean("x", name="other")], "measure other is new"),
-    ):
-        study = replace(written.study(), measures=measures)
-        with pytest.raises(StoreError, match=f"{said}.*restart=true"):
-            keep_moments(study, tmp_path)
-
-
-def rejection_below(limit):
-    return proportion("below", ("x",), lambda columns: columns["x"] < limit)
 
 
 SETTINGS = {
@@ -402,11 +375,3 @@ def test_one_number_that_differs_is_named_and_nothing_is_adopted(methods, tmp_pa
 def test_other_settings_are_never_adopted(written, first, tmp_path):
     with pytest.raises(StoreError, match="block_size was 20 and is 25"):
         written.study(block_size=25).run(50, out=tmp_path / "out", workers=INLINE, adopt=True)
-
-
-def test_moments_are_adopted_too(written, tmp_path):
-    study = written.study()
-    keep_moments(study, tmp_path)
-    written.edit("stale_kernel", "SCALE * np.mean(x, axis=axis)", "np.mean(x, axis=axis) * SCALE")
-    assert keep_moments(written.study(), tmp_path, adopt=True).outcome.n_blocks == 0
-    assert keep_moments(written.study(), tmp_path).outcome.n_blocks == 0

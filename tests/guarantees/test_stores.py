@@ -62,7 +62,7 @@ def everything(out):
 
 def blocks(out):
     found = everything(out).items()
-    return {name: content for name, content in found if re.search("/(replicates|moments)/", name)}
+    return {name: content for name, content in found if re.search("/replicates/", name)}
 
 
 def assert_same(out, folder, *, but=("manifest.json",)):
@@ -74,16 +74,15 @@ def assert_same(out, folder, *, but=("manifest.json",)):
 
 
 # ---------------------------------------------------------------- the same bytes
-@pytest.mark.parametrize("keep", ["replicates", "summary"])
-def test_a_run_a_longer_one_and_its_outputs_are_those_in_a_folder(keep, out, tmp_path):
+def test_a_run_a_longer_one_and_its_outputs_are_those_in_a_folder(out, tmp_path):
     study = standing.study(figures=standing.SOUND)
     for n_rep in (50, 100):
         for place in (out, tmp_path):
-            result = study.run(n_rep, out=place, keep=keep, workers=INLINE)
+            result = study.run(n_rep, out=place, workers=INLINE)
             publish(result, about="Aims", config=standing.CONFIG, module_file=standing.FILE)
     assert_same(out, tmp_path, but=(*OUTPUTS_OF_TIME, "index.html", "index.json"))
-    assert study.run(100, out=out, keep=keep, workers=INLINE).outcome.n_blocks == 0
-    early = study.partial_result(100, out=out, keep=keep)
+    assert study.run(100, out=out, workers=INLINE).outcome.n_blocks == 0
+    early = study.partial_result(100, out=out)
     pd.testing.assert_frame_equal(early.summary, result.summary, check_exact=True)
 
 

@@ -24,7 +24,7 @@ for name in experiment_names(sys.argv[1]):
         study = module.study(module.Config())
     except NotHereError:
         continue
-    owner = compute_provenance(study.plan(1), (), study.worst).of_blocks
+    owner = compute_provenance(study.plan(1)).of_blocks
     owners[name] = hashlib.sha256(repr(owner).encode()).hexdigest()
 print(json.dumps(owners))
 """

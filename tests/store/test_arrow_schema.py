@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simstudy.errors import StudyError
-from simstudy.store.arrow_schema import ReplicateStorage
-from simstudy.store.columns import columns_of, with_failures_missing
+from simstudy.store.arrow_schema import block_table
+from simstudy.store.columns import columns_of, nan_where_failed
 from tests.engine.giving import SIZE, WIDE, X, plan_of, read_back, stored
 
 
@@ -57,7 +57,7 @@ OF_EACH_KIND = {
 )
 def test_blocks_together_are_the_rows_of_each_below_each_other(returned):
     each = [stored(columns, number=number) for number, columns in enumerate(returned)]
-    together = ReplicateStorage()(plan_of(), [block for block, _ in each])
+    together = block_table(plan_of(), [block for block, _ in each])
     apart = pa.concat_tables([table for _, table in each], promote_options="permissive")
     assert together.schema.equals(apart.schema)
     assert together.to_pylist() == apart.to_pylist()
@@ -99,11 +99,10 @@ def test_measures_see_nan_where_a_cell_failed():
         "error": error,
     }
     block, table = stored(columns)
-    seen = with_failures_missing(block)
-    assert set(seen) == {"x", "truth", "hit"}
+    seen = nan_where_failed(block.columns)
     back = columns_of(plan_of(), table, ("x", "truth", "hit"))
-    for name, column in seen.items():
-        np.testing.assert_array_equal(column, back[name])
+    for name in back:
+        np.testing.assert_array_equal(seen[name], back[name])
 
 
 COLUMN = st.sampled_from(["float", "int", "bool", "wide", "wide bool", "scalar"])

@@ -26,7 +26,6 @@ from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.measures import Estimates, Measure
-from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.blocks import Store
 from simstudy.store.columns import imputed
 
@@ -81,7 +80,7 @@ class Simulation:
 
     def _draw(self, plan: Plan, n_blocks: Mapping[str, int]) -> RunStats:
         """Draw missing blocks of each scenario."""
-        factory = TaskFactory(plan.work_units, self._store, ReplicateStorage())
+        factory = TaskFactory(plan.work_units, self._store)
         blocks = missing_blocks(plan.work_units, plan.drawn_sizes(n_blocks), self._store)
         stats = RunStats()
         for result in draw_blocks(factory, blocks, workers=self.workers, progress=Silent()):

@@ -15,7 +15,7 @@ from simstudy.remote.paths import Place
 PLAIN = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 OTHERWISE = ("null", "true", "false", "inf", "nan", "yes", "no", "on", "off")  # if not in quotes
 ABOVE = ("experiment", "keep", "precision", "stop_by", "at_least")  # none of the study's own
-FOLDER, OUT, USUAL_KEEP = "experiments", "results", "replicates"
+FOLDER, OUT = "experiments", "results"
 
 
 def project_of(module_file: str | None) -> Path | None:
@@ -97,9 +97,7 @@ def settings_of_run(
     size |= {"n_rep": config["at_least"]} if "at_least" in config else {}
     words += [f"{name}={value}" for name, value in size.items()]
     words += [f"stop_by={PILOT}"] * (config.get("stop_by") == PILOT)
-    words += [f"seed={manifest['seed']}"]
-    keep = config.get("keep", USUAL_KEEP)
-    return words + [f"keep={keep}"] * (keep != USUAL_KEEP)
+    return [*words, f"seed={manifest['seed']}"]
 
 
 def _size(manifest: Mapping[str, Any]) -> int:

@@ -29,8 +29,8 @@ from simstudy.output.report.figures import title_of
 from simstudy.output.up_to_date import FIGURES, REPORT, is_unpublished
 from simstudy.provenance.modules import library_version
 from simstudy.remote.paths import Place, name_below
+from simstudy.store.files import REPLICATES
 from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.store.study_folder import FOLDERS
 
 PAGE, TWIN, CLAIMS = "index.html", "index.json", "claims.parquet"
 FORMAT = 1  # of the JSON: grows where a key changes its meaning
@@ -138,7 +138,7 @@ class _Reader:
     def read(self, name: str, files: set[str]) -> Study | dict[str, str]:
         """Read a folder; without a readable manifest, the reason, and what would make one."""
         why = f"no {MANIFEST}, so no results"
-        if files & {*FOLDERS.values()}:
+        if REPLICATES in files:
             why = f"unfinished: blocks are there, and no {MANIFEST}"
         try:
             if MANIFEST in files:

@@ -3,7 +3,7 @@
 import signal
 import sys
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -12,20 +12,12 @@ from joblib import Parallel, delayed
 from simstudy.engine.executors.loky import deaf_to_interrupts, draw_packed, packed
 from simstudy.engine.workers import Workers
 from simstudy.errors import StaleCodeError, StudyError, UnreadableTaskError
-from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.study import Study
 from tests import toy
 from tests.cli.projects import python
 from tests.engine.giving import blocks_of, factory_of
 
 PLAN = toy.study((3,)).plan()
-
-
-@dataclass(frozen=True)
-class KeepLocked(ReplicateStorage):
-    """Holds what lives in one process only."""
-
-    lock: object = field(default_factory=threading.Lock)
 
 
 @pytest.fixture
@@ -37,7 +29,7 @@ def task(tmp_path):
 def test_what_cannot_be_sent_is_said_with_what_will_do(task):
     said = "the study cannot be sent to worker processes: .* use backend=threads or backend=inline"
     with pytest.raises(StudyError, match=said):
-        packed(task._replace(keep=KeepLocked()))
+        packed(task._replace(label=threading.Lock()))
 
 
 def test_what_cannot_be_loaded_is_said():

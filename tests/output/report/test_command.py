@@ -44,7 +44,7 @@ def test_of_a_published_study_it_asks_for_the_same_and_need_not_name_published_s
 def test_other_settings_than_published_are_asked_for_as_they_were(stop_by):
     decided = {"precision": {"power": 0.01}, "stop_by": stop_by, "at_least": 500}
     asked = {
-        "config": manifest_of("two_stage")["config"] | {"k": [1.5], "keep": "summary", **decided},
+        "config": manifest_of("two_stage")["config"] | {"k": [1.5], **decided},
         "replicates_per_scenario": {"a": 100, "b": 300},
         "seed": 7,
     }
