@@ -222,12 +222,18 @@ def test_what_was_noticed_stays_with_the_blocks(tmp_path):
     assert len(fresh.outcome.noticed) < len(noticed), "one block equals no other"
 
 
-def by_numpys(x):
-    return x + np.random.normal(size=len(x))  # noqa: NPY002
+@dataclass(frozen=True)
+class DrawnVector:
+    def simulate(self, streams, n_rep):
+        return {"v": streams("data").normal(size=(n_rep, 2))}
 
 
-def by_pythons(x):
-    return x + random.random()
+def by_numpys(v):
+    return v[:, 0] + np.random.normal(size=len(v))  # noqa: NPY002
+
+
+def by_pythons(v):
+    return v[:, 0] + random.random()
 
 
 @pytest.mark.parametrize(
@@ -245,8 +251,11 @@ def test_a_derived_column_that_moves_a_global_generator_is_noticed(
     monkeypatch.setattr(rng_checks, "DRAW_MEANWHILE", ("checker",))
     if is_loaded:
         monkeypatch.setitem(sys.modules, "checker", object())
-    study = Study("jitter", [Drawn()], [mean("y")], derived={"y": derived}, block_size=10)
-    noticed = study.run(20, workers=INLINE, progress=Notes(), keep="summary").outcome.noticed
+    study = Study(
+        "jitter", [DrawnVector()], [mean("y")], derived={"y": derived}, block_size=10,
+        vectors={"v": 2}, keep_vectors=False,
+    )  # fmt: skip
+    noticed = study.run(20, workers=INLINE, progress=Notes()).outcome.noticed
     assert all(text in found for text, found in zip(said, noticed, strict=True))
 
 
