@@ -186,7 +186,7 @@ def test_blocks_that_failed_as_a_whole_count_as_failures(always):
     )
     rows = study.run(280, workers=INLINE).summary
     of_measures = rows[rows["measure"] != "convergence_rate"]
-    assert set(of_measures["n_failed"]) == ({280, 80} if always else {80, 160})
+    assert set(of_measures["n_failed"]) == ({280, 160} if always else {80, 160})
 
 
 # ---------------------------------------------------------------- slips
