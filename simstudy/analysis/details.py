@@ -13,6 +13,7 @@ from simstudy.engine.run_stats import RunStats
 from simstudy.errors import StudyError, nearest
 from simstudy.store.arrow_schema import CONVERGED
 from simstudy.store.files import REPLICATES
+from simstudy.store.runs import study_folder
 
 if TYPE_CHECKING:
     from simstudy.analysis.estimates import Estimator, Prepare
@@ -159,4 +160,4 @@ class Details:
     def _blocks_folder(self) -> Place:
         if self.folder is None:
             raise StudyError("this result lives in memory only, and has no folder of blocks.")
-        return self.folder / REPLICATES
+        return study_folder(self.folder) / REPLICATES

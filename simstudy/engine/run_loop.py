@@ -28,7 +28,6 @@ from simstudy.engine.work_queue import (
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StoreError
 from simstudy.remote.paths import Place
-from simstudy.store.files import REPLICATES
 from simstudy.store.manifest import mark_outdated
 from simstudy.store.run_records import RunRecord, Times, read_records, write_record
 from simstudy.store.study_folder import StudyFolder
@@ -172,7 +171,7 @@ class RunLoop:
     @property
     def blocks_folder(self) -> Place | None:
         """The folder of the blocks; None for a temporary store."""
-        return None if self.home.path is None else self.home.path / REPLICATES
+        return self.home.blocks
 
     def _prepare_monitor(
         self, sizes: Mapping[str, int], *, replaces_failures: bool = False

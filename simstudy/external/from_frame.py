@@ -178,7 +178,10 @@ def from_frame(
         reads={measure.name: tuple(measure.reads) for measure in declared},
     )
     settings = {"rows": "#" + _hash(frame, roles, quantities), **roles.config}
-    home = StudyFolder.open(plan, out, _provenance(plan, settings), restart=restart)
+    n_most = max(cell.n_rep for cell in cells)
+    home = StudyFolder.open(
+        plan, out, _provenance(plan, settings), restart=n_most if restart else 0
+    )
     stored = dict(zip(plan.keys, cells, strict=True))
     outcome = RunStats(noticed=[*absent, *noticed])
     if not all(home.store.n_blocks(key) == cell.n_rep for key, cell in stored.items()):

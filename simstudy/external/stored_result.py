@@ -26,6 +26,7 @@ from simstudy.store.columns import columns_of, simulated_columns
 from simstudy.store.files import REPLICATES
 from simstudy.store.manifest import MANIFEST
 from simstudy.store.provenance import UNKNOWN, Provenance
+from simstudy.store.runs import is_used, study_folder
 
 if TYPE_CHECKING:
     from simstudy.tables.table import Table
@@ -223,7 +224,7 @@ class StoredResult(SummaryAccess):
 
     @cached_property
     def _store(self) -> Store:
-        return _open_store(self.folder, self.n_rep, self.manifest.get("seed"))
+        return _open_store(self.folder, self.n_rep, self.manifest)
 
     @cached_property
     def _plan(self) -> Plan:
@@ -282,20 +283,15 @@ class StoredResult(SummaryAccess):
 
 
 # ---------------------------------------------------------------- whose blocks they are
-def _open_store(folder: Place, keys: Collection[str], seed: int | None) -> Store:
-    """Open the stored replicates of some scenarios.
-
-    Parameters
-    ----------
-    seed
-        Whose blocks are meant where several runs share the folder; None where nobody knows.
+def _open_store(folder: Place, keys: Collection[str], manifest: Mapping[str, Any]) -> Store:
+    """Open the stored replicates of some scenarios of a run.
 
     Raises
     ------
     StoreError
-        Where there are none, or those of several runs, of which it is not known which are meant.
+        If there are none, or those of several runs of which the manifest does not say which.
     """
-    place = folder / REPLICATES
+    place = study_folder(folder) / REPLICATES
     if not place.exists():
         raise StoreError(
             f"{folder} holds no replicates: they lie elsewhere, or were deleted. "
@@ -306,9 +302,9 @@ def _open_store(folder: Place, keys: Collection[str], seed: int | None) -> Store
     for name, owner in provenance_of_files(files):
         if owner.settings.get("study") == UNKNOWN:
             raise damaged_file_error(files, name)
-        if seed not in (None, owner.settings.get("seed")):
-            continue
         for key in set(keys) & set(owner.values):
+            if not is_used(manifest, owner, key):
+                continue
             found = found or Provenance(owner.settings, values, codes)
             known = (
                 values.setdefault(key, owner.values[key]),

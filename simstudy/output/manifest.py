@@ -21,6 +21,7 @@ from simstudy.remote.paths import Place
 from simstudy.store.compaction import folder_lock
 from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.manifest import MANIFEST, listed_files
+from simstudy.store.runs import ORIGINS
 
 DRAWN = "drawn"  # in a manifest, when the first block was begun and the last was there
 
@@ -46,6 +47,7 @@ def facts_of(result: Result, blocks: str) -> dict[str, Any]:
         "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
         "digest": digest(result),
         "made_from": {"blocks": blocks},
+        ORIGINS: result.details.store.provenance.origins(result.details.drawn_sizes),
         **_data_of(plan),
         "design": design_of(result.details.design or plan.work_units.keys),
     }

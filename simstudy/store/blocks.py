@@ -71,7 +71,8 @@ class Store:
     damaged
         Files that were quarantined, each with the reason.
     others
-        By scenario key, other provenance that blocks of that scenario have here.
+        By scenario key, provenance of other code that blocks of that scenario have here, with the
+        same settings.
     index
         Where each block lies.
     """
@@ -147,6 +148,8 @@ class Store:
         self, name: str, content: FileMetadata
     ) -> tuple[StoredFile | None, np.ndarray]:
         """Read a file's metadata; of files with other provenance only this is kept."""
+        if content.provenance.settings != self.provenance.settings:
+            return None, self.index.slices[:0]
         keys = dict.fromkeys(each.key for each in content.ranges)
         ours = {key for key in keys if content.provenance.matches(self.provenance, key)}
         for key in keys:
@@ -161,7 +164,7 @@ class Store:
             file=len(self._by_number),
             generation=content.generation,
         )
-        is_own = len(ours) == len(keys) and content.provenance.settings == self.provenance.settings
+        is_own = len(ours) == len(keys)
         if len(ours) < len(keys):
             slices = slices[np.isin(slices["key"], [*map(self.index.number_of, ours)])]
         schema = self._schemas.setdefault(content.schema, content.schema)

@@ -5,18 +5,24 @@ duplicates, never a gap.
 """
 
 import contextlib
+import itertools
 import os
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from simstudy.atomic_files import ABANDONED_SECONDS
 from simstudy.remote.paths import Place
-from simstudy.store.block_files import write_blocks
-from simstudy.store.block_index import RETRY_GENERATION, joined_ranges
+from simstudy.store.block_files import RANGES_KEY, FileMetadata, file_metadata, write_blocks
+from simstudy.store.block_index import RETRY_GENERATION, BlockRange, joined_ranges
 from simstudy.store.blocks import Store
-from simstudy.store.files import Folder
+from simstudy.store.files import Files, Folder, label_of
 from simstudy.store.provenance import Provenance
 
 MANY_FILES = 256  # small ones are merged where they are more
@@ -131,6 +137,70 @@ def _write(store: Store, slices: np.ndarray, provenance: Provenance) -> str:
     )
 
 
+# ---------------------------------------------------------------- removing blocks
+@dataclass
+class Removed:
+    """Blocks that were removed, or would be; `n_bytes` is estimated for files kept in part."""
+
+    n_blocks: int = 0
+    n_bytes: int = 0
+    by_seed: Counter[Any] = field(default_factory=Counter)
+
+
+Kept = Callable[[Provenance, BlockRange], BlockRange]
+"""From what made some blocks and which they are, those that stay: `n` is 0 or less for none."""
+
+
+def remove_blocks(files: Files, kept: Kept, *, dry_run: bool = False) -> Removed:
+    """Remove blocks from a folder; files with some of them are written anew without these.
+
+    Parameters
+    ----------
+    dry_run
+        Only count what would be removed.
+    """
+    removed = Removed()
+    with folder_lock(files.path if isinstance(files, Folder) else None):
+        for name, parquet in files.metadata(files.names(), verify=False):
+            if isinstance(parquet, Exception) or RANGES_KEY not in (parquet.metadata or {}):
+                continue
+            content = file_metadata(parquet)
+            left = [kept(content.provenance, each) for each in content.ranges]
+            n_left, n = (sum(max(0, e.n) for e in each) for each in (left, content.ranges))
+            if n_left == n:
+                continue
+            removed.n_blocks += n - n_left
+            removed.n_bytes += files.size(name) * (n - n_left) // n
+            removed.by_seed[content.provenance.settings.get("seed")] += n - n_left
+            if not dry_run:
+                if n_left:
+                    _write_part(files, name, content, left)
+                files.delete(name)
+    return removed
+
+
+def _write_part(files: Files, name: str, content: FileMetadata, left: Sequence[BlockRange]) -> None:
+    """Write some blocks of a file, a part of each range, to a new file."""
+    with files.open(name) as source:
+        table = pq.ParquetFile(source).read(use_threads=False)
+    size = table.num_rows // sum(each.n for each in content.ranges)
+    starts = itertools.accumulate((each.n for each in content.ranges), initial=0)
+    rows = [
+        table.slice((start + part.first - whole.first) * size, part.n * size)
+        for start, whole, part in zip(starts, content.ranges, left, strict=False)
+        if part.n > 0
+    ]
+    write_blocks(
+        files,
+        [part for part in left if part.n > 0],
+        pa.concat_tables(rows),
+        provenance=content.provenance,
+        generation=content.generation,
+        label=label_of(name),
+    )
+
+
+# ---------------------------------------------------------------- locking
 @contextlib.contextmanager
 def folder_lock(folder: Place | None) -> Iterator[None]:
     """Context: no other process that takes this lock works in the folder.

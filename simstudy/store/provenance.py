@@ -70,7 +70,7 @@ class Provenance:
         return mine == (expected.settings, expected.values.get(key), expected.codes.get(key))
 
     def differences(self, expected: "Provenance", key: str) -> list[str]:
-        """What differs, as text; additional measures do not matter."""
+        """What differs, as text."""
         found = self.setting_differences(expected)
         if self.settings.get("study") == UNKNOWN:
             return found
@@ -83,18 +83,32 @@ class Provenance:
         mine, theirs = self.settings, expected.settings
         if mine.get("study") == UNKNOWN:
             return ["its files do not say what made them (an earlier version wrote them)"]
-        names = [name for name in {**theirs, **mine} if name != "measures"]
-        found = [
+        return [
             f"{name} was {mine.get(name)} and is {theirs.get(name)}"
-            for name in names
+            for name in {**theirs, **mine}
             if mine.get(name) != theirs.get(name)
         ]
-        old, new = mine.get("measures", {}), theirs.get("measures", {})
-        return found + changes({name: old[name] for name in new if name in old}, new)
 
     def digest(self, n_rep: Mapping[str, int]) -> str:
         """One hash for some replicates."""
         return short_hash(json.dumps([self.to_json(n_rep), dict(sorted(n_rep.items()))]), 32)
+
+    def origin(self, key: str) -> str:
+        """A hash of the settings and the code of a scenario's blocks."""
+        code = self.codes.get(key, {})
+        known = self._origins.get(id(code))
+        if known is None:
+            known = short_hash(json.dumps([self.settings, code], sort_keys=True))
+            self._origins[id(code)] = known
+        return known
+
+    def origins(self, keys: Iterable[str]) -> list[str]:
+        """The hashes of settings and code of some scenarios' blocks, each once."""
+        return sorted({self.origin(key) for key in keys})
+
+    @cached_property
+    def _origins(self) -> dict[int, str]:
+        return {}
 
     def digest_of_each(self, keys: Iterable[str]) -> dict[str, str]:
         """A hash for each scenario's blocks, by key."""

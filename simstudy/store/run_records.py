@@ -133,6 +133,19 @@ def adopt_records(blocks: Place, old: Provenance, new: Provenance) -> None:
     write_record(blocks, uuid.uuid4().hex, new, read_records(blocks, old))
 
 
+def forget_records(blocks: Place, provenance: Provenance) -> None:
+    """Remove what the records say of blocks of this provenance."""
+    ours = provenance.digest_of_each(provenance.values).items()
+    paths = record_files(blocks)
+    spent, warnings = _read_all(paths)
+    rest = [
+        (*made, *timings, *times) for made, (timings, times) in spent.items() if made not in ours
+    ]
+    _write(blocks, uuid.uuid4().hex, rest, [each for each in warnings if each[:2] not in ours])
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
 def merge_records(blocks: Place) -> None:
     """Merge the records of many runs into one file."""
     paths = record_files(blocks)

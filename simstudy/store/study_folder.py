@@ -1,10 +1,14 @@
-"""The folder of a study's blocks, claimed and checked, or temporary."""
+"""The folder of a study: one store of blocks for all runs, and a folder of outputs for each run.
+
+A run of the published settings has its outputs in the study's own folder, any other run in
+`runs/NAME` below it. All of them share the blocks in `replicates/`.
+"""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,12 +16,14 @@ from simstudy.atomic_files import read_json, temporary_folder
 from simstudy.design.plan import Plan, method_of
 from simstudy.errors import StoreError, first_few
 from simstudy.remote.paths import Place, place_of
-from simstudy.store.block_files import provenance_of_files
+from simstudy.store.block_index import BlockRange
 from simstudy.store.blocks import Store, files_at
-from simstudy.store.files import DAMAGED, DERIVED, ENDING, REPLICATES, VERIFIED, Files
-from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.store.provenance import UNKNOWN, Provenance
-from simstudy.store.run_records import record_files
+from simstudy.store.compaction import remove_blocks
+from simstudy.store.files import REPLICATES, Files
+from simstudy.store.manifest import MANIFEST
+from simstudy.store.provenance import Provenance
+from simstudy.store.run_records import forget_records
+from simstudy.store.runs import run_folder
 
 CHANGED = "changed"  # in place of methods' names: all whose code changed
 ADOPT = "If the code was only rewritten, adopt=true proves it and keeps them. "
@@ -31,13 +37,16 @@ class StudyFolder:
     Parameters
     ----------
     path
-        Where its outputs go; None where it is temporary.
+        Folder of this run's outputs; None if it is temporary.
+    blocks
+        Folder of the block files, which all runs of the study share; None if it is temporary.
     temporary
-        The folder that goes when this does.
+        Temporary folder, deleted with this object.
     """
 
     path: Place | None
     store: Store
+    blocks: Place | None = None
     temporary: tempfile.TemporaryDirectory[str] | None = None
 
     @classmethod
@@ -47,7 +56,8 @@ class StudyFolder:
         out: str | os.PathLike[str] | Place | None,
         provenance: Provenance,
         *,
-        restart: bool = False,
+        run: str = "",
+        restart: int = 0,
         redraw: Collection[str] = (),
         adopt: bool = False,
         at_once: bool = True,
@@ -57,6 +67,10 @@ class StudyFolder:
 
         Parameters
         ----------
+        run
+            Name of the run's own folder of outputs below `runs/`. Default: the study's folder.
+        restart
+            Number of first blocks of each scenario and method to delete.
         redraw
             Methods whose blocks of other code are no reason to refuse.
         adopt
@@ -65,29 +79,29 @@ class StudyFolder:
             Whether all that is there will be read; else files beyond this machine are checked
             only when they are.
         label
-            Of the share that draws, as `Store` has it.
+            Label of the share that draws, as for `Store`.
 
         Raises
         ------
         StoreError
-            Where it is another's, or cannot be used.
+            If the folder holds the results of another study, or cannot be used.
         """
         if out is None:
             temporary = temporary_folder()
             blocks = Store(Path(temporary.name) / REPLICATES, plan.block_size, provenance)
-            return cls(None, blocks, temporary)
+            return cls(None, blocks, temporary=temporary)
         place = place_of(out)
         if isinstance(place, Path):
             place = place.absolute()  # a study's own code may change the working directory
         path = place / plan.name
         check_study(plan.name, path)
-        if restart:
-            delete_study_data(plan.name, path)
         files = _files(path / REPLICATES, at_once=at_once)
         store = Store(files, plan.block_size, provenance, label=label)
+        if restart:
+            delete_blocks(store, path / REPLICATES, dict.fromkeys(plan.keys, restart))
         if not adopt:
             check_provenance(plan, path, store, redraw)
-        return cls(path, store)
+        return cls(run_folder(path, run), store, path / REPLICATES)
 
 
 def _files(blocks: Place, *, at_once: bool) -> Files:
@@ -118,21 +132,21 @@ def check_study(study: str, folder: Place) -> None:
 
 
 def check_provenance(plan: Plan, folder: Place, store: Store, redraw: Collection[str] = ()) -> None:
-    """Refuse a scenario that has blocks of another provenance and none of this one.
+    """Refuse a scenario or method that is stored of other code, and not of the current code.
 
-    Blocks of this run are never mixed with them; but where there are none, a user who expects to
-    go on should learn that nothing stored is of use, and why.
+    Blocks of other code are never mixed in. They are refused so that nobody draws again by
+    accident what a small edit has made useless. Blocks of other settings, such as another seed,
+    belong to other runs and are no reason to refuse.
 
     Parameters
     ----------
     redraw
-        Methods of which that is known, and whose blocks are to be drawn anew; `changed` for all
-        whose code changed.
+        Methods whose blocks are to be drawn again; `changed` for all whose code changed.
 
     Raises
     ------
     StoreError
-        Naming what is other, and the ways on.
+        Naming what differs, and the ways on.
     """
     methods: dict[str, None] = {}
     changes: dict[str, None] = {}
@@ -140,16 +154,16 @@ def check_provenance(plan: Plan, folder: Place, store: Store, redraw: Collection
         others = store.others.get(key)
         if not others or store.has_blocks(key, 1).any() or store.n_blocks(key):
             continue
-        least = min((other.differences(store.provenance, key) for other in others), key=len)
-        is_code = any(not other.setting_differences(store.provenance) for other in others)
-        if method_of(drawn) in redraw or (is_code and CHANGED in redraw):
+        method = method_of(drawn)
+        if CHANGED in redraw or method in redraw:
             continue
-        if not (is_code and method_of(drawn)):
+        least = min((other.differences(store.provenance, key) for other in others), key=len)
+        if not method:
             raise StoreError(
                 f"{folder} was computed by something else: {first_few(least)}. Its replicates "
-                f"cannot be mixed with new ones. {ADOPT * is_code}{WAYS_ON}"
+                f"cannot be mixed with new ones. {ADOPT}{WAYS_ON}"
             )
-        methods[method_of(drawn)] = None
+        methods[method] = None
         changes |= dict.fromkeys(least)
     if methods:
         raise _methods_changed(folder, [*methods], [*changes])
@@ -166,37 +180,37 @@ def _methods_changed(folder: Place, methods: Sequence[str], changes: Sequence[st
 
 
 # ---------------------------------------------------------------- starting over
-def delete_study_data(study: str, folder: Place) -> None:
-    """Delete a study's blocks and the outputs made from them.
+def delete_blocks(store: Store, folder: Place, n_blocks: Mapping[str, int]) -> None:
+    """Delete the first blocks of some scenarios and methods, of the store's settings and any code.
 
-    Whatever else lies there is left alone: notes, figures of others, blocks of other studies.
+    Other blocks, outputs and files of other programs are left alone.
+
+    Parameters
+    ----------
+    folder
+        Folder of the block files.
+    n_blocks
+        Number of blocks to delete, by key.
 
     Raises
     ------
     StoreError
-        Where a file cannot be deleted: going on would keep what was to go.
+        If a file cannot be deleted: going on would keep what should go.
     """
-    blocks = folder / REPLICATES
-    if blocks.is_dir():
-        for name, provenance in provenance_of_files(files_at(blocks, at_once=False)):
-            if provenance.settings.get("study", study) in (study, UNKNOWN):
-                _delete(blocks / name)
-        for path in [*record_files(blocks), blocks / VERIFIED]:
-            _delete(path)
-        for sibling in (DAMAGED, DERIVED):
-            found: list[Place] = [*(blocks / sibling).rglob(f"*{ENDING}")]
-            for path in found:
-                _delete(path)
-    for name in listed_files(read_json(folder / MANIFEST) or {}):
-        _delete(folder / name)
-    _delete(folder / MANIFEST)
+    ours = store.provenance.settings
 
+    def kept(provenance: Provenance, blocks: BlockRange) -> BlockRange:
+        n = n_blocks.get(blocks.key, 0) if provenance.settings == ours else 0
+        first = max(blocks.first, n)
+        return BlockRange(blocks.key, first, blocks.end - first)
 
-def _delete(path: Place) -> None:
     try:
-        path.unlink(missing_ok=True)
+        remove_blocks(store.files, kept)
+        forget_records(folder, store.provenance.only(n_blocks))
     except OSError as error:
         raise StoreError(
-            f"restart=true cannot delete {path}: {error.strerror}. Nothing was drawn. Make the "
-            "folder writable, or choose another out=..."
+            f"restart=true cannot delete blocks in {folder}: {error.strerror}. Nothing was drawn. "
+            "Make the folder writable, or choose another out=..."
         ) from error
+    store.others.clear()
+    store.scan()

@@ -15,8 +15,10 @@ from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.run_stats import RunStats
 from simstudy.errors import StoreError, first_few
 from simstudy.remote.paths import Place, place_of
-from simstudy.store.blocks import Store
+from simstudy.store.block_files import provenance_of_files
+from simstudy.store.blocks import Store, files_at
 from simstudy.store.files import REPLICATES, Folder, name_by_content
+from simstudy.store.provenance import Provenance
 from simstudy.store.run_records import FOLDER, read_records, record_files
 from simstudy.store.study_folder import StudyFolder, no_blocks_error
 from simstudy.study.run_options import Out, RunOptions
@@ -102,6 +104,12 @@ def merge(study: StudySpec, options: RunOptions, source: Out) -> int:
         raise no_blocks_error(blocks.parent)
     provenance = compute_provenance(plan).of_blocks
     theirs = Store(blocks, plan.block_size, provenance)
+    if not theirs.n_files and not theirs.others:
+        raise StoreError(
+            f"nothing was merged: {blocks.parent} holds no block of these settings"
+            f"{_settings_there(blocks, provenance)}. Draw them there with this study's code, "
+            "settings and seed, or leave them out."
+        )
     differing = [
         f"{drawn!r}: {first_few(each.differences(provenance, key))}"
         for key, drawn in plan.work_units.keys.items()
@@ -120,6 +128,12 @@ def merge(study: StudySpec, options: RunOptions, source: Out) -> int:
         copy_records(blocks, home.store.files.path)
     theirs.close()
     return n_new
+
+
+def _settings_there(blocks: Place, provenance: Provenance) -> str:
+    """The differences to the settings of the stored blocks that are nearest; empty if unknown."""
+    found = [p.setting_differences(provenance) for _, p in provenance_of_files(files_at(blocks))]
+    return f" ({first_few(min(found, key=len))})" if found else ""
 
 
 # ---------------------------------------------------------------- copying

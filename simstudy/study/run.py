@@ -32,7 +32,6 @@ from simstudy.errors import SimstudyError, StudyError, describe
 from simstudy.remote.paths import place_of
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
-from simstudy.store.files import REPLICATES
 from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.run_records import adopt_records, merge_records
 from simstudy.store.study_folder import StudyFolder, check_provenance
@@ -108,7 +107,7 @@ class _Run:
             plan.work_units,
             options.out,
             provenance.of_blocks,
-            restart=options.restart,
+            restart=plan.n_blocks(options.most_rep) if options.restart else 0,
             redraw=check_redraw(options.redraw, study.methods),
             adopt=options.adopt,
             at_once=options.is_all,
@@ -258,8 +257,8 @@ def _adopt(
         )
         drawn = run(part_to_draw(study, plan.work_units, other), one_block)
         adopt_equal_blocks(plan.work_units, home, other, drawn)
-        if home.path is not None:
-            adopt_records(home.path / REPLICATES, other, home.store.provenance)
+        if home.blocks is not None:
+            adopt_records(home.blocks, other, home.store.provenance)
         progress.note(
             f"adopted: the current code drew {drawn.outcome.n_blocks} block(s), one of each "
             "scenario and method that changed, and all bits agree, so the stored blocks are kept"

@@ -81,6 +81,11 @@ class RunOptions:
         return study.plan(self.seed)
 
     @property
+    def most_rep(self) -> int:
+        """The largest number of replicates per scenario that the run may draw."""
+        return max(self.n_rep, self.max_rep) if self.precision else self.n_rep
+
+    @property
     def is_all(self) -> bool:
         """Whether the run is not a share."""
         return self.shard is None

@@ -265,14 +265,15 @@ def test_what_is_published_reads_as_any_study(table, tmp_path):
     assert "no row for 5 of 100 data sets" in page
 
 
-def test_other_rows_are_refused_where_some_are_until_told_otherwise(table, tmp_path):
+def test_other_rows_under_one_name_are_not_mixed(table, tmp_path):
     from_frame(table, name="twice", out=tmp_path, **COLUMNS)
     from_frame(table, name="twice", out=tmp_path, **COLUMNS)
     other = table.assign(b=table["b"] + 1)
-    with pytest.raises(simstudy.errors.StoreError, match=r"rows was #\w+ and is #\w+"):
-        from_frame(other, name="twice", out=tmp_path, **COLUMNS)
-    again = from_frame(other, name="twice", out=tmp_path, restart=True, **COLUMNS)
-    assert again.n_rep == from_frame(other, **COLUMNS).n_rep
+    again = from_frame(other, name="twice", out=tmp_path, **COLUMNS)
+    pd.testing.assert_frame_equal(again.summary, from_frame(other, **COLUMNS).summary)
+    first = from_frame(table, name="twice", out=tmp_path, **COLUMNS)
+    pd.testing.assert_frame_equal(first.summary, from_frame(table, **COLUMNS).summary)
+    assert len(simstudy.load(first.folder).replicates) == len(first.replicates)
 
 
 # ---------------------------------------------------------------- wide tables, rows in order

@@ -1,44 +1,49 @@
-"""A study's folder: nothing foreign is mixed in, and starting over deletes only what is its own."""
+"""A study's folder: one store for all runs; starting over and cleaning delete no other block."""
 
 import errno
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from simstudy import load
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.store.block_files import write_blocks
 from simstudy.store.block_index import BlockRange
 from simstudy.store.files import Folder
 from simstudy.store.provenance import Provenance
-from simstudy.store.study_folder import check_study, delete_study_data
+from simstudy.store.runs import clean, list_runs, run_folder, study_folder
+from simstudy.store.study_folder import check_study
 from tests import toy
 
-STUDY = toy.study((3, 10))
+STUDY = toy.study((3, 10))  # blocks of 50
 INLINE = Workers("inline", 1)
+N_REP, N_BLOCKS, N_ROWS = 60, 4, 4  # of two scenarios and two methods
 
 
-def a_run(folder, seed=1):
-    """A folder of results with blocks of the toy study."""
-    STUDY.run(60, seed, out=folder, workers=INLINE, explain=False)
-    return folder / "toy"
+def run(out, n_rep=N_REP, seed=1, study=STUDY, **settings):
+    return study.run(n_rep, seed, out=out, workers=INLINE, **settings)
 
 
-def refused(out, study=STUDY, seed=1):
-    with pytest.raises(StoreError) as refusal:
-        study.run(60, seed, out=out, workers=INLINE)
-    return str(refusal.value)
+def n_drawn(*arguments, **settings):
+    return run(*arguments, **settings).outcome.n_blocks
 
 
-def test_blocks_of_other_owners_are_told_by_the_nearest(tmp_path):
-    """Of several runs in a folder, the refusal speaks of the one that differs least."""
-    folder = a_run(tmp_path)
-    for path in a_run(tmp_path / "other", seed=7).glob("replicates/*.parquet"):
-        path.rename(folder / "replicates" / path.name)
-    text = refused(tmp_path, replace(STUDY, block_size=49), 7)
-    assert "block_size was 50 and is 49. Its" in text
+# ---------------------------------------------------------------- one store
+def test_runs_of_other_settings_share_the_store(tmp_path):
+    assert n_drawn(tmp_path) == N_BLOCKS
+    assert n_drawn(tmp_path, study=toy.study((3,))) == 0
+    assert n_drawn(tmp_path, study=toy.study((10, 30))) == 2
+    assert n_drawn(tmp_path, 110) == 2
+    assert n_drawn(tmp_path, seed=2) == N_BLOCKS
+    assert n_drawn(tmp_path, study=replace(STUDY, block_size=30)) == N_BLOCKS
+    for seed in (1, 2):
+        stored, alone = run(tmp_path, 40, seed), run(tmp_path / str(seed), 40, seed)
+        assert stored.outcome.n_blocks == 0
+        assert stored.summary.equals(alone.summary)
 
 
 def test_a_file_is_no_folder(tmp_path):
@@ -48,37 +53,102 @@ def test_a_file_is_no_folder(tmp_path):
         check_study("toy", file)
 
 
+def test_folders_of_runs(tmp_path):
+    assert run_folder(tmp_path, "") == tmp_path
+    below = run_folder(tmp_path, "n_rep=5,seed=2")
+    assert below == tmp_path / "runs" / "n_rep=5,seed=2"
+    assert study_folder(below) == tmp_path
+    assert study_folder(tmp_path) == tmp_path
+    for name in (".", "..", "a/b", "/a", "a\\b", "\0"):
+        with pytest.raises(StoreError, match="does not name one folder"):
+            run_folder(tmp_path, name)
+
+
+def test_a_results_folder_may_be_named_as_that_of_runs(tmp_path):
+    result = run(tmp_path / "runs")
+    assert study_folder(result.folder) == result.folder
+    assert len(load(result.folder).replicates) == N_ROWS * N_REP
+
+
 # ---------------------------------------------------------------- starting over
-def test_starting_over_deletes_this_studys_blocks_and_nothing_else(tmp_path):
-    folder = a_run(tmp_path)
-    (folder / "figures").mkdir()
+def test_starting_over_deletes_the_blocks_of_these_settings_alone(tmp_path):
+    folder = run(tmp_path, 210).folder
+    run(tmp_path, seed=2)
     (folder / "notes.txt").write_text("mine")
-    (folder / "manifest.json").write_text("{}")
     theirs = write_blocks(
         Folder(folder / "replicates"), [BlockRange("a", 0, 1)], pa.table({"rep": [0]}),
         provenance=Provenance({"study": "census"}),
     )  # fmt: skip
-    delete_study_data("toy", folder)
-    left = sorted(path.name for path in folder.rglob("*"))
-    assert left == sorted(["_runs", "figures", "notes.txt", "replicates", theirs])
-    delete_study_data("toy", tmp_path / "never")
+    one = toy.study((3,))
+    assert n_drawn(tmp_path, study=one, restart=True) == 2
+    assert n_drawn(tmp_path, 210) == 0, "blocks of longer runs and other scenarios are kept"
+    assert n_drawn(tmp_path, seed=2) == 0
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert (folder / "replicates" / theirs).exists()
 
 
 def test_starting_over_goes_through_links(tmp_path):
-    folder = a_run(tmp_path)
+    folder = run(tmp_path).folder
     (folder / "replicates").rename(tmp_path / "far")
     (folder / "replicates").symlink_to(tmp_path / "far")
-    delete_study_data("toy", folder)
-    assert not list((tmp_path / "far").glob("*.parquet"))
+    assert n_drawn(tmp_path, restart=True) == N_BLOCKS
 
 
 def test_starting_over_says_what_it_cannot_delete(tmp_path, monkeypatch):
-    a_run(tmp_path)
+    run(tmp_path)
 
     def refuse(self, missing_ok=False):
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr(Path, "unlink", refuse)
-    said = "restart=true cannot delete .*: Read-only file system. Nothing was drawn"
+    said = "restart=true cannot delete blocks in .*: Read-only file system. Nothing was drawn"
     with pytest.raises(StoreError, match=said):
-        STUDY.run(60, out=tmp_path, workers=INLINE, restart=True)
+        run(tmp_path, restart=True)
+
+
+# ---------------------------------------------------------------- cleaning
+def test_cleaning_removes_what_no_run_uses(tmp_path):
+    folder = run(tmp_path, 210).folder
+    run(tmp_path, seed=2, explain=False)
+    run(tmp_path, study=toy.study((3, 10, 30)), explain=False)
+    shutil.copytree(folder, tmp_path / "all")
+    assert n_drawn(tmp_path, 60) == 0  # the manifest now speaks of 60 replicates, two blocks
+    counted = clean(folder, dry_run=True)
+    assert counted.by_seed == {1: 2 * 3 + 2, 2: N_BLOCKS}
+    assert counted.n_bytes > 0
+    assert clean(folder) == counted
+    assert clean(folder).n_blocks == 0
+    assert n_drawn(tmp_path, explain=False) == 0
+    assert n_drawn(tmp_path, 210, explain=False) == 2 * 3
+    assert len(load(tmp_path / "all").replicates) == N_ROWS * 210
+
+
+def test_runs_below_keep_their_blocks(tmp_path):
+    folder = run(tmp_path).folder
+    other = run(tmp_path / "other", seed=2).folder
+    shutil.copytree(other, folder / "runs" / "seed=2", ignore=shutil.ignore_patterns("replicates"))
+    for path in (other / "replicates").glob("*.parquet"):
+        shutil.copy(path, folder / "replicates")
+    assert [each.name for each in list_runs(folder)] == ["", "seed=2"]
+    assert clean(folder).n_blocks == 0
+    assert len(load(folder / "runs" / "seed=2").replicates) == N_ROWS * N_REP
+    shutil.rmtree(folder / "runs" / "seed=2")
+    assert clean(folder).by_seed == {2: N_BLOCKS}
+
+
+def test_cleaning_removes_blocks_of_code_that_no_run_has(tmp_path):
+    class Mean(toy.Mean):
+        def simulate(self, streams, n_rep):
+            return {**super().simulate(streams, n_rep)}
+
+    folder = run(tmp_path).folder
+    other = replace(STUDY, scenarios=[Mean(each.n_obs) for each in STUDY.scenarios])
+    assert n_drawn(tmp_path, study=other, redraw="changed") == N_BLOCKS
+    assert clean(folder).n_blocks == N_BLOCKS
+    assert n_drawn(tmp_path, study=other) == 0
+
+
+def test_nothing_is_cleaned_where_no_run_is_known(tmp_path):
+    folder = run(tmp_path, explain=False).folder
+    with pytest.raises(StoreError, match="has no finished run, so no block is known to be in use"):
+        clean(folder)

@@ -1,0 +1,164 @@
+"""Runs of a study, which are views of its store: their folders, and the blocks that none uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from simstudy.atomic_files import forget_unfinished, read_json
+from simstudy.errors import StoreError
+from simstudy.remote.paths import Place
+from simstudy.store.block_index import BlockRange
+from simstudy.store.blocks import files_at
+from simstudy.store.compaction import Removed, remove_blocks
+from simstudy.store.files import DAMAGED, ENDING, REPLICATES
+from simstudy.store.manifest import MANIFEST
+from simstudy.store.provenance import UNKNOWN, Provenance
+
+RUNS = "runs"  # folder below a study's own, with a folder for each run of other settings
+SCENARIOS = "scenarios.parquet"  # file with the scenarios of a run
+UNLIMITED = 1 << 62  # blocks
+ORIGINS = "origins"  # in a manifest: hashes of settings and code of the blocks that a run uses
+
+
+def run_folder(study: Place, run: str) -> Place:
+    """The folder of a run's outputs; that of the study for a run without a name.
+
+    Raises
+    ------
+    StoreError
+        For a name that is not that of one folder.
+    """
+    if not run:
+        return study
+    if run in (".", "..") or any(sign in run for sign in "/\\\0"):
+        raise StoreError(f"run={run!r} does not name one folder below {study / RUNS}.")
+    return study / RUNS / run
+
+
+def study_folder(run: Place) -> Place:
+    """The folder of the study to which a folder of outputs belongs."""
+    is_study = run.parent.name != RUNS or (run / REPLICATES).exists()
+    return run if is_study else run.parent.parent
+
+
+def is_used(manifest: Mapping[str, Any], provenance: Provenance, key: str) -> bool:
+    """Whether a run uses blocks of a scenario or method with this provenance.
+
+    Manifests of older versions do not state the code: their runs use all blocks of their seed.
+    """
+    settings, origins = provenance.settings, manifest.get(ORIGINS)
+    if settings.get("study") != manifest.get("study"):
+        return False
+    if isinstance(origins, list):
+        return provenance.origin(key) in origins
+    return manifest.get("seed") in (None, settings.get("seed"))
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A finished run of a study.
+
+    Parameters
+    ----------
+    name
+        Name of its folder; empty for the run in the study's own folder.
+    """
+
+    name: str
+    folder: Place
+    manifest: Mapping[str, Any]
+
+    def n_blocks_used(self, provenance: Provenance, key: str) -> int:
+        """The number of first blocks of a scenario or method that this run uses."""
+        if not is_used(self.manifest, provenance, key) or key not in (self._keys or (key,)):
+            return 0
+        return self._n_blocks(provenance.settings.get("block_size"))
+
+    def _n_blocks(self, block_size: Any) -> int:
+        """The number of blocks with the replicates of any scenario; unlimited if unknown."""
+        n_rep = self.manifest.get("replicates_per_scenario")
+        each = [*n_rep.values()] if isinstance(n_rep, dict) else [n_rep]
+        known = [n for n in (*each, block_size) if isinstance(n, int) and n > 0]
+        if not each or len(known) <= len(each):
+            return UNLIMITED
+        return -(-max(known[:-1]) // known[-1])
+
+    @cached_property
+    def _keys(self) -> frozenset[str]:
+        """The keys of its scenarios and methods; empty if unknown."""
+        try:
+            with (self.folder / SCENARIOS).open("rb") as file:
+                column = pq.ParquetFile(file).read(["scenario"], use_threads=False)
+            return frozenset(column.column(0).to_pylist())
+        except (OSError, pa.ArrowInvalid, KeyError, IndexError):
+            return frozenset()
+
+
+def list_runs(study: Place) -> list[StoredRun]:
+    """The finished runs of a study: the one in its own folder first, then by name.
+
+    Parameters
+    ----------
+    study
+        Folder of the study, such as `results/NAME`.
+    """
+    below = sorted((study / RUNS).iterdir(), key=str) if (study / RUNS).is_dir() else []
+    found = ((folder, read_json(folder / MANIFEST)) for folder in (study, *below))
+    return [
+        StoredRun("" if folder == study else folder.name, folder, manifest)
+        for folder, manifest in found
+        if manifest is not None
+    ]
+
+
+def clean(study: Place, *, dry_run: bool = False) -> Removed:
+    """Remove the blocks that no finished run of a study uses, and damaged or unfinished files.
+
+    Blocks of other studies are left alone. A run that was interrupted has no manifest, so its
+    blocks count as unused, as do those of older versions that do not state their provenance.
+
+    Parameters
+    ----------
+    study
+        Folder of the study, such as `results/NAME`.
+    dry_run
+        Only count what would be removed.
+
+    Returns
+    -------
+    Removed
+        Blocks and bytes, in all and by seed.
+
+    Raises
+    ------
+    StoreError
+        If the folder has no finished run: all blocks would go.
+    """
+    runs = list_runs(study)
+    if not runs:
+        raise StoreError(
+            f"{study} has no finished run, so no block is known to be in use and all would be "
+            "removed. Finish a run first, or delete the folder."
+        )
+    name, blocks = runs[0].manifest.get("study"), study / REPLICATES
+    if not blocks.is_dir():
+        return Removed()
+
+    def kept(provenance: Provenance, blocks: BlockRange) -> BlockRange:
+        if provenance.settings.get("study") not in (name, UNKNOWN):
+            return blocks
+        n = max(run.n_blocks_used(provenance, blocks.key) for run in runs)
+        return BlockRange(blocks.key, blocks.first, min(blocks.end, n) - blocks.first)
+
+    removed = remove_blocks(files_at(blocks, at_once=False), kept, dry_run=dry_run)
+    if not dry_run:
+        forget_unfinished(blocks)
+        for path in (blocks / DAMAGED).glob(f"*{ENDING}"):
+            path.unlink(missing_ok=True)
+    return removed
