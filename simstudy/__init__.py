@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from simstudy.external.from_frame import from_file, from_frame
     from simstudy.external.stored_result import load
     from simstudy.options import option, published
+    from simstudy.output.folder import publish
     from simstudy.provenance.streams import Streams
     from simstudy.study import Study, discover, method_grid
 
@@ -47,6 +48,7 @@ __all__ = [
     "load",
     "method_grid",
     "option",
+    "publish",
     "published",
     "zipped",
 ]
@@ -62,6 +64,7 @@ _HOMES = {
     "engine.workers": ("Workers",),
     "provenance.streams": ("Streams",),
     "options": ("option", "published"),
+    "output.folder": ("publish",),
     "external.stored_result": ("load",),
     "study": ("Study", "discover", "method_grid"),
 }

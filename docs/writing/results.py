@@ -167,16 +167,9 @@ class Study:
         return {name: self.manifest["captions"].get(name, "") for name in there}
 
     def alt(self, figure: str) -> str:
-        """What a figure shows, in a line: its title, marks and axes."""
-        seen = (
-            self.manifest.get("alt_texts", {})
-            .get(figure, "")
-            .partition(";")[0]
-            .replace("$", "")
-            .strip(" .")
-        )
-        title = title_of(figure)
-        return f"{title}: {seen[:1].lower()}{seen[1:]}" if seen else f"{title} of {self.name}"
+        """The first sentence of a figure's caption, or its title."""
+        caption = self.captions.get(figure, "").replace("$", "")
+        return caption.partition(". ")[0].strip(" .") or f"{title_of(figure)} of {self.name}"
 
     @property
     def summary(self) -> Table:

@@ -27,7 +27,6 @@ from simstudy.figures import (
     rows_like,
     theme,
 )
-from simstudy.figures.page import is_narrow
 from simstudy.lazy import ggplot, p9, pd
 
 METHOD_WORDS = {
@@ -356,8 +355,7 @@ def _averages(result: Result, about: AccuracyCheck) -> pd.DataFrame:
     """Words for the share averaged over references, in the corner that no curve comes to."""
     factors = {"n": about.n, "accuracy": about.accuracy, "effect": about.effect}
     row = result.row("rejection_rate", method="document", correlation=0.0, quantile=0.0, **factors)
-    what = "average" if is_narrow() else "average over references"
-    words = f"{what}\n{row['estimate']:.4f} ± {2 * row['mcse']:.4f}"
+    words = f"average over references\n{row['estimate']:.4f} ± {2 * row['mcse']:.4f}"
     luck, top = (3.0, 0.25) if about.effect else (-3.0, 0.5)
     return pd.DataFrame([{"n": about.n, "effect": about.effect, "luck": luck, "estimate": top,
                           "words": words, "method": "document"}])  # fmt: skip

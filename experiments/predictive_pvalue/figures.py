@@ -29,7 +29,6 @@ from simstudy.figures import (
     measure_curves,
     theme_study,
 )
-from simstudy.figures.page import is_narrow
 from simstudy.figures.theme import BLUE, INK, MUTED, panel_sizes
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import to_decimals, with_error
@@ -73,9 +72,7 @@ def figure_1(result: Result) -> ggplot:
 
 
 def _panels(n_panel: int) -> list[Any]:
-    """Two abreast; one in a column, where words would cover the curves else."""
-    if is_narrow():
-        return [p9.facet_wrap("panel", ncol=1), p9.theme(figure_size=(3.5, 1.8 + 1.4 * n_panel))]
+    """Two panels side by side."""
     size = (7.4, 1.3 + 2.9 * -(-n_panel // 2))
     return [p9.facet_wrap("panel", ncol=2), p9.theme(figure_size=size)]
 

@@ -5,14 +5,10 @@ What reads it is imported by those who ask: a run that has nothing to do asks fo
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -291,16 +287,13 @@ class Result(SummaryAccess):
         rows, key = self.details.rows, self._known_key(scenario)
         return rows.columns(key, names, self.plan.block_size if first_block else None)
 
-    def figure(self, name: str, *, width: float | None = None) -> Any:
+    def figure(self, name: str) -> Any:
         """Draw a figure of the study.
 
         Parameters
         ----------
         name
             Its name in the study.
-        width
-            Inches of the page for which it is laid out, such as 3.5 for one column of a journal;
-            that of a page's text, unless given.
 
         Returns
         -------
@@ -315,9 +308,7 @@ class Result(SummaryAccess):
         figures = self.details.figures
         if name not in figures:
             raise FigureError(f"no figure {name!r} in {self.plan.name}; {nearest(name, figures)}")
-        from simstudy.figures.page import laid_out_for
-
-        with laid_out_for(width) if width is not None else nullcontext(), self._lent_summary():
+        with self._lent_summary():
             return _labelled(figures[name](self), self._labels)
 
     def table(self, name: str = SUMMARY, *, columns: str | None = None) -> Table:
@@ -349,57 +340,6 @@ class Result(SummaryAccess):
             raise TableError(f"no table {name!r} in {self.plan.name}; {nearest(name, known)}")
         with self._lent_summary():
             return tables[name](self)
-
-    def publish(self, folder: str | os.PathLike[str] | Place, *, replace: bool = False) -> Place:
-        """Write frames, tables, figures and report to a study folder below this one.
-
-        Parameters
-        ----------
-        folder
-            Folder such as `results`, or a URL; the files lie in `results/NAME`. It may be the
-            `out` of the run. Replicates lie where the run stored them.
-        replace
-            Whether files that other settings, or a longer run, published there may be replaced.
-
-        Returns
-        -------
-        path
-            The folder that was written.
-
-        Raises
-        ------
-        StoreError
-            Where the files may not be replaced, or the disk cannot be written.
-        """
-        from simstudy.output.folder import publish
-        from simstudy.remote.paths import place_of
-
-        target = place_of(folder) / self.plan.name
-        target.mkdir(parents=True, exist_ok=True)
-        publish(Result(dataclasses.replace(self.details, folder=target)), replace=replace)
-        return target
-
-    def save_report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report alone: one HTML page, with its figures inside.
-
-        Parameters
-        ----------
-        path
-            Path of the file.
-
-        Returns
-        -------
-        Path
-            The path.
-        """
-        from simstudy.atomic_files import write_bytes
-        from simstudy.remote.paths import place_of
-
-        target = Path(path)
-        with tempfile.TemporaryDirectory() as folder:
-            page = self.publish(folder) / "report.html"
-            write_bytes(place_of(target), page.read_bytes())
-        return target
 
     @contextmanager
     def _lent_summary(self) -> Iterator[None]:

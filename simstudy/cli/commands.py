@@ -4,7 +4,6 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from simstudy.cli import signals
@@ -27,7 +26,6 @@ from simstudy.errors import (
     StoreError,
     describe,
 )
-from simstudy.output.parallel_figures import FigureWorkers
 
 Publish = Callable[[ResolvedConfig, Any], int]
 """Takes a run and its result; returns the exit status."""
@@ -171,9 +169,9 @@ def check_replaceable(config: ResolvedConfig) -> None:
 # ---------------------------------------------------------------- publishing
 def publish_result(config: ResolvedConfig, result: Any) -> int:
     """Publish the outputs, unless they are up to date, and print the result."""
-    with signals.raising(False), FigureWorkers(config.workers.count) as workers:
+    with signals.raising(False):
         status = status_if_current(config, result)
-        return publish_anew(config, result, workers) if status is None else status
+        return publish_anew(config, result) if status is None else status
 
 
 def status_if_current(config: ResolvedConfig, result: Any) -> int | None:
@@ -203,14 +201,8 @@ def write_index(folder: Any) -> None:
         write_index(folder)
 
 
-def publish_anew(config: ResolvedConfig, result: Any, workers: FigureWorkers) -> int:
-    """Write all outputs and print the result.
-
-    Parameters
-    ----------
-    workers
-        Processes that may draw the figures.
-    """
+def publish_anew(config: ResolvedConfig, result: Any) -> int:
+    """Write all outputs and print the result."""
     from simstudy.output.folder import publish
     from simstudy.output.terminal import print_closing  # where there is something to print
 
@@ -223,7 +215,8 @@ def publish_anew(config: ResolvedConfig, result: Any, workers: FigureWorkers) ->
         sources=config.sources,
         **_outputs(config),
         replace=settings.restart or settings.replace,
-        workers=workers if config.workers.count > 1 else None,
+        n_jobs=config.workers.count,
+        command=resume_command(config.project, "run", config.overrides),
         part=part_of(config.name, config.project),
     )
     print_closing(result, published, partial(_replay_command, config))
@@ -231,10 +224,9 @@ def publish_anew(config: ResolvedConfig, result: Any, workers: FigureWorkers) ->
 
 
 def _outputs(config: ResolvedConfig) -> dict[str, Any]:
-    """The outputs to write: figures, journal figures, report."""
+    """The outputs to write: figures, also as PDFs, and the report."""
     settings = config.settings
-    columns = settings.column_widths if settings.pdf else {}
-    return {"figures": settings.figures, "report": settings.report, "columns": columns}
+    return {"figures": settings.figures, "report": settings.report, "pdf": settings.pdf}
 
 
 def _replay_command(config: ResolvedConfig, address: str) -> str:
@@ -318,75 +310,21 @@ def replay(config: ResolvedConfig) -> int:
 def protocol(config: ResolvedConfig) -> int:
     """Write the preregistration of a study; no data are drawn."""
     from simstudy.output.formatting import relative_to_cwd
-    from simstudy.output.protocol import TEXT, read_protocol
+    from simstudy.output.protocol import TEXT
 
     settings = config.settings
-    before = read_protocol(config.folder)
-    planned = config.study.protocol(
-        settings.n_rep or (None if settings.precision else config.n_rep),
+    n_rep = settings.n_rep or config.n_rep
+    made = config.study.protocol(
+        n_rep,
         settings.seed,
         precision=settings.precision,
-        pilot=settings.pilot,
         out=config.out,
         about=config.module.__doc__ or "",
-        command=_planned_command(config),
+        command=resume_command(config.project, "run", config.overrides),
         source=config.module.__file__,
-        workers=config.workers,
-        replace=settings.replace,
     )
-    is_same = "it stands already: " if before and before.hash == planned.hash else ""
-    print(f"{is_same}{planned!r}: {relative_to_cwd(config.folder / TEXT)}")
-    if planned.n_drawn:
-        print(f"{planned.n_drawn:,} blocks had been drawn before it was written, and it says so")
+    print(f"{made!r}: {relative_to_cwd(config.folder / TEXT)}")
     return 0
-
-
-def _planned_command(config: ResolvedConfig) -> str:
-    """The command of the planned run, with placeholders for its size."""
-    from simstudy.output.protocol import SIZE
-    from simstudy.output.report.command import command_of, project_of
-    from simstudy.output.up_to_date import SIZES
-
-    made_by = {name: value for name, value in config.record.items() if name not in SIZES}
-    manifest = {"config": made_by, "replicates_per_scenario": 0, "seed": config.settings.seed}
-    root = project_of(config.module.__file__)
-    return command_of(manifest, root, config.folder).replace("n_rep=0", f"n_rep={SIZE}")
-
-
-def crate(config: ResolvedConfig) -> int:
-    """Describe existing results as a research object."""
-    from simstudy.atomic_files import read_json
-    from simstudy.output.formatting import relative_to_cwd
-    from simstudy.output.report.command import project_of
-    from simstudy.output.ro_crate import CITATION, write_crate
-    from simstudy.store.manifest import MANIFEST
-
-    module, folder = config.module, config.folder
-    root = project_of(module.__file__)
-    made_from = (read_json(folder / MANIFEST) or {}).get("made_from") or {}
-    is_same = made_from.get("sources") == config.sources
-    code = _code_files(module, root) if root and is_same else []
-    citation = [root / CITATION] if root and (root / CITATION).is_file() else []
-    about, zipped = module.__doc__ or "", config.settings.zip
-    made = write_crate(folder, root=root, about=about, code=[*code, *citation], archive=zipped)
-    print(f"{made.n_files:,} files described in {relative_to_cwd(made.metadata)}")
-    if not is_same:
-        print("not in it: the study's code, which has changed since the results were made")
-    if made.missing:
-        print(f"not in it: {' and '.join(made.missing)}, which {CITATION} beside the study states")
-    if made.archive is not None:
-        print(f"all of them in {relative_to_cwd(made.archive)}")
-    return 0
-
-
-def _code_files(module: Any, root: Path) -> list[Path]:
-    """The files of an experiment and its published settings."""
-    from simstudy.provenance.modules import PACKAGE, experiment_files
-
-    own = [path for path in experiment_files(module.__file__) if path.is_relative_to(root)]
-    settings = root / "conf" / "experiment" / f"{module.__name__.split('.')[1]}.yaml"
-    files = [*own, *([settings] if settings.is_file() else [])]
-    return [path for path in files if not path.is_relative_to(PACKAGE)]
 
 
 def status(config: ResolvedConfig) -> int:
@@ -406,5 +344,4 @@ COMMANDS: dict[str, Callable[[ResolvedConfig], int]] = {
     "replay": replay,
     "merge": merge,
     "protocol": protocol,
-    "crate": crate,
 }

@@ -14,12 +14,12 @@ from simstudy.options import option_help
 
 NARROWEST = 40  # a text that is wrapped to less is no easier to read
 GROUPS = {
-    "how much": (*SIZE, "max_rep", "stop_by", "budget", "pilot", "group"),
-    "where": ("out", "replace", "restart", "zip"),
+    "how much": (*SIZE, "max_rep", "stop_by", "budget", "group"),
+    "where": ("out", "replace", "restart"),
     "workers": ("n_jobs", "backend", "backend.OPTION", "shard", "join", "block_seconds"),
     "failures": ("retry", "debug"),
     "new code": ("redraw", "adopt"),
-    "output": ("figures", "pdf", "column_widths.NAME", "report", "progress"),
+    "output": ("figures", "pdf", "report", "progress"),
 }
 FLAGS = {
     "-h, --help": "this text; after a command: what it takes; --help all: every setting",
@@ -76,7 +76,6 @@ def _settings(project: Project, names: Sequence[str] | None) -> list[str]:
         "scale": f"size of the study  [{'|'.join(project.options('scale'))}]  default: paper",
         "precision.MEASURE": "draw until the Monte Carlo error is this small: 0.005, or 2%",
         "backend.OPTION": "an option of the backend, as in backend.address=tcp://HOST:8786",
-        "column_widths.NAME": "inches of a journal's column, as in column_widths.single=3.5",
         **dict(option_help(Settings)),
     }
     backends = "|".join([*project.options("backend"), "module:Class"])

@@ -15,14 +15,8 @@ from simstudy.option_types import format_setting, number_meant, read_annotation
 from simstudy.options import build, option
 
 PILOT = "pilot"  # of the shares: the first blocks of every scenario
-OF_ONE_VERB = {"join": "run", "zip": "crate", "pilot": "protocol", "debug": "replay"}
+OF_ONE_VERB = {"join": "run", "debug": "replay"}
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
-
-def _journal_columns() -> dict[str, Any]:
-    from simstudy.figures.page import COLUMNS
-
-    return dict(COLUMNS)
 
 
 @dataclass
@@ -61,21 +55,13 @@ class Settings:
         default="sequential",
         one_of=("sequential", PILOT),
     )
-    pilot: int | None = option(
-        "replicates of each scenario in a protocol's pilot, which the study does not use",
-        at_least=2,
-    )
-    zip: bool = option("also pack the files of the research object into one archive", default=False)
     debug: bool = option("open the debugger where a replay raises an error", default=False)
     group: str = option(
         "the studies that `all` and experiment=glob(*) run: all, or those in conf/group/NAME.yaml",
         default="all",
     )
     figures: bool = option("draw the figures", default=True)
-    pdf: bool = option(
-        "also draw figures as PDFs for a journal, one for each of column_widths", default=False
-    )
-    column_widths: dict[str, Any] = field(default_factory=_journal_columns)
+    pdf: bool = option("also write figures as PDFs", default=False)
     report: bool = option("write the HTML report", default=True)
     progress: bool = option("show how far the run is", default=True)
 
@@ -88,15 +74,13 @@ def check_settings(settings: Settings, verb: str) -> None:
     ConfigError
         Where they do not go together.
     """
-    from simstudy.figures.page import check_columns
     from simstudy.study.run_options import check_stop_by
 
-    for name, example in (("precision", "MEASURE=0.005"), ("column_widths", "single=3.5")):
-        value = getattr(settings, name)
-        if not isinstance(value, Mapping):
-            raise ConfigError(
-                f"{name}={format_setting(value)}: say of what that is, as in {name}.{example}"
-            )
+    if not isinstance(settings.precision, Mapping):
+        raise ConfigError(
+            f"precision={format_setting(settings.precision)}: name the measure, as in "
+            "precision.MEASURE=0.005"
+        )
     for name in ("shard", "restart", "precision"):
         if settings.join and getattr(settings, name):
             raise ConfigError(
@@ -109,18 +93,12 @@ def check_settings(settings: Settings, verb: str) -> None:
                 f"{name}={format_setting(getattr(settings, name))} belongs to simstudy {owner}; "
                 f"to {verb}, leave it out"
             )
-    check_columns(settings.column_widths, ConfigError)
     _check_folder(settings.out)
     check_stop_by(settings.stop_by, settings.precision)
     read_seconds(settings.budget)
     if settings.pdf and not settings.figures:
         raise ConfigError(
             "pdf=true with figures=false: the PDFs are of the figures. Leave figures=false out."
-        )
-    if verb == "protocol" and settings.stop_by == PILOT:
-        raise ConfigError(
-            "stop_by=pilot: a protocol plans one number of replicates for all scenarios. Leave "
-            "stop_by out; pilot=200 finds what theory does not know."
         )
     if settings.shard == PILOT and settings.precision:
         raise ConfigError(

@@ -273,9 +273,9 @@ VERBS = {
     ),
     "protocol": Verb(
         run_study,
-        "simstudy protocol NAME [precision.MEASURE=MCSE] [pilot=N] [SETTING=VALUE ...]",
+        "simstudy protocol NAME [precision.MEASURE=MCSE] [SETTING=VALUE ...]",
         "write the study as a preregistration (ADEMP-PreReg), before it is drawn",
-        (*SIZE, "pilot", "out", "replace"),
+        (*SIZE, "out"),
     ),
     "status": Verb(
         status,
@@ -304,12 +304,6 @@ VERBS = {
         "simstudy merge FOLDER NAME [SETTING=VALUE ...]",
         "copy blocks that the same code drew elsewhere, from a folder of results",
         ("scale", "n_rep", "seed", "out"),
-    ),
-    "crate": Verb(
-        run_study,
-        "simstudy crate NAME [zip=true] [SETTING=VALUE ...]",
-        "describe finished results as a research object (RO-Crate) for a repository",
-        ("scale", "out", "zip"),
     ),
     "batch": Verb(
         batch,

@@ -32,7 +32,6 @@ from simstudy.cli.hydra_compose import Run, SkippedRun, compose, hydra_of
 from simstudy.cli.project import Project
 from simstudy.cli.resolved_config import ResolvedConfig
 from simstudy.errors import ConfigError
-from simstudy.output.parallel_figures import FigureWorkers
 from simstudy.remote.paths import place_of
 from simstudy.store.manifest import MANIFEST
 
@@ -91,16 +90,15 @@ def run_sweep(runs: Sequence[Run], typed: Sequence[str]) -> int:
     """
     lines = [_Line(run, name) for run, name in zip(runs, _names(runs), strict=True)]
     costs = [_published_seconds(run) for run in runs]
-    counts = [run.workers.count for run in runs if isinstance(run, ResolvedConfig)]
     start = time.perf_counter()
-    with signals.raising(), FigureWorkers(max(counts, default=1)) as workers:
+    with signals.raising():
         for place, line in enumerate(lines):
             left = _time_left(costs[:place], costs[place:], time.perf_counter() - start)
             print(
                 f"-- study {place + 1} of {len(lines)}{left}: {' '.join(line.run.overrides)}",
                 flush=True,
             )
-            line.status = _status(line, typed, workers)
+            line.status = _status(line, typed)
             if line.status in STOPPED:
                 break
     is_run = all(isinstance(run, SkippedRun) or run.verb == "run" for run in runs)
@@ -120,11 +118,11 @@ def _names(runs: Sequence[Run]) -> Iterator[str]:
         yield " ".join(text.removeprefix("experiment=") for text in own) or run.name
 
 
-def _status(line: _Line, typed: Sequence[str], workers: FigureWorkers) -> int:
+def _status(line: _Line, typed: Sequence[str]) -> int:
     if isinstance(line.run, SkippedRun):
         return refuse(line.run.refusal)
     try:
-        return carry_out(line.run, typed, partial(_publish, line, workers))
+        return carry_out(line.run, typed, partial(_publish, line))
     except Exception as error:  # a defect, in a study's code or in ours: it costs one study
         if is_output_error(error):
             raise
@@ -132,7 +130,7 @@ def _status(line: _Line, typed: Sequence[str], workers: FigureWorkers) -> int:
         return DEFECT
 
 
-def _publish(line: _Line, workers: FigureWorkers, config: ResolvedConfig, result: Any) -> int:
+def _publish(line: _Line, config: ResolvedConfig, result: Any) -> int:
     line.drawn = result.outcome.seconds if result.outcome.n_blocks else 0.0
     with signals.raising(False):
         status = status_if_current(config, result)
@@ -141,7 +139,7 @@ def _publish(line: _Line, workers: FigureWorkers, config: ResolvedConfig, result
             return status
         start = time.perf_counter()
         try:
-            return publish_anew(config, result, workers)
+            return publish_anew(config, result)
         finally:
             line.published = time.perf_counter() - start
 

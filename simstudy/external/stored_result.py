@@ -8,13 +8,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simstudy.analysis.lookup import SUMMARY, SummaryAccess, rows_with
-from simstudy.atomic_files import read_json, write_bytes
+from simstudy.atomic_files import read_json
 from simstudy.design.plan import Plan
 from simstudy.errors import StoreError, StudyError, in_one_line, nearest
 from simstudy.lazy import pd
@@ -143,14 +142,6 @@ class StoredResult(SummaryAccess):
     def table(self, name: str = SUMMARY, *, columns: str | None = None) -> Table:
         """The summary as a table; `columns` names an axis whose labels become columns."""
         return self._summary_table(name, columns)
-
-    def save_report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the published report to a file: one HTML page, with its figures inside."""
-        page = self.folder / "report.html"
-        if not page.exists():
-            raise StoreError(f"{page} is not there: publish the result first, with its code.")
-        write_bytes(place_of(path), page.read_bytes())
-        return Path(path)
 
     # ---------------------------------------------------------------- replicates
     @cached_property

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from simstudy.figures.heat_map import heat_map_plot
     from simstudy.figures.histogram import counts_with_law, law_histogram
     from simstudy.figures.nested_loop import nested_loop_plot
-    from simstudy.figures.page import page_width
     from simstudy.figures.ranks import rank_plot
-    from simstudy.figures.save import SavedFigure, save_figure, save_pdfs
+    from simstudy.figures.save import SavedFigure, save_figure
     from simstudy.figures.theme import colors_of, theme_study
     from simstudy.figures.trade_off import trade_off_plot
     from simstudy.figures.zip import zip_plot
@@ -36,10 +35,9 @@ _NAMES = {
     "heat_map": ("heat_map_plot",),
     "histogram": ("counts_with_law", "law_histogram"),
     "nested_loop": ("nested_loop_plot",),
-    "page": ("page_width",),
     "ranks": ("rank_plot",),
     "estimate_plots": ("errors_plot", "estimates_plot"),
-    "save": ("SavedFigure", "save_figure", "save_pdfs"),
+    "save": ("SavedFigure", "save_figure"),
     "theme": ("colors_of", "theme_study"),
     "trade_off": ("trade_off_plot",),
     "zip": ("zip_plot",),
@@ -61,11 +59,9 @@ __all__ = [
     "law_histogram",
     "measure_curves",
     "nested_loop_plot",
-    "page_width",
     "rank_plot",
     "rows_like",
     "save_figure",
-    "save_pdfs",
     "theme_study",
     "trade_off_plot",
     "with_labels",

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from simstudy.design.reprs import from_to
-from simstudy.figures.page import is_narrow
 from simstudy.lazy import p9, pd
 
 PER_INCH = 18  # characters of a caption, at 7.2 points
@@ -140,11 +139,11 @@ def titles(
     x, y
         Titles of the axes.
     size
-        Width and height in inches, at the width of a page; narrow columns have their own heights.
+        Width and height in inches, at most 6.5 by 9.
     """
     words = {"x": x, "y": y, "caption": caption(*says) or None}
     layers = [p9.labs(**{name: text for name, text in words.items() if text is not None})]
-    if size is not None and not is_narrow():
+    if size is not None:
         layers.append(p9.theme(figure_size=size))
     return layers
 

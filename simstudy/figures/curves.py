@@ -24,9 +24,8 @@ from simstudy.figures.frame import (
     rows_of,
     with_interval,
 )
-from simstudy.figures.page import page_width
 from simstudy.figures.panels import facets, panel_grid, turned_labels, with_panels
-from simstudy.figures.theme import BLUE, INK, LETTER, MUTED, colors_by, theme_study
+from simstudy.figures.theme import BLUE, FULL_WIDTH, INK, LETTER, MUTED, colors_by, theme_study
 from simstudy.lazy import ggplot, p9, pd
 
 PLACES = 61  # of a line of theory that is a function
@@ -347,7 +346,7 @@ def _apart(positions: Sequence[float], n_columns: int) -> list[str]:
     """
     labels = [f"{place:,g}" for place in positions]
     span = float(np.log10(positions[-1] / positions[0])) or 1.0
-    inches = 0.88 * (page_width() - 0.9) / n_columns / span  # of a power of ten
+    inches = 0.88 * (FULL_WIDTH - 0.9) / n_columns / span  # of a power of ten
     middle = inches * np.log10(np.asarray(positions, float) / positions[0])
     half = (np.array([len(label) for label in labels]) + 0.5) * LETTER / 2
     end = -np.inf

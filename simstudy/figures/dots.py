@@ -19,10 +19,10 @@ from simstudy.figures.frame import (
     rows_of,
     with_interval,
 )
-from simstudy.figures.page import is_narrow, page_width
 from simstudy.figures.panels import facets, panel_grid, with_panels
 from simstudy.figures.theme import (
     BLUE,
+    FULL_WIDTH,
     INK,
     MUTED,
     TALLEST,
@@ -214,9 +214,9 @@ def _heights(rows: pd.DataFrame) -> Any:
 
 def _size(rows: pd.DataFrame) -> Any:
     """The figure size: rows a third of an inch apart, less if the page is full."""
-    n_rows = panel_grid(rows)[1] if "rows" in rows or is_narrow() else 1
+    n_rows = panel_grid(rows)[1] if "rows" in rows else 1
     height = n_rows * (0.33 * len(rows["y"].cat.categories) + 0.4) + 1.2
-    return p9.theme(figure_size=(page_width(), min(max(height, 2.8), TALLEST)))
+    return p9.theme(figure_size=(FULL_WIDTH, min(max(height, 2.8), TALLEST)))
 
 
 def _says(

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from simstudy.errors import FigureError
 from simstudy.figures.captions import wrapped_to
-from simstudy.figures.page import FULL_WIDTH
-from simstudy.figures.theme import TALLEST
+from simstudy.figures.theme import FULL_WIDTH, TALLEST
 
 REPRODUCIBLE: Final[dict[Any, Any]] = {
     "svg.hashsalt": "simstudy",
@@ -64,24 +63,20 @@ def drawn_figure(figure: Any, dpi: int) -> Any:
 
 
 # ---------------------------------------------------------------- size
-def printed(
-    plot: Any, size: tuple[float, float] | None = None, *, of_width: float | None = None
-) -> Any:
+def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
     """A ggplot at its printed size in inches, with its caption wrapped to the width.
 
     Parameters
     ----------
     size
         Width, at most that of a page's text, and height; unless given, the plot's own.
-    of_width
-        A width of another page.
     """
     from simstudy.lazy import p9
 
     if not isinstance(plot, p9.ggplot):
         return plot
     own_width, height = size or plot.theme.getp("figure_size")
-    width = of_width or min(own_width, FULL_WIDTH)
+    width = min(own_width, FULL_WIDTH)
     caption = wrapped_to(width, plot.labels.get("caption", None) or "")
     return plot + p9.theme(figure_size=(width, min(height, TALLEST))) + p9.labs(caption=caption)
 

@@ -18,10 +18,10 @@ from simstudy.figures.frame import (
     need_columns,
     rows_of,
 )
-from simstudy.figures.page import is_narrow, page_width
 from simstudy.figures.panels import facets, panel_grid, turned, with_panels
 from simstudy.figures.theme import (
     BLUE,
+    FULL_WIDTH,
     INK,
     LETTER,
     SEQUENTIAL,
@@ -34,7 +34,7 @@ from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import to_decimals
 
 CELL = 0.36  # inches, the height of two lines
-BESIDE_CELLS = (2.2, 1.2)  # inches of a page's width: the labels of rows, and the bar of colours
+BESIDE_CELLS = 2.2  # inches of a page's width: the labels of rows, and the bar of colours
 DIVERGING = (VERMILLION, "#FFFFFF", BLUE)
 DARK = 0.19  # luminance under which white text has more contrast than black
 
@@ -119,11 +119,7 @@ def _decimals(rows: pd.DataFrame, digits: int | str | None) -> Int[np.ndarray, "
 
 def _words_with_room(cells: pd.DataFrame, decimals: Int[np.ndarray, " cell"]) -> list[str]:
     """The text that fits a cell: estimate and MCSE, the estimate, or nothing."""
-    inches = (
-        (page_width() - BESIDE_CELLS[is_narrow()])
-        / panel_grid(cells)[0]
-        / len(cells["x"].cat.categories)
-    )
+    inches = (FULL_WIDTH - BESIDE_CELLS) / panel_grid(cells)[0] / len(cells["x"].cat.categories)
     either = [_words(cells, places) for places in (decimals, np.maximum(decimals - 1, 0))]
     if _wanted_height(cells) > TALLEST:  # no room for two lines
         either = [[word.replace("\n", " ") for word in words] for words in either]
@@ -181,7 +177,7 @@ def _rescaled(
 
 def _size(rows: pd.DataFrame) -> Any:
     """The figure size, in inches: cells for two lines as far as the page allows."""
-    return p9.theme(figure_size=(page_width(), min(max(_wanted_height(rows), 2.8), TALLEST)))
+    return p9.theme(figure_size=(FULL_WIDTH, min(max(_wanted_height(rows), 2.8), TALLEST)))
 
 
 def _wanted_height(rows: pd.DataFrame) -> float:

@@ -23,9 +23,9 @@ from simstudy.figures.frame import (
     rows_of,
     with_interval,
 )
-from simstudy.figures.page import page_width
 from simstudy.figures.theme import (
     BLUE,
+    FULL_WIDTH,
     INK,
     MUTED,
     WORDS_SIZE,
@@ -105,7 +105,7 @@ def nested_loop_plot(
         + _theory(drawn)
         + _factor_steps(steps)
         + _scales(drawn, found, color, colors, _span(drawn, nominal))
-        + p9.theme(figure_size=(page_width(), 3.6 + 0.45 * len(ordered)))
+        + p9.theme(figure_size=(FULL_WIDTH, 3.6 + 0.45 * len(ordered)))
         + p9.labs(
             x=f"{drawn['scenario'].nunique()} scenarios, ordered by "
             + ", ".join(map(format_name, ordered)),

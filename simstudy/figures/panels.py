@@ -12,8 +12,7 @@ import numpy as np
 
 from simstudy.figures.captions import format_name
 from simstudy.figures.frame import labelled
-from simstudy.figures.page import IN_GRID, WRAPPED, abreast, is_narrow, page_width
-from simstudy.figures.theme import INK, LETTER, TALLEST, WORDS_SIZE, panel_sizes
+from simstudy.figures.theme import FULL_WIDTH, INK, LETTER, TALLEST, WORDS_SIZE, panel_sizes
 from simstudy.lazy import p9, pd
 
 WRAP_AT = 3  # panels side by side
@@ -57,25 +56,19 @@ def facets(rows: pd.DataFrame, *, scales: str = "fixed", legend: bool = True) ->
     roles = [role for role in ("rows", "panel") if role in rows]
     if not roles:
         return [size]
-    if _is_grid(rows):
+    if "rows" in rows:
         columns = {"cols": "panel"} if "panel" in rows else {}
         return [p9.facet_grid(rows="rows", scales=scales, **columns), size]
     return [p9.facet_wrap(roles, ncol=across, scales=scales), size]
 
 
-def _is_grid(rows: pd.DataFrame) -> bool:
-    """Whether panels form a grid of rows and columns that fits the page."""
-    n_panel = _n_levels(rows, "panel")
-    return "rows" in rows and (not is_narrow() or abreast(n_panel, IN_GRID) == n_panel)
-
-
 def panel_grid(rows: pd.DataFrame) -> tuple[int, int]:
     """The numbers of panels side by side and below each other."""
     n_panel, n_rows = (max(_n_levels(rows, role), 1) for role in ("panel", "rows"))
-    if _is_grid(rows):
+    if "rows" in rows:
         return n_panel, n_rows
-    most = min(abreast(n_panel, WRAPPED), WRAP_AT) if is_narrow() else WRAP_AT
-    n_columns = n_panel if n_panel <= most else math.ceil(n_panel / math.ceil(n_panel / most))
+    wraps = n_panel > WRAP_AT
+    n_columns = math.ceil(n_panel / math.ceil(n_panel / WRAP_AT)) if wraps else n_panel
     return n_columns, math.ceil(n_panel * n_rows / n_columns)
 
 
@@ -84,7 +77,7 @@ def square_panels(rows: pd.DataFrame, *, legend: bool) -> Any:
     _, n_rows = panel_grid(rows)
     side = _side(rows, legend)
     height = n_rows * (side + _strip(rows)) + 1.2
-    return p9.theme(aspect_ratio=1, figure_size=(page_width(), min(max(height, 2.6), TALLEST)))
+    return p9.theme(aspect_ratio=1, figure_size=(FULL_WIDTH, min(max(height, 2.6), TALLEST)))
 
 
 def square_side(rows: pd.DataFrame, *, legend: bool) -> float:
@@ -95,7 +88,7 @@ def square_side(rows: pd.DataFrame, *, legend: bool) -> float:
 
 def _side(rows: pd.DataFrame, legend: bool) -> float:
     """The side of square panels that fill the page width, in inches."""
-    return min((page_width() - 0.9 - 1.1 * (legend and not is_narrow())) / panel_grid(rows)[0], 3.6)
+    return min((FULL_WIDTH - 0.9 - 1.1 * legend) / panel_grid(rows)[0], 3.6)
 
 
 def _strip(rows: pd.DataFrame) -> float:
@@ -181,7 +174,7 @@ def _text_off_the_edge() -> Any:
 
 def _letters_across(rows: pd.DataFrame) -> int:
     """The number of letters that fit a panel."""
-    return int((page_width() - 0.9) / panel_grid(rows)[0] / LETTER) - 2
+    return int((FULL_WIDTH - 0.9) / panel_grid(rows)[0] / LETTER) - 2
 
 
 def _wrapped_words(text: str, n_letters: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from typing import Any, Final, NamedTuple
@@ -12,16 +12,16 @@ import numpy as np
 from simstudy.atomic_files import write_bytes
 from simstudy.errors import FigureError
 from simstudy.figures.drawing import as_printed, drawn_figure, printed
-from simstudy.figures.page import COLUMNS, check_columns, column_files, laid_out_for
-from simstudy.figures.theme import TALLEST
 from simstudy.remote.paths import Place, place_of
 from simstudy.validation import check_file_name
 
 MAX_VECTOR_BYTES: Final = 400_000  # of one SVG's marks; the densest of the others become pixels
 PER_MARK, PER_VERTEX, PER_SHADE = 110, 25, 6_000  # bytes in an SVG, as matplotlib writes it
-METADATA: Final = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
-UNDATED: Final = {"Creator": None, "Producer": None, "CreationDate": None}
-POINTS_PER_INCH: Final = 72  # in which a PDF measures
+METADATA: Final[dict[str, dict[str, None]]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
+}
 
 
 class SavedFigure(NamedTuple):
@@ -31,10 +31,13 @@ class SavedFigure(NamedTuple):
     ----------
     png, svg
         Path of the file.
+    pdf
+        Path of the file; None unless asked for.
     """
 
     png: Place
     svg: Place
+    pdf: Place | None = None
 
 
 def save_figure(
@@ -44,8 +47,11 @@ def save_figure(
     *,
     dpi: int = 200,
     size: tuple[float, float] | None = None,
+    pdf: bool = False,
 ) -> SavedFigure:
     """Write `<name>.png` and `<name>.svg`, byte for byte the same for the same figure.
+
+    The figure is laid out once for all of its files.
 
     Parameters
     ----------
@@ -63,97 +69,28 @@ def save_figure(
         Width and height of a ggplot in inches, such as (3.4, 3) for one of two columns; unless
         given, its own. Neither is larger than a page's text, 6.5 by 9. Text keeps its size in
         points, and the caption is wrapped to the width.
+    pdf
+        Whether to write `<name>.pdf` too. Its fonts are embedded as TrueType.
 
     Returns
     -------
     SavedFigure
-        The two paths. Each file appears whole, under its own name, or not at all.
+        The paths. Each file appears whole, under its own name, or not at all.
     """
     check_file_name(name, "figure", FigureError)
-    paths = SavedFigure(*(place_of(folder) / f"{name}.{ending}" for ending in METADATA))
-    for path, content in zip(paths, _png_and_svg(printed(figure, size), dpi), strict=True):
+    endings = [ending for ending in METADATA if pdf or ending != "pdf"]
+    paths = [place_of(folder) / f"{name}.{ending}" for ending in endings]
+    for path, content in zip(paths, _contents(printed(figure, size), endings, dpi), strict=True):
         write_bytes(path, content)
-    return paths
+    return SavedFigure(*paths)
 
 
-def save_pdfs(
-    figure: Any,
-    folder: str | Place,
-    name: str,
-    *,
-    columns: Mapping[str, float] = COLUMNS,
-    dpi: int = 300,
-) -> dict[str, Place]:
-    """Write `<column>/<name>.pdf` for each width, the same bytes for the same figure.
-
-    Text keeps its size in points, and a figure its height, up to 9 inches. One that has too many
-    panels, or too long words, for a narrow column is crowded there.
-
-    Parameters
-    ----------
-    figure
-        A plotnine ggplot, a composition of them or a matplotlib Figure; none is changed. Or a
-        function without arguments that makes one, such as `lambda: result.figure("1B")`, which is
-        called for each width: the figures of this package then put panels and keys where there is
-        room.
-    folder
-        Made if it is not there; each width has a folder of its own below.
-    name
-        File name without its ending, such as "1B".
-    columns
-        By name, the widths in inches, from 2 to 20; unless given, `single`, 3.5 inches (89 mm),
-        and `double`, 7.2 inches (183 mm).
-    dpi
-        Pixels per inch of layers that are too dense for vectors, as in `save_figure`.
-
-    Returns
-    -------
-    dict
-        The paths by the widths' names. Fonts are embedded as TrueType.
-
-    Raises
-    ------
-    FigureError
-        Where a name is none for a file, a width is none, or what is given is no figure.
-    """
-    check_file_name(name, "figure", FigureError)
-    check_columns(columns, FigureError)
-    places = (place_of(folder) / file for file in column_files(name, columns, "pdf"))
-    paths = dict(zip(columns, places, strict=True))
-    for column, inches in columns.items():
-        with laid_out_for(inches):
-            made = figure() if _makes_one(figure) else figure
-            write_bytes(paths[column], _pdf(made, inches, dpi))
-    return paths
-
-
-def _png_and_svg(figure: Any, dpi: int) -> list[bytes]:
+def _contents(figure: Any, endings: Iterable[str], dpi: int) -> list[bytes]:
+    """The files of a figure, from one layout."""
     with as_printed():
         drawn = drawn_figure(figure, dpi)
         with dense_marks_as_pixels(drawn), _laid_out(drawn, dpi):
-            return [_bytes(drawn, ending, dpi, METADATA[ending]) for ending in METADATA]
-
-
-def _makes_one(figure: Any) -> bool:
-    return isinstance(figure, Callable) and not hasattr(figure, "draw")  # type: ignore[arg-type]
-
-
-def _pdf(figure: Any, width: float, dpi: int) -> bytes:
-    with as_printed():
-        drawn = drawn_figure(printed(figure, of_width=width), POINTS_PER_INCH)
-        with _at_width(drawn, width), dense_marks_as_pixels(drawn, of_keys=False):
-            return _bytes(drawn, "pdf", dpi, UNDATED)
-
-
-@contextmanager
-def _at_width(figure: Any, width: float) -> Iterator[None]:
-    """A context in which a matplotlib figure has a width, in inches."""
-    before = figure.get_size_inches()
-    try:
-        figure.set_size_inches(width, min(before[1], TALLEST))
-        yield
-    finally:
-        figure.set_size_inches(before)
+            return [_bytes(drawn, ending, dpi) for ending in endings]
 
 
 @contextmanager
@@ -177,24 +114,17 @@ def _laid_out(figure: Any, dpi: int) -> Iterator[None]:
         figure.set_layout_engine(layout)
 
 
-def _bytes(figure: Any, ending: str, dpi: int, metadata: Mapping[str, None]) -> bytes:
+def _bytes(figure: Any, ending: str, dpi: int) -> bytes:
     content = BytesIO()
-    figure.savefig(content, format=ending, dpi=dpi, metadata=metadata)
+    figure.savefig(content, format=ending, dpi=dpi, metadata=METADATA[ending])
     return content.getvalue()
 
 
 # ---------------------------------------------------------------- dense layers
 @contextmanager
-def dense_marks_as_pixels(figure: Any, *, of_keys: bool = True) -> Iterator[None]:
-    """A context in which the densest artists are rasterised.
-
-    Parameters
-    ----------
-    of_keys
-        Whether artists of keys may be: only where the figure is laid out in the same pixels, since
-        these stand where the layout put them, in pixels, and would be drawn elsewhere.
-    """
-    changed = [artist for artist in _too_dense(figure) if of_keys or artist.axes is not None]
+def dense_marks_as_pixels(figure: Any) -> Iterator[None]:
+    """A context in which the densest artists are rasterised."""
+    changed = _too_dense(figure)
     before = [artist.get_rasterized() for artist in changed]
     for artist in changed:
         artist.set_rasterized(True)

@@ -16,8 +16,6 @@ from typing import Any, Final
 from simstudy.errors import FigureError
 from simstudy.figures.captions import format_name
 from simstudy.figures.frame import is_number
-from simstudy.figures.page import FULL_WIDTH as FULL_WIDTH
-from simstudy.figures.page import page_width
 from simstudy.lazy import p9, pd
 
 BLUE: Final = "#0072B2"
@@ -44,6 +42,7 @@ STROKES: Final = (
 INK: Final = "#222222"
 MUTED: Final = "#666666"
 SEQUENTIAL: Final = "cividis"
+FULL_WIDTH: Final = 6.5  # inches: the text of a page, and the width of every figure
 TALLEST: Final = 9.0  # inches: what a page leaves above a caption
 BASE_SIZE: Final = 9.0  # points
 WORDS_SIZE: Final = 7.2  # points: of words among the marks
@@ -84,7 +83,7 @@ def theme_study(base_size: float = BASE_SIZE) -> Any:
         legend_position="top",
         legend_box_spacing=0.01,
         legend_key_size=14,
-        figure_size=(page_width(), 3.9),
+        figure_size=(FULL_WIDTH, 3.9),
         dpi=100,
     )
 
@@ -96,10 +95,10 @@ def panel_sizes(n_columns: int = 1, n_rows: int = 1, *, legend: bool = True) -> 
     """
     room = 1.3 if legend else 1.0  # for titles, the legend on top, and what is said beneath
     if n_columns * n_rows == 1:
-        return p9.theme(figure_size=(page_width(), 2.6 + room))
-    across = (page_width() - 0.8) / n_columns
+        return p9.theme(figure_size=(FULL_WIDTH, 2.6 + room))
+    across = (FULL_WIDTH - 0.8) / n_columns
     down = min(max(0.8 * across, 1.2), 2.4)
-    return p9.theme(figure_size=(page_width(), min(max(down * n_rows + room, 2.8), TALLEST)))
+    return p9.theme(figure_size=(FULL_WIDTH, min(max(down * n_rows + room, 2.8), TALLEST)))
 
 
 # ---------------------------------------------------------------- scales
@@ -247,7 +246,7 @@ def _level_scales(
 
 def _key_columns(title: str, names: Sequence[str]) -> int:
     """The number of legend columns that fit the page."""
-    room = page_width() - 0.4 - LETTER * len(title)
+    room = FULL_WIDTH - 0.4 - LETTER * len(title)
     for n_columns in range(len(names), 1, -1):
         n_rows = -(-len(names) // n_columns)
         columns = [names[start : start + n_rows] for start in range(0, len(names), n_rows)]

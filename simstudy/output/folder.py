@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
-from types import MappingProxyType
+from pickle import PicklingError
 from typing import Any
 
 from simstudy.analysis.lookup import SUMMARY
 from simstudy.analysis.result import Result
 from simstudy.atomic_files import forget_unfinished, write_json
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
-from simstudy.output.alt_text import alt_text_of
 from simstudy.output.environment import environment
 from simstudy.output.frames import frames_of, write_frames
 from simstudy.output.manifest import clear_outputs, facts_of, facts_of_drawing, protocol_facts
-from simstudy.output.parallel_figures import ENDED, FigureWorkers
 from simstudy.output.report import write_index, write_report
 from simstudy.output.up_to_date import (
     FIGURES,
@@ -29,14 +27,14 @@ from simstudy.output.up_to_date import (
     refuse_replacing,
 )
 from simstudy.provenance.modules import source_files
-from simstudy.remote.paths import Place
+from simstudy.remote.paths import Place, place_of
 from simstudy.store.compaction import folder_lock
 from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.manifest import MANIFEST
 from simstudy.tables.summary import is_short
 from simstudy.tables.table import Table
 
-NO_COLUMNS: Mapping[str, Any] = MappingProxyType({})
+START_SECONDS = 2.0  # until a worker process has started and loaded what draws a figure
 NAMED_APART = ("blocks", "sources", "protocol")  # of what outputs are made from
 NOT_IN_THE_DATA = (FigureError, StudyError, LookupError)  # what a run has no data for, it says
 
@@ -53,8 +51,8 @@ class Artefact:
         Why there are none.
     failed
         Whether its own code raised, so that another try may make it.
-    caption, alt_text
-        What a figure says of itself, and what it shows, for readers who cannot see it.
+    caption
+        What a figure says of itself; also its alternative text.
     table
         The table itself.
     """
@@ -64,7 +62,6 @@ class Artefact:
     why_not: str = ""
     failed: bool = False
     caption: str = ""
-    alt_text: str = ""
     table: Table | None = None
 
 
@@ -72,8 +69,12 @@ class Artefact:
 class Published:
     """What was written, and what failed.
 
-    `protocol` says what was planned, where a protocol lies beside the results, and what was done
-    otherwise.
+    Parameters
+    ----------
+    protocol
+        What was planned, if the folder has a protocol, and deviations from it.
+    figure_seconds
+        Seconds that drawing the figures took.
     """
 
     folder: Place
@@ -81,6 +82,7 @@ class Published:
     protocol: Mapping[str, Any] = field(default_factory=dict)
     figures: list[Artefact] = field(default_factory=list)
     tables: list[Artefact] = field(default_factory=list)
+    figure_seconds: float = 0.0
 
     @property
     def not_drawn(self) -> dict[str, str]:
@@ -100,6 +102,7 @@ class Published:
 
 def publish(
     result: Result,
+    folder: str | os.PathLike[str] | Place | None = None,
     *,
     about: str = "",
     config: dict[str, Any] | None = None,
@@ -108,14 +111,20 @@ def publish(
     figures: bool = True,
     report: bool = True,
     replace: bool = False,
-    columns: Mapping[str, float] = NO_COLUMNS,
-    workers: FigureWorkers | None = None,
+    pdf: bool = False,
+    n_jobs: int = 1,
+    command: str = "",
     part: Mapping[str, Any] | None = None,
 ) -> Published:
-    """Publish a result to its folder; the manifest is removed first and written last.
+    """Write a result's frames, tables, figures and report to a folder.
+
+    The manifest is removed first and written last.
 
     Parameters
     ----------
+    folder
+        Folder of these outputs, such as `results/two_stage`, or a URL. Default: the folder of the
+        run. Replicates stay where the run stored them.
     about
         The experiment's docstring.
     config
@@ -124,58 +133,72 @@ def publish(
         The experiment's source, so that a change of its figures or claims is noticed.
     sources
         Digest of the sources as they were when they were loaded, for a run that took long.
+    figures, report
+        Whether figures are drawn, and the HTML report and the index of the folder above written.
     replace
         Whether what other settings published there, or a longer run, may be replaced.
-    columns
-        Widths in inches, by name, at which figures are drawn as PDFs and tables are laid out too.
-    workers
-        Processes that may draw the figures side by side; without them this process draws all.
+    pdf
+        Whether figures are also written as PDFs.
+    n_jobs
+        Number of processes that may draw figures.
+    command
+        The command as typed, for the manifest and the report.
     part
         To which part of which group of experiments it belongs, for the manifest.
 
+    Returns
+    -------
+    Published
+        What was written, and what failed.
+
     Raises
     ------
+    SimstudyError
+        If the result has no folder and none is given.
     StoreError
-        Where it may not be, or the disk cannot be written.
+        If the files may not be replaced, or the disk cannot be written.
     """
-    folder = result.folder
-    if folder is None:
+    target = result.folder if folder is None else place_of(folder)
+    if target is None:
         raise SimstudyError(
-            "this result lives in memory only: give run(...) a folder, out='results'."
+            "this result lives in memory only: name a folder, publish(result, 'results/NAME')."
         )
-    with translate_io_errors(folder), folder_lock(folder):
-        settings = config or {}
+    target.mkdir(parents=True, exist_ok=True)
+    with translate_io_errors(target), folder_lock(target):
         if not replace:
             refuse_replacing(
-                folder, settings, result.plan, result.n_rep, design=result.details.design
+                target, config or {}, result.plan, result.n_rep, design=result.details.design
             )
-        made_from = origin_of(result, settings, module_file, sources)
+        made_from = origin_of(result, config or {}, module_file, sources, target)
         start = time.perf_counter()
-        for place in (folder, folder / FIGURES, folder / TABLES):
+        for place in (target, target / FIGURES, target / TABLES):
             forget_unfinished(place)
-        previous = clear_outputs(folder)
-        made = Published(folder)
-        frames = frames_of(result)
-        frames |= {"claims": result.claims}
-        made.files += write_frames(result, folder, frames)
-        made.tables = write_tables(result, folder)
+        previous = clear_outputs(target)
+        made = Published(target, protocol=protocol_facts(result, target))
+        frames = frames_of(result) | {"claims": result.claims}
+        made.files += write_frames(result, target, frames)
+        made.tables = write_tables(result, target)
         if figures:
-            made.figures = _draw_figures(result, folder, columns, workers)
+            before = time.perf_counter()
+            made.figures = _draw_figures(result, target, pdf, n_jobs)
+            made.figure_seconds = time.perf_counter() - before
         made.files += [path for each in (*made.tables, *made.figures) for path in each.files]
         content = _manifest(result, made, made_from, module_file, previous)
         content["question"] = about.strip().partition("\n")[0]
         content |= {"part": dict(part)} if part else {}
-        content |= {"column_widths": dict(columns)} if columns and figures else {}
+        content |= {"command": command} if command else {}
         content["publish_seconds"] = round(time.perf_counter() - start, 3)
         if report:
             tables = {each.name: each.table for each in made.tables if each.table}
-            page = write_report(result, made.files, content, about, module_file, tables=tables)
+            page = write_report(
+                result, target, made.files, content, about, module_file, tables=tables
+            )
             made.files.append(page)
-        content["files"] = hashes_of(folder, made.files)
-        write_json(folder / MANIFEST, content)
-        made.files.append(folder / MANIFEST)
+        content["files"] = hashes_of(target, made.files)
+        write_json(target / MANIFEST, content)
+        made.files.append(target / MANIFEST)
         if report:
-            write_index(folder.parent)
+            write_index(target.parent)
     return made
 
 
@@ -187,8 +210,6 @@ def _manifest(
     previous: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The manifest's entries about the result, figures and tables."""
-    planned = protocol_facts(result)
-    published.protocol = planned.get("protocol", {})
     return {
         **facts_of(result, inputs["blocks"]),
         "code": code_digest(module_file),
@@ -198,24 +219,46 @@ def _manifest(
         "tables_failed": [each.name for each in published.tables if each.failed],
         **environment(source_files(module_file), inputs["versions"]),
         **facts_of_drawing(result, previous),
-        **planned,
+        **({"protocol": published.protocol} if published.protocol else {}),
         "figures_not_drawn": published.not_drawn,
         "captions": {each.name: each.caption for each in published.figures if each.files},
-        "alt_texts": {each.name: each.alt_text for each in published.figures if each.files},
         "tables_not_made": published.not_made,
     }
 
 
 # ---------------------------------------------------------------- figures and tables
-def _draw_figures(
-    result: Result, folder: Place, columns: Mapping[str, float], workers: FigureWorkers | None
-) -> list[Artefact]:
-    """Draw all figures for which the run has data, also as PDFs for journals."""
-    draw, names = _Draw(result, folder, columns), list(result.details.figures)
-    if workers is None or not isinstance(folder, Path):
+def _draw_figures(result: Result, folder: Place, pdf: bool, n_jobs: int) -> list[Artefact]:
+    """Draw all figures for which the run has data.
+
+    The first ones are drawn in this process, until their times say that workers are worth their
+    start.
+    """
+    draw, names = _Draw(result, folder, pdf), list(result.details.figures)
+    drawn: list[Artefact] = []
+    start = time.perf_counter()
+    for at, name in enumerate(names):
+        seconds = (time.perf_counter() - start) / max(at, 1)
+        n_left = len(names) - at
+        n_workers = min(n_jobs, n_left) if at and isinstance(folder, Path) else 1
+        if seconds * (n_left - n_left / n_workers) > START_SECONDS:
+            return [*drawn, *_in_workers(draw, names[at:], n_workers)]
+        drawn.append(draw(name))
+    return drawn
+
+
+def _in_workers(draw: Callable[[str], Artefact], names: Sequence[str], n_jobs: int) -> list[Any]:
+    """Draw figures in worker processes; after one has died, each remaining figure in its own."""
+    from joblib import Parallel, delayed
+
+    try:
+        return list(Parallel(n_jobs)(map(delayed(draw), names)))
+    except PicklingError:  # a figure that only this process can make
         return list(map(draw, names))
-    drawn = zip(names, workers.map(draw, names), strict=True)
-    return [each or Artefact(name, why_not=ENDED, failed=True) for name, each in drawn]
+    except Exception as error:  # a worker died: it was killed, or ran out of memory
+        if len(names) == 1:
+            return [Artefact(names[0], why_not=f"its process ended ({type(error).__name__})",
+                             failed=True)]  # fmt: skip
+        return [artefact for name in names for artefact in _in_workers(draw, [name], 2)]
 
 
 @dataclass
@@ -224,7 +267,7 @@ class _Draw:
 
     result: Result
     folder: Place
-    columns: Mapping[str, float]
+    pdf: bool
 
     def __call__(self, name: str) -> Artefact:
         return _one(name, self._drawn)
@@ -232,18 +275,15 @@ class _Draw:
     def __reduce__(self) -> tuple[Any, ...]:
         light = Result(replace(self.result.details))  # without frames that may be large
         light.summary = self.result.summary
-        return _Draw, (light, self.folder, dict(self.columns))
+        return _Draw, (light, self.folder, self.pdf)
 
     def _drawn(self, name: str) -> Artefact:
-        from simstudy.figures import save_figure, save_pdfs
+        from simstudy.figures import save_figure
         from simstudy.figures.captions import caption_of
 
-        figure, folder = self.result.figure(name), self.folder / FIGURES
-        saved = save_figure(figure, folder, name)
-        again = partial(self.result.figure, name)
-        pdfs = save_pdfs(again, folder, name, columns=self.columns) if self.columns else {}
-        files, caption = [*saved, *pdfs.values()], caption_of(figure)
-        return Artefact(name, files, caption=caption, alt_text=alt_text_of(figure))
+        figure = self.result.figure(name)
+        saved = save_figure(figure, self.folder / FIGURES, name, pdf=self.pdf)
+        return Artefact(name, [path for path in saved if path], caption=caption_of(figure))
 
 
 def write_tables(result: Result, folder: Place) -> list[Artefact]:

@@ -91,14 +91,14 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
     return {name: text for name, text in facts.items() if text or name not in optional}
 
 
-def protocol_facts(result: Result) -> dict[str, Any]:
-    """The protocol of a study, and deviations from it."""
-    planned = None if result.folder is None else read_protocol(result.folder)
+def protocol_facts(result: Result, folder: Place) -> dict[str, Any]:
+    """The protocol in a folder, and deviations from it; empty if there is none."""
+    planned = read_protocol(folder)
     if planned is None or result.details.given:
         return {}
     rows = [row._asdict() for row in planned.compared(result)]
     facts = {"hash": planned.hash, "written": planned.written, "places_left": planned.n_places}
-    return {"protocol": {**facts, "deviations": planned.deviations(result), "compared": rows}}
+    return {**facts, "deviations": planned.deviations(result), "compared": rows}
 
 
 def clear_outputs(folder: Place) -> dict[str, Any]:

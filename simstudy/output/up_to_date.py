@@ -41,12 +41,14 @@ def origin_of(
     config: Mapping[str, Any],
     module_file: str | None,
     sources: str | None = None,
+    folder: Place | None = None,
 ) -> dict[str, Any]:
     """What outputs are made from: blocks, settings, code and libraries.
 
     Two results with the same origin are published as the same files.
     """
-    planned = "" if result.folder is None else hash_of_protocol(result.folder)
+    target = folder or result.folder
+    planned = "" if target is None else hash_of_protocol(target)
     return {
         "config": dict(config),
         "blocks": result.details.store.provenance.digest(result.details.drawn_sizes),
@@ -112,7 +114,7 @@ def is_current(
     figures: bool,
     report: bool,
     sources: str | None = None,
-    columns: Mapping[str, float] | None = None,
+    pdf: bool = False,
 ) -> bool:
     """Whether the folder holds this result, up to date and undamaged."""
     folder = result.folder
@@ -121,15 +123,14 @@ def is_current(
         return False
     if said_origin(manifest) != as_json(origin_of(result, config, module_file, sources)):
         return False
-    if columns and manifest.get("column_widths") != as_json(columns):
-        return False
     if manifest.get("tables_failed") or (figures and manifest.get("figures_failed")):
         return False
     listed = listed_files(manifest)
     settings_now = {FIGURES: figures, REPORT: report}  # all else is made by every run
     wanted = {name for name in listed if settings_now.get(name.partition("/")[0], True)}
     drawn = set(result.details.figures) - set(manifest.get("figures_not_drawn", {}))
-    wanted |= {f"{FIGURES}/{name}.png" for name in drawn if figures}
+    endings = ["png", "pdf"] if pdf else ["png"]
+    wanted |= {f"{FIGURES}/{name}.{ending}" for name in drawn for ending in endings if figures}
     wanted |= {REPORT} if report else set()
     return all(name in listed and file_hash(folder / name) == listed[name] for name in wanted)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.workers import Workers, read_workers
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
+from simstudy.store.files import REPLICATES
 from simstudy.study.results import merge, partial_result
 from simstudy.study.run import run, warn_of
 from simstudy.study.run_options import RunOptions, check_by_name, pilot_rep
@@ -397,13 +399,10 @@ class Study(StudySpec):
         seed: int = 1,
         *,
         precision: Mapping[str, Any] | None = None,
-        pilot: int | None = None,
         out: str | os.PathLike[str] | Place | None = None,
         about: str | None = None,
         command: str = "",
         source: str | None = None,
-        workers: Workers | int | None = None,
-        replace: bool = False,
     ) -> Protocol:
         """Write the study as a preregistration (ADEMP-PreReg), before any data are drawn.
 
@@ -413,32 +412,22 @@ class Study(StudySpec):
         Parameters
         ----------
         n_rep
-            Replicates in each scenario; None takes as many as `precision` needs or, without one,
-            the study's own number.
+            Replicates in each scenario. Default: the study's `n_rep`.
         seed
             Seed of the run.
         precision
-            Monte Carlo standard errors to reach, by measure, as for `run`. How many replicates they
-            take follows from theory for shares (their worst case, or what `exact()` of the
-            scenarios says), and from a pilot for anything else.
-        pilot
-            Replicates of each scenario in a pilot: of other random numbers than the study's, and
-            not kept. It also tells which Monte Carlo errors are to be expected.
+            Monte Carlo standard errors to reach, by measure, as for `run`; `forecast` says how
+            many replicates they need.
         out
-            Folder under which the study will keep its own: `protocol.md` and `protocol.json` are
-            written there, and the report of the results says what was done otherwise. None writes
-            nothing.
+            Folder of results: `protocol.md` and `protocol.json` are written to the study's folder
+            below it, and the report of the results lists deviations. None writes nothing.
         about
-            The text with the five headings; None takes the docstring of the module in which the
-            scenarios are, if it has any of them.
+            The text with the five headings. Default: the docstring of the scenarios' module, if it
+            has any of them.
         command
-            What draws the study, with `{n_rep}` for the replicates; empty for what Python says.
+            What draws the study. Default: the call in Python.
         source
             The study's file, whose commit is named.
-        workers
-            How the pilot is drawn, as for `run`.
-        replace
-            Whether the protocol of another plan may be replaced; it is kept under its hash.
 
         Returns
         -------
@@ -448,45 +437,37 @@ class Study(StudySpec):
         Raises
         ------
         ConfigError
-            For a precision of which nobody knows how many replicates it takes.
+            For a measure that the study does not have.
         StoreError
-            Where `out` holds the protocol of another plan.
+            If `out` holds the protocol of another plan.
         """
         from simstudy.output.environment import environment, program
-        from simstudy.output.plan_snapshot import need_of
-        from simstudy.output.protocol import Intent, protocol_of
+        from simstudy.output.protocol import headings_of, protocol_of
         from simstudy.provenance.modules import source_files
-        from simstudy.study import preregistration
 
-        if n_rep is not None:
-            check_n_rep(n_rep)
+        size = self.n_rep if n_rep is None else n_rep
+        check_n_rep(size)
         check_by_name(precision=precision)
         plan = self.plan(seed)
-        targets = read_targets(precision or {}, self.measures)
-        measures = {measure.name: measure for measure in self.bound_measures(plan.seed)}
-        piloted = preregistration.draw_pilot(self, pilot, seed, read_workers(workers))
-        needs = [need_of(each, measures[each.measure], plan, piloted) for each in targets]
-        largest = preregistration.largest_need(needs, piloted=piloted is not None)
         folder = None if out is None else place_of(out) / self.name
         libraries = compute_provenance(plan).of_blocks.libraries
-        made_with = environment(source_files(source), libraries) if source else program(libraries)
-        intent = Intent(
-            plan=plan,
-            measures=list(measures.values()),
-            n_rep=n_rep or largest or self.n_rep,
-            needs=needs,
-            by_needs=n_rep is None,
-            pilot=piloted,
-            about=preregistration.docstring_behind(self.scenarios) if about is None else about,
-            command=command,
+        module = sys.modules.get(type(self.scenarios[0]).__module__)
+        text = getattr(module, "__doc__", None) or ""
+        made = protocol_of(
+            plan,
+            self.bound_measures(plan.seed),
+            size,
+            targets=read_targets(precision or {}, self.measures),
             worst=self.worst,
             claims=self.claims,
-            block_seconds=self.block_seconds,
-            n_drawn=0 if folder is None else preregistration.count_drawn(plan, folder),
-            made_with=made_with,
+            about=about if about is not None else text if headings_of(text).parts else "",
+            command=command or f"study.run({size}, seed={seed})",
+            was_drawn=folder is not None and (folder / REPLICATES).exists(),
+            made_with=environment(source_files(source), libraries)
+            if source
+            else program(libraries),
         )
-        made = protocol_of(intent)
-        return made if folder is None else made.write(folder, replace=replace)
+        return made if folder is None else made.write(folder)
 
     def solve(self, scenario: Scenario | ScenarioOf, factor: str, **question: Any) -> Solution:
         """Find the value of a factor at which a measure reaches a target, by simulation.

@@ -9,6 +9,7 @@ import plotnine as p9
 import pytest
 
 import simstudy
+from simstudy import publish
 from simstudy.analysis.result import Result
 from simstudy.design import grid, scenario_key
 from simstudy.engine.workers import Workers
@@ -228,9 +229,9 @@ def test_labels_are_headings_and_titles():
 
 
 def test_it_is_published_and_its_report_saved(result, tmp_path):
-    folder = result.publish(tmp_path)
+    folder = publish(result, tmp_path / "toy").folder
     assert simstudy.load(folder).summary["estimate"].equals(result.summary["estimate"])
-    page = result.save_report(tmp_path / "toy.html").read_text(encoding="utf-8")
+    page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.lstrip().lower().startswith("<!doctype html>")
     assert "coverage" in page
 

@@ -107,7 +107,7 @@ FAMILIES = {
     "long": [*lines(*(f"{key}={LONG}" for key in LONG_VALUES), f"{LONG}=3", f"experiment.{LONG}=3",
                     f"--{LONG}", names="x" * 40),
              *settings(COUNTS, ("9" * 6000,)), (("new", LONG), "new takes the name of one")],
-    "verbs": lines("plan=true", "replay=1/2", "crate=true", names="is not a setting"),
+    "verbs": lines("plan=true", "replay=1/2", names="is not a setting"),
     "together": [(("experiment.n_obs=[5,5]",), "in the grid twice"),
                  (("restart=true", "shard=1/2"), "every share would delete"),
                  (("redraw=nope",), "redraw=nope"), (("n_rep=99999999999999999999",), "the most"),

@@ -126,7 +126,7 @@ def test_help_all_has_every_setting_and_no_command_among_them(ours):
         assert about is None or f" {declared.name} " in told, declared.name
     for text in ("precision.MEASURE", "[paper|precise|smoke]  default: paper", "[integer >= 1]"):
         assert text in told
-    assert not {"plan", "crate", "replay"} & {line.split()[0] for line in told.splitlines()[3:]}
+    assert not {"plan", "replay"} & {line.split()[0] for line in told.splitlines()[3:]}
 
 
 def test_help_fits_a_terminal(monkeypatch):

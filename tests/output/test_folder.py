@@ -90,7 +90,7 @@ def test_the_manifest_keeps_what_figures_say(tmp_path):
 
     publish(study(figures={"1": titled}).run(60, out=tmp_path))
     manifest = manifest_of(tmp_path / "toy")
-    assert manifest["captions"] == manifest["alt_texts"] == {"1": "All of it."}
+    assert manifest["captions"] == {"1": "All of it."}
     assert 'alt="All of it."' in (tmp_path / "toy" / "report.html").read_text()
 
 
@@ -112,7 +112,7 @@ def test_the_digest_notices_the_last_bit():
 
 
 def test_in_memory_there_is_nowhere_to_write():
-    with pytest.raises(SimstudyError, match=r"lives in memory only: give run\(\.\.\.\) a folder"):
+    with pytest.raises(SimstudyError, match=r"lives in memory only: name a folder"):
         publish(study().run(10))
 
 

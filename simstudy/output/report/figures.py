@@ -21,20 +21,17 @@ class ShownFigure(NamedTuple):
 
     Parameters
     ----------
-    alt
-        What is to be seen, for readers who do not see it.
     source
         The picture as a data URI: an SVG without its caption, or a PNG where there is no SVG.
-    pdfs
-        Names of the journal columns for which there is a PDF.
+    has_pdf
+        Whether there is a PDF of it.
     """
 
     name: str
     title: str
     caption: str
-    alt: str
     source: str
-    pdfs: list[str]
+    has_pdf: bool
 
 
 def title_of(name: str) -> str:
@@ -44,16 +41,15 @@ def title_of(name: str) -> str:
 
 
 def figures_to_show(files: Iterable[Place], manifest: Mapping[str, Any]) -> list[ShownFigure]:
-    """The figures to show, in order, with captions and alt texts."""
+    """The figures to show, in order, with captions."""
     files, shown = list(files), []
     for path in files:
         if path.suffix == ".png":
             name, svg = path.stem, path.with_suffix(".svg")
-            pdfs = [other.parent.name for other in files if other.name == f"{name}.pdf"]
             caption = manifest["captions"].get(name, "")
-            alt = manifest.get("alt_texts", {}).get(name, "")
             source = _source(svg, caption) if svg in files else _data_uri("png", path.read_bytes())
-            shown.append(ShownFigure(name, title_of(name), caption, alt, source, pdfs))
+            has_pdf = path.with_suffix(".pdf") in files
+            shown.append(ShownFigure(name, title_of(name), caption, source, has_pdf))
     return shown
 
 

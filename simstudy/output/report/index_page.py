@@ -19,13 +19,8 @@ from simstudy.errors import describe, first_few
 from simstudy.lazy import pd
 from simstudy.output.formatting import counted
 from simstudy.output.report.claims import MEANINGS, claim_rows, link, page
-from simstudy.output.report.command import (
-    command_by_name,
-    command_of,
-    project_around,
-    published_settings,
-)
 from simstudy.output.report.figures import title_of
+from simstudy.output.report.study_page import EXPERIMENTS
 from simstudy.output.up_to_date import FIGURES, REPORT, is_unpublished
 from simstudy.provenance.modules import library_version
 from simstudy.remote.paths import Place, name_below
@@ -65,7 +60,7 @@ def write_index(folder: Place, *, code: Mapping[str, str] = MappingProxyType({})
     """
     files = _files_below(folder)
     any_reports = any(REPORT in names for names in files.values())
-    reader = _Reader(folder, project_around(folder), code, any_reports)
+    reader = _Reader(folder, code, any_reports)
     entries = [
         reader.read(name, files[name])
         for name in sorted(files)
@@ -73,7 +68,7 @@ def write_index(folder: Place, *, code: Mapping[str, str] = MappingProxyType({})
     ]
     studies = [entry for entry in entries if isinstance(entry, Study)]
     others = [entry for entry in entries if not isinstance(entry, Study)]
-    groups = _groups(studies, folder, reader.root)
+    groups = _groups(studies, folder)
     version = library_version("simstudy")
     shown = page(
         PAGE, groups=groups, studies=studies, others=others, any_reports=any_reports,
@@ -108,8 +103,8 @@ class Study(NamedTuple):
         The CSS class of its worst remark; `fine` where there is none.
     n_wrong
         How many of its remarks, the first ones, say that something went wrong.
-    alts
-        What its figures show, by name; empty where nobody says.
+    captions
+        By figure; also their alternative texts.
     """
 
     entry: Mapping[str, Any]
@@ -117,7 +112,7 @@ class Study(NamedTuple):
     mark: str
     n_wrong: int
     claims: Sequence[Claim]
-    alts: Mapping[str, str]
+    captions: Mapping[str, str]
 
     @property
     def seconds(self) -> float:
@@ -131,12 +126,11 @@ class _Reader:
     """Reads the folders below `results`."""
 
     results: Place
-    root: Path | None
     code: Mapping[str, str]
     any_reports: bool
 
     def read(self, name: str, files: set[str]) -> Study | dict[str, str]:
-        """Read a folder; without a readable manifest, the reason, and what would make one."""
+        """Read a folder; without a readable manifest, the reason."""
         why = f"no {MANIFEST}, so no results"
         if REPLICATES in files:
             why = f"unfinished: blocks are there, and no {MANIFEST}"
@@ -146,10 +140,10 @@ class _Reader:
                 return self._study(name, files, content)
         except Exception as error:  # a folder of another program costs no study its line
             why = f"cannot be read: {describe(error)}"
-        return {"folder": name, "why": why, "run": command_by_name(name, self.root)}
+        return {"folder": name, "why": why}
 
     def _study(self, name: str, files: set[str], manifest: Mapping[str, Any]) -> Study:
-        folder, config, part = self.results / name, manifest["config"], manifest.get("part") or {}
+        folder, part = self.results / name, manifest.get("part") or {}
         claims = _claims(folder, files)
         figures = _figures(name, files, manifest)
         troubles = [figure["trouble"] for figure in figures if figure["trouble"]]
@@ -179,19 +173,14 @@ class _Reader:
             "made": manifest.get("made"),
             "version": manifest.get("versions", {}).get("simstudy"),
             "commit": _commit(manifest.get("git")),
-            "command": None if "file" in config else self._command(manifest, folder),
+            "command": manifest.get("command"),
             "report": _path(name, REPORT) if REPORT in files else None,
             "figures": figures,
             "claims": _count(claims, scored=True),
             "unscored_claims": _count(claims, scored=False),
         }
-        alts = {each["name"]: "" for each in figures} | manifest.get("alt_texts", {})
-        return Study(entry, part, mark, len(wrong), claims, alts)
-
-    def _command(self, manifest: Mapping[str, Any], folder: Place) -> str:
-        """The command that repeats a study."""
-        published = published_settings(manifest["config"].get("experiment", ""), self.root)
-        return command_of(manifest, self.root, folder, published=published)
+        captions = manifest.get("captions", {})
+        return Study(entry, part, mark, len(wrong), claims, captions)
 
     def _is_stale(self, name: str, manifest: Mapping[str, Any]) -> bool:
         """Whether the code has changed; unknown across versions of Python."""
@@ -304,7 +293,7 @@ class Group:
         return sorted(every, key=lambda claim: not claim["scored"])
 
 
-def _groups(studies: Sequence[Study], results: Place, root: Path | None) -> list[Group]:
+def _groups(studies: Sequence[Study], results: Place) -> list[Group]:
     """Documents in the order in which one reads them, then studies without a document.
 
     A document may have studies in several groups of a project: they stand together, those first
@@ -326,15 +315,16 @@ def _groups(studies: Sequence[Study], results: Place, root: Path | None) -> list
     groups = []
     for title, several in by_title.items():
         name = several[0].part.get("page")
-        groups.append(Group(title, _page_on(name, results, root), bool(name), several))
+        groups.append(Group(title, _page_on(name, results), bool(name), several))
     return groups
 
 
-def _page_on(name: str | None, results: Place, root: Path | None) -> str:
+def _page_on(name: str | None, results: Place) -> str:
     """A project's page on a document, as a path from the results; empty where there is none."""
-    if not (name and root and isinstance(results, Path)):
+    if not (name and isinstance(results, Path)):
         return ""
-    paths = (root / folder / f"{name}.md" for folder in DOCUMENT_FOLDERS)
+    above = (root for root in results.absolute().parents if (root / EXPERIMENTS).is_dir())
+    paths = (root / folder / f"{name}.md" for root in above for folder in DOCUMENT_FOLDERS)
     found = next(filter(Path.is_file, paths), None)
     return Path(os.path.relpath(found, results.absolute())).as_posix() if found else ""
 

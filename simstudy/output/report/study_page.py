@@ -17,7 +17,6 @@ from simstudy.lazy import pd
 from simstudy.output.formatting import format_run_time, format_size, number
 from simstudy.output.protocol import headings_of
 from simstudy.output.report.claims import claim_rows, page
-from simstudy.output.report.command import command_of, project_of
 from simstudy.output.report.figures import figures_to_show, title_of
 from simstudy.output.report.findings import findings_of
 from simstudy.output.up_to_date import REPORT, TABLES
@@ -28,6 +27,7 @@ from simstudy.tables.summary import Readings, as_words
 from simstudy.tables.table import Table
 
 SHOWN_ROWS = 2000  # of one table; all of them are in a file beside the page
+EXPERIMENTS = "experiments"  # folder of a project
 WIDE = 10  # columns from which on a table takes a page of paper lengthwise
 CHOSEN_FROM = range(2, 16)  # values of a column of which a reader may choose one
 COUNTS = {"n", "n_rep", "n_failed", "replicates", "replicates_timed", "scenarios"}
@@ -50,7 +50,7 @@ SECTIONS = {
 }
 """Parts of a report in order; from the design on they say how it was made and are folded."""
 LEFT_OUT = {
-    "captions", "alt_texts", "question", "noticed", "protocol", "files", "config",
+    "captions", "alt_texts", "command", "question", "noticed", "protocol", "files", "config",
     "figures_not_drawn", "tables_not_made",
 }  # fmt: skip
 """Of a manifest, what the report shows elsewhere."""
@@ -58,6 +58,7 @@ LEFT_OUT = {
 
 def write_report(
     result: Result,
+    folder: Place,
     files: Sequence[Place],
     manifest: Mapping[str, Any],
     about: str,
@@ -65,10 +66,12 @@ def write_report(
     *,
     tables: Mapping[str, Table] = MappingProxyType({}),
 ) -> Place:
-    """Write `report.html` beside the result's files.
+    """Write `report.html` to a folder.
 
     Parameters
     ----------
+    folder
+        Folder of the result's files.
     files
         What was written so far, of which the figures are shown.
     manifest
@@ -80,8 +83,7 @@ def write_report(
     tables
         Those that were made, by name.
     """
-    assert result.folder is not None
-    name, target = result.plan.name, result.folder / REPORT
+    name = result.plan.name
     root, warned = project_of(module_file), result.warnings
     headings, not_drawn = headings_of(about), manifest["figures_not_drawn"]
     not_made = {
@@ -99,7 +101,7 @@ def write_report(
         "failures": _failures(result.failures),
         "summary": summary_of(result.summary, result.details.value_labels),
         "times": _run_times(result),
-        "again": result.details.given or command_of(manifest, root, result.folder),
+        "again": result.details.given or manifest.get("command") or _in_python(manifest),
         "made": {name: value for name, value in manifest.items() if name not in LEFT_OUT},
     }
     there = [part for part in SECTIONS if content[part] or not_made.get(part)]
@@ -113,8 +115,21 @@ def write_report(
         sources=sources_of(module_file, root) if module_file else {},
         sections={part: SECTIONS[part] for part in there}, not_made=not_made, **content,
     )  # fmt: skip
-    write_bytes(target, written)
-    return target
+    write_bytes(folder / REPORT, written)
+    return folder / REPORT
+
+
+def project_of(module_file: str | None) -> Path | None:
+    """The project folder of a file below `experiments/`; None otherwise."""
+    above = Path(module_file).parents if module_file else ()
+    return next((folder.parent for folder in above if folder.name == EXPERIMENTS), None)
+
+
+def _in_python(manifest: Mapping[str, Any]) -> str:
+    """The Python call that repeats a study that was not run by a command."""
+    asked = manifest["replicates_per_scenario"]
+    n_rep = max(asked.values()) if isinstance(asked, Mapping) else asked
+    return f"study.run({n_rep}, seed={manifest['seed']})"
 
 
 def _tables(tables: Mapping[str, Table], files: Sequence[Place]) -> dict[str, dict[str, Any]]:

@@ -43,13 +43,13 @@ def test_a_report_shows_the_svg_or_else_the_png(tmp_path):
     figure = Figure(figsize=(3, 2))
     figure.add_subplot()
     paths = save_figure(figure, tmp_path, "1B")
-    manifest = {"captions": {"1B": "Text."}, "alt_texts": {"1B": "Lines."}}
-    (shown,) = figures_to_show(paths, manifest)
-    assert (shown.title, shown.caption, shown.alt) == ("Figure 1B", "Text.", "Lines.")
+    manifest = {"captions": {"1B": "Text."}}
+    (shown,) = figures_to_show(paths[:2], manifest)
+    assert (shown.title, shown.caption, shown.has_pdf) == ("Figure 1B", "Text.", False)
     kind, _, data = shown.source.partition(";base64,")
     assert kind == "data:image/svg+xml"
     assert base64.b64decode(data) == paths.svg.read_bytes()
     (bare,) = figures_to_show([paths.png], {"captions": {}})
     assert bare.source.startswith("data:image/png;base64,")
-    assert (bare.caption, bare.alt) == ("", "")
+    assert bare.caption == ""
     assert title_of("exact_tests") == "Exact tests"
