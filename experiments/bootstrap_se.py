@@ -13,7 +13,6 @@ Performance  Relative bias of the variance and of its root, and the scatter of t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -41,7 +40,6 @@ from simstudy.study import Study
 
 
 @published(__file__)
-@dataclass
 class Config(LinearConfig):
     """What the study sweeps."""
 

@@ -17,7 +17,6 @@ Performance  Coverage and mean true sensitivity, with the exact value where theo
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -56,7 +55,6 @@ SCORES: dict[str, Scores] = {
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps."""
 

@@ -12,7 +12,6 @@ Methods      As in the study of house prices, and least squares with the same bo
 Performance  As there, by mean over splits.
 """
 
-from dataclasses import dataclass
 
 from experiments.predictive_pvalue.claims import ON_OTHER_DATA
 from experiments.predictive_pvalue.settings import Options, prediction_study
@@ -21,7 +20,6 @@ from simstudy.study import Study
 
 
 @published(__file__)
-@dataclass
 class Config(Options):
     """What the study sweeps."""
 

@@ -16,7 +16,6 @@ Performance  Coverage, misses on either side, and width; one MCSE is 0.9 points 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -41,7 +40,6 @@ CORRECTED = ("cfdr", "cfdr_clipped")
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps."""
 

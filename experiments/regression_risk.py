@@ -12,7 +12,6 @@ Performance  Bias and root mean squared distance of the metric from either risk;
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any
@@ -52,7 +51,6 @@ from simstudy.study import Study
 
 
 @published(__file__)
-@dataclass
 class Config(LinearConfig):
     """What the study sweeps."""
 

@@ -15,7 +15,6 @@ Performance  Paired differences; with 3000 replicates on common data that of the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -37,7 +36,6 @@ from simstudy.study import Study
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps."""
 

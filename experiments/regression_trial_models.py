@@ -12,7 +12,6 @@ Performance  Power, type-I error and share of false nulls by size of the test sa
              type-I error, which has few true nulls.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -76,7 +75,6 @@ MODELS = {
 
 
 @published(__file__)
-@dataclass
 class Config(TrialConfig):
     """What the study sweeps."""
 

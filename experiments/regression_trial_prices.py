@@ -15,7 +15,6 @@ Performance  Power, type-I error and share of false nulls by size of the test sa
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -58,7 +57,6 @@ MODELS = plain.MODELS | {
 
 
 @published(__file__)
-@dataclass
 class Config(TrialConfig):
     """What the study sweeps."""
 

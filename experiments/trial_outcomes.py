@@ -13,8 +13,6 @@ Performance  The share of replicates with each outcome, beside its exact value. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from simstudy.analysis.result import Result
 from simstudy.design import grid
 from simstudy.documents.scenarios.two_stage_outcomes import MEASURES, TwoStageOutcomes
@@ -25,7 +23,6 @@ from simstudy.tables import Column, Table
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps; the table is of the first design."""
 

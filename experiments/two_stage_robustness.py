@@ -15,8 +15,6 @@ Performance  Type-I error, power, and how often the null is false; at 20000 repl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.design import grid
@@ -56,7 +54,6 @@ NULL = "null_is_false"
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps."""
 

@@ -13,7 +13,6 @@ Performance  Coverage, and the probability that exactly r scores lie below the t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -51,7 +50,6 @@ from simstudy.tables import Column, Table
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps."""
 

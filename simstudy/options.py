@@ -1,45 +1,34 @@
-"""Typed settings with ranges, declared on the fields of a dataclass."""
+"""Typed settings with ranges, declared on the fields of a dataclass; pydantic checks them."""
+
+from __future__ import annotations
 
 import dataclasses
 import difflib
-import math
-import operator
+import enum
+import functools
+import re
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 from simstudy.errors import ConfigError, describe, nearest
-from simstudy.option_types import (
-    KIND_NAMES,
-    REFUSED,
-    Annotated,
-    as_kind,
-    format_setting,
-    is_number,
-    number_meant,
-    read_annotation,
-)
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 C = TypeVar("C")
-SHORT_NAMES = {int: "integer", float: "number", bool: "true|false", str: "text"}
-LONGEST_SHOWN = 60  # letters of a value that a refusal repeats
-BOUNDS = (
-    ("at_least", operator.ge, "at least", ">="),
-    ("above", operator.gt, "above", ">"),
-    ("at_most", operator.le, "at most", "<="),
-    ("below", operator.lt, "below", "<"),
-)
-IN_OTHER_WORDS = {
-    **dict.fromkeys(("0", "no", "off", "n", "f", "false"), False),
-    **dict.fromkeys(("1", "yes", "on", "y", "t", "true"), True),
-}
+SHOWN_LENGTH = 60  # characters of a refused value that the message repeats
+BOUNDS = {"at_least": ">=", "above": ">", "at_most": "<=", "below": "<"}
+PYDANTIC_BOUNDS = {"at_least": "ge", "above": "gt", "at_most": "le", "below": "lt"}
+TYPE_NAMES = {int: "integer", float: "number", bool: "true|false", str: "text"}
+YAML_LITERALS = frozenset({"true", "false", "null", "none", ""})
 
 
 @dataclass(frozen=True)
 class Option:
-    """The help and the range of a setting."""
+    """The help text and the range of a setting."""
 
     help: str
     at_least: float | None = None
@@ -49,62 +38,9 @@ class Option:
     one_of: tuple[Any, ...] = ()
 
     @property
-    def bounds(self) -> list[tuple[Callable[[Any, Any], bool], str, str, float]]:
-        """The bounds that are set: how a value holds them, in words, as a sign, the number."""
-        return [
-            (holds, words, sign, getattr(self, name))
-            for name, holds, words, sign in BOUNDS
-            if getattr(self, name) is not None
-        ]
-
-    def allows(self, value: Any) -> bool:
-        """Whether a value is in the range."""
-        if self.one_of:
-            return value in self.one_of
-        if isinstance(value, str | bool) or value is None:
-            return True
-        return math.isfinite(value) and all(holds(value, to) for holds, *_, to in self.bounds)
-
-    @property
-    def range(self) -> str:
-        """The range as text."""
-        if self.one_of:
-            return "one of " + ", ".join(map(str, self.one_of))
-        return " and ".join(f"{words} {bound:g}" for _, words, _, bound in self.bounds)
-
-    def nearest(self, value: Any, kind: type, published: Any) -> Any:
-        """The allowed value nearest to a value; the published one if none is near.
-
-        None, where that one would be refused as well.
-        """
-        exact = as_kind(self._near(value, kind, published), kind)
-        return exact if exact is not REFUSED and self.allows(exact) else None
-
-    def _near(self, value: Any, kind: type, published: Any) -> Any:
-        if kind is bool:
-            return IN_OTHER_WORDS.get(str(value).lower(), published)
-        if kind is str:
-            return self._near_text(value, published)
-        number = number_meant(value)
-        if is_number(number) and not math.isnan(number):
-            return self._near_number(number, kind, published)
-        return self.at_least if as_kind(published, kind) is REFUSED else published
-
-    def _near_text(self, value: Any, published: Any) -> Any:
-        if not self.one_of:
-            return format_setting(value) if isinstance(value, int | float) else None
-        close = difflib.get_close_matches(str(value), self.one_of, n=1)
-        return close[0] if close else published or self.one_of[0]
-
-    def _near_number(self, value: float, kind: type, published: Any) -> Any:
-        if math.isinf(value):
-            bound = self.at_most if value > 0 else self.at_least
-            return published if bound is None else bound
-        number = round(value) if kind is int else value
-        known: list[Any] = [number, self.at_least, self.at_most, published]
-        known = list(filter(is_number, known))
-        near = sorted(filter(self.allows, known), key=lambda candidate: abs(candidate - value))
-        return near[0] if near else published
+    def bounds(self) -> dict[str, float]:
+        """The bounds that are set, by name."""
+        return {name: getattr(self, name) for name in BOUNDS if getattr(self, name) is not None}
 
 
 def option(
@@ -119,39 +55,46 @@ def option(
 ) -> Any:
     """Declare a field of a config dataclass, with its help and its range.
 
-    Without `default` the value comes from the experiment's file under `conf/` (`published`). The
-    field is annotated int, float, bool or str, a list of these, or any of these | None; of several
-    types the first is what a setting has to be.
-
     Parameters
     ----------
     help
-        What it is, in a few words, for the command line's help.
+        A few words for the command line's help.
     default
-        Its value where no file says another one.
+        Default value. Without it the value comes from the experiment's file under `conf/`
+        (see `published`), or is None.
     at_least, at_most
-        Bounds that are allowed themselves.
+        Inclusive bounds of the value, or of each member of a list.
     above, below
-        Bounds that are not allowed themselves.
+        Exclusive bounds.
     one_of
-        The values that are allowed; empty for no list.
+        Allowed values. An annotation `Literal[...]` or an `Enum` says the same.
 
     Returns
     -------
     Any
-        A field for `dataclasses.dataclass`.
+        A field for `dataclasses.dataclass`. Its annotation may be any type that pydantic checks,
+        such as `int`, `list[float]`, `Literal["a", "b"]` or `int | None`.
     """
     about = {"option": Option(help, at_least, above, at_most, below, one_of)}
-    if isinstance(default, list):
-        return field(default_factory=lambda: list(default), metadata=about)
-    return field(default=None if default is MISSING else default, metadata=about)
+    return _field(None if default is MISSING else default, about)
 
 
+def _field(default: Any, metadata: Mapping[str, Any]) -> Any:
+    if isinstance(default, list | dict):
+        return field(default_factory=functools.partial(_copy, default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def _copy(value: Any) -> Any:
+    return value.copy()
+
+
+@dataclass_transform(field_specifiers=(option,))
 def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
-    """Give a config dataclass the published values of its experiment, and check every instance.
+    """Make a config dataclass whose defaults are the published values of its experiment.
 
     The values stand once, in `conf/experiment/<name>.yaml`. `Config()` in a notebook and a run
-    without overrides both take them from there.
+    without overrides both take them from there, and every instance is checked.
 
     Parameters
     ----------
@@ -161,36 +104,41 @@ def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
     Returns
     -------
     Callable[[type[C]], type[C]]
-        A class decorator.
+        A class decorator, in place of `dataclass`.
     """
 
     def decorate(cls: type[C]) -> type[C]:
         values = _published_values(Path(experiment_file))
-        _same_keys(cls, values, experiment_file)
-        original = cls.__init__
-
-        def __init__(self: Any, **given: Any) -> None:
-            _refuse_unknown(cls, given)
-            original(self, **{**_copy(values), **given})
-            check(self, published=values)
-
-        cls.__init__ = __init__  # type: ignore[method-assign]
-        return cls
+        for name, default in values.items():
+            declared = getattr(cls, name, None)
+            metadata = declared.metadata if isinstance(declared, dataclasses.Field) else {}
+            setattr(cls, name, _field(default, metadata))
+        cls.__post_init__ = check  # type: ignore[attr-defined]
+        made = dataclass(cls)
+        odd = {declared.name for declared in fields(made)} ^ values.keys()  # type: ignore[arg-type]
+        if odd:
+            raise ConfigError(
+                f"Config of {Path(experiment_file).name} and its file under conf/experiment/ "
+                f"differ in {', '.join(sorted(odd))}: each option has one published value there."
+            )
+        return made
 
     return decorate
 
 
 def _published_values(experiment_file: Path) -> dict[str, Any]:
-    is_folder = experiment_file.name == "study.py"  # of an experiment that outgrew one file
+    is_folder = experiment_file.name == "study.py"  # an experiment of several files
     named = experiment_file.parent if is_folder else experiment_file
     above = (folder for folder in named.parents if (folder / "conf").is_dir())
     path = next(above, named.parents[1]) / "conf" / "experiment" / f"{named.stem}.yaml"
     if not path.exists():
         raise ConfigError(
-            f"{experiment_file.name} takes its published values from {path}, which is not there. "
+            f"{experiment_file.name} takes its published values from {path}, which does not exist. "
             "Write that file, or give every option of Config a default."
         )
-    return read_settings(path)
+    values = read_settings(path)
+    values.pop("defaults", None)
+    return values
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -199,13 +147,12 @@ def read_settings(path: Path) -> dict[str, Any]:
     Raises
     ------
     ConfigError
-        Naming the file and the line, where it cannot be read.
+        With the file and the line, if it cannot be read.
     """
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C, where PyYAML was built with it
     try:
-        values = yaml.load(path.read_text(encoding="utf-8"), loader)
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except yaml.MarkedYAMLError as error:
@@ -218,159 +165,175 @@ def read_settings(path: Path) -> dict[str, Any]:
     raise ConfigError(f"{path} holds {values!r}: write settings, each as NAME: VALUE")
 
 
-def _same_keys(cls: Any, values: Mapping[str, Any], experiment_file: str) -> None:
-    names = {declared.name for declared in fields(cls)}
-    odd = names ^ set(values)
-    if odd:
-        raise ConfigError(
-            f"Config of {Path(experiment_file).name} and its file under conf/experiment/ differ in "
-            f"{', '.join(sorted(odd))}: each option has one published value there."
-        )
-
-
-def _copy(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: list(v) if isinstance(v, list) else v for name, v in values.items()}
-
-
-def _refuse_unknown(cls: Any, values: Mapping[str, Any], prefix: str = "") -> None:
-    known = [declared.name for declared in fields(cls)]
-    for name in values:
-        if name not in known:
-            raise ConfigError(f"{prefix}{name} is not a setting; {nearest(name, known)}")
-
-
 def build(cls: type[C], values: Mapping[str, Any], *, prefix: str = "") -> C:
-    """Build a config from plain values; a wrong value is refused in one line."""
-    _refuse_unknown(cls, values, prefix)
-    try:
-        made = cls(**values)
-        check(made)
-    except ConfigError as error:
-        text = str(error)
-        key = text.partition("=")[0]
-        raise ConfigError(prefix + text.replace(f" {key}=", f" {prefix}{key}=")) from None
-    return made
+    """Build a config from plain values, and check it.
 
-
-def check(config: Any, *, published: Mapping[str, Any] | None = None) -> None:
-    """Check type and range of every field; whole floats and integers are converted.
+    Parameters
+    ----------
+    prefix
+        Put before the names of settings in messages, such as `experiment.`.
 
     Raises
     ------
     ConfigError
-        Naming the key, the value, what is allowed, and the nearest thing that works.
+        In one line, for an unknown name or a value that is not allowed.
     """
-    hints = typing.get_type_hints(type(config))
-    for declared in fields(config):
-        about, name = declared.metadata.get("option"), declared.name
-        if about is not None:
-            default = (published or {}).get(name, _default(declared))
-            value = getattr(config, name)
-            setattr(config, name, _checked(name, value, hints[name], about, default))
-
-
-def _default(declared: "dataclasses.Field[Any]") -> Any:
-    made = declared.default_factory
-    return made() if made is not MISSING else declared.default
-
-
-def _checked(name: str, value: Any, hint: Any, about: Option, default: Any) -> Any:
-    allowed = read_annotation(name, hint)
-    if value is None and allowed.may_be_none:
-        return None
-    if allowed.is_list:
-        return _checked_list(name, value, allowed, about, default)
-    exact = _exact(value, allowed.kind, about)
-    if exact is REFUSED:
-        raise ConfigError(_refusal(name, value, allowed, about, default))
-    return exact
-
-
-def _checked_list(
-    name: str, value: Any, allowed: Annotated, about: Option, default: Any
-) -> list[Any]:
-    values = _members(value)
-    if not values:
-        such_as = f", such as {name}={format_setting(default)}" if default else ""
-        raise ConfigError(
-            f"{name}=[]: an empty list leaves nothing to simulate; allowed: one value or more"
-            + such_as
-        )
-    made = [_exact_member(member, allowed, about) for member in values]
-    if REFUSED in made:
-        raise ConfigError(_refusal(name, value, allowed, about, default))
+    known = [declared.name for declared in fields(cls)]  # type: ignore[arg-type]
+    for name in values:
+        if name not in known:
+            raise ConfigError(f"{prefix}{name} is not a setting; {nearest(name, known)}")
+    try:
+        made = cls(**values)
+        check(made)
+    except ConfigError as error:
+        raise ConfigError(f"{prefix}{error}") from None
     return made
 
 
-def _members(value: Any) -> list[Any]:
+def check(config: Any) -> None:
+    """Check the type and range of every option, and convert what is equal (`2.0` to `2`).
+
+    Raises
+    ------
+    ConfigError
+        With the name, the value, what is allowed, and an example.
+    """
+    for declared, adapter in _adapters(type(config)):
+        value = getattr(config, declared.name)
+        try:
+            setattr(config, declared.name, adapter.validate_python(value))
+        except ValueError as error:
+            raise ConfigError(_refusal(declared, type(config), value, error)) from None
+
+
+@functools.cache
+def _adapters(cls: Any) -> list[tuple[dataclasses.Field[Any], TypeAdapter[Any]]]:
+    """A validator for each option of a dataclass."""
+    from pydantic import ConfigDict, TypeAdapter
+
+    rules = ConfigDict(coerce_numbers_to_str=True, arbitrary_types_allowed=True)
+    hints = typing.get_type_hints(cls)
+    return [
+        (declared, TypeAdapter(_annotation(hints[declared.name], declared), config=rules))
+        for declared in fields(cls)
+        if "option" in declared.metadata
+    ]
+
+
+def _annotation(hint: Any, declared: dataclasses.Field[Any]) -> Any:
+    """The annotation with the option's range on its innermost type."""
+    from pydantic import AfterValidator, AllowInfNan, BeforeValidator, Field
+
+    about: Option = declared.metadata["option"]
+    args = typing.get_args(hint)
+    if typing.get_origin(hint) is list:
+        inner = typing.Annotated[list[_annotation(args[0], declared)], Field(min_length=1)]  # type: ignore[misc]
+        return typing.Annotated[inner, BeforeValidator(_as_list)]
+    if type(None) in args:
+        rest = [arg for arg in args if arg is not type(None)]
+        return typing.Optional[_annotation(typing.Union[tuple(rest)], declared)]  # noqa: UP007, UP045
+    if about.one_of:
+        return typing.Literal[about.one_of]
+    if hint in (int, float):
+        bounds = {PYDANTIC_BOUNDS[name]: bound for name, bound in about.bounds.items()}
+        checked = typing.Annotated[hint, Field(**bounds), BeforeValidator(_no_truth_value)]
+        if hint is int:
+            return checked
+        return typing.Annotated[checked, AllowInfNan(False), AfterValidator(_without_sign_of_zero)]
+    return hint
+
+
+def _as_list(value: Any) -> Any:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _exact_member(value: Any, allowed: Annotated, about: Option) -> Any:
-    is_fine = value is None and allowed.member_may_be_none
-    return None if is_fine else _exact(value, allowed.kind, about)
+def _no_truth_value(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("true and false are no numbers")
+    return value
 
 
-def _exact(value: Any, kind: type, about: Option) -> Any:
-    """The value in its declared type, or REFUSED."""
-    exact = as_kind(value, kind)
-    return exact if exact is REFUSED or about.allows(exact) else REFUSED
+def _without_sign_of_zero(value: float) -> float:
+    return value + 0.0  # -0.0 and 0.0 are one level of a factor
+
+
+def _refusal(declared: dataclasses.Field[Any], cls: Any, value: Any, error: ValueError) -> str:
+    """The message for a value: name, value, what is allowed, an example."""
+    about: Option = declared.metadata["option"]
+    hint, name = typing.get_type_hints(cls)[declared.name], declared.name
+    text = format_setting(value)
+    text = text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…"
+    example = _example(declared, value)
+    such_as = "" if example is None else f", for example {name}={format_setting(example)}"
+    if value == []:
+        return f"{name}=[] is empty, so there is nothing to simulate: give one value or more{such_as}"
+    allowed = _format_allowed(hint, about)
+    return f"{name}={text} is not allowed: {about.help} must be {allowed}{such_as}"
+
+
+def _example(declared: dataclasses.Field[Any], value: Any) -> Any:
+    """A value that is allowed: the nearest word, the nearest bound, or the default."""
+    about: Option = declared.metadata["option"]
+    if about.one_of:
+        close = difflib.get_close_matches(str(value), list(map(str, about.one_of)), n=1)
+        return close[0] if close else about.one_of[0]
+    default = declared.default
+    if declared.default_factory is not MISSING:
+        default = declared.default_factory()
+    if default not in (None, MISSING):
+        return default
+    return about.at_least if about.at_least is not None else about.at_most
 
 
 def option_help(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
-    """Describe the options of a config: name, help, allowed values, default.
+    """Describe the options of a config: name; help, allowed values, default.
 
     Parameters
     ----------
     values
-        What they are where nobody says otherwise; the defaults of the dataclass, if None.
+        Defaults to show instead of the dataclass's own.
     """
-    hints = typing.get_type_hints(cls)
-    described = []
+    hints, described = typing.get_type_hints(cls), []
     for declared in fields(cls):
-        about, name = declared.metadata.get("option"), declared.name
+        about = declared.metadata.get("option")
         if about is not None:
-            value = (values or {}).get(name, _default(declared))
-            default = "" if value is None else f"  default: {format_setting(value)}"
-            allowed = _format_allowed(read_annotation(name, hints[name]), about)
-            described.append((name, f"{about.help}  [{allowed}]{default}"))
+            made = declared.default_factory
+            own = made() if made is not MISSING else declared.default
+            value = (values or {}).get(declared.name, own)
+            default = "" if value in (None, MISSING) else f"  default: {format_setting(value)}"
+            allowed = _format_allowed(hints[declared.name], about)
+            described.append((declared.name, f"{about.help}  [{allowed}]{default}"))
     return described
 
 
-def _format_allowed(allowed: Annotated, about: Option) -> str:
+def _format_allowed(hint: Any, about: Option) -> str:
     """The allowed values: `a|b`, `true|false`, `integer >= 1`, `list of number > 0`."""
+    args = [arg for arg in typing.get_args(hint) if arg is not type(None)]
+    if typing.get_origin(hint) is list:
+        return f"list of {_format_allowed(args[0], about)}"
+    if typing.get_origin(hint) is typing.Literal:
+        return "|".join(map(str, args))
+    if args and type(None) in typing.get_args(hint):
+        return " or ".join(_format_allowed(arg, about) for arg in args)
     if about.one_of:
-        each = "|".join(map(str, about.one_of))
-    elif allowed.kind is bool:
-        each = "true|false"
-    else:
-        text = ", ".join(f"{sign} {bound:g}" for *_, sign, bound in about.bounds)
-        each = f"{SHORT_NAMES[allowed.kind]} {text}".rstrip()
-    return f"list of {each}" if allowed.is_list else each
+        return "|".join(map(str, about.one_of))
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return "|".join(str(member.value) for member in hint)
+    bounds = ", ".join(f"{BOUNDS[name]} {bound:g}" for name, bound in about.bounds.items())
+    kind = TYPE_NAMES.get(hint, getattr(hint, "__name__", str(hint)))
+    return f"{kind} {bounds}".rstrip()
 
 
-def _refusal(name: str, value: Any, allowed: Annotated, about: Option, default: Any) -> str:
-    """The error text for a value: what is allowed, and a value that works."""
-    if allowed.is_list:
-        works = _nearest_list(_members(value), allowed, about, default)
-    else:
-        works = about.nearest(value, allowed.kind, default)
-    hint = "" if works is None else f"; nearest that works: {name}={format_setting(works)}"
-    text = format_setting(value)
-    text = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
-    must_be = f"{KIND_NAMES[allowed.kind]} {about.range}".rstrip()
-    return f"{name}={text}: must be {must_be} ({about.help}){hint}"
-
-
-def _nearest_list(
-    values: list[Any], allowed: Annotated, about: Option, default: Any
-) -> list[Any] | None:
-    """The list with refused members replaced; None if one cannot be."""
-    first = default[0] if isinstance(default, list) and default else None
-    made = [_exact_member(value, allowed, about) for value in values]
-    near = [
-        about.nearest(value, allowed.kind, first) if exact is REFUSED else exact
-        for value, exact in zip(values, made, strict=True)
-    ]
-    replaced = [value for value, exact in zip(near, made, strict=True) if exact is REFUSED]
-    return None if None in replaced else near
+def format_setting(value: Any) -> str:
+    """Format a value as it is typed on a command line: `[1,2]`, `true`, `null`, `'a b'`."""
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(format_setting, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{k}:{format_setting(v)}' for k, v in value.items())}}}"
+    if isinstance(value, enum.Enum):
+        return format_setting(value.value)
+    text = str(value)
+    is_plain = re.fullmatch(r"[^\[\]{},'\"\s=]+", text) and text.lower() not in YAML_LITERALS
+    return text if is_plain or not isinstance(value, str) else f"'{text}'"

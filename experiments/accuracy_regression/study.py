@@ -23,7 +23,6 @@ Performance  The share that fails, beside its exact value by enumeration, and th
              5% and 0.06 of one of 80%.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 from experiments.accuracy_regression.claims import CLAIMS
@@ -37,7 +36,6 @@ ONE_HALF = 0.5  # the accuracy of references that are used again: there σ = 1/2
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps."""
 

@@ -20,7 +20,6 @@ Performance  Rates of failure, and how often a pilot run moves the level by more
              At 400,000 replicates the MCSE is 0.03 points of 5% and 0.06 of 80%.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 from experiments.accuracy_scores.claims import CLAIMS
@@ -33,7 +32,6 @@ from simstudy.study import Study
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps."""
 

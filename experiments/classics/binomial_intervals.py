@@ -140,7 +140,6 @@ def least(_):
 
 
 @published(__file__)
-@dataclass
 class Config:
     n_rep: int = option("replicates of each n and p", at_least=1)
 

@@ -107,7 +107,6 @@ def below_mean(result):
 
 
 @published(__file__)
-@dataclass
 class Config:
     n_obs: list[int] = option("sample sizes", at_least=5)
     n_rep: int = option("replicates in each scenario", at_least=1)

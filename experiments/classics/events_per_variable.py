@@ -108,7 +108,6 @@ def found(result):
 
 
 @published(__file__)
-@dataclass
 class Config:
     epv: list[int] = option("events per variable", at_least=1)
     n_rep: int = option("replicates in each scenario", at_least=1)

@@ -113,7 +113,6 @@ def curves(result, y, nominal=None):
 
 
 @published(__file__)
-@dataclass
 class Config:
     m: list[int] = option("hypotheses", at_least=4)
     null_share: list[float] = option("share of true nulls", at_least=0, below=1)

@@ -133,7 +133,6 @@ def crossing(result):
 
 
 @published(__file__)
-@dataclass
 class Config:
     strength: list[float] = option("log odds of being missing, per standard deviation", at_least=0)
     n_rep: int = option("replicates in each scenario", at_least=1)

@@ -180,7 +180,6 @@ def by_theory(result):
 
 
 @published(__file__)
-@dataclass
 class Config:
     rho: list[float] = option("autocorrelation within states", above=-1, below=1)
     n_state: list[int] = option("states", at_least=4)

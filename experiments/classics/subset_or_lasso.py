@@ -161,7 +161,6 @@ def crossing(result):
 
 
 @published(__file__)
-@dataclass
 class Config:
     snr: list[float] = option("signal-to-noise ratio", above=0)
     n_rep: int = option("replicates in each scenario", at_least=1)

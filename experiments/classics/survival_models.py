@@ -131,7 +131,6 @@ def misspecified(result):
 
 
 @published(__file__)
-@dataclass
 class Config:
     gamma: list[float] = option("shape of the baseline hazard", above=0)
     n_rep: int = option("replicates in each scenario", at_least=1)

@@ -106,7 +106,6 @@ def curves(result, shift, nominal=None):
 
 
 @published(__file__)
-@dataclass
 class Config:
     sd: list[float] = option("standard deviation of the second sample", above=0)
     n_rep: int = option("replicates in each scenario", at_least=1)

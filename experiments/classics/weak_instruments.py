@@ -126,7 +126,6 @@ def biases(result):
 
 
 @published(__file__)
-@dataclass
 class Config:
     strength: list[float] = option("concentration per instrument, mu2/K", above=0)
     n_rep: int = option("replicates in each scenario", at_least=1)

@@ -13,7 +13,6 @@ Performance  Power and size beside their exact binomial values; one MCSE of a po
              points at the published 500,000 replicates.
 """
 
-from dataclasses import dataclass
 
 from experiments.classifier_sample_size.claims import CLAIMS
 from experiments.classifier_sample_size.figures import (
@@ -31,7 +30,6 @@ from simstudy.study import Study
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps."""
 

@@ -15,7 +15,6 @@ Performance  Coverage (share of safe thresholds), mean true sensitivity, and the
              one MCSE of a coverage of 80% is 0.13 points at the published 100,000 replicates.
 """
 
-from dataclasses import dataclass
 
 from experiments.classifier_threshold.claims import CLAIMS
 from experiments.classifier_threshold.figures import figure_1, figure_2, figure_4, figure_coverage
@@ -27,7 +26,6 @@ from simstudy.study import Study
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps."""
 

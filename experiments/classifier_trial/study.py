@@ -13,7 +13,6 @@ Performance  Power, mean sensitivity, and the share of test sets whose threshold
              100,000 replicates.
 """
 
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,7 +27,6 @@ from simstudy.study import Study
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps."""
 

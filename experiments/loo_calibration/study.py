@@ -17,7 +17,6 @@ Performance  Relative error of the standard error (root mean square over true), 
              variance, and nothing to its mean square.
 """
 
-from dataclasses import dataclass
 
 from experiments.loo_calibration.claims import CLAIMS
 from experiments.loo_calibration.figures import (
@@ -34,7 +33,6 @@ from simstudy.study import Study
 
 
 @published(__file__)
-@dataclass
 class Config(CellsConfig):
     """What the study sweeps."""
 

@@ -14,7 +14,6 @@ Performance  Bias and coverage of the interval; Pareto k, and the leverage, whic
              250 replicates one MCSE is 1.4 points of a coverage of 95%.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 from experiments.loo_importance.claims import CLAIMS
@@ -31,7 +30,6 @@ from simstudy.study import Study
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps."""
 

@@ -13,7 +13,6 @@ Performance  The two standard errors of each data set side by side, their ratio,
              of 0.1 points where only the bootstrap's 4000 draws scatter.
 """
 
-from dataclasses import dataclass
 
 from experiments.loo_r2.claims import CLAIMS
 from experiments.loo_r2.figures import (
@@ -33,7 +32,6 @@ OF_SPREAD = ("empirical_se", "relative_error", "coverage")  # over coefficients 
 
 
 @published(__file__)
-@dataclass
 class Config(CellsConfig):
     """What the study sweeps: `n_obs` is that of the first figure."""
 

@@ -17,7 +17,6 @@ Performance  Bias, empirical standard error, root mean squared error; the mean o
              p-value. At 10,000 replicates the MCSE of a bias is a hundredth of the spread.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 from experiments.proportion_compatible.claims import CLAIMS
@@ -29,7 +28,6 @@ from simstudy.study import Study
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps."""
 

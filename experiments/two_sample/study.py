@@ -20,7 +20,6 @@ Performance  Type-I error, power, coverage and on which side intervals miss, bia
              of 80%.
 """
 
-from dataclasses import dataclass
 
 from experiments.two_sample.claims import CLAIMS
 from experiments.two_sample.figures import DGPS, FIGURES
@@ -32,7 +31,6 @@ from simstudy.study import Study
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps."""
 

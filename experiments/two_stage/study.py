@@ -17,7 +17,7 @@ Performance  Power (given that the null is false), type-I error (given that it i
              k = 2.5, where few replicates have a true null.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from experiments.two_stage.claims import CLAIMS
 from experiments.two_stage.figures import figure_1, figure_1b, figure_1c, figure_boundary
@@ -29,7 +29,6 @@ from simstudy.study import Study
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps."""
 

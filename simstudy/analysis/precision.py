@@ -21,7 +21,7 @@ from simstudy.errors import ConfigError, nearest
 from simstudy.lazy import pd, special
 from simstudy.measures import Estimates, Measure
 from simstudy.measures.intervals import critical_value
-from simstudy.option_types import format_setting
+from simstudy.options import format_setting
 from simstudy.provenance.scenario_id import identity
 
 if TYPE_CHECKING:

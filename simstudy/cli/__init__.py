@@ -1,4 +1,4 @@
-"""The command line: `simstudy run two_stage`, or a project's `python run.py`."""
+"""The command line: `simstudy run experiment=NAME`, or a project's `python run.py`."""
 
 import shlex
 import sys
@@ -14,9 +14,9 @@ def main(argv: Sequence[str] | None = None, *, script: str | None = None) -> int
     Parameters
     ----------
     argv
-        The arguments; those of the process, if None.
+        The arguments. Default: those of the process.
     script
-        A project's `run.py`: its folder is the project's. None takes the current folder.
+        A project's `run.py`: its folder is the project's. Default: the current folder.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     program = "simstudy" if script is None else "python run.py"
@@ -29,13 +29,7 @@ def main(argv: Sequence[str] | None = None, *, script: str | None = None) -> int
 
     command = format_command(program_name(script), arguments)
     signals.resume_with(command)
-
-    is_program = argv is None
-
-    def work() -> int:
-        return run_command(arguments, script, is_program=is_program)
-
-    status = end_with_status(work, arguments, command)
+    status = end_with_status(lambda: run_command(arguments, script), arguments, command)
     signals.stop_listening()
     return status
 
@@ -46,7 +40,7 @@ def _end(status: int) -> None:
     if forget_own is not None:  # a module that is still loading has written nothing
         forget_own()
     signals.write_line(signals.interruption())
-    _exit(status)  # which a study's code cannot be kept from while it is published
+    _exit(status)  # a study's code cannot stop this
 
 
 __all__ = ["main"]

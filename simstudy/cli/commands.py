@@ -1,24 +1,29 @@
-"""The commands on one study: run, plan, summarize, replay and others."""
+"""What each command does with a composed study."""
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from simstudy.cli import signals
-from simstudy.cli.exit_status import FAILED, OUT_OF_TIME, interrupted, refuse, resume_command
-from simstudy.cli.experiment_groups import part_of
-from simstudy.cli.resolved_config import ResolvedConfig
-from simstudy.cli.settings import PILOT, read_seconds, read_shard
-from simstudy.cli.shares import (
-    RecordedProgress,
-    ShareRecord,
-    clear_shares,
-    write_costs,
+from simstudy.cli.composition import Run
+from simstudy.cli.exit_status import (
+    FAILED,
+    OUT_OF_TIME,
+    REFUSED,
+    interrupted,
+    refuse,
+    resume_command,
 )
-from simstudy.engine.graceful_stop import host_signals_deferred
+from simstudy.cli.experiment_groups import part_of
+from simstudy.cli.settings import read_seconds, read_shard
+from simstudy.engine.executors import SchedulerLostError
+from simstudy.engine.graceful_stop import OutOfTime, host_signals_deferred
 from simstudy.engine.progress import Progress
+<<<<<<< HEAD
 from simstudy.errors import (
     DiskFullError,
     SchedulerLostError,
@@ -26,76 +31,111 @@ from simstudy.errors import (
     StoreError,
     describe,
 )
+=======
+from simstudy.errors import ConfigError, SimstudyError, StoreError, describe
+from simstudy.store.io_errors import DiskFullError
+>>>>>>> f5a3993b (WIP command line)
 
-Publish = Callable[[ResolvedConfig, Any], int]
-"""Takes a run and its result; returns the exit status."""
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended.
+
+    Parameters
+    ----------
+    status
+        Exit status.
+    reason
+        Message of the error that ended it; empty without one.
+    run
+        The composed run; None if it could not be composed.
+    result
+        The result, if there is one.
+    seconds
+        Time from start to end, in seconds.
+    objective
+        Mean estimate of the measure that `objective=` names.
+    """
+
+    status: int
+    reason: str = ""
+    run: Run | None = None
+    result: Any = None
+    seconds: float = 0.0
+    objective: float | None = None
 
 
 @host_signals_deferred()
-def carry_out(config: ResolvedConfig, typed: Sequence[str], publish: Publish | None = None) -> int:
-    """Carry out a command on one study; errors are printed.
+def carry_out(run: Run, typed: Sequence[str], *, is_sweep: bool = False) -> Outcome:
+    """Draw and publish a study; errors are printed.
 
     Parameters
     ----------
     typed
-        What the user typed, for the command that goes on after an interruption.
-    publish
-        What becomes of the result of a run; by itself it is published here.
+        The arguments as typed, for the command that continues after an interruption.
+    is_sweep
+        Whether the run is one of a sweep, which prints one line for each.
     """
-    again = resume_command(config.project, config.verb, typed)
+    again = resume_command(run.project, "run", typed)
     signals.resume_with(again)
-    if config.differences:
-        print(
-            f"a try of other settings ({config.differences}) goes to {config.out}; replace=true "
-            "publishes it in place of the experiment's own",
-            file=sys.stderr,
-        )
+    start = time.perf_counter()
     try:
         with signals.raising():
-            if config.verb == "run" and not config.settings.shard:
-                return run(config, publish or publish_result)
-            return COMMANDS[config.verb](config)
-    except SystemExit as ending:  # a study's figures and claims are code of a user's own
-        text = (
-            f"the study's own code ended the program ({describe(ending)}) after its blocks were "
-            "drawn, in a measure, a derived column, a claim or a scenario's exact(), so nothing "
-            "was published. Raise an exception there."
+            if run.settings.shard:
+                return Outcome(_draw_shard(run), run=run)
+            outcome = _draw_and_publish(run, is_sweep=is_sweep)
+            return replace(outcome, seconds=time.perf_counter() - start)
+    except SystemExit as ending:  # figures and claims are a user's own code
+        error: SimstudyError = SimstudyError(
+            f"the study's own code ended the program ({describe(ending)}) in a measure, a derived "
+            "column, a claim or a scenario's exact(), so nothing was published. Raise an exception "
+            "there."
         )
-        return refuse(SimstudyError(text))
+        return Outcome(refuse(error), str(error), run)
     except KeyboardInterrupt as stop:
-        return interrupted(stop, again)
+        if is_sweep and not isinstance(stop, OutOfTime):
+            raise
+        return Outcome(interrupted(stop, again), "out of time", run)
     except DiskFullError as error:
-        return refuse(SimstudyError(f"{error} That is: {again}"))
+        return Outcome(refuse(SimstudyError(f"{error} That is: {again}")), str(error), run)
     except SchedulerLostError as error:
         refuse(error, typed)
-        return OUT_OF_TIME
+        return Outcome(OUT_OF_TIME, str(error), run)
     except SimstudyError as error:
-        return refuse(error, typed)
+        return Outcome(refuse(error, typed), str(error), run)
 
 
-# ---------------------------------------------------------------- run
-def run(config: ResolvedConfig, publish: Publish) -> int:
-    """Draw what is missing and publish it, unless it is up to date."""
+def _draw_and_publish(run: Run, *, is_sweep: bool) -> Outcome:
     from simstudy.engine.progress import Bar
 
-    check_replaceable(config)
-    if config.settings.join:
+    if run.settings.join:
         from simstudy.cli.status import check_join
 
-        check_join(config)
-    with Bar(config.name, visible=config.settings.progress) as bar:
-        result = draw(config, bar)
+        check_join(run)
+    with Bar(run.name, visible=run.settings.progress) as bar:
+        result = draw(run, bar)
+    status = publish_result(run, result, is_sweep=is_sweep)
+    objective = _objective(run, result)
     if not result.details.n_left:
-        clear_shares(config.folder, config.settings.seed, config.n_rep)
-    status = publish(config, result)
-    if not result.details.n_left:
-        return status
+        return Outcome(status, "", run, result, objective=objective)
     print(
-        f"budget={config.settings.budget} is spent, and {result.details.n_left:,} blocks are to go"
+        f"budget={run.settings.budget} is spent, and {result.details.n_left:,} blocks are missing"
         f"{_time_left(result)}. To go on: "
-        f"{resume_command(config.project, 'run', config.overrides)}"
+        f"{resume_command(run.project, 'run', run.overrides)}"
     )
-    return status or OUT_OF_TIME
+    return Outcome(status or OUT_OF_TIME, "budget is spent", run, result, objective=objective)
+
+
+def _objective(run: Run, result: Any) -> float | None:
+    """The mean estimate of the measure that `objective=` names."""
+    name = run.settings.objective
+    if name is None:
+        return None
+    rows = result.summary[result.summary["measure"] == name]
+    if rows.empty:
+        known = ", ".join(dict.fromkeys(result.summary["measure"]))
+        raise ConfigError(f"objective={name} is no measure of {run.name}; it has {known}")
+    return float(rows["estimate"].mean())
 
 
 def _time_left(result: Any) -> str:
@@ -107,14 +147,14 @@ def _time_left(result: Any) -> str:
     return "" if math.isnan(seconds) else f", about {format_time(seconds)} on one core"
 
 
-def draw(config: ResolvedConfig, progress: Progress, **share: Any) -> Any:
+def draw(run: Run, progress: Progress, **share: Any) -> Any:
     """Draw what is missing, or a share of it; returns the result of all stored blocks."""
-    settings = config.settings
-    return config.study.run(
-        config.n_drawn,
+    settings = run.settings
+    return run.study.run(
+        run.n_rep,
         settings.seed,
-        out=config.out,
-        workers=config.workers,
+        out=run.out,
+        workers=run.workers,
         restart=settings.restart,
         retry=settings.retry,
         redraw=settings.redraw or (),
@@ -129,24 +169,15 @@ def draw(config: ResolvedConfig, progress: Progress, **share: Any) -> Any:
     )
 
 
-def run_share(config: ResolvedConfig) -> int:
-    """Draw a share, or a pilot, and publish nothing."""
-    from simstudy.analysis.precision import seconds_of_a_block
+def _draw_shard(run: Run) -> int:
+    """Draw a share of the blocks, and publish nothing."""
     from simstudy.engine.progress import Bar
 
-    check_replaceable(config)
-    shard = read_shard(config.settings.shard)
-    with Bar(config.name, visible=config.settings.progress) as bar:
-        if shard is None:
-            result = draw(config, bar)
-            write_costs(config.folder, seconds_of_a_block(result))
-            print(f"{PILOT}: {result.outcome.n_blocks} blocks computed, and shares are cut by time")
-            return FAILED if result.outcome.n_failed else 0
-        record = ShareRecord.of_this_process(shard, config.settings.seed, config.n_rep)
-        recorded = RecordedProgress(bar, record, config.folder)
-        result = draw(config, recorded, shard=shard)
+    shard = read_shard(run.settings.shard)
+    assert shard is not None
+    with Bar(run.name, visible=run.settings.progress) as bar:
+        result = draw(run, bar, shard=shard)
     done = result.outcome
-    recorded.end()
     print(
         f"shard {shard[0]}/{shard[1]}: {done.n_blocks} blocks computed; "
         "run without shard=... to summarise"
@@ -154,19 +185,8 @@ def run_share(config: ResolvedConfig) -> int:
     return FAILED if done.n_failed else 0
 
 
-def check_replaceable(config: ResolvedConfig) -> None:
-    """Refuse, before drawing, a run whose result could not be published."""
-    from simstudy.output.up_to_date import hash_of_protocol, refuse_replacing
-
-    settings = config.settings
-    hash_of_protocol(config.folder)  # what cannot be held against it is not drawn
-    if not (settings.restart or settings.replace):
-        size = None if settings.precision else config.n_rep
-        plan = config.study.plan(settings.seed)
-        refuse_replacing(config.folder, config.record, plan, size)
-
-
 # ---------------------------------------------------------------- publishing
+<<<<<<< HEAD
 def publish_result(config: ResolvedConfig, result: Any) -> int:
     """Publish the outputs, unless they are up to date, and print the result."""
     with signals.raising(False):
@@ -176,12 +196,18 @@ def publish_result(config: ResolvedConfig, result: Any) -> int:
 
 def status_if_current(config: ResolvedConfig, result: Any) -> int | None:
     """The exit status of published results that are up to date; None otherwise."""
+=======
+def publish_result(run: Run, result: Any, *, is_sweep: bool = False) -> int:
+    """Publish the outputs unless they are up to date, and print the result."""
+    from simstudy.output.folder import publish
+>>>>>>> f5a3993b (WIP command line)
     from simstudy.output.formatting import format_size, relative_to_cwd
+    from simstudy.output.terminal import print_closing
     from simstudy.output.up_to_date import is_current
-    from simstudy.store.manifest import say_part
 
     for name in result.details.store.damaged:
         print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
+<<<<<<< HEAD
     file = config.module.__file__
     if not is_current(result, config.record, file, **_outputs(config), sources=config.sources):
         return None
@@ -230,26 +256,58 @@ def _outputs(config: ResolvedConfig) -> dict[str, Any]:
 
 
 def _replay_command(config: ResolvedConfig, address: str) -> str:
+=======
+    settings, folder = run.settings, run.run_folder
+    outputs = {"figures": settings.figures, "report": settings.report}
+    where = relative_to_cwd(folder)
+    with signals.raising(False):
+        file = run.module.__file__
+        if is_current(result, run.record, file, folder=folder, **outputs, sources=run.sources):
+            failed = FAILED if (folder / "failures.parquet").exists() else 0
+            print(f"nothing to do: {where} holds {format_size(result)}, and its figures")
+            return failed
+        published = publish(
+            result,
+            folder=folder,
+            about=run.module.__doc__ or "",
+            config=run.record,
+            module_file=file,
+            sources=run.sources,
+            **outputs,
+            part=part_of(run.name, run.project),
+        )
+        if is_sweep:
+            print(f"{' '.join(run.overrides)}: {len(published.files)} files in {where}")
+        else:
+            shows_claims = run.is_published or settings.claims
+            print_closing(
+                result, published, partial(_replay_command, run), claims=shows_claims
+            )
+    return FAILED if result.n_failed or published.failed else 0
+
+
+def _replay_command(run: Run, address: str) -> str:
+>>>>>>> f5a3993b (WIP command line)
     """The command that replays a replicate of this run."""
-    return resume_command(config.project, "replay", [address, *config.overrides])
+    return resume_command(run.project, "replay", [address, *run.overrides])
 
 
 # ---------------------------------------------------------------- other commands
-def plan(config: ResolvedConfig) -> int:
+def plan(run: Run) -> int:
     """Print the cost of a precision, or what a run would do; nothing is stored."""
     from simstudy.cli.status import format_plan
 
-    settings = config.settings
+    settings = run.settings
     if not settings.precision:
         try:
-            print(format_plan(config))
-            check_replaceable(config)
-        except StoreError as error:  # a plan says why a run would be refused
+            print(format_plan(run))
+        except StoreError as error:  # a plan also shows why a run would be refused
             print(f"refused  {error}")
+            return REFUSED
         return 0
     from simstudy.output.terminal import print_cost
 
-    cost = config.study.forecast(
+    cost = run.study.forecast(
         settings.precision, settings.n_rep, settings.seed, stop_by=settings.stop_by
     )
     print_cost(cost)
@@ -262,42 +320,30 @@ def plan(config: ResolvedConfig) -> int:
     return 0
 
 
-def merge(config: ResolvedConfig) -> int:
+def merge(run: Run, folder: str) -> int:
     """Copy blocks that the same code drew elsewhere."""
-    settings = config.settings
-    n_new = config.study.merge(
-        config.operand,
-        config.n_rep,
-        settings.seed,
-        out=config.out,
-    )
+    n_new = run.study.merge(folder, run.n_rep, run.settings.seed, out=run.out)
     print(
-        f"merged: {n_new:,} new blocks from {config.operand}. To draw the rest and publish: "
-        f"{resume_command(config.project, 'run', config.overrides)}"
+        f"merged: {n_new:,} new blocks from {folder}. To draw the rest and publish: "
+        f"{resume_command(run.project, 'run', run.overrides)}"
     )
     return 0
 
 
-def summarize(config: ResolvedConfig) -> int:
+def summarize(run: Run) -> int:
     """Publish the blocks stored so far."""
-    settings = config.settings
-    result = config.study.partial_result(
-        config.n_rep,
-        settings.seed,
-        out=config.out,
-    )
-    return publish_result(config, result)
+    result = run.study.partial_result(run.n_rep, run.settings.seed, out=run.out)
+    return publish_result(run, result)
 
 
-def replay(config: ResolvedConfig) -> int:
+def replay(run: Run, address: str) -> int:
     """Draw one replicate again and raise its error."""
     from simstudy.engine.block import Address
 
-    settings = config.settings
     try:
-        row = config.study.replay(Address.parse(config.operand), settings.seed)
+        row = run.study.replay(Address.parse(address), run.settings.seed)
     except Exception:
-        if settings.debug:
+        if run.settings.debug:
             import pdb
 
             pdb.post_mortem()
@@ -307,6 +353,7 @@ def replay(config: ResolvedConfig) -> int:
     return 0
 
 
+<<<<<<< HEAD
 def protocol(config: ResolvedConfig) -> int:
     """Write the preregistration of a study; no data are drawn."""
     from simstudy.output.formatting import relative_to_cwd
@@ -328,12 +375,16 @@ def protocol(config: ResolvedConfig) -> int:
 
 
 def status(config: ResolvedConfig) -> int:
+=======
+def status(run: Run) -> int:
+>>>>>>> f5a3993b (WIP command line)
     """Print what is done, failed and missing."""
     from simstudy.cli.status import status_of_one
 
-    lines, ended = status_of_one(config)
+    lines, ended = status_of_one(run)
     print("\n".join(lines))
     return ended
+<<<<<<< HEAD
 
 
 COMMANDS: dict[str, Callable[[ResolvedConfig], int]] = {
@@ -345,3 +396,5 @@ COMMANDS: dict[str, Callable[[ResolvedConfig], int]] = {
     "merge": merge,
     "protocol": protocol,
 }
+=======
+>>>>>>> f5a3993b (WIP command line)

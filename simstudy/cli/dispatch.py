@@ -1,100 +1,62 @@
-"""Parses the arguments and calls the command."""
+"""Chooses between the Hydra application, which runs studies, and the other commands."""
 
 import sys
 from collections.abc import Sequence
 
-from simstudy.cli.experiment_groups import ALL
 from simstudy.cli.project import Project
-from simstudy.cli.subcommands import SEVERAL, VERBS, CommandLine, is_experiment, is_word
 from simstudy.errors import ConfigError, nearest
 
-HELP, VERSION = ("--help", "-h"), "--version"
-AVAILABLE = "available: --help, -m, --cfg job, -sc install=bash, --version"
-WITH_VALUE = {"--cfg": "--cfg", "-c": "--cfg", "-sc": "-sc", "--shell-completion": "-sc"}
+COMMANDS = (
+    "run", "new", "list", "status", "plan", "why", "batch", "merge", "summarize", "replay",
+    "protocol", "index", "clean", "apply",
+)  # fmt: skip
+"""Commands; `run` belongs to Hydra, all others to Typer."""
 
 
-def run_command(words: Sequence[str], script: str | None, *, is_program: bool) -> int:
-    """Run a command; returns the exit status."""
-    _check_encoding(words)
-    flags, arguments = read_flags(words)
-    if VERSION in flags:
-        import importlib.metadata
+def run_command(arguments: Sequence[str], script: str | None) -> int:
+    """Run a command; returns the exit status.
 
-        print(f"simstudy {importlib.metadata.version('simstudy')}")
-        return 0
+    Raises
+    ------
+    ConfigError
+        If the first word is no command and no experiment.
+    """
+    _check_encoding(arguments)
     project = Project.of(script)
-    completion = [flag.partition("=")[2] for flag in flags if flag.startswith("-sc")]
-    if completion:
-        from simstudy.cli.help import shell_completion
+    first = arguments[0] if arguments else ""
+    if first == "run":
+        return _run(project, arguments[1:])
+    is_hydras = bool(first) and script is not None
+    if first in COMMANDS or first == "--version" or not (is_hydras or _is_setting(first)):
+        if first and first not in COMMANDS and not first.startswith("-"):
+            return _run(project, _known(project, arguments))
+        from simstudy.cli.other_commands import run_other_command
 
-        print(shell_completion(completion[-1], project), end="")
-        return 0
-    wants_help = bool(set(HELP).intersection(flags)) or not words
-    verb, rest = split_verb(project, arguments) if arguments else ("", [])
-    if wants_help:
-        from simstudy.cli.help import help_text
-
-        print(help_text(project, verb, rest))
-        return 0
-    line = CommandLine(
-        project,
-        verb or "run",
-        tuple(rest),
-        is_sweep=bool(set(SEVERAL).intersection(flags)),
-        shows_config="--cfg=job" in flags,
-        is_program=is_program,
-    )
-    return VERBS[line.verb].run(line)
+        return run_other_command(project, list(arguments))
+    return _run(project, _known(project, arguments))
 
 
-def read_flags(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split arguments into flags and the rest.
-
-    Raises
-    ------
-    ConfigError
-        For a flag that there is not.
-    """
-    flags, others, rest = list[str](), list[str](), iter(arguments)
-    for text in rest:
-        name, sign, value = text.partition("=")
-        if name in WITH_VALUE:
-            flags.append(f"{WITH_VALUE[name]}={value if sign else next(rest, '')}")
-        else:
-            (flags if text.startswith("-") else others).append(text)
-    for flag in flags:
-        name, sign, value = flag.partition("=")
-        if name == "--cfg" and value != "job":
-            raise ConfigError(f"{flag}: write --cfg job, which shows the settings of a run")
-        if name not in (*HELP, *SEVERAL, VERSION, *WITH_VALUE.values()):
-            other = f"did you mean '{flag.lstrip('-')}'?" if sign else AVAILABLE
-            raise ConfigError(f"no such flag {flag}; {other}")
-    if "--cfg=job" in flags and set(SEVERAL).intersection(flags):
-        raise ConfigError("--cfg job shows the settings of one run: leave out -m")
-    return flags, others
+def _known(project: Project, arguments: Sequence[str]) -> Sequence[str]:
+    """The arguments, if their words are experiments; refuses any other word."""
+    for word in arguments:
+        if _is_word(word) and word not in (*project.options("experiment"), "all"):
+            near = nearest(word, [*COMMANDS, *project.options("experiment")])
+            raise ConfigError(f"{word!r} is no command and no experiment; {near}")
+    return arguments
 
 
-def split_verb(project: Project, arguments: Sequence[str]) -> tuple[str, list[str]]:
-    """Split arguments into the command (empty if none) and the rest.
+def _is_word(text: str) -> bool:
+    return not _is_setting(text) and not text.startswith("-")
 
-    Raises
-    ------
-    ConfigError
-        Where the first word is no verb.
-    """
-    word, *rest = arguments
-    if not is_word(word):
-        return "", list(arguments)
-    if word in VERBS:
-        return word, rest
-    if word == ALL and not is_experiment(project, ALL):
-        return "run", list(arguments)
-    if is_experiment(project, word):
-        named = word if project.script is None else f"experiment={word}"
-        raise ConfigError(
-            f"no such command {word!r}; did you mean '{project.command('run')} {named}'?"
-        )
-    raise ConfigError(f"no such command {word!r}; {nearest(word, VERBS)}")
+
+def _is_setting(text: str) -> bool:
+    return "=" in text or text.startswith(("+", "~"))
+
+
+def _run(project: Project, arguments: Sequence[str]) -> int:
+    from simstudy.cli.application import run_application
+
+    return run_application(project, arguments)
 
 
 def _check_encoding(texts: Sequence[str]) -> None:

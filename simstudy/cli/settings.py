@@ -1,55 +1,48 @@
-"""The settings of a command: types, ranges, and which exclude each other."""
+"""The settings of a run on the command line, and their checks."""
 
-import math
 import os
 import re
-import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from simstudy.cli.project import PACKAGE_CONF, Project, read_settings
-from simstudy.cli.shares import share_of_array
 from simstudy.errors import ConfigError
-from simstudy.option_types import format_setting, number_meant, read_annotation
-from simstudy.options import build, option
+from simstudy.options import build, format_setting, option
 
+<<<<<<< HEAD
 PILOT = "pilot"  # of the shares: the first blocks of every scenario
 OF_ONE_VERB = {"join": "run", "debug": "replay"}
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+=======
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}  # seconds
+SLURM = "SLURM_ARRAY_TASK_"
+ARRAY_INDICES = (f"{SLURM}ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX", "SGE_TASK_ID")
+"""Environment variables with the index of a job in its array: Slurm, PBS, Torque, LSF, SGE."""
+SILENT = frozenset({
+    "n_jobs", "backend", "block_seconds", "out", "restart", "retry", "redraw", "adopt", "budget",
+    "join", "shard", "figures", "pdf", "report", "progress", "claims", "objective", "group",
+    "debug", "scale", "experiment",
+})  # fmt: skip
+"""Settings that change no number, so that runs with other values of them share a folder."""
+>>>>>>> f5a3993b (WIP command line)
 
 
 @dataclass
 class Settings:
-    """The settings of a command, without those of the experiment."""
+    """The settings of a run, without those of the experiment."""
 
-    n_rep: int | None = option("replicates in each scenario; default: the scale's", at_least=1)
+    n_rep: int | None = option("replicates per scenario; default: the scale's", at_least=1)
     seed: int = option("seed of the random numbers", default=1, at_least=0)
-    n_jobs: int | None = option("number of workers; default: one per core", at_least=1)
-    backend: str = option("where blocks are computed", default="auto")
-    block_seconds: float | None = option("seconds that drawing a block may take", above=0)
-    out: str | None = option("folder of the results; default: the scale's")
-    shard: str | None = option(
-        "i/N: draw the i-th of N shares of the blocks; auto, or auto/N: the share of this array "
-        "job; pilot: draw two blocks of each scenario and cut shares by their time"
-    )
-    join: int | None = option(
-        "join N shares: draw what is missing, unless it is more than one share draws", at_least=1
-    )
-    restart: bool = option("delete this study's stored blocks first", default=False)
-    replace: bool = option("publish over the results of other settings", default=False)
-    retry: str | None = option("draw blocks with recorded failures again", one_of=("failed",))
-    redraw: list[str] | None = option(
-        "methods to draw again because their code has changed: [a,b], or changed for all of them"
-    )
-    adopt: bool = option(
-        "keep what earlier code drew if one block of each comes out the same", default=False
-    )
     precision: dict[str, Any] = field(default_factory=dict)
     max_rep: int = option(
-        "most replicates in a scenario with precision", default=1_000_000, at_least=1
+        "largest number of replicates per scenario with precision", default=1_000_000, at_least=1
+    )
+    stop_by: Literal["sequential", "pilot"] = option(
+        "rule that ends a scenario with precision", default="sequential"
     )
     budget: str | None = option("time after which no new block begins: 90s, 30m, 2h, 1.5d")
+<<<<<<< HEAD
     stop_by: str = option(
         "how precision ends a scenario: by looks at its error, or by a pilot, which adds no bias",
         default="sequential",
@@ -59,26 +52,53 @@ class Settings:
     group: str = option(
         "the studies that `all` and experiment=glob(*) run: all, or those in conf/group/NAME.yaml",
         default="all",
+=======
+    n_jobs: int | None = option("number of workers; default: one per core", at_least=1)
+    backend: str = option("where blocks are drawn", default="auto")
+    block_seconds: float | None = option("time limit of a block, in seconds", above=0)
+    out: str | None = option("folder or URL of the results; default: the scale's")
+    shard: str | None = option("i/N: draw every N-th missing block; auto or auto/N in array jobs")
+    join: int | None = option("N: join N shares; draw what is missing if it is little", at_least=1)
+    restart: bool = option("delete the stored blocks of these settings first", default=False)
+    retry: Literal["failed"] | None = option("draw blocks with recorded failures again")
+    redraw: list[str] | None = option(
+        "methods to draw again because their code has changed: [a,b], or changed"
+>>>>>>> f5a3993b (WIP command line)
     )
+    adopt: bool = option("keep blocks of earlier code that draws the same numbers", default=False)
     figures: bool = option("draw the figures", default=True)
+<<<<<<< HEAD
     pdf: bool = option("also write figures as PDFs", default=False)
+=======
+    pdf: bool = option("also draw the figures as PDF", default=False)
+>>>>>>> f5a3993b (WIP command line)
     report: bool = option("write the HTML report", default=True)
-    progress: bool = option("show how far the run is", default=True)
+    claims: bool = option("print claims also if the settings are not published", default=False)
+    objective: str | None = option(
+        "measure whose mean over the summary is the objective of a sweeper"
+    )
+    progress: bool = option("show progress", default=True)
+    group: str = option("studies that `all` runs: all, or those in conf/group/NAME.yaml", default="all")
+    debug: bool = option("open the debugger if a replay raises an error", default=False)
 
 
-def check_settings(settings: Settings, verb: str) -> None:
+def check_settings(settings: Settings) -> None:
     """Check settings that depend on each other.
 
     Raises
     ------
     ConfigError
-        Where they do not go together.
+        If they do not go together.
     """
     from simstudy.study.run_options import check_stop_by
 
     if not isinstance(settings.precision, Mapping):
         raise ConfigError(
+<<<<<<< HEAD
             f"precision={format_setting(settings.precision)}: name the measure, as in "
+=======
+            f"precision={format_setting(settings.precision)} names no measure: write "
+>>>>>>> f5a3993b (WIP command line)
             "precision.MEASURE=0.005"
         )
     for name in ("shard", "restart", "precision"):
@@ -87,6 +107,7 @@ def check_settings(settings: Settings, verb: str) -> None:
                 f"join={settings.join} with {name}: the run that joins shares draws no share, "
                 f"deletes none of them, and has a fixed n_rep. Leave {name} out."
             )
+<<<<<<< HEAD
     for name, owner in OF_ONE_VERB.items():
         if getattr(settings, name) and verb != owner:
             raise ConfigError(
@@ -106,21 +127,28 @@ def check_settings(settings: Settings, verb: str) -> None:
             "precise they are. Run it without precision, then the shares with a fixed n_rep."
         )
     if read_shard(settings.shard) and settings.restart:
+=======
+    if settings.shard and settings.restart:
+>>>>>>> f5a3993b (WIP command line)
         raise ConfigError(
             f"restart=true with shard={settings.shard}: every share would delete the blocks of the "
             "others. Begin once with restart=true and without shard; then run the shares."
         )
+    if settings.pdf and not settings.figures:
+        raise ConfigError("pdf=true with figures=false: the PDFs are of the figures.")
+    _check_folder(settings.out)
+    check_stop_by(settings.stop_by, settings.precision)
+    read_seconds(settings.budget)
 
 
 def _check_folder(out: str | None) -> None:
-    """Refuse a folder name that looks like a mistake."""
+    """Refuse a folder name that is a mistake."""
     if out is not None and not out.strip():
         raise ConfigError("out= is empty, and names the folder of the results; write out=results")
     if out is not None and out.startswith("~"):
-        full = os.path.expanduser(out)  # as it was, where nobody knows of a home
         raise ConfigError(
-            f"out={out}: no shell has put the folder of the user in the place of ~; write the "
-            f"folder in full, out={format_setting(full if full != out else '/home/me/results')}"
+            f"out={out}: the shell did not replace ~ by the home folder; write "
+            f"out={format_setting(os.path.expanduser(out))}"
         )
 
 
@@ -130,16 +158,16 @@ def read_seconds(text: str | None) -> float | None:
     Raises
     ------
     ConfigError
-        Where it is no time above 0.
+        If it is no time above 0.
     """
     if text is None:
         return None
     found = re.fullmatch(r"(\d+\.?\d*)([smhd]?)", text, re.ASCII)
     seconds = float(found[1]) * UNITS[found[2] or "s"] if found else 0.0
-    if not 0 < seconds < math.inf:
+    if seconds <= 0:
         raise ConfigError(
-            f"budget={text}: must be a time above 0 in seconds, or with s, m, h or d for a "
-            "unit; for example budget=2h"
+            f"budget={text} is not allowed: it must be a time above 0 in s, m, h or d, for "
+            "example budget=2h"
         )
     return seconds
 
@@ -147,69 +175,102 @@ def read_seconds(text: str | None) -> float | None:
 def read_shard(text: str | None) -> tuple[int, int] | None:
     """Parse `3/100` to (3, 100); `auto` and `auto/100` ask the scheduler of an array job.
 
-    None where all blocks are meant, or, by `pilot`, the first of all.
-
     Raises
     ------
     ConfigError
-        Where it is not two whole numbers with 1 <= i <= N.
+        If it is not two integers with 1 <= i <= N, or this is no job of an array.
     """
-    if text in (None, PILOT):
+    if text is None:
         return None
-    found = re.fullmatch(r"(auto|\d+)(?:/([1-9]\d*))?", text, re.ASCII)
+    found = re.fullmatch(r"(auto|\d{1,9})(?:/([1-9]\d{0,8}))?", text, re.ASCII)
     index, total = found.groups() if found else ("", None)
     if index == "auto":
         return share_of_array(os.environ, int(total) if total else None)
     if total and 1 <= int(index) <= int(total):
         return int(index), int(total)
     raise ConfigError(
-        f"shard={text}: must be i/N with whole numbers 1 <= i <= N, or auto/N in a job of an "
-        f"array; for example shard={total or 1}/{total or 100}"
+        f"shard={text} is not allowed: it must be i/N with integers 1 <= i <= N, or auto/N in a "
+        f"job of an array, for example shard={total or 1}/{total or 100}"
     )
 
 
-# ---------------------------------------------------------------- files of a group
+def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) -> tuple[int, int]:
+    """The share of this array job, and the number of shares.
+
+    Parameters
+    ----------
+    environment
+        Environment variables.
+    n_shares
+        Number of shares; indices then count from 1. Default: the number of jobs in a Slurm array
+        without gaps.
+
+    Raises
+    ------
+    ConfigError
+        If this is no job of an array, or its place in it is not known.
+    """
+    here = {name: text for name in ARRAY_INDICES if (text := environment.get(name, "")).isdecimal()}
+    if here.get("LSB_JOBINDEX") == "0":  # LSF's value outside arrays
+        del here["LSB_JOBINDEX"]
+    if not here:
+        raise ConfigError(
+            f"shard=auto outside of an array job: none of {', '.join(ARRAY_INDICES)} is set. "
+            "Give the share as shard=i/N."
+        )
+    name, index = next(iter(here.items()))
+    indices = range(1, n_shares + 1) if n_shares else range(0)
+    if not n_shares and name == f"{SLURM}ID":
+        first, last, count = (environment.get(f"{SLURM}{each}") for each in ("MIN", "MAX", "COUNT"))
+        array = range(int(first or 0), int(last or 0) + 1)
+        indices = array if str(len(array)) == count else indices
+    if not indices:
+        raise ConfigError(
+            f"shard=auto: {name} does not say how many shares there are. For an array from 1 to N "
+            "write shard=auto/N."
+        )
+    if int(index) not in indices:
+        raise ConfigError(
+            f"shard=auto: {name}={index} is outside of {indices[0]} to {indices[-1]}, the shares "
+            "of this study. Give the share as shard=i/N, with i from 1."
+        )
+    return indices.index(int(index)) + 1, len(indices)
+
+
+# ---------------------------------------------------------------- scales and backends
 @dataclass
 class Scale:
     """A scale, from `conf/scale/NAME.yaml`: replicates and folder."""
 
     name: str | None = option("name of the scale")
-    times: float | None = option("times the published replicates", above=0, at_most=1e9)
-    n_rep: int | None = option("replicates in each scenario", at_least=1)
+    times: float | None = option("factor of the published replicates", above=0, at_most=1e9)
+    n_rep: int | None = option("replicates per scenario", at_least=1)
     out: str | None = option("folder of the results")
 
     def replicates(self, published: int, group_size: int = 1) -> int:
-        """The replicates per scenario: a number, or a fraction of the published ones if fewer.
-
-        Where they come in groups, whole groups, at least so many.
-        """
+        """Replicates per scenario, in whole groups: `n_rep`, or `times` the published if fewer."""
         relative = max(1, round((self.times or 1) * published))
         sizes = [relative] if self.times or self.n_rep is None else []
         n_rep = min([*sizes, *([] if self.n_rep is None else [self.n_rep])])
         return n_rep + -n_rep % group_size
 
 
-def read_scale(values: Any, name: str, project: Project) -> Scale:
+def read_scale(values: Any, name: str) -> Scale:
     """Read a scale; missing keys have the package's defaults.
 
     Raises
     ------
     ConfigError
-        Naming the key and the project's file.
+        With the key and the value.
     """
     given = _stated(values, "scale")
     base = read_settings(PACKAGE_CONF / "scale" / f"{name}.yaml") or {
         "out": f"results/{name}",
         "times": 1,
     }
-    if "times" in given or "n_rep" in given:  # two ways to say one thing
+    if "times" in given or "n_rep" in given:  # two ways to give one number
         base = {key: value for key, value in base.items() if key not in ("times", "n_rep")}
-    try:
-        return build(Scale, base | given, prefix="scale.")
-    except ConfigError as error:
-        is_theirs = (project.conf / "scale" / f"{name}.yaml").exists()
-        where = f" (see conf/scale/{name}.yaml)" if is_theirs else ""
-        raise ConfigError(f"{error}{where}") from None
+    return build(Scale, base | given, prefix="scale.")
 
 
 def read_backend(values: Any, name: str) -> tuple[str, dict[str, Any]]:
@@ -218,13 +279,11 @@ def read_backend(values: Any, name: str) -> tuple[str, dict[str, Any]]:
     Raises
     ------
     ConfigError
-        Where there is no such backend.
+        If there is no such backend.
     """
     from simstudy.engine.workers import check_backend
 
-    options = _merged(
-        read_settings(PACKAGE_CONF / "backend" / f"{name}.yaml"), _stated(values, "backend")
-    )
+    options = _stated(values, "backend")
     backend = options.pop("name", None)
     if not isinstance(backend, str):
         raise ConfigError(
@@ -235,48 +294,33 @@ def read_backend(values: Any, name: str) -> tuple[str, dict[str, Any]]:
     return backend, options
 
 
-def _merged(base: Any, over: Any) -> Any:
-    """Merge nested settings of one file over another's."""
-    if not (isinstance(base, dict) and isinstance(over, dict)):
-        return over
-    return base | {key: _merged(base.get(key), value) for key, value in over.items()}
-
-
 def _stated(values: Any, group: str) -> dict[str, Any]:
     """The keys that a file sets to a value."""
     if values is None or isinstance(values, Mapping):
         return {key: value for key, value in (values or {}).items() if value is not None}
     raise ConfigError(
-        f"{group} is {format_setting(values)}: a file conf/{group}/NAME.yaml holds settings, each "
-        f"as NAME: VALUE, and conf/config.yaml chooses one with defaults: [override /{group}: NAME]"
+        f"{group}={format_setting(values)} is no group of settings: choose a file of "
+        f"conf/{group}/ with {group}=NAME"
     )
 
 
-# ---------------------------------------------------------------- without Hydra
-def parse_values(cls: Any, arguments: Sequence[str]) -> dict[str, Any]:
-    """Convert values to the types of a dataclass's settings, where they fit.
+# ---------------------------------------------------------------- commands on files
+def parse_words(arguments: Sequence[str]) -> dict[str, Any]:
+    """Values by name from NAME=VALUE words; `[a,b]` is a list.
 
     Raises
     ------
     ConfigError
         For a setting without a value, or given twice.
     """
-    hints, values = typing.get_type_hints(cls), dict[str, Any]()
+    values = dict[str, Any]()
     for text in arguments:
         name, _, value = text.lstrip("+").partition("=")
         if name in values:
-            raise ConfigError(f"{text}: {name} was given already; say each setting once")
+            raise ConfigError(f"{name} is given twice: {name}={values[name]} and {text}")
         if not value:
-            raise ConfigError(f"{text} is empty: leave {name} out, or say {name}=VALUE")
-        values[name] = _parse_value(name, value, hints[name]) if name in hints else value
+            raise ConfigError(f"{text} has no value: leave {name} out, or write {name}=VALUE")
+        is_list = value.startswith("[") and value.endswith("]")
+        values[name] = [item.strip() for item in value[1:-1].split(",")] if is_list else value
     return values
 
-
-def _parse_value(name: str, text: str, hint: Any) -> Any:
-    allowed = read_annotation(name, hint)
-    if allowed.is_list:
-        inner = text[1:-1] if text.startswith("[") and text.endswith("]") else text
-        return [item.strip() for item in inner.split(",") if item.strip()]
-    if allowed.kind is bool:
-        return {"true": True, "false": False}.get(text.lower(), text)
-    return text if allowed.kind is str else number_meant(text)

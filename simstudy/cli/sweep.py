@@ -1,20 +1,19 @@
-"""Several studies in one command: one after the other, or as jobs of a launcher."""
+"""The table at the end of a sweep, whatever launcher ran it.
 
-import math
-import time
-import traceback
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+Each run writes a small file into its Hydra output folder; `SweepTable`, a callback of Hydra,
+reads these files when the last run has ended.
+"""
+
+import json
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hydra._internal.callbacks import Callbacks
-from hydra.core.global_hydra import GlobalHydra
-from hydra.core.plugins import Plugins
-from hydra.types import HydraContext, RunMode
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
 
+<<<<<<< HEAD
 from simstudy.atomic_files import read_json
 from simstudy.cli import signals
 from simstudy.cli.commands import carry_out, publish_anew, status_if_current, write_index
@@ -34,52 +33,69 @@ from simstudy.cli.resolved_config import ResolvedConfig
 from simstudy.errors import ConfigError
 from simstudy.remote.paths import place_of
 from simstudy.store.manifest import MANIFEST
+=======
+from simstudy.atomic_files import read_json, write_json
+from simstudy.cli.commands import Outcome
+from simstudy.cli.exit_status import DEFECT, FAILED, OUT_OF_TIME, REFUSED
+>>>>>>> f5a3993b (WIP command line)
 
-STATES = {DEFECT: "not published", REFUSED: "refused", OUT_OF_TIME: "out of time"}
-HEADER = ("study", "state", "drawn", "published")
-SHORTEST_SHOWN = 10.0  # seconds: less is not worth a word
-LOGS = "sweeps"  # below the current folder, which every machine of a cluster has to see
+OUTCOME = "outcome.json"
+STATES = {0: "done", DEFECT: "not published", REFUSED: "refused", FAILED: "with failures",
+          OUT_OF_TIME: "out of time"}  # fmt: skip
+
+_statuses: list[int] = []
 
 
-# ---------------------------------------------------------------- in this process
-@dataclass(eq=False)
-class _Line:
-    """A row of the table at the end: the state of one study.
+def taken_statuses() -> list[int]:
+    """Exit statuses of the runs of the last sweep; forgets them."""
+    taken = list(_statuses)
+    _statuses.clear()
+    return taken
 
-    Parameters
-    ----------
-    name
-        What tells it from the others.
-    drawn, published
-        Seconds that it took; 0 where it was not done.
-    """
 
-    run: Run
-    name: str
-    status: int | None = None
-    is_current: bool = False
-    drawn: float = 0.0
-    published: float = 0.0
+def write_outcome(outcome: Outcome, cfg: Any) -> None:
+    """Write how a run of a sweep ended, for the table."""
+    folder = Path(str(cfg.runtime.output_dir))
+    folder.mkdir(parents=True, exist_ok=True)
+    run = outcome.run
+    content = {
+        "overrides": dict(text.lstrip("+").partition("=")[::2] for text in cfg.overrides.task),
+        "status": outcome.status,
+        "reason": outcome.reason,
+        "seconds": round(outcome.seconds, 3),
+        "folder": str(run.run_folder) if run and outcome.result is not None else None,
+        "number": cfg.job.num,
+    }
+    write_json(folder / OUTCOME, content)
 
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """Name, state, seconds."""
-        seconds = (f"{each:,.1f} s" if each else "–" for each in (self.drawn, self.published))
-        return self.name, self._state, *seconds
 
-    @property
-    def _state(self) -> str:
-        if self.status is None:
-            return "not begun"
-        done = [word for word in ("drawn", "published") if getattr(self, word)]
-        state = (
-            "nothing to do" if self.is_current else STATES.get(self.status) or " and ".join(done)
+class SweepTable(Callback):
+    """Writes and prints the table of a sweep, with one row per run."""
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """Forget the outcomes of an earlier sweep in the same folder."""
+        for path in Path(str(config.hydra.sweep.dir)).rglob(OUTCOME):
+            path.unlink()
+
+    def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
+        """Read the outcomes of all runs; write `summary.parquet`, `summary.csv`, `index.html`."""
+        folder = Path(str(config.hydra.sweep.dir))
+        found = [read_json(path) for path in sorted(folder.rglob(OUTCOME))]
+        outcomes = sorted(
+            (each for each in found if each is not None), key=lambda each: int(each["number"])
         )
-        if self.status == REFUSED and self.drawn:  # only its own code can be at fault
-            state = "not published"
-        return (state or "not drawn") + ", with failures" * (self.status == FAILED)
+        if not outcomes:
+            return
+        _statuses.extend(int(each["status"]) for each in outcomes)
+        _write_summary(folder, outcomes)
+        _write_index(folder, outcomes)
+        print("\n".join(["", *_table(outcomes)]), flush=True)
+        from simstudy.output.formatting import relative_to_cwd
+
+        print(f"sweep: {relative_to_cwd(folder / 'index.html')}")
 
 
+<<<<<<< HEAD
 def run_sweep(runs: Sequence[Run], typed: Sequence[str]) -> int:
     """Carry out the runs one after the other, and print a table of their states.
 
@@ -108,16 +124,33 @@ def run_sweep(runs: Sequence[Run], typed: Sequence[str]) -> int:
         for text in _write_indices(lines):  # which may be refused a place
             print(text)
     return max(statuses)
+=======
+def _own(outcomes: list[Mapping[str, Any]]) -> list[str]:
+    """Overrides that differ between runs."""
+    names = dict.fromkeys(name for each in outcomes for name in each["overrides"])
+    differing = [
+        name for name in names if len({each["overrides"].get(name) for each in outcomes}) > 1
+    ]
+    return differing or list(names)
+>>>>>>> f5a3993b (WIP command line)
 
 
-def _names(runs: Sequence[Run]) -> Iterator[str]:
-    """The settings of each run that differ between runs."""
-    common = set.intersection(*(set(run.overrides) for run in runs))
-    for run in runs:
-        own = [text for text in run.overrides if text not in common]
-        yield " ".join(text.removeprefix("experiment=") for text in own) or run.name
+def _table(outcomes: list[Mapping[str, Any]]) -> list[str]:
+    """The printed table: differing overrides, state, seconds, folder."""
+    names = _own(outcomes)
+    rows = [[*names, "state", "seconds", "results"]]
+    for each in outcomes:
+        state = STATES.get(int(each["status"]), f"status {each['status']}")
+        values = [str(each["overrides"].get(name, "")) for name in names]
+        rows.append([*values, state, f"{each['seconds']:,.1f}", each["folder"] or each["reason"]])
+    widths = [max(len(row[at]) for row in rows) for at in range(len(names) + 2)]
+    return [
+        "  ".join([*(text.ljust(w) for text, w in zip(row, widths, strict=False)), row[-1]])
+        for row in rows
+    ]
 
 
+<<<<<<< HEAD
 def _status(line: _Line, typed: Sequence[str]) -> int:
     if isinstance(line.run, SkippedRun):
         return refuse(line.run.refusal)
@@ -142,139 +175,67 @@ def _publish(line: _Line, config: ResolvedConfig, result: Any) -> int:
             return publish_anew(config, result)
         finally:
             line.published = time.perf_counter() - start
+=======
+def _write_summary(folder: Path, outcomes: list[Mapping[str, Any]]) -> None:
+    """One table of all estimates, with a column for each override, state and seconds."""
+    import pandas as pd
+
+    frames = []
+    for each in outcomes:
+        path = Path(each["folder"] or "") / "summary.parquet"
+        rows = pd.read_parquet(path) if each["folder"] and path.is_file() else pd.DataFrame([{}])
+        own = {name: each["overrides"].get(name) for name in _own(outcomes)}
+        own = {name if name not in rows else f"override {name}": v for name, v in own.items()}
+        own |= {"state": STATES.get(int(each["status"]), str(each["status"]))}
+        frames.append(rows.assign(**own, seconds=each["seconds"]))
+    table = pd.concat(frames, ignore_index=True)
+    objects = table.select_dtypes("object")
+    table = table.astype({name: "string" for name in objects if _is_mixed(table[name])})
+    table.to_parquet(folder / "summary.parquet", index=False)
+    table.to_csv(folder / "summary.csv", index=False)
 
 
-def _write_indices(lines: Sequence[_Line]) -> Iterator[str]:
-    """Write the index of each folder that changed; returns their paths."""
-    from simstudy.output.formatting import relative_to_cwd
-
-    changed: dict[str, bool] = {}
-    for line in lines:
-        if isinstance(line.run, ResolvedConfig) and line.run.settings.report:
-            out = line.run.out
-            changed[out] = changed.get(out, False) or line.published > 0
-    for out, is_changed in changed.items():
-        index = place_of(out) / "index.html"
-        if is_changed or not index.exists():
-            write_index(index.parent)
-        if index.exists():
-            yield f"index: {relative_to_cwd(index)}"
+def _is_mixed(column: Any) -> bool:
+    return len({type(value) for value in column.dropna()}) > 1
+>>>>>>> f5a3993b (WIP command line)
 
 
-def _published_seconds(run: Run) -> float:
-    """The seconds of the published results of a study; NaN without any."""
-    if isinstance(run, SkippedRun):
-        return 0.0
-    manifest = read_json(run.project.root / "results" / run.name / MANIFEST) or {}
-    return sum(float(manifest.get(part, math.nan)) for part in ("wall_seconds", "publish_seconds"))
+def _write_index(folder: Path, outcomes: list[Mapping[str, Any]]) -> None:
+    """One page with the figures of all runs side by side."""
+    import os
+    from html import escape
 
-
-def _time_left(done: Sequence[float], ahead: Sequence[float], elapsed: float) -> str:
-    """The predicted remaining time; empty if unknown."""
-    from simstudy.output.formatting import format_time
-
-    left = elapsed * sum(ahead) / (sum(done) or math.nan)
-    return f", about {format_time(left)} left" if left >= SHORTEST_SHOWN else ""
-
-
-def _table(lines: Sequence[_Line], seconds: float) -> list[str]:
-    """The rows of the table, and the total time."""
-    rows = [HEADER, *(line.cells for line in lines)]
-    names, states = (max(len(row[at]) for row in rows) for at in (0, 1))
-    shown = [f"{a:{names}}  {b:{states}}  {c:>9}  {d:>9}" for a, b, c, d in rows]
-    return [*shown, f"{'in all':{names}}  {seconds:,.1f} s by the clock"]
-
-
-def check_folders_differ(runs: Sequence[Run]) -> None:
-    """Refuse a sweep in which two runs write to one folder."""
-    first: dict[str, ResolvedConfig] = {}
-    for run in runs:
-        if isinstance(run, SkippedRun) or run.settings.replace or run.settings.restart:
-            continue
-        before = first.setdefault(str(run.folder), run)
-        if (before.settings.seed, before.record) != (run.settings.seed, run.record):
-            raise ConfigError(
-                f"{' '.join(before.overrides)} and {' '.join(run.overrides)} would both stand in "
-                f"{run.folder}, which holds the results of one of them. Give each run a folder of "
-                "its own, with what differs in its name, as in 'out=results/${seed}'."
-            )
-
-
-# ---------------------------------------------------------------- elsewhere
-def launches_jobs(arguments: Sequence[str]) -> bool:
-    """Whether a sweep uses a Hydra launcher, such as Slurm's."""
-    return any(text.startswith("hydra/launcher=") for text in arguments)
-
-
-def launch_sweep(runs: Sequence[Run], arguments: Sequence[str], project: Project) -> int:
-    """Submit each run to a launcher as a job, and wait for all jobs.
-
-    Returns
-    -------
-    int
-        The highest status of all; a job that ended without one was killed, or never ran.
-    """
-    own = [text for text in arguments if text.startswith("hydra")]
-    folder = Path.cwd() / LOGS / f"{time.strftime('%Y-%m-%d-%H%M%S')}-{len(runs)}-jobs"
-    if not any(text.startswith("hydra.sweep.dir=") for text in own):
-        own.append(f"hydra.sweep.dir='{folder}'")
-    first = next(run for run in runs if isinstance(run, ResolvedConfig))
-    with hydra_of(project):
-        composed = compose([f"experiment={first.name}", *own], project, RunMode.MULTIRUN)
-        _check_launcher(composed.hydra.launcher)
-        try:
-            folder = Path(str(composed.hydra.sweep.dir))
-            folder.mkdir(parents=True, exist_ok=True)
-        except Exception as error:
-            raise ConfigError(f"hydra.sweep.dir cannot be used for logs: {error}") from None
-        complain(f"{len(runs)} jobs are handed on; what they print: {folder}")
-        with ThreadPoolExecutor(len(runs)) as waiting:
-            jobs = [
-                waiting.submit(_launch, run, number, composed, project)
-                for number, run in enumerate(runs)
-            ]
-            return max(_job_status(job, run, folder) for job, run in zip(jobs, runs, strict=True))
-
-
-def _launch(run: Run, number: int, composed: Any, project: Project) -> int:
-    """Submit one job and wait for it; returns its exit status."""
-    task = partial(_run_job, run.overrides, project.script)
-    hydra = GlobalHydra.instance().hydra
-    assert hydra is not None
-    context = HydraContext(config_loader=hydra.config_loader, callbacks=Callbacks())
-    launcher = Plugins.instance().instantiate_launcher(
-        hydra_context=context, task_function=task, config=composed
-    )
-    named = [f"experiment={run.name}"]  # without one nothing can be composed
-    (done,) = launcher.launch([named], initial_job_idx=number)
-    return int(done.return_value)
-
-
-def _run_job(overrides: Sequence[str], script: str | None, _composed: Any) -> int:
-    """Run a command in its job."""
-    from simstudy.cli import main
-
-    return main(["run", *overrides], script=script)
-
-
-def _job_status(job: Any, run: Run, folder: Path) -> int:
-    try:
-        return int(job.result())
-    except Exception as error:
-        complain(
-            f"the job of {' '.join(run.overrides)} ended without a status "
-            f"({type(error).__name__}); its log lies in {folder}. What was finished is kept: to "
-            "go on, give the command again."
+    cells = []
+    for each in outcomes:
+        own = " ".join(f"{name}={each['overrides'].get(name)}" for name in _own(outcomes))
+        results = Path(each["folder"]) if each["folder"] else None
+        figures = sorted((results / "figures").glob("*.png")) if results else []
+        shown = "".join(
+            f'<a href="{(src := escape(os.path.relpath(path, folder)))}">'
+            f'<img src="{src}" alt="{escape(path.stem)} of {escape(own)}" loading="lazy"></a>'
+            for path in figures
         )
-        return DEFECT
-
-
-def _check_launcher(launcher: Any) -> None:
-    """Refuse a launcher whose jobs could not run."""
-    minutes, delay = launcher.get("timeout_min"), launcher.get("signal_delay_s")
-    if minutes and delay and minutes * 60 < 2 * delay:
-        raise ConfigError(
-            f"hydra.launcher.timeout_min={minutes} with signal_delay_s={delay}: a job would be "
-            f"requeued {delay} s before the end of its {minutes * 60} s, before it has done much; "
-            f"nearest that works: hydra.launcher.signal_delay_s={minutes * 30}"
+        report = results / "report.html" if results else None
+        link = (
+            f'<a href="{escape(os.path.relpath(report, folder))}">report</a>'
+            if report and report.is_file()
+            else escape(str(each["reason"]))
         )
+        state = STATES.get(int(each["status"]), str(each["status"]))
+        cells.append(f"<section><h2>{escape(own)}</h2><p>{state}; {link}</p>{shown}</section>")
+    page = PAGE.format(title=escape(shlex.quote(folder.name)), cells="\n".join(cells))
+    (folder / "index.html").write_text(page, encoding="utf-8")
+
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>Sweep {title}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 1rem; }}
+main {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; }}
+h2 {{ font-size: 1rem; overflow-wrap: anywhere; }} img {{ max-width: 100%; }}
+</style></head>
+<body><h1>Sweep {title}</h1><main>
+{cells}
+</main></body></html>
+"""

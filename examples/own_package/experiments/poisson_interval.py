@@ -23,7 +23,6 @@ METHODS = {"wald": wald, "score": score, "exact": exact}
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps; the values stand in conf/experiment/."""
 

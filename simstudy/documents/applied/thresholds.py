@@ -20,7 +20,12 @@ from simstudy.documents.applied.settings import (
 from simstudy.documents.stats.accuracy import design
 from simstudy.errors import DesignError, nearest
 from simstudy.lazy import pd
-from simstudy.options import IN_OTHER_WORDS
+
+WORDS_OF_TRUTH = {
+    **dict.fromkeys(("0", "no", "off", "n", "f", "false"), False),
+    **dict.fromkeys(("1", "yes", "on", "y", "t", "true"), True),
+}
+
 
 NUMBERS = (*RELATED, "reference", "correlation")
 COLUMNS = ("task", "metric", "lower_is_better", *NUMBERS)
@@ -131,7 +136,7 @@ def _cells(name: str, column: pd.Series[Any], source: str) -> list[Any]:
         return [TO_BE_SOLVED if is_next else v for v, is_next in zip(given, follows, strict=True)]
     if name != "lower_is_better":
         return [text or None for text in texts]
-    sides = [IN_OTHER_WORDS.get(text.lower().removesuffix(".0")) for text in texts]
+    sides = [WORDS_OF_TRUTH.get(text.lower().removesuffix(".0")) for text in texts]
     for row, (text, side) in enumerate(zip(texts, sides, strict=True)):
         if text and side is None:
             raise DesignError(

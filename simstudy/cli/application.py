@@ -1,0 +1,186 @@
+"""The Hydra application that runs studies: `python run.py experiment=NAME`."""
+
+import math
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import hydra
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig
+
+from simstudy.cli import sweep
+from simstudy.cli.commands import Outcome, carry_out
+from simstudy.cli.composition import (
+    VERSION_BASE,
+    check_names,
+    config_location,
+    hydra_errors_in_one_line,
+    parse_overrides,
+    register,
+    resolve,
+    without_hydra,
+)
+from simstudy.cli.exit_status import REFUSED, refuse
+from simstudy.cli.experiment_groups import ALL, default_group, members
+from simstudy.cli.project import Project
+from simstudy.cli.run_folders import folder_name
+from simstudy.errors import ConfigError, SimstudyError
+
+FULL_ERROR = "HYDRA_FULL_ERROR"
+MULTIRUN = ("-m", "--multirun")
+OPTIONS_WITH_VALUE = (
+    "--cfg", "-c", "--package", "-p", "--config-path", "-cp", "--config-name", "-cn",
+    "--config-dir", "-cd", "--info", "-i", "--experimental-rerun",
+)  # fmt: skip
+
+
+def run_application(project: Project, arguments: Sequence[str]) -> int:
+    """Run Hydra on the command's arguments; returns the exit status.
+
+    Parameters
+    ----------
+    arguments
+        Flags and overrides of Hydra. A bare word names an experiment; `all` names every experiment
+        of the group.
+
+    Raises
+    ------
+    ConfigError
+        In one line, for anything that cannot be composed.
+    """
+    flags, overrides = split_flags(arguments)
+    flags, overrides = _with_experiments(flags, overrides, project)
+    parsed = parse_overrides(overrides)
+    check_names(project, parsed)
+    program = project.command("run")
+    register(project, parsed, program=program)
+    if set(MULTIRUN) & set(flags) and not any(t.startswith("hydra.sweep.dir=") for t in overrides):
+        overrides = [*overrides, f"hydra.sweep.dir='{_sweep_folder(overrides)}'"]
+    task = Task(project, tuple(arguments))
+    folder, name = config_location(project)
+    start = hydra.main(version_base=VERSION_BASE, config_path=folder, config_name=name)(task)
+    with _hydra_process([program, *flags, *overrides]), hydra_errors_in_one_line():
+        try:
+            start()
+        except SystemExit as ending:  # after --help, --cfg and the like
+            return int(ending.code or 0)
+    return max([*task.statuses, *sweep.taken_statuses()], default=0)
+
+
+def split_flags(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split arguments into Hydra's flags, with their values, and overrides."""
+    flags, overrides, rest = list[str](), list[str](), iter(arguments)
+    for text in rest:
+        if text.startswith("-"):
+            flags.append(text)
+            if text in OPTIONS_WITH_VALUE:
+                flags += [value for value in [next(rest, None)] if value is not None]
+        elif flags and flags[-1] in ("-sc", "--shell-completion"):
+            flags.append(text)
+        else:
+            overrides.append(text)
+    return flags, overrides
+
+
+def _with_experiments(
+    flags: list[str], overrides: list[str], project: Project
+) -> tuple[list[str], list[str]]:
+    """Turn bare words into `experiment=`, and `all` into the experiments of the group."""
+    words = [text for text in overrides if "=" not in text and not text.startswith(("+", "~"))]
+    rest = [text for text in overrides if text not in words]
+    if not words:
+        return flags, rest
+    groups = [text.partition("=")[2] for text in rest if text.startswith("group=")]
+    names = words
+    if words == [ALL]:
+        names = members(groups[-1] if groups else default_group(project), project)
+    is_sweep = words == [ALL] or len(names) > 1
+    more = [MULTIRUN[0]] if is_sweep and not set(MULTIRUN) & set(flags) else []
+    return [*more, *flags], [f"experiment={','.join(names)}", *rest]
+
+
+def _sweep_folder(overrides: Sequence[str]) -> str:
+    """The folder of a sweep's table, named after its overrides."""
+    out = [text.partition("=")[2] for text in overrides if text.startswith("out=")]
+    scale = [text.partition("=")[2] for text in overrides if text.startswith("scale=")]
+    root = out[-1] if out else f"results/{scale[-1]}" if scale else "results"
+    root = root if re.fullmatch(r"[\w./-]+", root) else "results"
+    named = dict(text.partition("=")[::2] for text in overrides if not text.startswith("hydra"))
+    return f"{root}/sweeps/{folder_name(named)}"
+
+
+@contextmanager
+def _hydra_process(argv: list[str]) -> Iterator[None]:
+    """Context for Hydra's main function, which reads `sys.argv` and raises its own errors."""
+    before, is_full = sys.argv, os.environ.get(FULL_ERROR)
+    sys.argv = argv
+    os.environ[FULL_ERROR] = "1"  # raise errors instead of printing them and exiting
+    GlobalHydra.instance().clear()
+    try:
+        yield
+    finally:
+        sys.argv = before
+        GlobalHydra.instance().clear()
+        if is_full is None:
+            del os.environ[FULL_ERROR]
+
+
+class Task:
+    """One run of the application, which Hydra calls with the composed settings.
+
+    Launchers may send it to other processes, so it holds only the project and the arguments.
+
+    Attributes
+    ----------
+    statuses
+        Exit statuses of the runs in this process.
+    """
+
+    def __init__(self, project: Project, arguments: tuple[str, ...]) -> None:
+        self.project = project
+        self.arguments = arguments
+        self.statuses: list[int] = []
+        self.__name__ = self.__qualname__ = "run"
+        self.__module__ = "simstudy.cli.application"
+
+    def __call__(self, config: DictConfig) -> float | None:
+        """Run one study; returns the objective of a sweeper, if one is named."""
+        is_sweep = HydraConfig.get().mode == RunMode.MULTIRUN
+        outcome = self._run(config, is_sweep=is_sweep)
+        self.statuses.append(outcome.status)
+        if is_sweep:
+            sweep.write_outcome(outcome, HydraConfig.get())
+        return outcome.objective
+
+    def _run(self, config: DictConfig, *, is_sweep: bool) -> Outcome:
+        cfg = HydraConfig.get()
+        overrides = list(cfg.overrides.task)
+        try:
+            with hydra_errors_in_one_line():
+                values = without_hydra(config)
+            _check_launcher(cfg)
+            choices, cwd = dict(cfg.runtime.choices), str(cfg.runtime.cwd)
+            run = resolve(values, choices, overrides, self.project, cwd=cwd)
+        except SimstudyError as error:
+            refuse(error, overrides)
+            return Outcome(REFUSED, reason=str(error))
+        return carry_out(run, overrides if is_sweep else self.arguments, is_sweep=is_sweep)
+
+
+def _check_launcher(cfg: Any) -> None:
+    """Refuse a launcher of Slurm that would requeue a job before it has done much."""
+    launcher = cfg.launcher
+    minutes, delay = launcher.get("timeout_min"), launcher.get("signal_delay_s")
+    if minutes and delay and minutes * 60 < 2 * delay:
+        raise ConfigError(
+            f"hydra.launcher.timeout_min={minutes} with signal_delay_s={delay}: a job would be "
+            f"requeued {delay} s before the end of its {minutes * 60} s. Write "
+            f"hydra.launcher.signal_delay_s={math.floor(minutes * 30)}"
+        )
+
