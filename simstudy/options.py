@@ -89,7 +89,7 @@ def _copy(value: Any) -> Any:
     return value.copy()
 
 
-@dataclass_transform(field_specifiers=(option,))
+@dataclass_transform(kw_only_default=True, field_specifiers=(option,))
 def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
     """Make a config dataclass whose defaults are the published values of its experiment.
 
@@ -109,12 +109,15 @@ def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
 
     def decorate(cls: type[C]) -> type[C]:
         values = _published_values(Path(experiment_file))
+        inherited = getattr(cls, "__dataclass_fields__", {})
         for name, default in values.items():
-            declared = getattr(cls, name, None)
+            declared = cls.__dict__.get(name, inherited.get(name))
             metadata = declared.metadata if isinstance(declared, dataclasses.Field) else {}
             setattr(cls, name, _field(default, metadata))
+            if name in inherited:  # a field of its own again, with another default
+                cls.__annotations__.setdefault(name, inherited[name].type)
         cls.__post_init__ = check  # type: ignore[attr-defined]
-        made = dataclass(cls)
+        made = dataclass(kw_only=True)(cls)
         odd = {declared.name for declared in fields(made)} ^ values.keys()  # type: ignore[arg-type]
         if odd:
             raise ConfigError(
@@ -198,12 +201,12 @@ def check(config: Any) -> None:
     ConfigError
         With the name, the value, what is allowed, and an example.
     """
-    for declared, adapter in _adapters(type(config)):
+    for declared, adapter in _adapters(config.__class__):
         value = getattr(config, declared.name)
         try:
             setattr(config, declared.name, adapter.validate_python(value))
-        except ValueError as error:
-            raise ConfigError(_refusal(declared, type(config), value, error)) from None
+        except ValueError:
+            raise ConfigError(_refusal(declared, type(config), value)) from None
 
 
 @functools.cache
@@ -227,7 +230,8 @@ def _annotation(hint: Any, declared: dataclasses.Field[Any]) -> Any:
     about: Option = declared.metadata["option"]
     args = typing.get_args(hint)
     if typing.get_origin(hint) is list:
-        inner = typing.Annotated[list[_annotation(args[0], declared)], Field(min_length=1)]  # type: ignore[misc]
+        member = _annotation(args[0], declared)
+        inner = typing.Annotated[list[member], Field(min_length=1)]  # type: ignore[valid-type]
         return typing.Annotated[inner, BeforeValidator(_as_list)]
     if type(None) in args:
         rest = [arg for arg in args if arg is not type(None)]
@@ -244,6 +248,8 @@ def _annotation(hint: Any, declared: dataclasses.Field[Any]) -> Any:
 
 
 def _as_list(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
+        return [item.strip() for item in value[1:-1].split(",")]
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
@@ -257,7 +263,7 @@ def _without_sign_of_zero(value: float) -> float:
     return value + 0.0  # -0.0 and 0.0 are one level of a factor
 
 
-def _refusal(declared: dataclasses.Field[Any], cls: Any, value: Any, error: ValueError) -> str:
+def _refusal(declared: dataclasses.Field[Any], cls: Any, value: Any) -> str:
     """The message for a value: name, value, what is allowed, an example."""
     about: Option = declared.metadata["option"]
     hint, name = typing.get_type_hints(cls)[declared.name], declared.name
@@ -266,7 +272,9 @@ def _refusal(declared: dataclasses.Field[Any], cls: Any, value: Any, error: Valu
     example = _example(declared, value)
     such_as = "" if example is None else f", for example {name}={format_setting(example)}"
     if value == []:
-        return f"{name}=[] is empty, so there is nothing to simulate: give one value or more{such_as}"
+        return (
+            f"{name}=[] is empty, so there is nothing to simulate: give one value or more{such_as}"
+        )
     allowed = _format_allowed(hint, about)
     return f"{name}={text} is not allowed: {about.help} must be {allowed}{such_as}"
 

@@ -15,7 +15,6 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from simstudy.cli import sweep
-from simstudy.cli.commands import Outcome, carry_out
 from simstudy.cli.composition import (
     VERSION_BASE,
     check_names,
@@ -29,7 +28,8 @@ from simstudy.cli.composition import (
 from simstudy.cli.exit_status import REFUSED, refuse
 from simstudy.cli.experiment_groups import ALL, default_group, members
 from simstudy.cli.project import Project
-from simstudy.cli.run_folders import folder_name
+from simstudy.cli.run_folders import short_name
+from simstudy.cli.settings import SILENT
 from simstudy.errors import ConfigError, SimstudyError
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
@@ -94,9 +94,10 @@ def _with_experiments(
     """Turn bare words into `experiment=`, and `all` into the experiments of the group."""
     words = [text for text in overrides if "=" not in text and not text.startswith(("+", "~"))]
     rest = [text for text in overrides if text not in words]
+    groups = [text.partition("=")[2] for text in rest if text.startswith("group=")]
+    rest = [text for text in rest if not text.startswith("group=")]  # no group of Hydra's
     if not words:
         return flags, rest
-    groups = [text.partition("=")[2] for text in rest if text.startswith("group=")]
     names = words
     if words == [ALL]:
         names = members(groups[-1] if groups else default_group(project), project)
@@ -111,8 +112,13 @@ def _sweep_folder(overrides: Sequence[str]) -> str:
     scale = [text.partition("=")[2] for text in overrides if text.startswith("scale=")]
     root = out[-1] if out else f"results/{scale[-1]}" if scale else "results"
     root = root if re.fullmatch(r"[\w./-]+", root) else "results"
-    named = dict(text.partition("=")[::2] for text in overrides if not text.startswith("hydra"))
-    return f"{root}/sweeps/{folder_name(named)}"
+    kept = [
+        text
+        for text in overrides
+        if not text.startswith("hydra")
+        and (text.startswith("experiment=") or text.partition("=")[0] not in SILENT)
+    ]
+    return f"{root}/sweeps/{short_name(','.join(kept))}"
 
 
 @contextmanager
@@ -158,7 +164,9 @@ class Task:
             sweep.write_outcome(outcome, HydraConfig.get())
         return outcome.objective
 
-    def _run(self, config: DictConfig, *, is_sweep: bool) -> Outcome:
+    def _run(self, config: DictConfig, *, is_sweep: bool) -> sweep.Outcome:
+        from simstudy.cli.commands import carry_out
+
         cfg = HydraConfig.get()
         overrides = list(cfg.overrides.task)
         try:
@@ -169,7 +177,7 @@ class Task:
             run = resolve(values, choices, overrides, self.project, cwd=cwd)
         except SimstudyError as error:
             refuse(error, overrides)
-            return Outcome(REFUSED, reason=str(error))
+            return sweep.Outcome(REFUSED, reason=str(error))
         return carry_out(run, overrides if is_sweep else self.arguments, is_sweep=is_sweep)
 
 
@@ -183,4 +191,3 @@ def _check_launcher(cfg: Any) -> None:
             f"requeued {delay} s before the end of its {minutes * 60} s. Write "
             f"hydra.launcher.signal_delay_s={math.floor(minutes * 30)}"
         )
-

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from simstudy.cli.exit_status import resume_command
 from simstudy.cli.project import Project
-from simstudy.cli.settings import parse_values
+from simstudy.cli.settings import parse_words
 from simstudy.errors import ConfigError
 from simstudy.options import build, option
 
 if TYPE_CHECKING:
-    from simstudy.cli.resolved_config import ResolvedConfig
+    from simstudy.cli.composition import Run
 
 SCRIPT = Path(__file__).parent / "slurm.sh"
 SET_BY_THE_SCRIPT = ("shard", "join", "restart", "precision")
@@ -36,9 +36,6 @@ class BatchJob:
         at_least=1,
     )  # fmt: skip
     missing: bool = option("submit only the shares that have gaps now", default=False)
-    pilot: bool = option(
-        "first draw two blocks of each scenario, and cut shares by their time", default=False
-    )
 
 
 def batch_script(project: Project, arguments: Sequence[str]) -> str:
@@ -57,7 +54,7 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
     known = {each.name for each in fields(BatchJob)}
     ours = [text for text in arguments if _name(text) in known]
     rest = [text for text in arguments if text not in ours]
-    job = build(BatchJob, parse_values(BatchJob, ours))
+    job = build(BatchJob, parse_words(ours))
     if job.shares is None:
         raise ConfigError(
             "batch needs the number of jobs among which the blocks are shared out: shares=N, each "
@@ -74,7 +71,6 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
         "shares": str(job.shares),
         "asked": shlex.join(_sbatch_options(job)),
         "warning": str(job.warning),
-        "pilot": "yes" if job.pilot and not job.missing else "",
         "array": _missing_shares(config, job.shares) if job.missing else f"1-{job.shares}",
     }
     text = SCRIPT.read_text(encoding="utf-8")
@@ -90,7 +86,7 @@ def _check_rest(arguments: Sequence[str]) -> None:
             )
 
 
-def _missing_shares(config: "ResolvedConfig", n_shares: int) -> str:
+def _missing_shares(config: "Run", n_shares: int) -> str:
     """The indices of incomplete shares, as sbatch takes them."""
     from simstudy.cli.status import format_ranges, take_inventory
 
@@ -103,12 +99,12 @@ def _missing_shares(config: "ResolvedConfig", n_shares: int) -> str:
     return format_ranges(gaps)
 
 
-def _check_experiment(project: Project, arguments: Sequence[str]) -> "ResolvedConfig":
+def _check_experiment(project: Project, arguments: Sequence[str]) -> "Run":
     """Compose the run of a job, so that mistakes show before it is submitted."""
-    from simstudy.cli.hydra_compose import compose_one
-    from simstudy.cli.resolved_config import refuse_own_memory
+    from simstudy.cli.composition import compose_run, refuse_own_memory
 
-    config = compose_one(arguments, project)
+    words = [text if "=" in text else f"experiment={text}" for text in arguments]
+    config = compose_run(project, words)
     refuse_own_memory(config.out, "batch")
     if config.settings.backend == "dask":
         typed = next((text for text in arguments if _name(text) == "backend"), "backend=dask")

@@ -4,7 +4,7 @@ import math
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,17 +20,23 @@ from simstudy.cli.exit_status import (
 )
 from simstudy.cli.experiment_groups import part_of
 from simstudy.cli.settings import read_seconds, read_shard
-from simstudy.engine.executors import SchedulerLostError
+from simstudy.cli.sweep import Outcome
 from simstudy.engine.graceful_stop import OutOfTime, host_signals_deferred
 from simstudy.engine.progress import Progress
 <<<<<<< HEAD
+<<<<<<< HEAD
 from simstudy.errors import (
+=======
+from simstudy.errors import (
+    ConfigError,
+>>>>>>> e446591d (The command line is a Hydra application; the other commands are Typer's; runs of other settings have folders of their own)
     DiskFullError,
     SchedulerLostError,
     SimstudyError,
     StoreError,
     describe,
 )
+<<<<<<< HEAD
 =======
 from simstudy.errors import ConfigError, SimstudyError, StoreError, describe
 from simstudy.store.io_errors import DiskFullError
@@ -63,6 +69,8 @@ class Outcome:
     result: Any = None
     seconds: float = 0.0
     objective: float | None = None
+=======
+>>>>>>> e446591d (The command line is a Hydra application; the other commands are Typer's; runs of other settings have folders of their own)
 
 
 @host_signals_deferred()
@@ -258,7 +266,7 @@ def _outputs(config: ResolvedConfig) -> dict[str, Any]:
 def _replay_command(config: ResolvedConfig, address: str) -> str:
 =======
     settings, folder = run.settings, run.run_folder
-    outputs = {"figures": settings.figures, "report": settings.report}
+    outputs: dict[str, Any] = {"figures": settings.figures, "report": settings.report}
     where = relative_to_cwd(folder)
     with signals.raising(False):
         file = run.module.__file__
@@ -280,9 +288,7 @@ def _replay_command(config: ResolvedConfig, address: str) -> str:
             print(f"{' '.join(run.overrides)}: {len(published.files)} files in {where}")
         else:
             shows_claims = run.is_published or settings.claims
-            print_closing(
-                result, published, partial(_replay_command, run), claims=shows_claims
-            )
+            print_closing(result, published, partial(_replay_command, run), claims=shows_claims)
     return FAILED if result.n_failed or published.failed else 0
 
 

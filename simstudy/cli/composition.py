@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
@@ -29,12 +29,12 @@ from simstudy.cli.settings import (
     read_backend,
     read_scale,
 )
-from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.options import build, format_setting, option_help
-from simstudy.provenance.modules import sources_digest
 from simstudy.remote.paths import Place, place_of
-from simstudy.study.validation import check_whole_groups
+
+if TYPE_CHECKING:
+    from simstudy.engine.workers import Workers
 
 VERSION_BASE = "1.3"
 MAX_BLOCKS = 200_000_000  # a run keeps some bytes for each block
@@ -108,8 +108,10 @@ class Run:
         return not self.differences
 
     @property
-    def workers(self) -> Workers:
+    def workers(self) -> "Workers":
         """The workers."""
+        from simstudy.engine.workers import Workers
+
         settings = self.settings
         return Workers(
             settings.backend, settings.n_jobs, self.backend_options, settings.block_seconds
@@ -135,7 +137,8 @@ def parse_overrides(overrides: Sequence[str]) -> list[Override]:
         With Hydra's words, if one cannot be parsed.
     """
     try:
-        return OverridesParser.create().parse_overrides(list(overrides))
+        parsed: list[Override] = OverridesParser.create().parse_overrides(list(overrides))
+        return parsed
     except HydraException as error:
         raise ConfigError(first_line(error)) from None
 
@@ -196,7 +199,9 @@ def _names(override: Override, project: Project) -> list[str]:
 def _help(project: Project, overrides: Sequence[Override], program: str) -> str:
     """The text of --help: settings, and the options of the experiment that is named."""
     lines = [f"  {name:14} {text}" for name, text in option_help(Settings)]
-    lines.insert(2, f"  {'precision.NAME':14} standard error to reach for a measure, as 0.005 or 2%")
+    lines.insert(
+        2, f"  {'precision.NAME':14} standard error to reach for a measure, as 0.005 or 2%"
+    )
     options = ""
     for name in (name for each in overrides for name in _names(each, project)):
         if name in experiment_files(project.root):
@@ -257,7 +262,7 @@ def hydra_errors_in_one_line() -> Iterator[None]:
 
 def without_hydra(config: DictConfig) -> dict[str, Any]:
     """The composed settings as plain values, without Hydra's own."""
-    own = OmegaConf.masked_copy(config, [key for key in config if key != "hydra"])
+    own = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     plain = OmegaConf.to_container(own, resolve=True)
     assert isinstance(plain, dict)
     return {str(name): value for name, value in plain.items()}
@@ -284,7 +289,26 @@ def check_names(project: Project, overrides: Sequence[Override]) -> None:
             files = project.options("experiment")
             for name in _names(override, project):
                 if name not in files:
-                    raise ConfigError(f"experiment={name}: no such experiment; {nearest(name, files)}")
+                    raise ConfigError(
+                        f"experiment={name}: no such experiment; {nearest(name, files)}"
+                    )
+            _check_options(override, overrides, project)
+
+
+def _check_options(named: Override, overrides: Sequence[Override], project: Project) -> None:
+    """Refuse an unknown option of an experiment, with the nearest name."""
+    for name in _names(named, project):
+        known = [each.name for each in fields(load_experiment(name, project.root).Config)]
+        for override in overrides:
+            group, _, option = override.key_or_group.partition(".")
+            is_new = override.is_add() or override.is_force_add()
+            if group != "experiment" or not option or is_new:
+                continue
+            if option.partition(".")[0] not in known:
+                raise ConfigError(
+                    f"{override.input_line}: {name} has no option {option!r}; "
+                    f"{nearest(option, known)}"
+                )
 
 
 def _known_names(project: Project) -> set[str]:
@@ -318,6 +342,9 @@ def resolve(
     cwd
         Folder that a relative `out` starts from, if Hydra has left it (`hydra.job.chdir`).
     """
+    from simstudy.provenance.modules import sources_digest
+    from simstudy.study.validation import check_whole_groups
+
     name = choices.get("experiment")
     if not name:
         known = ", ".join(project.options("experiment")) or "none"
@@ -332,6 +359,7 @@ def resolve(
     check_settings(settings)
     if options or ":" in backend:  # a wrong option is refused before anything is drawn
         from simstudy.engine.executors import maker_of
+        from simstudy.engine.workers import Workers
 
         maker_of(Workers(backend, settings.n_jobs, options))
     study = _make_study(module, config, project.root)

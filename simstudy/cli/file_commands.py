@@ -1,104 +1,21 @@
-"""Commands on a user's own file: `simstudy apply METHOD FILE` and `simstudy summarize FILE`."""
+"""`simstudy summarize FILE`: measures of replicates that other software wrote."""
 
 import shlex
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from simstudy.cli.exit_status import FAILED
-from simstudy.cli.settings import parse_values
-from simstudy.documents.applied.settings import (
-    AccuracySettings,
-    ThresholdSettings,
-    threshold_settings,
-)
-from simstudy.errors import ConfigError, nearest
-from simstudy.option_types import number_meant
+from simstudy.cli.settings import parse_words
+from simstudy.errors import ConfigError
 from simstudy.options import build, option
-
-
-# ---------------------------------------------------------------- apply
-class Method(NamedTuple):
-    """A method of `simstudy apply`: settings, function and usage."""
-
-    settings: type[Any]
-    build: Callable[[Mapping[str, Any]], Any]
-    answer: Callable[[str, Any], None]
-    help: str
-    example: str
-
-
-def apply_to_file(arguments: Sequence[str]) -> None:
-    """Print a method's answer for a file, and write it to `out=`.
-
-    Raises
-    ------
-    SimstudyError
-        In one line, for anything that makes no sense.
-    """
-    given = [text for text in arguments if "=" in text and not _is_file(text)]
-    words = [text for text in arguments if text not in given]
-    if not words:
-        raise ConfigError(f"apply takes a method and a file, as in {METHODS['accuracy'].example}")
-    name, *files = words
-    if name not in METHODS:
-        raise ConfigError(f"no such method to apply: {name!r}; {nearest(name, METHODS)}")
-    method = METHODS[name]
-    if len(files) != 1:
-        raise ConfigError(
-            f"apply {name} takes one file, and was given {' '.join(files) or 'none'}: "
-            f"{method.example}"
-        )
-    method.answer(files[0], method.build(parse_values(method.settings, given)))
-
-
-def _accuracy(path: str, settings: AccuracySettings) -> None:
-    from simstudy.documents.applied.files import check_file, write_check
-
-    check, file = check_file(path, settings)
-    _print_answer(str(check), write_check(check, file, settings) if settings.out else None)
-
-
-def _thresholds(path: str, settings: ThresholdSettings) -> None:
-    from simstudy.documents.applied.files import answer_tasks, write_table
-    from simstudy.documents.applied.report import format_table
-
-    table, file = answer_tasks(path, settings)
-    _print_answer(format_table(table), write_table(table, file, settings) if settings.out else None)
-
-
-def _print_answer(answer: str, folder: Any) -> None:
-    """Print the answer, then the folder with its files."""
-    print(answer)
-    if folder is not None:
-        print(f"written to {folder}")
-
-
-METHODS: Mapping[str, Method] = {
-    "accuracy": Method(
-        AccuracySettings,
-        partial(build, AccuracySettings),
-        _accuracy,
-        "is a candidate less accurate than the reference? A file with the scores of both",
-        "simstudy apply accuracy scores.csv reference=COLUMN candidate=COLUMN [SETTING=VALUE ...]",
-    ),
-    "thresholds": Method(
-        ThresholdSettings,
-        threshold_settings,
-        _thresholds,
-        "thresholds and sample sizes of many tasks: a file with a row for each",
-        "simstudy apply thresholds tasks.csv [DEFAULT=VALUE ...]",
-    ),
-}
-
 
 # ---------------------------------------------------------------- summarize
 USAGE = "simstudy summarize FILE estimate=COLUMN [se=COLUMN method=COLUMN rep=COLUMN by=[COLUMN]]"
 HELP = "measures, figures, tables and a report of replicates that other software made, in a file"
-OF_THE_OUTPUT = ("out", "name", "restart", "replace", "figures", "report")
+OF_THE_OUTPUT = ("out", "name", "restart", "figures", "report")
 COLUMN = "column of "
 WIDE = ("estimate", "se", "lower", "upper", "p_value")  # of which each method may have one
 
@@ -128,7 +45,6 @@ class FileSettings:
     name: str | None = option("of that folder and of the report; the file's")
     figures: bool = option("draw figures", default=True)
     report: bool = option("write report.html", default=True)
-    replace: bool = option("replace results of other settings there", default=False)
     restart: bool = option("delete first what is there of another file", default=False)
 
 
@@ -167,7 +83,7 @@ def summarize_file(arguments: Sequence[str]) -> int:
     if settings.truth is not None:
         numbers["truth"] = _truth(settings.truth)
     if settings.df is not None:
-        numbers["df"] = number_meant(settings.df)
+        numbers["df"] = _number_or_text(settings.df)
     place = {"out": settings.out} | ({"name": settings.name} if settings.name else {})
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # printed at the end
         result = from_file(file, **columns | numbers, **place, restart=settings.restart)
@@ -182,7 +98,7 @@ def read_arguments(arguments: Sequence[str]) -> tuple[str, FileSettings]:
     if len(files) != 1:
         raise ConfigError(f"summarize takes one file, and was given {' '.join(files)}: {USAGE}")
     given = [text for text in arguments if text not in files]
-    return files[0], build(FileSettings, parse_values(FileSettings, given))
+    return files[0], build(FileSettings, parse_words(given))
 
 
 def _publish(result: Any, settings: FileSettings, config: dict[str, Any]) -> int:
@@ -197,8 +113,7 @@ def _publish(result: Any, settings: FileSettings, config: dict[str, Any]) -> int
         where = relative_to_cwd(result.folder)
         print(f"nothing to do: {where} holds {format_size(result)}, and its figures")
         return FAILED if result.n_failed else 0
-    may_replace = settings.replace or settings.restart
-    published = publish(result, config=config, figures=figures, report=report, replace=may_replace)
+    published = publish(result, config=config, figures=figures, report=report)
     print_closing(result, published)
     return FAILED if result.n_failed or published.failed else 0
 
@@ -213,12 +128,20 @@ def _columns(text: str) -> str | list[str]:
 def _truth(text: str) -> Any:
     """The truth: a number, a column, or numbers by level: `{a:0.5,b:1}`."""
     if not (text.startswith("{") and text.endswith("}")):
-        return number_meant(text)
+        return _number_or_text(text)
     pairs = [part.rpartition(":") for part in text[1:-1].split(",")]
-    found = {level.strip(): number_meant(number.strip()) for level, _, number in pairs}
+    found = {level.strip(): _number_or_text(number.strip()) for level, _, number in pairs}
     if any(not level or isinstance(number, str) for level, number in found.items()):
         raise ConfigError(
             f"truth={text} does not give each level a number: write {{LEVEL:NUMBER,...}}, as in "
             "truth={a:0.5,b:1}, or name a column"
         )
     return found
+
+
+def _number_or_text(text: str) -> float | str:
+    """A number, if the text is one."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -16,7 +16,9 @@ ENTRY_POINTS = "simstudy.commands"
 
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(help="Overrides of Hydra, such as experiment=NAME n_rep=1000.", show_default=False),
+    typer.Argument(
+        help="Overrides of Hydra, such as experiment=NAME n_rep=1000.", show_default=False
+    ),
 ]
 app = typer.Typer(
     name="simstudy",
@@ -37,9 +39,7 @@ def run_other_command(project: Project, arguments: list[str]) -> int:
     ConfigError
         In one line, for a wrong command line.
     """
-    for entry in entry_points(group=ENTRY_POINTS):
-        if entry.name in arguments[:1] or not arguments or arguments[0] in ("--help", "-h"):
-            app.add_typer(entry.load(), name=entry.name)
+    _add_commands(arguments[0] if arguments else "--help")
     command = typer.main.get_command(app)
     try:
         ended = command.main(
@@ -50,6 +50,23 @@ def run_other_command(project: Project, arguments: list[str]) -> int:
     except click.ClickException as error:
         raise ConfigError(error.format_message()) from None
     return int(ended or 0)
+
+
+def _add_commands(first: str) -> None:
+    """Add the commands of entry points that the command line may name.
+
+    Raises
+    ------
+    ConfigError
+        If the named command cannot be imported.
+    """
+    for entry in entry_points(group=ENTRY_POINTS):
+        if first in (entry.name, "--help", "-h"):
+            try:
+                app.add_typer(entry.load(), name=entry.name)
+            except ImportError as error:
+                if first == entry.name:
+                    raise ConfigError(f"{entry.name} cannot be imported: {error}") from None
 
 
 def _version(asked: bool) -> None:
@@ -177,23 +194,3 @@ def index(
     from simstudy.output.formatting import relative_to_cwd
 
     print(relative_to_cwd(write_index_of(context.obj, [str(folder)] if folder else [])))
-
-
-@app.command()
-def clean(
-    context: typer.Context,
-    overrides: Overrides = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-) -> None:
-    """Delete blocks that no run of a study uses."""
-    from simstudy.cli.status import unused_blocks
-
-    run = _run(context, overrides)
-    found = unused_blocks(run)
-    if not found.n_blocks:
-        print(f"nothing to delete: every block in {run.folder} is used by a run")
-        return
-    text = f"{found.n_blocks:,} blocks ({found.n_bytes / 1e6:,.1f} MB) in {run.folder}"
-    if yes or typer.confirm(f"Delete {text}?"):
-        found.delete()
-        print(f"deleted: {text}")

@@ -34,7 +34,13 @@ def run_folder(study_folder: Place, differences: Mapping[str, Any]) -> Place:
 
 def folder_name(settings: Mapping[str, Any]) -> str:
     """A name for a folder of these settings; a long one is shortened with a hash."""
-    text = ",".join(f"{name}={format_setting(value)}" for name, value in sorted(settings.items()))
+    return short_name(
+        ",".join(f"{name}={format_setting(value)}" for name, value in sorted(settings.items()))
+    )
+
+
+def short_name(text: str) -> str:
+    """A text as a folder's name; a long or unusual one ends with a hash."""
     name = re.sub(r"[^\w.,=+\-\[\]]+", "_", text)
     if name == text and len(name) <= MAX_NAME_LENGTH:
         return name

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from simstudy.cli.project import PACKAGE_CONF, Project, read_settings
+from simstudy.cli.project import PACKAGE_CONF, read_settings
 from simstudy.errors import ConfigError
 from simstudy.options import build, format_setting, option
 
@@ -21,7 +21,7 @@ ARRAY_INDICES = (f"{SLURM}ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX",
 """Environment variables with the index of a job in its array: Slurm, PBS, Torque, LSF, SGE."""
 SILENT = frozenset({
     "n_jobs", "backend", "block_seconds", "out", "restart", "retry", "redraw", "adopt", "budget",
-    "join", "shard", "figures", "pdf", "report", "progress", "claims", "objective", "group",
+    "join", "shard", "figures", "pdf", "report", "progress", "claims", "objective",
     "debug", "scale", "experiment",
 })  # fmt: skip
 """Settings that change no number, so that runs with other values of them share a folder."""
@@ -78,7 +78,6 @@ class Settings:
         "measure whose mean over the summary is the objective of a sweeper"
     )
     progress: bool = option("show progress", default=True)
-    group: str = option("studies that `all` runs: all, or those in conf/group/NAME.yaml", default="all")
     debug: bool = option("open the debugger if a replay raises an error", default=False)
 
 
@@ -305,22 +304,20 @@ def _stated(values: Any, group: str) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------- commands on files
-def parse_words(arguments: Sequence[str]) -> dict[str, Any]:
-    """Values by name from NAME=VALUE words; `[a,b]` is a list.
+def parse_words(arguments: Sequence[str]) -> dict[str, str]:
+    """Values by name from NAME=VALUE words.
 
     Raises
     ------
     ConfigError
         For a setting without a value, or given twice.
     """
-    values = dict[str, Any]()
+    values = dict[str, str]()
     for text in arguments:
         name, _, value = text.lstrip("+").partition("=")
         if name in values:
             raise ConfigError(f"{name} is given twice: {name}={values[name]} and {text}")
         if not value:
             raise ConfigError(f"{text} has no value: leave {name} out, or write {name}=VALUE")
-        is_list = value.startswith("[") and value.endswith("]")
-        values[name] = [item.strip() for item in value[1:-1].split(",")] if is_list else value
+        values[name] = value
     return values
-

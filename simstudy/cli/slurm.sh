@@ -15,7 +15,6 @@ command=({{command}})      # what a job runs, beside its share
 shares={{shares}}
 asked=({{asked}})          # of Slurm, for each job; see man sbatch
 warning={{warning}}        # seconds before the end of its time in which a job finishes its blocks
-pilot={{pilot}}            # yes: a first job finds what blocks cost, and shares are cut by that
 script=$(readlink -f "$0")
 cd {{folder}}              # where results belong
 
@@ -43,7 +42,6 @@ work() {
 }
 
 case "${SLURM_JOB_ID:+${1:-}}" in
-    pilot) work shard=pilot ;;
     share) work "shard=auto/$shares" ;;
     join) SIMSTUDY_SCRIPT=${2:-} work "join=$shares" ;;
 esac
@@ -62,11 +60,6 @@ if [ -n "$limit" ] && [ "$shares" -ge "$limit" ]; then
         "nothing was submitted. Write the script again with fewer shares." >&2
     exit 2
 fi
-after=() # which bash before 4.4 takes for unset
-if [ -n "$pilot" ] && [ $# = 0 ]; then
-    first=$(submit --output="$logs/%j.out" "$script" pilot)
-    after=(--dependency="afterany:$first")
-fi
-array=$(submit --array="${1:-{{array}}}" ${after[@]+"${after[@]}"} "$script" share)
+array=$(submit --array="${1:-{{array}}}" "$script" share)
 join=$(submit --output="$logs/%j.out" --dependency="afterany:$array" "$script" join "$script")
 echo "submitted: shares as $array, the job that joins them as $join; logs in $PWD/$logs"

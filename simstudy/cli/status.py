@@ -25,17 +25,11 @@ from simstudy.cli.project import (
     read_settings,
 )
 from simstudy.cli.settings import read_scale, read_shard
-from simstudy.cli.shares import FOLDER as SHARES
-from simstudy.cli.shares import (
-    format_history,
-    share_records,
-    slurm_jobs,
-)
 from simstudy.errors import ConfigError, SimstudyError
 from simstudy.remote.paths import Place, place_of
 
 if TYPE_CHECKING:
-    from simstudy.cli.resolved_config import ResolvedConfig
+    from simstudy.cli.composition import Run
     from simstudy.design.plan import Plan
     from simstudy.engine.work_queue import BlockSet
 
@@ -97,7 +91,7 @@ def status_of_all(project: Project, arguments: Sequence[str]) -> tuple[list[str]
     if scale not in project.options("scale"):
         raise ConfigError(f"scale={scale}: no such scale")
     own = read_settings(project.conf / "scale" / f"{scale}.yaml")
-    out = given.get("out") or str(read_scale(own, scale, project).out)
+    out = given.get("out") or str(read_scale(own, scale).out)
     width = max(map(len, names), default=0)
     lines, any_failed = [], False
     for name in names:
@@ -112,9 +106,6 @@ def _state(folder: Place) -> str:
     has_blocks = any((folder / "replicates").glob("*.parquet"))
     if _manifest(folder):
         return _published(folder) + ("" if has_blocks else ELSEWHERE)
-    n_shares = len(list((folder / SHARES).glob("*-of-*.json")))
-    if n_shares:
-        return f"not published; {n_shares:,} shares were begun"
     return "not published; replicates are stored" if has_blocks else "nothing"
 
 
@@ -191,7 +182,7 @@ class Inventory:
         return {index: (missing[index], wanted[index]) for index in sorted(missing)}
 
 
-def take_inventory(config: "ResolvedConfig") -> Inventory:
+def take_inventory(config: "Run") -> Inventory:
     """Read a study's folder as a run would, without drawing.
 
     Raises
@@ -213,7 +204,7 @@ def take_inventory(config: "ResolvedConfig") -> Inventory:
     home = StudyFolder.open(
         plan, config.out if is_there else None, provenance, redraw=redraw, at_once=False
     )
-    wanted = dict.fromkeys(plan.keys, plan.n_blocks(config.n_drawn))
+    wanted = dict.fromkeys(plan.keys, plan.n_blocks(config.n_rep))
     return Inventory(
         plan,
         all_blocks(plan, wanted),
@@ -222,7 +213,7 @@ def take_inventory(config: "ResolvedConfig") -> Inventory:
     )
 
 
-def check_join(config: "ResolvedConfig") -> None:
+def check_join(config: "Run") -> None:
     """Refuse to draw the remaining blocks in one process if they exceed one share.
 
     Shares cost the same, so what is missing costs as many shares as the missing parts add up to.
@@ -243,7 +234,7 @@ def check_join(config: "ResolvedConfig") -> None:
         )
 
 
-def _array_command(config: "ResolvedConfig", n_shares: int, shares: Iterable[int]) -> str:
+def _array_command(config: "Run", n_shares: int, shares: Iterable[int]) -> str:
     """The command that submits some shares to Slurm."""
     if script := os.environ.get(SCRIPT):
         return f"bash {shlex.quote(script)} {format_ranges(shares)}"
@@ -253,7 +244,7 @@ def _array_command(config: "ResolvedConfig", n_shares: int, shares: Iterable[int
     return f"{resume_command(config.project, 'batch', given)} > {file} && bash {file}"
 
 
-def format_plan(config: "ResolvedConfig") -> str:
+def format_plan(config: "Run") -> str:
     """What a run would do, line by line."""
     study, settings, size = config.study, config.settings, config.study.block_size
     found = take_inventory(config).of_shard(read_shard(settings.shard))
@@ -261,7 +252,7 @@ def format_plan(config: "ResolvedConfig") -> str:
     shard = f" (shard {settings.shard})" if settings.shard else ""
     return "\n".join(
         (
-            f"{study.name}: {len(study.scenarios):,} scenarios, {config.n_drawn:,} replicates in "
+            f"{study.name}: {len(study.scenarios):,} scenarios, {config.n_rep:,} replicates in "
             f"each, drawn in blocks of {size:,}",
             f"blocks   {len(found.every):,}{shard}: {found.n_stored:,} stored "
             f"({len(found.failed):,} with failures), {len(found.missing):,} missing",
@@ -281,7 +272,7 @@ def _format_time(n_blocks: int, manifest: Mapping[str, Any]) -> str:
     return f"about {n_blocks * seconds / before:,.1f} s, at the pace of the last run"
 
 
-def _format_outputs(config: "ResolvedConfig") -> str:
+def _format_outputs(config: "Run") -> str:
     """The outputs that a run would write."""
     study, settings = config.study, config.settings
     tables = f"{len(study.tables)} tables" if study.tables else ""
@@ -290,10 +281,14 @@ def _format_outputs(config: "ResolvedConfig") -> str:
     return ", ".join(filter(None, [*outputs, figures, "report" if settings.report else ""]))
 
 
-def status_of_one(config: "ResolvedConfig") -> tuple[list[str], int]:
+def status_of_one(config: "Run") -> tuple[list[str], int]:
     """A study's line, then shares with gaps; and the exit status."""
     whole = take_inventory(config)
-    found = whole.of_shard(read_shard(config.settings.shard))
+    found = (
+        whole
+        if "auto" in (config.settings.shard or "")
+        else whole.of_shard(read_shard(config.settings.shard))
+    )
     manifest, published = _manifest(config.folder), _published(config.folder)
     any_failed = bool(found.failed) or bool(_count(manifest, "failed_replicates"))
     status = FAILED if any_failed else 0
@@ -301,27 +296,31 @@ def status_of_one(config: "ResolvedConfig") -> tuple[list[str], int]:
         return [f"{config.name:28} {published}{ELSEWHERE}"], status
     counts = f"{found.n_stored:,} of {len(found.every):,}"
     line = f"{config.name:28} {counts:>15} {len(found.failed):7,} {len(found.missing):8,}  "
-    return [HEADER, f"{line}{published}", *_share_lines(config, whole)], status
+    return [HEADER, f"{line}{published}", *_share_lines(config, whole), *_run_lines(config)], status
 
 
-# ---------------------------------------------------------------- shares
-def _share_lines(config: "ResolvedConfig", inventory: Inventory) -> Iterator[str]:
-    """The shares with gaps; nothing where no share was begun or is asked for."""
-    records = share_records(config.folder, config.settings.seed, config.n_rep)
-    shard = read_shard(config.settings.shard)
-    n_shares = shard[1] if shard else records[0].n_shares if records else 0
-    if not n_shares:
+# ---------------------------------------------------------------- shares and runs
+def _run_lines(config: "Run") -> Iterator[str]:
+    """The runs in the study's folder, with their sizes."""
+    from simstudy.cli.run_folders import RUNS
+
+    for path in sorted((config.folder / RUNS).glob("*/manifest.json")):
+        yield f"  {path.parent.name:40} {_published(path.parent)}"
+
+
+def _share_lines(config: "Run", inventory: Inventory) -> Iterator[str]:
+    """The shares with gaps, if `shard=i/N` or `shard=auto/N` names their number."""
+    _, _, total = (config.settings.shard or "").partition("/")
+    if not total:
         return
+    n_shares = int(total)
     gaps = inventory.by_share(n_shares)
     if not gaps:
         yield f"all {n_shares:,} shares have drawn their blocks: run without shard to summarise"
         return
-    begun = {record.index: record for record in records if record.n_shares == n_shares}
-    jobs = slurm_jobs()
     yield f"{'share':>7} {'missing':>15} {'of':>8}"
     for index, (missing, wanted) in list(gaps.items())[:SHOWN]:
-        history = format_history(index, begun.get(index), jobs, config.name)
-        yield f"{index:>7,}/{n_shares:<7,} {missing:>7,} {wanted:>8,}  {history}"
+        yield f"{index:>7,}/{n_shares:<7,} {missing:>7,} {wanted:>8,}"
     if len(gaps) > SHOWN:
         yield f"and {len(gaps) - SHOWN:,} more shares"
     yield (

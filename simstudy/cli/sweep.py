@@ -4,11 +4,11 @@ Each run writes a small file into its Hydra output folder; `SweepTable`, a callb
 reads these files when the last run has ended.
 """
 
-import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
@@ -35,13 +35,44 @@ from simstudy.remote.paths import place_of
 from simstudy.store.manifest import MANIFEST
 =======
 from simstudy.atomic_files import read_json, write_json
-from simstudy.cli.commands import Outcome
 from simstudy.cli.exit_status import DEFECT, FAILED, OUT_OF_TIME, REFUSED
 >>>>>>> f5a3993b (WIP command line)
+
+if TYPE_CHECKING:
+    from simstudy.cli.composition import Run
 
 OUTCOME = "outcome.json"
 STATES = {0: "done", DEFECT: "not published", REFUSED: "refused", FAILED: "with failures",
           OUT_OF_TIME: "out of time"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended.
+
+    Parameters
+    ----------
+    status
+        Exit status.
+    reason
+        Message of the error that ended it; empty without one.
+    run
+        The composed run; None if it could not be composed.
+    result
+        The result, if there is one.
+    seconds
+        Time from start to end, in seconds.
+    objective
+        Mean estimate of the measure that `objective=` names.
+    """
+
+    status: int
+    reason: str = ""
+    run: "Run | None" = None
+    result: Any = None
+    seconds: float = 0.0
+    objective: float | None = None
+
 
 _statuses: list[int] = []
 
@@ -69,15 +100,15 @@ def write_outcome(outcome: Outcome, cfg: Any) -> None:
     write_json(folder / OUTCOME, content)
 
 
-class SweepTable(Callback):
+class SweepTable(Callback):  # type: ignore[misc]
     """Writes and prints the table of a sweep, with one row per run."""
 
-    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+    def on_multirun_start(self, config: DictConfig, **_kwargs: Any) -> None:
         """Forget the outcomes of an earlier sweep in the same folder."""
         for path in Path(str(config.hydra.sweep.dir)).rglob(OUTCOME):
             path.unlink()
 
-    def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
+    def on_multirun_end(self, config: DictConfig, **_kwargs: Any) -> None:
         """Read the outcomes of all runs; write `summary.parquet`, `summary.csv`, `index.html`."""
         folder = Path(str(config.hydra.sweep.dir))
         found = [read_json(path) for path in sorted(folder.rglob(OUTCOME))]
@@ -95,6 +126,7 @@ class SweepTable(Callback):
         print(f"sweep: {relative_to_cwd(folder / 'index.html')}")
 
 
+<<<<<<< HEAD
 <<<<<<< HEAD
 def run_sweep(runs: Sequence[Run], typed: Sequence[str]) -> int:
     """Carry out the runs one after the other, and print a table of their states.
@@ -126,6 +158,9 @@ def run_sweep(runs: Sequence[Run], typed: Sequence[str]) -> int:
     return max(statuses)
 =======
 def _own(outcomes: list[Mapping[str, Any]]) -> list[str]:
+=======
+def _own(outcomes: Sequence[Mapping[str, Any]]) -> list[str]:
+>>>>>>> e446591d (The command line is a Hydra application; the other commands are Typer's; runs of other settings have folders of their own)
     """Overrides that differ between runs."""
     names = dict.fromkeys(name for each in outcomes for name in each["overrides"])
     differing = [
@@ -135,7 +170,7 @@ def _own(outcomes: list[Mapping[str, Any]]) -> list[str]:
 >>>>>>> f5a3993b (WIP command line)
 
 
-def _table(outcomes: list[Mapping[str, Any]]) -> list[str]:
+def _table(outcomes: Sequence[Mapping[str, Any]]) -> list[str]:
     """The printed table: differing overrides, state, seconds, folder."""
     names = _own(outcomes)
     rows = [[*names, "state", "seconds", "results"]]
@@ -150,6 +185,7 @@ def _table(outcomes: list[Mapping[str, Any]]) -> list[str]:
     ]
 
 
+<<<<<<< HEAD
 <<<<<<< HEAD
 def _status(line: _Line, typed: Sequence[str]) -> int:
     if isinstance(line.run, SkippedRun):
@@ -177,6 +213,9 @@ def _publish(line: _Line, config: ResolvedConfig, result: Any) -> int:
             line.published = time.perf_counter() - start
 =======
 def _write_summary(folder: Path, outcomes: list[Mapping[str, Any]]) -> None:
+=======
+def _write_summary(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
+>>>>>>> e446591d (The command line is a Hydra application; the other commands are Typer's; runs of other settings have folders of their own)
     """One table of all estimates, with a column for each override, state and seconds."""
     import pandas as pd
 
@@ -200,7 +239,7 @@ def _is_mixed(column: Any) -> bool:
 >>>>>>> f5a3993b (WIP command line)
 
 
-def _write_index(folder: Path, outcomes: list[Mapping[str, Any]]) -> None:
+def _write_index(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
     """One page with the figures of all runs side by side."""
     import os
     from html import escape

@@ -31,32 +31,38 @@ MOST_SCENARIOS = 10  # of a forecast: a line says how many more there are
 
 
 def print_closing(
-    result: Result, published: Published, replay: Callable[[str], str] | None = None
+    result: Result,
+    published: Published,
+    replay: Callable[[str], str] | None = None,
+    *,
+    claims: bool = True,
 ) -> None:
     """Print the result of a run.
 
     Parameters
     ----------
+    claims
+        Whether to print the claims.
     replay
         The command that draws the replicate of an address again; None says it in Python.
     """
     print(_format_summary(result))
-    if len(result.claims):
+    if claims and len(result.claims):
         print(_format_claims(result.claims))
-    for text in _closing_lines(result, published, replay):
+    for text in _closing_lines(result, published, replay, claims=claims):
         print(text)
 
 
 def _closing_lines(
-    result: Result, published: Published, replay: Callable[[str], str] | None
+    result: Result, published: Published, replay: Callable[[str], str] | None, *, claims: bool
 ) -> Iterator[str]:
     """What is said below the tables."""
-    claims = result.claims
-    for label, counts in count_claims(claims.to_dict("records")):
-        yield f"{label}: {counts}"
-    yield from undecided_claims(result)
-    for row in claims[claims["verdict"] == NO_DATA].to_dict("records"):
-        yield f"{row['claim']}: {row['detail']}"
+    if claims:
+        for label, counts in count_claims(result.claims.to_dict("records")):
+            yield f"{label}: {counts}"
+        yield from undecided_claims(result)
+        for row in result.claims[result.claims["verdict"] == NO_DATA].to_dict("records"):
+            yield f"{row['claim']}: {row['detail']}"
     if result.details.targets:
         yield format_precision(result)
     yield from _format_protocol(published.protocol)

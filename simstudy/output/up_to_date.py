@@ -4,36 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from textwrap import shorten
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any
 
 from simstudy.atomic_files import read_json
-from simstudy.errors import StoreError, first_few
 from simstudy.output.environment import library_versions
 from simstudy.provenance.fingerprint import fingerprint, without_changes_by_runs
 from simstudy.provenance.modules import experiment_libraries, module_at, sources_digest
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote.paths import Place, name_below
 from simstudy.store.manifest import MANIFEST, PROTOCOL, listed_files
-from simstudy.store.study_folder import WAYS_ON, check_study
 
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
-    from simstudy.design.plan import Plan
 
 REPORT = "report.html"
 FIGURES, TABLES = "figures", "tables"  # folders
 CELLS = "cells.parquet"  # of a study with axes
 SCENARIOS = "scenarios.parquet"
 FORMER = "keep"  # a setting in older manifests, which changes no number
-TRIES = "tries"  # folder of runs with other settings than the published ones
 
 
 def origin_of(
@@ -113,11 +104,12 @@ def is_current(
     *,
     figures: bool,
     report: bool,
+    folder: Place | None = None,
     sources: str | None = None,
     pdf: bool = False,
 ) -> bool:
-    """Whether the folder holds this result, up to date and undamaged."""
-    folder = result.folder
+    """Whether a folder (default: that of the blocks) holds this result, current and undamaged."""
+    folder = result.folder if folder is None else folder
     manifest = read_json(folder / MANIFEST) if folder else None
     if folder is None or manifest is None or result.outcome.n_blocks:
         return False
@@ -164,129 +156,11 @@ def hashes_of(folder: Place, files: Iterable[Place]) -> dict[str, str]:
     return {name_below(folder, path): file_hash(path) for path in sorted(set(files))}
 
 
-# ---------------------------------------------------------------- what may be replaced
-SIZES = ("precision", "stop_by", "at_least")  # of what is drawn, and no part of its numbers
-LONGEST_VALUE = 60  # characters of a setting that a refusal shows, and of a folder's name
-
-
-class Change(NamedTuple):
-    """A setting as published, and now."""
-
-    name: str
-    before: Any
-    now: Any
-
-    def __str__(self) -> str:
-        return f"{self.name} was {_short(self.before)} and is {_short(self.now)}"
-
-    @property
-    def is_growth(self) -> bool:
-        """Whether the value is equal, or a list with additional values."""
-        if isinstance(self.before, list) and isinstance(self.now, list):
-            return all(value in self.now for value in self.before)
-        return bool(self.before == self.now)
-
-
 def design_of(keys: Iterable[str]) -> str:
     """An identifier for a set of scenarios."""
     return short_hash(",".join(sorted(keys)))
 
 
-def refuse_replacing(
-    folder: Place,
-    config: Mapping[str, Any],
-    plan: Plan,
-    n_rep: int | Mapping[str, int] | None,
-    *,
-    design: Sequence[str] = (),
-) -> None:
-    """Refuse to replace results of other settings or of a longer run.
-
-    More is not other: methods, levels, scenarios and replicates may be added.
-
-    Parameters
-    ----------
-    n_rep
-        Replicates in each scenario, or by scenario key; None where the run decides as it goes.
-    design
-        Keys of all scenarios of the study, where the plan has but some.
-
-    Raises
-    ------
-    StoreError
-        Naming what is other, and an `out=` that would do.
-    """
-    check_study(plan.name, folder)
-    manifest = read_json(folder / MANIFEST)
-    if manifest is None or is_unpublished(manifest):
-        return
-    then = {**(manifest.get("config") or {}), "seed": manifest.get("seed")}
-    changes = differing(then, as_json({**config, "seed": plan.seed})) + fewer(manifest, n_rep)
-    reasons = [str(change) for change in changes]
-    reasons = reasons or _removed(folder, manifest.get("design"), plan, design)
-    if reasons:
-        raise StoreError(
-            f"{folder} holds the results of other settings, which these would replace: "
-            f"{'; '.join(reasons)}. out={folder.parent / folder_of_try(changes)} would do; "
-            "replace=true puts the new results in their place and keeps all that was drawn. "
-            f"{WAYS_ON}"
-        )
-
-
-def differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
-    """The settings that changed, other than by additional values."""
-    names = [name for name in before if name not in (*SIZES, FORMER)]
-    changes = [Change(name, before[name], now.get(name)) for name in names]
-    return [change for change in changes if not change.is_growth]
-
-
-def _removed(
-    folder: Place, published_design: str | None, plan: Plan, design: Sequence[str]
-) -> list[str]:
-    """Text about published scenarios and methods that no longer exist; empty if all do."""
-    keys = {*(design or plan.work_units.keys)}
-    if published_design in (None, design_of(keys)):
-        return []
-    try:
-        with (folder / SCENARIOS).open("rb") as file:
-            # with read_table, which leaves threads that read the file, an exit soon after may abort
-            published = pq.ParquetFile(file).read(use_threads=False).to_pylist()
-    except (OSError, pa.ArrowInvalid):
-        return ["it has other scenarios or methods"]
-    gone = [row for row in published if row["scenario"] not in keys]
-    axis = plan.methods_axis
-    methods = dict.fromkeys(str(row[axis]) for row in gone if axis in row)
-    lost = [name for name in methods if name not in plan.axes.get(axis, ())]
-    if lost:
-        return [f"methods removed: {', '.join(lost)}"]
-    shown = [", ".join(f"{name}={row[name]}" for name in row if name != "scenario") for row in gone]
-    return [f"{len(gone)} of {len(published)} scenarios removed: {first_few(shown)}"] * bool(gone)
-
-
 def is_unpublished(manifest: Mapping[str, Any]) -> bool:
     """Whether results were written by a run and not published."""
     return manifest.get("published") is False
-
-
-def fewer(manifest: Mapping[str, Any], n_rep: int | Mapping[str, int] | None) -> list[Change]:
-    """Text about a longer published run."""
-    then = manifest.get("replicates_per_scenario")
-    if n_rep is None or not isinstance(then, int | dict):
-        return []
-    sizes = n_rep if isinstance(n_rep, Mapping) else {"": n_rep}
-    for key, now in sizes.items():
-        before = then.get(key, min(then.values(), default=0)) if isinstance(then, dict) else then
-        if now < before:
-            return [Change("n_rep", before, now)]
-    return []
-
-
-def _short(value: Any) -> str:
-    return shorten(str(value), LONGEST_VALUE, placeholder="...")
-
-
-def folder_of_try(changes: Sequence[Change]) -> str:
-    """The folder for results of other settings."""
-    parts = (f"{change.name}_{json.dumps(change.now)}" for change in changes)
-    label = re.sub(r"[^\w.-]+", "_", "-".join(parts))[:LONGEST_VALUE].strip("_")
-    return f"{TRIES}/{label or 'other'}"
