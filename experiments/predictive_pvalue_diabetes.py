@@ -12,7 +12,6 @@ Methods      As in the study of house prices, and least squares with the same bo
 Performance  As there, by mean over splits.
 """
 
-
 from experiments.predictive_pvalue.claims import ON_OTHER_DATA
 from experiments.predictive_pvalue.settings import Options, prediction_study
 from simstudy.options import published

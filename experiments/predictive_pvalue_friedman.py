@@ -12,7 +12,6 @@ Methods      As in the study of house prices, and the true distribution.
 Performance  As there, by mean over samples.
 """
 
-
 from experiments.predictive_pvalue.claims import OF_TRUTH, ON_OTHER_DATA
 from experiments.predictive_pvalue.settings import Options, prediction_study
 from simstudy.options import published

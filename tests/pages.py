@@ -16,8 +16,8 @@ from types import ModuleType
 import pytest
 from plotnine import ggplot
 
-from simstudy.cli.batch import batch_script
 from simstudy.cli.application import split_flags
+from simstudy.cli.batch import batch_script
 from simstudy.cli.composition import compose_run
 from simstudy.cli.dispatch import COMMANDS
 from simstudy.cli.file_commands import names_file, read_arguments

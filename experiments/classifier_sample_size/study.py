@@ -13,7 +13,6 @@ Performance  Power and size beside their exact binomial values; one MCSE of a po
              points at the published 500,000 replicates.
 """
 
-
 from experiments.classifier_sample_size.claims import CLAIMS
 from experiments.classifier_sample_size.figures import (
     figure_5,

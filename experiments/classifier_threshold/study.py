@@ -15,7 +15,6 @@ Performance  Coverage (share of safe thresholds), mean true sensitivity, and the
              one MCSE of a coverage of 80% is 0.13 points at the published 100,000 replicates.
 """
 
-
 from experiments.classifier_threshold.claims import CLAIMS
 from experiments.classifier_threshold.figures import figure_1, figure_2, figure_4, figure_coverage
 from experiments.classifier_threshold.tables import table_of_coverage

@@ -13,7 +13,6 @@ Performance  Power, mean sensitivity, and the share of test sets whose threshold
              100,000 replicates.
 """
 
-
 import numpy as np
 
 from experiments.classifier_trial.claims import CLAIMS

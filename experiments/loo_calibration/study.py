@@ -17,7 +17,6 @@ Performance  Relative error of the standard error (root mean square over true), 
              variance, and nothing to its mean square.
 """
 
-
 from experiments.loo_calibration.claims import CLAIMS
 from experiments.loo_calibration.figures import (
     figure_coverage,

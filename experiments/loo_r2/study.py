@@ -13,7 +13,6 @@ Performance  The two standard errors of each data set side by side, their ratio,
              of 0.1 points where only the bootstrap's 4000 draws scatter.
 """
 
-
 from experiments.loo_r2.claims import CLAIMS
 from experiments.loo_r2.figures import (
     figure_forms,

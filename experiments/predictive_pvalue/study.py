@@ -16,7 +16,6 @@ Performance  Fisher's combined p-value; mean CFDR, as printed and clipped at 1, 
              mean over splits, whose Monte Carlo error is that of splits and training together.
 """
 
-
 from experiments.predictive_pvalue.claims import CLAIMS, CONTROLS
 from experiments.predictive_pvalue.settings import Options, prediction_study
 from simstudy.options import published

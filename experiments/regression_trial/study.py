@@ -15,7 +15,6 @@ Performance  Power, type-I error and share of false nulls, with the true risk an
              of the share of false nulls; on common data, a difference of methods has less.
 """
 
-
 from experiments.regression_trial.claims import CLAIMS
 from experiments.regression_trial.figures import figure_3a, figure_3b, figure_3c, figure_methods
 from experiments.regression_trial.tables import table_of_coverage

@@ -20,7 +20,6 @@ Performance  Type-I error, power, coverage and on which side intervals miss, bia
              of 80%.
 """
 
-
 from experiments.two_sample.claims import CLAIMS
 from experiments.two_sample.figures import DGPS, FIGURES
 from simstudy.design import ZippedFactors, grid, zipped

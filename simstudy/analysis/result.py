@@ -351,6 +351,7 @@ class Result(SummaryAccess):
         folder
             Folder such as `results`, or a URL; the files lie in `results/NAME`. It may be the
             `out` of the run. Replicates lie where the run stored them.
+
         Returns
         -------
         path
