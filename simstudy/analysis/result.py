@@ -341,58 +341,6 @@ class Result(SummaryAccess):
         with self._lent_summary():
             return tables[name](self)
 
-<<<<<<< HEAD
-=======
-    def publish(self, folder: str | os.PathLike[str] | Place) -> Place:
-        """Write frames, tables, figures and report to a study folder below this one.
-
-        Parameters
-        ----------
-        folder
-            Folder such as `results`, or a URL; the files lie in `results/NAME`. It may be the
-            `out` of the run. Replicates lie where the run stored them.
-
-        Returns
-        -------
-        path
-            The folder that was written.
-
-        Raises
-        ------
-        StoreError
-            If the disk cannot be written.
-        """
-        from simstudy.output.folder import publish
-        from simstudy.remote.paths import place_of
-
-        target = place_of(folder) / self.plan.name
-        target.mkdir(parents=True, exist_ok=True)
-        publish(Result(dataclasses.replace(self.details, folder=target)))
-        return target
-
-    def save_report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report alone: one HTML page, with its figures inside.
-
-        Parameters
-        ----------
-        path
-            Path of the file.
-
-        Returns
-        -------
-        Path
-            The path.
-        """
-        from simstudy.atomic_files import write_bytes
-        from simstudy.remote.paths import place_of
-
-        target = Path(path)
-        with tempfile.TemporaryDirectory() as folder:
-            page = self.publish(folder) / "report.html"
-            write_bytes(place_of(target), page.read_bytes())
-        return target
-
->>>>>>> e446591d (The command line is a Hydra application; the other commands are Typer's; runs of other settings have folders of their own)
     @contextmanager
     def _lent_summary(self) -> Iterator[None]:
         """A copy of the summary, so that a figure cannot change it."""

@@ -3,7 +3,7 @@
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -23,54 +23,14 @@ from simstudy.cli.settings import read_seconds, read_shard
 from simstudy.cli.sweep import Outcome
 from simstudy.engine.graceful_stop import OutOfTime, host_signals_deferred
 from simstudy.engine.progress import Progress
-<<<<<<< HEAD
-<<<<<<< HEAD
-from simstudy.errors import (
-=======
 from simstudy.errors import (
     ConfigError,
->>>>>>> e446591d (The command line is a Hydra application; the other commands are Typer's; runs of other settings have folders of their own)
     DiskFullError,
     SchedulerLostError,
     SimstudyError,
     StoreError,
     describe,
 )
-<<<<<<< HEAD
-=======
-from simstudy.errors import ConfigError, SimstudyError, StoreError, describe
-from simstudy.store.io_errors import DiskFullError
->>>>>>> f5a3993b (WIP command line)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a run ended.
-
-    Parameters
-    ----------
-    status
-        Exit status.
-    reason
-        Message of the error that ended it; empty without one.
-    run
-        The composed run; None if it could not be composed.
-    result
-        The result, if there is one.
-    seconds
-        Time from start to end, in seconds.
-    objective
-        Mean estimate of the measure that `objective=` names.
-    """
-
-    status: int
-    reason: str = ""
-    run: Run | None = None
-    result: Any = None
-    seconds: float = 0.0
-    objective: float | None = None
-=======
->>>>>>> e446591d (The command line is a Hydra application; the other commands are Typer's; runs of other settings have folders of their own)
 
 
 @host_signals_deferred()
@@ -194,79 +154,21 @@ def _draw_shard(run: Run) -> int:
 
 
 # ---------------------------------------------------------------- publishing
-<<<<<<< HEAD
-def publish_result(config: ResolvedConfig, result: Any) -> int:
-    """Publish the outputs, unless they are up to date, and print the result."""
-    with signals.raising(False):
-        status = status_if_current(config, result)
-        return publish_anew(config, result) if status is None else status
-
-
-def status_if_current(config: ResolvedConfig, result: Any) -> int | None:
-    """The exit status of published results that are up to date; None otherwise."""
-=======
 def publish_result(run: Run, result: Any, *, is_sweep: bool = False) -> int:
     """Publish the outputs unless they are up to date, and print the result."""
     from simstudy.output.folder import publish
->>>>>>> f5a3993b (WIP command line)
     from simstudy.output.formatting import format_size, relative_to_cwd
     from simstudy.output.terminal import print_closing
     from simstudy.output.up_to_date import is_current
 
     for name in result.details.store.damaged:
         print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
-<<<<<<< HEAD
-    file = config.module.__file__
-    if not is_current(result, config.record, file, **_outputs(config), sources=config.sources):
-        return None
-    if say_part(result.folder, part_of(config.name, config.project)) and config.settings.report:
-        write_index(result.folder.parent)
-    where = relative_to_cwd(result.folder)
-    print(f"nothing to do: {where} holds {format_size(result)}, and its figures")
-    return FAILED if (result.folder / "failures.parquet").exists() else 0
-
-
-def write_index(folder: Any) -> None:
-    """Write the index of a results folder."""
-    from simstudy.output.report import write_index
-    from simstudy.store.io_errors import translate_io_errors
-
-    with translate_io_errors(folder):
-        write_index(folder)
-
-
-def publish_anew(config: ResolvedConfig, result: Any) -> int:
-    """Write all outputs and print the result."""
-    from simstudy.output.folder import publish
-    from simstudy.output.terminal import print_closing  # where there is something to print
-
-    settings = config.settings
-    published = publish(
-        result,
-        about=config.module.__doc__ or "",
-        config=config.record,
-        module_file=config.module.__file__,
-        sources=config.sources,
-        **_outputs(config),
-        replace=settings.restart or settings.replace,
-        n_jobs=config.workers.count,
-        command=resume_command(config.project, "run", config.overrides),
-        part=part_of(config.name, config.project),
-    )
-    print_closing(result, published, partial(_replay_command, config))
-    return FAILED if result.n_failed or published.failed else 0
-
-
-def _outputs(config: ResolvedConfig) -> dict[str, Any]:
-    """The outputs to write: figures, also as PDFs, and the report."""
-    settings = config.settings
-    return {"figures": settings.figures, "report": settings.report, "pdf": settings.pdf}
-
-
-def _replay_command(config: ResolvedConfig, address: str) -> str:
-=======
     settings, folder = run.settings, run.run_folder
-    outputs: dict[str, Any] = {"figures": settings.figures, "report": settings.report}
+    outputs: dict[str, Any] = {
+        "figures": settings.figures,
+        "report": settings.report,
+        "pdf": settings.pdf,
+    }
     where = relative_to_cwd(folder)
     with signals.raising(False):
         file = run.module.__file__
@@ -282,6 +184,8 @@ def _replay_command(config: ResolvedConfig, address: str) -> str:
             module_file=file,
             sources=run.sources,
             **outputs,
+            n_jobs=run.workers.count,
+            command=resume_command(run.project, "run", run.overrides),
             part=part_of(run.name, run.project),
         )
         if is_sweep:
@@ -293,7 +197,6 @@ def _replay_command(config: ResolvedConfig, address: str) -> str:
 
 
 def _replay_command(run: Run, address: str) -> str:
->>>>>>> f5a3993b (WIP command line)
     """The command that replays a replicate of this run."""
     return resume_command(run.project, "replay", [address, *run.overrides])
 
@@ -359,48 +262,49 @@ def replay(run: Run, address: str) -> int:
     return 0
 
 
-<<<<<<< HEAD
-def protocol(config: ResolvedConfig) -> int:
+def protocol(run: Run) -> int:
     """Write the preregistration of a study; no data are drawn."""
     from simstudy.output.formatting import relative_to_cwd
     from simstudy.output.protocol import TEXT
 
-    settings = config.settings
-    n_rep = settings.n_rep or config.n_rep
-    made = config.study.protocol(
-        n_rep,
-        settings.seed,
-        precision=settings.precision,
-        out=config.out,
-        about=config.module.__doc__ or "",
-        command=resume_command(config.project, "run", config.overrides),
-        source=config.module.__file__,
+    made = run.study.protocol(
+        run.n_rep,
+        run.settings.seed,
+        precision=run.settings.precision,
+        out=run.out,
+        about=run.module.__doc__ or "",
+        command=resume_command(run.project, "run", run.overrides),
+        source=run.module.__file__,
     )
-    print(f"{made!r}: {relative_to_cwd(config.folder / TEXT)}")
+    print(f"{made!r}: {relative_to_cwd(run.folder / TEXT)}")
     return 0
 
 
-def status(config: ResolvedConfig) -> int:
-=======
+def clean(run: Run, confirm: Callable[[str], bool]) -> int:
+    """Delete the blocks that no finished run of a study uses.
+
+    Parameters
+    ----------
+    confirm
+        Asks the user; called with what would be deleted.
+    """
+    from simstudy.store.runs import clean as remove_unused
+
+    found = remove_unused(run.folder, dry_run=True)
+    if not found.n_blocks:
+        print(f"nothing to delete: a run uses every block in {run.folder}")
+        return 0
+    text = f"{found.n_blocks:,} blocks ({found.n_bytes / 1e6:,.1f} MB) in {run.folder}"
+    if confirm(text):
+        remove_unused(run.folder)
+        print(f"deleted: {text}")
+    return 0
+
+
 def status(run: Run) -> int:
->>>>>>> f5a3993b (WIP command line)
     """Print what is done, failed and missing."""
     from simstudy.cli.status import status_of_one
 
     lines, ended = status_of_one(run)
     print("\n".join(lines))
     return ended
-<<<<<<< HEAD
-
-
-COMMANDS: dict[str, Callable[[ResolvedConfig], int]] = {
-    "run": run_share,
-    "plan": plan,
-    "status": status,
-    "summarize": summarize,
-    "replay": replay,
-    "merge": merge,
-    "protocol": protocol,
-}
-=======
->>>>>>> f5a3993b (WIP command line)

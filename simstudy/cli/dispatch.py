@@ -8,7 +8,7 @@ from simstudy.errors import ConfigError, nearest
 
 COMMANDS = (
     "run", "new", "list", "status", "plan", "why", "batch", "merge", "summarize", "replay",
-    "index", "apply",
+    "protocol", "index", "clean", "apply",
 )  # fmt: skip
 """Commands; `run` belongs to Hydra, all others to Typer."""
 

@@ -194,3 +194,26 @@ def index(
     from simstudy.output.formatting import relative_to_cwd
 
     print(relative_to_cwd(write_index_of(context.obj, [str(folder)] if folder else [])))
+
+
+@app.command()
+def protocol(context: typer.Context, overrides: Overrides = None) -> int:
+    """Write a preregistration, before any data are drawn."""
+    from simstudy.cli import commands
+
+    return commands.protocol(_run(context, overrides))
+
+
+@app.command()
+def clean(
+    context: typer.Context,
+    overrides: Overrides = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> int:
+    """Delete blocks that no finished run of a study uses."""
+    from simstudy.cli import commands
+
+    def confirm(text: str) -> bool:
+        return yes or typer.confirm(f"Delete {text}?")
+
+    return commands.clean(_run(context, overrides), confirm)

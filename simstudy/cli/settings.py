@@ -10,11 +10,6 @@ from simstudy.cli.project import PACKAGE_CONF, read_settings
 from simstudy.errors import ConfigError
 from simstudy.options import build, format_setting, option
 
-<<<<<<< HEAD
-PILOT = "pilot"  # of the shares: the first blocks of every scenario
-OF_ONE_VERB = {"join": "run", "debug": "replay"}
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-=======
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}  # seconds
 SLURM = "SLURM_ARRAY_TASK_"
 ARRAY_INDICES = (f"{SLURM}ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX", "SGE_TASK_ID")
@@ -25,7 +20,6 @@ SILENT = frozenset({
     "debug", "scale", "experiment",
 })  # fmt: skip
 """Settings that change no number, so that runs with other values of them share a folder."""
->>>>>>> f5a3993b (WIP command line)
 
 
 @dataclass
@@ -42,17 +36,6 @@ class Settings:
         "rule that ends a scenario with precision", default="sequential"
     )
     budget: str | None = option("time after which no new block begins: 90s, 30m, 2h, 1.5d")
-<<<<<<< HEAD
-    stop_by: str = option(
-        "how precision ends a scenario: by looks at its error, or by a pilot, which adds no bias",
-        default="sequential",
-        one_of=("sequential", PILOT),
-    )
-    debug: bool = option("open the debugger where a replay raises an error", default=False)
-    group: str = option(
-        "the studies that `all` and experiment=glob(*) run: all, or those in conf/group/NAME.yaml",
-        default="all",
-=======
     n_jobs: int | None = option("number of workers; default: one per core", at_least=1)
     backend: str = option("where blocks are drawn", default="auto")
     block_seconds: float | None = option("time limit of a block, in seconds", above=0)
@@ -63,15 +46,10 @@ class Settings:
     retry: Literal["failed"] | None = option("draw blocks with recorded failures again")
     redraw: list[str] | None = option(
         "methods to draw again because their code has changed: [a,b], or changed"
->>>>>>> f5a3993b (WIP command line)
     )
     adopt: bool = option("keep blocks of earlier code that draws the same numbers", default=False)
     figures: bool = option("draw the figures", default=True)
-<<<<<<< HEAD
-    pdf: bool = option("also write figures as PDFs", default=False)
-=======
     pdf: bool = option("also draw the figures as PDF", default=False)
->>>>>>> f5a3993b (WIP command line)
     report: bool = option("write the HTML report", default=True)
     claims: bool = option("print claims also if the settings are not published", default=False)
     objective: str | None = option(
@@ -93,11 +71,7 @@ def check_settings(settings: Settings) -> None:
 
     if not isinstance(settings.precision, Mapping):
         raise ConfigError(
-<<<<<<< HEAD
-            f"precision={format_setting(settings.precision)}: name the measure, as in "
-=======
             f"precision={format_setting(settings.precision)} names no measure: write "
->>>>>>> f5a3993b (WIP command line)
             "precision.MEASURE=0.005"
         )
     for name in ("shard", "restart", "precision"):
@@ -106,29 +80,7 @@ def check_settings(settings: Settings) -> None:
                 f"join={settings.join} with {name}: the run that joins shares draws no share, "
                 f"deletes none of them, and has a fixed n_rep. Leave {name} out."
             )
-<<<<<<< HEAD
-    for name, owner in OF_ONE_VERB.items():
-        if getattr(settings, name) and verb != owner:
-            raise ConfigError(
-                f"{name}={format_setting(getattr(settings, name))} belongs to simstudy {owner}; "
-                f"to {verb}, leave it out"
-            )
-    _check_folder(settings.out)
-    check_stop_by(settings.stop_by, settings.precision)
-    read_seconds(settings.budget)
-    if settings.pdf and not settings.figures:
-        raise ConfigError(
-            "pdf=true with figures=false: the PDFs are of the figures. Leave figures=false out."
-        )
-    if settings.shard == PILOT and settings.precision:
-        raise ConfigError(
-            "shard=pilot with precision: a pilot draws two blocks of each scenario, however "
-            "precise they are. Run it without precision, then the shares with a fixed n_rep."
-        )
-    if read_shard(settings.shard) and settings.restart:
-=======
     if settings.shard and settings.restart:
->>>>>>> f5a3993b (WIP command line)
         raise ConfigError(
             f"restart=true with shard={settings.shard}: every share would delete the blocks of the "
             "others. Begin once with restart=true and without shard; then run the shares."

@@ -13,30 +13,8 @@ from typing import TYPE_CHECKING, Any
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-<<<<<<< HEAD
-from simstudy.atomic_files import read_json
-from simstudy.cli import signals
-from simstudy.cli.commands import carry_out, publish_anew, status_if_current, write_index
-from simstudy.cli.exit_status import (
-    DEFECT,
-    FAILED,
-    OUT_OF_TIME,
-    REFUSED,
-    STOPPED,
-    complain,
-    is_output_error,
-    refuse,
-)
-from simstudy.cli.hydra_compose import Run, SkippedRun, compose, hydra_of
-from simstudy.cli.project import Project
-from simstudy.cli.resolved_config import ResolvedConfig
-from simstudy.errors import ConfigError
-from simstudy.remote.paths import place_of
-from simstudy.store.manifest import MANIFEST
-=======
 from simstudy.atomic_files import read_json, write_json
 from simstudy.cli.exit_status import DEFECT, FAILED, OUT_OF_TIME, REFUSED
->>>>>>> f5a3993b (WIP command line)
 
 if TYPE_CHECKING:
     from simstudy.cli.composition import Run
@@ -126,48 +104,13 @@ class SweepTable(Callback):  # type: ignore[misc]
         print(f"sweep: {relative_to_cwd(folder / 'index.html')}")
 
 
-<<<<<<< HEAD
-<<<<<<< HEAD
-def run_sweep(runs: Sequence[Run], typed: Sequence[str]) -> int:
-    """Carry out the runs one after the other, and print a table of their states.
-
-    Returns
-    -------
-    int
-        The highest status of all.
-    """
-    lines = [_Line(run, name) for run, name in zip(runs, _names(runs), strict=True)]
-    costs = [_published_seconds(run) for run in runs]
-    start = time.perf_counter()
-    with signals.raising():
-        for place, line in enumerate(lines):
-            left = _time_left(costs[:place], costs[place:], time.perf_counter() - start)
-            print(
-                f"-- study {place + 1} of {len(lines)}{left}: {' '.join(line.run.overrides)}",
-                flush=True,
-            )
-            line.status = _status(line, typed)
-            if line.status in STOPPED:
-                break
-    is_run = all(isinstance(run, SkippedRun) or run.verb == "run" for run in runs)
-    statuses = [line.status for line in lines if line.status is not None]
-    if len(runs) > 1 and is_run and not STOPPED.difference({OUT_OF_TIME}).intersection(statuses):
-        print("\n".join(["", *_table(lines, time.perf_counter() - start)]), flush=True)
-        for text in _write_indices(lines):  # which may be refused a place
-            print(text)
-    return max(statuses)
-=======
-def _own(outcomes: list[Mapping[str, Any]]) -> list[str]:
-=======
 def _own(outcomes: Sequence[Mapping[str, Any]]) -> list[str]:
->>>>>>> e446591d (The command line is a Hydra application; the other commands are Typer's; runs of other settings have folders of their own)
     """Overrides that differ between runs."""
     names = dict.fromkeys(name for each in outcomes for name in each["overrides"])
     differing = [
         name for name in names if len({each["overrides"].get(name) for each in outcomes}) > 1
     ]
     return differing or list(names)
->>>>>>> f5a3993b (WIP command line)
 
 
 def _table(outcomes: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -185,37 +128,7 @@ def _table(outcomes: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-<<<<<<< HEAD
-<<<<<<< HEAD
-def _status(line: _Line, typed: Sequence[str]) -> int:
-    if isinstance(line.run, SkippedRun):
-        return refuse(line.run.refusal)
-    try:
-        return carry_out(line.run, typed, partial(_publish, line))
-    except Exception as error:  # a defect, in a study's code or in ours: it costs one study
-        if is_output_error(error):
-            raise
-        traceback.print_exc()
-        return DEFECT
-
-
-def _publish(line: _Line, config: ResolvedConfig, result: Any) -> int:
-    line.drawn = result.outcome.seconds if result.outcome.n_blocks else 0.0
-    with signals.raising(False):
-        status = status_if_current(config, result)
-        if status is not None:
-            line.is_current = True
-            return status
-        start = time.perf_counter()
-        try:
-            return publish_anew(config, result)
-        finally:
-            line.published = time.perf_counter() - start
-=======
-def _write_summary(folder: Path, outcomes: list[Mapping[str, Any]]) -> None:
-=======
 def _write_summary(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
->>>>>>> e446591d (The command line is a Hydra application; the other commands are Typer's; runs of other settings have folders of their own)
     """One table of all estimates, with a column for each override, state and seconds."""
     import pandas as pd
 
@@ -236,7 +149,6 @@ def _write_summary(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
 
 def _is_mixed(column: Any) -> bool:
     return len({type(value) for value in column.dropna()}) > 1
->>>>>>> f5a3993b (WIP command line)
 
 
 def _write_index(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:

@@ -101,11 +101,7 @@ class Published:
 
 def publish(
     result: Result,
-<<<<<<< HEAD
     folder: str | os.PathLike[str] | Place | None = None,
-=======
-    folder: Place | None = None,
->>>>>>> e446591d (The command line is a Hydra application; the other commands are Typer's; runs of other settings have folders of their own)
     *,
     about: str = "",
     config: dict[str, Any] | None = None,
@@ -113,8 +109,6 @@ def publish(
     sources: str | None = None,
     figures: bool = True,
     report: bool = True,
-<<<<<<< HEAD
-    replace: bool = False,
     pdf: bool = False,
     n_jobs: int = 1,
     command: str = "",
@@ -123,23 +117,12 @@ def publish(
     """Write a result's frames, tables, figures and report to a folder.
 
     The manifest is removed first and written last.
-=======
-    columns: Mapping[str, float] = NO_COLUMNS,
-    workers: FigureWorkers | None = None,
-    part: Mapping[str, Any] | None = None,
-) -> Published:
-    """Publish a result to a folder; the manifest is removed first and written last.
->>>>>>> e446591d (The command line is a Hydra application; the other commands are Typer's; runs of other settings have folders of their own)
 
     Parameters
     ----------
     folder
-<<<<<<< HEAD
         Folder of these outputs, such as `results/two_stage`, or a URL. Default: the folder of the
         run. Replicates stay where the run stored them.
-=======
-        Where. Default: the folder of its blocks.
->>>>>>> e446591d (The command line is a Hydra application; the other commands are Typer's; runs of other settings have folders of their own)
     about
         The experiment's docstring.
     config
@@ -148,23 +131,14 @@ def publish(
         The experiment's source, so that a change of its figures or claims is noticed.
     sources
         Digest of the sources as they were when they were loaded, for a run that took long.
-<<<<<<< HEAD
     figures, report
         Whether figures are drawn, and the HTML report and the index of the folder above written.
-    replace
-        Whether what other settings published there, or a longer run, may be replaced.
     pdf
         Whether figures are also written as PDFs.
     n_jobs
         Number of processes that may draw figures.
     command
         The command as typed, for the manifest and the report.
-=======
-    columns
-        Widths in inches, by name, at which figures are drawn as PDFs and tables are laid out too.
-    workers
-        Processes that may draw the figures side by side; without them this process draws all.
->>>>>>> e446591d (The command line is a Hydra application; the other commands are Typer's; runs of other settings have folders of their own)
     part
         To which part of which group of experiments it belongs, for the manifest.
 
@@ -180,31 +154,14 @@ def publish(
     StoreError
         If the files may not be replaced, or the disk cannot be written.
     """
-<<<<<<< HEAD
     target = result.folder if folder is None else place_of(folder)
     if target is None:
-=======
-    folder = result.folder if folder is None else folder
-    if folder is None:
->>>>>>> e446591d (The command line is a Hydra application; the other commands are Typer's; runs of other settings have folders of their own)
         raise SimstudyError(
             "this result lives in memory only: name a folder, publish(result, 'results/NAME')."
         )
-<<<<<<< HEAD
     target.mkdir(parents=True, exist_ok=True)
     with translate_io_errors(target), folder_lock(target):
-        if not replace:
-            refuse_replacing(
-                target, config or {}, result.plan, result.n_rep, design=result.details.design
-            )
         made_from = origin_of(result, config or {}, module_file, sources, target)
-=======
-    if isinstance(folder, Path):
-        folder.mkdir(parents=True, exist_ok=True)
-    with translate_io_errors(folder), folder_lock(folder):
-        settings = config or {}
-        made_from = origin_of(result, settings, module_file, sources)
->>>>>>> e446591d (The command line is a Hydra application; the other commands are Typer's; runs of other settings have folders of their own)
         start = time.perf_counter()
         for place in (target, target / FIGURES, target / TABLES):
             forget_unfinished(place)

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-
 from simstudy.cli.hydra_compose import compose_one
 from simstudy.cli.plain_compose import _read_file, compose_plain
+
 from simstudy.cli.project import Project
 from tests.cli.projects import STUDY, inside, write
 from tests.support import ROOT

@@ -5,13 +5,13 @@ import sys
 from dataclasses import fields
 
 import pytest
+from simstudy.cli.help import help_text
+from simstudy.cli.subcommands import VERBS
 
 from experiments.two_stage.claims import CLAIMS
 from simstudy.cli import main
-from simstudy.cli.help import help_text
 from simstudy.cli.project import Project, experiment_names, load_experiment, question_of
 from simstudy.cli.settings import Settings
-from simstudy.cli.subcommands import VERBS
 from tests.cli.projects import STUDY, inside, simstudy, write
 from tests.support import ROOT
 
