@@ -146,10 +146,14 @@ def _check_own_name(what: str, name: str) -> None:
 def check_axis_labels(axis: str, labels: Any) -> None:
     """Check the names of an axis's positions, which name columns."""
     check_list(f"axes[{axis!r}]", labels, str, "'x'")
-    if not len(labels) or len(set(labels)) < len(labels) or set("".join(labels)) & set("[],"):
+    if (
+        not len(labels)
+        or len(set(labels)) < len(labels)
+        or any(not label.strip() for label in labels)
+    ):
         raise StudyError(
             f"axis {axis!r} has labels {list(labels)}: name each of its positions once, at least "
-            "one, without brackets and commas."
+            "one, and none blank."
         )
 
 
