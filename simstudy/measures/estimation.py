@@ -33,6 +33,7 @@ from simstudy.measures.moments import (
 )
 from simstudy.measures.proportions import flags
 
+NOT_NEGATIVE = (0.0, np.inf)
 Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of estimate - truth, and truth
 
 
@@ -241,6 +242,7 @@ def rmse(estimate: str, truth: Operand, *, name: str = "rmse") -> MomentMeasure:
         by_cell=True,
         name=name,
         formula=Formula("√(Σ(θ̂ᵢ − θ)²/n)", "MCSE(MSE)/(2 RMSE)"),
+        span=NOT_NEGATIVE,
         reads=names_in(estimate, truth),
         terms=lambda columns: ((columns[estimate] - operand(columns, truth)) ** 2,),
         value=_root,
@@ -268,6 +270,8 @@ def variance(estimate: str, *, name: str = "variance", around: Operand = 0.0) ->
         by_cell=True,
         name=name,
         formula=Formula("Σ(θ̂ᵢ − θ̄)²/(n − 1)", "sd((θ̂ᵢ − θ̄)²) n/(n − 1)/√n"),
+        span=NOT_NEGATIVE,
+        fewest=3,
         reads=(estimate,),
         terms=lambda columns: two_powers(columns, estimate),
         value=lambda means, n: variance_of(means[0], means[1], n),
@@ -318,6 +322,8 @@ def empirical_se(
             "√(Σ(θ̂ᵢ − θ̄)²/(n − 1))",
             NORMAL if mcse == "normal" else "MCSE(variance)/(2 empirical SE)",
         ),
+        span=NOT_NEGATIVE,
+        fewest=3,
         reads=(estimate,),
         terms=lambda columns: two_powers(columns, estimate),
         value=_spread,
@@ -357,6 +363,7 @@ def standardised_bias(
         by_cell=True,
         name=name,
         formula=Formula("Σ(θ̂ᵢ − θ)/n / empirical SE", INFLUENCE),
+        fewest=3,
         reads=names_in(estimate, truth),
         terms=lambda columns: (
             columns[estimate] - operand(columns, truth),
@@ -392,6 +399,7 @@ def model_se(se: str, *, name: str = "model_se") -> MomentMeasure:
         by_cell=True,
         name=name,
         formula=Formula("√(Σseᵢ²/n)", "sd(seᵢ²)/√n/(2 model SE)"),
+        span=NOT_NEGATIVE,
         reads=(se,),
         terms=lambda columns: (_squared_se(columns, se),),
         value=_root,
@@ -440,6 +448,8 @@ def relative_error_model_se(
         formula=Formula(
             "model SE / empirical SE, less 1", NORMAL if mcse == "normal" else INFLUENCE
         ),
+        span=(-1.0, np.inf),
+        fewest=3,
         reads=(estimate, se),
         terms=lambda columns: (*two_powers(columns, estimate), _squared_se(columns, se)),
         value=_relative_error,

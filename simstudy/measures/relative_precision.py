@@ -93,6 +93,8 @@ def relative_precision(
             "variance of the reference's θ̂ᵢ / variance of the method's, less 1",
             NORMAL if mcse == "normal" else INFLUENCE,
         ),
+        span=(-1.0, np.inf),
+        fewest=3,
         reads=(estimate,),
         derive=partial(of.derive, estimate=estimate, axis=axis, reference=reference),
         terms=partial(of.terms, estimate=estimate),

@@ -100,6 +100,8 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
         ),
         reads=tuple(reads),
         bounds=measure.bounds,
+        span=measure.span,
+        fewest=measure.fewest,
         axes=measure.axes,
         ddof=measure.ddof,
         undefined=measure.undefined,
