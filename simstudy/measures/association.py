@@ -13,9 +13,7 @@ from simstudy.measures.moments import Means, MomentMeasure, centred, ratio
 from simstudy.measures.proportions import flags
 
 
-def correlation(
-    first: str, second: str, *, name: str = "correlation", around: tuple[float, float] = (0.0, 0.0)
-) -> MomentMeasure:
+def correlation(first: str, second: str, *, name: str = "correlation") -> MomentMeasure:
     """Pearson's correlation of two columns over replicates; NaN where one of them is constant.
 
     With z and w the standardised values, a replicate has the influence z w - r (z^2 + w^2)/2 on it,
@@ -27,8 +25,6 @@ def correlation(
         Columns, such as the estimates of two methods, or estimates and their truths.
     name
         What the summary calls it.
-    around
-        Matters to block-wise moments only: numbers near the two means.
 
     Returns
     -------
@@ -56,7 +52,6 @@ def correlation(
         terms=terms,
         value=_correlation,
         centred_columns=reads,
-        around=dict(zip((first, second), around, strict=True)),
         undefined="one of the two columns has no spread",
     )
 
@@ -90,7 +85,7 @@ def area_under_curve(score: str, *, effect: str, name: str = "area_under_curve")
 
     The area under the receiver operating characteristic. It is a U-statistic, and the influence
     of a replicate with an effect is n/n1 times (the share of the others that it exceeds, less the
-    area), that of one without correspondingly. It cannot be gathered block by block.
+    area), that of one without correspondingly.
 
     Parameters
     ----------

@@ -249,7 +249,7 @@ def rmse(estimate: str, truth: Operand, *, name: str = "rmse") -> MomentMeasure:
     )
 
 
-def variance(estimate: str, *, name: str = "variance", around: Operand = 0.0) -> MomentMeasure:
+def variance(estimate: str, *, name: str = "variance") -> MomentMeasure:
     """Variance of the estimates over replicates, divisor n - 1.
 
     Parameters
@@ -258,8 +258,6 @@ def variance(estimate: str, *, name: str = "variance", around: Operand = 0.0) ->
         Column of estimates.
     name
         What the summary calls it.
-    around
-        Matters to block-wise moments only: a number, or a constant column, near the mean.
 
     Returns
     -------
@@ -276,7 +274,6 @@ def variance(estimate: str, *, name: str = "variance", around: Operand = 0.0) ->
         terms=lambda columns: two_powers(columns, estimate),
         value=lambda means, n: variance_of(means[0], means[1], n),
         centred_columns=(estimate,),
-        around={estimate: around},
     )
 
 
@@ -285,7 +282,6 @@ def empirical_se(
     *,
     name: str = "empirical_se",
     mcse: Mcse = "influence",
-    around: Operand = 0.0,
 ) -> MomentMeasure:
     """Standard deviation of the estimates over replicates.
 
@@ -298,8 +294,6 @@ def empirical_se(
     mcse
         "influence" holds for every distribution with four moments; "normal" is
         SE/sqrt(2(n - 1)) of Morris et al., half of the truth or less for exponential estimates.
-    around
-        Matters to block-wise moments only: a number, or a constant column, near the mean.
 
     Returns
     -------
@@ -328,7 +322,6 @@ def empirical_se(
         terms=lambda columns: two_powers(columns, estimate),
         value=_spread,
         centred_columns=(estimate,),
-        around={estimate: around},
         normal_mcse=_normal(mcse, _normal_empirical_se),
     )
 
@@ -338,7 +331,6 @@ def standardised_bias(
     truth: Operand,
     *,
     name: str = "standardised_bias",
-    around: Operand | None = None,
 ) -> MomentMeasure:
     """Bias over the empirical SE, a pure number; NaN where the estimates have no spread.
 
@@ -350,9 +342,6 @@ def standardised_bias(
         The true value: a column, or a number.
     name
         What the summary calls it.
-    around
-        Matters to block-wise moments only: a number, or a constant column, near the mean;
-        `truth` if None.
 
     Returns
     -------
@@ -371,7 +360,6 @@ def standardised_bias(
         ),
         value=lambda means, n: ratio(means[0], _spread(means[1:], n)),
         centred_columns=(estimate,),
-        around={estimate: truth if around is None else around},
         undefined="the estimates have no spread",
     )
 
@@ -412,7 +400,6 @@ def relative_error_model_se(
     *,
     name: str = "relative_error_model_se",
     mcse: Mcse = "influence",
-    around: Operand = 0.0,
 ) -> MomentMeasure:
     """Model SE over empirical SE, less one: a proportion, negative where SEs are too small.
 
@@ -425,8 +412,6 @@ def relative_error_model_se(
     mcse
         "influence" knows how estimates and standard errors go together; "normal" is the formula
         of Morris et al., for normal estimates that are independent of their standard errors.
-    around
-        Matters to block-wise moments only: a number, or a constant column, near the mean.
 
     Returns
     -------
@@ -454,7 +439,6 @@ def relative_error_model_se(
         terms=lambda columns: (*two_powers(columns, estimate), _squared_se(columns, se)),
         value=_relative_error,
         centred_columns=(estimate,),
-        around={estimate: around},
         normal_mcse=_normal(mcse, _normal_relative_error),
         undefined="the estimates have no spread",
     )

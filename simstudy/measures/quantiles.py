@@ -23,7 +23,7 @@ def quantile(column: str, probability: float = 0.5, *, name: str | None = None) 
     by a difference of quantiles over the bandwidth of Hall & Sheather. `lower` and `upper` are
     quantiles themselves (Woodruff), so they need no density and hold for discrete values too. A
     limit that may lie beyond all replicates is infinite.
-    It cannot be gathered block by block.
+
 
     Parameters
     ----------
@@ -216,8 +216,7 @@ def outlier_rate(column: str, *, beyond: float = 10.0, name: str | None = None) 
 
     A robust standard deviation is 1.4826 times the median distance from the median (MAD), that of
     normal values. `share x n_rep` replicates are counted; all of them stay in every other
-    measure, and a run says at its end where there are any. Infinite values count. It cannot be
-    gathered block by block.
+    measure, and a run says at its end where there are any. Infinite values count.
 
     Parameters
     ----------

@@ -50,18 +50,6 @@ def test_it_is_its_formula(is_share, normalised):
         assert found.variance_reduction[cell] == pytest.approx(plain / mcse**2, rel=1e-9)
 
 
-def test_moments_of_blocks_say_the_same():
-    columns = drawn()
-    measure = m.weighted_proportion("hit", weight="w")
-    parts = [{k: c[i : i + 50] for k, c in columns.items()} for i in range(0, N, 50)]
-    merged = measure.moments(parts[0])
-    for part in parts[1:]:
-        merged = merged + measure.moments(part)
-    whole, of_moments = measure.estimate(columns), measure.from_moments(merged)
-    for name in ("estimate", "mcse", "lower", "upper", "n_effective", "variance_reduction"):
-        np.testing.assert_allclose(getattr(of_moments, name), getattr(whole, name), rtol=1e-10)
-
-
 # ---------------------------------------------------------------- a rate of one in a million
 ALPHA, PIECE = 1e-6, 3000
 OWN_ERROR = 0.02  # by which an interval may miss its level that some twenty replicates carry
