@@ -20,7 +20,6 @@ from functools import partial
 
 import numpy as np
 
-from experiments.regression_trial.claims import paired_error
 from experiments.regression_trial.figures import studentized_reach
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Finding, WrongAlternative, matches
@@ -109,8 +108,7 @@ def _same_conclusions(result: Result, method: str = "studentized") -> Finding:
         for trial, by in zip(_both(result), ("studentized", method), strict=True)
     )
     contrasts = [paired(measure, drawn, closed) for measure in MEASURES[:2]]
-    pairs = zip(contrasts, names, strict=True)
-    error = np.stack([paired_error(c, drawn[name], closed[name]) for c, name in pairs])
+    error = np.stack([contrast.mcse for contrast in contrasts])
     points = np.stack([contrast.estimate for contrast in contrasts])
     said = ", ".join(
         f"{name} {metric} {100 * points[i, j]:+.2f} ± {200 * error[i, j]:.2f}"

@@ -232,7 +232,7 @@ def without_spread(result: Result, targets: Sequence[Target]) -> list[str]:
     estimates = result.details.estimates(measures)
     return [
         f"precision.{target.measure}: {result.n_rep[key]:,} replicates of {identity(scenario)} "
-        "show no spread, so how many an error takes is not known from them, and it was drawn up to "
+        "show no spread, so how many an error takes is not known from them, and it is drawn up to "
         "its maximum. If these values are always the same, leave the measure out of precision"
         for key, scenario in result.plan.keys.items()
         for target in targets

@@ -136,8 +136,8 @@ def _ratio_of_pairs(
         a, b = reports[0].mcse, reports[1].mcse * np.abs(left.estimate / right.estimate)
         correlation = np.clip(np.nan_to_num((a * a + b * b - apart**2) / (2 * a * b)), -1.0, 1.0)
         sign = np.sign(left.estimate * right.estimate)
-    limits = [intervals.Interval(each.lower, each.upper) for each in reports]
-    found = intervals.of_ratio(left.estimate, right.estimate, *limits, sign * correlation)
+    of_left, of_right = (intervals.Interval(each.lower, each.upper) for each in reports)
+    found = intervals.of_ratio(left.estimate, right.estimate, of_left, of_right, sign * correlation)
     return _known_where(found, apart)
 
 
@@ -220,8 +220,8 @@ def unpaired(
     joint = Influence(estimate, psi, n_rep, n_failed, np.asarray(n_rep, float))
     joint = joint._replace(remark=of_both(left.remark, right.remark))
     combine = intervals.of_difference if scale == "difference" else intervals.of_ratio
-    sides = (intervals.Interval(each.lower, each.upper) for each in (left, right))
-    limits = _known_where(combine(left.estimate, right.estimate, *sides), mcse)
+    of_left, of_right = (intervals.Interval(each.lower, each.upper) for each in (left, right))
+    limits = _known_where(combine(left.estimate, right.estimate, of_left, of_right), mcse)
     return _report(joint, mcse, within(limits, _span(measure, scale)))
 
 

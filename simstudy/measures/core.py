@@ -489,7 +489,8 @@ class Measure(ABC):
         with np.errstate(all="ignore"):
             if self.bounds == "ratio" and influence.sides is not None:
                 above, below = influence.sides
-                return np.hypot(above.error, influence.estimate * below.error) / below.value
+                error = np.hypot(above.error, influence.estimate * below.error)
+                return np.asarray(error / below.value)
             if self.bounds not in ("wilson", "scaled"):
                 return None
             low, high = self.ends
@@ -581,7 +582,7 @@ def independent_replicates(influence: Influence) -> Float[np.ndarray, " *cells"]
     if influence.group_size > 1:
         return np.asarray(n_groups(influence.psi, influence.group_size), float)
     n = influence.n_rep if influence.n_given is None else influence.n_given
-    return np.minimum(np.asarray(n, float), np.asarray(influence.trials, float))
+    return np.asarray(np.minimum(np.asarray(n, float), np.asarray(influence.trials, float)))
 
 
 FEW = 10  # replicates below which an interval rests on the assumption of normal values

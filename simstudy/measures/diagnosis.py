@@ -273,8 +273,8 @@ class _RatioOfRates(MomentMeasure):
         self, means: Means, n: np.ndarray, n_failed: np.ndarray, psi: np.ndarray
     ) -> Influence:
         found = super()._influence(means, n, n_failed, psi)
-        of_each = (
+        above, below = (
             Share(np.asarray(self.of(ratio(events, among))), np.asarray(n * among))
             for events, among in (means[:2], means[2:])
         )
-        return found._replace(sides=tuple(of_each))
+        return found._replace(sides=(above, below))

@@ -200,7 +200,7 @@ def wilson(proportion: Number, trials: Number, *, level: float, df: Any = np.inf
     """
     proportion, trials = np.asarray(proportion, float), np.asarray(trials, float)
     _refuse_no_share(proportion)
-    z2 = critical_value(level) ** 2
+    z2 = np.asarray(critical_value(level) ** 2)
     if np.isfinite(df).any():
         z2 = np.asarray(special.stdtrit(np.maximum(df, 1), (1 + level) / 2)) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -130,8 +130,10 @@ class Rare:
 def test_replicates_that_are_all_alike_tell_no_error(stop_by):
     """They are drawn up to the maximum: five times too large an error could look like 0."""
     study = Study("rare", grid(Rare, chance=[0.0, 0.5]), [mean("hit")], block_size=50)
-    asked = {"precision": {"mean_hit": 0.05}, "stop_by": stop_by, "max_n_rep": 2000}
-    with pytest.warns(UserWarning, match="2,000 replicates of .*chance=0.* show no spread") as said:
+    asked = {"precision": {"mean_hit": 0.05}, "stop_by": stop_by, "max_rep": 2000}
+    with pytest.warns(UserWarning, match="replicates of .*chance=0.* show no spread") as said:
         result = study.run(50, **asked)
-    assert result.row("mean_hit", chance=0.5)["n_rep"] < 1000
+    n_rep = result.summary.set_index("chance")["n_rep"]
+    assert n_rep[0.0] == 2000
+    assert n_rep[0.5] < 1000
     assert sum("no spread" in str(each.message) for each in said) == 1, "the other one has a spread"

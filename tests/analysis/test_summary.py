@@ -58,7 +58,8 @@ def test_a_row_for_every_scenario_cell_and_measure_in_order():
     cells = itertools.product((3, 10), ("bias", "coverage", "empirical_se"), ("t", "z"))
     found = result.summary[["n_obs", "measure", "method"]].itertuples(index=False, name=None)
     assert list(found) == list(cells)
-    assert list(result.summary) == ["n_obs", "truth", "method", "measure", *NUMBERS]
+    names = ["n_obs", "truth", "method", "measure", *NUMBERS]
+    assert list(result.summary)[: len(names)] == names
 
 
 def test_every_number_is_that_of_the_plain_formula():
