@@ -32,7 +32,7 @@ from simstudy.lazy import ggplot, p9
 from simstudy.measures import mean, rejection_rate
 from simstudy.measures.contrasts import paired, take_index
 from simstudy.options import option, published
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 
 
 @published(__file__)
@@ -62,7 +62,7 @@ def study(config: Config) -> Study:
         measures=MEASURES,
         block_size=5,
         n_rep=config.n_rep,
-        common=("n_inner",),
+        rules=Rules(common=("n_inner",)),
         figures={"inner": figure_inner},
         claims=CLAIMS,
     )

@@ -132,8 +132,8 @@ def resolve(
 
         maker_of(Workers(backend, settings.n_jobs, options))
     study = _make_study(module, config, project.root)
-    n_rep = settings.n_rep or scale.replicates(study.n_rep, study.group_size)
-    check_whole_groups(study.group_size, n_rep)
+    n_rep = settings.n_rep or scale.replicates(study.n_rep, study.rules.group_size)
+    check_whole_groups(study.rules.group_size, n_rep)
     _check_size(study, settings, n_rep)
     out, differences = settings.out or str(scale.out), ""
     if not (settings.out or settings.replace or settings.restart):
