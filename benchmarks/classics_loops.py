@@ -31,7 +31,6 @@ from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 from threadpoolctl import threadpool_limits
 
 from benchmarks.pages import table
-from simstudy import Workers
 
 MEASURED = Path(__file__).with_suffix(".csv")
 COLUMNS = ("study", "loop_us", "study_us", "ratio")
@@ -362,10 +361,10 @@ def measure(name: str) -> list[str]:
         found["loop"] = case.loop(np.random.default_rng(1), case.n_loop)
 
     def studied() -> None:
-        result = study.run(case.n_study, workers=Workers("inline", 1), progress=False)
+        result = study.run(case.n_study, backend="inline", n_jobs=1, progress=False)
         found["rows"] = result.select(**case.row)
 
-    study.run(2 * study.block_size, workers=Workers("inline", 1), progress=False)
+    study.run(2 * study.block_size, backend="inline", n_jobs=1, progress=False)
     loop, fast = np.min([[cost(looped), cost(studied)] for _ in range(ROUNDS)], axis=0)
     check_same(name, found["loop"], found["rows"])
     each = 1e6 * loop / case.n_loop, 1e6 * fast / case.n_study

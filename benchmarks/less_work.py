@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from benchmarks.pages import print_or_put
-from simstudy import Result, Study, Workers, grid
+from simstudy import Result, Rules, Study, grid
 from simstudy.design.plan import number_factors
 from simstudy.documents.stats.two_stage.design import critical_value
 from simstudy.documents.stats.two_stage.design import power as power_of_trial
@@ -164,8 +164,8 @@ class Way:
         kind = TwoStageWhereItRejects if "shifted" in self.draws else TwoStageInGroups
         trial = RARE if "shifted" in self.draws else TRIAL
         scenarios = grid(kind, **trial, **self.draws)
-        study = Study("less_work", scenarios, [self.measure], group_size=size)
-        return study.run(N_REP, workers=Workers("inline", 1))
+        study = Study("less_work", scenarios, [self.measure], rules=Rules(group_size=size))
+        return study.run(N_REP, backend="inline", n_jobs=1)
 
     def row(self, plain: float) -> list[str]:
         """The whole run against theory, and its pieces against their own errors.

@@ -23,7 +23,6 @@ from benchmarks.test_engine import INLINE, tiny
 from benchmarks.timing import ROOT, python
 from simstudy.design import Columns, grid
 from simstudy.documents.scenarios.two_stage import MEASURES, TwoStage
-from simstudy.engine.workers import Workers
 from simstudy.provenance.streams import Streams
 from simstudy.study import Study
 
@@ -43,11 +42,10 @@ import os, sys
 from time import perf_counter, process_time
 from joblib.externals.loky import get_reusable_executor
 from benchmarks.run_loop import eighteen
-from simstudy.engine.workers import Workers
 study, n_rep, n_workers = eighteen(), int(sys.argv[1]), int(sys.argv[2])
-study.run(1000, workers=Workers("inline", 1))  # kernels are loaded
+study.run(1000, backend="inline", n_jobs=1)  # kernels are loaded
 begun, spent = perf_counter(), process_time()
-result = study.run(n_rep, out=sys.argv[3], workers=Workers("auto", n_workers))
+result = study.run(n_rep, out=sys.argv[3], backend="auto", n_jobs=n_workers)
 assert len(result.summary) == 18 * 4
 seconds, of_parent = perf_counter() - begun, process_time() - spent
 get_reusable_executor().shutdown(wait=True) if n_workers > 1 else None
@@ -118,10 +116,10 @@ def block_rows() -> list[list[str]]:
             for block in range(n_each):
                 scenario.simulate(plan.streams(scenario, block), plan.block_size)
 
-    own, whole = cost(directly), cost(lambda: study.run(100 * n_each, workers=INLINE))
+    own, whole = cost(directly), cost(lambda: study.run(100 * n_each, **INLINE))
     a_block = (whole - own) / (4 * n_each)
     many = tiny(10, SMALL)
-    small = cost(lambda: many.run(N_SMALL // 10 * SMALL, workers=INLINE), 1)
+    small = cost(lambda: many.run(N_SMALL // 10 * SMALL, **INLINE), 1)
     plain = cost(lambda: seeded(N_SMALL), 1)
     return [
         ["engine around a block", f"{a_block * 1e3:.2f} ms", f"{a_block / (own / 4 / n_each):.1f} "
@@ -142,7 +140,7 @@ def rows_row() -> list[str]:
 
     def ours() -> None:
         with tempfile.TemporaryDirectory() as folder:
-            result = study.run(ROWS // 100, out=folder, workers=INLINE)
+            result = study.run(ROWS // 100, out=folder, **INLINE)
             assert len(result.summary) == 400
 
     def plain() -> None:
@@ -181,7 +179,7 @@ def short_rows() -> list[list[str]]:
     study = Study("short", grid(Waits, k=K[:2], n1=10, n2=10), MEASURES, block_size=100)
     before = set(children())
     begun = perf_counter()
-    study.run(2000, workers=Workers("auto", 2))
+    study.run(2000, backend="auto", n_jobs=2)
     seconds, n_workers = perf_counter() - begun, len(set(children()) - before)
     with tempfile.TemporaryDirectory() as folder:
         words = [str(ROOT / "run.py"), "experiment=two_stage", "n_rep=1000", f"out={folder}"]

@@ -30,7 +30,6 @@ from simstudy.engine.work_queue import (
     missing_blocks,
     share_label,
 )
-from simstudy.engine.workers import Workers
 from simstudy.store.block_files import write_blocks
 from simstudy.store.block_index import BlockRange
 from simstudy.store.blocks import Store
@@ -41,7 +40,7 @@ from simstudy.store.run_records import BlockTimings, RunRecord, Times, merge_rec
 from simstudy.study import Study
 
 CONFIG = two_stage.Config(k=[0.0, 1.0], n2=[100, 400], draws="sufficient")
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 SHARES = ((100, 20, 100), (1000, 20, 100), (10_000, 20, 100), (100, 20_000, 2000))
 """Numbers of shares, of scenarios, and of blocks of each share."""
 
@@ -154,7 +153,7 @@ def _write_files(plan: Plan, folder: Path, n_files: int, n_rows: int) -> None:
 
 def _of_a_summary(study: Study, n_rows: int) -> float:
     """Two measures of so many stored rows, in all threads."""
-    result = study.run(n_rows // len(study.scenarios), workers=INLINE)
+    result = study.run(n_rows // len(study.scenarios), **INLINE)
 
     def summary() -> None:
         result.__dict__.pop("summary", None)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.pages import print_or_put
-from simstudy import Result, Study, Workers, grid
+from simstudy import Result, Study, grid
 from simstudy.measures import rejection_rate
 from simstudy.study.run_options import PILOT, SEQUENTIAL
 
@@ -47,7 +47,7 @@ class Rule:
             block_size=BLOCK,
         )
         asked = {"precision": {"rate": self.error}, "stop_by": self.stop_by}
-        return study.run(self.n_rep, workers=Workers("inline", 1), **asked)
+        return study.run(self.n_rep, backend="inline", n_jobs=1, **asked)
 
     def row(self) -> list[str]:
         """What it did: replicates, bias, coverage, and the error there truly was."""

@@ -26,7 +26,6 @@ from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.engine import scheduler
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import compute_provenance
-from simstudy.engine.workers import Workers
 from simstudy.measures import empirical_se, mean
 from simstudy.provenance.streams import Streams
 from simstudy.store.block_files import write_blocks
@@ -36,7 +35,7 @@ from simstudy.store.files import Folder
 from simstudy.study import Study
 from tests.support import assert_within_mcse
 
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,8 @@ def tiny(n_scenarios: int, block_size: int) -> Study:
 def test_overhead_per_block(backend, benchmark, tmp_path):
     study, n_blocks = tiny(4, 100), 800
     plan = study.plan(1)
-    workers = Workers(backend, 2)
-    study.run(800, workers=workers)  # starts the workers
+    workers = {"backend": backend, "n_jobs": 2}
+    study.run(800, **workers)  # starts the workers
 
     def directly():
         for scenario in plan.scenarios:
@@ -74,7 +73,7 @@ def test_overhead_per_block(backend, benchmark, tmp_path):
                 scenario.simulate(plan.streams(scenario, block), plan.block_size)
 
     def through_the_engine():
-        study.run(100 * n_blocks // 4, workers=workers)
+        study.run(100 * n_blocks // 4, **workers)
 
     def a_file_each():
         """What a script does that is not to lose anything."""
@@ -109,7 +108,7 @@ def test_two_workers_do_nearly_twice_as_much(backend):
 
     def run(n_workers: int, n_blocks: int) -> float:
         start = perf_counter()
-        result = study.run(1000 * n_blocks, workers=Workers(backend, n_workers))
+        result = study.run(1000 * n_blocks, backend=backend, n_jobs=n_workers)
         assert len(result.summary) == 16
         return perf_counter() - start
 
@@ -152,7 +151,7 @@ def test_what_comes_after_drawing_is_little_beside_it(monkeypatch, benchmark):
                 scenario.simulate(plan.streams(scenario, block), plan.block_size)
 
     def whole():
-        result = study.run(n_each * plan.block_size, workers=INLINE)
+        result = study.run(n_each * plan.block_size, **INLINE)
         noted("summary", lambda: result.summary)()
 
     drawing()
@@ -192,9 +191,9 @@ def test_two_workers_of_the_fastest_kernel_are_worth_nearly_two():
         "from benchmarks.test_engine import raw_two_stage\n"
         "from simstudy.engine.workers import Workers\n"
         "n = int(sys.argv[1]); run = raw_two_stage().run\n"
-        "run(2000, workers=Workers('loky', n))\n"  # starts and compiles
+        "run(2000, backend='loky', n_jobs=n)\n"  # starts and compiles
         "start = time.perf_counter()\n"
-        "result = run(4_000_000, workers=Workers('loky', n)); len(result.summary)\n"
+        "result = run(4_000_000, backend='loky', n_jobs=n); len(result.summary)\n"
         "wall = time.perf_counter() - start\n"
         "get_reusable_executor().shutdown(wait=True)\n"
         "print(wall, sum(os.times()[:4]))"
@@ -235,7 +234,7 @@ def test_the_last_block_costs_what_the_first_did(monkeypatch, tmp_path, benchmar
     monkeypatch.setattr(scheduler, "PART_OF_RUN", 0.0)
     monkeypatch.setattr(os, "fsync", lambda _: None)
     clock = Clock()
-    run = partial(tiny(10, 20).run, 300 * 20, out=tmp_path, workers=INLINE, progress=clock)
+    run = partial(tiny(10, 20).run, 300 * 20, out=tmp_path, **INLINE, progress=clock)
     benchmark.pedantic(run, rounds=1)
     assert len(clock.each) == 3000
     first, last = np.median(clock.each[:100]), np.median(clock.each[-100:])
@@ -281,7 +280,7 @@ def test_resuming_a_finished_study(n_files, benchmark, tmp_path):
     """
     (tmp_path / "tiny" / "replicates").mkdir(parents=True)
     study = finished(tmp_path, n_files)
-    resume = partial(study.run, N_FINISHED // SCENARIOS, out=tmp_path, workers=INLINE)
+    resume = partial(study.run, N_FINISHED // SCENARIOS, out=tmp_path, **INLINE)
     result = benchmark.pedantic(resume, rounds=1)
     assert result.outcome.n_blocks == 0
     assert result.details.store.n_files == 1
@@ -314,7 +313,7 @@ def written_rows(folder: Path, n_rows: int, n_scenarios: int = 100) -> Study:
         write_blocks(
             Folder(folder / "tiny" / "replicates"), ranges, pa.table(rows), provenance=owner
         )
-    study.run(each, out=folder, workers=INLINE)
+    study.run(each, out=folder, **INLINE)
     return study
 
 
@@ -336,7 +335,7 @@ def test_a_summary_costs_little_more_than_a_plain_groupby(benchmark, tmp_path):
     path = tmp_path / "tiny" / "replicates"
 
     def summary():
-        return study.run(ROWS // 100, out=tmp_path, workers=INLINE).summary
+        return study.run(ROWS // 100, out=tmp_path, **INLINE).summary
 
     found = benchmark.pedantic(summary, rounds=1)
     ours, plain = least([summary, partial(plain_summary, path)], 3)
@@ -353,7 +352,7 @@ import resource, sys, time
 from pathlib import Path
 from benchmarks.test_engine import INLINE, tiny
 start = time.perf_counter()
-rows = tiny(100, 1000).run({each}, out=sys.argv[1], workers=INLINE).summary
+rows = tiny(100, 1000).run({each}, out=sys.argv[1], **INLINE).summary
 seconds = time.perf_counter() - start
 print(len(rows), seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
 """
@@ -429,7 +428,7 @@ def by_the_script() -> pd.DataFrame:
 
 def by_the_study(draws: str) -> pd.DataFrame:
     config = two_stage.Config(k=list(K), n1=[N1], n2=list(N2), alpha=[ALPHA], draws=draws)
-    return two_stage.study(config).run(N_SIM, workers=INLINE).summary
+    return two_stage.study(config).run(N_SIM, **INLINE).summary
 
 
 def by_the_kernel(draws: str) -> None:

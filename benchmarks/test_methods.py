@@ -19,12 +19,11 @@ import pyarrow.parquet as pq
 from benchmarks.timing import least
 from simstudy.design import grid
 from simstudy.engine.per_replicate import each_replicate
-from simstudy.engine.workers import Workers
 from simstudy.measures import mean
 from simstudy.provenance.streams import Streams
 from simstudy.study import Study
 
-INLINE = Workers("inline", 1)
+INLINE: dict[str, Any] = {"backend": "inline", "n_jobs": 1}
 SIZE = 100  # replicates in a block
 SLOW = 1e-3  # seconds per replicate
 
@@ -68,10 +67,10 @@ def test_a_method_added_costs_what_it_costs_alone(benchmark, tmp_path):
     added = {"slow": each_replicate(slow)}
     folders = [tmp_path / str(i) for i in range(6)]
     for folder in folders[:3]:
-        study(**QUICK).run(n_rep, out=folder, workers=INLINE)
+        study(**QUICK).run(n_rep, out=folder, **INLINE)
 
     def run(methods: dict[str, Any], unused: Iterator[Path]) -> None:
-        outcome = study(**methods).run(n_rep, out=next(unused), workers=INLINE).outcome
+        outcome = study(**methods).run(n_rep, out=next(unused), **INLINE).outcome
         assert outcome.n_blocks == 4 * n_rep / SIZE
 
     beside = partial(run, QUICK | added, iter(folders[:3]))
@@ -95,7 +94,7 @@ def test_a_block_of_four_methods_costs_little_beside_them(benchmark, tmp_path):
                 method(data["x"])
 
     def through_the_engine() -> None:
-        whole_study.run(n_rep, workers=INLINE)
+        whole_study.run(n_rep, **INLINE)
 
     def a_file_each() -> None:
         """What a script does that is not to lose anything: a file for each block."""

@@ -19,12 +19,11 @@ import pytest
 from benchmarks.timing import least_alone, python
 from simstudy.analysis.result import Result
 from simstudy.design import Columns, grid
-from simstudy.engine.workers import Workers
 from simstudy.measures import empirical_se, mean, rejection_rate
 from simstudy.provenance.streams import Streams
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 
-INLINE = Workers("inline", 1)
+INLINE: dict[str, Any] = {"backend": "inline", "n_jobs": 1}
 
 
 def summary_of(result: Result) -> Any:
@@ -50,8 +49,8 @@ class PValues:
 
 def stored_vectors() -> np.ndarray:
     """13 MB in ten blocks, written whole, synced, gathered into one file and read."""
-    study = Study("vectors", [PValues()], vectors={"p": "n_test"}, block_size=IN_BLOCK)
-    return study.run(N_VECTORS, workers=INLINE).columns(PValues(), "p")["p"]
+    study = Study("vectors", [PValues()], rules=Rules(vectors={"p": "n_test"}), block_size=IN_BLOCK)
+    return study.run(N_VECTORS, **INLINE).columns(PValues(), "p")["p"]
 
 
 def saved_vectors() -> np.ndarray:
@@ -102,7 +101,7 @@ def wide() -> Study:
 
 
 def wide_run() -> Result:
-    return wide().run(N_REP, workers=INLINE)
+    return wide().run(N_REP, **INLINE)
 
 
 def wide_blocks() -> list[Columns]:
@@ -190,7 +189,7 @@ class Tiny:
 def of_many(n_scenarios: int) -> Callable[[], Any]:
     scenarios = grid(Tiny, shift=np.arange(n_scenarios).tolist())
     study = Study("many", scenarios, measures=[mean("x"), empirical_se("x")], block_size=100)
-    return partial(summary_of, study.run(100, workers=INLINE))
+    return partial(summary_of, study.run(100, **INLINE))
 
 
 def test_summaries_cost_in_proportion_to_scenarios(benchmark):

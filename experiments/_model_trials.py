@@ -133,8 +133,8 @@ def model_trial_study(
             **trial,
         ),
         methods={model.name: functools.partial(try_model, model) for model in models},
-        methods_axis="model",
         axes={
+            "model": tuple(model.name for model in models),
             "n_test": tuple(map(str, n_test)),  # positions on an axis are names
             "method": METHODS,
             "metric": tuple(metric.name for metric in metrics),

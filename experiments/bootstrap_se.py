@@ -36,7 +36,7 @@ from simstudy.figures.agreement import format_panel_count
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.measures import relative_bias
 from simstudy.options import option, published
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 
 
 @published(__file__)
@@ -64,7 +64,7 @@ def study(config: Config) -> Study:
         measures=MEASURES,
         block_size=100,
         n_rep=config.n_rep,
-        common=("n_boot",),
+        rules=Rules(common=("n_boot",)),
         figures={"2B": figure_2b, "scatter": figure_scatter},
         claims=CLAIMS,
     )

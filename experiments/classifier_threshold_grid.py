@@ -44,7 +44,7 @@ from simstudy.figures import (
 )
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.options import option, published
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 
 SCORES: dict[str, Scores] = {
     "normal": NormalScores(),
@@ -80,7 +80,7 @@ def study(config: Config) -> Study:
             "trade_off": figure_trade_off,
             "nested_loop": figure_nested_loop,
         },
-        common=("confidence",),
+        rules=Rules(common=("confidence",)),
     )
 
 

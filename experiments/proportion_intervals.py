@@ -60,7 +60,7 @@ def study(config: Config) -> Study:
         name="proportion_intervals",
         scenarios=grid(ProportionInterval, **{name: getattr(config, name) for name in swept}),
         methods=INTERVAL_METHODS,
-        methods_axis="estimator",
+        axes={"estimator": tuple(INTERVAL_METHODS)},
         measures=INTERVAL_MEASURES,
         block_size=100,
         n_rep=config.n_rep,

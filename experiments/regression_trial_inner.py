@@ -19,7 +19,6 @@ from functools import partial
 
 import numpy as np
 
-from experiments.regression_trial.claims import paired_error
 from experiments.regression_trial.figures import studentized_reach
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Finding, WrongAlternative, matches
@@ -32,7 +31,7 @@ from simstudy.lazy import ggplot, p9
 from simstudy.measures import mean, rejection_rate
 from simstudy.measures.contrasts import paired, take_index
 from simstudy.options import option, published
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 
 
 @published(__file__)
@@ -61,7 +60,7 @@ def study(config: Config) -> Study:
         measures=MEASURES,
         block_size=5,
         n_rep=config.n_rep,
-        common=("n_inner",),
+        rules=Rules(common=("n_inner",)),
         figures={"inner": figure_inner},
         claims=CLAIMS,
     )
@@ -107,8 +106,7 @@ def _same_conclusions(result: Result, method: str = "studentized") -> Finding:
         for trial, by in zip(_both(result), ("studentized", method), strict=True)
     )
     contrasts = [paired(measure, drawn, closed) for measure in MEASURES[:2]]
-    pairs = zip(contrasts, names, strict=True)
-    error = np.stack([paired_error(c, drawn[name], closed[name]) for c, name in pairs])
+    error = np.stack([contrast.mcse for contrast in contrasts])
     points = np.stack([contrast.estimate for contrast in contrasts])
     said = ", ".join(
         f"{name} {metric} {100 * points[i, j]:+.2f} ± {200 * error[i, j]:.2f}"

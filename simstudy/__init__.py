@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from simstudy.design import Columns, grid, zipped
     from simstudy.engine.error_policy import by_method
     from simstudy.engine.per_replicate import each_replicate
-    from simstudy.engine.workers import Workers
     from simstudy.external.from_frame import from_file, from_frame
     from simstudy.external.stored_result import load
     from simstudy.options import option, published
     from simstudy.output.folder import publish
     from simstudy.provenance.streams import Streams
-    from simstudy.study import Study, discover, method_grid
+    from simstudy.study import Rules, RunOptions, Study, discover, method_grid
 
 __version__ = "0.1.0"
 
@@ -34,10 +33,11 @@ __all__ = [
     "Finding",
     "IntendedQuantity",
     "Result",
+    "Rules",
+    "RunOptions",
     "Streams",
     "Study",
     "Uncheckable",
-    "Workers",
     "WrongAlternative",
     "by_method",
     "discover",
@@ -61,12 +61,11 @@ _HOMES = {
     "external.from_frame": ("from_file", "from_frame"),
     "engine.error_policy": ("by_method",),
     "engine.per_replicate": ("each_replicate",),
-    "engine.workers": ("Workers",),
     "provenance.streams": ("Streams",),
     "options": ("option", "published"),
     "output.folder": ("publish",),
     "external.stored_result": ("load",),
-    "study": ("Study", "discover", "method_grid"),
+    "study": ("Rules", "RunOptions", "Study", "discover", "method_grid"),
 }
 
 _PACKAGES = ("figures", "measures", "tables", "testing")

@@ -13,7 +13,6 @@ import pytest
 
 from simstudy.design import Columns
 from simstudy.engine import tasks
-from simstudy.engine.workers import Workers
 from simstudy.measures import mean
 from simstudy.provenance.streams import Streams
 from simstudy.study import Study
@@ -78,7 +77,7 @@ def drawn(library: str, backend: str) -> dict[str, np.ndarray]:
     """The columns of a small study in two scenarios."""
     scenarios = [Sums(library), Sums(library, 1)]
     study = Study("sums", scenarios, measures=[mean("total", name="mean")], block_size=20)
-    result = study.run(80, seed=5, workers=Workers(backend, 2))
+    result = study.run(80, seed=5, backend=backend, n_jobs=2)
     columns = [result.columns(one, "total", "threads", "when_imported") for one in scenarios]
     return {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
 

@@ -4,10 +4,11 @@ A test rejects a correct program with probability 1e-5 per comparison, whatever 
 lets the named error pass with probability 1e-3.
 """
 
+import dataclasses
 import math
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from simstudy import Rules
 from simstudy.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -72,3 +74,16 @@ def r_has(package: str) -> bool:
         return False
     asked = f'quit(status = !requireNamespace("{package}", quietly = TRUE))'
     return subprocess.run(["Rscript", "--vanilla", "-e", asked], check=False).returncode == 0
+
+
+def with_rules(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of a study, of which those that are rules become `rules=Rules(...)`."""
+    names = {field.name for field in dataclasses.fields(Rules)}
+    rules = {name: value for name, value in settings.items() if name in names}
+    others = {name: value for name, value in settings.items() if name not in names}
+    return {"rules": Rules(**rules), **others}
+
+
+def on(backend: str, n_jobs: int | None = None, **options: Any) -> dict[str, Any]:
+    """Options of a run on some workers."""
+    return {"backend": backend, "n_jobs": n_jobs, **options}

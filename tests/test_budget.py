@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from simstudy import Study, Workers, grid
+from simstudy import Study, grid
 from simstudy.cli import main
 from simstudy.cli.settings import read_seconds
 from simstudy.engine import graceful_stop
@@ -32,7 +32,7 @@ class Config:
 def study(config):
     return counted(config.n_scenarios)
 '''
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 TIMER = threading.Timer
 
 
@@ -85,7 +85,7 @@ def counted(n_scenarios=3):
 
 
 def test_every_scenario_has_as_many_when_time_is_up(tmp_path):
-    ended = counted().run(100_000, budget=50, workers=INLINE, out=tmp_path)
+    ended = counted().run(100_000, budget=50, **INLINE, out=tmp_path)
     (n,) = set(ended.n_rep.values())
     assert 10 <= n < 100_000
     assert n % 10 == 0
@@ -94,7 +94,7 @@ def test_every_scenario_has_as_many_when_time_is_up(tmp_path):
     assert ended.outcome.n_blocks >= 3 * n / 10
     assert not stop_requested()
     assert (ended.summary["n_rep"] == n).all()
-    longer = counted().run(n + 10, workers=INLINE, out=tmp_path)
+    longer = counted().run(n + 10, **INLINE, out=tmp_path)
     assert longer.details.n_left == 0
     assert longer.outcome.n_blocks <= 3
     for scenario in ended.plan.scenarios:
@@ -103,7 +103,7 @@ def test_every_scenario_has_as_many_when_time_is_up(tmp_path):
 
 
 def test_a_budget_that_is_enough_changes_nothing():
-    result = counted().run(20, budget=1000, workers=INLINE)
+    result = counted().run(20, budget=1000, **INLINE)
     assert result.details.n_left == 0
     assert set(result.n_rep.values()) == {20}
 
@@ -120,14 +120,14 @@ def test_a_budget_without_a_block_of_each_is_out_of_time(monkeypatch):
     monkeypatch.setattr(graceful_stop.threading, "Timer", TIMER)
     slow = replace(counted(), scenarios=grid(Slow, shift=list(range(200))))
     with pytest.raises(OutOfTime):
-        slow.run(10, budget=0.04, workers=INLINE)
+        slow.run(10, budget=0.04, **INLINE)
     assert not stop_requested()
-    assert counted().run(10, workers=INLINE).details.n_left == 0
+    assert counted().run(10, **INLINE).details.n_left == 0
 
 
 def test_where_a_precision_decides_each_scenario_keeps_what_it_has(tmp_path):
     asked = {"precision": {"mean_x": 1e-4}, "budget": 50, "out": tmp_path}
-    ended = counted().run(10, workers=INLINE, **asked)
+    ended = counted().run(10, **INLINE, **asked)
     assert ended.details.n_left > 0
     assert min(ended.n_rep.values()) >= 10
 
@@ -135,7 +135,7 @@ def test_where_a_precision_decides_each_scenario_keeps_what_it_has(tmp_path):
 @pytest.mark.slow
 def test_a_clock_ends_a_run_of_several_workers(monkeypatch, tmp_path):
     monkeypatch.setattr(graceful_stop.threading, "Timer", TIMER)
-    ended = counted().run(10_000_000, budget=20.0, workers=Workers("auto", 2), out=tmp_path)
+    ended = counted().run(10_000_000, budget=20.0, backend="auto", n_jobs=2, out=tmp_path)
     (n,) = set(ended.n_rep.values())
     assert 10 <= n < 10_000_000
     assert ended.details.n_left > 0

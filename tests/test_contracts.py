@@ -14,7 +14,6 @@ import pytest
 import yaml
 
 from simstudy.cli.project import experiment_names, load_experiment
-from simstudy.engine.workers import Workers
 from simstudy.figures.save import save_figure
 from simstudy.provenance.scenario_id import identity
 from simstudy.testing import ExperimentContracts
@@ -347,7 +346,7 @@ def drawn_again(folder: Path, text: str) -> None:
     sys.modules["flawed"] = module
     try:
         spec.loader.exec_module(module)
-        result = module.study(module.Config()).run(50, workers=Workers("inline", 1))
+        result = module.study(module.Config()).run(50, backend="inline", n_jobs=1)
         save_figure(result.figure("bias"), folder, "bias")
         check_drawn_again(result, "bias", folder, folder / "again")
     finally:

@@ -5,11 +5,12 @@ from functools import partial
 
 import pytest
 
-from simstudy import Study, Workers, grid
+from simstudy import Study, grid
 from simstudy.errors import StoreError
 from simstudy.measures import mean
+from tests.support import on
 
-INLINE = Workers("inline")
+INLINE = on("inline")
 
 
 @dataclass(frozen=True)
@@ -31,22 +32,22 @@ STUDY = Study(
 
 
 def test_only_what_is_new_is_drawn_after_a_merge(tmp_path):
-    STUDY.run(20, out=tmp_path / "theirs", workers=INLINE)
-    STUDY.run(10, out=tmp_path / "ours", workers=INLINE)
+    STUDY.run(20, out=tmp_path / "theirs", **INLINE)
+    STUDY.run(10, out=tmp_path / "ours", **INLINE)
     assert STUDY.merge(tmp_path / "theirs", out=tmp_path / "ours") == 2 * 2
     assert STUDY.merge(tmp_path / "theirs", out=tmp_path / "ours") == 0
-    result = STUDY.run(30, out=tmp_path / "ours", workers=INLINE)
+    result = STUDY.run(30, out=tmp_path / "ours", **INLINE)
     assert result.outcome.n_blocks == 2 * 2
-    alone = STUDY.run(30, workers=INLINE)
+    alone = STUDY.run(30, **INLINE)
     assert result.summary.equals(alone.summary)
 
 
 def test_a_method_that_only_they_have_drawn_is_taken(tmp_path):
     one, two = (replace(STUDY, methods={name: METHODS[name]}) for name in METHODS)
-    two.run(20, out=tmp_path / "theirs", workers=INLINE)
-    one.run(20, out=tmp_path / "ours", workers=INLINE)
+    two.run(20, out=tmp_path / "theirs", **INLINE)
+    one.run(20, out=tmp_path / "ours", **INLINE)
     assert STUDY.merge(tmp_path / "theirs", out=tmp_path / "ours") == 2 * 2
-    assert STUDY.run(20, out=tmp_path / "ours", workers=INLINE).outcome.n_blocks == 0
+    assert STUDY.run(20, out=tmp_path / "ours", **INLINE).outcome.n_blocks == 0
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_a_method_that_only_they_have_drawn_is_taken(tmp_path):
     ids=["code", "seed", "settings"],
 )
 def test_blocks_of_something_else_are_refused_and_none_is_copied(theirs, seed, said, tmp_path):
-    theirs.run(20, seed, out=tmp_path / "theirs", workers=INLINE)
+    theirs.run(20, seed, out=tmp_path / "theirs", **INLINE)
     with pytest.raises(StoreError, match=f"nothing was merged: .*{said}"):
         STUDY.merge(tmp_path / "theirs", out=tmp_path / "ours")
     assert not (tmp_path / "ours").exists()

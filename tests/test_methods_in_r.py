@@ -52,10 +52,9 @@ def test_rpy2_gives_what_scipy_gives(data):
 GO = """
 import numpy as np
 from in_r import both
-from simstudy import Workers
 
 if __name__ == "__main__":
-    result = both.run(200, workers=Workers("loky", 2), progress=False)
+    result = both.run(200, backend="loky", n_jobs=2, progress=False)
     assert result.n_failed == 0
     known, found = (result.values("p", method=name) for name in both.methods)
     np.testing.assert_allclose(found, known, rtol=1e-10)

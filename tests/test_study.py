@@ -9,13 +9,12 @@ import pytest
 from simstudy.claims import Claim
 from simstudy.design import grid, scenario_key
 from simstudy.engine.block import Address
-from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.measures import mean
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 from tests import toy
 
-INLINE = Workers("inline")
+INLINE = {"backend": "inline"}
 SCENARIOS = grid(toy.Mean, n_obs=[3])
 
 
@@ -41,11 +40,19 @@ CLAIM = Claim("c", "s", "t", float, 1)
         ({"axes": {"exact": ("a",)}}, "an axis is named 'exact', which is the name of a column"),
         ({"figures": {"a": 1}}, r"figures\['a'\] is 1: give under a name a function of the result"),
         ({"block_size": "10"}, "block_size='10': must be .*that works: block_size=1000"),
-        ({"block_size": 10, "group_size": 4}, "block_size=10 with group_size=4: .*block_size=8"),
-        ({"common": "n_obs"}, r"common='n_obs' is no list or tuple.*give common=\['n'\]"),
-        ({"common": ("n_ops",)}, "common names no factor 'n_ops'; did you mean 'n_obs'"),
-        ({"value_labels": {"n_ops": {0: "∞"}}}, "names no factor 'n_ops'; did you mean 'n_obs'"),
-        ({"value_labels": {"n_obs": "∞"}}, r"value_labels\['n_obs'\] is '∞': give under a name"),
+        (
+            {"block_size": 10, "rules": Rules(group_size=4)},
+            "block_size=10 with group_size=4: .*block_size=8",
+        ),
+        (
+            {"rules": Rules(common="n_obs")},
+            r"common='n_obs' is no list or tuple.*give common=\['n'\]",
+        ),
+        (
+            {"rules": Rules(common=("n_ops",))},
+            "common names no factor 'n_ops'; did you mean 'n_obs'",
+        ),
+        ({"labels": {"n_ops": {0: "∞"}}}, "names no factor 'n_ops'; did you mean 'n_obs'"),
     ],
     ids=str,
 )
@@ -77,7 +84,10 @@ def test_a_seed_that_is_none(seed):
     ("asked", "says"),
     [
         ({"n_rep": 0}, "n_rep=0: must be a whole number at least 1"),
-        ({"precision": 0.1}, r"precision=0\.1: give a dict, such as precision={'power'"),
+        (
+            {"precision": 0.1},
+            r"precision=0\.1 has no names: give a dict, such as precision={'power'",
+        ),
         ({"shard": "1/2"}, r"shard='1/2': must be \(i, n\), two whole numbers with 1 <= i <= n"),
         ({"restart": "no"}, "restart='no': must be one of True, False"),
         ({"max_rep": "x"}, "max_rep='x': must be a whole number at least 1"),
@@ -96,11 +106,11 @@ def test_a_run_refuses(asked, says):
 # ---------------------------------------------------------------- what a run promises
 def test_only_what_is_missing_is_computed(tmp_path):
     study = toy.study((3, 10))
-    assert study.run(120, out=tmp_path, workers=INLINE).outcome.n_blocks == 2 * 3
-    assert study.run(120, out=tmp_path, workers=INLINE).outcome.n_blocks == 0
-    assert study.run(150, out=tmp_path, workers=INLINE).outcome.n_blocks == 0
-    assert study.run(151, out=tmp_path, workers=INLINE).outcome.n_blocks == 2
-    assert study.run(20, out=tmp_path, workers=INLINE).outcome.n_blocks == 0
+    assert study.run(120, out=tmp_path, **INLINE).outcome.n_blocks == 2 * 3
+    assert study.run(120, out=tmp_path, **INLINE).outcome.n_blocks == 0
+    assert study.run(150, out=tmp_path, **INLINE).outcome.n_blocks == 0
+    assert study.run(151, out=tmp_path, **INLINE).outcome.n_blocks == 2
+    assert study.run(20, out=tmp_path, **INLINE).outcome.n_blocks == 0
     assert toy.study((3, 10, 30)).run(120, out=tmp_path).outcome.n_blocks == 3
 
 

@@ -28,7 +28,7 @@ from simstudy.design import grid, zipped
 from simstudy.documents.scenarios.score_checks import MEASURES, METHODS, ScoreCheck
 from simstudy.documents.stats.accuracy.design import detectable_effect, sample_size
 from simstudy.options import option, published
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 
 
 @published(__file__)
@@ -54,7 +54,7 @@ def study(config: Config) -> Study:
         scenarios=list(dict.fromkeys([*_redrawn(config), *_saving(config), *_fixed(config)])),
         axes={"method": METHODS},
         measures=MEASURES,
-        may_be_missing=("reject",),
+        rules=Rules(may_be_missing=("reject",)),
         block_size=10_000,
         n_rep=config.n_rep,
         figures=FIGURES,

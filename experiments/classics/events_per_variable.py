@@ -20,7 +20,7 @@ from functools import partial
 
 import numpy as np
 
-from simstudy import Study, grid, option, published
+from simstudy import Rules, Study, grid, option, published
 from simstudy.claims import is_above, is_below, is_far, is_near, statement
 from simstudy.figures import measure_curves
 from simstudy.lazy import special
@@ -126,7 +126,7 @@ def study(config):
             relative_error_model_se("estimate", "se"),
             *(mean(name, name=name) for name in ("found", "significant", "wrong_way")),
         ],
-        may_be_missing=("estimate", "se"),
+        rules=Rules(may_be_missing=("estimate", "se")),
         figures={"bias": errors, "found": found},
         labels={"epv": "events per variable (log scale)", "found": "fits with a maximum"},
         claims=[statement(*each, source="abstract") for each in STATEMENTS],

@@ -21,7 +21,7 @@ from functools import partial
 
 import numpy as np
 
-from simstudy import Claim, Study, WrongAlternative, option, published
+from simstudy import Claim, Rules, Study, WrongAlternative, option, published
 from simstudy.claims import is_above, is_near, of_row, statement
 from simstudy.figures import measure_curves
 from simstudy.lazy import special
@@ -139,7 +139,7 @@ def study(config):
         scenarios=[*weak, Weak(5.88, 1, 0.999), Weak(9.0, 1, 0.999)],
         axes={"method": METHODS},
         measures=[bias(*error), median_bias(*error), rejection_rate(p_value="p")],
-        may_be_missing=("estimate",),
+        rules=Rules(may_be_missing=("estimate",)),
         figures={"size": sizes, "bias": biases},
         labels={"strength": "concentration per instrument μ²/K (log scale)"},
         claims=[*(statement(*each, source="sections 3-5") for each in STATEMENTS), PRINTED],

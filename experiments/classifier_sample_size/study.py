@@ -59,6 +59,6 @@ def study(config: Config) -> Study:
             "6_deviation": figure_6_deviation,
         },
         tables={"designs": table_of_designs},
-        value_labels={"n_obs": {0: "by formula"}},
+        labels={"n_obs": {0: "by formula"}},
         claims=CLAIMS,
     )

@@ -21,7 +21,7 @@ from experiments.classifier_threshold.tables import table_of_coverage
 from simstudy.design import grid
 from simstudy.documents.scenarios.thresholds import MEASURES, Threshold
 from simstudy.options import option, published
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 
 
 @published(__file__)
@@ -48,7 +48,7 @@ def study(config: Config) -> Study:
         n_rep=config.n_rep,
         figures={"coverage_table": figure_coverage, "1": figure_1, "2": figure_2, "4": figure_4},
         tables={"coverage": table_of_coverage},
-        value_labels={"n_boot": {0: "∞"}},
+        labels={"n_boot": {0: "∞"}},
         claims=CLAIMS,
-        common=("confidence", "n_boot"),
+        rules=Rules(common=("confidence", "n_boot")),
     )

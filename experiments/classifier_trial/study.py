@@ -22,7 +22,7 @@ from simstudy.design import grid
 from simstudy.documents.scenarios.applied import MEASURES, TRIAL_METHODS, AppliedTrial
 from simstudy.documents.stats.classifier.trial import normal_sample_size
 from simstudy.options import option, published
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 
 
 @published(__file__)
@@ -55,7 +55,7 @@ def study(config: Config) -> Study:
         n_rep=config.n_rep,
         figures={"power": figure_power, "power_given_threshold": figure_given_threshold},
         tables={"applied": table_of_applied},
-        value_labels={"n_boot": {0: "∞"}},
+        labels={"n_boot": {0: "∞"}},
         claims=CLAIMS,
-        common=("n_boot",),
+        rules=Rules(common=("n_boot",)),
     )

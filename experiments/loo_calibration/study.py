@@ -28,7 +28,7 @@ from experiments.loo_calibration.tables import table_of_approximations, table_of
 from simstudy.documents.scenarios.leave_one_out import MAY_BE_MISSING, MEASURES, OTHERS, axes
 from simstudy.documents.scenarios.leave_one_out_cells import CellsConfig, cells
 from simstudy.options import published
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 
 
 @published(__file__)
@@ -44,7 +44,7 @@ def study(config: Config) -> Study:
         measures=MEASURES,
         block_size=20,
         n_rep=config.n_rep,
-        may_be_missing=MAY_BE_MISSING,
+        rules=Rules(may_be_missing=MAY_BE_MISSING),
         figures={
             "relative_error": figure_relative_error,
             "differences": figure_differences,

@@ -26,7 +26,7 @@ from simstudy.documents.scenarios.leave_one_out import (
     ImportanceSampling,
 )
 from simstudy.options import option, published
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 
 
 @published(__file__)
@@ -59,7 +59,7 @@ def study(config: Config) -> Study:
         measures=IMPORTANCE_MEASURES,
         block_size=5,
         n_rep=config.n_rep,
-        may_be_missing=MAY_BE_MISSING,
+        rules=Rules(may_be_missing=MAY_BE_MISSING),
         figures={
             "bias": figure_bias,
             "answers": figure_answers,

@@ -25,7 +25,7 @@ from experiments.loo_r2.tables import table_of_approximations
 from simstudy.documents.scenarios.leave_one_out import MAY_BE_MISSING, MEASURES, axes
 from simstudy.documents.scenarios.leave_one_out_cells import CellsConfig, cells
 from simstudy.options import option, published
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 
 OF_SPREAD = ("empirical_se", "relative_error", "coverage")  # over coefficients too: of no use here
 
@@ -45,7 +45,7 @@ def study(config: Config) -> Study:
         measures=[measure for measure in MEASURES if measure.name not in OF_SPREAD],
         block_size=10,
         n_rep=config.n_rep,
-        may_be_missing=MAY_BE_MISSING,
+        rules=Rules(may_be_missing=MAY_BE_MISSING),
         figures={
             "forms": figure_forms,
             "simres": figure_simres,

@@ -32,7 +32,7 @@ from simstudy.documents.scenarios.predictions import (
 from simstudy.documents.stats.networks.architecture import Network, Training
 from simstudy.errors import ConfigError
 from simstudy.options import option
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 
 FRIEDMAN = "friedman"
 FIRST_LAYER = 15  # outputs, in all of the document's networks
@@ -104,11 +104,11 @@ def prediction_study(name: str, config: Options, claims: Sequence[Claim]) -> Stu
             "n_boot_models": tuple(map(str, n_boot)),
             "distribution": DISTRIBUTIONS,
         },
-        vectors={"log_p": "n_test"},
         derived=DERIVED,
         measures=MEASURES,
-        may_be_missing=MAY_BE_MISSING,
-        common=("response",),
+        rules=Rules(
+            vectors={"log_p": "n_test"}, may_be_missing=MAY_BE_MISSING, common=("response",)
+        ),
         block_size=1,
         n_rep=config.n_rep,
         figures=FIGURES,

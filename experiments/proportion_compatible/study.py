@@ -53,7 +53,7 @@ def study(config: Config) -> Study:
         name="proportion_compatible",
         scenarios=_scenarios(config),
         methods=METHODS,
-        methods_axis="estimator",
+        axes={"estimator": tuple(METHODS)},
         measures=MEASURES,
         block_size=250,
         n_rep=config.n_rep,

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from experiments._yardsticks import SLIGHTLY, SLIGHTLY_OF_OTHERS
 from experiments.regression_trial.rates import HALF_A_POINT, RATES, column, first_trial
 from simstudy.analysis.result import Result
-from simstudy.array_types import Bool
 from simstudy.claims import (
     Claim,
     Finding,
@@ -19,7 +17,6 @@ from simstudy.claims import (
     Uncheckable,
     WrongAlternative,
     average,
-    cautious_binomial_error,
     decide,
     matches,
     mc_margin,
@@ -28,8 +25,8 @@ from simstudy.claims import (
 from simstudy.documents.scenarios.regression import MEASURES, METRICS, SAMPLES
 from simstudy.documents.stats.models.trial import METHODS
 from simstudy.lazy import special
-from simstudy.measures import Estimates, rejection_rate
-from simstudy.measures.contrasts import paired, paired_methods, take_index
+from simstudy.measures import rejection_rate
+from simstudy.measures.contrasts import paired, paired_methods
 from simstudy.measures.moments import ratio
 
 STUDENTIZED, VANILLA = METHODS.index("studentized"), METHODS.index("vanilla")
@@ -47,7 +44,7 @@ def _intercept_moves(result: Result) -> Finding:
     null = rejection_rate("null", name="null")
     printed, true = ({"null": data[f"null_is_false{suffix}"]} for suffix in ("_printed", ""))
     moved = paired(null, printed, true)
-    error = paired_error(moved, printed["null"], true["null"])[STUDENTIZED]
+    error = moved.mcse[STUDENTIZED]
     z = ratio(moved.estimate[STUDENTIZED], error)
     said = _by_metric(100 * moved.estimate[STUDENTIZED], ".2f")
     detail = f"printed minus true, points: {said} (z {z[0]:.1f} and {z[1]:.1f})"
@@ -55,18 +52,6 @@ def _intercept_moves(result: Result) -> Finding:
     return matches(
         moved.estimate[STUDENTIZED], 0.0, error, margin=INTERCEPT, n_rep=n, detail=detail
     )
-
-
-def paired_error(
-    contrast: Estimates, first: Bool[np.ndarray, "rep ..."], second: Bool[np.ndarray, "rep ..."]
-) -> Any:
-    """Monte Carlo error of a difference of shares; not 0 where no replicate tells them apart.
-
-    As if one pair more had differed, and one more had not.
-    """
-    apart = (np.asarray(first, bool) != np.asarray(second, bool)).mean(axis=0)
-    cautious = cautious_binomial_error(apart, len(first))
-    return np.fmax(np.asarray(contrast.mcse), cautious)
 
 
 def _quantiles_beyond_k(result: Result, method: int = STUDENTIZED) -> Finding:
@@ -111,13 +96,9 @@ def _vanilla_worse(result: Result, method: int = VANILLA) -> Finding:
         f"{100 * nulls.estimate[i]:+.2f} ± {200 * nulls.mcse[i]:.2f}"
         for i, metric in enumerate(METRICS)
     ]
-    both = [take_index(data, axis=0, index=index) for index in (method, 1 - method)]
-    errors = [
-        paired_error(contrast, both[0][name], both[1][name])
-        for contrast, name in ((power, "reject"), (nulls, "null_is_true"))
-    ]
     worse = np.concatenate([-power.estimate, nulls.estimate])
-    chance = mc_margin(np.concatenate(errors), len(data["reject"]), worse.size)
+    errors = np.concatenate([power.mcse, nulls.mcse])
+    chance = mc_margin(errors, len(data["reject"]), worse.size)
     words = f"points, {METHODS[method]} minus {METHODS[1 - method]}; "
     return decide(worse, chance, words + "; ".join(said))
 

@@ -51,6 +51,8 @@ class Details:
         Keys of all scenarios of the study, where some are left out.
     given
         What gives the result again, where its replicates were not drawn here but given; else empty.
+    answer
+        The study's function that answers its question.
     group_size
         So many replicates, one after the other, may depend on each other.
     """
@@ -75,6 +77,7 @@ class Details:
     labels: Mapping[str, str] = field(default_factory=dict)
     given: str = ""
     group_size: int = 1
+    answer: Callable[[Result], str | Sequence[str]] | None = None
 
     # ---------------------------------------------------------------- measures
     @cached_property

@@ -18,6 +18,7 @@ import pyarrow as pa
 from simstudy.analysis.result_columns import ResultColumns, stacked_estimates
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, number_factors, properties_in
+from simstudy.engine.columns import refuse_two_meanings
 from simstudy.engine.workers import available_cores
 from simstudy.errors import StudyError
 from simstudy.measures import Estimates, Measure
@@ -69,17 +70,22 @@ class FromRows:
     @cached_property
     def _by_cell(self) -> list[Measure]:
         """Measures that are computed cell by cell, independently of other methods and scenarios."""
-        known = self.store.column_names()
         read = names_read(self.measures)
         factors = {
             name
             for each in self.plan.scenarios
             for name in (*number_factors(each), *properties_in(each, read))
         }
-        later = self._rows.derived.names | (factors - known)
+        later = self._rows.derived.names | (factors - self.store.column_names())
         if self.prepare is not None:
             return []
-        return [m for m in self.measures if m.by_cell and not later.intersection(m.reads)]
+        return [
+            m
+            for m in self.measures
+            if m.by_cell
+            and not later.intersection(m.reads)
+            and not (len(m.reads) > 1 and factors.intersection(m.reads))
+        ]
 
     # ---------------------------------------------------------------- of whole scenarios
     @cached_property
@@ -87,8 +93,9 @@ class FromRows:
         measures = [measure for measure in self.measures if measure not in self._by_cell]
         names = names_read(measures)
         found: Found = {}
-        for key in self.plan.keys:
+        for key, scenario in self.plan.keys.items():
             columns: Columns = self._rows.columns(key, names)
+            refuse_two_meanings(self.plan, scenario, [m.reads for m in measures], columns)
             columns = self.prepare(columns) if self.prepare else columns
             found |= {(key, m.name): m.estimate(columns, level=self.level) for m in measures}
         return found

@@ -20,7 +20,6 @@ import numpy as np
 from simstudy.errors import ConfigError, nearest
 from simstudy.lazy import pd, special
 from simstudy.measures import Estimates, Measure
-from simstudy.measures.intervals import critical_value
 from simstudy.options import format_setting
 from simstudy.provenance.scenario_id import identity
 
@@ -49,16 +48,14 @@ class Target:
     mcse: float
     relative: bool = False
 
-    def shortfall(self, estimates: Estimates, level: float) -> float:
-        """The largest ratio of error to target, over the cells.
+    def shortfall(self, estimates: Estimates) -> float:
+        """The largest ratio of error to target over the cells; infinite for an error of 0.
 
-        0 of n is not certain: where the formula gives no error, the interval does.
+        Replicates that are all alike do not show what was rare: no precision is reached by them.
         """
-        half = (estimates.upper - estimates.lower) / 2 / critical_value(level)
-        error = np.where(estimates.mcse == 0, half, estimates.mcse)
         allowed = self.mcse * (np.abs(estimates.estimate) if self.relative else 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(error == 0, 0.0, error / allowed)
+            ratio = np.where(estimates.mcse == 0, math.inf, estimates.mcse / allowed)
         return float(np.where(np.isnan(ratio), math.inf, ratio).max())
 
 
@@ -138,10 +135,7 @@ def precision_ratios(
             for (key, name), found in estimates.items()
         }
     return {
-        key: max(
-            target.shortfall(estimates[key, target.measure], result.details.level)
-            for target in targets
-        )
+        key: max(target.shortfall(estimates[key, target.measure]) for target in targets)
         for key in result.plan.keys
     }
 
@@ -229,7 +223,8 @@ def _needed(n: int, ratio: float) -> float:
 def without_spread(result: Result, targets: Sequence[Target]) -> list[str]:
     """The warning for errors of 0 that come from equal replicates.
 
-    A rare outcome that has not been seen yet leaves a mean without any error, as a constant does.
+    A rare outcome that has not been seen yet leaves a mean without any error, as a constant does;
+    so such a scenario is drawn up to its maximum.
     """
     measures = [
         each for each in result.details.measures if each.name in {t.measure for t in targets}
@@ -237,11 +232,11 @@ def without_spread(result: Result, targets: Sequence[Target]) -> list[str]:
     estimates = result.details.estimates(measures)
     return [
         f"precision.{target.measure}: {result.n_rep[key]:,} replicates of {identity(scenario)} "
-        "show no spread, so how many an error takes is not known from them: unless these values "
-        "are always the same, ask for more with n_rep=..."
+        "show no spread, so how many an error takes is not known from them, and it is drawn up to "
+        "its maximum. If these values are always the same, leave the measure out of precision"
         for key, scenario in result.plan.keys.items()
         for target in targets
-        if target.shortfall(estimates[key, target.measure], result.details.level) == 0
+        if (estimates[key, target.measure].mcse == 0).any()
     ]
 
 

@@ -17,9 +17,9 @@ from simstudy.design.plan import (
     Plan,
     base_scenario,
     number_factors,
-    number_properties,
     properties_in,
 )
+from simstudy.engine.columns import scenario_numbers
 from simstudy.engine.derived import derived_column, optional, read_by
 from simstudy.engine.methods import TEXTS, scenario_arguments
 from simstudy.measures import Estimates
@@ -210,19 +210,23 @@ class DerivedColumns:
         """Columns of a work unit, stored and derived: `(rep,)` or `(rep, *axes)`."""
         later = self.names
         wanted = [name for name in names if name in later]
-        given = {name: np.full(n_rep, value) for name, value in self._factors(key, names).items()}
+        given = {
+            name: np.broadcast_to(value, (n_rep, *np.shape(value)))
+            for name, value in self._constants(key, names).items()
+        }
         stored = [name for name in names if name not in later and name not in given]
         read = self._read(key, n_rep, stored, holes=holes)
         made = {name: self._read_derived(key, n_rep, name) for name in wanted}
         return {name: (read | made | given)[name] for name in names}
 
-    def _factors(self, key: str, names: Sequence[str]) -> dict[str, float]:
-        """The factors and properties among some names."""
+    def _constants(self, key: str, names: Sequence[str]) -> dict[str, float | np.ndarray]:
+        """The factors and properties among some names that no column has."""
         scenario = self.plan.keys[key]
-        factors, properties = number_factors(scenario), properties_in(scenario, names)
-        taken = self.known() if set(names) & {*factors, *properties} else set()
-        factors |= number_properties(scenario, properties - taken - factors.keys())
-        return {n: factors[n] for n in names if n in factors and n not in taken}
+        factors = number_factors(scenario)
+        named = (set(names) & factors.keys()) | properties_in(scenario, names)
+        rest = named - self.known() if named else named
+        found: dict[str, float | np.ndarray] = {n: factors[n] for n in rest & factors.keys()}
+        return found | scenario_numbers(self.plan, scenario, rest - factors.keys())
 
     def _read(
         self, key: str, n_rep: int, names: Sequence[str], *, holes: bool

@@ -363,9 +363,9 @@ def resolve(
 
         maker_of(Workers(backend, settings.n_jobs, options))
     study = _make_study(module, config, project.root)
-    published_rep = scale.replicates(study.n_rep, study.group_size)
+    published_rep = scale.replicates(study.n_rep, study.rules.group_size)
     n_rep = settings.n_rep or published_rep
-    check_whole_groups(study.group_size, n_rep)
+    check_whole_groups(study.rules.group_size, n_rep)
     _check_size(study, settings, n_rep)
     out = settings.out or str(scale.out)
     if cwd and Path(cwd) != Path.cwd() and "://" not in out:

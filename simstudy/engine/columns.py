@@ -2,14 +2,16 @@
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+import numbers
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
 from simstudy.design import AnyScenario
-from simstudy.design.plan import Plan, number_factors, number_properties
+from simstudy.design.plan import Plan, base_scenario, number_factors, properties_in
+from simstudy.engine.labels import block_in_axis_order, in_axis_order
 from simstudy.errors import StudyError, in_one_line, nearest, writable
 from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING, Block, has_text
 from simstudy.validation import refuse_inexact, unmasked
@@ -48,10 +50,11 @@ def check_columns_read(
     read, named = (
         set(itertools.chain.from_iterable(names.values())) for names in (plan.reads, plan.named)
     )
+    refuse_two_meanings(plan, scenario, plan.reads.values(), columns)
     if read <= known and named <= known.union(plan.vectors):
         return  # without asking for factors, which takes longer than all else here
     known |= number_factors(scenario).keys()
-    known |= number_properties(scenario, read - known).keys()
+    known |= scenario_numbers(plan, scenario, read - known).keys()
     readers = {f"measure {name!r} reads": (names, known) for name, names in plan.reads.items()}
     for setting, names in plan.named.items():
         readers[f"{setting} names"] = names, known.union(plan.vectors)
@@ -61,6 +64,69 @@ def check_columns_read(
                 f"{who} column {name!r}, which is neither returned, drawn nor derived, nor a "
                 f"factor or property that is a number; {nearest(name, there)}"
             )
+
+
+def scenario_numbers(
+    plan: Plan, scenario: AnyScenario, names: Iterable[str]
+) -> dict[str, float | np.ndarray]:
+    """Properties of a scenario that measures read: a number, or one for each label of an axis.
+
+    Several numbers are an array over the axes, with size 1 where an axis does not matter.
+    """
+    behind, found = base_scenario(scenario), dict[str, float | np.ndarray]()
+    for name in properties_in(scenario, names):
+        value = getattr(behind, name)
+        if isinstance(value, numbers.Real):
+            found[name] = float(value)
+        elif plan.axes and not isinstance(value, str):
+            array = np.asarray(in_axis_order(f"property {name!r}", value, plan.axes))
+            if array.ndim and array.dtype.kind in "biuf" and array.shape != (1,):
+                wide = _with_all_axes(name, array[np.newaxis].astype(float), plan)
+                if _fits(wide, (1, *plan.shape)):
+                    found[name] = wide[0]
+    return found
+
+
+def refuse_two_meanings(
+    plan: Plan,
+    scenario: AnyScenario,
+    reads: Iterable[Sequence[str]],
+    columns: Mapping[str, np.ndarray],
+) -> None:
+    """Refuse a column that has the name of another number of the scenario.
+
+    It is refused where a measure compares columns, so that either could be the truth. A column with
+    the same values as the factor or property is allowed.
+
+    Parameters
+    ----------
+    reads
+        Names that each measure reads.
+    """
+    compared = {name for names in reads if len(names) > 1 for name in names} & columns.keys()
+    if not compared:
+        return
+    behind = base_scenario(scenario)
+    own = {name: getattr(behind, name) for name in compared & {f.name for f in fields(behind)}}
+    own |= scenario_numbers(plan, scenario, compared - own.keys())
+    for name, value in own.items():
+        number = float(value) if isinstance(value, numbers.Real) else value
+        if isinstance(number, float | np.ndarray) and not _same_values(columns[name], number):
+            raise StudyError(
+                f"column {name!r} has the name of a factor or property of "
+                f"{type(behind).__name__}, with other values, and a measure that reads {name!r} "
+                f"could mean either: rename the column, such as {name + '_hat'!r}."
+            )
+
+
+def _same_values(column: np.ndarray, value: float | np.ndarray) -> bool:
+    """Whether a column is a constant of the scenario, where it is not missing."""
+    if column.dtype.kind not in "biuf":
+        return False
+    found = column.astype(float)
+    wide = found.reshape(found.shape + (1,) * (np.ndim(value) + 1 - found.ndim))
+    agrees = np.isclose(wide, value, rtol=SAME, atol=0.0) | np.isnan(wide)
+    return bool(agrees.all())
 
 
 def _refuse_absent(vectors: Collection[str], raw: Mapping[str, Any], who: str) -> None:
@@ -77,6 +143,8 @@ def validate_column(
 ) -> np.ndarray:
     """Check one column and broadcast it; a vector has one more axis, of the given length."""
     _refuse_name(plan, name, who)
+    if length is None:
+        value = block_in_axis_order(f"column {name!r}", value, plan.axes)
     array = _own_array(name, value)
     if length is not None:
         return _vector(plan, name, array, length)

@@ -12,7 +12,8 @@ import numpy as np
 
 from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Method, Plan
-from simstudy.engine.per_replicate import EachReplicate, is_from_pandas
+from simstudy.engine.labels import in_axis_order, is_from_pandas, rows_in_order
+from simstudy.engine.per_replicate import EachReplicate
 from simstudy.errors import StudyError, nearest
 from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import ERROR, SCENARIO
@@ -30,6 +31,7 @@ TAKEN = (SCENARIO, *OWN)
 """What a method may ask for that is neither data nor a factor."""
 
 CONSTANTS = (type(None), bool, int, float, complex, str, bytes, np.generic)
+SAME = 1e-9  # relative difference of a number that a method hands on, perhaps by another route
 TEXTS = (ERROR, "warning")  # columns that a method has only where there is something to say
 
 
@@ -224,29 +226,71 @@ def _unknown(
 def plain_columns(columns: Any) -> Any:
     """A method's columns as arrays; a pandas frame with a row per replicate is converted."""
     if is_from_pandas(columns, "DataFrame"):
-        return {str(name): columns[name].to_numpy() for name in columns}
+        rows = rows_in_order("what a method returned", columns)
+        return {str(name): rows[name].to_numpy() for name in rows}
     return columns
 
 
 def with_drawn_columns(plan: Plan, data: Data, columns: Any) -> Any:
     """Add drawn numbers that a measure reads and that the method did not return.
 
-    Such a column has one number for each replicate, or the same for all. It is stored with every
-    method's columns, so that each is complete by itself.
+    Such a column has one number for each replicate, one for each replicate and cell of the axes, or
+    the same for all replicates. It is stored with every method's columns, so that each is complete
+    by itself.
+
+    Raises
+    ------
+    StudyError
+        Where a method returned other values under the name of a drawn number.
     """
     if not isinstance(columns, Mapping) or set(columns) <= {*TEXTS}:  # every replicate failed
         return columns
-    read = {name for names in plan.reads.values() for name in names} - columns.keys()
+    read = {name for names in plan.reads.values() for name in names}
     drawn = {
-        name: np.asarray(value)
-        for name, value in data.items()
-        if name in read and isinstance(value, np.ndarray | np.generic | int | float)
+        name: number
+        for name in data.keys() & (read | columns.keys())
+        for number in [_drawn_number(plan, name, data[name])]
+        if number is not None
     }
-    return dict(columns) | {
-        name: value if value.ndim else np.full(plan.block_size, value)
-        for name, value in drawn.items()
-        if value.ndim <= 1 and value.dtype.kind in "biuf"
-    }
+    for name in drawn.keys() & columns.keys():
+        if not _agrees(columns[name], drawn[name]):
+            raise StudyError(
+                f"a method returned {name!r}, which draw returned with other values, so a measure "
+                f"that reads {name!r} could mean either: rename what the method returns, such as "
+                f"{name + '_hat'!r}."
+            )
+    return dict(columns) | {name: drawn[name] for name in drawn.keys() & read - columns.keys()}
+
+
+def _drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
+    """A drawn number `(rep,)` or `(rep, *axes)`; None for data of another shape."""
+    if isinstance(value, tuple) or (plan.axes and isinstance(value, Mapping)):
+        value = np.asarray(in_axis_order(f"{name!r} of draw", value, plan.axes))
+        value = value[np.newaxis] if value.shape == plan.shape else value
+    if not isinstance(value, np.ndarray | np.generic | int | float):
+        return None
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        return None
+    if array.ndim == 0:
+        return np.full(plan.block_size, value)
+    if array.ndim > 1 and array.shape[1:] != plan.shape:
+        return None
+    return np.broadcast_to(array, (plan.block_size, *array.shape[1:]))
+
+
+def _agrees(column: Any, drawn: np.ndarray) -> bool:
+    """Whether a method handed a drawn number on, where it did not fail."""
+    returned = np.asarray(column)
+    if returned.dtype.kind not in "biuf":
+        return False
+    wide = max(returned.ndim, drawn.ndim)
+    one, other = (x.reshape(x.shape + (1,) * (wide - x.ndim)) for x in (returned, drawn))
+    try:
+        is_equal = np.isclose(one, other, rtol=SAME, atol=0.0) | np.isnan(one.astype(float))
+    except ValueError:  # shapes that do not fit are refused with the columns
+        return True
+    return bool(is_equal.all())
 
 
 # ---------------------------------------------------------------- columns beside other methods'

@@ -1,7 +1,6 @@
 """Methods that analyse one replicate at a time: each call gives one row or one failure."""
 
 import contextlib
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from simstudy.engine.error_policy import (
     set_within,
     should_reraise,
 )
+from simstudy.engine.labels import frame_by_label, in_axis_order, is_from_pandas
 from simstudy.errors import StudyError, swallowed
 from simstudy.validation import refuse_inexact, unmasked
 
@@ -200,7 +200,7 @@ class _Replicates:
                 f"it returned {sorted(values)}, and replicates before {sorted(shapes)}"
             )
         found = {
-            name: _checked_value(name, unmasked(values[name], name), is_vector=name in self.vectors)
+            name: _checked_value(name, values[name], is_vector=name in self.vectors)
             for name in (self.names or shapes or values)
         }
         for name, value in found.items():
@@ -228,24 +228,24 @@ def _column(rows: Sequence[_Row], name: str, shape: tuple[int, ...]) -> np.ndarr
     return np.stack([missing if row.numbers is None else row.numbers[name] for row in rows])
 
 
-def is_from_pandas(value: Any, kind: str) -> bool:
-    """Whether a value is of this pandas class, without importing pandas."""
-    found = getattr(sys.modules.get("pandas"), kind, None)
-    return found is not None and isinstance(value, found)
-
-
 class NamelessError(StudyError):
     """A method returned a number without a column name."""
 
 
 def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
     """The returned values by column name; a single value takes the only name."""
-    if is_from_pandas(values, "DataFrame") and len(values) == 1:
-        return {str(name): values[name].iloc[0] for name in values}
+    if is_from_pandas(values, "DataFrame"):
+        if len(values) == 1:
+            return {str(name): values[name].iloc[0] for name in values}
+        by_label = frame_by_label(values, named_axes())
+        if by_label is not None:
+            return by_label
     if is_from_pandas(values, "Series"):
-        return {str(name): value for name, value in values.items()}
+        values = {str(name): value for name, value in values.items()}
     if isinstance(values, Mapping):
-        return values
+        is_one_column = len(names) == 1 and names[0] not in values
+        covered = any(set(labels) <= set(values) for labels in named_axes().values())
+        return {names[0]: values} if is_one_column and covered else values
     if not names:
         raise NamelessError(
             f"each_replicate: the function returned {type(values).__name__}, not numbers by name, "
@@ -258,8 +258,9 @@ def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
     return {names[0]: values}
 
 
-def _checked_value(name: str, value: np.ndarray, *, is_vector: bool) -> np.ndarray:
+def _checked_value(name: str, returned: Any, *, is_vector: bool) -> np.ndarray:
     """A number, an array with one value per cell of the study's axes, or a vector."""
+    value = unmasked(returned if is_vector else in_axis_order(name, returned, named_axes()), name)
     refuse_inexact(name, value)
     is_numeric = value.dtype.kind in "biuf"
     if is_vector:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from simstudy.errors import ConfigError, describe, nearest
-from simstudy.validation import check_whole, is_whole
+from simstudy.validation import check_whole
 
 BACKENDS = ("auto", "loky", "threads", "inline", "dask")
 
@@ -63,31 +63,6 @@ class Workers:
     def count(self) -> int:
         """The number of workers."""
         return self.n_jobs or available_cores()
-
-
-def read_workers(workers: Workers | int | None, n_jobs: int | None = None) -> Workers | None:
-    """Convert the arguments `workers` and `n_jobs` of a run to `Workers`.
-
-    Raises
-    ------
-    ConfigError
-        For a number of workers below 1, for another type, and where both arguments are given.
-    """
-    if n_jobs is not None:
-        if workers is not None:
-            raise ConfigError(
-                f"n_jobs={n_jobs!r} with workers={workers!r}: both give the number of workers. "
-                "Pass one of them; workers=Workers(backend=..., n_jobs=...) sets the backend too."
-            )
-        return Workers(n_jobs=n_jobs)
-    if workers is None or isinstance(workers, Workers):
-        return workers
-    if is_whole(workers):
-        return Workers(n_jobs=workers)
-    raise ConfigError(
-        f"workers={workers!r} is neither a number nor Workers: pass n_jobs=2 for two of them, or "
-        "leave it out to use every core."
-    )
 
 
 def check_backend(name: str) -> None:

@@ -67,7 +67,7 @@ Comparing, and what to do about failures
     impute_worst                  a failure as the worst value
 
 What measures are made of
-    Measure, OutlierRate, MeasureContext, Estimates, Influence, Moments, Columns, Operand, Interval
+    Measure, OutlierRate, MeasureContext, Estimates, Influence, Columns, Operand, Interval
     Control, centred, ratio, variance_of, wilson
 
 A measure reads replicate columns and returns, for each cell of their axes, an estimate, its MCSE,
@@ -113,7 +113,7 @@ from simstudy.measures.estimation import (
 )
 from simstudy.measures.failures import all_methods, complete_case, impute_worst
 from simstudy.measures.intervals import Interval, wilson
-from simstudy.measures.moments import MomentMeasure, Moments, centred, ratio, variance_of
+from simstudy.measures.moments import MomentMeasure, centred, ratio, variance_of
 from simstudy.measures.proportions import proportion
 from simstudy.measures.quantiles import OutlierRate, median, median_bias, outlier_rate, quantile
 from simstudy.measures.relative_precision import relative_precision
@@ -143,7 +143,6 @@ __all__ = [
     "Measure",
     "MeasureContext",
     "MomentMeasure",
-    "Moments",
     "Operand",
     "OutlierRate",
     "all_methods",

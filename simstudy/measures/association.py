@@ -6,15 +6,14 @@ import numpy as np
 
 from simstudy.array_types import Bool
 from simstudy.measures.columns import Columns, names_in, total
-from simstudy.measures.core import Influence, Measure
+from simstudy.measures.core import END, Influence, Measure
 from simstudy.measures.formulas import INFLUENCE, Formula
+from simstudy.measures.intervals import Interval
 from simstudy.measures.moments import Means, MomentMeasure, centred, ratio
 from simstudy.measures.proportions import flags
 
 
-def correlation(
-    first: str, second: str, *, name: str = "correlation", around: tuple[float, float] = (0.0, 0.0)
-) -> MomentMeasure:
+def correlation(first: str, second: str, *, name: str = "correlation") -> MomentMeasure:
     """Pearson's correlation of two columns over replicates; NaN where one of them is constant.
 
     With z and w the standardised values, a replicate has the influence z w - r (z^2 + w^2)/2 on it,
@@ -26,8 +25,6 @@ def correlation(
         Columns, such as the estimates of two methods, or estimates and their truths.
     name
         What the summary calls it.
-    around
-        Matters to block-wise moments only: numbers near the two means.
 
     Returns
     -------
@@ -44,17 +41,37 @@ def correlation(
         x, y = columns[centred(first)], columns[centred(second)]
         return x, y, x * x, y * y, x * y
 
-    return MomentMeasure(
+    return _Correlation(
         by_cell=True,
+        bounds="scaled",
+        span=(-1.0, 1.0),
+        fewest=3,
         name=name,
         formula=Formula("Σzᵢwᵢ/n of the two columns, standardised", "sd(zᵢwᵢ − r(zᵢ² + wᵢ²)/2)/√n"),
         reads=reads,
         terms=terms,
         value=_correlation,
         centred_columns=reads,
-        around=dict(zip((first, second), around, strict=True)),
         undefined="one of the two columns has no spread",
     )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Correlation(MomentMeasure):
+    """Trials at an end, for columns of two values: n times 4 p (1 - p), from the kurtosis."""
+
+    def influence(
+        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
+    ) -> Influence:
+        found = super().influence(columns, keep=keep)
+        if not (np.abs(found.estimate) > 1 - END).any():
+            return found
+        data = self.sample(columns, keep=keep)
+        with np.errstate(all="ignore"):
+            x = np.where(data.used, data.columns[self.reads[0]], 0.0)
+            x = np.where(data.used, x - total(x) / data.n, 0.0)
+            kurtosis = data.n * total(x**4) / total(x**2) ** 2
+        return found._replace(at_end=np.asarray(np.fmax(4 * data.n / (kurtosis + 3), 1.0)))
 
 
 def _correlation(means: Means, _n: np.ndarray) -> np.ndarray:
@@ -68,7 +85,7 @@ def area_under_curve(score: str, *, effect: str, name: str = "area_under_curve")
 
     The area under the receiver operating characteristic. It is a U-statistic, and the influence
     of a replicate with an effect is n/n1 times (the share of the others that it exceeds, less the
-    area), that of one without correspondingly. It cannot be gathered block by block.
+    area), that of one without correspondingly.
 
     Parameters
     ----------
@@ -98,6 +115,8 @@ def area_under_curve(score: str, *, effect: str, name: str = "area_under_curve")
         reads=names_in(score, effect),
         score=score,
         effect=effect,
+        bounds="scaled",
+        span=(0.0, 1.0),
         undefined=f"all replicates have the same {effect}",
     )
 
@@ -115,10 +134,23 @@ class _Area(Measure):
             np.broadcast_to(part, data.used.shape).reshape(len(data.used), -1)
             for part in (data.columns[self.score], flags(data.columns, self.effect), data.used)
         )
+        cells = [*zip(effect.T, used.T, strict=True)]
         parts = [_area_and_pulls(*cell) for cell in zip(score.T, effect.T, used.T, strict=True)]
         area = np.reshape([area for area, _ in parts], data.n.shape)
         psi = np.reshape(np.transpose([pulls for _, pulls in parts]), data.used.shape)
-        return Influence(area, psi, data.n, data.n_failed, data.n.astype(float))
+        fewer = [min((used & (e == which)).sum() for which in (0, 1)) for e, used in cells]
+        at_end = np.reshape(np.maximum(fewer, 1.0), data.n.shape)
+        return Influence(area, psi, data.n, data.n_failed, data.n.astype(float), at_end=at_end)
+
+    def interval(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
+        """With at most twice as many trials as there are replicates of the rarer kind.
+
+        So many an area near 1 has (Hanley & McNeil 1982, Radiology 143, 29-36); where few pairs
+        are in the wrong order, the error found may claim more.
+        """
+        assert influence.at_end is not None
+        least = np.sqrt(influence.estimate * (1 - influence.estimate) / (2 * influence.at_end))
+        return super().interval(influence, np.maximum(mcse, least), level=level)
 
 
 def _area_and_pulls(

@@ -55,7 +55,7 @@ def bootstrapped(
     in different ones, the function is called for each set of them, with NaN in the other cells,
     whose numbers are left aside. Which rows are drawn follows from the study's name and seed and
     the measure's name, so the error has the same bits on every machine, and contrasts of methods or
-    scenarios resample both alike. It cannot be gathered block by block.
+    scenarios resample both alike.
 
     References
     ----------

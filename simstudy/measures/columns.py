@@ -37,15 +37,27 @@ class Sample(NamedTuple):
 
 
 def names_in(*operands: Operand, df: Operand | None = None) -> tuple[str, ...]:
-    """The operands that are columns, each once, in order; refuse what is neither name nor number.
+    """The operands that are columns, in order.
 
     `df`, degrees of freedom, may be None, which says that there are none.
+
+    Raises
+    ------
+    DesignError
+        For what is neither name nor number, and for a column in two roles.
     """
     operands = operands if df is None else (*operands, df)
     for given in operands:
         if not isinstance(given, str):
             _refuse_no_number(given)
-    return tuple(dict.fromkeys(x for x in operands if isinstance(x, str)))
+    names = tuple(x for x in operands if isinstance(x, str))
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DesignError(
+            f"column {twice!r} is given for two things at once, such as the estimate and the "
+            "truth, so it would be compared with itself: name two columns, or give a number."
+        )
+    return names
 
 
 def _refuse_no_number(value: object) -> None:

@@ -1,25 +1,33 @@
 """Differences and ratios of a measure between methods or scenarios, with MCSE.
 
 On common data, the two estimates err together, and the error of their difference is the spread of
-the difference of their influence values, often far smaller than either error.
+the difference of their influence values, often far smaller than either error. Where two shares
+agree in every pair, one pair more could have told them apart: that is the error then, and the
+interval always allows for it (Bonett & Price 2012, Journal of Educational and Behavioral Statistics
+37, 479-488). Limits of a difference from independent replicates and of every ratio are made from
+the limits of the two sides (`intervals.of_difference`, `intervals.of_ratio`).
 """
 
 from typing import Literal
 
 import numpy as np
 
-from simstudy.array_types import Float
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures import intervals
-from simstudy.measures.columns import Columns
+from simstudy.measures.columns import Columns, total
 from simstudy.measures.core import (
+    ALL_ALIKE,
+    UNBOUNDED,
     Estimates,
     Influence,
     Measure,
+    Span,
     explain,
+    independent_replicates,
     of_both,
     standard_error,
     whole_trials,
+    within,
 )
 from simstudy.measures.moments import ratio
 
@@ -54,15 +62,88 @@ def paired(
     Estimates
         The contrast in each cell, with its MCSE and interval; `n_rep` counts pairs.
     """
+    _refuse_scale(scale)
     both = _pairs(measure, first, second)
     left, right = (measure.influence(columns, keep=both) for columns in (first, second))
-    estimate, slope = _compare(left.estimate, right.estimate, scale)
+    slope, weight = _slopes(left.estimate, right.estimate, scale)
     with np.errstate(invalid="ignore"):
-        psi = slope * (left.psi - _weight(estimate, scale) * right.psi)
-    trials, remark = left.n_rep.astype(float), of_both(left.remark, right.remark)
-    joint = left._replace(estimate=estimate, psi=psi, trials=trials, remark=remark)
+        apart = left.psi - weight * right.psi
+        joint = left._replace(
+            estimate=_contrast(left.estimate, right.estimate, scale),
+            psi=slope * apart,
+            trials=left.n_rep.astype(float),
+            remark=of_both(left.remark, right.remark),
+        )
     joint = measure.in_groups(joint)
-    return _report(joint, standard_error(joint), level)
+    mcse = standard_error(joint)
+    cautious = _with_one_more(measure, left, right, slope, weight, mcse)
+    if scale == "difference":
+        freedom = independent_replicates(joint) - 1
+        limits = intervals.student(joint.estimate, cautious, freedom, level=level)
+    else:
+        limits = _ratio_of_pairs(measure, left, right, cautious / np.abs(slope), level)
+    if not measure.counts_events:
+        joint = joint._replace(remark=of_both(joint.remark, _alike(joint, left, mcse)))
+    mcse = np.where(mcse == 0, cautious, mcse)
+    return _report(joint, mcse, within(limits, _span(measure, scale)))
+
+
+AGREE = "the two agree in all {n:,} pairs: a difference rarer than 1 in {rare:,.0f} may be missing"
+
+
+def _with_one_more(
+    measure: Measure,
+    left: Influence,
+    right: Influence,
+    slope: np.ndarray,
+    weight: np.ndarray,
+    mcse: np.ndarray,
+) -> np.ndarray:
+    """The error of a contrast with one pair more of each kind that tells the two sides apart."""
+    if not measure.counts_events:
+        return mcse
+    each = [measure.one_event(side) for side in (left, right)]
+    with np.errstate(all="ignore"):
+        return np.asarray(np.hypot(mcse, np.abs(slope) * np.hypot(each[0], weight * each[1])))
+
+
+def _alike(joint: Influence, left: Influence, mcse: np.ndarray) -> np.ndarray | None:
+    """Remarks on pairs that all agree though each side varies."""
+    varies = total(np.nan_to_num(left.psi) ** 2) > 0
+    alike = np.asarray((mcse == 0) & varies & (joint.n_rep < ALL_ALIKE))
+    if not alike.any():
+        return None
+    words = [AGREE.format(n=n, rare=n / 3) for n in joint.n_rep.flat]
+    return np.where(alike, np.reshape(np.array(words, dtype=object), alike.shape), "")
+
+
+def _ratio_of_pairs(
+    measure: Measure, left: Influence, right: Influence, apart: np.ndarray, level: float
+) -> intervals.Interval:
+    """Limits of a ratio from those of its sides, whose errors go together.
+
+    Parameters
+    ----------
+    apart
+        Error of the first estimate less the ratio times the second.
+    """
+    sides = [measure.in_groups(side) for side in (left, right)]
+    errors = [standard_error(side, ddof=measure.ddof) for side in sides]
+    reports = [
+        measure.report(side, error, level=level) for side, error in zip(sides, errors, strict=True)
+    ]
+    with np.errstate(all="ignore"):
+        a, b = reports[0].mcse, reports[1].mcse * np.abs(left.estimate / right.estimate)
+        correlation = np.clip(np.nan_to_num((a * a + b * b - apart**2) / (2 * a * b)), -1.0, 1.0)
+        sign = np.sign(left.estimate * right.estimate)
+    of_left, of_right = (intervals.Interval(each.lower, each.upper) for each in reports)
+    found = intervals.of_ratio(left.estimate, right.estimate, of_left, of_right, sign * correlation)
+    return _known_where(found, apart)
+
+
+def _known_where(limits: intervals.Interval, mcse: np.ndarray) -> intervals.Interval:
+    """Limits where there is an error, NaN elsewhere."""
+    return intervals.Interval(*(np.where(np.isnan(mcse), np.nan, limit) for limit in limits))
 
 
 def paired_methods(
@@ -128,15 +209,20 @@ def unpaired(
     Estimates
         The contrast in each cell; `n_rep` and `n_failed` are sums over both.
     """
+    _refuse_scale(scale)
     left, right = (measure.estimate(columns, level=level) for columns in (first, second))
-    estimate, slope = _compare(left.estimate, right.estimate, scale)
+    estimate = _contrast(left.estimate, right.estimate, scale)
+    slope, weight = _slopes(left.estimate, right.estimate, scale)
     with np.errstate(invalid="ignore"):
-        mcse = np.abs(slope) * np.hypot(left.mcse, _weight(estimate, scale) * right.mcse)
+        mcse = np.asarray(np.abs(slope) * np.hypot(left.mcse, weight * right.mcse))
     n_rep, n_failed = left.n_rep + right.n_rep, left.n_failed + right.n_failed
     psi = np.empty((0, *np.shape(estimate)))
     joint = Influence(estimate, psi, n_rep, n_failed, np.asarray(n_rep, float))
     joint = joint._replace(remark=of_both(left.remark, right.remark))
-    return _report(joint, np.asarray(mcse), level)
+    combine = intervals.of_difference if scale == "difference" else intervals.of_ratio
+    of_left, of_right = (intervals.Interval(each.lower, each.upper) for each in (left, right))
+    limits = _known_where(combine(left.estimate, right.estimate, of_left, of_right), mcse)
+    return _report(joint, mcse, within(limits, _span(measure, scale)))
 
 
 def take_index(columns: Columns, *, axis: int, index: int) -> dict[str, np.ndarray]:
@@ -168,24 +254,36 @@ def _pairs(measure: Measure, first: Columns, second: Columns) -> np.ndarray:
     return np.asarray(used & other)
 
 
-def _compare(first: np.ndarray, second: np.ndarray, scale: Scale) -> tuple[np.ndarray, np.ndarray]:
-    """The contrast, and its derivative by the first estimate."""
+def _refuse_scale(scale: str) -> None:
+    if scale not in ("difference", "ratio"):
+        raise DesignError(
+            f"scale={scale!r} is not a way to compare two estimates. Use 'difference' or 'ratio'."
+        )
+
+
+def _contrast(first: np.ndarray, second: np.ndarray, scale: Scale) -> np.ndarray:
+    return np.asarray(np.subtract(first, second) if scale == "difference" else ratio(first, second))
+
+
+def _slopes(first: np.ndarray, second: np.ndarray, scale: Scale) -> tuple[np.ndarray, np.ndarray]:
+    """Derivative of the contrast by the first estimate; that by the second, less its sign, over it.
+
+    So the error of the contrast is the first times that of first - weight second.
+    """
     if scale == "difference":
-        return np.asarray(np.subtract(first, second)), np.ones(np.shape(first))
-    if scale == "ratio":
-        return np.asarray(ratio(first, second)), np.asarray(ratio(1.0, second))
-    raise DesignError(
-        f"scale={scale!r} is not a way to compare two estimates. Use 'difference' or 'ratio'."
-    )
+        return np.ones(np.shape(first)), np.ones(np.shape(first))
+    return np.asarray(ratio(1.0, second)), np.asarray(ratio(first, second))
 
 
-def _weight(estimate: np.ndarray, scale: Scale) -> Float[np.ndarray, " *cells"]:
-    """Derivative of the contrast by the second estimate, relative to the first."""
-    return np.ones(np.shape(estimate)) if scale == "difference" else estimate
+def _span(measure: Measure, scale: Scale) -> Span:
+    """Least and greatest value of a contrast."""
+    low, high = measure.ends
+    if scale == "difference":
+        return low - high, high - low
+    return (0.0, np.inf) if low >= 0 else UNBOUNDED
 
 
-def _report(joint: Influence, mcse: np.ndarray, level: float) -> Estimates:
-    lower, upper = intervals.normal(joint.estimate, mcse, level=level)
+def _report(joint: Influence, mcse: np.ndarray, limits: intervals.Interval) -> Estimates:
     reason = explain(joint, mcse, undefined="the second estimate is zero or not defined")
     counts = joint.n_rep, joint.n_failed, whole_trials(joint)
-    return Estimates(joint.estimate, mcse, lower, upper, *counts, reason, remark=joint.remark)
+    return Estimates(joint.estimate, mcse, *limits, *counts, reason, remark=joint.remark)

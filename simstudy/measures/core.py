@@ -19,7 +19,10 @@ from simstudy.measures.columns import Columns, Sample, pick, sample, total
 from simstudy.measures.formulas import OWN, Formula
 from simstudy.measures.groups import few_groups, grouped_sums, n_groups
 
-Bounds = Literal["normal", "wilson"]
+Bounds = Literal["normal", "wilson", "scaled", "ratio"]
+Span = tuple[float, float]
+UNBOUNDED: Span = (-np.inf, np.inf)
+ALL_ALIKE = 1000  # replicates without any spread: with fewer, a rare outcome may just be missing
 
 
 class Influence(NamedTuple):
@@ -51,6 +54,11 @@ class Influence(NamedTuple):
         Replicates that carry a weighted estimate; None for others.
     remark : array (*cells) or None
         What a reader of the estimate should know; None if nothing.
+    at_end : float array (*cells) or None
+        Independent trials behind an estimate at an end of its span, of bounds "scaled"; None for
+        `n_rep`.
+    sides : pair of Share or None
+        The two shares that the estimate is a ratio of, of bounds "ratio".
     """
 
     estimate: Float[np.ndarray, " *cells"]
@@ -63,6 +71,24 @@ class Influence(NamedTuple):
     plain: Float[np.ndarray, " *cells"] | None = None
     n_effective: Float[np.ndarray, " *cells"] | None = None
     remark: Shaped[np.ndarray, " *cells"] | None = None
+    at_end: Float[np.ndarray, " *cells"] | None = None
+    sides: "tuple[Share, Share] | None" = None
+
+
+class Share(NamedTuple):
+    """A share of replicates and the number of trials it is of."""
+
+    value: Float[np.ndarray, " *cells"]
+    trials: Float[np.ndarray, " *cells"]
+
+    def interval(self, *, level: float) -> intervals.Interval:
+        """Compute Wilson's interval."""
+        return intervals.wilson(self.value, self.trials, level=level)
+
+    @property
+    def error(self) -> Float[np.ndarray, " *cells"]:
+        """The Monte Carlo error, as if one more replicate had gone either way."""
+        return np.asarray(intervals.cautious_binomial_error(self.value, self.trials))
 
 
 class Estimates(NamedTuple):
@@ -157,8 +183,14 @@ class Measure(ABC):
     reads
         The columns it needs. A replicate with NaN in any of them is not used in that cell.
     bounds
-        How `lower` and `upper` are made: "normal" (estimate plus and minus z MCSE) or "wilson"
-        (for proportions).
+        How `lower` and `upper` are made: "normal" (estimate plus and minus quantiles of Student's
+        t times the MCSE), "wilson" (for proportions), "scaled" (Wilson's interval of the place in
+        `span`, with as many trials as have this MCSE) or "ratio" (from Wilson's intervals of the
+        two shares that it is a ratio of).
+    span
+        Least and greatest value that the measure can have; limits stay within.
+    fewest
+        Replicates below which its MCSE says nothing, at least 2.
     axes
         Axes of its own, appended to those of the columns: name and values, such as several
         significance levels at once.
@@ -178,6 +210,8 @@ class Measure(ABC):
     formula: Formula = field(default=OWN, repr=False)
     reads: tuple[str, ...]
     bounds: Bounds = field(default="normal", repr=False)
+    span: Span = field(default=UNBOUNDED, repr=False)
+    fewest: int = field(default=2, repr=False)
     axes: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
     ddof: int = field(default=1, repr=False)
     undefined: str = field(default="the estimate is not defined for these replicates", repr=False)
@@ -344,23 +378,48 @@ class Measure(ABC):
         Estimates
             The measure in each cell.
         """
-        reason = explain(influence, mcse, undefined=self.undefined)
+        mcse = np.where(influence.n_rep < self.fewest, np.nan, mcse)
+        reason = explain(influence, mcse, undefined=self.undefined, fewest=self.fewest)
         counts = influence.n_rep, influence.n_failed, whole_trials(influence)
         plain = _plain_squares(influence, ddof=self.ddof)
-        if plain is not None:
+        if plain is not None and self.bounds == "wilson":
             influence = _with_trials_of(influence, mcse)
-        limits = self.interval(influence, mcse, level=level)
-        if self.bounds == "wilson":
-            mcse = never_certain(influence, mcse)
-        few = few_groups(influence.psi, influence.group_size)
-        remark = influence.remark if few is None else joined(influence.remark, few)
+        lower, upper = within(self.interval(influence, mcse, level=level), self.span)
+        remark = self.doubts(influence, mcse)
+        mcse = self.never_certain(influence, mcse)
+        if influence.remark is not None:
+            remark = joined(influence.remark, remark)
         beside = variance_reduction(plain, mcse), influence.n_effective, remark
-        return Estimates(influence.estimate, mcse, *limits, *counts, reason, *beside)
+        return Estimates(influence.estimate, mcse, lower, upper, *counts, reason, *beside)
+
+    def doubts(
+        self, influence: Influence, mcse: np.ndarray
+    ) -> Shaped[np.ndarray, " *cells"] | None:
+        """Find cells in which an interval may be too short, and say why.
+
+        Parameters
+        ----------
+        influence
+            Estimate and influences.
+        mcse
+            Monte Carlo standard error of the estimate.
+
+        Returns
+        -------
+        array (*cells) or None
+            Remarks; None if there are none.
+        """
+        if not self.counts_events:
+            return doubts(influence, mcse)
+        remark = few_groups(influence.psi, influence.group_size)
+        if self.bounds != "scaled":
+            return remark
+        return of_both(remark, np.where(influence.n_rep < FEW, NORMAL_ONLY, ""))
 
     def interval(
         self, influence: Influence, mcse: np.ndarray, *, level: float
     ) -> intervals.Interval:
-        """Compute the limits as `bounds` says: normal, or Wilson's for a proportion.
+        """Compute the limits as `bounds` says.
 
         Parameters
         ----------
@@ -376,12 +435,184 @@ class Measure(ABC):
         intervals.Interval
             Lower and upper limit in each cell.
         """
-        normal = intervals.normal(influence.estimate, mcse, level=level)
+        if self.bounds == "scaled":
+            return self._scaled(influence, mcse, level)
+        if self.bounds == "ratio" and influence.sides is not None:
+            return ratio_of_shares(*influence.sides, level=level)
+        freedom = independent_replicates(influence) - 1
+        normal = intervals.student(influence.estimate, mcse, freedom, level=level)
         if self.bounds != "wilson":
             return normal
         if influence.plain is None:
             return intervals.wilson(influence.estimate, influence.trials, level=level)
         return wilson_within(influence.estimate, influence.trials, normal, level=level)
+
+    def never_certain(self, influence: Influence, mcse: np.ndarray) -> Float[np.ndarray, " *cells"]:
+        """Replace an error of 0 that may be luck: one replicate more could have gone either way.
+
+        For every measure of events, whose influence vanishes in a sample in which all replicates
+        are alike. Errors of other measures stay.
+
+        Parameters
+        ----------
+        influence
+            Estimate and number of trials.
+        mcse
+            Monte Carlo standard error of the estimate.
+
+        Returns
+        -------
+        float array (*cells)
+            The error, which is not 0 where replicates could have been otherwise.
+        """
+        cautious = self.error_of_one_more(influence)
+        if cautious is None:
+            return mcse
+        alike = mcse == 0 if self.bounds != "wilson" else np.asarray(False)
+        if self.bounds != "ratio":
+            alike = alike | self._at_an_end(influence)
+        return np.where(alike & np.isfinite(mcse), cautious, mcse)
+
+    def error_of_one_more(self, influence: Influence) -> Float[np.ndarray, " *cells"] | None:
+        """Compute the error from one replicate more that had gone the other way.
+
+        Parameters
+        ----------
+        influence
+            Estimate and number of trials.
+
+        Returns
+        -------
+        float array (*cells) or None
+            The error; None for a measure of values that are no events.
+        """
+        with np.errstate(all="ignore"):
+            if self.bounds == "ratio" and influence.sides is not None:
+                above, below = influence.sides
+                error = np.hypot(above.error, influence.estimate * below.error)
+                return np.asarray(error / below.value)
+            if self.bounds not in ("wilson", "scaled"):
+                return None
+            low, high = self.ends
+            trials = influence.trials if influence.at_end is None else influence.at_end
+            share = np.clip((influence.estimate - low) / (high - low), 0.0, 1.0)
+            error = intervals.cautious_binomial_error(share, np.asarray(trials, float))
+        return np.asarray((high - low) * error)
+
+    @property
+    def counts_events(self) -> bool:
+        """Whether it is made of shares, so that a replicate can move it by so much and no more."""
+        return self.bounds != "normal"
+
+    @property
+    def ends(self) -> Span:
+        """Least and greatest value that the measure can have."""
+        return (0.0, 1.0) if self.bounds == "wilson" and self.span == UNBOUNDED else self.span
+
+    def one_event(self, influence: Influence) -> Float[np.ndarray, " *cells"]:
+        """Compute how far one replicate moves the estimate by an event: 1/n of a share of n.
+
+        Parameters
+        ----------
+        influence
+            Estimate and number of trials.
+
+        Returns
+        -------
+        float array (*cells)
+            The distance.
+        """
+        with np.errstate(all="ignore"):
+            if self.bounds == "ratio" and influence.sides is not None:
+                above, below = influence.sides
+                below_moves = influence.estimate / below.trials
+                return np.asarray(np.hypot(1 / above.trials, below_moves) / below.value)
+            low, high = self.ends
+            trials = influence.trials if influence.at_end is None else influence.at_end
+            return np.asarray((high - low) / np.asarray(trials, float))
+
+    def _at_an_end(self, influence: Influence) -> Bool[np.ndarray, " *cells"]:
+        """Whether the estimate is at an end of its span; that of a scaled one but for rounding."""
+        low, high = self.ends
+        room = (high - low) * (END if self.bounds == "scaled" else 0.0)
+        found = np.asarray(influence.estimate, float)
+        return np.asarray((found <= low + room) & (found >= low)) | np.asarray(
+            (found >= high - room) & (found <= high + room)
+        )
+
+    def _scaled(self, influence: Influence, mcse: np.ndarray, level: float) -> intervals.Interval:
+        """Wilson's interval of the place between the ends, with trials that have this error."""
+        low, high = self.ends
+        share = np.clip((np.asarray(influence.estimate, float) - low) / (high - low), 0.0, 1.0)
+        fewest = influence.n_rep if influence.at_end is None else influence.at_end
+        at_end = self._at_an_end(influence)
+        with np.errstate(all="ignore"):
+            trials = share * (1 - share) * ((high - low) / mcse) ** 2
+        trials = np.where(at_end | ~(np.isfinite(trials) & (trials > 0)), fewest, trials)
+        share, freedom = (
+            np.where(at_end, np.rint(share), share),
+            independent_replicates(influence) - 2,
+        )
+        found = intervals.wilson(share, trials, level=level, df=freedom)
+        lower, upper = (np.where(np.isnan(mcse), np.nan, low + (high - low) * end) for end in found)
+        return intervals.Interval(lower, upper)
+
+
+END = 1e-12  # of the span: nearer to an end is rounding
+
+
+def within(limits: intervals.Interval, span: Span) -> intervals.Interval:
+    """Limits that do not leave the values a measure can have."""
+    if span == UNBOUNDED:
+        return limits
+    return intervals.Interval(*(np.asarray(np.clip(limit, *span)) for limit in limits))
+
+
+def ratio_of_shares(above: Share, below: Share, *, level: float) -> intervals.Interval:
+    """Limits of a ratio of two independent shares, from Wilson's interval of each."""
+    of_each = above.interval(level=level), below.interval(level=level)
+    return intervals.of_ratio(above.value, below.value, *of_each)
+
+
+def independent_replicates(influence: Influence) -> Float[np.ndarray, " *cells"]:
+    """Replicates that an error is estimated from: those of the condition; groups of dependent ones.
+
+    Weighted replicates and those of a share count as they are.
+    """
+    if influence.group_size > 1:
+        return np.asarray(n_groups(influence.psi, influence.group_size), float)
+    n = influence.n_rep if influence.n_given is None else influence.n_given
+    return np.asarray(np.minimum(np.asarray(n, float), np.asarray(influence.trials, float)))
+
+
+FEW = 10  # replicates below which an interval rests on the assumption of normal values
+TOO_SKEW = 0.06  # squared skewness of influences per replicate: 1.5 points less coverage
+ALIKE = "all {n:,.0f} are alike: an outcome rarer than 1 in {rare:,.0f} may just be missing"
+NORMAL_ONLY = "fewer than 10 replicates: the interval holds for normal values only"
+SKEW = "few replicates for values this skew: the interval is too short"
+
+
+def doubts(influence: Influence, mcse: np.ndarray) -> Shaped[np.ndarray, " *cells"] | None:
+    """Remarks on errors from few replicates: no spread among them, or too skew an influence.
+
+    A 95% interval covers about 0.25 g^2/n less than it states, where g is the skewness of the
+    influences (Hall 1992, The Bootstrap and Edgeworth Expansion, section 2.6).
+    """
+    if len(influence.psi) == 0:
+        return None
+    n = np.asarray(independent_replicates(influence))
+    known = (n >= 2) & np.isfinite(mcse)
+    alike = known & (mcse == 0) & (n < ALL_ALIKE)
+    few = known & (mcse > 0) & (n < FEW)
+    with np.errstate(all="ignore"):
+        psi = grouped_sums(np.nan_to_num(influence.psi), influence.group_size)
+        squares = psi * psi
+        skew = known & (total(squares * psi) ** 2 > TOO_SKEW * total(squares) ** 3)
+    if not (alike | few | skew).any():
+        return None
+    remark = np.where(few, NORMAL_ONLY, np.where(skew, SKEW, "")).astype(object)
+    remark[alike] = [ALIKE.format(n=count, rare=count / 3) for count in n[alike]]
+    return remark
 
 
 def standard_error(influence: Influence, *, ddof: int = 1) -> Float[np.ndarray, " *cells"]:
@@ -422,18 +653,6 @@ def root_mean(
     return np.where((np.asarray(trials) < 2) | undefined, np.nan, mcse)
 
 
-def never_certain(influence: Influence, mcse: np.ndarray) -> Float[np.ndarray, " *cells"]:
-    """The error of a share, which is not 0 where no replicate, or every one, had the event.
-
-    It is then as if one replicate more had gone either way; its interval is no point either.
-    """
-    share, n = np.asarray(influence.estimate, float), np.asarray(influence.trials, float)
-    at_end = np.isfinite(mcse) & ((share == 0) | (share == 1))
-    with np.errstate(all="ignore"):
-        cautious = intervals.cautious_binomial_error(share, n)
-    return np.asarray(np.where(at_end, cautious, mcse))
-
-
 def _plain_squares(influence: Influence, *, ddof: int) -> np.ndarray | None:
     """Squared error of the plain measure of independent replicates; None where this is plain."""
     if influence.plain is not None or influence.group_size == 1:
@@ -457,7 +676,7 @@ def whole_trials(influence: Influence) -> Int[np.ndarray, " *cells"]:
 
 
 def explain(
-    influence: Influence, mcse: np.ndarray, *, undefined: str
+    influence: Influence, mcse: np.ndarray, *, undefined: str, fewest: int = 2
 ) -> Shaped[np.ndarray, " *cells"]:
     """Why an estimate or its MCSE is not a finite number, cell by cell."""
     estimate, few = influence.estimate, np.asarray(influence.trials) < 2
@@ -465,6 +684,10 @@ def explain(
     reason[~np.isfinite(mcse)] = "a replicate is infinite"
     reason[np.isnan(estimate)] = f"{undefined} (or a replicate is infinite)"
     reason[few & ~np.isfinite(mcse)] = "fewer than two replicates: no Monte Carlo error"
+    if fewest > 2:
+        reason[~few & (influence.n_rep < fewest)] = (
+            f"fewer than {fewest} replicates say nothing of its Monte Carlo error"
+        )
     if influence.group_size > 1:
         lone = n_groups(influence.psi, influence.group_size) < 2
         reason[lone] = "fewer than two groups of replicates: no Monte Carlo error"

@@ -305,7 +305,7 @@ def bias_eliminated_coverage(
     The mean is estimated, so the influence of a replicate has a second part: its pull on
     the mean times the slope of coverage in the point to be covered. The slope is a difference
     over plus and minus sd n^(-1/5); it vanishes for symmetric intervals and is what the binomial
-    formula of Morris et al. leaves out for others. It cannot be gathered block by block.
+    formula of Morris et al. leaves out for others.
 
     Parameters
     ----------

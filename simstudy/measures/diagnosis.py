@@ -12,10 +12,12 @@ ratios: Deeks & Altman (2004), BMJ 329, 168-169.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from simstudy.measures.columns import Columns, names_in
+from simstudy.measures.core import Influence, Share
 from simstudy.measures.formulas import BINOMIAL, INFLUENCE, WITHIN, Formula
 from simstudy.measures.moments import Means, MomentMeasure, Number, ratio, share
 from simstudy.measures.proportions import flag_share, flags, proportion
@@ -249,12 +251,30 @@ def _ratio_of_rates(
         power, size = ratio(means[0], means[1]), ratio(means[2], means[3])
         return ratio(of(power), of(size))
 
-    return MomentMeasure(
+    return _RatioOfRates(
         by_cell=True,
         name=name,
         formula=Formula(formula, INFLUENCE),
+        bounds="ratio",
+        span=(0.0, np.inf),
         reads=names_in(reject, effect),
         terms=terms,
         value=value,
+        of=of,
         undefined=f"the rate without {effect} is 0, or replicates with or without it are missing",
     )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _RatioOfRates(MomentMeasure):
+    of: Callable[[Number], Number]
+
+    def _influence(
+        self, means: Means, n: np.ndarray, n_failed: np.ndarray, psi: np.ndarray
+    ) -> Influence:
+        found = super()._influence(means, n, n_failed, psi)
+        above, below = (
+            Share(np.asarray(self.of(ratio(events, among))), np.asarray(n * among))
+            for events, among in (means[:2], means[2:])
+        )
+        return found._replace(sides=(above, below))

@@ -33,6 +33,7 @@ from simstudy.measures.moments import (
 )
 from simstudy.measures.proportions import flags
 
+NOT_NEGATIVE = (0.0, np.inf)
 Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of estimate - truth, and truth
 
 
@@ -241,13 +242,14 @@ def rmse(estimate: str, truth: Operand, *, name: str = "rmse") -> MomentMeasure:
         by_cell=True,
         name=name,
         formula=Formula("√(Σ(θ̂ᵢ − θ)²/n)", "MCSE(MSE)/(2 RMSE)"),
+        span=NOT_NEGATIVE,
         reads=names_in(estimate, truth),
         terms=lambda columns: ((columns[estimate] - operand(columns, truth)) ** 2,),
         value=_root,
     )
 
 
-def variance(estimate: str, *, name: str = "variance", around: Operand = 0.0) -> MomentMeasure:
+def variance(estimate: str, *, name: str = "variance") -> MomentMeasure:
     """Variance of the estimates over replicates, divisor n - 1.
 
     Parameters
@@ -256,8 +258,6 @@ def variance(estimate: str, *, name: str = "variance", around: Operand = 0.0) ->
         Column of estimates.
     name
         What the summary calls it.
-    around
-        Matters to block-wise moments only: a number, or a constant column, near the mean.
 
     Returns
     -------
@@ -268,11 +268,12 @@ def variance(estimate: str, *, name: str = "variance", around: Operand = 0.0) ->
         by_cell=True,
         name=name,
         formula=Formula("Σ(θ̂ᵢ − θ̄)²/(n − 1)", "sd((θ̂ᵢ − θ̄)²) n/(n − 1)/√n"),
+        span=NOT_NEGATIVE,
+        fewest=3,
         reads=(estimate,),
         terms=lambda columns: two_powers(columns, estimate),
         value=lambda means, n: variance_of(means[0], means[1], n),
         centred_columns=(estimate,),
-        around={estimate: around},
     )
 
 
@@ -281,7 +282,6 @@ def empirical_se(
     *,
     name: str = "empirical_se",
     mcse: Mcse = "influence",
-    around: Operand = 0.0,
 ) -> MomentMeasure:
     """Standard deviation of the estimates over replicates.
 
@@ -294,8 +294,6 @@ def empirical_se(
     mcse
         "influence" holds for every distribution with four moments; "normal" is
         SE/sqrt(2(n - 1)) of Morris et al., half of the truth or less for exponential estimates.
-    around
-        Matters to block-wise moments only: a number, or a constant column, near the mean.
 
     Returns
     -------
@@ -318,11 +316,12 @@ def empirical_se(
             "√(Σ(θ̂ᵢ − θ̄)²/(n − 1))",
             NORMAL if mcse == "normal" else "MCSE(variance)/(2 empirical SE)",
         ),
+        span=NOT_NEGATIVE,
+        fewest=3,
         reads=(estimate,),
         terms=lambda columns: two_powers(columns, estimate),
         value=_spread,
         centred_columns=(estimate,),
-        around={estimate: around},
         normal_mcse=_normal(mcse, _normal_empirical_se),
     )
 
@@ -332,7 +331,6 @@ def standardised_bias(
     truth: Operand,
     *,
     name: str = "standardised_bias",
-    around: Operand | None = None,
 ) -> MomentMeasure:
     """Bias over the empirical SE, a pure number; NaN where the estimates have no spread.
 
@@ -344,9 +342,6 @@ def standardised_bias(
         The true value: a column, or a number.
     name
         What the summary calls it.
-    around
-        Matters to block-wise moments only: a number, or a constant column, near the mean;
-        `truth` if None.
 
     Returns
     -------
@@ -357,6 +352,7 @@ def standardised_bias(
         by_cell=True,
         name=name,
         formula=Formula("Σ(θ̂ᵢ − θ)/n / empirical SE", INFLUENCE),
+        fewest=3,
         reads=names_in(estimate, truth),
         terms=lambda columns: (
             columns[estimate] - operand(columns, truth),
@@ -364,7 +360,6 @@ def standardised_bias(
         ),
         value=lambda means, n: ratio(means[0], _spread(means[1:], n)),
         centred_columns=(estimate,),
-        around={estimate: truth if around is None else around},
         undefined="the estimates have no spread",
     )
 
@@ -392,6 +387,7 @@ def model_se(se: str, *, name: str = "model_se") -> MomentMeasure:
         by_cell=True,
         name=name,
         formula=Formula("√(Σseᵢ²/n)", "sd(seᵢ²)/√n/(2 model SE)"),
+        span=NOT_NEGATIVE,
         reads=(se,),
         terms=lambda columns: (_squared_se(columns, se),),
         value=_root,
@@ -404,7 +400,6 @@ def relative_error_model_se(
     *,
     name: str = "relative_error_model_se",
     mcse: Mcse = "influence",
-    around: Operand = 0.0,
 ) -> MomentMeasure:
     """Model SE over empirical SE, less one: a proportion, negative where SEs are too small.
 
@@ -417,8 +412,6 @@ def relative_error_model_se(
     mcse
         "influence" knows how estimates and standard errors go together; "normal" is the formula
         of Morris et al., for normal estimates that are independent of their standard errors.
-    around
-        Matters to block-wise moments only: a number, or a constant column, near the mean.
 
     Returns
     -------
@@ -440,11 +433,12 @@ def relative_error_model_se(
         formula=Formula(
             "model SE / empirical SE, less 1", NORMAL if mcse == "normal" else INFLUENCE
         ),
+        span=(-1.0, np.inf),
+        fewest=3,
         reads=(estimate, se),
         terms=lambda columns: (*two_powers(columns, estimate), _squared_se(columns, se)),
         value=_relative_error,
         centred_columns=(estimate,),
-        around={estimate: around},
         normal_mcse=_normal(mcse, _normal_relative_error),
         undefined="the estimates have no spread",
     )

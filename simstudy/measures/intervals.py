@@ -42,6 +42,112 @@ def normal(estimate: Any, mcse: Any, *, level: float) -> Interval:
     return Interval(np.asarray(estimate - half_width), np.asarray(estimate + half_width))
 
 
+def student(estimate: Any, mcse: Any, df: Any, *, level: float) -> Interval:
+    """The estimate plus and minus quantiles of Student's t times its standard error.
+
+    Parameters
+    ----------
+    estimate, mcse
+        Estimate and its standard error.
+    df
+        Degrees of freedom of the standard error; below 1 the limits are NaN.
+    level
+        Coverage of the interval, in (0, 1).
+    """
+    critical_value(level)
+    freedom = np.asarray(df, float)
+    quantile = special.stdtrit(np.maximum(freedom, 1), (1 + level) / 2)
+    half_width = np.where(freedom >= 1, quantile, np.nan) * np.asarray(mcse, float)
+    return Interval(np.asarray(estimate - half_width), np.asarray(estimate + half_width))
+
+
+def of_difference(
+    first: Any, second: Any, of_first: Interval, of_second: Interval, correlation: Any = 0.0
+) -> Interval:
+    """Limits of a difference from the limits of its two sides.
+
+    With normal limits it is the normal interval; with Wilson's, that of Newcombe.
+
+    Parameters
+    ----------
+    first, second
+        The two estimates.
+    of_first, of_second
+        Their limits, of one level.
+    correlation
+        Correlation of the errors of the two estimates, in [-1, 1].
+
+    References
+    ----------
+    Newcombe (1998), Statistics in Medicine 17, 873-890, method 10. Zou & Donner (2008),
+    Statistics in Medicine 27, 1693-1702.
+    """
+    with np.errstate(invalid="ignore"):
+        down, up = (
+            np.sqrt(np.maximum(a * a - 2 * correlation * a * b + b * b, 0.0))
+            for a, b in (
+                (first - of_first.lower, of_second.upper - second),
+                (of_first.upper - first, second - of_second.lower),
+            )
+        )
+    return Interval(np.asarray(first - second - down), np.asarray(first - second + up))
+
+
+def of_ratio(
+    first: Any, second: Any, of_first: Interval, of_second: Interval, correlation: Any = 0.0
+) -> Interval:
+    """Limits of a ratio from the limits of its two sides; infinite if the second may be 0.
+
+    With normal limits it is Fieller's interval.
+
+    Parameters
+    ----------
+    first, second, of_first, of_second, correlation
+        As of `of_difference`.
+
+    References
+    ----------
+    Donner & Zou (2012), Statistical Methods in Medical Research 21, 347-359. Fieller (1954),
+    J. R. Statist. Soc. B 16, 175-185.
+    """
+    above, below = _positive(first, of_first), _positive(second, of_second)
+    with np.errstate(all="ignore"):
+        is_negative = np.sign(first) * np.sign(second) < 0
+        signed = np.where(is_negative, -1, 1) * correlation
+        lower, upper = _ratio_of_positive(np.abs(first), np.abs(second), above, below, signed)
+    limits = _turned(Interval(lower, upper), is_negative)
+    known = ~np.isnan(np.asarray(first, float)) & (np.abs(second) > 0)
+    return Interval(*(np.where(known, limit, np.nan) for limit in limits))
+
+
+def _positive(value: Any, limits: Interval) -> Interval:
+    """Limits of the size of a value."""
+    return _turned(limits, np.asarray(value) < 0)
+
+
+def _turned(limits: Interval, where: np.ndarray) -> Interval:
+    """Limits of the negative number, in some places."""
+    lower, upper = limits
+    return Interval(np.where(where, -upper, lower), np.where(where, -lower, upper))
+
+
+def _ratio_of_positive(
+    a: np.ndarray, b: np.ndarray, of_a: Interval, of_b: Interval, correlation: Any
+) -> Interval:
+    """Limits of a/b for a and b that are 0 or above."""
+    ends = []
+    for end, other in ((of_a.lower, of_b.upper), (of_a.upper, of_b.lower)):
+        middle = a * b - correlation * (end - a) * (b - other)
+        above, below = end * (2 * a - end), other * (2 * b - other)
+        ends.append((middle, np.sqrt(np.maximum(middle**2 - above * below, 0.0)), above, below))
+    (middle, root, above, _), (middle_2, root_2, _, below_2) = ends
+    lower = np.where(above == 0, 0.0, above / (middle + root))
+    upper = (middle_2 + root_2) / below_2
+    unknown = of_b.lower <= 0
+    lower = np.where(unknown & (of_a.lower < 0), -np.inf, lower)
+    return Interval(np.asarray(lower), np.where(unknown, np.inf, upper))
+
+
 def cautious_binomial_error(share: Any, n: Any) -> Any:
     """Compute the Monte Carlo error of a share of n replicates, as if one more had gone either way.
 
@@ -63,7 +169,7 @@ def cautious_binomial_error(share: Any, n: Any) -> Any:
     return np.sqrt(cautious * (1 - cautious) / n)
 
 
-def wilson(proportion: Number, trials: Number, *, level: float) -> Interval:
+def wilson(proportion: Number, trials: Number, *, level: float, df: Any = np.inf) -> Interval:
     """Score interval of a proportion: never of zero width, and never outside [0, 1].
 
     Parameters
@@ -74,6 +180,9 @@ def wilson(proportion: Number, trials: Number, *, level: float) -> Interval:
         Number of trials behind each proportion, not necessarily whole; 0 gives NaN.
     level
         Coverage of the interval, in (0, 1).
+    df
+        Degrees of freedom of Student's t in place of the normal, where trials follow from an
+        estimated error.
 
     Returns
     -------
@@ -91,7 +200,9 @@ def wilson(proportion: Number, trials: Number, *, level: float) -> Interval:
     """
     proportion, trials = np.asarray(proportion, float), np.asarray(trials, float)
     _refuse_no_share(proportion)
-    z2 = critical_value(level) ** 2
+    z2 = np.asarray(critical_value(level) ** 2)
+    if np.isfinite(df).any():
+        z2 = np.asarray(special.stdtrit(np.maximum(df, 1), (1 + level) / 2)) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         center = (proportion + z2 / (2 * trials)) / (1 + z2 / trials)
         spread = proportion * (1 - proportion) / trials + z2 / (4 * trials**2)

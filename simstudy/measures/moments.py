@@ -2,21 +2,19 @@
 
 With terms t (several numbers per replicate), their means m and a value f(m, n), the influence of
 replicate i is the gradient of f at m times (t_i - m). The gradient is a complex-step derivative,
-exact to rounding, so a measure is written as its terms and its value and nothing else. Means and
-co-moments of the terms can be gathered block by block, without keeping replicates.
+exact to rounding, so a measure is written as its terms and its value and nothing else.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
-from simstudy.array_types import Bool, Float, Int
-from simstudy.errors import DesignError, StudyError, in_one_line
+from simstudy.array_types import Bool
+from simstudy.errors import DesignError, in_one_line
 from simstudy.measures.columns import (
     Columns,
-    Operand,
     Sample,
     align,
     mean_used,
@@ -24,11 +22,10 @@ from simstudy.measures.columns import (
     sample,
     total,
 )
-from simstudy.measures.core import Estimates, Influence, Measure, root_mean
+from simstudy.measures.core import Estimates, Influence, Measure
 
 STEP = 1e-100  # of the complex-step derivative: its square vanishes beside any mean
 NORMAL_IS_INDEPENDENT = "mcse='normal' is a formula for independent replicates"
-LIMIT = 1e4  # distance of a centre from the mean, in sd, that leaves half of the 16 digits
 
 Means = tuple[np.ndarray, ...]
 Terms = Callable[[Columns], tuple[np.ndarray, ...]]
@@ -111,56 +108,6 @@ def share(means: Means, _n: np.ndarray) -> np.ndarray:
     return np.asarray(ratio(means[0], means[1]))
 
 
-class Moments(NamedTuple):
-    """Moments of a block of replicates; `+` merges two blocks.
-
-    Sums of products are about the means and merged as in Chan, Golub & LeVeque (1983), so that
-    a mean far above the spread costs no digits.
-
-    Attributes
-    ----------
-    n : int array (*cells)
-        Replicates used.
-    n_failed : int array (*cells)
-        Replicates not used.
-    mean : float array (term, *cells)
-        Means of the terms.
-    comoment : float array (term, term, *cells)
-        Sums of products of the terms about their means.
-    centre
-        The constants subtracted from the centred columns; they must be the same in all blocks.
-    """
-
-    n: Int[np.ndarray, " *cells"]
-    n_failed: Int[np.ndarray, " *cells"]
-    mean: Float[np.ndarray, " term *cells"]
-    comoment: Float[np.ndarray, " term term *cells"]
-    centre: tuple[np.ndarray, ...]
-
-    def __add__(self, other: "Moments") -> "Moments":  # type: ignore[override]
-        """Merge; refused where the blocks were centred differently."""
-        _refuse_other_centres(self.centre, other.centre)
-        n, n_failed = np.asarray(self.n + other.n), np.asarray(self.n_failed + other.n_failed)
-        weight = other.n / np.maximum(n, 1)
-        step = other.mean - self.mean
-        between = step[:, None] * step[None, :] * (self.n * weight)
-        comoment = self.comoment + other.comoment + between
-        return Moments(n, n_failed, self.mean + step * weight, comoment, self.centre)
-
-
-def _refuse_other_centres(ours: tuple[np.ndarray, ...], theirs: tuple[np.ndarray, ...]) -> None:
-    for a, b in zip(ours, theirs, strict=True):
-        if not np.array_equal(a, b, equal_nan=True):
-            raise StudyError(
-                f"blocks were centred on different values ({_first(a):g} and {_first(b):g}), so "
-                "their squares cannot be added. Give `moments` the same `centre` for all blocks."
-            )
-
-
-def _first(values: np.ndarray) -> float:
-    return float(np.ravel(values)[0])
-
-
 def _all_replicates(_means: Means, n: np.ndarray) -> np.ndarray:
     return n
 
@@ -182,10 +129,7 @@ class MomentMeasure(Measure):
     centred_columns
         Columns handed to `terms` a second time, less a constant, as `columns[centred(name)]`:
         for values that do not depend on that constant, as a variance does not, it is chosen such
-        that no digits are lost. In memory it is the mean.
-    around
-        For each such column, the constant used by `moments`: a number or a constant of the
-        scenario. Default 0.
+        that no digits are lost: the mean.
     derive
         Makes the columns that the measure works on from those it reads.
     normal_mcse
@@ -197,7 +141,6 @@ class MomentMeasure(Measure):
     value: Value = field(repr=False)
     trials: Value = field(default=_all_replicates, repr=False)
     centred_columns: tuple[str, ...] = field(default=(), repr=False)
-    around: Mapping[str, Operand] = field(default_factory=dict, repr=False)
     derive: Callable[[Columns], Columns] | None = field(default=None, repr=False)
     normal_mcse: NormalMcse | None = field(default=None, repr=False)
 
@@ -228,84 +171,27 @@ class MomentMeasure(Measure):
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
         if self.normal_mcse is None:
             return super().estimate(columns, level=level)
-        return self.from_moments(self._moments(self.sample(columns), None), level=level)
+        found = self.influence(columns)
+        return self.report(found, self._closed_form(columns, found), level=level)
+
+    def _closed_form(self, columns: Columns, influence: Influence) -> np.ndarray:
+        """The MCSE by `normal_mcse`, from means and covariance of the terms."""
+        assert self.normal_mcse is not None
+        data = self.sample(columns)
+        used, n = self._widen(data)
+        terms = self._terms(data, _own_centres(data, self.centred_columns))
+        with np.errstate(all="ignore"):
+            means = tuple(mean_used(term, used, complete=data.complete) for term in terms)
+            rest = [
+                np.where(used, term - mean, 0.0) for term, mean in zip(terms, means, strict=True)
+            ]
+            covariance = np.array([[total(a * b) / (n - 1.0) for b in rest] for a in rest])
+            mcse = self.normal_mcse(means, covariance, n)
+        return np.where((n < 2) | ~np.isfinite(influence.estimate), np.nan, mcse)
 
     @property
     def needs_independence(self) -> str:
         return "" if self.normal_mcse is None else NORMAL_IS_INDEPENDENT
-
-    def centre(self, columns: Columns) -> dict[str, np.ndarray]:
-        """Compute means of the centred columns of a first block, for the `centre` of all `moments`.
-
-        Parameters
-        ----------
-        columns
-            Replicate columns of shape (rep, *axes), by name.
-
-        Returns
-        -------
-        dict[str, np.ndarray]
-            The mean of each centred column, in each cell.
-        """
-        data = self.sample(columns)
-        return dict(
-            zip(self.centred_columns, _own_centres(data, self.centred_columns), strict=True)
-        )
-
-    def moments(self, columns: Columns, *, centre: Columns | None = None) -> Moments:
-        """Compute the moments of a block of replicates; blocks merge with `+`.
-
-        Parameters
-        ----------
-        columns
-            Replicate columns of shape (rep, *axes), by name.
-        centre
-            Constants to subtract from the centred columns in place of `around`: near the mean, and
-            the same for all blocks.
-
-        Returns
-        -------
-        Moments
-            Means and co-moments of the terms, in each cell.
-        """
-        data = self.sample(columns)
-        return self._moments(data, centre or self._constants(columns, data))
-
-    def from_moments(self, moments: Moments, *, level: float = 0.95) -> Estimates:
-        """Compute the measure from merged moments: as `estimate` of all replicates, up to rounding.
-
-        Parameters
-        ----------
-        moments
-            Moments of all blocks.
-        level
-            Coverage of the interval, in (0, 1).
-
-        Returns
-        -------
-        Estimates
-            The measure in each cell.
-        """
-        self._refuse_cancellation(moments)
-        terms = len(moments.mean) - len(self.centred_columns)
-        means = tuple(np.where(moments.n > 0, mean, np.nan) for mean in moments.mean[:terms])
-        comoment = moments.comoment[:terms, :terms]
-        psi = np.empty((0, *np.shape(moments.n)))
-        influence = self._influence(means, moments.n, moments.n_failed, psi)
-        mcse = self._mcse(influence, means, comoment)
-        return self.report(influence, mcse, level=level)
-
-    def _mcse(self, influence: Influence, means: Means, comoment: np.ndarray) -> np.ndarray:
-        n, undefined = influence.n_rep, ~np.isfinite(influence.estimate)
-        if self.normal_mcse is None:
-            slopes = np.stack(gradient(self.value, means, n))
-            with np.errstate(all="ignore"):
-                squares = np.einsum("i...,ij...,j...->...", slopes, comoment, slopes)
-            squares = np.maximum(squares, 0.0)
-            return root_mean(squares, n, influence.trials, undefined, ddof=self.ddof)
-        with np.errstate(all="ignore"):
-            mcse = self.normal_mcse(means, comoment / (n - 1.0), n)
-        return np.where((n < 2) | undefined, np.nan, mcse)
 
     def _influence(
         self, means: Means, n: np.ndarray, n_failed: np.ndarray, psi: np.ndarray
@@ -331,39 +217,6 @@ class MomentMeasure(Measure):
         with np.errstate(all="ignore"):
             return tuple(np.asarray(term, float) for term in self.terms({**data.columns, **extra}))
 
-    def _moments(self, data: Sample, constants: Columns | None) -> Moments:
-        names = self.centred_columns
-        centres = _own_centres(data, names)
-        if constants is not None:
-            centres = tuple(np.asarray(constants[name], float) for name in names)
-        used, n = self._widen(data)
-        offsets = tuple(data.columns[name] - c for name, c in zip(names, centres, strict=True))
-        own = (1,) * len(self.axes)
-        wide = tuple(offset.reshape(offset.shape + own) for offset in offsets)
-        terms = self._terms(data, centres) + wide
-        mean, comoment = _mean_and_comoment(terms, used, n)
-        return Moments(n, np.asarray(len(used) - n), mean, comoment, centres)
-
-    def _constants(self, columns: Columns, data: Sample) -> dict[str, np.ndarray]:
-        return {
-            name: _constant(self.around.get(name, 0.0), columns, data)
-            for name in self.centred_columns
-        }
-
-    def _refuse_cancellation(self, moments: Moments) -> None:
-        first = len(moments.mean) - len(self.centred_columns)
-        for k, name in enumerate(self.centred_columns, start=first):
-            offset = np.abs(moments.mean[k])
-            spread = np.sqrt(moments.comoment[k, k] / np.maximum(moments.n - 1, 1))
-            lost = (moments.n > 1) & (offset > LIMIT * spread)
-            if lost.any():
-                raise StudyError(
-                    f"{self.name}: column {name!r} was centred {_first(offset[lost]):.3g} from "
-                    f"its mean, with a standard deviation of {_first(spread[lost]):.3g}, so the "
-                    "squares leave too few digits for a variance. Give `around` a value near the "
-                    "mean, or pass to every `moments` the `centre` of the first block."
-                )
-
 
 def _own_centres(data: Sample, names: tuple[str, ...]) -> tuple[np.ndarray, ...]:
     return tuple(_mean_twice(data.columns[name], data) for name in names)
@@ -375,37 +228,6 @@ def _mean_twice(values: np.ndarray, data: Sample) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         rest = mean_used(values - mean, data.used, complete=data.complete)
         return np.asarray(mean + rest)
-
-
-def _constant(around: Operand, columns: Columns, data: Sample) -> np.ndarray:
-    """The value to centre on; 0 where the column named for it varies over replicates."""
-    if not isinstance(around, str):
-        return np.asarray(float(around))
-    column = np.asarray(pick(columns, (around,), measure="around")[around], float)
-    if column.ndim == 0:
-        return column
-    varies = len(column) > 1 or len(data.used) == 1
-    return np.asarray(0.0) if varies else column.reshape(column.shape[1:])
-
-
-def _mean_and_comoment(
-    terms: tuple[np.ndarray, ...], used: np.ndarray, n: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    complete = bool(used.all())
-    means = [mean_used(term, used, complete=complete) for term in terms]
-    mean = np.empty((len(terms), *n.shape))
-    for k, of_term in enumerate(means):
-        mean[k] = np.where(n > 0, of_term, 0.0)
-    with np.errstate(invalid="ignore"):
-        rest = [
-            term - m if complete and term.shape == used.shape else np.where(used, term - m, 0.0)
-            for term, m in zip(terms, mean, strict=True)
-        ]
-    comoment = np.empty((len(terms), len(terms), *n.shape))
-    for i, left in enumerate(rest):
-        for j in range(i + 1):
-            comoment[i, j] = comoment[j, i] = total(left * rest[j])
-    return mean, comoment
 
 
 Mcse = Literal["influence", "normal"]

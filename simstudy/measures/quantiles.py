@@ -21,8 +21,9 @@ def quantile(column: str, probability: float = 0.5, *, name: str | None = None) 
 
     The influence of a replicate is (p - 1{x <= q}) times the sparsity 1/f(q), which is estimated
     by a difference of quantiles over the bandwidth of Hall & Sheather. `lower` and `upper` are
-    quantiles themselves (Woodruff), so they need no density and hold for discrete values too.
-    It cannot be gathered block by block.
+    quantiles themselves (Woodruff), so they need no density and hold for discrete values too. A
+    limit that may lie beyond all replicates is infinite.
+
 
     Parameters
     ----------
@@ -105,8 +106,13 @@ def _name(column: str, probability: float) -> str:
     return f"quantile_{probability:g}_{column}"
 
 
+BEYOND = "too few replicates for this quantile: its interval reaches beyond them"
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Quantile(Measure):
+    """Quantile of a column; see `quantile`."""
+
     p: float
     truth: Operand | None = None
 
@@ -132,9 +138,15 @@ class _Quantile(Measure):
         if self.group_size > 1:
             sd = self._sd_of_share_below(x, report)
         lower, upper = intervals.normal(self.p, sd, level=level)
-        return report._replace(
-            lower=quantile_at(ordered, data.n, lower), upper=quantile_at(ordered, data.n, upper)
-        )
+        below, above = (quantile_at(ordered, data.n, end) for end in (lower, upper))
+        known = ~np.isnan(below)
+        n = data.n / self.group_size
+        below = np.where(known & ((1 - self.p) ** n > 1 - level), -np.inf, below)
+        above = np.where(known & (self.p**n > 1 - level), np.inf, above)
+        alike = (report.mcse == 0) & (above > below)  # values about the quantile are equal
+        mcse = np.where(alike, _error_of(below, above, level), report.mcse)
+        reason = np.where(np.isnan(mcse) & alike, BEYOND, report.reason)
+        return report._replace(lower=below, upper=above, mcse=mcse, reason=reason, remark=None)
 
     def _sd_of_share_below(self, x: np.ndarray, report: Estimates) -> np.ndarray:
         """Of the share below the quantile, in groups of replicates that depend on each other."""
@@ -149,6 +161,13 @@ class _Quantile(Measure):
         if self.truth is not None:
             x = x - operand(data.columns, self.truth)
         return np.where(data.used, x, np.nan)
+
+
+def _error_of(lower: np.ndarray, upper: np.ndarray, level: float) -> np.ndarray:
+    """The error of an interval this wide; NaN of one without an end."""
+    with np.errstate(invalid="ignore"):
+        error = (upper - lower) / (2 * intervals.critical_value(level))
+    return np.where(np.isfinite(error), error, np.nan)
 
 
 def quantile_at(ordered: np.ndarray, n: np.ndarray, p: np.ndarray | float) -> np.ndarray:
@@ -197,8 +216,7 @@ def outlier_rate(column: str, *, beyond: float = 10.0, name: str | None = None) 
 
     A robust standard deviation is 1.4826 times the median distance from the median (MAD), that of
     normal values. `share x n_rep` replicates are counted; all of them stay in every other
-    measure, and a run says at its end where there are any. Infinite values count. It cannot be
-    gathered block by block.
+    measure, and a run says at its end where there are any. Infinite values count.
 
     Parameters
     ----------

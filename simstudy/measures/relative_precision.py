@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from simstudy.errors import DesignError, StudyError, in_one_line, nearest
-from simstudy.measures.columns import Columns, Operand, total
+from simstudy.measures.columns import Columns, total
 from simstudy.measures.core import MeasureContext
 from simstudy.measures.estimation import two_powers
 from simstudy.measures.formulas import INFLUENCE, NORMAL, Formula
@@ -39,7 +39,6 @@ def relative_precision(
     replicates: Replicates = "both",
     name: str = "relative_precision",
     mcse: Mcse = "influence",
-    around: Operand = 0.0,
 ) -> MomentMeasure:
     """Variance of a reference method over that of each method, less one: a gain as a proportion.
 
@@ -63,8 +62,6 @@ def relative_precision(
         "influence", or "normal": 2 (SE_ref/SE)^2 sqrt((1 - r^2)/(n - 1)), with r the correlation
         of the two methods' estimates (Morris, White & Crowther 2019, Table 6), which is for
         pairs, so for "both" only.
-    around
-        Matters to block-wise moments only: a number, or a constant column, near the mean.
 
     Returns
     -------
@@ -93,13 +90,14 @@ def relative_precision(
             "variance of the reference's θ̂ᵢ / variance of the method's, less 1",
             NORMAL if mcse == "normal" else INFLUENCE,
         ),
+        span=(-1.0, np.inf),
+        fewest=3,
         reads=(estimate,),
         derive=partial(of.derive, estimate=estimate, axis=axis, reference=reference),
         terms=partial(of.terms, estimate=estimate),
         value=of.value,
         trials=of.trials,
         centred_columns=(estimate, other),
-        around={estimate: around, other: around},
         normal_mcse=_normal_gain if mcse == "normal" else None,
         undefined="the estimates of this method have no spread",
         axis=axis,

@@ -40,12 +40,12 @@ def part_to_draw(study: StudySpec, plan: Plan, other: Provenance) -> StudySpec:
     changed = [drawn for key, drawn in plan.keys.items() if key in other.codes]
     scenarios = list({id(each): each for each in map(base_scenario, changed)}.values())
     names = {method_of(drawn) for drawn in changed}
-    return replace(
-        study,
-        scenarios=scenarios,
-        methods={name: f for name, f in study.methods.items() if name in names},
-        across_replicates=tuple(name for name in study.across_replicates if name in names),
-    )
+    methods = {name: f for name, f in study.methods.items() if name in names}
+    axes = {name: tuple(methods) if name == study.methods_axis else labels
+            for name, labels in study.axes.items()}  # fmt: skip
+    across = tuple(name for name in study.rules.across_replicates if name in names)
+    rules = replace(study.rules, across_replicates=across)
+    return replace(study, scenarios=scenarios, methods=methods, axes=axes, rules=rules)
 
 
 def adopt_equal_blocks(plan: Plan, home: StudyFolder, other: Provenance, result: Result) -> None:

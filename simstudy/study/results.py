@@ -23,7 +23,6 @@ from simstudy.store.run_records import FOLDER, read_records, record_files
 from simstudy.store.study_folder import StudyFolder, no_blocks_error
 from simstudy.study.run_options import Out, RunOptions
 from simstudy.study.spec import StudySpec
-from simstudy.study.validation import check_n_rep, check_whole_groups
 
 
 def result_of(
@@ -42,13 +41,14 @@ def result_of(
         figures=study.figures,
         tables=study.tables,
         value_labels=study.value_labels,
-        labels=study.labels,
+        labels=study.headings,
         claimed=study.claims,
-        worst=study.worst,
+        answer=study.answer,
+        worst=study.rules.worst,
         folder=home.path,
         outcome=outcome,
         keep_alive=home.temporary,
-        group_size=study.group_size,
+        group_size=study.rules.group_size,
     )
     return Result(details)
 
@@ -70,8 +70,6 @@ def partial_result(study: StudySpec, options: RunOptions) -> Result:
     StoreError
         Where no block is stored.
     """
-    check_n_rep(options.n_rep)
-    check_whole_groups(study.group_size, options.n_rep)
     plan = options.planned(study)
     folder = place_of(options.out or "") / study.name
     if not (folder / REPLICATES).exists():
@@ -79,7 +77,7 @@ def partial_result(study: StudySpec, options: RunOptions) -> Result:
     provenance = compute_provenance(plan).of_blocks
     home = StudyFolder.open(plan.work_units, options.out, provenance)
     blocks = blocks_of_each(plan, home.store)
-    stored = {key: min(n * study.block_size, options.n_rep) for key, n in blocks.items()}
+    stored = {key: min(n * study.block_size, options.size) for key, n in blocks.items()}
     begun = plan.only(scenario for key, scenario in plan.keys.items() if stored[key])
     if not begun.scenarios:
         raise no_blocks_error(folder)

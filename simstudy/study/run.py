@@ -11,6 +11,7 @@ import numpy as np
 
 from simstudy.analysis.precision import (
     PILOT,
+    SEQUENTIAL,
     Target,
     grown_until_precise,
     seed_of_pilot,
@@ -27,7 +28,6 @@ from simstudy.engine.run_loop import RunLoop
 from simstudy.engine.run_stats import RunStats
 from simstudy.engine.tasks import TaskResult
 from simstudy.engine.work_queue import share_label
-from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StudyError, describe
 from simstudy.remote.paths import place_of
 from simstudy.store.blocks import Store
@@ -54,7 +54,6 @@ def run(study: StudySpec, options: RunOptions) -> Result:
     OutOfTime
         Where the budget is spent before every scenario has a block.
     """
-    options.check_options(study)
     with progress_of(study.name, options.progress) as progress:
         under_way = _Run.begun(study, options, progress)
         with (
@@ -115,7 +114,7 @@ class _Run:
         )
         if options.adopt:
             _adopt(study, options, plan, home, progress)
-        workers = (options.workers or Workers()).limited(study.block_seconds)
+        workers = options.workers.limited(study.rules.block_seconds)
         work = RunLoop(plan.work_units, home, provenance, workers, progress)
         work.warn_unfingerprintable()
         return cls(study, options, plan, work, options.targets(study))
@@ -194,23 +193,30 @@ class _Run:
         """The requested replicates of each scenario, given or by a pilot."""
         options = self.options
         if options.stop_by != PILOT:
-            return dict.fromkeys(self.plan.keys, int(options.n_rep))
+            return dict.fromkeys(self.plan.keys, options.size)
         self.pilot = self._pilot_run()
         found = sizes_by_pilot(
-            self.pilot, self.targets, least=int(options.n_rep), ceiling=options.ceiling(self.study)
+            self.pilot, self.targets, least=options.size, ceiling=options.ceiling(self.study)
         )
         return dict(zip(self.plan.keys, found, strict=True))
 
     def _pilot_run(self) -> Result:
         """Draw pilot replicates, which are not part of the run."""
         options, study = self.options, self.study
-        size = pilot_rep(study, options.n_rep)
-        of_pilot = RunOptions(
-            size + -size % study.block_size,
-            seed_of_pilot(options.seed),
+        size = pilot_rep(study, options.size)
+        of_pilot = replace(
+            options,
+            n_rep=size + -size % study.block_size,
+            seed=seed_of_pilot(options.seed),
             out=None if options.out is None else place_of(options.out) / study.name / PILOT,
-            workers=self.work.workers,
             progress=self.work.progress,
+            precision=None,
+            stop_by=SEQUENTIAL,
+            budget=None,
+            redraw=(),
+            adopt=False,
+            retry=None,
+            restart=False,
             explain=False,
         )
         pilot = run(study, of_pilot)
@@ -249,9 +255,11 @@ def _adopt(
     other = blocks_of_other_code(plan.work_units, home.store)
     if other.codes:
         one_block = RunOptions(
-            plan.block_size,
-            options.seed,
-            workers=options.workers,
+            n_rep=plan.block_size,
+            seed=options.seed,
+            n_jobs=options.n_jobs,
+            backend=options.backend,
+            backend_options=options.backend_options,
             progress=False,
             explain=False,
         )

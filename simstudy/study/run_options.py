@@ -1,4 +1,4 @@
-"""The options of a run, checked against the study."""
+"""The options of a run: the arguments of `Study.run`, checked against the study."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import math
 import numbers
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, cast
 
 from simstudy.analysis.precision import PILOT, SEQUENTIAL, STOPS_BY, Target, read_targets
 from simstudy.design.plan import Plan
-from simstudy.engine.progress import Progress
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.remote.paths import Place
@@ -24,25 +23,120 @@ Out = str | os.PathLike[str] | Place | None
 PILOT_REP = 10_000  # replicates that tell an MCSE to a hundredth of itself
 
 
-@dataclass(frozen=True)
+@dataclass
 class RunOptions:
-    """The options of `Study.run`, where each is described."""
+    """The arguments of `Study.run`, of which daily ones come first.
 
-    n_rep: int
+    The dataclass is not frozen and has plain types, so that Hydra can use it as a schema.
+
+    Parameters
+    ----------
+    n_rep
+        Replicates per scenario: the first `n_rep` of an endless sequence. Default: the study's own
+        number.
+    seed
+        Each seed gives another sequence.
+    n_jobs
+        Number of workers. Default: one per core. It changes no number.
+    out
+        Folder in which the study makes a folder of its own, or a URL such as
+        `s3://bucket/folder`. Default: a temporary folder, deleted with the result.
+    progress
+        None shows progress in a terminal and in a notebook, True everywhere, False nowhere. An
+        object with `begin`, `advance` and `note` is called instead.
+    precision
+        Monte Carlo standard errors to reach, by measure: `{"power": 0.005}`, or `"2%"` of the
+        estimate. Each scenario then runs on, from `n_rep` up to `max_rep` replicates, until it has
+        reached them; the replicates are still the first of the same sequence.
+    max_rep
+        Largest number of replicates of a scenario with `precision`.
+    stop_by
+        What decides that a precision is reached. `sequential`: the scenario's own error, which
+        stops it where that error happens to look small, so that rates of rare outcomes come out
+        low by about one hit. `pilot`: the error in a pilot of other random numbers, of `n_rep`
+        replicates or `PILOT_REP`, which is stored next to the blocks; this biases nothing.
+    budget
+        Seconds after which no more blocks are begun. The result then has as many replicates of
+        each scenario as all of them have (with `precision`, as each has), and `details.n_left` is
+        the number of missing blocks. Running again goes on.
+    redraw
+        Methods whose code has changed since their blocks were stored: these are drawn again, and
+        no other method. `changed` stands for all scenarios and methods whose code changed. The old
+        blocks stay in the folder.
+    adopt
+        If code was only rewritten, moved or renamed: draw one block of each scenario and method
+        whose stored blocks are of other code. If every bit agrees with what is stored, the stored
+        blocks count as the new code's; otherwise nothing is adopted.
+    retry
+        `failed` draws blocks with recorded failures again and keeps the new ones. Blocks that
+        failed with their worker process are always drawn again.
+    restart
+        Delete the stored blocks of this study first.
+    shard
+        `(i, n)`: draw only every n-th block, beginning with the i-th.
+    backend
+        `auto` (this process while less than about a second of work is left, then loky), `loky`
+        (processes), `threads`, `inline` (this process, where a debugger sees them), `dask` (a
+        cluster), or a backend of your own as `module:Class`.
+    backend_options
+        Further arguments of the backend, by name.
+    block_seconds
+        Time limit for drawing a block, in seconds; a block that takes longer has failed. Default:
+        that of the study's rules.
+    explain
+        Whether files that `simstudy.load` reads without this code are written to the folder:
+        scenarios, summary, failures and a manifest. Published files are not replaced.
+    """
+
+    n_rep: int | None = None
     seed: int = 1
-    out: Out = None
-    workers: Workers | None = None
-    shard: tuple[int, int] | None = None
-    restart: bool = False
-    retry: str | None = None
-    redraw: str | Collection[str] = ()
-    adopt: bool = False
-    precision: Mapping[str, Any] | None = None
+    n_jobs: int | None = None
+    out: Any = None
+    progress: Any = None
+    precision: dict[str, Any] | None = None
     max_rep: int = 1_000_000
     stop_by: str = SEQUENTIAL
     budget: float | None = None
-    progress: Progress | bool | None = None
+    redraw: Any = ()
+    adopt: bool = False
+    retry: str | None = None
+    restart: bool = False
+    shard: Any = None
+    backend: str = "auto"
+    backend_options: dict[str, Any] | None = None
+    block_seconds: float | None = None
     explain: bool = True
+
+    @classmethod
+    def read(cls, study: StudySpec, arguments: Mapping[str, Any]) -> RunOptions:
+        """Make the options of a study from arguments, which may be None for the defaults.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown name, or a value that is not allowed.
+        """
+        known = [field.name for field in fields(cls)]
+        for name in arguments:
+            if name not in known:
+                raise ConfigError(f"{name}: a run has no such option; {nearest(name, known)}")
+        given = dict(arguments)
+        if given.get("n_rep") is None:
+            given["n_rep"] = study.n_rep
+        options = cls(**given)
+        options.check_options(study)
+        options.n_rep = int(options.size)  # NumPy's integers are no JSON
+        return options
+
+    @property
+    def size(self) -> int:
+        """Replicates per scenario; a study's own number is filled in by `read`."""
+        return cast(int, self.n_rep)
+
+    @property
+    def workers(self) -> Workers:
+        """The number and kind of workers."""
+        return Workers(self.backend, self.n_jobs, self.backend_options or {}, self.block_seconds)
 
     def check_options(self, study: StudySpec) -> None:
         """Check the options, alone and together.
@@ -57,13 +151,14 @@ class RunOptions:
             adopt=self.adopt,
             explain=self.explain,
         )
+        check_by_name(precision=self.precision, backend_options=self.backend_options)
+        _ = self.workers  # checks its arguments
         check_budget(self.budget)
-        check_n_rep(self.n_rep)
+        check_n_rep(self.size)
         check_whole("max_rep", self.max_rep, least=1, usual=1_000_000)
-        check_whole_groups(study.group_size, self.n_rep)
+        check_whole_groups(study.rules.group_size, self.size)
         check_one_of("retry", self.retry, (None, "failed"))
         check_redraw(self.redraw, study.methods)
-        check_by_name(precision=self.precision)
         check_stop_by(self.stop_by, self.precision)
         check_shard(self.shard, self.precision)
         self.targets(study)
@@ -74,7 +169,7 @@ class RunOptions:
 
     def ceiling(self, study: StudySpec) -> int:
         """The maximum number of replicates of a scenario, in whole groups."""
-        return self.max_rep - self.max_rep % study.group_size
+        return self.max_rep - self.max_rep % study.rules.group_size
 
     def planned(self, study: StudySpec) -> Plan:
         """The plan of the study."""
@@ -83,7 +178,7 @@ class RunOptions:
     @property
     def most_rep(self) -> int:
         """The largest number of replicates per scenario that the run may draw."""
-        return max(self.n_rep, self.max_rep) if self.precision else self.n_rep
+        return max(self.size, self.max_rep) if self.precision else self.size
 
     @property
     def is_all(self) -> bool:
@@ -94,7 +189,7 @@ class RunOptions:
 def pilot_rep(study: StudySpec, n_rep: int) -> int:
     """The replicates of a pilot: at most two blocks or some thousands, in whole groups."""
     enough = max(2 * study.block_size, PILOT_REP)
-    return min(n_rep, enough + -enough % study.group_size)
+    return min(n_rep, enough + -enough % study.rules.group_size)
 
 
 # ---------------------------------------------------------------- one by one
@@ -123,7 +218,7 @@ def check_by_name(**given: Any) -> None:
     for name, value in given.items():
         if value is not None and not isinstance(value, Mapping):
             raise ConfigError(
-                f"{name}={value!r}: give a dict, such as precision={{'power': 0.005}}."
+                f"{name}={value!r} has no names: give a dict, such as precision={{'power': 0.005}}."
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from simstudy.analysis.details import Figure, MakesTable
 from simstudy.claims import Claim
@@ -15,8 +15,15 @@ from simstudy.design.reprs import format_names, shown
 from simstudy.engine.derived import source_columns
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.measures import Measure, MeasureContext
+from simstudy.study.rules import Rules
 from simstudy.study.validation import check_declared
 from simstudy.validation import check_whole
+
+if TYPE_CHECKING:
+    from simstudy.analysis.result import Result
+
+Label = str | Mapping[Any, str] | tuple[str, Mapping[Any, str]]
+"""The heading of a factor, axis or measure; the texts of a factor's values; or both."""
 
 BLOCK_SIZE = 1000  # replicates
 BLOCK_SIZE_ROW_BY_ROW = 50  # replicates, where a method is called once for each
@@ -29,6 +36,12 @@ def default_block_size(methods: Any) -> int:
     return BLOCK_SIZE_ROW_BY_ROW if is_row_by_row else BLOCK_SIZE
 
 
+def _heading_and_values(label: Label) -> tuple[str, Mapping[Any, str]]:
+    if isinstance(label, str):
+        return label, {}
+    return label if isinstance(label, tuple) else ("", label)
+
+
 @dataclass(frozen=True)
 class StudySpec:
     """The declaration of a study; `Study` documents the fields."""
@@ -36,27 +49,17 @@ class StudySpec:
     name: str
     scenarios: Sequence[Scenario]
     measures: Sequence[Measure] = ()
+    methods: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     axes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    derived: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     block_size: int = cast(int, None)  # by default `default_block_size` of the methods
     n_rep: int = 1000
     figures: Mapping[str, Figure] = field(default_factory=dict)
-    claims: Sequence[Claim] = ()
-    common: tuple[str, ...] = ()
-    may_be_missing: tuple[str, ...] = ()
-    on_failure: str = "record"
-    worst: Mapping[str, float] = field(default_factory=dict)
-    methods: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    methods_axis: str = "method"
-    vectors: Mapping[str, int | str] = field(default_factory=dict)
-    keep_vectors: bool = True
-    derived: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    block_seconds: float | None = None
-    max_failed: float | None = None
     tables: Mapping[str, MakesTable] = field(default_factory=dict)
-    value_labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
-    group_size: int = 1
-    across_replicates: tuple[str, ...] = ()
+    claims: Sequence[Claim] = ()
+    labels: Mapping[str, Label] = field(default_factory=dict)
+    answer: Callable[[Result], str | Sequence[str]] | None = None
+    rules: Rules = field(default_factory=Rules)
 
     def __post_init__(self) -> None:
         if self.block_size is None:
@@ -78,14 +81,33 @@ class StudySpec:
         return f"<pre>{escape(repr(self))}</pre>"
 
     @property
+    def methods_axis(self) -> str:
+        """The name of the axis of methods: `method`, or that of the axis which names them."""
+        names = set(self.methods)
+        named = (axis for axis, labels in self.axes.items() if names and set(labels) == names)
+        return next(named, "method")
+
+    @property
     def all_axes(self) -> dict[str, tuple[str, ...]]:
         """The axes of a result's columns, methods first."""
         own = {self.methods_axis: tuple(self.methods)} if self.methods else {}
-        return own | {axis: tuple(labels) for axis, labels in self.axes.items()}
+        return own | {axis: tuple(labels) for axis, labels in self.axes.items() if axis not in own}
+
+    @property
+    def headings(self) -> dict[str, str]:
+        """By name of a factor, axis or measure, its heading."""
+        parts = {name: _heading_and_values(label) for name, label in self.labels.items()}
+        return {name: heading for name, (heading, _) in parts.items() if heading}
+
+    @property
+    def value_labels(self) -> dict[str, Mapping[Any, str]]:
+        """By factor, the texts of its values."""
+        parts = {name: _heading_and_values(label) for name, label in self.labels.items()}
+        return {name: dict(values) for name, (_, values) in parts.items() if values}
 
     def bound_measures(self, seed: int) -> tuple[Measure, ...]:
         """The measures, with the names of the axes and the seed for their own random numbers."""
-        context = MeasureContext(self.all_axes, self.name, seed, self.group_size)
+        context = MeasureContext(self.all_axes, self.name, seed, self.rules.group_size)
         return tuple(measure.bind(context) for measure in self.measures)
 
     def plan(self, seed: int = 1) -> Plan:
@@ -100,29 +122,32 @@ class StudySpec:
             scenarios=tuple(self.scenarios),
             axes=self.all_axes,
             block_size=self.block_size,
-            common=tuple(self.common),
-            may_be_missing=tuple(self.may_be_missing),
-            on_failure=self.on_failure,
+            common=tuple(self.rules.common),
+            may_be_missing=tuple(self.rules.may_be_missing),
+            on_failure=self.rules.on_failure,
             methods=tuple(
                 Method(name, function, self.methods_axis) for name, function in self.methods.items()
             ),
-            vectors=self.vectors,
+            vectors=self.rules.vectors,
             derived=derived,
             at_drawing=self._at_drawing(derived),
-            keep_vectors=self.keep_vectors,
-            max_failed=self.max_failed,
+            keep_vectors=self.rules.keep_vectors,
+            max_failed=self.rules.max_failed,
             reads={measure.name: tuple(measure.reads) for measure in self.measures},
             named=self._named(),
-            across_replicates=tuple(self.across_replicates),
+            across_replicates=tuple(self.rules.across_replicates),
         )
 
     def _named(self) -> dict[str, tuple[str, ...]]:
         """The columns that settings name, by scenario class where they differ."""
         if len({type(scenario) for scenario in self.scenarios}) > 1:
             return {}
-        return {"may_be_missing": tuple(self.may_be_missing), "worst": tuple(self.worst)}
+        return {
+            "may_be_missing": tuple(self.rules.may_be_missing),
+            "worst": tuple(self.rules.worst),
+        }
 
     def _at_drawing(self, derived: Sequence[Derived]) -> tuple[str, ...]:
         """The derived columns that are computed when a block is drawn."""
-        needy: set[str] = set() if self.keep_vectors else set(self.vectors)
+        needy: set[str] = set() if self.rules.keep_vectors else set(self.rules.vectors)
         return tuple(d.name for d in derived if needy.intersection(source_columns(derived, d)))

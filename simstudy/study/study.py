@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from simstudy.analysis.precision import SEQUENTIAL, read_targets
 from simstudy.analysis.result import Result
 from simstudy.design import Scenario
-from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import compute_provenance
-from simstudy.engine.workers import Workers, read_workers
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.files import REPLICATES
@@ -40,70 +38,39 @@ class Study(StudySpec):
     measures
         What is estimated; each row of the summary is one of them in one scenario.
     methods
-        What analyses the data that scenarios draw, by name: see below. None where scenarios
+        Functions that analyse the data that scenarios draw, by name: see below. Empty if scenarios
         simulate.
-    methods_axis
-        Name of the axis that methods make.
-    vectors
-        Columns with a last axis of a length that belongs to the scenario, such as a p-value for
-        each test point: that length as a number, or as the name of what in the scenario says it.
-        Measures read what is derived of them.
-    keep_vectors
-        Whether vectors are stored, or only what is derived of them.
+    axes
+        Axes of the columns after the replicate, each with the names of its positions, such as
+        `{"term": ("intercept", "slope")}`. The axis of the methods comes first and need not be
+        given; it is called `method`, or as the axis that has the methods' names.
     derived
         Columns that are functions of others, by name. A function's parameters name the columns
         and factors (or the `scenario`) that it is given, for a block: `(rep, *axes)`, a vector
         with its own axis last. It is called when something asks for the column, on what is
-        stored, and the result is kept until its code changes: a new function draws nothing anew.
+        stored, and the result is kept until its code changes: a new function draws nothing again.
         One may read others that are named before it. NaN counts as missing.
-    axes
-        Axes of the columns after the replicate, each with the names of its positions, such as
-        `{"method": ("studentized", "vanilla")}`; without that of `methods`, which is the first.
     block_size
         Replicates drawn in one vectorized call: part of the study's identity, so changing it
         changes every number. Default: 50 where a method is `each_replicate`, 1000 otherwise.
     n_rep
-        Replicates in each scenario where nobody says otherwise: the published number.
+        Replicates per scenario. Default of a run: the published number.
     figures
-        By the names the document gives them, functions of the result.
+        Functions of the result, by the names that the document gives the figures.
     tables
-        By name, functions of the result that return a `simstudy.tables.Table`. There is one called
+        Functions of the result that return a `simstudy.tables.Table`, by name. There is one called
         `summary` unless the study has its own of that name.
-    value_labels
-        By factor, what values mean that are not what they say, such as
-        `{"n_boot": {0: "∞"}}`: tables for readers have these words, data the values.
-    labels
-        By name of a factor, axis or measure, its heading in tables and its title in figures, such
-        as `{"null_share": "share of true nulls"}`.
     claims
         What the document states.
-    common
-        Factors whose values share random numbers.
-    may_be_missing
-        Float columns where NaN is a result and not a failure.
-    on_failure
-        `record` keeps a failed replicate as a row with its error, and leaves it out of the
-        measures; `abort` stops the run; `impute_worst` records it and counts it as `worst`.
-    worst
-        For `impute_worst`, by column, the value that counts most against a method.
-    block_seconds
-        How long drawing a block may take: one that takes longer has failed. None is as long as
-        it takes. No number depends on it, and who runs the study may say otherwise.
-    max_failed
-        The largest share of a scenario's replicates that may fail (where there are methods: of
-        each one's), from 0 to 1; beyond it the run stops. Failures up to there are recorded. None
-        records any number of them, but takes an error that all replicates of a first block have
-        in common for a mistake in the study, stops and shows it; 1 records those as well, as for
-        a method that cannot work in some of the scenarios.
-
-    group_size
-        Number of consecutive replicates that may depend on each other, as antithetic or stratified
-        draws do; groups are independent. Every measure's error is then that of groups, and numbers
-        of replicates are whole groups.
-    across_replicates
-        Methods that are right to look across the replicates of a block, as an empirical Bayes
-        estimate does. Of any other that takes a whole block and asks for no random numbers, some
-        rows of the first block are analysed again alone, and a difference is told.
+    labels
+        By name of a factor, axis or measure, its heading in tables and its title in figures, such
+        as `{"null_share": "share of true nulls"}`; or the texts that tables for readers show for a
+        factor's values, such as `{"n_boot": {0: "∞"}}`; or both, as `(heading, texts)`.
+    answer
+        A function of the result that returns the answer to the study's question: a sentence, or a
+        list of them.
+    rules
+        `Rules` for replicates: which may fail or depend on each other.
 
     Notes
     -----
@@ -171,86 +138,18 @@ class Study(StudySpec):
     True
     """
 
-    def run(
-        self,
-        n_rep: int | None = None,
-        seed: int = 1,
-        *,
-        n_jobs: int | None = None,
-        out: str | os.PathLike[str] | Place | None = None,
-        progress: bool | Progress | None = None,
-        precision: Mapping[str, Any] | None = None,
-        max_rep: int = 1_000_000,
-        stop_by: str = SEQUENTIAL,
-        budget: float | None = None,
-        redraw: str | Collection[str] = (),
-        adopt: bool = False,
-        retry: str | None = None,
-        restart: bool = False,
-        workers: Workers | int | None = None,
-        shard: tuple[int, int] | None = None,
-        explain: bool = True,
-    ) -> Result:
+    def run(self, n_rep: int | None = None, seed: int = 1, **options: Any) -> Result:
         """Draw missing replicates and return the result.
-
-        Daily arguments come first, rare ones last.
 
         Parameters
         ----------
         n_rep
-            Replicates in each scenario: the first `n_rep` of an endless sequence. None takes the
-            study's own number.
+            Replicates per scenario: the first `n_rep` of an endless sequence. Default: the study's
+            own number.
         seed
             Each seed gives another sequence.
-        n_jobs
-            Number of workers; None takes one for each core. It changes no number.
-        out
-            Folder in which the study makes a folder of its own, or a URL such as
-            `s3://bucket/folder`. None keeps the blocks in a temporary folder, which is deleted
-            with the result.
-        progress
-            None shows progress in a terminal and in a notebook, True everywhere, False nowhere.
-            An object with `begin`, `advance` and `note` is called instead.
-
-        precision
-            Monte Carlo standard errors to reach, by measure: `{"power": 0.005}`, or `"2%"` of the
-            estimate. Each scenario then runs on, from `n_rep` up to `max_rep` replicates, until
-            it has reached them; the replicates are still the first of the same sequence.
-        max_rep
-            The largest number of replicates of a scenario where `precision` is given.
-        stop_by
-            What decides that a precision is reached. `sequential`: the scenario's own error, which
-            stops it where that error happens to look small, so that rates of rare outcomes come
-            out low by about one hit. `pilot`: the error in a pilot of other random numbers, of
-            `n_rep` replicates or `PILOT_REP`, which is stored beside the blocks; this biases
-            nothing.
-        budget
-            Seconds after which no more blocks are begun. The result then has as many replicates of
-            each scenario as all of them have (with `precision`, as each has), and
-            `details.n_left` says how many blocks are missing. Running again goes on.
-
-        redraw
-            Methods whose code has changed since their blocks were stored: these are drawn anew,
-            and no other method's. `changed` stands for all scenarios and methods whose code
-            changed. The old blocks stay in the folder.
-        adopt
-            Where code was only rewritten, moved or renamed: draw one block of each scenario and
-            method whose stored blocks are of other code. If every bit agrees with what is stored,
-            the stored blocks count as the new code's; otherwise nothing is adopted.
-        retry
-            `failed` draws blocks with recorded failures again and keeps the new ones. Blocks that
-            failed with their worker process are always drawn again.
-        restart
-            Delete the stored blocks of this study first.
-
-        workers
-            `Workers(backend=..., n_jobs=...)` where the backend is to be chosen too; a number is
-            the same as `n_jobs`.
-        shard
-            `(i, n)`: draw only every n-th block, beginning with the i-th.
-        explain
-            Whether files that `simstudy.load` reads without this code are written to the folder:
-            scenarios, summary, failures and a manifest. Published files are not replaced.
+        **options
+            The fields of `RunOptions`, such as `n_jobs`, `out`, `precision` and `backend`.
 
         Returns
         -------
@@ -264,26 +163,10 @@ class Study(StudySpec):
         OutOfTime
             Where the budget is spent before every scenario has a block.
         """
-        options = RunOptions(
-            self.n_rep if n_rep is None else n_rep,
-            seed,
-            out=out,
-            workers=read_workers(workers, n_jobs),
-            shard=shard,
-            restart=restart,
-            retry=retry,
-            redraw=redraw,
-            adopt=adopt,
-            precision=precision,
-            max_rep=max_rep,
-            stop_by=stop_by,
-            budget=budget,
-            progress=progress,
-            explain=explain,
-        )
-        result = run(self, options)
-        warn_of(result, options, stacklevel=2)
-        if explain and options.is_all and result.folder is not None:
+        asked = RunOptions.read(self, {"n_rep": n_rep, "seed": seed, **options})
+        result = run(self, asked)
+        warn_of(result, asked, stacklevel=2)
+        if asked.explain and asked.is_all and result.folder is not None:
             from simstudy.output.manifest import explain_folder
 
             explain_folder(result)
@@ -320,8 +203,8 @@ class Study(StudySpec):
         StoreError
             Where there is none.
         """
-        size = self.n_rep if n_rep is None else n_rep
-        return partial_result(self, RunOptions(size, seed, out=out))
+        asked = {"n_rep": n_rep, "seed": seed, "out": out}
+        return partial_result(self, RunOptions.read(self, asked))
 
     def merge(
         self,
@@ -353,9 +236,8 @@ class Study(StudySpec):
             Where there is none, or any was made from other code, settings or another seed; then
             nothing is copied.
         """
-        size = self.n_rep if n_rep is None else n_rep
-        options = RunOptions(size, seed, out=out)
-        return merge(self, options, folder)
+        asked = {"n_rep": n_rep, "seed": seed, "out": out}
+        return merge(self, RunOptions.read(self, asked), folder)
 
     def forecast(
         self,
@@ -390,7 +272,7 @@ class Study(StudySpec):
         check_by_name(precision=precision)
         targets = read_targets(precision, self.measures)
         size = pilot_rep(self, n_rep or 2 * self.block_size)
-        pilot = self.run(size, seed, workers=Workers("inline", 1), explain=False)
+        pilot = self.run(size, seed, backend="inline", n_jobs=1, explain=False)
         return forecast(pilot, targets, stop_by)
 
     def protocol(
@@ -458,7 +340,7 @@ class Study(StudySpec):
             self.bound_measures(plan.seed),
             size,
             targets=read_targets(precision or {}, self.measures),
-            worst=self.worst,
+            worst=self.rules.worst,
             claims=self.claims,
             about=about if about is not None else text if headings_of(text).parts else "",
             command=command or f"study.run({size}, seed={seed})",

@@ -30,11 +30,11 @@ DICTS: dict[str, tuple[Any, str]] = {
     "derived": (Callable, "a function whose parameters name the columns and factors it is made of"),
     "figures": (Callable, "a function of the result, which returns the figure"),
     "tables": (Callable, "a function of the result, which returns the table"),
-    "value_labels": (Mapping, 'what each value means, such as {0: "∞"}'),
-    "labels": (str, "a text that tables and figures show in the place of the name"),
+    "labels": (
+        str | Mapping | tuple,
+        'a heading, or texts of values such as {0: "∞"}, or both as (heading, texts)',
+    ),
     "axes": (object, "the names of the axis's positions"),
-    "vectors": (object, "the length of the vector"),
-    "worst": (object, "the worst value of the column"),
 }
 """What a study takes by name: the type of all of it, and what it is."""
 
@@ -42,11 +42,14 @@ LISTS = {
     "scenarios": (Scenario, "TwoSample(20, 5)"),
     "measures": (Measure, "mean('x')"),
     "claims": (Claim, "Claim(...)"),
-    "common": (str, "'n'"),
-    "may_be_missing": (str, "'x'"),
-    "across_replicates": (str, "'method'"),
 }
 """What a study takes in lists: the type of all of it, and what one writes for one."""
+
+RULE_DICTS = {
+    "vectors": "the length of the vector",
+    "worst": "the worst value of the column",
+}
+RULE_LISTS = {"common": "'n'", "may_be_missing": "'x'", "across_replicates": "'method'"}
 
 
 # ---------------------------------------------------------------- kinds
@@ -122,11 +125,11 @@ def check_columns(study: "StudySpec", factors: Set[str]) -> None:
             f"{name!r} is a factor of the scenarios and an axis, and the summary has one column "
             "for it: rename one of the two."
         )
-    for name in study.vectors:
+    for name in study.rules.vectors:
         _check_own_name("vector", name)
     for name in study.derived:
         _check_own_name("derived column", name)
-        if name in {*study.vectors, *study.all_axes, *factors}:
+        if name in {*study.rules.vectors, *study.all_axes, *factors}:
             raise StudyError(
                 f"derived column {name!r} has the name of a factor, an axis or a vector, so what "
                 "reads it could mean either: rename it."
@@ -146,15 +149,19 @@ def _check_own_name(what: str, name: str) -> None:
 def check_axis_labels(axis: str, labels: Any) -> None:
     """Check the names of an axis's positions, which name columns."""
     check_list(f"axes[{axis!r}]", labels, str, "'x'")
-    if not len(labels) or len(set(labels)) < len(labels) or set("".join(labels)) & set("[],"):
+    if (
+        not len(labels)
+        or len(set(labels)) < len(labels)
+        or any(not label.strip() for label in labels)
+    ):
         raise StudyError(
             f"axis {axis!r} has labels {list(labels)}: name each of its positions once, at least "
-            "one, without brackets and commas."
+            "one, and none blank."
         )
 
 
-def check_method_names(methods: Collection[str], axis: str, axes: Collection[str]) -> None:
-    """Check the names of methods, and that their axis is not declared a second time."""
+def check_method_names(methods: Collection[str]) -> None:
+    """Check the names of methods."""
     for name in methods:
         is_plain = name.isprintable() and name == name.strip() != "" and not set(name) & MARKS
         if not is_plain or name in OWN_NAMES:
@@ -162,10 +169,16 @@ def check_method_names(methods: Collection[str], axis: str, axes: Collection[str
                 f"a method is named {name!r}, and its replicates are found by its name: give it "
                 "one of letters, such as 'welch', that is not the engine's own."
             )
-    if methods and axis in axes:
+
+
+def check_methods_axis(study: "StudySpec") -> None:
+    """Refuse an axis that has the name of the methods' axis and other labels."""
+    axis = study.methods_axis
+    if study.methods and set(study.axes.get(axis, study.methods)) != set(study.methods):
         raise StudyError(
-            f"axes declares {axis!r}, the axis that methods make themselves, so columns would "
-            "have it twice: leave it out of axes, or give the methods' another methods_axis=..."
+            f"axes declares {axis!r}, the axis of the methods, with other names than theirs: "
+            f"rename it, or give the methods' axis another name: axes={{'approach': "
+            f"{tuple(study.methods)}}}."
         )
 
 
@@ -190,7 +203,7 @@ def check_drawing(scenarios: Sequence[Scenario], methods: Mapping[str, Any]) -> 
 
 def check_vectors(study: "StudySpec") -> None:
     """Check that vectors have a length in every scenario, and that no measure reads them."""
-    for name, size in study.vectors.items():
+    for name, size in study.rules.vectors.items():
         for scenario in study.scenarios:
             length: Any = getattr(scenario, size, size) if isinstance(size, str) else size
             if not is_whole(length) or length < 1:
@@ -199,7 +212,7 @@ def check_vectors(study: "StudySpec") -> None:
                     "at least 1, or the name of a field or property of the scenario that is one."
                 )
     for measure in study.measures:
-        for name in set(measure.reads) & set(study.vectors):
+        for name in set(measure.reads) & set(study.rules.vectors):
             raise StudyError(
                 f"measure {measure.name!r} reads {name!r}, a vector with many values in each "
                 "replicate: name what it comes to in derived={...}, and read that."
@@ -253,6 +266,20 @@ def check_n_rep(n_rep: Any) -> None:
 
 
 # ---------------------------------------------------------------- all of it
+def _check_kinds_of_rules(rules: Any) -> None:
+    """Refuse rules of a wrong type."""
+    from simstudy.study.rules import Rules
+
+    if not isinstance(rules, Rules):
+        raise StudyError(
+            f"rules={in_one_line(repr(rules))}: give Rules(...), such as Rules(max_failed=0.05)."
+        )
+    for what, such_as in RULE_DICTS.items():
+        check_dict(what, getattr(rules, what), object, such_as)
+    for what, such_as in RULE_LISTS.items():
+        check_list(what, getattr(rules, what), str, such_as)
+
+
 def check_declared(study: "StudySpec") -> None:
     """Check a study's declaration.
 
@@ -266,22 +293,29 @@ def check_declared(study: "StudySpec") -> None:
         check_dict(what, getattr(study, what), kind, such_as)
     for what, (kind, such_as) in LISTS.items():
         check_list(what, getattr(study, what), kind, such_as)
+    _check_kinds_of_rules(study.rules)
+    if study.answer is not None and not callable(study.answer):
+        raise StudyError(
+            f"answer={in_one_line(repr(study.answer))} is not a function of the result: give one "
+            "that returns the answer's sentences."
+        )
     if not study.scenarios:
         raise StudyError(f"study {study.name!r} has no scenarios: there is nothing to simulate.")
     check_distinct(study.scenarios)
     factors = factor_names_of(study.scenarios)
-    check_method_names(study.methods, study.methods_axis, study.axes)
+    check_method_names(study.methods)
+    check_methods_axis(study)
     for axis, labels in study.axes.items():
         check_axis_labels(axis, labels)
     check_columns(study, factors)
-    check_block_size(study.block_size, study.group_size)
+    check_block_size(study.block_size, study.rules.group_size)
     check_n_rep(study.n_rep)
-    check_whole_groups(study.group_size, study.n_rep)
-    check_policy(study.on_failure, study.worst, study.max_failed)
-    check_block_seconds(study.block_seconds)
-    check_known("across_replicates", study.across_replicates, "method", study.methods)
-    check_known("common", study.common, "factor", factors)
-    check_known("value_labels", study.value_labels, "factor", factors)
+    check_whole_groups(study.rules.group_size, study.n_rep)
+    check_policy(study.rules.on_failure, study.rules.worst, study.rules.max_failed)
+    check_block_seconds(study.rules.block_seconds)
+    check_known("across_replicates", study.rules.across_replicates, "method", study.methods)
+    check_known("common", study.rules.common, "factor", factors)
+    check_known("labels with texts of values", study.value_labels, "factor", factors)
     check_drawing(study.scenarios, study.methods)
     check_vectors(study)
     check_unique("measures", [measure.name for measure in study.measures])

@@ -14,7 +14,6 @@ from simstudy.claims import BROKEN, DIFFERS, REPRODUCED, UNCHECKABLE, VERDICTS
 from simstudy.cli.exit_status import FAILED
 from simstudy.cli.project import experiment_names, load_experiment
 from simstudy.design.plan import number_properties
-from simstudy.engine.workers import Workers
 from simstudy.errors import NotHereError
 from simstudy.lazy import pd
 from simstudy.options import check
@@ -246,7 +245,7 @@ class ExperimentContracts:
         )
         longer = dataclasses.replace(study, scenarios=ends)
         n_long = study.block_size + 1
-        long = longer.run(n_long, workers=Workers("inline", 1))
+        long = longer.run(n_long, backend="inline", n_jobs=1)
         for scenario in ends:
             rows, stored = long.rows(scenario), short.rows(scenario)
             head = rows[rows["rep"] < smoke.n_rep].reset_index(drop=True)
@@ -271,7 +270,7 @@ class ExperimentContracts:
                 kind = kinds.setdefault(name, column.dtype.kind)
                 assert column.dtype.kind == kind, f"{name} is of kind {kind!r} in another block"
                 if column.ndim:
-                    shape = column.shape[1:-1] if name in study.vectors else column.shape[1:]
+                    shape = column.shape[1:-1] if name in study.rules.vectors else column.shape[1:]
                     assert column.shape[0] == study.block_size, f"{name}: {column.shape}"
                     assert shape in shapes, f"{name}: {column.shape}, axes {shapes[0]}"
         factors = set(factor_names_of(study.scenarios))

@@ -7,7 +7,6 @@ import numpy as np
 
 from simstudy.analysis.precision import independent_values
 from simstudy.analysis.result import Result
-from simstudy.engine.workers import Workers
 from simstudy.lazy import special, stats
 from simstudy.measures import Measure
 from simstudy.provenance.scenario_id import identity
@@ -41,7 +40,7 @@ def enough_for_truth(smoke: Smoke) -> Result:
     n_blocks = min(published, TRUTH_BLOCKS // len(study.scenarios))
     if n_blocks < 2 or not any(hasattr(each, "exact") for each in study.scenarios):
         return smoke.result(smoke.n_rep)
-    return study.run(n_blocks * study.block_size, workers=Workers("inline", 1))
+    return study.run(n_blocks * study.block_size, backend="inline", n_jobs=1)
 
 
 def without_theory(study: Study) -> set[str]:
@@ -73,7 +72,7 @@ def comparisons(result: Result, study: Study) -> Iterator[Comparison]:
         declared = scenario.exact() if hasattr(scenario, "exact") else {}
         for measure in result.details.declared:
             if measure.name in declared:
-                columns = imputed(result.columns(scenario, *measure.reads), study.worst)
+                columns = imputed(result.columns(scenario, *measure.reads), study.rules.worst)
                 yield from _compared(measure, columns, declared[measure.name], identity(scenario))
 
 

@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 
 from simstudy.design import Columns, grid
-from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.measures import mean
 from simstudy.provenance.streams import Streams
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 from tests import toy
 
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 @pytest.fixture(scope="module")
 def result():
-    return toy.study().run(400, seed=2, workers=INLINE)
+    return toy.study().run(400, seed=2, **INLINE)
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,8 @@ class Shifted:
 
 def shifted(*common: str):
     scenarios = grid(Shifted, shift=[0.0, 1.0])
-    return Study("shifted", scenarios, [mean("x", name="level")], common=common).run(
-        500, workers=INLINE
+    return Study("shifted", scenarios, [mean("x", name="level")], rules=Rules(common=common)).run(
+        500, **INLINE
     )
 
 

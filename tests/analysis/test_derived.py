@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from simstudy.engine.per_replicate import each_replicate
-from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, StudyError
 from simstudy.measures import mean, power
-from simstudy.study import Study
+from simstudy.study import Rules, Study
+from tests.support import on, with_rules
 
-INLINE = Workers("inline", 1)
+INLINE = on("inline", 1)
 MEASURES = [mean("share"), power("compatible")]
 
 
@@ -49,7 +49,7 @@ def study(scenarios=(PValues(3), PValues(8)), **changes):
         "measures": MEASURES,
         "block_size": 10,
     }
-    return Study("tests", list(scenarios), **{**settings, **changes})
+    return Study("tests", list(scenarios), **with_rules({**settings, **changes}))
 
 
 def drawn(scenario, n_rep, block=10):
@@ -63,10 +63,10 @@ def drawn(scenario, n_rep, block=10):
 # ---------------------------------------------------------------- vectors
 @pytest.mark.parametrize(
     "workers",
-    [INLINE, Workers("threads", 2), pytest.param(Workers("loky", 2), marks=pytest.mark.slow)],
+    [INLINE, on("threads", 2), pytest.param(on("loky", 2), marks=pytest.mark.slow)],
 )
 def test_a_vector_is_as_long_as_its_scenario_says(workers, tmp_path):
-    result = study().run(25, out=tmp_path, workers=workers)
+    result = study().run(25, out=tmp_path, **workers)
     for scenario in result.plan.scenarios:
         found = result.columns(scenario, "p_value")["p_value"]
         assert found.shape == (25, scenario.n_test)
@@ -80,7 +80,9 @@ def test_a_vector_keeps_its_type(dtype):
         def simulate(self, streams, n_rep):
             return {"v": np.arange(n_rep * 4).reshape(n_rep, 4).astype(dtype)}
 
-    result = Study("typed", [Typed()], vectors={"v": 4}, block_size=5).run(10, workers=INLINE)
+    result = Study("typed", [Typed()], rules=Rules(vectors={"v": 4}), block_size=5).run(
+        10, **INLINE
+    )
     assert result.columns(Typed(), "v")["v"].dtype == dtype
 
 
@@ -94,9 +96,10 @@ def test_a_vector_may_be_of_each_cell():
 
     axes = {"method": ("a", "b")}
     result = Study(
-        "cells", [Cells()], axes=axes, vectors={"v": "n"}, measures=[mean("top")], block_size=5,
+        "cells", [Cells()], axes=axes, rules=Rules(vectors={"v": "n"}), measures=[mean("top")],
+        block_size=5,
         derived={"top": lambda v: v.max(axis=-1)},
-    ).run(5, workers=INLINE)  # fmt: skip
+    ).run(5, **INLINE)  # fmt: skip
     found = result.columns(Cells(), "v", "top")
     np.testing.assert_array_equal(found["v"], np.arange(40.0).reshape(5, 2, 4))
     np.testing.assert_array_equal(found["top"], found["v"].max(axis=-1))
@@ -104,7 +107,7 @@ def test_a_vector_may_be_of_each_cell():
 
 
 def test_a_table_has_vectors_only_where_they_are_named():
-    result = study([PValues(3)]).run(4, workers=INLINE)
+    result = study([PValues(3)]).run(4, **INLINE)
     assert list(result.replicates.columns) == [
         "n_test", "alpha", "stuck", "rep", "first", "share", "compatible",
     ]  # fmt: skip
@@ -113,7 +116,7 @@ def test_a_table_has_vectors_only_where_they_are_named():
 
 
 def test_a_failed_replicate_has_no_vector():
-    result = study([PValues(3, stuck=True)]).run(20, workers=INLINE)
+    result = study([PValues(3, stuck=True)]).run(20, **INLINE)
     columns = result.columns(*result.plan.scenarios, "p_value", "share", "compatible")
     lost = [1, 11]
     for column in columns.values():
@@ -130,13 +133,13 @@ def test_nan_in_a_vector_is_a_failure_of_its_replicate():
             v[2, 1] = np.nan
             return {"v": v}
 
-    result = Study("holes", [Holes()], vectors={"v": 3}, block_size=5).run(5, workers=INLINE)
+    result = Study("holes", [Holes()], rules=Rules(vectors={"v": 3}), block_size=5).run(5, **INLINE)
     assert result.failures[["rep", "error"]].to_numpy().tolist() == [[2, "NaN in v"]]
 
 
 # ---------------------------------------------------------------- derived
 def test_a_derived_column_is_what_its_function_says():
-    result = study().run(25, workers=INLINE)
+    result = study().run(25, **INLINE)
     for scenario in result.plan.scenarios:
         expected = (drawn(scenario, 25) < scenario.alpha).mean(axis=1)
         found = result.columns(scenario, "share", "compatible", "first")
@@ -149,16 +152,16 @@ def test_a_derived_column_is_what_its_function_says():
 
 
 def test_a_new_function_draws_nothing(tmp_path):
-    study().run(25, out=tmp_path, workers=INLINE)
+    study().run(25, out=tmp_path, **INLINE)
 
     def other(p_value, alpha):
         return (p_value <= 2 * alpha).mean(axis=-1)
 
     edited = study(derived={"share": other, "compatible": compatible})
-    result = edited.run(25, out=tmp_path, workers=INLINE)
+    result = edited.run(25, out=tmp_path, **INLINE)
     assert result.outcome.n_blocks == 0
-    assert result.summary.equals(edited.run(25, workers=INLINE).summary)
-    assert not result.summary.equals(study().run(25, out=tmp_path, workers=INLINE).summary)
+    assert result.summary.equals(edited.run(25, **INLINE).summary)
+    assert not result.summary.equals(study().run(25, out=tmp_path, **INLINE).summary)
 
 
 @pytest.mark.parametrize("keep_vectors", [True, False], ids=["of stored", "at drawing"])
@@ -167,21 +170,21 @@ def test_it_may_ask_for_the_scenario(keep_vectors, tmp_path):
         return (p_value < scenario.alpha).mean(axis=-1)
 
     derived = {"share": shared, "compatible": compatible}
-    own = study(derived=derived, keep_vectors=keep_vectors).run(25, out=tmp_path, workers=INLINE)
-    assert own.summary.equals(study().run(25, workers=INLINE).summary)
+    own = study(derived=derived, keep_vectors=keep_vectors).run(25, out=tmp_path, **INLINE)
+    assert own.summary.equals(study().run(25, **INLINE).summary)
 
 
 # ---------------------------------------------------------------- without vectors, without rows
 def test_vectors_may_be_dropped_once_reduced(tmp_path):
     lean = study(keep_vectors=False)
-    result = lean.run(25, out=tmp_path, workers=INLINE)
+    result = lean.run(25, out=tmp_path, **INLINE)
     assert "p_value" not in result.details.store.column_names()
-    full = study().run(25, workers=INLINE)
+    full = study().run(25, **INLINE)
     assert result.summary.equals(full.summary)
     with pytest.raises(StudyError, match="'p_value', which simulate did not return"):
         result.columns(PValues(3), "p_value")
     with pytest.raises(StoreError, match="was computed by something else"):
-        study().run(25, out=tmp_path, workers=INLINE)
+        study().run(25, out=tmp_path, **INLINE)
 
 
 def test_replaying_shows_the_vector_although_it_is_not_kept():
@@ -228,7 +231,7 @@ def broken(p_value):
 def test_bad_input_is_refused_before_more_than_a_block_is_drawn(changes, said, tmp_path):
     settings = {"measures": [mean("first")], "derived": {}}
     with pytest.raises(StudyError, match=said) as refusal:
-        study([PValues(3)], **{**settings, **changes}).run(1000, out=tmp_path, workers=INLINE)
+        study([PValues(3)], **{**settings, **changes}).run(1000, out=tmp_path, **INLINE)
     assert "\n" not in str(refusal.value)
     assert not list(tmp_path.rglob("*.parquet"))
 
@@ -244,7 +247,7 @@ def test_bad_input_is_refused_before_more_than_a_block_is_drawn(changes, said, t
 def test_what_a_derived_column_must_be(function, said):
     declared = study([PValues(3)], derived={"x": function}, measures=[mean("x")])
     with pytest.raises(StudyError, match=said):
-        declared.run(20, workers=INLINE)
+        declared.run(20, **INLINE)
 
 
 # ---------------------------------------------------------------- of methods
@@ -267,14 +270,15 @@ def of_replicate(x, rng):
 def test_each_method_has_its_vectors_and_what_is_derived_of_them(tmp_path):
     def compared(**methods):
         return Study(
-            "compared", [Drawn()], methods=methods, vectors={"p_value": "n_test"}, block_size=5,
+            "compared", [Drawn()], methods=methods, rules=Rules(vectors={"p_value": "n_test"}),
+            block_size=5,
             derived={"largest": lambda p_value: p_value.max(axis=-1)}, measures=[mean("largest")],
         )  # fmt: skip
 
     slow = each_replicate(of_replicate, returns="p_value")
-    one = compared(whole=of_block).run(10, out=tmp_path, workers=INLINE)
+    one = compared(whole=of_block).run(10, out=tmp_path, **INLINE)
     assert one.outcome.n_blocks == 2
-    both = compared(whole=of_block, slow=slow).run(10, out=tmp_path, workers=INLINE)
+    both = compared(whole=of_block, slow=slow).run(10, out=tmp_path, **INLINE)
     assert both.outcome.n_blocks == 2
     columns = both.columns(Drawn(), "p_value", "largest")
     assert columns["p_value"].shape == (10, 2, 4)
@@ -306,10 +310,10 @@ def doubled(x):
 def test_blocks_that_are_drawn_again_are_derived_again(again, monkeypatch, tmp_path):
     faulty = Study("faulty", [Faulty()], [mean("twice")], derived={"twice": doubled}, block_size=10)
     monkeypatch.setattr(threading.current_thread(), "name", "faulty")
-    before = faulty.run(30, out=tmp_path, workers=INLINE)
+    before = faulty.run(30, out=tmp_path, **INLINE)
     assert before.summary["n_failed"].tolist()[0] == 10
     monkeypatch.undo()
-    after = faulty.run(30, out=tmp_path, workers=INLINE, **again)
+    after = faulty.run(30, out=tmp_path, **INLINE, **again)
     columns = after.columns(Faulty(), "x", "twice")
     assert np.isfinite(columns["x"]).all()
     np.testing.assert_array_equal(columns["twice"], 2 * columns["x"])
@@ -321,7 +325,7 @@ def test_flags_and_labels_may_be_derived_where_some_blocks_failed():
         "label": lambda p_value: np.where(p_value[:, 0] < 0.5, "low", "high"),
     }
     scenarios = [PValues(3), PValues(4, stuck=True)]
-    result = study(scenarios, derived=derived, measures=[mean("low")]).run(20, workers=INLINE)
+    result = study(scenarios, derived=derived, measures=[mean("low")]).run(20, **INLINE)
     stuck = result.columns(PValues(4, stuck=True), "low", "label")
     assert np.isnan(stuck["low"][[1, 11]]).all()
     assert stuck["label"][1] is None
@@ -337,7 +341,7 @@ def test_a_function_cannot_write_into_what_it_is_given(changes):
     with pytest.raises(StudyError, match=r"derived column 'low' of PValues.*read-only"):
         _ = (
             study([PValues(3)], derived={"low": spoil}, measures=[mean("low")], **changes)
-            .run(10, workers=INLINE)
+            .run(10, **INLINE)
             .summary
         )
 
@@ -361,13 +365,12 @@ def test_a_block_that_failed_as_a_whole_is_derived_beside_the_others(bad, tmp_pa
         "of_cells",
         [OfCells(bad=bad), OfCells(n_test=4, bad=-1)],
         axes={"cell": ("a", "b")},
-        vectors={"p_value": "n_test"},
         derived={"share": lambda p_value: (p_value < 0.5).mean(axis=-1)},
         measures=[mean("share")],
         block_size=10,
-        max_failed=1,
+        rules=Rules(vectors={"p_value": "n_test"}, max_failed=1),
     )
-    result = of_cells.run(30, out=tmp_path, workers=INLINE)
+    result = of_cells.run(30, out=tmp_path, **INLINE)
     share = result.columns(OfCells(bad=bad), "share")["share"]
     vector = result.columns(OfCells(bad=bad), "p_value")["p_value"]
     assert share.shape == (30, 2)

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.measures import MomentMeasure, mean, rejection_rate
 from simstudy.measures.moments import only
 from simstudy.study import Study
 
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 SIZE = 20
 
 
@@ -54,14 +53,14 @@ MISTAKES = {
 @pytest.mark.parametrize(("declared", "says"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_refused_when_one_block_is_there(declared, says, tmp_path):
     with pytest.raises(StudyError, match=says) as refusal:
-        declared.run(50 * SIZE, out=tmp_path, workers=INLINE)
+        declared.run(50 * SIZE, out=tmp_path, **INLINE)
     assert "\n" not in str(refusal.value)
     good = study([mean("x")], derived=declared.derived)
-    assert good.run(50 * SIZE, out=tmp_path, workers=INLINE).outcome.n_blocks == 49
+    assert good.run(50 * SIZE, out=tmp_path, **INLINE).outcome.n_blocks == 49
 
 
 def test_it_is_refused_before_anything_is_drawn_where_a_block_is_stored(tmp_path):
-    study([mean("x")]).run(SIZE, out=tmp_path, workers=INLINE)
+    study([mean("x")]).run(SIZE, out=tmp_path, **INLINE)
     with pytest.raises(StudyError, match="text"):
-        study([mean("text")]).run(50 * SIZE, out=tmp_path, workers=INLINE)
-    assert study([mean("x")]).run(2 * SIZE, out=tmp_path, workers=INLINE).outcome.n_blocks == 1
+        study([mean("text")]).run(50 * SIZE, out=tmp_path, **INLINE)
+    assert study([mean("x")]).run(2 * SIZE, out=tmp_path, **INLINE).outcome.n_blocks == 1

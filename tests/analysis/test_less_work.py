@@ -13,7 +13,7 @@ from pandas.testing import assert_frame_equal
 from benchmarks import less_work
 from benchmarks.less_work import TwoStageInGroups
 from benchmarks.pages import around
-from simstudy import Study, Workers, grid, load
+from simstudy import Rules, Study, grid, load
 from simstudy.analysis.result import remarks_of
 from simstudy.analysis.summary import NUMBERS
 from simstudy.claims.verdict import of_row
@@ -21,9 +21,9 @@ from simstudy.errors import ConfigError, StudyError
 from simstudy.measures import conditional, control, controlled, mean, power
 from simstudy.measures.bootstrapped import bootstrapped
 from simstudy.testing.truth import comparisons
-from tests.support import FALSE_ALARM, ROOT, critical_z
+from tests.support import FALSE_ALARM, ROOT, critical_z, on
 
-INLINE = Workers("inline", 1)
+INLINE = on("inline", 1)
 PLAIN = power("reject")
 MEASURES = [
     PLAIN,
@@ -37,24 +37,24 @@ def study(size=4, *, measures=MEASURES, k=0.5, **settings):
     trial = {"draws": "stratified"} if size > 1 else {}
     scenarios = grid(TwoStageInGroups, k=k, n1=100, n2=[50, 200], group_size=size, **trial)
     settings = {"block_size": 100, "n_rep": 200} | settings
-    return Study("less_work", scenarios, measures, group_size=size, **settings)
+    return Study("less_work", scenarios, measures, rules=Rules(group_size=size), **settings)
 
 
 def test_the_columns_are_there_where_a_measure_has_them(tmp_path):
-    result = study().run(400, workers=INLINE, out=tmp_path)
+    result = study().run(400, **INLINE, out=tmp_path)
     assert list(result.summary)[-len(NUMBERS) - 1 :] == [*NUMBERS, "variance_reduction"]
     assert result.summary["variance_reduction"].notna().all()
     assert_frame_equal(load(tmp_path / "less_work").summary, result.summary, check_dtype=False)
-    alone = study(1).run(400, workers=INLINE).summary
+    alone = study(1).run(400, **INLINE).summary
     assert alone.groupby("measure")["variance_reduction"].count()[PLAIN.name] == 0
-    assert list(study(1, measures=[PLAIN]).run(400, workers=INLINE).summary)[-9:] == [*NUMBERS]
+    assert list(study(1, measures=[PLAIN]).run(400, **INLINE).summary)[-9:] == [*NUMBERS]
     result.table("summary")
 
 
 def test_the_same_bits_with_other_workers_and_the_first_groups_of_a_longer_run():
-    short = study().run(200, workers=INLINE)
-    assert_frame_equal(short.summary, study().run(200, workers=Workers("threads", 2)).summary)
-    longer = study().run(600, workers=INLINE)
+    short = study().run(200, **INLINE)
+    assert_frame_equal(short.summary, study().run(200, backend="threads", n_jobs=2).summary)
+    longer = study().run(600, **INLINE)
     for scenario in short.plan.scenarios:
         one, two = (each.columns(scenario, "s2")["s2"] for each in (short, longer))
         np.testing.assert_array_equal(one, two[:200])
@@ -63,7 +63,7 @@ def test_the_same_bits_with_other_workers_and_the_first_groups_of_a_longer_run()
 def test_a_precision_is_reached_with_the_error_of_groups():
     kind = {"measures": [mean("s2", name="mean_s2")], "block_size": 40, "n_rep": 40}
     by_strata, plain = study(20, **kind), study(1, **kind)
-    asked = {"precision": {"mean_s2": 0.03}, "workers": INLINE}
+    asked = {"precision": {"mean_s2": 0.03}, **INLINE}
     few, many = (each.run(400, **asked) for each in (by_strata, plain))
     assert (few.summary["mcse"] < 0.03).all()
     assert 4 * few.summary["n_rep"].sum() < many.summary["n_rep"].sum()
@@ -87,8 +87,8 @@ def test_contracts_hold_theory_against_the_error_that_there_is(kind, caught):
         mean("p_reject", given="null_is_false"), raw=power("reject", given="null_is_false")
     )
     trials = grid(kind, k=1.5, n1=100, n2=200, draws="stratified", group_size=10)
-    by_strata = Study("less_work", trials, [power_by_chance], group_size=10)
-    held = comparisons(by_strata.run(2000, workers=INLINE), by_strata)
+    by_strata = Study("less_work", trials, [power_by_chance], rules=Rules(group_size=10))
+    held = comparisons(by_strata.run(2000, **INLINE), by_strata)
     assert [each.p_value < FALSE_ALARM for each in held] == [caught]
 
 
@@ -102,14 +102,14 @@ def test_a_claim_about_weights_rests_on_those_that_carry_it():
 def test_a_wrong_mean_is_said_in_the_summary_and_as_a_warning():
     wrong = controlled(PLAIN, control("distance", mean=1.5), name="by_control")
     with pytest.warns(UserWarning, match="by_control at n2 50: control 'distance' is left out"):
-        result = study(1, measures=[PLAIN, wrong]).run(400, workers=INLINE)
+        result = study(1, measures=[PLAIN, wrong]).run(400, **INLINE)
     said = result.summary.groupby("measure")["remark"].agg(lambda texts: (texts != "").sum())
     assert said.to_dict() == {"by_control": 2, "power": 0}
     assert len(remarks_of(result)) == 1
     assert "(and in 1 other row)" in remarks_of(result)[0]
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        assert remarks_of(study(1).run(400, workers=INLINE)) == []
+        assert remarks_of(study(1).run(400, **INLINE)) == []
 
 
 # ---------------------------------------------------------------- what is refused
@@ -118,9 +118,9 @@ def test_a_wrong_mean_is_said_in_the_summary_and_as_a_warning():
     [
         (lambda: study(block_size=50), "a group would lie in two blocks.* works: block_size=48"),
         (lambda: study(n_rep=201), "n_rep=201: the study's replicates come in groups of 4"),
-        (lambda: study().run(202, workers=INLINE), "nearest that works: n_rep=200"),
+        (lambda: study().run(202, **INLINE), "nearest that works: n_rep=200"),
         (lambda: study().partial_result(203, out="nowhere"), "nearest that works: n_rep=204"),
-        (lambda: Study("a", study().scenarios, [PLAIN], group_size=0), "group_size=0: must be"),
+        (lambda: study(size=0), "group_size=0: must be"),
         (lambda: study(measures=[bootstrapped(lambda s2: 1.0, name="mine")]), "groups of 4"),
         (lambda: study().run(400).anytime("power"), "is not a share or mean of independent"),
         (lambda: study(1).run(400).anytime("by_control"), "is not a share or mean of independent"),

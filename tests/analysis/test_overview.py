@@ -6,11 +6,10 @@ import pandas as pd
 import pytest
 
 from simstudy.analysis.summary import overview, worst_z
-from simstudy.engine.workers import Workers
 from simstudy.measures import mean, rejection_rate
 from tests import toy
 
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 
 COLUMNS = ["estimate", "mcse", "exact"]
 
@@ -20,7 +19,7 @@ def rows(*numbers):
 
 
 def test_a_line_for_each_measure_in_the_studys_order():
-    result = toy.study((3, 10)).run(100, workers=INLINE)
+    result = toy.study((3, 10)).run(100, **INLINE)
     lines = overview(result.summary, result.details.measures)
     assert lines["measure"].tolist() == [measure.name for measure in result.details.measures]
     for line in lines.to_dict("records"):

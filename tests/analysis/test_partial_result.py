@@ -2,14 +2,14 @@
 
 import pytest
 
-from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.store import compaction
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
+from tests.support import on
 from tests.toy import study
 
-INLINE = Workers("inline", 1)
+INLINE = on("inline", 1)
 
 
 class Stop(Exception):
@@ -34,7 +34,7 @@ class StopAfter:
 
 def interrupted(folder, n_rep: int) -> None:
     with pytest.raises(Stop):
-        study().run(1000, out=folder, workers=Workers("inline"), progress=StopAfter(n_rep))
+        study().run(1000, out=folder, backend="inline", progress=StopAfter(n_rep))
 
 
 def test_every_scenario_has_its_share(tmp_path):
@@ -47,7 +47,7 @@ def test_every_scenario_has_its_share(tmp_path):
 def test_what_it_shows_is_the_head_of_the_whole(tmp_path):
     interrupted(tmp_path, 400)
     early = study().partial_result(1000, out=tmp_path)
-    whole = study().run(1000, workers=INLINE)
+    whole = study().run(1000, **INLINE)
     for one in early.plan.scenarios:
         n = early.n_rep[next(k for k, s in early.plan.keys.items() if s == one)]
         head = whole.columns(one, "estimate")["estimate"][:n]

@@ -12,20 +12,20 @@ import simstudy
 from simstudy import publish
 from simstudy.analysis.result import Result
 from simstudy.design import grid, scenario_key
-from simstudy.engine.workers import Workers
 from simstudy.errors import FigureError, SimstudyError, StudyError, TableError
 from simstudy.figures import measure_curves
 from simstudy.measures import mean
 from simstudy.study import Study
 from simstudy.tables.cells import format_cell
 from tests import toy
+from tests.support import on
 
-INLINE = Workers("inline", 1)
+INLINE = on("inline", 1)
 
 
 @pytest.fixture(scope="module")
 def result():
-    return toy.study((3, 10)).run(120, workers=INLINE)
+    return toy.study((3, 10)).run(120, **INLINE)
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Fragile:
 
 def fragile():
     axes = {"method": ("a", "b")}
-    return Study("fragile", grid(Fragile, k=[0, 1]), [mean("x")], axes, block_size=40)
+    return Study("fragile", grid(Fragile, k=[0, 1]), [mean("x")], axes=axes, block_size=40)
 
 
 def test_a_result_is_shown_in_a_few_lines(result):
@@ -55,7 +55,7 @@ def test_a_result_is_shown_in_a_few_lines(result):
         "  measures: bias, coverage, empirical_se",
         "  120 replicates of each scenario, none failed; seed 1",
     ]
-    failing = fragile().run(80, workers=INLINE)
+    failing = fragile().run(80, **INLINE)
     assert f"80 replicates of each scenario, {failing.n_failed} failed" in repr(failing)
 
 
@@ -83,7 +83,7 @@ def test_rows_of_some_scenarios_and_columns(result):
 
 def test_the_first_block_is_whole_however_few_replicates_were_asked_for(result):
     scenario, size = result.plan.scenarios[0], result.plan.block_size
-    few = toy.study((3, 10)).run(2, workers=INLINE)
+    few = toy.study((3, 10)).run(2, **INLINE)
     assert few.columns(scenario, "estimate")["estimate"].shape == (2, 2)
     plain = scenario.simulate(result.plan.streams(scenario, 0), size)
     for run in (few, result):
@@ -106,7 +106,7 @@ def test_a_figure_by_name():
         "drawn", grid(toy.Mean, n_obs=[3]), axes={"method": toy.METHODS},
         figures={"1": lambda r: ("figure of", r.plan.name), "1B": lambda r: "other"},
     )  # fmt: skip
-    result = study.run(10, workers=INLINE)
+    result = study.run(10, **INLINE)
     assert result.figure("1") == ("figure of", "drawn")
     with pytest.raises(FigureError, match=r"no figure '1b' in drawn; did you mean '1B'\?"):
         result.figure("1b")
@@ -114,7 +114,7 @@ def test_a_figure_by_name():
 
 # ---------------------------------------------------------------- failures
 def test_every_failure_has_its_place_and_address():
-    result = fragile().run(100, workers=INLINE)
+    result = fragile().run(100, **INLINE)
     plain = []
     for one in result.plan.scenarios:
         draws = [
@@ -138,7 +138,7 @@ def test_every_failure_has_its_place_and_address():
 def test_what_is_held_in_memory_goes_with_the_result():
     from pathlib import Path
 
-    result = toy.study((3,)).run(10, workers=INLINE)
+    result = toy.study((3,)).run(10, **INLINE)
     folder = Path(result.details.store.files.path)
     assert folder.exists()
     del result
@@ -153,7 +153,7 @@ def test_a_column_that_has_a_factors_name_and_other_values_hides_no_factor():
         def simulate(self, streams, n_rep):
             return {"shift": streams("data").normal(self.shift, 1.0, size=n_rep)}
 
-    rows = Study("shifted", [Shifted()], [mean("shift")]).run(10, workers=INLINE).replicates
+    rows = Study("shifted", [Shifted()], [mean("shift")]).run(10, **INLINE).replicates
     assert (rows["shift (factor)"] == 2.0).all()
     assert rows["shift"].nunique() == 10
 
@@ -169,14 +169,14 @@ def test_its_repr_has_the_numbers_of_the_summary_with_their_errors(result):
 
 
 def test_only_the_first_rows_of_many_are_shown():
-    result = toy.study(tuple(range(3, 15))).run(40, workers=INLINE)
+    result = toy.study(tuple(range(3, 15))).run(40, **INLINE)
     shown = repr(result)
     assert "The first 10 of 24 rows." in shown
     assert "  14  " not in shown.partition(result.table().grid.caption)[2]
 
 
 def test_a_summary_that_cannot_be_made_does_not_break_the_repr():
-    drawn = toy.study((3,)).run(40, workers=INLINE).details
+    drawn = toy.study((3,)).run(40, **INLINE).details
     broken = Result(replace(drawn, declared=[mean("not there")]))
     with pytest.raises(SimstudyError):
         _ = broken.summary
@@ -218,13 +218,13 @@ def test_labels_are_headings_and_titles():
         "1": lambda result: p9.ggplot(result.summary, p9.aes("n_obs", "estimate")),
         "2": lambda result: measure_curves(result.select(method="t"), x="n_obs", y="coverage"),
     }
-    result = replace(toy.study((3, 10)), labels=labels, figures=figures).run(40, workers=INLINE)
+    result = replace(toy.study((3, 10)), labels=labels, figures=figures).run(40, **INLINE)
     headings = [heading.text for heading in result.table().grid.headings]
     assert {"sample size", "share that covers"} < set(headings)
     assert result.figure("1").labels.x == "sample size"
     shown = result.figure("2").labels
     assert (shown.x, shown.y) == ("sample size", "share that covers")
-    with pytest.raises(StudyError, match="is 3: give under a name a text"):
+    with pytest.raises(StudyError, match="is 3: give under a name a heading"):
         replace(toy.study((3,)), labels={"n_obs": 3})
 
 

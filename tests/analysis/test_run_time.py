@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from simstudy import Study, Workers, grid
+from simstudy import Study, grid
 from simstudy.engine import run_loop
 from simstudy.measures import mean
 from simstudy.output.formatting import format_run_time, format_time
@@ -16,7 +16,7 @@ from tests.guarantees.content import file_names
 
 SIZE = 6  # too few for rows to be analysed a second time
 OF_DATA, OF_SLOW = 0.004, 0.06  # seconds of a block
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 @pytest.fixture
@@ -67,18 +67,18 @@ def by_method(result):
 def test_a_resumed_run_adds_to_what_was_spent_and_a_run_that_draws_nothing_does_not(
     tmp_path, own_clock
 ):
-    first = by_method(study().run(2 * SIZE, out=tmp_path, workers=INLINE))
+    first = by_method(study().run(2 * SIZE, out=tmp_path, **INLINE))
     assert list(first["replicates_timed"]) == [2 * SIZE] * 6
     for method, seconds in (("slow", OF_SLOW), ("(data)", OF_DATA), ("quick", 0)):
         found = first.xs(method, level="method")["seconds"]
         np.testing.assert_allclose(found, 2 * seconds, atol=1e-3)
-    longer = study().run(3 * SIZE, out=tmp_path, workers=INLINE)
+    longer = study().run(3 * SIZE, out=tmp_path, **INLINE)
     assert list(by_method(longer)["replicates_timed"]) == [3 * SIZE] * 6
     np.testing.assert_allclose(by_method(longer)["seconds"], 1.5 * first["seconds"], atol=1e-3)
     each = by_method(longer)
     per_replicate = each["seconds"] / each["replicates_timed"]
     np.testing.assert_allclose(each["seconds_per_replicate"], per_replicate)
-    again = study().run(3 * SIZE, out=tmp_path, workers=INLINE)
+    again = study().run(3 * SIZE, out=tmp_path, **INLINE)
     assert by_method(again).equals(each)
     assert by_method(study().partial_result(out=tmp_path)).equals(each)
 
@@ -90,31 +90,31 @@ def test_when_it_was_drawn_spans_all_runs_of_this_code_and_of_no_other(tmp_path,
         return moment
 
     first = at(1)
-    assert study().run(SIZE, out=tmp_path, workers=INLINE).details.times == (first, first)
+    assert study().run(SIZE, out=tmp_path, **INLINE).details.times == (first, first)
     last = at(3)
-    longer = study().run(2 * SIZE, out=tmp_path, workers=INLINE)
+    longer = study().run(2 * SIZE, out=tmp_path, **INLINE)
     assert longer.details.times == (first, last)
     at(7)
-    study(other=other).run(SIZE, out=tmp_path, workers=INLINE)
+    study(other=other).run(SIZE, out=tmp_path, **INLINE)
     for path in (tmp_path / "sleepy" / "replicates" / "_runs").glob("*.json"):
         said = json.loads(path.read_text())
         if said["spent"][0][-2] == first:  # one that is damaged says nothing
             entries = [[*entry[:-2], "yesterday", 5] for entry in said["spent"]]
             path.write_text(json.dumps({"spent": entries}))
     assert study().partial_result(out=tmp_path).details.times == (last, last)
-    assert study().run(SIZE, workers=INLINE).details.times is None
+    assert study().run(SIZE, **INLINE).details.times is None
 
 
 def test_what_other_code_took_is_not_counted(tmp_path, own_clock):
-    study().run(SIZE, out=tmp_path, workers=INLINE)
+    study().run(SIZE, out=tmp_path, **INLINE)
     edited = study(quick=quick, slow=other)
-    found = by_method(edited.run(SIZE, out=tmp_path, workers=INLINE, redraw="slow"))
+    found = by_method(edited.run(SIZE, out=tmp_path, **INLINE, redraw="slow"))
     assert (found["replicates_timed"] == SIZE).all()  # and not those of both
     assert (found.xs("slow", level="method")["seconds"] < 1e-3).all()
 
 
 def test_blocks_are_the_same_bytes_whatever_they_took_and_damage_costs_the_time_only(tmp_path):
-    one, two = (study().run(SIZE, out=tmp_path / at, workers=INLINE) for at in "ab")
+    one, two = (study().run(SIZE, out=tmp_path / at, **INLINE) for at in "ab")
     assert file_names(one.folder / "replicates") == file_names(two.folder / "replicates")
     (said,) = (tmp_path / "a" / "sleepy" / "replicates" / "_runs").iterdir()
     entries = json.loads(said.read_text())["spent"]
@@ -123,11 +123,11 @@ def test_blocks_are_the_same_bytes_whatever_they_took_and_damage_costs_the_time_
     for broken in ("{", negative, '{"spent": 3}'):
         said.write_text(broken)
         assert key not in read_records(said.parents[1], one.details.store.provenance).spent
-        assert study().run(SIZE, out=tmp_path / "a", workers=INLINE).outcome.n_blocks == 0
+        assert study().run(SIZE, out=tmp_path / "a", **INLINE).outcome.n_blocks == 0
 
 
 def test_nothing_timed_is_an_empty_table_and_no_words(tmp_path):
-    result = study().run(SIZE, out=tmp_path, workers=INLINE)
+    result = study().run(SIZE, out=tmp_path, **INLINE)
     for said in (tmp_path / "sleepy" / "replicates" / "_runs").iterdir():
         said.unlink()
     untimed = study().partial_result(out=tmp_path)
@@ -145,7 +145,7 @@ def test_a_study_without_methods_has_a_row_for_each_scenario():
             return {"y": streams("data").normal(size=n_rep)}
 
     plain = Study("alone", grid(Alone, n=[1, 2]), [mean("y")], block_size=SIZE)
-    found = plain.run(SIZE, workers=INLINE)
+    found = plain.run(SIZE, **INLINE)
     names = ["n", "seconds_per_replicate", "seconds", "replicates_timed"]
     assert list(found.seconds) == names
     assert list(found.seconds["n"]) == [1, 2]

@@ -8,12 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from simstudy.design import grid
-from simstudy.engine.workers import Workers
 from simstudy.measures import mean
 from simstudy.output.folder import publish
 from simstudy.study import Study
 
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ def study(*kinds):
 
 @pytest.fixture
 def result(tmp_path):
-    return study(Normal, Lognormal).run(20, out=tmp_path, workers=INLINE)
+    return study(Normal, Lognormal).run(20, out=tmp_path, **INLINE)
 
 
 def test_every_table_has_a_row_for_each_cell(result):
@@ -70,5 +69,5 @@ def test_a_row_is_found_by_its_class(result):
 
 
 def test_one_class_needs_no_column(tmp_path):
-    result = study(Normal).run(20, workers=INLINE)
+    result = study(Normal).run(20, **INLINE)
     assert "scenario_class" not in result.summary

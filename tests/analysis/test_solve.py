@@ -20,17 +20,16 @@ from simstudy.analysis.solve.spline import ROUGHNESS, Curve
 from simstudy.design import Columns
 from simstudy.documents.scenarios.two_stage import MEASURES, TwoStage
 from simstudy.documents.stats.two_stage.design import solve_design
-from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StudyError
 from simstudy.measures import mean, power, rejection_rate
 from simstudy.measures.intervals import critical_value, wilson
 from simstudy.provenance.streams import Streams
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 from tests import toy
 from tests.support import FALSE_ALARM, assert_within_mcse, replicates_to_catch
 
 CERTAIN = 1 - FALSE_ALARM  # level of an interval that misses once in 100,000 solutions
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 
 # ---------------------------------------------------------------- the curve
 PLACES = np.array([0.0, 0.21, 0.3, 0.34, 0.7, 1.0])
@@ -295,7 +294,7 @@ def two_stage(scenarios: list[TwoStage] | None = None) -> Study:
 
 
 def solve_n2(tolerance: float, **other: object) -> Solution:
-    settings = {"measure": "power", "target": 0.8, "low": 50, "high": 1000, "workers": INLINE}
+    settings = {"measure": "power", "target": 0.8, "low": 50, "high": 1000, **INLINE}
     return solve(two_stage(), TRIAL, "n2", tolerance=tolerance, **settings | other)  # type: ignore
 
 
@@ -320,7 +319,7 @@ def test_that_test_catches_power_over_all_replicates() -> None:
 
 
 def test_the_same_question_has_the_same_answer_to_the_last_bit(found: Solution) -> None:
-    again = solve_n2(18, level=CERTAIN, workers=Workers("threads", 2))
+    again = solve_n2(18, level=CERTAIN, backend="threads", n_jobs=2)
     assert again == found
     assert again.trace.equals(found.trace)
     assert solve_n2(18, level=CERTAIN, seed=2).value != found.value
@@ -330,13 +329,13 @@ def test_replicates_are_those_of_the_study(found: Solution) -> None:
     best = found.trace.sort_values("mcse").iloc[0]
     n_rep = int(found.trace.query("at == @best['at']")["n_rep"].sum())
     one = dataclasses.replace(TRIAL, n2=int(best["at"]))
-    row = two_stage([one]).run(n_rep, workers=INLINE).row("power")
+    row = two_stage([one]).run(n_rep, **INLINE).row("power")
     assert (row["estimate"], row["mcse"]) == (best["estimate"], best["mcse"])
 
 
 def test_common_random_numbers_are_not_shared_between_readings() -> None:
-    study = dataclasses.replace(two_stage(), common=("n2",))
-    settings = {"measure": "power", "target": 0.8, "low": 50, "high": 1000, "workers": INLINE}
+    study = dataclasses.replace(two_stage(), rules=Rules(common=("n2",)))
+    settings = {"measure": "power", "target": 0.8, "low": 50, "high": 1000, **INLINE}
     assert solve(study, TRIAL, "n2", tolerance=20, **settings) == solve_n2(20)  # type: ignore
 
 
@@ -344,7 +343,7 @@ def test_another_factor_and_a_function_of_it() -> None:
     exact = solve_design(n1=150, n2=399, alpha=0.05, power=0.8).k
     found = solve(
         two_stage(), lambda k: TwoStage(k, 150, 399, draws="sufficient"), "k", measure="power",
-        target=0.8, low=1.0, high=2.0, tolerance=0.1, integer=False, level=CERTAIN, workers=INLINE,
+        target=0.8, low=1.0, high=2.0, tolerance=0.1, integer=False, level=CERTAIN, **INLINE,
     )  # fmt: skip
     assert found.lower < exact < found.upper
     assert found.integer is None
@@ -355,7 +354,7 @@ def test_a_measure_without_link_and_a_cell_of_it() -> None:
     """The empirical SE of a mean falls to 1/4 at 16 observations."""
     found = solve(
         toy.study(block_size=200), toy.Mean(3), "n_obs", measure="empirical_se", target=0.25,
-        low=4, high=100, tolerance=2.5, level=CERTAIN, where={"method": "z"}, workers=INLINE,
+        low=4, high=100, tolerance=2.5, level=CERTAIN, where={"method": "z"}, **INLINE,
     )  # fmt: skip
     assert found.lower < 16 < found.upper
 
@@ -387,8 +386,8 @@ COIN_MEASURES = (
 
 
 def solve_coin(coin: object = Coin(0), measure: str = "power", **other: object) -> Solution:
-    study = Study("coin", [Coin(0)], COIN_MEASURES, block_size=200, max_failed=1)
-    settings = {"target": 0.5, "low": 10, "high": 90, "level": CERTAIN, "workers": INLINE}
+    study = Study("coin", [Coin(0)], COIN_MEASURES, block_size=200, rules=Rules(max_failed=1))
+    settings = {"target": 0.5, "low": 10, "high": 90, "level": CERTAIN, **INLINE}
     return solve(study, coin, "x", measure=measure, **{"tolerance": 5} | settings | other)  # type: ignore
 
 
@@ -432,7 +431,7 @@ def test_a_scenario_that_ignores_the_factor_is_refused() -> None:
 
 
 def test_a_cell_that_is_not_said_is_refused() -> None:
-    settings = {"target": 0.25, "low": 4, "high": 100, "tolerance": 2.5, "workers": INLINE}
+    settings = {"target": 0.25, "low": 4, "high": 100, "tolerance": 2.5, **INLINE}
     study, one = toy.study(block_size=200), toy.Mean(3)
     text = r"a value for each method \('t', 'z'\), .* Say which: where={'method': 't'}"
     with pytest.raises(StudyError, match=text):

@@ -12,7 +12,6 @@ from benchmarks.stopping import N_RUNS, Rule
 from simstudy.analysis.precision import seed_of_pilot
 from simstudy.claims import mc_limit
 from simstudy.design import grid
-from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
 from simstudy.measures import mean
 from simstudy.output.formatting import format_precision
@@ -20,7 +19,7 @@ from simstudy.study import Study
 from simstudy.study.run_options import PILOT
 from tests.toy import study as toy
 
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 
 RATE, ERROR = 0.01, 0.004
 
@@ -76,7 +75,7 @@ def test_the_pilot_is_kept_and_the_run_is_a_prefix_of_any_other(tmp_path):
     assert again.outcome.n_blocks == 0
     assert again.n_rep == first.n_rep
     assert (tmp_path / "toy" / "pilot" / "toy").is_dir() or list(tmp_path.glob("*/pilot/*"))
-    long = toy().run(5000, seed=3, workers=INLINE)
+    long = toy().run(5000, seed=3, **INLINE)
     for scenario in first.plan.scenarios:
         drawn, of_long = (each.columns(scenario, "estimate")["estimate"] for each in (first, long))
         assert np.array_equal(drawn, of_long[: len(drawn)])
@@ -95,8 +94,8 @@ def test_a_pilot_s_random_numbers_are_no_run_s():
 
 
 def test_the_floor_and_the_ceiling_hold():
-    few = toy().run(200, precision={"bias": 10.0}, stop_by=PILOT, workers=INLINE)
-    many = toy().run(200, precision={"bias": 1e-6}, stop_by=PILOT, max_rep=350, workers=INLINE)
+    few = toy().run(200, precision={"bias": 10.0}, stop_by=PILOT, **INLINE)
+    many = toy().run(200, precision={"bias": 1e-6}, stop_by=PILOT, max_rep=350, **INLINE)
     assert set(few.n_rep.values()) == {200}
     assert set(many.n_rep.values()) == {350}
 
@@ -128,9 +127,12 @@ class Rare:
 
 @pytest.mark.parametrize("stop_by", ["sequential", "pilot"])
 def test_replicates_that_are_all_alike_tell_no_error(stop_by):
-    """Five times too large an error would be taken for 0, and for reached."""
+    """They are drawn up to the maximum: five times too large an error could look like 0."""
     study = Study("rare", grid(Rare, chance=[0.0, 0.5]), [mean("hit")], block_size=50)
-    asked = {"precision": {"mean_hit": 0.05}, "stop_by": stop_by}
-    with pytest.warns(UserWarning, match="50 replicates of .*chance=0.* show no spread") as said:
-        study.run(50, **asked)
+    asked = {"precision": {"mean_hit": 0.05}, "stop_by": stop_by, "max_rep": 2000}
+    with pytest.warns(UserWarning, match="replicates of .*chance=0.* show no spread") as said:
+        result = study.run(50, **asked)
+    n_rep = result.summary.set_index("chance")["n_rep"]
+    assert n_rep[0.0] == 2000
+    assert n_rep[0.5] < 1000
     assert sum("no spread" in str(each.message) for each in said) == 1, "the other one has a spread"

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simstudy import Study, grid
+from simstudy import Rules, Study, grid
 from simstudy.cli import main
 from simstudy.engine.block import Address
 from simstudy.measures import mean
@@ -239,7 +239,7 @@ def test_a_failure_names_the_whole_command_that_shows_it(tmp_path, capsys):
         'return {"x": streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)}',
         'x = streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)\n'
         '        return {"x": [1 / 0 if value > 0 else value for value in x]}',
-    ).replace("n_rep=100", "n_rep=100, max_failed=1")
+    ).replace("n_rep=100", "n_rep=100, rules=Rules(max_failed=1)")
     write(tmp_path, {"experiments/__init__.py": "", "experiments/fragile.py": fragile})
     asked = ["experiment=fragile", "experiment.n_obs=[3, 4]", "seed=3", "out=there", "n_rep=50"]
     with inside(tmp_path):
@@ -265,7 +265,9 @@ class Fragile:
 
 
 def test_a_notebook_is_told_what_to_say_in_python(capsys):
-    study = Study("fragile", grid(Fragile, limit=[0]), [mean("x")], block_size=10, max_failed=1)
+    study = Study(
+        "fragile", grid(Fragile, limit=[0]), [mean("x")], block_size=10, rules=Rules(max_failed=1)
+    )
     result = study.run(10, seed=3)
     print_closing(result, Published(result.folder))
     (line,) = [text for text in capsys.readouterr().out.splitlines() if "see it happen" in text]

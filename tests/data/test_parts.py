@@ -16,15 +16,18 @@ from simstudy import Data
 from simstudy.data import parts, sources
 from simstudy.design import grid, scenario_key
 from simstudy.design.plan import factors_of
-from simstudy.engine.workers import Workers
 from simstudy.errors import DesignError, StudyError
 from simstudy.provenance.scenario_id import identity
 from tests.guarantees.content import content
+from tests.support import on
 from tests.with_data import PRICES, Resampled, resampling
 
 ROOT = Path(__file__).parents[2]
 BUNDLED = "guarantees/prices.csv"
-WORKERS = [Workers("inline", 1), pytest.param(Workers("loky", 2), marks=pytest.mark.slow)]
+WORKERS = [
+    on("inline", 1),
+    pytest.param(on("loky", 2), marks=pytest.mark.slow),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -322,10 +325,10 @@ def test_a_file_that_a_package_does_not_ship_is_refused(package):
 )
 def test_data_work_in_workers(made, workers, csv):
     part = made(csv)
-    result = resampling(part).run(workers=workers)
+    result = resampling(part).run(**workers)
     assert result.outcome.n_failed == 0
     assert set(result.summary["data"]) == {str(part)}
-    assert content(result) == content(resampling(part).run(workers=WORKERS[0]))
+    assert content(result) == content(resampling(part).run(**WORKERS[0]))
 
 
 @pytest.mark.parametrize("workers", WORKERS, ids=["inline", "loky"])
@@ -333,20 +336,20 @@ def test_a_file_that_changed_or_went_under_a_worker_stops_the_run(workers, csv):
     study = resampling(Data.file(csv))
     csv.write_text(csv.read_text().replace("1.5", "1.6"))
     with pytest.raises(StudyError, match=r"prices\.csv has changed since the study was made"):
-        study.run(workers=workers)
+        study.run(**workers)
     csv.unlink()
     with pytest.raises(StudyError, match=r"prices\.csv cannot be read on .*: No such file"):
-        study.run(workers=workers)
+        study.run(**workers)
 
 
 def test_other_data_are_other_blocks_of_the_same_study(csv, tmp_path):
-    first = resampling(Data.file(csv)).run(out=tmp_path, workers=WORKERS[0])
+    first = resampling(Data.file(csv)).run(out=tmp_path, **WORKERS[0])
     csv.write_text(csv.read_text().replace("1.5", "1.6"))
-    second = resampling(Data.file(csv)).run(out=tmp_path, workers=WORKERS[0])
+    second = resampling(Data.file(csv)).run(out=tmp_path, **WORKERS[0])
     assert second.outcome.n_blocks == first.outcome.n_blocks
     assert not set(content(first)) & set(content(second))
     csv.rename(csv.with_name("moved.csv"))
-    moved = resampling(Data.file(csv.with_name("moved.csv"))).run(out=tmp_path, workers=WORKERS[0])
+    moved = resampling(Data.file(csv.with_name("moved.csv"))).run(out=tmp_path, **WORKERS[0])
     assert moved.outcome.n_blocks == 0, "another path is the same data"
 
 

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from simstudy.engine.columns import agree
-from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.measures import mean
 from simstudy.store.columns import columns_of
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 from tests.engine.giving import SIZE, X, giving, plan_of, read_back, simulated, stored
 
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +83,7 @@ def test_a_buffer_that_is_used_again_changes_nothing_stored():
     def reusing(streams, n_rep):
         return {"x": streams("data").standard_normal(out=buffer)}
 
-    x = Study("reusing", [giving(reusing)], block_size=SIZE).run(50 * SIZE, workers=INLINE)
+    x = Study("reusing", [giving(reusing)], block_size=SIZE).run(50 * SIZE, **INLINE)
     assert len(set(x.replicates["x"])) == 50 * SIZE
 
 
@@ -120,7 +119,7 @@ def test_a_column_that_some_blocks_lack_is_a_mistake_and_no_failure():
 
     study = Study("forgetful", [giving(forgetful)], [mean("y")], block_size=SIZE)
     with pytest.raises(StudyError, match="measure 'mean_y' reads column 'y', which is neither"):
-        study.run(2 * SIZE, workers=INLINE)
+        study.run(2 * SIZE, **INLINE)
 
 
 def test_an_empty_error_is_none():
@@ -142,7 +141,7 @@ def run_of(columns, **changes):
             return columns(streams("data").normal(3, size=(n_rep, 5)))
 
     study = Study("constants", [Drawing()], **{"block_size": SIZE, **changes})
-    return study.run(4 * SIZE, workers=INLINE)
+    return study.run(4 * SIZE, **INLINE)
 
 
 NO_CONSTANT = "column 'e' is one value for all replicates of a block, .* so it is not a constant"
@@ -191,8 +190,7 @@ def test_a_derived_column_that_depends_on_how_many_there_are_is_no_constant(keep
     def summary_of(derived):
         made = run_of(
             lambda x: {"x": x[:, 0], "v": x},
-            vectors={"v": 5},
-            keep_vectors=keep,
+            rules=Rules(vectors={"v": 5}, keep_vectors=keep),
             derived={"m": derived},
             measures=[mean("m")],
         )
@@ -207,9 +205,12 @@ def test_a_derived_column_that_depends_on_how_many_there_are_is_no_constant(keep
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"may_be_missing": ("xx",)}, "may_be_missing names column 'xx', .* did you mean 'x'"),
         (
-            {"worst": {"rr": 0.0}, "on_failure": "impute_worst"},
+            {"rules": Rules(may_be_missing=("xx",))},
+            "may_be_missing names column 'xx', .* did you mean 'x'",
+        ),
+        (
+            {"rules": Rules(worst={"rr": 0.0}, on_failure="impute_worst")},
             "worst names column 'rr', which is neither returned, drawn nor derived",
         ),
     ],

@@ -9,11 +9,11 @@ import pytest
 from simstudy.engine import graceful_stop
 from simstudy.engine.graceful_stop import OutOfTime
 from simstudy.engine.progress import Silent
-from simstudy.engine.workers import Workers
 from simstudy.measures import mean
 from simstudy.study import Study
 from tests import toy
 from tests.guarantees.content import content
+from tests.support import on
 
 
 @pytest.fixture(autouse=True)
@@ -39,15 +39,15 @@ class WarnsAfter(Silent):
     ["inline", *(pytest.param(one, marks=pytest.mark.slow) for one in ("threads", "loky"))],
 )
 def test_it_ends_after_what_is_under_way_and_goes_on_later(backend, tmp_path):
-    workers = Workers(backend, 2)
+    workers = on(backend, 2)
     with pytest.raises(OutOfTime) as stop:
-        toy.study().run(20_000, out=tmp_path, workers=workers, progress=WarnsAfter(100))
+        toy.study().run(20_000, out=tmp_path, **workers, progress=WarnsAfter(100))
     assert 0 < stop.value.n_left < 3 * 400
     graceful_stop.clear_stop_request()
-    rest = toy.study().run(20_000, out=tmp_path, workers=workers)
+    rest = toy.study().run(20_000, out=tmp_path, **workers)
     assert rest.outcome.n_blocks == stop.value.n_left
     if backend == "inline":
-        assert content(rest) == content(toy.study().run(20_000, workers=workers))
+        assert content(rest) == content(toy.study().run(20_000, **workers))
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,10 @@ def test_a_handler_of_the_hosts_runs_after_the_block_and_is_no_failure(backend, 
     try:
         study = Study("told", [Signalled()], measures=[mean("x")], block_size=10)
         with pytest.raises(SystemExit):
-            study.run(1000, out=tmp_path, workers=Workers(backend, 2))
+            study.run(1000, out=tmp_path, backend=backend, n_jobs=2)
         assert signal.getsignal(signal.SIGUSR2) is requeue
         signal.signal(signal.SIGUSR2, signal.SIG_IGN)
-        rest = study.run(1000, out=tmp_path, workers=Workers("inline", 1))
+        rest = study.run(1000, out=tmp_path, backend="inline", n_jobs=1)
     finally:
         signal.signal(signal.SIGUSR2, before)
     assert 0 < rest.outcome.n_blocks < 100, "what was begun is stored, and the rest goes on"

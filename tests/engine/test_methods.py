@@ -12,13 +12,13 @@ from simstudy.design.plan import Method, Plan
 from simstudy.engine.block import Address, draw_block
 from simstudy.engine.methods import DatasetCache
 from simstudy.engine.per_replicate import each_replicate
-from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, StudyError
 from simstudy.measures import mean, rejection_rate
 from simstudy.provenance.streams import generator
 from simstudy.study import Study
+from tests.support import on, with_rules
 
-INLINE = Workers("inline")
+INLINE = on("inline")
 SIZE = 20  # replicates in a block
 
 
@@ -77,7 +77,7 @@ def study(methods=METHODS, **changes):
         "n_rep": 3 * SIZE,
         "max_failed": 1,
     }
-    return Study(**{**declared, **changes}, methods=methods)
+    return Study(**with_rules({**declared, **changes}), methods=methods)
 
 
 def some(*names):
@@ -119,7 +119,7 @@ def plainly(scenario, block, n_rep=SIZE, seed=1):
 
 
 def test_every_method_is_the_plain_loop():
-    result = study().run(workers=INLINE)
+    result = study().run(**INLINE)
     for scenario in result.plan.scenarios:
         plain = [plainly(scenario, block) for block in range(3)]
         found = result.columns(scenario, "estimate")["estimate"]
@@ -133,7 +133,7 @@ def test_a_default_holds_where_nothing_has_its_name():
     def level(x, alpha=0.5, beta=0.25):
         return {"estimate": np.full(len(x), alpha), "hit": np.full(len(x), beta == 0.25)}
 
-    found = study({"level": level}).run(SIZE, workers=INLINE).rows()
+    found = study({"level": level}).run(SIZE, **INLINE).rows()
     assert set(found["estimate"]) == {0.05}, "a factor"
     assert found["hit"].all(), "its own"
 
@@ -144,7 +144,7 @@ def beside_size(x, scenario):
 
 def test_a_method_may_ask_for_the_scenario():
     methods = {"whole": beside_size, "each": each_replicate(beside_size)}
-    result = study(methods).run(SIZE, workers=INLINE)
+    result = study(methods).run(SIZE, **INLINE)
     for scenario in result.plan.scenarios:
         x = scenario.draw(result.plan.streams(scenario, 0), SIZE)["x"]
         for found in result.columns(scenario, "estimate")["estimate"].T:
@@ -164,7 +164,7 @@ class Trimmed:
 
 def test_truth_values_are_kept_as_numbers():
     """So that a table can hold them beside another method's floats."""
-    hits = study(some("difference")).run(SIZE, workers=INLINE).rows()["hit"]
+    hits = study(some("difference")).run(SIZE, **INLINE).rows()["hit"]
     assert set(hits) <= {0, 1}
     assert hits.dtype.kind == "i"
 
@@ -174,13 +174,13 @@ def test_truth_values_are_kept_as_numbers():
     "names", [["noisy"], ["fragile", "difference"], [*METHODS][::-1]], ids="+".join
 )
 def test_bits_do_not_depend_on_which_methods_run_together(names):
-    whole, few = (study(methods).run(workers=INLINE) for methods in (METHODS, some(*names)))
+    whole, few = (study(methods).run(**INLINE) for methods in (METHODS, some(*names)))
     for name in names:
         assert_same_columns(columns_of(few, name), columns_of(whole, name))
 
 
 def test_methods_of_scenarios_that_share_random_numbers_share_them():
-    result = study(some("noisy"), common=("shift",)).run(workers=INLINE)
+    result = study(some("noisy"), common=("shift",)).run(**INLINE)
     first, second = (result.scenario(n1=4, shift=shift) for shift in (0.0, 1.0))
     own, shifted = (result.columns(s, "estimate")["estimate"][:, 0] for s in (first, second))
     np.testing.assert_allclose(shifted - own, 1.0, atol=1e-12)
@@ -191,27 +191,27 @@ def test_methods_of_scenarios_that_share_random_numbers_share_them():
 
 # ---------------------------------------------------------------- which blocks are drawn
 def n_drawn(folder, methods, **how):
-    return study(methods).run(out=folder, workers=INLINE, **how).outcome.n_blocks
+    return study(methods).run(out=folder, **INLINE, **how).outcome.n_blocks
 
 
 def test_adding_removing_and_reordering_draws_only_what_is_new(tmp_path):
     of_one = 3 * 4  # blocks of all scenarios
     assert n_drawn(tmp_path, some("difference", "fragile")) == 2 * of_one
-    before = study(some("difference", "fragile")).run(out=tmp_path, workers=INLINE)
+    before = study(some("difference", "fragile")).run(out=tmp_path, **INLINE)
     assert before.outcome.n_blocks == 0
     assert n_drawn(tmp_path, some("noisy", "fragile", "difference")) == of_one
     assert n_drawn(tmp_path, some("fragile")) == 0
     assert n_drawn(tmp_path, METHODS) == of_one
-    after = study().run(out=tmp_path, workers=INLINE)
+    after = study().run(out=tmp_path, **INLINE)
     for name in ("difference", "fragile"):
         assert_same_columns(columns_of(after, name), columns_of(before, name))
-    pd.testing.assert_frame_equal(after.summary, study().run(workers=INLINE).summary)
+    pd.testing.assert_frame_equal(after.summary, study().run(**INLINE).summary)
 
 
 def test_another_name_is_another_method(tmp_path):
     n_drawn(tmp_path, {"a": noisy, "b": difference})
     assert n_drawn(tmp_path, {"c": noisy, "b": difference}) == 3 * 4
-    named = study({"a": noisy, "b": difference, "c": noisy}).run(out=tmp_path, workers=INLINE)
+    named = study({"a": noisy, "b": difference, "c": noisy}).run(out=tmp_path, **INLINE)
     assert named.outcome.n_blocks == 0
     (drawn, *_) = named.plan.scenarios
     first, _, third = named.columns(drawn, "estimate")["estimate"].T
@@ -220,13 +220,13 @@ def test_another_name_is_another_method(tmp_path):
 
 def test_the_axis_of_methods_has_a_name_and_no_number_has(tmp_path):
     n_drawn(tmp_path, METHODS)
-    renamed = study(methods_axis="test").run(out=tmp_path, workers=INLINE)
+    renamed = study(axes={"test": tuple(METHODS)}).run(out=tmp_path, **INLINE)
     assert renamed.outcome.n_blocks == 0
     summary = renamed.summary
     assert list(summary["test"].unique()) == list(METHODS)
     pd.testing.assert_frame_equal(
         summary.rename(columns={"test": "method"}),
-        study().run(out=tmp_path, workers=INLINE).summary,
+        study().run(out=tmp_path, **INLINE).summary,
     )
 
 
@@ -247,7 +247,7 @@ def returning(name):
 def test_what_a_method_holds_counts(first, second, tmp_path):
     def drawn(method):
         changes = {"measures": (), "n_rep": SIZE}
-        return study({"m": method}, **changes).run(out=tmp_path, workers=INLINE).outcome.n_blocks
+        return study({"m": method}, **changes).run(out=tmp_path, **INLINE).outcome.n_blocks
 
     assert drawn(first) == 4
     assert drawn(first) == 0
@@ -330,9 +330,7 @@ def counted(data):
 def test_data_are_drawn_once_if_no_method_can_change_them(data, times, tmp_path):
     data, calls = counted(data)
     methods = {name: lambda x: {"e": x} for name in "abc"}
-    Study("given", [giving(data)], methods=methods, block_size=SIZE, n_rep=3 * SIZE).run(
-        workers=INLINE
-    )
+    Study("given", [giving(data)], methods=methods, block_size=SIZE, n_rep=3 * SIZE).run(**INLINE)
     assert len(calls) == 3 * times
 
 
@@ -384,8 +382,8 @@ def test_scenarios_draw_for_methods_or_simulate(monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"axes": {"method": ("a",)}}, "axes declares 'method', the axis that methods make"),
-        ({"methods_axis": "n1"}, "'n1' is a factor of the scenarios and an axis"),
+        ({"axes": {"method": ("a",)}}, "axes declares 'method', the axis of the methods"),
+        ({"axes": {"n1": tuple(METHODS)}}, "'n1' is a factor of the scenarios and an axis"),
     ],
 )
 def test_the_axis_of_methods_has_a_place_of_its_own(changes, says):
@@ -428,15 +426,15 @@ def test_a_method_without_a_column_that_a_measure_reads_is_refused_before_anythi
     tmp_path,
 ):
     with pytest.raises(StudyError, match=r"^method other .* measure 'hits' reads column 'hit', "):
-        study({**some("difference"), "other": other_columns}).run(out=tmp_path, workers=INLINE)
+        study({**some("difference"), "other": other_columns}).run(out=tmp_path, **INLINE)
     assert not list(tmp_path.rglob("*.parquet"))
 
 
 def test_a_column_of_one_method_is_missing_for_others_and_refused_where_it_is_asked_for(tmp_path):
     measures = [mean("estimate", name="mean")]
-    study(some("difference"), measures=measures).run(SIZE, out=tmp_path, workers=INLINE)
+    study(some("difference"), measures=measures).run(SIZE, out=tmp_path, **INLINE)
     both = study({**some("difference"), "other": other_columns}, measures=measures)
-    result = both.run(SIZE, out=tmp_path, workers=INLINE)
+    result = both.run(SIZE, out=tmp_path, **INLINE)
     rows = result.replicates
     assert (rows["p"].isna() == (rows["method"] == "difference")).all()
     with pytest.raises(StudyError, match="column 'p' is not there in 20 of 20 replicates"):
@@ -445,7 +443,7 @@ def test_a_column_of_one_method_is_missing_for_others_and_refused_where_it_is_as
 
 # ---------------------------------------------------------------- failures
 def test_a_failure_is_its_methods_own():
-    result = study().run(workers=INLINE)
+    result = study().run(**INLINE)
     failures = result.failures
     assert set(failures["method"]) == {"fragile"}
     assert set(failures["error"]) == {"ValueError: too large"}
@@ -459,7 +457,7 @@ def test_a_failure_is_its_methods_own():
 
 
 def test_an_address_names_a_replicate_of_a_method():
-    result = study().run(workers=INLINE)
+    result = study().run(**INLINE)
     failure = result.failures.iloc[0]
     address = Address.parse(failure["address"])
     with pytest.raises(ValueError, match="too large"):
@@ -471,7 +469,7 @@ def test_an_address_names_a_replicate_of_a_method():
 
 
 def test_what_failed_is_drawn_again_and_nothing_else(tmp_path):
-    result = study().run(out=tmp_path, workers=INLINE)
+    result = study().run(out=tmp_path, **INLINE)
     blocks = result.failures[["n1", "shift", "block"]].drop_duplicates()
     assert n_drawn(tmp_path, METHODS, retry="failed") == len(blocks)
 
@@ -481,7 +479,7 @@ def wholly(x):
 
 
 def test_a_method_that_only_failed_is_nan():
-    result = study({**some("difference"), "wholly": wholly}).run(workers=INLINE)
+    result = study({**some("difference"), "wholly": wholly}).run(**INLINE)
     (drawn, *_) = result.plan.scenarios
     assert np.isnan(result.columns(drawn, "estimate")["estimate"][:, 1]).all()
     assert result.row("mean", n1=4, shift=0.0, method="wholly")["n_rep"] == 0
@@ -501,7 +499,7 @@ def test_each_text_of_a_warning_is_counted_for_itself_and_where_nan_came_of_it()
             warnings.warn("B", RuntimeWarning, stacklevel=1)
         return {"estimate": np.nan if x[1] > 1 else x[0], "hit": 0}
 
-    result = study({**some("difference"), "warns": each_replicate(warns)}).run(SIZE, workers=INLINE)
+    result = study({**some("difference"), "warns": each_replicate(warns)}).run(SIZE, **INLINE)
     seen = [drawn.draw(result.plan.streams(drawn, 0), SIZE) for drawn in result.plan.scenarios]
     a, b = (sum(int((data["x"][:, at] > 0).sum()) for data in seen) for at in (0, 1))
     counts = result.warnings.set_index("warning")["replicates"].to_dict()
@@ -526,15 +524,15 @@ def test_a_look_has_blocks_that_every_method_has(tmp_path):
     n_drawn(tmp_path, some("difference"))
     with pytest.raises(StoreError, match="holds no block of this study yet"):
         study().partial_result(out=tmp_path)
-    study().run(SIZE, out=tmp_path, workers=INLINE)
+    study().run(SIZE, out=tmp_path, **INLINE)
     looked = study().partial_result(out=tmp_path)
     assert set(looked.n_rep.values()) == {SIZE}
-    pd.testing.assert_frame_equal(looked.summary, study().run(SIZE, workers=INLINE).summary)
+    pd.testing.assert_frame_equal(looked.summary, study().run(SIZE, **INLINE).summary)
 
 
 def test_precision_is_reached_by_every_method(tmp_path):
     target = {"mean": 0.1}
-    result = study(some("difference", "noisy")).run(precision=target, out=tmp_path, workers=INLINE)
+    result = study(some("difference", "noisy")).run(precision=target, out=tmp_path, **INLINE)
     rows = result.summary
     assert (rows[rows["measure"] == "mean"]["mcse"] <= 0.1).all()
     for key, drawn in result.plan.drawn_keys.items():

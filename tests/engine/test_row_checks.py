@@ -7,12 +7,11 @@ import pytest
 
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.engine.progress import Silent
-from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.measures import mean
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Sample:
 def noticed(block_size=40, scenario=None, **methods):
     study = Study("rows", [scenario or Sample()], methods=methods, measures=[mean("estimate")],
                   block_size=block_size)  # fmt: skip
-    found = study.run(block_size, workers=INLINE, progress=Silent()).outcome.noticed
+    found = study.run(block_size, **INLINE, progress=Silent()).outcome.noticed
     return [text for text in found if "when they are analysed alone" in text]
 
 
@@ -98,7 +97,7 @@ def test_others_are_not_accused(method):
 
 def test_a_method_that_says_so_may_look_across():
     study = Study("rows", [Sample()], methods={"eb": centred}, measures=[mean("estimate")],
-                  block_size=40, across_replicates=("eb",))  # fmt: skip
-    assert study.run(40, workers=INLINE, progress=Silent()).outcome.noticed == []
+                  block_size=40, rules=Rules(across_replicates=("eb",)))  # fmt: skip
+    assert study.run(40, **INLINE, progress=Silent()).outcome.noticed == []
     with pytest.raises(StudyError, match=r"across_replicates names no method 'be'.*'eb'"):
-        Study("rows", [Sample()], methods={"eb": centred}, across_replicates=("be",))
+        Study("rows", [Sample()], methods={"eb": centred}, rules=Rules(across_replicates=("be",)))

@@ -1,7 +1,6 @@
 """A run draws what is missing, and nothing twice."""
 
 from simstudy.engine import run_loop
-from simstudy.engine.workers import Workers
 from simstudy.store.files import Folder
 from tests import toy
 
@@ -15,5 +14,5 @@ def test_a_list_that_comes_late_is_waited_for(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Folder, "names", late)
     monkeypatch.setattr(run_loop, "PAUSES_SECONDS", (0.0, 0.0, 0.0))
-    run = toy.study((3,)).run(100, out=tmp_path, workers=Workers("inline", 1), shard=(1, 1))
+    run = toy.study((3,)).run(100, out=tmp_path, backend="inline", n_jobs=1, shard=(1, 1))
     assert run.outcome.n_blocks == 2

@@ -17,16 +17,16 @@ from simstudy.engine.per_replicate import progress_reported_to, report_progress
 from simstudy.engine.rng_checks import finding_of
 from simstudy.engine.run_monitor import SLOW_SECONDS, RunMonitor
 from simstudy.engine.tasks import TaskResult
-from simstudy.engine.workers import Workers
 from simstudy.errors import AlwaysFailsError, StudyError, describe, swallowed
 from simstudy.measures import mean
 from simstudy.output.folder import publish
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 from tests.engine.giving import SIZE, Notes, plan_of
 from tests.guarantees.flaky import Deadly, deadly_study
 from tests.guarantees.hostile import CASES, Drawing
+from tests.support import on
 
-INLINE = Workers("inline", 1)
+INLINE = on("inline", 1)
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Drawn:
 def test_the_error_behind_is_there_and_on_workers_its_frames():
     study = deadly_study(Deadly((0,)), max_failed=None)
     with pytest.raises(AlwaysFailsError) as here:
-        study.run(20, workers=INLINE)
+        study.run(20, **INLINE)
     assert isinstance(here.value.__cause__, ZeroDivisionError)
     with pytest.raises(AlwaysFailsError, match="ZeroDivisionError: block 0") as elsewhere:
-        study.run(20, workers=Workers("threads", 2))
+        study.run(20, backend="threads", n_jobs=2)
     assert elsewhere.value.frames == here.value.frames
     assert "die: raise ZeroDivisionError" in here.value.frames[-1]
 
@@ -61,22 +61,24 @@ def test_an_error_and_its_frames_come_through_a_pickle():
 @pytest.mark.parametrize("share", [-0.1, 1.5, "all", True])
 def test_a_limit_that_is_no_share_is_refused(share):
     with pytest.raises(StudyError, match=r"max_failed=.*from 0 to 1, such as 0\.05"):
-        Study("x", [Deadly()], max_failed=share)
+        Study("x", [Deadly()], rules=Rules(max_failed=share))
 
 
 def test_a_run_over_the_limit_stays_refused_and_draws_nothing_more(tmp_path):
-    study = replace(CASES["as many as may fail"].study_of("as many as may fail"), max_failed=0.1)
+    study = replace(
+        CASES["as many as may fail"].study_of("as many as may fail"), rules=Rules(max_failed=0.1)
+    )
     stored = []
     for _ in range(3):
         with pytest.raises(StudyError, match=r"max_failed=0\.1 of them.*retry=failed"):
-            study.run(60, out=tmp_path, workers=INLINE)
+            study.run(60, out=tmp_path, **INLINE)
         stored.append(sorted(path.name for path in tmp_path.rglob("*.parquet")))
     assert stored[0], "what was drawn before the limit was reached is kept"
     assert stored[1] == stored[2] == stored[0], "the runs that were refused went on drawing"
-    lax = replace(study, max_failed=0.9).run(60, out=tmp_path, workers=INLINE)
+    lax = replace(study, rules=Rules(max_failed=0.9)).run(60, out=tmp_path, **INLINE)
     assert lax.failures["rep"].nunique() == 20
     with pytest.raises(StudyError, match="20 of 60 replicates failed"):
-        study.run(60, out=tmp_path, workers=INLINE)
+        study.run(60, out=tmp_path, **INLINE)
 
 
 # ---------------------------------------------------------------- slow blocks, signs of life
@@ -107,7 +109,7 @@ def test_what_is_a_constant_in_one_task_is_the_same_in_another():
 
 def test_a_block_that_goes_on_one_by_one_says_how_far_it_is():
     case, notes = CASES["one by one"], Notes()
-    case.study_of("one by one").run(workers=INLINE, progress=notes)
+    case.study_of("one by one").run(**INLINE, progress=notes)
     assert notes.far == 2 * [(done, 20) for done in range(1, 21)]
     report_progress(1, 2)
     with progress_reported_to(None):
@@ -137,7 +139,7 @@ def test_a_replay_raises_what_a_loop_of_fits_swallowed():
     study = Study(
         "fits", [Drawing("one by one")], [mean("x")], methods={"m": fitted}, block_size=20
     )
-    failures = study.run(20, workers=INLINE).failures
+    failures = study.run(20, **INLINE).failures
     row = failures.iloc[2]
     with pytest.raises(ArithmeticError, match="no fit at") as raised:
         study.replay(Address.parse(row["address"]))
@@ -158,7 +160,7 @@ def test_a_factor_that_has_the_name_of_a_column_of_tables_is_refused(name):
 def test_a_factor_of_several_types_is_text_where_a_file_needs_one(tmp_path):
     kinds = [Deadly((99,)), Deadly((98,), how=0.5), Deadly((97,), how="auto")]
     study = Study("mixed", kinds, [mean("x")], block_size=10)
-    made = publish(study.run(20, out=tmp_path, workers=INLINE))
+    made = publish(study.run(20, out=tmp_path, **INLINE))
     for file in ("summary", "scenarios"):
         read = pd.read_parquet(made.folder / f"{file}.parquet")
         assert list(read["how"]) == ["raise", "0.5", "auto"]
@@ -177,7 +179,7 @@ def test_deterministic_scenarios_say_so():
 
     def noticed(scenario):
         notes, study = Notes(), Study("listed", [scenario], [mean("x")], block_size=SIZE)
-        run = study.run(SIZE, progress=notes, workers=INLINE)
+        run = study.run(SIZE, progress=notes, **INLINE)
         assert [f"warning: {text}" for text in run.outcome.noticed] == notes.said
         return notes.said
 
@@ -211,14 +213,14 @@ def test_columns_that_are_the_same_in_two_blocks_are_named_if_chance_cannot_do_i
 def test_what_was_noticed_stays_with_the_blocks(tmp_path):
     study = CASES["a generator of its own"].study_of("a generator of its own")
     study, folder = replace(study, block_size=10), {"out": tmp_path}
-    noticed = study.run(160, workers=INLINE, progress=Notes(), **folder).outcome.noticed
+    noticed = study.run(160, **INLINE, progress=Notes(), **folder).outcome.noticed
     assert any("has the same 'x'" in text for text in noticed)
     for n_rep in (160, 170):
-        result = study.run(n_rep, workers=INLINE, progress=Notes(), **folder)
+        result = study.run(n_rep, **INLINE, progress=Notes(), **folder)
         assert result.outcome.noticed == noticed
         assert "has the same" in (publish(result).folder / "manifest.json").read_text()
     assert study.partial_result(170, **folder).outcome.noticed == noticed
-    fresh = study.run(10, workers=INLINE, progress=Notes(), restart=True, **folder)
+    fresh = study.run(10, **INLINE, progress=Notes(), restart=True, **folder)
     assert len(fresh.outcome.noticed) < len(noticed), "one block equals no other"
 
 
@@ -253,9 +255,9 @@ def test_a_derived_column_that_moves_a_global_generator_is_noticed(
         monkeypatch.setitem(sys.modules, "checker", object())
     study = Study(
         "jitter", [DrawnVector()], [mean("y")], derived={"y": derived}, block_size=10,
-        vectors={"v": 2}, keep_vectors=False,
+        rules=Rules(vectors={"v": 2}, keep_vectors=False),
     )  # fmt: skip
-    noticed = study.run(20, workers=INLINE, progress=Notes()).outcome.noticed
+    noticed = study.run(20, **INLINE, progress=Notes()).outcome.noticed
     assert all(text in found for text, found in zip(said, noticed, strict=True))
 
 
@@ -263,7 +265,7 @@ def test_results_stay_where_they_were_asked_for(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
     study = Study("moves", [Drawn(str(tmp_path / "elsewhere"))], [mean("x")], block_size=10)
-    result = study.run(40, out="results", workers=INLINE)
+    result = study.run(40, out="results", **INLINE)
     assert result.folder == tmp_path / "results" / "moves"
     assert len(result.summary) == 1
     assert not list((tmp_path / "elsewhere").iterdir())

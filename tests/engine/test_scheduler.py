@@ -109,7 +109,7 @@ def refuse(*_):
 
 def test_a_short_study_starts_no_workers(monkeypatch, tmp_path):
     monkeypatch.setattr(scheduler, "executor_of", refuse)
-    result = toy.study().run(220, out=tmp_path, workers=Workers("auto", 2))
+    result = toy.study().run(220, out=tmp_path, backend="auto", n_jobs=2)
     assert result.outcome.n_blocks == 15
 
 
@@ -117,14 +117,14 @@ def test_workers_are_started_when_they_pay(monkeypatch):
     monkeypatch.setattr(scheduler, "executor_of", refuse)
     monkeypatch.setattr(scheduler, "WORKERS_PAY_SECONDS", -1e9)
     with pytest.raises(AssertionError, match="workers were started"):
-        toy.study().run(1000, workers=Workers("auto", 2))
-    toy.study().run(1000, workers=Workers("auto", 1))
+        toy.study().run(1000, backend="auto", n_jobs=2)
+    toy.study().run(1000, backend="auto", n_jobs=1)
 
 
 def test_with_a_time_limit_every_block_is_drawn_where_it_can_be_ended(monkeypatch):
     monkeypatch.setattr(scheduler, "executor_of", refuse)
     with pytest.raises(AssertionError, match="workers were started"):
-        toy.study().run(50, workers=Workers("auto", 2, block_seconds=60))
+        toy.study().run(50, backend="auto", n_jobs=2, block_seconds=60)
 
 
 # ---------------------------------------------------------------- the size of a task

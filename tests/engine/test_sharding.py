@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from simstudy.engine.work_queue import first_shares
-from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.store.files import Folder
 from tests import toy
@@ -41,7 +40,7 @@ def test_methods_of_a_block_are_in_one_share():
 
 
 # ---------------------------------------------------------------- files of shares
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 def test_a_share_opens_no_file_of_the_others_and_draws_no_block_again(tmp_path, monkeypatch):
@@ -50,31 +49,30 @@ def test_a_share_opens_no_file_of_the_others_and_draws_no_block_again(tmp_path, 
         Folder, "open", lambda folder, name: opened.append(name) or original(folder, name)
     )
     for index in (1, 2, 3):
-        study.run(450, out=tmp_path, workers=INLINE, shard=(index, 4))
+        study.run(450, out=tmp_path, **INLINE, shard=(index, 4))
     before = {path.name for path in (tmp_path / "toy" / "replicates").glob("*.parquet")}
     opened.clear()
-    study.run(450, out=tmp_path, workers=INLINE, shard=(4, 4))
+    study.run(450, out=tmp_path, **INLINE, shard=(4, 4))
     assert opened
     assert not before.intersection(opened)
-    assert study.run(450, out=tmp_path, workers=INLINE, shard=(2, 4)).outcome.n_blocks == 0
-    joined = study.run(450, out=tmp_path, workers=INLINE)
+    assert study.run(450, out=tmp_path, **INLINE, shard=(2, 4)).outcome.n_blocks == 0
+    joined = study.run(450, out=tmp_path, **INLINE)
     assert joined.outcome.n_blocks == 0
-    assert content(joined) == content(study.run(450, workers=INLINE))
+    assert content(joined) == content(study.run(450, **INLINE))
 
 
 def test_what_another_split_or_a_whole_run_has_drawn_is_not_drawn_again(tmp_path):
     study = toy.study()
-    study.run(200, out=tmp_path, workers=INLINE)
-    study.run(450, out=tmp_path, workers=INLINE, shard=(1, 2))
+    study.run(200, out=tmp_path, **INLINE)
+    study.run(450, out=tmp_path, **INLINE, shard=(1, 2))
     drawn = [
-        study.run(450, out=tmp_path, workers=INLINE, shard=(i, 3)).outcome.n_blocks
-        for i in (1, 2, 3)
+        study.run(450, out=tmp_path, **INLINE, shard=(i, 3)).outcome.n_blocks for i in (1, 2, 3)
     ]
     n_by_first = sum(len(range(4, 9)) for _ in study.plan().keys) - sum(drawn)
     assert n_by_first in (7, 8), "half of the 15 blocks beyond the whole run"
 
 
 def test_shares_of_other_results_are_refused_although_they_are_other_shares(tmp_path):
-    toy.study().run(450, seed=1, out=tmp_path, workers=INLINE, shard=(1, 2))
+    toy.study().run(450, seed=1, out=tmp_path, **INLINE, shard=(1, 2))
     with pytest.raises(StoreError, match="seed was 1 and is 2"):
-        toy.study().run(450, seed=2, out=tmp_path, workers=INLINE, shard=(2, 2))
+        toy.study().run(450, seed=2, out=tmp_path, **INLINE, shard=(2, 2))

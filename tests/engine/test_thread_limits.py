@@ -19,7 +19,6 @@ from simstudy.engine.thread_limits import (
     libraries_loaded,
     single_threaded,
 )
-from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.measures import mean
 from simstudy.provenance.policy import THREAD_VARIABLES
@@ -129,7 +128,7 @@ def test_numbas_own_threads(monkeypatch):
     study = Study("parallel", [Parallel()], measures=[mean("total", name="mean")], block_size=20)
 
     def drawn(backend):
-        result = study.run(60, workers=Workers(backend, 2))
+        result = study.run(60, backend=backend, n_jobs=2)
         return result.columns(Parallel(), "total", "threads")
 
     inline, loky = drawn("inline"), drawn("loky")

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from simstudy.engine.workers import Workers, cores_of_job, read_workers
+from simstudy.engine.workers import Workers, cores_of_job
 from simstudy.errors import ConfigError
 
 IN_SLURM, IN_PBS = {"SLURM_JOB_ID": "7"}, {"PBS_JOBID": "7.head"}
@@ -47,13 +47,7 @@ def test_workers_are_as_many_as_cores_are_seen_where_the_job_says_none(text, mon
     assert Workers().count == 3
 
 
-def test_a_number_is_workers():
-    assert read_workers(3) == read_workers(None, 3) == Workers(n_jobs=3)
-    assert read_workers(None) is None
-    assert read_workers(Workers("inline", 1)) == Workers("inline", 1)
-
-
-@pytest.mark.parametrize("given", [(True,), ("2",), (0,), (2, 2), (Workers("inline"), 2)])
-def test_what_is_no_number_of_workers_is_refused(given):
+@pytest.mark.parametrize("n_jobs", [True, "2", 0])
+def test_what_is_no_number_of_workers_is_refused(n_jobs):
     with pytest.raises(ConfigError, match="n_jobs="):
-        read_workers(*given)
+        Workers(n_jobs=n_jobs)

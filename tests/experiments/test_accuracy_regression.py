@@ -12,13 +12,13 @@ from experiments.accuracy_regression.figures import TARGETS, mid_p_power, prompt
 from experiments.accuracy_regression.study import Config, study
 from simstudy.claims import Finding
 from simstudy.documents.scenarios.accuracy import METHODS, AccuracyCheck
-from simstudy.engine.workers import Workers
 from simstudy.errors import TooFewReplicatesError
 from tests.experiments.claimed import assert_holds, assert_undecided
+from tests.support import on
 
 pytestmark = pytest.mark.slow
 
-INLINE = Workers("inline", 1)
+INLINE = on("inline", 1)
 FORMULAS = {
     *("threshold", "at the threshold", "at a rounded threshold", "t test", "least n"),
     *("two forms of θ", "least n of all"),
@@ -32,7 +32,7 @@ CLAIMED = {"n": [32, 512], "accuracy": [0.5, 0.9], "correlation": [0.6], "paired
 @pytest.fixture(scope="module")
 def published():
     """The part of the published run that claims look at, as many replicates."""
-    return study(Config(**CLAIMED)).run(workers=INLINE)
+    return study(Config(**CLAIMED)).run(**INLINE)
 
 
 def test_claims_come_out_as_foreseen_and_fall_for_their_rivals(published):
@@ -47,11 +47,11 @@ def test_every_share_that_fails_has_its_exact_value(published):
 
 def test_claims_need_replicates_to_be_decided():
     """Of ten replicates nothing follows, however the ten come out, and no rival holds."""
-    assert_undecided(study(Config(**CLAIMED)).run(10, workers=INLINE), exact=FORMULAS)
+    assert_undecided(study(Config(**CLAIMED)).run(10, **INLINE), exact=FORMULAS)
 
 
 def test_claims_of_the_document_say_nothing_at_other_levels():
-    found = study(Config(alpha=0.1, **SMALL)).run(100, workers=INLINE).claims.set_index("claim")
+    found = study(Config(alpha=0.1, **SMALL)).run(100, **INLINE).claims.set_index("claim")
     assert "alpha = 0.05" in found.loc["alpha", "detail"]
     assert found.loc["alpha", "verdict"] == "no data"
 
@@ -59,7 +59,7 @@ def test_claims_of_the_document_say_nothing_at_other_levels():
 # ---------------------------------------------------------------- statements can fail
 def test_two_replicates_decide_no_variance():
     """Their influence-function error is 0, whatever they are."""
-    result = study(Config(**CLAIMED)).run(2, workers=INLINE)
+    result = study(Config(**CLAIMED)).run(2, **INLINE)
     assert answers._squared_spread(result, answers.one_half(result)).mcse > 0
     found = result.claims.set_index("claim")["verdict"]
     undecided = found[["spread", "sigma", "spread on the same prompts"]]
@@ -114,7 +114,7 @@ def test_the_grid_is_different_prompts_then_the_same_then_one_reference():
 
 def test_figures_of_scenarios_that_are_left_out_say_what_they_lack():
     whole = study(Config(**SMALL))
-    result = replace(whole, scenarios=whole.scenarios[:4]).run(100, workers=INLINE)
+    result = replace(whole, scenarios=whole.scenarios[:4]).run(100, **INLINE)
     for name, lacks in {
         "one_reference": "a reference that is used again",
         "same_prompts": "the same prompts for the reference and the check",

@@ -12,17 +12,16 @@ from experiments.accuracy_scores.figures import SCORES
 from experiments.accuracy_scores.study import Config, study
 from simstudy.documents.dgps.prompts import GaussianScores
 from simstudy.documents.scenarios.score_checks import METHODS, ScoreCheck
-from simstudy.engine.workers import Workers
 
 pytestmark = pytest.mark.slow
 
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 SMALL = {"n": [32, 128], "correlation": [0, 0.8], "saved_from": 128, "n_with_reference": [32]}
 N_DECISIVE = 200_000  # chance then reaches 0.002 from a level of 0.05, less than half its margin
 
 
 def claimed(of, n_rep: int):
-    return of.run(n_rep, workers=INLINE).claims.set_index("claim")
+    return of.run(n_rep, **INLINE).claims.set_index("claim")
 
 
 @pytest.fixture(scope="module")

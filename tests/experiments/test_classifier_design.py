@@ -11,7 +11,6 @@ from experiments.classifier_sample_size.figures import BAND
 from experiments.classifier_trial import study as applied
 from simstudy.design.plan import factors_of
 from simstudy.documents.scenarios.umbrella import Umbrella
-from simstudy.engine.workers import Workers
 from simstudy.errors import DesignError
 from tests.experiments.claimed import (
     assert_as_foreseen,
@@ -23,7 +22,7 @@ from tests.experiments.claimed import (
 
 pytestmark = pytest.mark.slow
 
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 # ---------------------------------------------------------------- the umbrella
@@ -46,12 +45,12 @@ def test_the_table_of_ranks_is_the_documents_beside_ours(ranked):
 
 
 def test_umbrella_claims_come_out_as_foreseen():
-    assert_holds(ranks().run(umbrella.Config().n_rep, workers=INLINE))
+    assert_holds(ranks().run(umbrella.Config().n_rep, **INLINE))
 
 
 def test_of_three_test_sets_nothing_is_said_of_the_umbrella():
     exact = {"formula of v(r)", "never below 1"}
-    assert_undecided(ranks().run(3, workers=INLINE), exact=exact)
+    assert_undecided(ranks().run(3, **INLINE), exact=exact)
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class StrictlyAbove(Umbrella):
 def test_claims_look_at_the_simulation_and_not_at_theory_alone():
     right = ranks()
     wrong = [StrictlyAbove(**factors_of(trial)) for trial in right.scenarios]
-    found = verdicts(replace(right, scenarios=wrong).run(5000, workers=INLINE))
+    found = verdicts(replace(right, scenarios=wrong).run(5000, **INLINE))
     assert found["coverage, rank 1"] == found["rank at n = 50"] == "differs"
 
 
@@ -97,13 +96,13 @@ def test_designs_of_figure_6_lie_in_the_band_that_their_exact_error_is_in(sizes)
 
 def test_sample_size_claims_come_out_as_foreseen():
     study = sample_size.study(sample_size.Config(around=[150]))
-    assert_holds(study.run(100_000, workers=INLINE))
+    assert_holds(study.run(100_000, **INLINE))
 
 
 def test_of_three_trials_nothing_is_said_of_their_power():
     exact = {"within 2 points", "formula of n*", "easier with k", "easier near 100%", "beta"}
     study = sample_size.study(sample_size.Config(around=[150]))
-    result = study.run(3, workers=INLINE)
+    result = study.run(3, **INLINE)
     exact |= {"a factor of 30", "infimum of n*", "critical value in the display", "no free lunch"}
     exact |= {"the margin counts most", "margin of 0", "margin above 0", "lower bound of margins"}
     assert_undecided(result, exact=exact)
@@ -112,7 +111,7 @@ def test_of_three_trials_nothing_is_said_of_their_power():
 # ---------------------------------------------------------------- the applied example
 @pytest.fixture(scope="module")
 def example():
-    return applied.study(applied.Config()).run(40_000, workers=INLINE)
+    return applied.study(applied.Config()).run(40_000, **INLINE)
 
 
 def test_example_claims_come_out_as_foreseen(example):
@@ -121,7 +120,7 @@ def test_example_claims_come_out_as_foreseen(example):
 
 
 def test_of_three_thresholds_nothing_is_said_of_the_example():
-    few = applied.study(applied.Config()).run(3, workers=INLINE)
+    few = applied.study(applied.Config()).run(3, **INLINE)
     assert_undecided(few, exact={"sample size", "size"})
 
 

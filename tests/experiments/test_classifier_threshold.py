@@ -9,7 +9,6 @@ from experiments.classifier_threshold.figures import LABELS, PUBLISHED, PUBLISHE
 from experiments.classifier_threshold.study import Config, study
 from simstudy.documents.scenarios.thresholds import Bound
 from simstudy.documents.stats.classifier.thresholds import METHODS
-from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
 from tests.experiments.claimed import assert_as_foreseen, assert_rivals_fall, assert_undecided
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
@@ -19,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def published():
-    return study(Config()).run(50_000, workers=Workers("inline", 1))
+    return study(Config()).run(50_000, backend="inline", n_jobs=1)
 
 
 def test_stored_test_sets_are_those_behind_the_thresholds(published):
@@ -37,7 +36,7 @@ def test_claims_come_out_as_foreseen(published):
 
 
 def test_of_three_test_sets_nothing_is_said():
-    few = study(Config()).run(3, workers=Workers("inline", 1))
+    few = study(Config()).run(3, backend="inline", n_jobs=1)
     assert_undecided(few)
 
 

@@ -12,11 +12,10 @@ from simstudy.design.plan import factors_of
 from simstudy.documents.dgps.linear import LinearModel
 from simstudy.documents.scenarios.models import Model, try_model
 from simstudy.documents.stats.models.metrics import MSE, R2
-from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StoreError, TooFewReplicatesError
 from tests.documents.stats.models.linear_models import LinearRegression, Ridge
 
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 LINE, RIDGE, WEAK = (
     Model("line", LinearRegression),
     Model("ridge", Ridge(alpha=10.0)),
@@ -34,7 +33,7 @@ def study(*models):
 
 
 def run(folder, *models, **how):
-    return study(*models).run(out=folder, workers=INLINE, **how)
+    return study(*models).run(out=folder, **INLINE, **how)
 
 
 BLOCKS = 2 * 2  # of one model: two kinds of data, ten replicates in blocks of five

@@ -12,13 +12,12 @@ from experiments.proportion_compatible.figures import MEASURED, without_noise
 from experiments.proportion_compatible.study import Config, study
 from simstudy.design.plan import factors_of
 from simstudy.documents.scenarios.proportions import METHODS, Proportion
-from simstudy.engine.workers import Workers
 from tests.experiments.claimed import assert_as_foreseen, assert_rivals_fall, verdicts
 from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
 
-INLINE = Workers("inline", 1)
+INLINE: dict[str, Any] = {"backend": "inline", "n_jobs": 1}
 FEW = {
     "other_n": [50],
     "null_share": [0, 0.5],
@@ -30,7 +29,7 @@ FEW = {
 
 @pytest.fixture(scope="module")
 def result():
-    return study(Config(**FEW)).run(250, workers=INLINE)
+    return study(Config(**FEW)).run(250, **INLINE)
 
 
 def test_every_claim_is_decided_as_derived(result):
@@ -50,7 +49,7 @@ def test_scenarios_are_each_share_with_each_shift_and_1_without():
 def test_with_few_replicates_no_statement_holds_for_want_of_them():
     few = replace(study(Config(**FEW)), methods={k: METHODS[k] for k in ("cfdr", "cfdr_by_p")})
     lists = [Proportion(**factors_of(trial)) for trial in few.scenarios]
-    found = replace(few, scenarios=lists).run(3, workers=INLINE)
+    found = replace(few, scenarios=lists).run(3, **INLINE)
     known = {name: verdict for name, verdict in verdicts(found).items() if verdict != "no data"}
     assert known.pop("perfect model, CFDR as printed") == "differs"  # 4.6 is far from 1
     assert known.pop("exaggerated uncertainty") == "differs"  # which draws nothing

@@ -8,13 +8,12 @@ import pytest
 from experiments import proportion_intervals
 from simstudy.claims import mc_limit
 from simstudy.documents.scenarios.proportions import INTERVAL_METHODS
-from simstudy.engine.workers import Workers
 from tests.experiments.claimed import assert_holds, assert_undecided
 
 pytestmark = pytest.mark.slow
 
 LEVEL = 0.9
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 CLAIMED = {name: INTERVAL_METHODS[name] for name in ("cfdr", "cfdr_clipped", "storey")}
 
 
@@ -25,11 +24,11 @@ def of_half_a_list():
 
 
 def test_claims_come_out_as_derived_and_rivals_fall():
-    assert_holds(of_half_a_list().run(800, workers=INLINE))
+    assert_holds(of_half_a_list().run(800, **INLINE))
 
 
 def test_three_lists_decide_nothing():
-    assert_undecided(of_half_a_list().run(3, workers=INLINE), exact=())
+    assert_undecided(of_half_a_list().run(3, **INLINE), exact=())
 
 
 @pytest.mark.parametrize("hits", range(4))

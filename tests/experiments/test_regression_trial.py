@@ -1,13 +1,9 @@
 """The regression trial: claims, figures, refusals."""
 
-import numpy as np
 import pytest
 
 from experiments import regression_trial_inner
-from experiments.regression_trial.claims import paired_error
 from experiments.regression_trial.study import Config, study
-from simstudy.measures import rejection_rate
-from simstudy.measures.contrasts import paired
 
 pytestmark = pytest.mark.slow
 
@@ -47,15 +43,6 @@ def test_few_replicates_reproduce_nothing_that_is_simulated():
     few = study(Config()).run(n_rep=20).claims.set_index("claim")
     exact, sharpest = "prospective sample", "quantiles beyond k"
     assert set(few.index[few["verdict"] == "reproduced"]) <= {exact, sharpest}
-
-
-def test_no_replicate_that_tells_two_shares_apart_is_not_without_error():
-    """Of 18 pairs that agree: as if one of 20 had not."""
-    same = np.ones((18, 2), bool)
-    contrast = paired(rejection_rate("null"), {"null": same}, {"null": same})
-    assert contrast.mcse.max() == 0
-    wanted = np.sqrt(1 / 20 * 19 / 20 / 18)
-    np.testing.assert_allclose(paired_error(contrast, same, same), wanted)
 
 
 def test_vanilla_makes_more_nulls_true(small):

@@ -9,7 +9,6 @@ from experiments.two_stage.laws import distance_between
 from experiments.two_stage.study import Config, study
 from experiments.two_stage.trials import reach
 from simstudy.documents.stats.two_stage.design import critical_value
-from simstudy.engine.workers import Workers
 from tests.experiments.claimed import assert_holds
 from tests.support import replicates_to_catch
 
@@ -25,7 +24,7 @@ PLAIN = {"filter", "other data"}  # effects so large that twenty replicates of e
 
 def drawn(n_rep, **settings):
     config = Config(**{"draws": "sufficient", "n2": SIZES} | settings)
-    return study(config).run(n_rep, seed=2, workers=Workers("inline"))
+    return study(config).run(n_rep, seed=2, backend="inline")
 
 
 # ---------------------------------------------------------------- figures

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simstudy import Study, each_replicate, grid, load
+from simstudy import Rules, Study, each_replicate, grid, load
 from simstudy.errors import StoreError, StudyError
 from simstudy.external.from_frame import from_frame
 from simstudy.measures import mean
@@ -148,7 +148,7 @@ def test_vectors_are_arrays(tmp_path):
     study = Study(
         name="many",
         scenarios=grid(Many, n_test=[2, 3]),
-        vectors={"p": "n_test"},
+        rules=Rules(vectors={"p": "n_test"}),
         measures=[mean("x")],
         block_size=10,
     )

@@ -19,6 +19,7 @@ from simstudy.engine.per_replicate import each_replicate
 from simstudy.measures import bias, mean
 from simstudy.provenance.streams import Streams
 from simstudy.study import Study
+from tests.support import with_rules
 
 BLOCK = 40
 METHODS = ("good", "raises", "warns", "nan", "array", "short")
@@ -110,5 +111,5 @@ def deadly_study(*scenarios: Deadly, **settings: object) -> Study:
         scenarios=scenarios,
         measures=[mean("x", name="mean")],
         block_size=10,
-        **{"max_failed": 1, **settings},  # type: ignore[arg-type]
+        **with_rules({"max_failed": 1, **settings}),
     )

@@ -19,6 +19,7 @@ from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import AlwaysFailsError, StudyError
 from simstudy.measures import bias, mean
 from simstudy.study import Study
+from tests.support import with_rules
 
 SIZE, N_REP = 20, 40
 TRUTHS = np.array([1.0, 2.0, 3.0])
@@ -64,7 +65,7 @@ class Case:
     def study_of(self, name):
         scenario = Drawing(name) if "methods" in self.study else Hostile(name)
         declared = {"measures": [mean("x")], "block_size": SIZE, "n_rep": N_REP}
-        return Study("hostile", [scenario], **{**declared, **self.study})
+        return Study("hostile", [scenario], **with_rules({**declared, **self.study}))
 
 
 def normal(streams, n_rep, *shape):

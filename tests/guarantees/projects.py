@@ -52,7 +52,6 @@ class Projects:
 
 def carry_out(order: dict[str, Any]) -> dict[str, Any]:
     """Import the project and run its study, as a new process of the user's would."""
-    from simstudy.engine.workers import Workers
     from simstudy.errors import SimstudyError
 
     os.chdir(order["folder"])
@@ -62,9 +61,9 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
     try:
         trial = importlib.import_module("trial")
         study = trial.study()
-        workers = Workers(order.get("backend", "inline"), order.get("n_jobs", 1))
+        workers = {"backend": order.get("backend", "inline"), "n_jobs": order.get("n_jobs", 1)}
         result = study.run(
-            order.get("n_rep", N_REP), order.get("seed", 1), out=order["out"], workers=workers,
+            order.get("n_rep", N_REP), order.get("seed", 1), out=order["out"], **workers,
             restart=order.get("restart", False),
         )  # fmt: skip
         numbers = result.summary.drop(columns="reason").to_csv()
@@ -90,7 +89,6 @@ def carry_out_cells(order: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _answer(order: dict[str, Any], answers: list[dict[str, Any]], study: Any, **how: Any) -> None:
     from simstudy.engine.progress import Silent
-    from simstudy.engine.workers import Workers
     from simstudy.errors import SimstudyError
 
     class Listener(Silent):
@@ -98,11 +96,11 @@ def _answer(order: dict[str, Any], answers: list[dict[str, Any]], study: Any, **
             said.append(text)
 
     said: list[str] = []
-    workers = Workers(how.pop("backend", order["backend"]), 2)
+    workers = {"backend": how.pop("backend", order["backend"]), "n_jobs": 2}
     out = how.pop("out", order["out"])
     try:
-        result = study.run(N_REP, out=out, workers=workers, progress=Listener(), **how)
-        fresh = study.run(N_REP, workers=Workers("inline", 1))
+        result = study.run(N_REP, out=out, **workers, progress=Listener(), **how)
+        fresh = study.run(N_REP, backend="inline", n_jobs=1)
         answers.append(
             {
                 "n_blocks": result.outcome.n_blocks,

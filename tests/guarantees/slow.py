@@ -21,7 +21,6 @@ from simstudy.engine import scheduler
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.tasks import TaskFactory, draw_task
 from simstudy.engine.work_queue import missing_blocks
-from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError
 from simstudy.measures import mean
 from simstudy.provenance.streams import Streams
@@ -63,10 +62,10 @@ def carry_out(order: dict) -> int:
             compact(store, most_files=1)
         return 0
     scheduler.TASK_SECONDS = 0.02
-    workers = Workers(order["backend"], order["n_jobs"])
+    workers = {"backend": order["backend"], "n_jobs": order["n_jobs"]}
     seed, restart = order.get("seed", SEED), order.get("restart", False)
     how = {"out": order["out"], "restart": restart, "shard": order.get("shard")}
-    study().run(order["n_rep"], seed, workers=workers, **how)
+    study().run(order["n_rep"], seed, **workers, **how)
     return 0
 
 

@@ -1,20 +1,18 @@
 """A failure is a row with its error and its address; it never makes a denominator smaller."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from simstudy.engine.block import Address
-from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from tests.guarantees import flaky
 from tests.guarantees.content import content
 from tests.guarantees.flaky import Deadly, deadly_study, flaky_study
+from tests.support import on
 
 N_REP = 100  # three blocks of 40, of which the last is cut
-INLINE = Workers("inline", 1)
-LOKY = Workers("loky", 2)
+INLINE = on("inline", 1)
+LOKY = on("loky", 2)
 BESIDE = [pytest.param(one, marks=pytest.mark.slow) for one in ("auto", "loky", "threads")]
 
 
@@ -23,7 +21,7 @@ BESIDE = [pytest.param(one, marks=pytest.mark.slow) for one in ("auto", "loky", 
     params=["threads", *(pytest.param(one, marks=pytest.mark.slow) for one in ("inline", "loky"))],
 )
 def result(request):
-    return flaky_study().run(N_REP, seed=2, workers=Workers(request.param, 2))
+    return flaky_study().run(N_REP, seed=2, backend=request.param, n_jobs=2)
 
 
 @pytest.fixture(scope="module")
@@ -117,14 +115,14 @@ def test_replay_of_a_good_replicate_gives_its_numbers(result, high):
 
 
 def test_abort_stops_at_the_first_block_that_raises():
-    study = replace(deadly_study(Deadly((1,))), on_failure="abort")
+    study = deadly_study(Deadly((1,)), on_failure="abort")
     with pytest.raises(ZeroDivisionError, match="block 1"):
-        study.run(50, workers=INLINE)
+        study.run(50, **INLINE)
 
 
 # ---------------------------------------------------------------- blocks that fail
 def innocent(workers=INLINE):
-    return deadly_study(Deadly()).run(200, seed=2, workers=workers)
+    return deadly_study(Deadly()).run(200, seed=2, **workers)
 
 
 def numbers(result, scenario):
@@ -134,7 +132,7 @@ def numbers(result, scenario):
 @pytest.mark.parametrize("backend", ["inline", *BESIDE])
 def test_a_block_that_raises_is_recorded_and_the_rest_goes_on(backend):
     bad = Deadly((1, 4))
-    result = deadly_study(Deadly(), bad).run(200, seed=2, workers=Workers(backend, 2))
+    result = deadly_study(Deadly(), bad).run(200, seed=2, backend=backend, n_jobs=2)
     assert_only_these_failed(result, bad, (1, 4), "ZeroDivisionError: block {block}")
 
 
@@ -152,12 +150,12 @@ def test_what_kills_its_worker_is_found_and_the_rest_goes_on(hows, tmp_path):
     """All ways at once, since each death costs a new process."""
     bad = [Deadly((block,), how) for block, how in enumerate(hows)]
     study = deadly_study(Deadly(), *bad)
-    result = study.run(200, seed=2, out=tmp_path, workers=LOKY)
+    result = study.run(200, seed=2, out=tmp_path, **LOKY)
     for scenario in bad:
         assert said_of(result, scenario) == {(scenario.blocks[0], DIED[scenario.how][0])}
     assert len(result.failures) == 10 * len(hows)
     assert content(result)[result._known_key(Deadly())]["x"] == content_of_innocent()
-    again = study.run(200, seed=2, out=tmp_path, workers=LOKY)
+    again = study.run(200, seed=2, out=tmp_path, **LOKY)
     tried = sum(DIED[how][1] for how in hows)
     assert again.outcome.n_blocks == tried, "a signal may have come from outside"
     assert content(again) == content(result)
@@ -175,19 +173,19 @@ def test_blocks_that_killed_are_drawn_again_where_that_is_asked_for(tmp_path):
     mended, workers = tmp_path / "mended", LOKY
     bad, raises = Deadly((1,), "exit", str(mended)), Deadly((0, 2), "raise", str(mended))
     study = deadly_study(bad, raises)
-    assert study.run(30, seed=2, out=tmp_path, workers=workers).n_failed == 30
-    still = study.run(30, seed=2, out=tmp_path, workers=workers, retry="failed")
+    assert study.run(30, seed=2, out=tmp_path, **workers).n_failed == 30
+    still = study.run(30, seed=2, out=tmp_path, **workers, retry="failed")
     assert still.outcome.n_blocks == 3, "a death among them costs no other its try"
     assert said_of(still, bad) == {(1, DIED["exit"][0])}
     mended.touch()
-    again = study.run(30, seed=2, out=tmp_path, workers=workers, retry="failed")
+    again = study.run(30, seed=2, out=tmp_path, **workers, retry="failed")
     assert (again.outcome.n_blocks, again.n_failed) == (3, 0)
 
 
 @pytest.mark.parametrize("backend", ["inline", "threads"])
 def test_an_exit_is_an_exception_in_the_users_process(backend):
     bad = Deadly((1, 4), "leave")
-    result = deadly_study(Deadly(), bad).run(200, seed=2, workers=Workers(backend, 2))
+    result = deadly_study(Deadly(), bad).run(200, seed=2, backend=backend, n_jobs=2)
     assert {block for block, _ in said_of(result, bad)} == {1, 4}
     assert all("SystemExit: 0" in error for _, error in said_of(result, bad))
     assert content(result)[result._known_key(Deadly())]["x"] == content_of_innocent()
@@ -202,7 +200,7 @@ def test_a_block_that_takes_too_long_has_failed(backend, tmp_path):
     hows = ["hang", "hang in C"] if backend in ("auto", "loky") else ["hang"]
     bad = [Deadly((block,), how) for block, how in enumerate(hows, start=1)]
     study = deadly_study(Deadly(), *bad, block_seconds=3.0)
-    result = study.run(60, seed=2, out=tmp_path, workers=Workers(backend, 2))
+    result = study.run(60, seed=2, out=tmp_path, backend=backend, n_jobs=2)
     said = "drawing the block took longer than block_seconds=3"
     for scenario in bad:
         assert said_of(result, scenario) == {(scenario.blocks[0], said)}
@@ -216,11 +214,11 @@ def test_a_replay_does_not_end_with_success_either():
         deadly_study(scenario).replay(address)
 
 
-@pytest.mark.parametrize("workers", [INLINE, Workers("auto", 1)], ids=["inline", "auto"])
+@pytest.mark.parametrize("workers", [INLINE, on("auto", 1)], ids=["inline", "auto"])
 def test_abort_lets_nobody_leave_with_success(workers):
     study = deadly_study(Deadly((1,), "leave"), on_failure="abort")
     with pytest.raises(StudyError, match=r"raised SystemExit: 0, which ends a program"):
-        study.run(50, workers=workers)
+        study.run(50, **workers)
 
 
 def assert_only_these_failed(result, bad, blocks, reason):
@@ -247,13 +245,13 @@ def content_of_innocent():
 
 def test_a_scenario_that_always_fails_does_not_hide_the_others():
     bad = Deadly(tuple(range(20)))
-    study = replace(deadly_study(Deadly(), bad), max_failed=1)
-    result = study.run(200, seed=2, workers=INLINE)
+    study = deadly_study(Deadly(), bad)
+    result = study.run(200, seed=2, **INLINE)
     rows = result.summary.query("measure == 'mean'")
     assert rows["n_failed"].tolist() == [0, 200]
     assert rows["n_rep"].tolist() == [200, 0]
     assert np.isnan(rows["estimate"].to_numpy()).tolist() == [False, True]
-    alone = replace(deadly_study(bad), max_failed=1).run(200, seed=2, workers=INLINE)
+    alone = deadly_study(bad).run(200, seed=2, **INLINE)
     row = alone.summary.query("measure == 'mean'").iloc[0]
     assert (row["n_rep"], row["n_failed"], row["reason"]) == (0, 200, "no replicate could be used")
     assert len(alone.failures) == 200

@@ -7,19 +7,18 @@ import warnings
 import pytest
 
 from simstudy.engine import rng_checks
-from simstudy.engine.workers import Workers
 from simstudy.output.folder import publish
 from simstudy.output.terminal import print_closing
 from tests.guarantees.content import slow_but
 from tests.guarantees.hostile import CASES, N_REP
 
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 def run(name, folder, **settings):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        result = CASES[name].study_of(name).run(out=folder, workers=INLINE, **settings)
+        result = CASES[name].study_of(name).run(out=folder, **INLINE, **settings)
     return result, [str(warning.message) for warning in said if warning.category is UserWarning]
 
 

@@ -15,7 +15,6 @@ import pytest
 
 from simstudy.engine import scheduler
 from simstudy.engine.provenance import compute_provenance
-from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.store.block_files import write_blocks
 from simstudy.store.block_index import BlockRange
@@ -27,8 +26,9 @@ from tests import toy
 from tests.guarantees import slow
 from tests.guarantees.content import assert_each_block_once, assert_same_result, content, file_names
 from tests.guarantees.server import Server, children, kill_group, wait_until
+from tests.support import on
 
-INLINE = Workers("inline", 1)
+INLINE = on("inline", 1)
 N_REP = 2400  # 120 blocks in each of 5 scenarios, of at least 4 ms each: more than all kills wait
 N_KILLS, N_GROUP_KILLS, N_WORKER_KILLS = 5, 2, 2
 
@@ -43,12 +43,12 @@ def server():
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("uninterrupted")
-    return slow.study().run(N_REP, slow.SEED, out=folder, workers=INLINE)
+    return slow.study().run(N_REP, slow.SEED, out=folder, **INLINE)
 
 
 def assert_complete(out: Path, reference) -> None:
     """What the killed runs left is, to the last byte, what one quiet run leaves."""
-    found = slow.study().run(N_REP, slow.SEED, out=out, workers=INLINE)
+    found = slow.study().run(N_REP, slow.SEED, out=out, **INLINE)
     assert found.outcome.n_blocks == 0
     assert not found.details.store.damaged
     assert not found.details.any_failed
@@ -126,9 +126,9 @@ def test_two_seeds_at_once_on_one_folder(server, tmp_path):
     assert 0 in ended
     for seed, status in zip(seeds, ended, strict=True):
         if status == 0:
-            found = slow.study().run(800, seed, out=tmp_path, workers=INLINE)
+            found = slow.study().run(800, seed, out=tmp_path, **INLINE)
             assert found.outcome.n_blocks == 0
-            alone = slow.study().run(800, seed, out=tmp_path / f"alone{seed}", workers=INLINE)
+            alone = slow.study().run(800, seed, out=tmp_path / f"alone{seed}", **INLINE)
             assert_same_result(found, alone)
     assert not (tmp_path / "slow" / "replicates" / "_damaged").exists()
 
@@ -164,7 +164,7 @@ def test_many_compactions_at_once(server, tmp_path):
 
 # ---------------------------------------------------------------- damage
 def toy_run(out: Path, seed: int = 3, **settings):
-    return toy.study(**settings).run(220, seed, out=out, workers=INLINE)
+    return toy.study(**settings).run(220, seed, out=out, **INLINE)
 
 
 def bit_flipped(path: Path) -> Path:
@@ -188,9 +188,9 @@ def test_a_damaged_file_is_named_set_aside_and_computed_again(tmp_path):
 
 def test_only_the_damaged_blocks_are_computed_again(tmp_path):
     slow.write_loose(tmp_path / "slow" / "replicates", 200)
-    quiet = slow.study().run(200, slow.SEED, out=tmp_path / "quiet", workers=INLINE)
+    quiet = slow.study().run(200, slow.SEED, out=tmp_path / "quiet", **INLINE)
     bit_flipped(sorted((tmp_path / "slow" / "replicates").glob("*.parquet"))[17])
-    again = slow.study().run(200, slow.SEED, out=tmp_path, workers=INLINE)
+    again = slow.study().run(200, slow.SEED, out=tmp_path, **INLINE)
     assert again.outcome.n_blocks == 1
     assert_same_result(again, quiet)
 
@@ -292,18 +292,18 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "-l", str(mount)], check=True)
 
 
-@pytest.mark.parametrize("workers", [INLINE, Workers("loky", 2)], ids=["inline", "loky"])
+@pytest.mark.parametrize("workers", [INLINE, on("loky", 2)], ids=["inline", "loky"])
 @pytest.mark.filterwarnings("ignore:.*tasks which were still being processed:UserWarning")
 @pytest.mark.slow
 def test_a_disk_that_fills_up(small_disk, workers, tmp_path):
     study = toy.study(block_size=500)
     with pytest.raises(StoreError, match=FULL) as refused:
-        study.run(10_000, out=small_disk, workers=workers)
+        study.run(10_000, out=small_disk, **workers)
     assert "\n" not in str(refused.value)
     subprocess.run(["mount", "-o", "remount,size=40m", str(small_disk)], check=True)
-    resumed = study.run(10_000, out=small_disk, workers=workers)
+    resumed = study.run(10_000, out=small_disk, **workers)
     assert 0 < resumed.outcome.n_blocks <= 60
-    assert_same_result(resumed, study.run(10_000, out=tmp_path / "roomy", workers=INLINE))
+    assert_same_result(resumed, study.run(10_000, out=tmp_path / "roomy", **INLINE))
 
 
 def test_a_disk_that_must_not_be_written(tmp_path, monkeypatch):
@@ -314,7 +314,7 @@ def test_a_disk_that_must_not_be_written(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", refuse)
     with pytest.raises(StoreError, match=r"cannot write to .*: .* Choose another out="):
-        toy.study().run(1000, 3, out=tmp_path, workers=INLINE)
+        toy.study().run(1000, 3, out=tmp_path, **INLINE)
 
 
 def test_publishing_on_a_full_disk_says_so_too(tmp_path, monkeypatch):

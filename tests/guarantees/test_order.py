@@ -7,15 +7,15 @@ import pytest
 from simstudy.engine import tasks
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.work_queue import missing_blocks
-from simstudy.engine.workers import Workers
 from simstudy.store.blocks import Store
 from tests import toy
+from tests.support import on
 
 N_REP = 500
 WORKERS = [
-    Workers("inline", 1),
-    Workers("threads", 4),
-    pytest.param(Workers("loky", 2), marks=pytest.mark.slow),
+    on("inline", 1),
+    on("threads", 4),
+    pytest.param(on("loky", 2), marks=pytest.mark.slow),
 ]
 
 
@@ -33,10 +33,10 @@ def handed_out(monkeypatch):
     return order
 
 
-@pytest.mark.parametrize("workers", WORKERS, ids=lambda one: one.backend)
+@pytest.mark.parametrize("workers", WORKERS, ids=lambda one: one["backend"])
 def test_breadth_first_whatever_the_workers(workers, handed_out):
     study = toy.study((3, 10, 30, 100))
-    study.run(N_REP, workers=workers)
+    study.run(N_REP, **workers)
     assert handed_out == sorted(handed_out)
     assert [len(list(same)) for _, same in itertools.groupby(handed_out)] == [4] * 10
 
@@ -50,7 +50,7 @@ def test_a_worker_computes_its_blocks_in_that_order(monkeypatch):
         return original(plan, scenario, block, last)
 
     monkeypatch.setattr(tasks, "draw_block", noted)
-    toy.study((3, 10, 30, 100)).run(N_REP, workers=Workers("inline", 1))
+    toy.study((3, 10, 30, 100)).run(N_REP, backend="inline", n_jobs=1)
     assert drawn == sorted(drawn)
 
 

@@ -8,14 +8,13 @@ import pytest
 from simstudy.design import Columns
 from simstudy.engine.error_policy import by_method
 from simstudy.engine.per_replicate import each_replicate
-from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.measures import mean
 from simstudy.output.folder import publish
 from simstudy.provenance.streams import Streams
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 
 N_REP = 400
 
@@ -45,8 +44,9 @@ class Fragile:
 
 def run(**settings: object):
     measures = [mean("value", name="value"), mean("hit", name="hit")]
-    made = Study("fragile", [Fragile()], measures, {"method": ("sure", "fragile")}, 100, **settings)
-    return made.run(N_REP, seed=5, workers=INLINE)
+    axes = {"method": ("sure", "fragile")}
+    made = Study("fragile", [Fragile()], measures, axes=axes, block_size=100, **settings)
+    return made.run(N_REP, seed=5, **INLINE)
 
 
 def data() -> np.ndarray:
@@ -81,7 +81,7 @@ def test_all_methods_compares_on_the_replicates_that_all_finished():
 
 
 def test_the_worst_is_imputed_and_the_failure_still_told():
-    result = run(on_failure="impute_worst", worst={"hit": 0.0})
+    result = run(rules=Rules(max_failed=1, on_failure="impute_worst", worst={"hit": 0.0}))
     share = float((data() >= 0).mean())
     assert row(result, "hit", "fragile")["estimate"] == pytest.approx(share)
     assert row(result, "hit", "fragile")["n_failed"] == 0
@@ -91,14 +91,15 @@ def test_the_worst_is_imputed_and_the_failure_still_told():
 
 def test_files_tell_failures_and_the_other_cases(tmp_path):
     measures = [mean("value", name="value")]
-    made = Study("fragile", [Fragile()], measures, {"method": ("sure", "fragile")}, 100)
-    publish(made.run(N_REP, seed=5, out=tmp_path, workers=INLINE), figures=False)
+    axes = {"method": ("sure", "fragile")}
+    made = Study("fragile", [Fragile()], measures, axes=axes, block_size=100)
+    publish(made.run(N_REP, seed=5, out=tmp_path, **INLINE), figures=False)
     assert (tmp_path / "fragile" / "failures.parquet").exists()
     assert (tmp_path / "fragile" / "summary_all_methods.parquet").exists()
 
 
 def test_the_policy_must_be_whole():
     with pytest.raises(StudyError, match="needs the worst value of each column"):
-        Study("x", [Fragile()], on_failure="impute_worst")
+        Study("x", [Fragile()], rules=Rules(on_failure="impute_worst"))
     with pytest.raises(StudyError, match="must be one of record, abort, impute_worst"):
-        Study("x", [Fragile()], on_failure="ignore")
+        Study("x", [Fragile()], rules=Rules(on_failure="ignore"))

@@ -33,15 +33,16 @@ from simstudy.store.blocks import Store
 from simstudy.study import Study
 from tests import toy
 from tests.guarantees.content import assert_same_result, content, file_names
+from tests.support import on
 
 ROOT = Path(__file__).parents[2]
 SIZES = {"toy": 220, "two_stage": 2500}  # neither is a whole number of blocks
-QUICK = [Workers("threads", 4), Workers("loky", 2)]
+QUICK = [on("threads", 4), on("loky", 2)]
 WORKERS = QUICK + [
     pytest.param(one, marks=pytest.mark.slow)
     for one in (
-        Workers("threads", 1), Workers("threads", 2), Workers("loky", 1), Workers("loky", 4),
-        Workers("auto", 2), Workers("inline", 4),
+        on("threads", 1), on("threads", 2), on("loky", 1), on("loky", 4),
+        on("auto", 2), on("inline", 4),
     )
 ]  # fmt: skip
 
@@ -53,7 +54,7 @@ def make_study(name: str) -> Study:
 
 
 def run(name: str, out: Path, **settings):
-    settings = {"workers": Workers("inline", 1)} | settings
+    settings = on("inline", 1) | settings
     return make_study(name).run(SIZES[name], seed=3, out=out, **settings)
 
 
@@ -67,13 +68,13 @@ def reference(name, tmp_path_factory):
     return run(name, tmp_path_factory.mktemp("reference"))
 
 
-@pytest.mark.parametrize("workers", WORKERS, ids=lambda one: f"{one.backend}-{one.n_jobs}")
+@pytest.mark.parametrize("workers", WORKERS, ids=lambda one: f"{one['backend']}-{one['n_jobs']}")
 def test_workers_move_no_bit(name, reference, workers, tmp_path):
-    assert_same_result(run(name, tmp_path, workers=workers), reference)
+    assert_same_result(run(name, tmp_path, **workers), reference)
 
 
 def test_those_comparisons_notice_another_seed(name, reference, tmp_path):
-    other = make_study(name).run(SIZES[name], seed=4, out=tmp_path, workers=Workers("inline"))
+    other = make_study(name).run(SIZES[name], seed=4, out=tmp_path, backend="inline")
     assert content(other).keys() == content(reference).keys()
     assert content(other) != content(reference)
 
@@ -130,11 +131,11 @@ def test_interrupted_anywhere_and_resumed(name, reference, after, tmp_path, monk
 @pytest.mark.filterwarnings("ignore:.*tasks which were still being processed:UserWarning")
 @pytest.mark.slow
 def test_interrupted_again_and_again_with_workers(backend, tmp_path):
-    workers = Workers(backend, 2)
+    workers = on(backend, 2)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            run("toy", tmp_path / "often", workers=workers, progress=Stop(1))
-    resumed = run("toy", tmp_path / "often", workers=workers)
+            run("toy", tmp_path / "often", **workers, progress=Stop(1))
+    resumed = run("toy", tmp_path / "often", **workers)
     assert_same_result(resumed, run("toy", tmp_path / "never"))
 
 
@@ -158,7 +159,7 @@ def test_shards_in_folders_of_their_own(name, reference, tmp_path):
 
 # ---------------------------------------------------------------- another design, the same numbers
 def toy_run(out: Path, n_obs, n_rep: int = 220):
-    return toy.study(n_obs).run(n_rep, seed=3, out=out, workers=Workers("inline", 1))
+    return toy.study(n_obs).run(n_rep, seed=3, out=out, backend="inline", n_jobs=1)
 
 
 def assert_same_where_both(one, other):
@@ -195,7 +196,7 @@ def test_a_factor_with_a_default_is_added(tmp_path):
         color: str = "green"
 
     study = replace(toy.study((3,)), scenarios=[Mean(3)])
-    new = study.run(220, seed=3, workers=Workers("inline", 1))
+    new = study.run(220, seed=3, backend="inline", n_jobs=1)
     assert content(new) == content(toy_run(tmp_path, (3,)))
 
 

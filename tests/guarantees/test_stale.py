@@ -9,19 +9,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from simstudy.engine.progress import Silent
-from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.measures import mean
 from simstudy.provenance import modules
 from simstudy.provenance.modules import forget_modules
 from simstudy.store.block_files import PROVENANCE_KEY, provenance_of_files
 from simstudy.store.files import VERIFIED, name_by_content
-from simstudy.study import Study
+from simstudy.study import Rules, Study
 from tests.guarantees.content import assert_same_result, content
+from tests.support import on
 from tests.toy import Mean
 
 WAYS_ON = "Keep both with another out=..., or start over with restart=true."
-INLINE = Workers("inline", 1)
+INLINE = on("inline", 1)
 
 KERNEL = '''
 """Arrays in, arrays out."""
@@ -99,7 +99,7 @@ def written(tmp_path, monkeypatch):
 @pytest.fixture
 def first(written, tmp_path):
     """The first run, whose results are then stale."""
-    return written.study().run(50, out=tmp_path / "out", workers=INLINE)
+    return written.study().run(50, out=tmp_path / "out", **INLINE)
 
 
 def is_result(path):
@@ -111,7 +111,7 @@ def assert_refused(study, out, what, **settings):
     """Refused in one line that says what changed, and nothing on disk is touched."""
     before = {path: path.read_bytes() for path in out.rglob("*") if is_result(path)}
     with pytest.raises(StoreError) as refused:
-        study.run(50, out=out, workers=INLINE, **settings)
+        study.run(50, out=out, **INLINE, **settings)
     said = str(refused.value)
     assert what in said
     assert said.endswith(WAYS_ON)
@@ -148,7 +148,7 @@ HARMLESS = {
 @pytest.mark.parametrize("change", HARMLESS)
 def test_what_no_number_depends_on_may_change(change, written, first, tmp_path):
     written.edit(*HARMLESS[change])
-    again = written.study().run(50, out=tmp_path / "out", workers=INLINE)
+    again = written.study().run(50, out=tmp_path / "out", **INLINE)
     assert again.outcome.n_blocks == 0
     assert content(again) == content(first)
     assert again.details.spent == first.details.spent, "timings are adopted with their blocks"
@@ -156,25 +156,25 @@ def test_what_no_number_depends_on_may_change(change, written, first, tmp_path):
 
 def test_another_measure_needs_no_new_replicates(written, first, tmp_path):
     study = replace(written.study(), measures=[mean("x", name="middle")])
-    assert study.run(50, out=tmp_path / "out", workers=INLINE).outcome.n_blocks == 0
+    assert study.run(50, out=tmp_path / "out", **INLINE).outcome.n_blocks == 0
 
 
 SETTINGS = {
     "block size": ({"block_size": 25}, {}),
     "seed": ({}, {"seed": 2}),
-    "common random numbers": ({"common": ("n_obs",)}, {}),
-    "missing values": ({"may_be_missing": ("x",)}, {}),
+    "common random numbers": ({"rules": Rules(common=("n_obs",))}, {}),
+    "missing values": ({"rules": Rules(may_be_missing=("x",))}, {}),
 }
 
 
 @pytest.mark.parametrize("change", SETTINGS)
 def test_other_settings_share_the_store_and_are_never_mixed(change, written, first, tmp_path):
     declared, given = SETTINGS[change]
-    other = written.study(**declared).run(50, out=tmp_path / "out", workers=INLINE, **given)
+    other = written.study(**declared).run(50, out=tmp_path / "out", **INLINE, **given)
     assert other.outcome.n_blocks >= 2
-    alone = written.study(**declared).run(50, out=tmp_path / "alone", workers=INLINE, **given)
+    alone = written.study(**declared).run(50, out=tmp_path / "alone", **INLINE, **given)
     assert_same_result(other, alone)
-    again = written.study().run(50, out=tmp_path / "out", workers=INLINE)
+    again = written.study().run(50, out=tmp_path / "out", **INLINE)
     assert again.outcome.n_blocks == 0
     assert_same_result(again, first)
 
@@ -202,11 +202,11 @@ def test_restart_starts_over_and_deletes_nothing_else(written, first, tmp_path):
     note = tmp_path / "out" / "stale" / "note.txt"
     note.write_text("mine")
     written.edit("stale_kernel", "np.mean(x", "np.median(x")
-    again = written.study().run(50, out=tmp_path / "out", workers=INLINE, restart=True)
+    again = written.study().run(50, out=tmp_path / "out", **INLINE, restart=True)
     assert again.outcome.n_blocks == 3
-    assert_same_result(again, written.study().run(50, out=tmp_path / "fresh", workers=INLINE))
+    assert_same_result(again, written.study().run(50, out=tmp_path / "fresh", **INLINE))
     assert note.read_text() == "mine"
-    resumed = written.study().run(50, out=tmp_path / "out", workers=INLINE)
+    resumed = written.study().run(50, out=tmp_path / "out", **INLINE)
     assert resumed.outcome.n_blocks == 0
 
 
@@ -221,7 +221,7 @@ def test_blocks_that_do_not_say_what_made_them_are_not_used(written, first, tmp_
         with (folder / "stale").open("rb") as file:
             unsigned.append((folder / "stale").rename(folder / name_by_content(file)))
         path.unlink()
-    again = written.study().run(50, out=tmp_path / "out", workers=INLINE)
+    again = written.study().run(50, out=tmp_path / "out", **INLINE)
     assert again.outcome.n_blocks == 3
     assert all(path.exists() for path in unsigned)
 
@@ -231,12 +231,12 @@ def test_one_scenarios_change_does_not_cost_anothers_blocks(written, first, tmp_
     axes = {"method": ("t", "z")}
     both = replace(written.study(axes=axes), measures=[])
     both = replace(both, scenarios=[Mean(3), *both.scenarios])
-    both.run(40, out=tmp_path / "two", workers=INLINE)
+    both.run(40, out=tmp_path / "two", **INLINE)
     written.edit("stale_kernel", "np.mean(x", "np.median(x")
     changed = replace(both, scenarios=[Mean(3), *written.study(axes=axes).scenarios])
     assert_refused(changed, tmp_path / "two", "stale_kernel.centre has changed")
     alone = replace(both, scenarios=[Mean(3)])
-    assert alone.run(40, out=tmp_path / "two", workers=INLINE).outcome.n_blocks == 0
+    assert alone.run(40, out=tmp_path / "two", **INLINE).outcome.n_blocks == 0
 
 
 # ---------------------------------------------------------------- methods that share a helper
@@ -292,7 +292,7 @@ def run_methods(written, tmp_path, **settings):
         methods={function.__name__: function for function in functions},
         block_size=20,
     )
-    return study.run(N_REP, out=tmp_path / "out", workers=INLINE, **settings)
+    return study.run(N_REP, out=tmp_path / "out", **INLINE, **settings)
 
 
 def test_all_methods_that_a_helper_touches_are_named_at_once(methods, tmp_path):
@@ -314,7 +314,7 @@ def test_what_a_helper_touches_is_drawn_anew_and_no_more(redraw, methods, tmp_pa
 
 def test_redraw_changed_draws_scenarios_that_changed(written, first, tmp_path):
     written.edit("stale_kernel", "SCALE = 2.0", "SCALE = 3.0")
-    again = written.study().run(50, out=tmp_path / "out", workers=INLINE, redraw="changed")
+    again = written.study().run(50, out=tmp_path / "out", **INLINE, redraw="changed")
     assert again.outcome.n_blocks == 3
 
 
@@ -357,7 +357,7 @@ def test_a_refactoring_is_adopted_after_one_block_of_each(methods, tmp_path):
 def test_a_scenario_that_simulates_is_adopted(written, first, tmp_path):
     numbers = content(first)
     written.edit("stale_kernel", "SCALE * np.mean(x, axis=axis)", "np.mean(x, axis=axis) * SCALE")
-    again = written.study().run(50, out=tmp_path / "out", workers=INLINE, adopt=True)
+    again = written.study().run(50, out=tmp_path / "out", **INLINE, adopt=True)
     assert again.outcome.n_blocks == 0
     assert content(again) == numbers
     assert again.details.spent == first.details.spent, "timings are adopted with their blocks"
@@ -378,4 +378,4 @@ def test_one_number_that_differs_is_named_and_nothing_is_adopted(methods, tmp_pa
 
 def test_other_settings_are_never_adopted(written, first, tmp_path):
     study = written.study(block_size=25)
-    assert study.run(50, out=tmp_path / "out", workers=INLINE, adopt=True).outcome.n_blocks == 2
+    assert study.run(50, out=tmp_path / "out", **INLINE, adopt=True).outcome.n_blocks == 2

@@ -14,7 +14,6 @@ import pytest
 
 from simstudy.atomic_files import write_bytes
 from simstudy.cli import main
-from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, UnreachableError
 from simstudy.output.folder import publish
 from simstudy.remote.paths import list_sizes, place_of
@@ -27,11 +26,12 @@ from tests.guarantees import emulators, slow
 from tests.guarantees.content import whichever_files
 from tests.guarantees.server import Server, kill_group, wait_until
 from tests.output import standing
+from tests.support import on
 
 pytestmark = pytest.mark.slow
 fsspec = pytest.importorskip("fsspec", reason="needs pip install -e '.[dev]'")
 
-INLINE = Workers("inline", 1)
+INLINE = on("inline", 1)
 OUTPUTS_OF_TIME = ("manifest.json", "report.html")  # they say how long it took
 
 
@@ -78,17 +78,17 @@ def test_a_run_a_longer_one_and_its_outputs_are_those_in_a_folder(out, tmp_path)
     study = standing.study(figures=standing.SOUND)
     for n_rep in (50, 100):
         for place in (out, tmp_path):
-            result = study.run(n_rep, out=place, workers=INLINE)
+            result = study.run(n_rep, out=place, **INLINE)
             publish(result, about="Aims", config=standing.CONFIG, module_file=standing.FILE)
     assert_same(out, tmp_path, but=(*OUTPUTS_OF_TIME, "index.html", "index.json"))
-    assert study.run(100, out=out, workers=INLINE).outcome.n_blocks == 0
+    assert study.run(100, out=out, **INLINE).outcome.n_blocks == 0
     early = study.partial_result(100, out=out)
     pd.testing.assert_frame_equal(early.summary, result.summary, check_exact=True)
 
 
 def test_links_of_a_report_and_an_index_are_relative(out):
     study = standing.study(figures=standing.SOUND)
-    publish(study.run(50, out=out, workers=INLINE), config=standing.CONFIG)
+    publish(study.run(50, out=out, **INLINE), config=standing.CONFIG)
     pages = [text.decode() for name, text in everything(out).items() if name.endswith(".html")]
     links = [link for page in pages for link in re.findall(r'href="(.*?)"', page)]
     assert links
@@ -97,15 +97,15 @@ def test_links_of_a_report_and_an_index_are_relative(out):
 
 def test_workers_in_other_processes_write_the_same(out, tmp_path):
     for place in (out, tmp_path):
-        slow.study(2).run(400, out=place, workers=Workers("loky", 2))
+        slow.study(2).run(400, out=place, backend="loky", n_jobs=2)
     assert_same(out, tmp_path)
 
 
 def test_derived_columns_are_kept_beside_the_blocks(out, tmp_path):
     for place in (out, tmp_path):
-        result = test_derived.study().run(30, out=place, workers=INLINE)
+        result = test_derived.study().run(30, out=place, **INLINE)
         assert len(result.summary)
-        assert test_derived.study().run(30, out=place, workers=INLINE).outcome.n_blocks == 0
+        assert test_derived.study().run(30, out=place, **INLINE).outcome.n_blocks == 0
     assert_same(out, tmp_path)
 
 
@@ -119,16 +119,16 @@ def test_two_shards_at_once_one_of_them_killed_end_as_one_quiet_run(out, tmp_pat
         assert wait_until(lambda: len(list_sizes(place)) > 2)
         killing = threading.Timer(0.1, kill_group, [process])
         killing.start()
-        slow.study().run(n_rep // 2, slow.SEED, out=out, workers=INLINE, shard=(1, 2))
+        slow.study().run(n_rep // 2, slow.SEED, out=out, **INLINE, shard=(1, 2))
         killing.join()
         assert server.wait(process) == -9
-        slow.study().run(n_rep, slow.SEED, out=out, workers=INLINE, shard=(1, 2))
+        slow.study().run(n_rep, slow.SEED, out=out, **INLINE, shard=(1, 2))
         assert server.wait(server.start(out, n_rep, shard=[2, 2])) == 0
     finally:
         server.close()
-    whole = slow.study().run(n_rep, slow.SEED, out=out, workers=INLINE)
+    whole = slow.study().run(n_rep, slow.SEED, out=out, **INLINE)
     assert whole.outcome.n_blocks == 0
-    slow.study().run(n_rep, slow.SEED, out=tmp_path, workers=INLINE)
+    slow.study().run(n_rep, slow.SEED, out=tmp_path, **INLINE)
     assert_same(out, tmp_path)
 
 
@@ -149,14 +149,14 @@ def test_an_upload_in_parts_is_seen_when_it_is_complete(kind, out):
 
 def test_a_damaged_object_is_named_set_aside_and_drawn_again(out, tmp_path):
     for place in (out, tmp_path):
-        toy.study().run(100, out=place, workers=INLINE, shard=(1, 2))
+        toy.study().run(100, out=place, **INLINE, shard=(1, 2))
     names = sorted(name for name in blocks(out) if name.endswith(".parquet"))
     damaged = place_of(out) / names[0]
     write_bytes(damaged, damaged.read_bytes()[:-9] + b"otherwise")
-    whole = toy.study().run(100, out=out, workers=INLINE)
+    whole = toy.study().run(100, out=out, **INLINE)
     (said,) = whole.details.store.damaged
     assert said.startswith(damaged.name)
-    toy.study().run(100, out=tmp_path, workers=INLINE)
+    toy.study().run(100, out=tmp_path, **INLINE)
     aside = damaged.parent / "_damaged" / damaged.name
     assert aside.exists()
     aside.unlink()
@@ -166,30 +166,30 @@ def test_a_damaged_object_is_named_set_aside_and_drawn_again(out, tmp_path):
 def test_starting_over_and_drawing_failures_again(out, tmp_path):
     stuck = test_derived.study([test_derived.PValues(3, stuck=True)])
     for place in (out, tmp_path):
-        stuck.run(30, out=place, workers=INLINE)
-        assert stuck.run(30, out=place, workers=INLINE, retry="failed").outcome.n_blocks == 3
-        assert stuck.run(20, out=place, workers=INLINE, restart=True).outcome.n_blocks == 2
+        stuck.run(30, out=place, **INLINE)
+        assert stuck.run(30, out=place, **INLINE, retry="failed").outcome.n_blocks == 3
+        assert stuck.run(20, out=place, **INLINE, restart=True).outcome.n_blocks == 2
     assert_same(out, tmp_path)
 
 
 def test_another_study_and_another_seed_are_refused(out):
-    publish(toy.study().run(50, out=out, workers=INLINE), config={})
+    publish(toy.study().run(50, out=out, **INLINE), config={})
     manifest = place_of(out) / "toy" / "manifest.json"
     with pytest.raises(StoreError, match=f"{out}/toy was computed by something else: seed was 1"):
-        toy.study().run(50, 2, out=out, workers=INLINE)
+        toy.study().run(50, 2, out=out, **INLINE)
     write_bytes(manifest, b'{"study": "census"}')
     with pytest.raises(StoreError, match=f"{out}/toy holds the results of study 'census'"):
-        toy.study().run(50, out=out, workers=INLINE)
+        toy.study().run(50, out=out, **INLINE)
 
 
 # ---------------------------------------------------------------- what a store refuses
 def test_a_bucket_that_is_not_there_is_one_line(kind):
     with pytest.raises(UnreachableError, match=rf"{kind}://nowhere/.* Make the bucket first"):
-        toy.study().run(50, out=f"{kind}://nowhere/a", workers=INLINE)
+        toy.study().run(50, out=f"{kind}://nowhere/a", **INLINE)
 
 
 def test_no_secret_is_in_any_file_pickle_or_refusal(kind, out, capfd):
-    result = toy.study().run(50, out=out, workers=INLINE)
+    result = toy.study().run(50, out=out, **INLINE)
     publish(result, config={})
     found = [
         *everything(out).values(),
@@ -218,5 +218,5 @@ def test_a_command_takes_a_url_where_it_takes_a_folder(out, capsys):
 
 
 def test_a_folder_of_this_machine_may_be_given_as_a_url(tmp_path):
-    result = toy.study().run(50, out=f"file://{tmp_path}", workers=INLINE)
+    result = toy.study().run(50, out=f"file://{tmp_path}", **INLINE)
     assert result.details.store.files == Folder(tmp_path / "toy" / "replicates")

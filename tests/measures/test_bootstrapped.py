@@ -7,12 +7,11 @@ import pytest
 
 from simstudy import Study
 from simstudy import measures as m
-from simstudy.engine.workers import Workers
 from simstudy.errors import DesignError, StudyError
 from simstudy.provenance.streams import generator
 from tests.measures import calibration as c
 
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 
 N_BOOT = 200
 
@@ -110,7 +109,7 @@ def skewness(x, truth):
 def test_a_study_seeds_it_and_says_the_same_bits_again():
     def summary(name, seed):
         study = Study(name, [Draws()], [made(skewness)], block_size=50)
-        return study.run(150, seed=seed, workers=INLINE).summary[["estimate", "mcse"]].to_numpy()
+        return study.run(150, seed=seed, **INLINE).summary[["estimate", "mcse"]].to_numpy()
 
     first = summary("a", 1)
     np.testing.assert_array_equal(first, summary("a", 1))

@@ -63,10 +63,10 @@ def test_quantile_interval_covers_also_where_values_are_tied():
     assert (result.upper >= 2).all()
 
 
-def test_normal_interval_is_z_errors_wide():
+def test_interval_of_a_mean_is_that_of_student():
     result = m.bias("x", 0.0).estimate({"x": np.array([1.0, 2.0, 4.0])}, level=0.8)
     width = result.upper - result.lower
-    assert float(width / (2 * result.mcse)) == pytest.approx(stats.norm.ppf(0.9))
+    assert float(width / (2 * result.mcse)) == pytest.approx(stats.t.ppf(0.9, 2))
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 95.0])

@@ -1,4 +1,4 @@
-"""Block by block is as all at once; and the digits that a large mean would cost."""
+"""Smooth functions of means: exact gradients, and no digits lost to a large mean."""
 
 import math
 
@@ -7,73 +7,9 @@ import numpy as np
 import pytest
 
 from simstudy import measures as m
-from simstudy.errors import StudyError
 from simstudy.measures.moments import gradient
-from tests.measures.calibration import TRUTH, every_measure
-from tests.measures.test_failures import draw
 
 N_REP = 40
-STREAMED = {
-    **{name: x for name, x in every_measure().items() if isinstance(x, m.MomentMeasure)},
-    "relative_precision": m.relative_precision("estimate"),
-    "relative_precision_own": m.relative_precision("estimate", replicates="own"),
-    "relative_precision_normal": m.relative_precision("estimate", mcse="normal"),
-    "empirical_se_normal": m.empirical_se("estimate", mcse="normal", around=TRUTH),
-    "relative_error_normal": m.relative_error_model_se("estimate", "se", mcse="normal"),
-    "standardised_bias_column": m.standardised_bias("estimate", "truth"),
-}
-ALL = pytest.mark.parametrize("name", STREAMED)
-
-
-@pytest.fixture(scope="module")
-def columns():
-    data = {key: column.astype(float) for key, column in draw(N_REP).items()}
-    data["estimate"] = np.where(np.arange(N_REP)[:, None] + (0, 3) == 7, np.nan, data["estimate"])
-    data["fragile"] = data["estimate"]
-    return {**data, "truth": np.array(TRUTH)}
-
-
-def blocks(columns, *cuts):
-    for start, stop in zip((0, *cuts), (*cuts, N_REP), strict=True):
-        yield {key: c if c.ndim == 0 else c[start:stop] for key, c in columns.items()}
-
-
-def merged(measure, columns, *cuts, centre=None):
-    total, *others = (measure.moments(block, centre=centre) for block in blocks(columns, *cuts))
-    for other in others:
-        total = total + other
-    return total
-
-
-def assert_same(one, two):
-    for left, right in zip(one[:7], two[:7], strict=True):
-        np.testing.assert_allclose(left, right, rtol=1e-11, atol=1e-13)
-    np.testing.assert_array_equal(one.reason, two.reason)
-
-
-@ALL
-@pytest.mark.parametrize("cuts", [(), (20,), (1, 2, 8, 9, 30)])
-def test_merged_blocks_are_the_whole(columns, name, cuts):
-    measure = STREAMED[name]
-    assert_same(measure.from_moments(merged(measure, columns, *cuts)), measure.estimate(columns))
-
-
-@ALL
-def test_a_block_without_a_usable_replicate_changes_nothing(columns, name):
-    measure = STREAMED[name]
-    whole = measure.moments(columns)
-    failed = measure.moments({k: np.full(c.shape[-2:], np.nan) for k, c in columns.items()
-                              if c.ndim} | {"truth": np.array(TRUTH)})  # fmt: skip
-    if name == "convergence_rate":
-        pytest.skip("counts failures, which are the estimate")
-    for total in (whole + failed, failed + whole):
-        for field in ("n", "mean", "comoment"):
-            np.testing.assert_array_equal(getattr(total, field), getattr(whole, field))
-        assert (total.n_failed > whole.n_failed).all()
-    nothing = measure.from_moments(failed + failed)
-    assert (nothing.reason == "no replicate could be used").all()
-
-
 SPREAD = {
     "variance": m.variance("x"),
     "empirical_se": m.empirical_se("x"),
@@ -98,38 +34,11 @@ def test_a_mean_far_above_the_spread_costs_no_digits(name):
     columns = far_columns()
     one, two = (SPREAD[name].estimate(data) for data in (columns, near(columns)))
     np.testing.assert_allclose(one[:4], two[:4], rtol=1e-7)  # rounding of the mean: 1e-16 * FAR
-    streamed = merged(SPREAD[name], columns, 10, centre=SPREAD[name].centre(columns))
-    assert_same(SPREAD[name].from_moments(streamed), one)
 
 
 def test_the_one_pass_formula_would_fail_that_test():
     x = far_columns()["x"]
     assert (x * x).mean() - x.mean() ** 2 != pytest.approx(x.var(), rel=1e-2)
-
-
-@pytest.mark.parametrize("name", [name for name in SPREAD if name != "standardised_bias"])
-def test_block_wise_moments_refuse_to_lose_the_digits(name):
-    moments = merged(SPREAD[name], far_columns(), 10)
-    with pytest.raises(StudyError, match=r"centred 1e\+09 from its mean.*`centre` of the first"):
-        SPREAD[name].from_moments(moments)
-
-
-def test_a_truth_keeps_the_digits_of_a_standardised_bias():
-    columns, measure = far_columns(), SPREAD["standardised_bias"]
-    assert_same(measure.from_moments(merged(measure, columns, 10)), measure.estimate(columns))
-
-
-def test_blocks_centred_differently_are_refused():
-    measure, columns = m.variance("x"), {"x": np.arange(6.0)}
-    one, two = (measure.moments(columns, centre={"x": np.array(c)}) for c in (1.0, 2.0))
-    with pytest.raises(StudyError, match=r"different values \(1 and 2\).*same `centre`"):
-        one + two
-
-
-def test_centring_on_a_column_that_varies_falls_back_to_zero():
-    columns = {"x": np.arange(6.0), "truth": np.linspace(0.0, 1.0, 6)}
-    moments = m.standardised_bias("x", "truth").moments(columns)
-    assert float(moments.centre[0]) == 0.0
 
 
 def test_the_gradient_is_exact():

@@ -7,11 +7,11 @@ import pytest
 
 from simstudy import Study
 from simstudy import measures as m
-from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from tests.measures import plain
+from tests.support import on
 
-INLINE = Workers("inline", 1)
+INLINE = on("inline", 1)
 
 N_REP = 400
 
@@ -87,8 +87,8 @@ def study(**options):
 
 
 def test_a_reference_is_found_by_its_label():
-    named = study(reference="mean", axis="method").run(200, workers=INLINE).summary
-    counted = study(reference=1).run(200, workers=INLINE).summary
+    named = study(reference="mean", axis="method").run(200, **INLINE).summary
+    counted = study(reference=1).run(200, **INLINE).summary
     np.testing.assert_allclose(named["estimate"], counted["estimate"], atol=1e-12)
     assert named["estimate"][0] < 0
     assert named["estimate"][1] == pytest.approx(0, abs=1e-12)

@@ -10,12 +10,12 @@ Performance  The rejection rate.
 from dataclasses import dataclass
 from functools import partial
 
-from simstudy import Study, Workers, grid
+from simstudy import Study, grid
 from simstudy.measures import bias, empirical_se, rejection_rate
 
 SIZE = 50
 SPREAD = 2.0  # standard deviation of an estimate
-INLINE = Workers("inline", 1)
+INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 @dataclass(frozen=True)
@@ -63,4 +63,4 @@ def trial(kind=Trial, levels=(0.05, 0.2), methods=METHODS, measures=MEASURES, **
 
 
 def run(study, folder, n_rep=100, seed=1, **more):
-    return study.run(n_rep, seed, out=folder, workers=INLINE, **more)
+    return study.run(n_rep, seed, out=folder, **INLINE, **more)

@@ -25,13 +25,16 @@ import pytest
 from simstudy import Data
 from simstudy.engine.block import draw_block
 from simstudy.engine.per_replicate import each_replicate
-from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.provenance import undeclared_reads
 from simstudy.provenance.undeclared_reads import watching
+from tests.support import on
 from tests.with_data import PRICES, Undeclared, resampling, study_of
 
-WORKERS = [Workers("inline", 1), pytest.param(Workers("loky", 2), marks=pytest.mark.slow)]
+WORKERS = [
+    on("inline", 1),
+    pytest.param(on("loky", 2), marks=pytest.mark.slow),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -275,7 +278,7 @@ def settings(tmp_path, monkeypatch):
 @pytest.mark.parametrize("how", ["plain", "raises", "swallowed"])
 def test_an_undeclared_read_stops_the_run(how, workers, settings):
     with pytest.raises(StudyError) as refusal:
-        study_of(Undeclared(str(settings), how)).run(workers=workers)
+        study_of(Undeclared(str(settings), how)).run(**workers)
     assert refusal_of(settings).split("given")[0] in str(refusal.value)
 
 
@@ -295,9 +298,9 @@ def test_the_refusal_says_how_to_read_it(name, how, tmp_path):
     path.write_text('{"x": 1}')
     study = study_of(Undeclared(str(path)))
     with pytest.raises(StudyError, match=rf"read it with self\.data\.{how[:-2]}\(\)\.$"):
-        study.run(workers=WORKERS[0])
+        study.run(**WORKERS[0])
 
 
 def test_a_study_that_declares_its_data_runs(files):
-    result = resampling(Data.file(files / "x.csv")).run(workers=WORKERS[0])
+    result = resampling(Data.file(files / "x.csv")).run(**WORKERS[0])
     assert result.outcome.n_failed == 0

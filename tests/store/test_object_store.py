@@ -8,7 +8,6 @@ import pytest
 
 from simstudy.atomic_files import write_bytes
 from simstudy.engine import scheduler
-from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, UnreachableError
 from simstudy.remote import paths
 from simstudy.remote.paths import place_of
@@ -90,7 +89,7 @@ def test_a_run_puts_each_file_once_and_asks_once_for_those_of_others(asked, monk
     monkeypatch.setattr(scheduler, "TASK_SECONDS", 0.0)
     monkeypatch.setattr(compaction, "MANY_FILES", 0)
     out = f"counting://{uuid.uuid4().hex}"
-    how = {"workers": Workers("inline", 1), "explain": False}
+    how = {"backend": "inline", "n_jobs": 1, "explain": False}
     for share in (1, 2):
         asked.clear()
         run = toy.study().run(200, out=out, shard=(share, 2), **how)
@@ -168,6 +167,6 @@ def test_a_worker_gets_a_place_and_keeps_no_copy():
 def test_what_lies_in_one_process_is_refused_to_others_before_anything_is_drawn(backend):
     place = place_of(f"memory://{uuid.uuid4().hex}")
     with pytest.raises(StoreError, match=r"in the memory of this process.*backend=threads or"):
-        toy.study().run(200, out=place, workers=Workers(backend, 2))
+        toy.study().run(200, out=place, backend=backend, n_jobs=2)
     assert not list(place.rglob("*.parquet"))
-    assert toy.study().run(200, out=place, workers=Workers("threads", 2)).outcome.n_blocks
+    assert toy.study().run(200, out=place, backend="threads", n_jobs=2).outcome.n_blocks

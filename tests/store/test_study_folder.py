@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from simstudy import load
-from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.store.block_files import write_blocks
 from simstudy.store.block_index import BlockRange
@@ -18,14 +17,15 @@ from simstudy.store.provenance import Provenance
 from simstudy.store.runs import clean, list_runs, run_folder, study_folder
 from simstudy.store.study_folder import check_study
 from tests import toy
+from tests.support import on
 
 STUDY = toy.study((3, 10))  # blocks of 50
-INLINE = Workers("inline", 1)
+INLINE = on("inline", 1)
 N_REP, N_BLOCKS, N_ROWS = 60, 4, 4  # of two scenarios and two methods
 
 
 def run(out, n_rep=N_REP, seed=1, study=STUDY, **settings):
-    return study.run(n_rep, seed, out=out, workers=INLINE, **settings)
+    return study.run(n_rep, seed, out=out, **INLINE, **settings)
 
 
 def n_drawn(*arguments, **settings):

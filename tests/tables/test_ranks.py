@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simstudy import Study, Workers, grid
+from simstudy import Study, grid
 from simstudy.errors import TableError
 from simstudy.measures import mse
 from simstudy.tables import ranked_methods
@@ -41,7 +41,7 @@ def result():
         methods={"first_value": first, "mean": mean, "again": mean},
         block_size=50,
     )
-    return study.run(100, workers=Workers("inline"))
+    return study.run(100, backend="inline")
 
 
 def test_a_row_for_each_scenario_and_method_from_the_best_on(result):

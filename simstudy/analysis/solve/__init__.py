@@ -24,9 +24,7 @@ class Solvable(Protocol):
     @property
     def measures(self) -> Sequence[Measure]: ...
     @property
-    def group_size(self) -> int: ...
-    @property
-    def worst(self) -> Mapping[str, float]: ...
+    def rules(self) -> Any: ...
     def plan(self, seed: int = 1) -> Plan: ...
 
 
@@ -45,7 +43,8 @@ def solve(
     level: float = 0.95,
     where: Mapping[str, Any] | None = None,
     seed: int = 1,
-    workers: Workers | None = None,
+    n_jobs: int | None = None,
+    backend: str = "auto",
 ) -> Solution:
     """Find the value of a factor at which a measure reaches its target, by simulation alone.
 
@@ -81,8 +80,8 @@ def solve(
         Labels of the cell to solve for, by axis, where the measure has several.
     seed
         Seed of the random numbers.
-    workers
-        Which processes draw; those of this machine, if None.
+    n_jobs, backend
+        Number and kind of workers, as for `Study.run`.
 
     Returns
     -------
@@ -114,10 +113,10 @@ def solve(
     simulation = Simulation(
         plan,
         _varied(scenario, factor),
-        chosen.bind(MeasureContext(plan.axes, plan.name, plan.seed, study.group_size)),
+        chosen.bind(MeasureContext(plan.axes, plan.name, plan.seed, study.rules.group_size)),
         cell=where or {},
-        worst=study.worst,
-        workers=workers or Workers(),
+        worst=study.rules.worst,
+        workers=Workers(backend, n_jobs),
     )
     return Search(simulation, question, plan.block_size).solve()
 

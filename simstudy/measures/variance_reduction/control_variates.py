@@ -78,7 +78,7 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
     ((sum of r^2)^2 over the sum of r^4), or, of a share or of fewer than 30, are all 0: by accident
     a flag may match the few events that there are. An estimate is biased by a term of order 1/n, as
     every regression estimate is; so the error of a measure that is no mean is never less than its
-    plain one over the root of n. It cannot be gathered block by block.
+    plain one over the root of n.
 
     References
     ----------
@@ -100,6 +100,8 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
         ),
         reads=tuple(reads),
         bounds=measure.bounds,
+        span=measure.span,
+        fewest=measure.fewest,
         axes=measure.axes,
         ddof=measure.ddof,
         undefined=measure.undefined,

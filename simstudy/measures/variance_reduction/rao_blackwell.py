@@ -46,7 +46,7 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
     Both use the replicates that both can use. Where the two differ by more than five standard
     errors of their difference, which pairs leave small, one of them is wrong: the summary's
     `remark` says so. A share's interval is Wilson's with as many independent trials as have this
-    error. It cannot be gathered block by block.
+    error.
 
     References
     ----------
@@ -65,6 +65,8 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
         formula=Formula("its own, of conditional expectations given part of the data", INFLUENCE),
         reads=tuple(dict.fromkeys((*measure.reads, *raw.reads))),
         bounds=raw.bounds,
+        span=raw.span,
+        fewest=raw.fewest,
         axes=measure.axes,
         ddof=measure.ddof,
         undefined=measure.undefined,

@@ -18,7 +18,6 @@ import psutil
 import pytest
 
 from simstudy.engine.executors import dask, executor_of
-from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, SchedulerLostError, StoreError
 from simstudy.measures import mean
 from simstudy.provenance import modules
@@ -26,13 +25,13 @@ from simstudy.store.files import Folder
 from simstudy.study import Study
 from tests import toy
 from tests.guarantees.content import assert_same_result, content
-from tests.support import ROOT
+from tests.support import ROOT, on
 
 pytestmark = pytest.mark.slow
 
 pytest.importorskip("distributed", reason="needs pip install -e '.[dev]'")
 
-OWN = Workers("dask", 2)
+OWN = on("dask", 2)
 
 
 @pytest.fixture(scope="module")
@@ -83,14 +82,14 @@ def _address_in(told: Path) -> str:
 
 
 def run(study, tmp_path, workers, n_rep=400):
-    return study.run(n_rep, seed=3, out=tmp_path, workers=workers)
+    return study.run(n_rep, seed=3, out=tmp_path, **workers)
 
 
 # ---------------------------------------------------------------- the same bytes
 def test_a_cluster_of_its_own_draws_the_same_bytes(tmp_path):
     elsewhere = run(toy.study(), tmp_path / "a", OWN)
     assert elsewhere.outcome.noticed == [], "Dask draws from Python's global generator itself"
-    assert_same_result(elsewhere, run(toy.study(), tmp_path / "b", Workers("inline")))
+    assert_same_result(elsewhere, run(toy.study(), tmp_path / "b", on("inline")))
 
 
 def test_a_cluster_that_runs_draws_the_same_bytes(tmp_path, address, monkeypatch):
@@ -98,14 +97,14 @@ def test_a_cluster_that_runs_draws_the_same_bytes(tmp_path, address, monkeypatch
 
     Workers have a module of the same name: the caller's paths come first.
     """
-    workers = Workers("dask", 1, {"address": address})
+    workers = on("dask", 1, backend_options={"address": address})
     (tmp_path / "study_elsewhere.py").write_text(Path(toy.__file__).read_text())
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.chdir(tmp_path)
     import study_elsewhere
 
     elsewhere = run(study_elsewhere.study(), "a", workers)
-    assert_same_result(elsewhere, run(study_elsewhere.study(), "b", Workers("inline")))
+    assert_same_result(elsewhere, run(study_elsewhere.study(), "b", on("inline")))
     assert run(study_elsewhere.study(), "a", workers).outcome.n_blocks == 0
 
 
@@ -147,7 +146,7 @@ def study_of(*scenarios, **settings):
 
 
 def test_a_worker_that_somebody_kills_costs_its_block_and_nothing_else(tmp_path, address):
-    scheduler_side = Workers("dask", 2, {"address": address})
+    scheduler_side = on("dask", 2, backend_options={"address": address})
     killed = []
 
     def kill_one():
@@ -159,9 +158,7 @@ def test_a_worker_that_somebody_kills_costs_its_block_and_nothing_else(tmp_path,
         result = run(study_of(Slow()), tmp_path / "a", scheduler_side, n_rep=300)
     assert killed
     assert result.outcome.n_failed == 0
-    assert content(result) == content(
-        run(study_of(Slow()), tmp_path / "b", Workers("threads", 30), 300)
-    )
+    assert content(result) == content(run(study_of(Slow()), tmp_path / "b", on("threads", 30), 300))
 
 
 @contextmanager
@@ -199,7 +196,7 @@ def _is_worker_of(process, address):
 
 def test_a_block_that_kills_its_workers_is_named_and_the_rest_goes_on(tmp_path):
     result = run(study_of(Deadly()), tmp_path, OWN, n_rep=100)
-    spared = run(study_of(Deadly()), tmp_path / "spared", Workers("inline"), n_rep=100)
+    spared = run(study_of(Deadly()), tmp_path / "spared", on("inline"), n_rep=100)
     assert set(result.failures["error"]) == {dask.DIED}
     failed = result.failures["rep"].to_numpy()
     assert failed.tolist() == list(range(30, 40))
@@ -224,7 +221,7 @@ def test_a_block_that_kills_its_workers_is_named_and_the_rest_goes_on(tmp_path):
 )
 def test_what_makes_no_cluster_is_refused_in_a_line(options, said, tmp_path):
     with pytest.raises(ConfigError, match=said) as refusal:
-        run(toy.study(), tmp_path, Workers("dask", 1, options))
+        run(toy.study(), tmp_path, on("dask", 1, backend_options=options))
     assert "\n" not in str(refusal.value)
 
 
@@ -240,7 +237,7 @@ def test_a_scheduler_without_workers_is_refused(tmp_path):
     with LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster:
         options = {"address": cluster.scheduler_address, "timeout": 1}
         with pytest.raises(ConfigError, match=r"no worker joined.*Start some with 'dask worker"):
-            run(toy.study(), tmp_path, Workers("dask", 1, options))
+            run(toy.study(), tmp_path, on("dask", 1, backend_options=options))
 
 
 def test_workers_with_other_versions_are_refused(monkeypatch, tmp_path, address):
@@ -251,12 +248,16 @@ def test_workers_with_other_versions_are_refused(monkeypatch, tmp_path, address)
         modules, "library", lambda name: old if name.startswith("numpy") else found(name)
     )
     with pytest.raises(StoreError, match=r"workers load other code .*: numpy was 1\.0 and is 2"):
-        run(toy.study(), tmp_path, Workers("dask", 1, {"address": address}))
+        run(
+            toy.study(),
+            tmp_path,
+            on("dask", 1, backend_options={"address": address}),
+        )
 
 
 def test_workers_that_write_elsewhere_are_noticed(monkeypatch, tmp_path, address):
     """As on machines that do not share their files: their folder of this name is another."""
-    workers = Workers("dask", 1, {"address": address})
+    workers = on("dask", 1, backend_options={"address": address})
     monkeypatch.setattr(Folder, "__getstate__", lambda folder: {"path": tmp_path / "theirs"})
     with pytest.raises(StoreError, match=r"cannot write there.*file system that all machines"):
         run(toy.study(), tmp_path / "a", workers)
@@ -280,12 +281,12 @@ def test_a_scheduler_that_dies_while_it_sends_a_result_is_lost():
 
 def test_a_scheduler_that_dies_is_one_line_and_the_run_goes_on_elsewhere(tmp_path):
     with _cluster(tmp_path) as (address, processes):
-        workers = Workers("dask", 2, {"address": address})
+        workers = on("dask", 2, backend_options={"address": address})
         with (
             _once_blocks_are_stored(tmp_path, lambda: [process.kill() for process in processes]),
             pytest.raises(SchedulerLostError, match=r"has gone away.*What was finished is kept"),
         ):
             run(study_of(Slow()), tmp_path, workers, n_rep=1000)
-    rest = run(study_of(Slow()), tmp_path, Workers("threads", 30), n_rep=1000)
+    rest = run(study_of(Slow()), tmp_path, on("threads", 30), n_rep=1000)
     assert 0 < rest.outcome.n_blocks < 100
     assert rest.outcome.n_failed == 0

@@ -43,12 +43,14 @@ class Picky:
 
 
 def run(tmp_path, **workers):
-    return toy.study().run(120, seed=3, out=tmp_path, workers=Workers(**workers))
+    return toy.study().run(120, seed=3, out=tmp_path, **workers)
 
 
 def test_a_executor_of_ones_own_computes_the_same(tmp_path):
     seen.clear()
-    own = run(tmp_path / "a", backend=f"{HERE}:Counting", n_jobs=3, options={"address": "x:1"})
+    own = run(
+        tmp_path / "a", backend=f"{HERE}:Counting", n_jobs=3, backend_options={"address": "x:1"}
+    )
     assert set(seen) == {("x:1", 3)}
     assert_same_result(own, run(tmp_path / "b", backend="inline"))
 
@@ -65,16 +67,25 @@ def test_each_is_told_what_it_asks_for():
     ("workers", "said"),
     [
         ({"backend": "loki"}, "backend=loki: no such backend.*did you mean 'loky'"),
-        ({"backend": "threads", "options": {"address": 1}}, "backend.address: backend threads has"),
-        ({"backend": "loky", "options": {"idle_timeout": 1}}, "did you mean 'idle_worker_timeout'"),
         (
-            {"backend": "loky", "options": {"expected": "x"}},
+            {"backend": "threads", "backend_options": {"address": 1}},
+            "backend.address: backend threads has",
+        ),
+        (
+            {"backend": "loky", "backend_options": {"idle_timeout": 1}},
+            "did you mean 'idle_worker_timeout'",
+        ),
+        (
+            {"backend": "loky", "backend_options": {"expected": "x"}},
             "backend.expected: backend loky has no",
         ),
         ({"backend": "no.such:Thing"}, "backend=no.such:Thing cannot be imported: ModuleNotFound"),
         ({"backend": "simstudy.errors:StudyError"}, "has no method submit, which begins a task"),
         ({"backend": f"{HERE}:Counting"}, "cannot be started: TypeError.*address"),
-        ({"backend": f"{HERE}:Picky", "options": {"address": "y"}}, "started:.*nobody at y"),
+        (
+            {"backend": f"{HERE}:Picky", "backend_options": {"address": "y"}},
+            "started:.*nobody at y",
+        ),
     ],
 )
 def test_what_makes_no_backend_is_refused_in_a_line(workers, said, tmp_path):

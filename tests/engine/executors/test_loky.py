@@ -10,7 +10,6 @@ import pytest
 from joblib import Parallel, delayed
 
 from simstudy.engine.executors.loky import deaf_to_interrupts, draw_packed, packed
-from simstudy.engine.workers import Workers
 from simstudy.errors import StaleCodeError, StudyError, UnreadableTaskError
 from simstudy.study import Study
 from tests import toy
@@ -64,8 +63,8 @@ class Listens:
 def test_ctrl_c_is_for_the_parent_alone():
     """It reaches the whole group, and each worker would say with a traceback that it did."""
     study = Study("listens", [Listens()], block_size=2)
-    assert study.run(8, workers=Workers("loky", 2)).replicates["deaf"].all()
-    assert not study.run(8, workers=Workers("inline")).replicates["deaf"].any()
+    assert study.run(8, backend="loky", n_jobs=2).replicates["deaf"].all()
+    assert not study.run(8, backend="inline").replicates["deaf"].any()
 
 
 def start_and_tell(started, number):
@@ -90,23 +89,22 @@ def test_a_signal_waits_until_a_worker_has_started():
 def test_joblib_works_in_a_process_that_has_run_a_study():
     """As scikit-learn with `n_jobs=2` in the same notebook; both take joblib's pool."""
     study = toy.study(block_size=10)
-    study.run(100, workers=Workers("loky", 2))
+    study.run(100, backend="loky", n_jobs=2)
     assert Parallel(n_jobs=2)(delayed(abs)(number) for number in (-1, 2)) == [1, 2]
-    assert study.run(200, workers=Workers("loky", 2)).outcome.n_failed == 0
+    assert study.run(200, backend="loky", n_jobs=2).outcome.n_failed == 0
 
 
 NONE_BEGINS = """
 import os
-from simstudy import Workers
 from simstudy.errors import StudyError
 from tests import toy
 from tests.cli.projects import python
 
 if __name__ == "__main__":
-    toy.study().run(50, workers=Workers("loky", 2))  # begins what all pools share
+    toy.study().run(50, backend="loky", n_jobs=2)  # begins what all pools share
     os.environ["PYTHONHOME"] = "/there/is/no/python"
     try:
-        toy.study(block_size=10).run(100, workers=Workers("loky", 3))
+        toy.study(block_size=10).run(100, backend="loky", n_jobs=3)
     except StudyError as error:
         print(error)
 """

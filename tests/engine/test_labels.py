@@ -1,0 +1,162 @@
+"""Values with labels belong to these labels, and columns to one name."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simstudy import Study, each_replicate, grid
+from simstudy.errors import DesignError, StudyError
+from simstudy.measures import bias, coverage
+
+TERMS = ("Intercept", "x", "C(arm)[T.b]")
+TRUTH = {"Intercept": 1.0, "x": 2.0, "C(arm)[T.b]": 5.0}
+
+
+@dataclass(frozen=True)
+class Line:
+    n_obs: int
+
+    @property
+    def truth(self):
+        return dict(reversed(TRUTH.items()))
+
+    def draw(self, streams, n_rep):
+        rng = streams("data")
+        beta = np.array([*TRUTH.values()])
+        return {"b": beta + rng.normal(size=(n_rep, 3)), "drawn_truth": tuple(beta)}
+
+
+def labelled(b):
+    return pd.Series(b, index=TERMS)
+
+
+def whole_block(b):
+    return {"estimate": pd.DataFrame(b, columns=[*TERMS])[[*TERMS[::-1]]]}
+
+
+WAYS = {
+    "array": each_replicate(lambda b: {"estimate": b}),
+    "series": each_replicate(lambda b: {"estimate": labelled(b)}),
+    "sorted": each_replicate(lambda b: {"estimate": labelled(b).sort_values()}),
+    "dict": each_replicate(lambda b: {"estimate": dict(labelled(b)[::-1])}),
+    "more": each_replicate(lambda b: {"estimate": {"scale": 9.0} | dict(labelled(b))}),
+    "named": each_replicate(lambda b: labelled(b).sort_values(), returns="estimate"),
+    "tidy": each_replicate(
+        lambda b: labelled(b).sort_values().rename_axis("term").reset_index(name="estimate")
+    ),
+    "whole": whole_block,
+    "dicts": lambda b: {"estimate": {t: b[:, i] for i, t in enumerate(TERMS)}},
+}
+
+
+def study(**methods):
+    return Study(
+        "line",
+        grid(Line, n_obs=[3]),
+        methods=methods,
+        axes={"term": TERMS},
+        measures=[bias("estimate", "truth"), bias("estimate", "drawn_truth", name="again")],
+        block_size=40,
+    )
+
+
+def test_values_go_where_their_labels_are():
+    """The truth is a property with a value for each label, and a drawn tuple."""
+    result = study(**WAYS).run(80, n_jobs=1)
+    drawn = Line(3).draw(result.plan.streams(result.plan.scenarios[0], 0), 40)["b"]
+    for at, term in enumerate(TERMS):
+        expected = drawn[:, at].mean() - TRUTH[term]
+        for way in WAYS:
+            found = result.values("estimate", term=term, method=way)
+            np.testing.assert_array_equal(found[:40], drawn[:, at], way)
+            row = result.row("bias", term=term, method=way)
+            assert row["estimate"] == pytest.approx(found.mean() - TRUTH[term], abs=1e-12)
+            assert result.row("again", term=term, method=way)["estimate"] == row["estimate"]
+        assert abs(expected) < 1
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (lambda b: {"estimate": labelled(b).rename({"x": "z"})}, "labels .*z.* lack some"),
+        (lambda b: {"estimate": pd.Series(b)[::-1]}, "labels 2, 1, 0, which lack some"),
+        (lambda b: pd.DataFrame({"term": ["x", *TERMS], "estimate": [0, *b]}), "two values for"),
+    ],
+)
+def test_other_labels_are_refused(returned, said):
+    with pytest.raises(StudyError, match=said):
+        study(m=each_replicate(returned)).run(40, n_jobs=1)
+
+
+def test_rows_in_another_order_than_the_replicates_are_refused():
+    plain = replace(study(m=lambda b: pd.DataFrame({"e": b[:, 0]})[::-1]), axes={}, measures=[])
+    with pytest.raises(StudyError, match=r"numbers the replicates in another order \(39, 38"):
+        plain.run(40, n_jobs=1)
+    values = replace(plain, methods={"m": lambda b: {"e": pd.Series(b[:, 0]).sort_values()}})
+    with pytest.raises(StudyError, match=r"column 'e' has an index that numbers"):
+        values.run(40, n_jobs=1)
+
+
+# ---------------------------------------------------------------- one name, one number
+@dataclass(frozen=True)
+class Correlated:
+    rho: float
+
+    @property
+    def double(self):
+        return 2 * self.rho
+
+    def draw(self, streams, n_rep):
+        return {"r": streams("data").normal(self.rho, 0.1, n_rep), "drawn": np.full(n_rep, 0.5)}
+
+    def simulate(self, streams, n_rep):
+        return {"rho": streams("data").normal(self.rho, 0.1, n_rep), "lower": -1.0, "upper": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("rho", "factor or"), ("double", "property"), ("drawn", "draw returned")]
+)
+def test_a_column_does_not_stand_in_for_another_number(name, meant):
+    def method(r):
+        return {name: r, "lower": r - 0.05, "upper": r + 0.05}
+
+    measures = [coverage("lower", "upper", truth=name)]
+    study = Study("names", [Correlated(0.5)], methods={"m": method}, measures=measures)
+    with pytest.raises(StudyError, match=f"{meant}.*could mean either: rename"):
+        study.run(50, n_jobs=1)
+    right = replace(
+        study,
+        methods={"m": lambda r: {f"{name}_hat": r, "lower": r - 0.05, "upper": r + 0.05}},
+    ).run(1000, n_jobs=1)
+    rate = right.row("coverage")["estimate"]
+    assert rate == 0 if name == "double" else abs(rate - 0.383) < 0.07
+
+
+def test_so_does_simulate_and_a_measure_that_comes_later(tmp_path):
+    study = Study("simulated", [Correlated(0.5)], measures=[bias("lower", 0.0)])
+    study.run(50, n_jobs=1, out=tmp_path)
+    late = replace(study, measures=[coverage("lower", "upper", truth="rho")])
+    with pytest.raises(StudyError, match="could mean either"):
+        late.run(50, n_jobs=1, out=tmp_path).summary  # noqa: B018
+    with pytest.raises(StudyError, match="could mean either"):
+        late.run(50, n_jobs=1)
+
+
+def test_one_column_is_not_both_the_estimate_and_the_truth():
+    with pytest.raises(DesignError, match=r"column 'rho' is given for two things at once"):
+        bias("rho", truth="rho")
+    with pytest.raises(DesignError, match=r"column 'rho' is given for two things at once"):
+        coverage(estimate="rho", se="se", truth="rho")
+
+
+def test_a_column_that_repeats_its_factor_is_the_same_number():
+    def method(r, rho):
+        return {"estimate": r, "rho": np.full(len(r), rho)}
+
+    measures = [bias("estimate", truth="rho")]
+    study = Study("same", [Correlated(0.5)], methods={"m": method}, measures=measures)
+    result = study.run(50, n_jobs=1)
+    expected = result.values("estimate").mean() - 0.5
+    assert result.row("bias")["estimate"] == pytest.approx(expected, abs=1e-12)
