@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments import two_stage_robustness
+from experiments import two_stage_expert, two_stage_robustness
 from experiments.two_stage.laws import distance_between
 from experiments.two_stage.study import Config, study
 from experiments.two_stage.trials import reach
 from simstudy.documents.stats.two_stage.design import critical_value
+from simstudy.provenance.streams import Streams
 from tests.experiments.claimed import assert_holds
-from tests.support import replicates_to_catch
+from tests.support import critical_z, replicates_to_catch
 
 pytestmark = pytest.mark.slow
 
@@ -113,3 +114,28 @@ def test_robustness_shows_what_does_not_break(robustness):
 def test_that_test_catches_what_breaks(robustness):
     with pytest.raises(AssertionError):
         assert_kept(robustness["Lognormal"])
+
+
+# ---------------------------------------------------------------- a bound that is fixed
+@pytest.mark.parametrize(
+    ("n1", "n2", "size"), [(150, 399, 0.2396), (100, 100, 0.1683), (100, 400, 0.2765)]
+)
+def test_a_fixed_bound_is_rejected_too_often(n1, n2, size):
+    """By the trial as it reads, one replicate at a time, and by quadrature."""
+    trial = two_stage_expert.ExpertBound(0.0, n1, n2)
+    assert trial.exact()["rejection_rate"] == pytest.approx([size, 0.05], abs=6e-5)
+    n_rep = 400
+    rejects = trial.simulate(Streams(1, "expert", "plain", 0), n_rep)["reject"]
+    z1, z2 = Streams(1, "expert", "plain", 0)("data").standard_normal((2, n_rep))
+    by_hand = [
+        mean2 < critical_value(0.05, -mean1, n1, n2) for mean1, mean2 in zip(z1, z2, strict=True)
+    ]
+    np.testing.assert_array_equal(rejects[:, 0], by_hand)
+
+
+def test_the_expert_study_finds_its_theory_and_differs():
+    config = two_stage_expert.Config(margin=[0.0], n1=[100, 150], n2=[100, 399, 400, 1000])
+    found = two_stage_expert.study(config).run(4000)
+    z = (found.summary["estimate"] - found.summary["exact"]) / found.summary["mcse"]
+    assert z.abs().max() < critical_z(len(z))
+    assert set(found.claims["verdict"]) == {"differs"}
