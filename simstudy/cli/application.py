@@ -92,6 +92,9 @@ def _with_experiments(
     flags: list[str], overrides: list[str], project: Project
 ) -> tuple[list[str], list[str]]:
     """Turn bare words into `experiment=`, and `all` into the experiments of the group."""
+    overrides = [
+        text.removeprefix("+") if text.startswith("+experiment=") else text for text in overrides
+    ]
     words = [text for text in overrides if "=" not in text and not text.startswith(("+", "~"))]
     rest = [text for text in overrides if text not in words]
     groups = [text.partition("=")[2] for text in rest if text.startswith("group=")]

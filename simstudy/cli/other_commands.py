@@ -5,7 +5,6 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 
 from simstudy.cli.project import Project
@@ -45,9 +44,9 @@ def run_other_command(project: Project, arguments: list[str]) -> int:
         ended = command.main(
             arguments, prog_name=project.command("").strip(), standalone_mode=False, obj=project
         )
-    except click.exceptions.Exit as ending:
+    except typer.Exit as ending:
         return int(ending.exit_code)
-    except click.ClickException as error:
+    except typer.TyperException as error:
         raise ConfigError(error.format_message()) from None
     return int(ended or 0)
 
