@@ -1,11 +1,13 @@
 """Atomic writes: a file exists completely or not at all."""
 
 import contextlib
+import errno
 import json
 import os
 import platform
 import tempfile
 import time
+import uuid
 import zlib
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -15,7 +17,8 @@ from typing import Any
 
 from simstudy.remote.paths import BEING_WRITTEN, Place, put_file
 
-ABANDONED_SECONDS = 86_400.0  # a file that is not whole after them has no writer left
+ABANDONED_SECONDS = 86_400.0  # age of an unfinished file that has no writer left
+CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 def atomic_write(folder: Path, fill: Callable[[BufferedRandom], str]) -> Path:
@@ -34,15 +37,14 @@ def atomic_write(folder: Path, fill: Callable[[BufferedRandom], str]) -> Path:
     Path
         Where the file lies.
     """
-    who = f"{BEING_WRITTEN}{machine()}-{os.getpid()}-"
-    handle, temporary = tempfile.mkstemp(prefix=who, dir=folder)
+    name = f"{BEING_WRITTEN}{machine()}-{os.getpid()}-{uuid.uuid4().hex}"
+    temporary = str(folder / name)
     _own.add(temporary)
     try:
-        with os.fdopen(handle, "w+b") as file:
+        with open(temporary, "x+b") as file:  # with the permissions of the user's umask
             target = folder / fill(file)
             file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)  # as other programs make files: mkstemp keeps them to one user
+            _sync(file.fileno())
         os.replace(temporary, target)
         _sync_folder(folder)
     except BaseException:
@@ -91,9 +93,18 @@ def _has_writer(name: str) -> bool:
 def _sync_folder(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        _sync(handle)
     finally:
         os.close(handle)
+
+
+def _sync(handle: int) -> None:
+    """Sync a file or folder, if its file system can: some mounts have no such call."""
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in CANNOT_SYNC:
+            raise
 
 
 def write_bytes(path: Place, content: bytes) -> None:
@@ -117,11 +128,14 @@ def write_json(path: Place, content: Mapping[str, Any]) -> None:
 
 
 def read_json(path: Place) -> dict[str, Any] | None:
-    """Read a JSON object; None if the file is missing or damaged."""
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+    """Read a JSON object; None if the file is missing, damaged or no regular file."""
+    if isinstance(path, Path) and not path.is_file():  # reading a FIFO or device might never end
         return None
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
 
 
 # ---------------------------------------------------------------- processes that write

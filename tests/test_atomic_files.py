@@ -1,5 +1,6 @@
 """Files are there whole, or not at all."""
 
+import errno
 import json
 import os
 import stat
@@ -17,7 +18,7 @@ from simstudy.atomic_files import (
 from simstudy.remote.paths import BEING_WRITTEN
 
 
-@pytest.mark.parametrize("call", ["fsync", "chmod", "replace"])
+@pytest.mark.parametrize("call", ["fsync", "replace"])
 def test_a_file_is_written_whole_or_not_at_all(call, tmp_path, monkeypatch):
     """Whatever fails leaves neither half a file nor a temporary one."""
     path = tmp_path / "a" / "file.json"
@@ -71,7 +72,33 @@ def test_a_name_may_follow_from_the_content(tmp_path):
 
     assert atomic_write(tmp_path, fill) == tmp_path / "abc"
     assert (tmp_path / "abc").read_bytes() == b"abc"
-    assert (tmp_path / "abc").stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o002, 0o664), (0o022, 0o644)])
+def test_files_have_the_permissions_that_the_umask_leaves(umask, mode, tmp_path):
+    before = os.umask(umask)
+    try:
+        write_bytes(tmp_path / "x", b"1")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "x").stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EIO])
+def test_file_systems_without_fsync_work_and_those_that_fail_are_told(
+    number, tmp_path, monkeypatch
+):
+    def refuse(handle):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    if number == errno.EIO:
+        with pytest.raises(OSError, match="Input/output error"):
+            write_bytes(tmp_path / "x", b"1")
+        assert not [*tmp_path.iterdir()]
+    else:
+        write_bytes(tmp_path / "x", b"1")
+        assert (tmp_path / "x").read_bytes() == b"1"
 
 
 # ---------------------------------------------------------------- left behind

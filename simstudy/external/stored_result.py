@@ -8,14 +8,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from simstudy.analysis.lookup import SUMMARY, SummaryAccess, rows_with
-from simstudy.atomic_files import read_json
 from simstudy.design.plan import Plan
-from simstudy.errors import StoreError, StudyError, in_one_line, nearest
+from simstudy.errors import StoreError, StudyError, describe, in_one_line, nearest
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.arrow_schema import ERROR, REP, WARNING
@@ -23,7 +22,7 @@ from simstudy.store.block_files import provenance_of_files
 from simstudy.store.blocks import Store, damaged_file_error, files_at
 from simstudy.store.columns import columns_of, simulated_columns
 from simstudy.store.files import REPLICATES
-from simstudy.store.manifest import MANIFEST
+from simstudy.store.manifest import MANIFEST, file_hash, listed_files, read_manifest
 from simstudy.store.provenance import UNKNOWN, Provenance
 from simstudy.store.runs import is_used, study_folder
 
@@ -51,7 +50,7 @@ def load(folder: str | os.PathLike[str] | Place) -> StoredResult:
         Where there are no results.
     """
     place = place_of(folder)
-    manifest = read_json(place / MANIFEST)
+    manifest = read_manifest(place)
     if manifest is None or "study" not in manifest:
         below = sorted(path.parent.name for path in place.glob(f"*/{MANIFEST}"))
         if below:
@@ -132,12 +131,38 @@ class StoredResult(SummaryAccess):
         return self._frame("warnings", or_else=pd.DataFrame())
 
     def _frame(self, name: str, or_else: pd.DataFrame | None = None) -> pd.DataFrame:
-        path = self.folder / f"{name}.parquet"
-        if path.exists():
-            return pd.read_parquet(BytesIO(path.read_bytes()))
-        if or_else is None:
+        content = self._content(f"{name}.parquet", is_needed=or_else is None)
+        if content is None:
+            return cast(pd.DataFrame, or_else)
+        try:
+            return pd.read_parquet(BytesIO(content))
+        except Exception as error:  # a file may hold anything
+            path = self.folder / f"{name}.parquet"
+            raise StoreError(
+                f"{path} is damaged ({describe(error)}): run the study again."
+            ) from None
+
+    def _content(self, name: str, *, is_needed: bool) -> bytes | None:
+        """The bytes of an output, which have to be those that the manifest lists.
+
+        Outputs of another run, as a copy that was interrupted leaves them, are refused.
+        """
+        path, digest = self.folder / name, self._files.get(name, "")
+        if not digest and not (is_needed or path.exists()):
+            return None
+        found = file_hash(path)
+        if not found:
             raise StoreError(f"{path} is not there, although {MANIFEST} is: run the study again.")
-        return or_else
+        if digest and found != digest:
+            raise StoreError(
+                f"{path} is not the file that {MANIFEST} lists: its content differs, so its "
+                "numbers may be another run's. Copy the folder again, or run the study again."
+            )
+        return path.read_bytes()
+
+    @cached_property
+    def _files(self) -> dict[str, str]:
+        return listed_files(self.manifest, self.folder)
 
     def table(self, name: str = SUMMARY, *, columns: str | None = None) -> Table:
         """The summary as a table; `columns` names an axis whose labels become columns."""

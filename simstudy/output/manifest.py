@@ -104,7 +104,7 @@ def protocol_facts(result: Result, folder: Place) -> dict[str, Any]:
 def clear_outputs(folder: Place) -> dict[str, Any]:
     """Delete the manifest and the files that it lists; returns its content."""
     previous = read_json(folder / MANIFEST) or {}
-    for name in (MANIFEST, *listed_files(previous)):
+    for name in (MANIFEST, *listed_files(previous, folder)):
         (folder / name).unlink(missing_ok=True)
     return previous
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simstudy.atomic_files import read_json
@@ -15,7 +13,7 @@ from simstudy.provenance.fingerprint import fingerprint, without_changes_by_runs
 from simstudy.provenance.modules import experiment_libraries, module_at, sources_digest
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote.paths import Place, name_below
-from simstudy.store.manifest import MANIFEST, PROTOCOL, listed_files
+from simstudy.store.manifest import MANIFEST, PROTOCOL, file_hash, listed_files
 
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
@@ -117,7 +115,7 @@ def is_current(
         return False
     if manifest.get("tables_failed") or (figures and manifest.get("figures_failed")):
         return False
-    listed = listed_files(manifest)
+    listed = listed_files(manifest, folder)
     settings_now = {FIGURES: figures, REPORT: report}  # all else is made by every run
     wanted = {name for name in listed if settings_now.get(name.partition("/")[0], True)}
     drawn = set(result.details.figures) - set(manifest.get("figures_not_drawn", {}))
@@ -138,17 +136,6 @@ def said_origin(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def as_json(content: Mapping[str, Any]) -> Any:
     """A value after a round trip through JSON."""
     return json.loads(json.dumps(content, default=str))
-
-
-def file_hash(path: Place) -> str:
-    """The hash of a file; empty if it does not exist or is not a regular file."""
-    if isinstance(path, Path) and not path.is_file():
-        return ""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()[:32]
-    except OSError:
-        return ""
 
 
 def hashes_of(folder: Place, files: Iterable[Place]) -> dict[str, str]:

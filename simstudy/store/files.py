@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from io import BufferedRandom
@@ -103,7 +104,10 @@ class Folder:
 
     def open(self, name: str) -> pa.NativeFile:
         """Open a file; FileNotFoundError if it is gone."""
-        return pa.OSFile(str(self.path / name), "rb")
+        path = self.path / name
+        if not stat.S_ISREG(path.stat().st_mode):  # a FIFO or device might never end
+            raise StoreError("it is no regular file")
+        return pa.OSFile(str(path), "rb")
 
     def size(self, name: str) -> int:
         """The size of a file; FileNotFoundError if it is gone."""

@@ -6,11 +6,17 @@ from collections.abc import Iterator
 
 from simstudy.errors import DiskFullError, StoreError
 
-IN_THE_WAY = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY)
-ADVICE = dict.fromkeys(IN_THE_WAY, "Move away what stands there") | {
-    errno.EFBIG: "Raise the limit (ulimit -f unlimited)"
+ADVICE = {
+    "EISDIR ENOTDIR EEXIST ENOTEMPTY": "Move away what stands there",
+    "EFBIG": "Raise the limit (ulimit -f unlimited)",
+    "EMFILE": "Raise the limit of open files (ulimit -n 4096)",
+    "ENFILE": "Close other programs",
+    "EIO EBUSY ENXIO ENODEV": "Check the disk",
+    "ESTALE ETIMEDOUT ENOTCONN EREMOTEIO EHOSTDOWN EHOSTUNREACH": "Wait for the file server",
+    "ENAMETOOLONG": "Choose a shorter name, or another out=...",
+    "ENOENT": "Let no other program delete the folder",
 }
-"""What to do, by error number."""
+"""What to do, by the names of errors."""
 
 
 @contextlib.contextmanager
@@ -36,10 +42,12 @@ def _translated(error: OSError, path: object) -> Exception:
         )
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return StoreError(f"cannot write to {path}: {error.strerror}. Choose another out=...")
-    if error.errno in ADVICE:
-        what = error.filename2 or error.filename or path
-        return StoreError(
-            f"cannot write {what}: {str(error.strerror).lower()}. {ADVICE[error.errno]}, "
-            "then run the same command again; every finished block is kept."
-        )
-    return error
+    what = str(error.filename2 or error.filename or path)
+    name = errno.errorcode.get(error.errno or 0, "")
+    advice = next((text for names, text in ADVICE.items() if name in names.split()), "")
+    if not advice or (name == "ENOENT" and not what.startswith(str(path))):
+        return error  # a file of the study's own is missing
+    return StoreError(
+        f"cannot write {what}: {str(error.strerror).lower()}. {advice}, then run the same command "
+        "again; every finished block is kept."
+    )

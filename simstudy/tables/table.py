@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from simstudy.atomic_files import write_bytes
 from simstudy.errors import TableError, nearest, writable
 from simstudy.lazy import pd
@@ -158,7 +160,7 @@ class Table:
         shown = self._shown.items()
         names = [name for own, how in shown for name in (own, how.mcse) if name]
         inside = list(dict.fromkeys(names))  # two columns may have one error
-        return writable(str(self.frame[inside].to_csv(index=False, lineterminator="\n")))
+        return as_csv(self.frame[inside])
 
     def markdown(self) -> str:
         """Format as Markdown, rounded.
@@ -356,3 +358,39 @@ def _check_saved(table: Any, name: str) -> None:
             f"a {type(table).__name__} cannot be saved as a table: `save_table` writes a "
             "simstudy.tables.Table, which has a caption and says how to round. Return one of these."
         )
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters that spreadsheets take for a formula
+
+
+def as_csv(frame: pd.DataFrame) -> str:
+    """Format a frame as CSV with all digits.
+
+    Texts that a spreadsheet would run as a formula begin with a quote; numbers stay as they are.
+
+    Parameters
+    ----------
+    frame
+        Any frame; its index is left out.
+
+    Returns
+    -------
+    str
+        The text.
+    """
+    safe = frame.set_axis(pd.Index([*map(_without_formula, frame.columns)], dtype=object), axis=1)
+    for place, kind in enumerate(safe.dtypes):
+        if kind == "object" or isinstance(kind, pd.StringDtype | pd.CategoricalDtype):
+            texts = [*map(_without_formula, safe.iloc[:, place])]
+            safe.isetitem(place, np.array(texts, dtype=object))
+    return writable(str(safe.to_csv(index=False, lineterminator="\n")))
+
+
+def _without_formula(value: Any) -> Any:
+    if not isinstance(value, str) or not value.startswith(FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value

@@ -209,6 +209,43 @@ def test_blocks_of_other_code_are_told_apart_by_the_manifest(tmp_path):
         _ = load(first.folder).replicates
 
 
+def test_outputs_of_another_run_are_refused(tmp_path):
+    """As an interrupted copy leaves them."""
+    long, short = (toy.study().run(n, out=tmp_path / str(n)).folder for n in (200, 20))
+    for name in ("summary", "scenarios"):
+        assert len(getattr(load(long), name))
+    shutil.copy(short / "summary.parquet", long)
+    with pytest.raises(StoreError, match=r"summary\.parquet is not the file that manifest"):
+        _ = load(long).summary
+    (long / "summary.parquet").unlink()
+    with pytest.raises(StoreError, match=r"summary\.parquet is not there"):
+        _ = load(long).summary
+    (long / "failures.parquet").write_bytes(b"not listed, and no table")
+    with pytest.raises(StoreError, match=r"failures\.parquet is damaged"):
+        _ = load(long).failures
+
+
+def test_a_listed_file_that_is_gone_is_told(tmp_path):
+    folder = hostile_run(tmp_path)
+    assert len(load(folder).failures)
+    (folder / "failures.parquet").unlink()
+    with pytest.raises(StoreError, match=r"failures\.parquet is not there"):
+        _ = load(folder).failures
+
+
+def hostile_run(out):
+    """A folder with failures."""
+    methods = {"fails": each_replicate(lambda x: {"x": 1 / int(x[0] > 0)})}
+    study = Study("fails", [Noise()], [mean("x")], methods=methods, block_size=20, max_failed=1)
+    return study.run(20, out=out).folder
+
+
+@dataclass(frozen=True)
+class Noise:
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").standard_normal((n_rep, 2))}
+
+
 def test_a_damaged_file_is_named_and_left_where_it_is(tmp_path):
     folder = toy.study().run(40, out=tmp_path).folder
     block = max((folder / "replicates").glob("*.parquet"))

@@ -11,7 +11,8 @@ import pytest
 from simstudy import Result
 from simstudy.errors import StoreError
 from simstudy.output.folder import publish
-from simstudy.output.up_to_date import code_digest, file_hash, is_current
+from simstudy.output.up_to_date import code_digest, is_current
+from simstudy.store.manifest import file_hash
 from tests.output.standing import CONFIG, FILE, SOUND, current, manifest_of, study
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ from simstudy.output.up_to_date import FIGURES, REPORT, is_unpublished
 from simstudy.provenance.modules import library_version
 from simstudy.remote.paths import Place, name_below
 from simstudy.store.files import REPLICATES
-from simstudy.store.manifest import MANIFEST, listed_files
+from simstudy.store.manifest import MANIFEST, listed_files, read_manifest
 
 PAGE, TWIN, CLAIMS = "index.html", "index.json", "claims.parquet"
 FORMAT = 1  # of the JSON: grows where a key changes its meaning
@@ -135,9 +134,9 @@ class _Reader:
         if REPLICATES in files:
             why = f"unfinished: blocks are there, and no {MANIFEST}"
         try:
-            if MANIFEST in files:
-                content = json.loads((self.results / name / MANIFEST).read_bytes())
-                return self._study(name, files, content)
+            manifest = read_manifest(self.results / name)
+            if manifest is not None:
+                return self._study(name, files, manifest)
         except Exception as error:  # a folder of another program costs no study its line
             why = f"cannot be read: {describe(error)}"
         return {"folder": name, "why": why}
@@ -145,7 +144,7 @@ class _Reader:
     def _study(self, name: str, files: set[str], manifest: Mapping[str, Any]) -> Study:
         folder, part = self.results / name, manifest.get("part") or {}
         claims = _claims(folder, files)
-        figures = _figures(name, files, manifest)
+        figures = _figures(folder, files, manifest)
         troubles = [figure["trouble"] for figure in figures if figure["trouble"]]
         wrong = [*_wrong(manifest, claims), *filter(None, [first_few(troubles)])]
         has_report = REPORT in files or not self.any_reports or is_unpublished(manifest)
@@ -188,15 +187,15 @@ class _Reader:
         return then.split(" ")[0] == now.split(" ")[0] and then != now
 
 
-def _figures(study: str, files: set[str], manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _figures(folder: Place, files: set[str], manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The figures in the study's order."""
-    listed = listed_files(manifest)
+    listed = listed_files(manifest, folder)
     drawn = [Path(file).stem for file in listed if Path(file).match(f"{FIGURES}/*.png")]
     entries = []
     for name in dict.fromkeys([*manifest.get("captions", {}), *drawn]):
         svg, png = (f"{FIGURES}/{name}.{form}" for form in ("svg", "png"))
         trouble = None if png in files else f"{png} is not here"
-        there = [_path(study, file) for file in (svg, png) if file in files]
+        there = [_path(folder.name, file) for file in (svg, png) if file in files]
         entry = {"name": name, "title": title_of(name), "files": there, "trouble": trouble}
         entries.append(entry)
     return entries
