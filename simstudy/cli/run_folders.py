@@ -7,8 +7,8 @@ from typing import Any
 from simstudy.options import format_setting
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote.paths import Place
+from simstudy.store.runs import RUNS
 
-RUNS = "runs"
 MAX_NAME_LENGTH = 100  # characters of a folder's name
 
 

@@ -302,7 +302,7 @@ def status_of_one(config: "Run") -> tuple[list[str], int]:
 # ---------------------------------------------------------------- shares and runs
 def _run_lines(config: "Run") -> Iterator[str]:
     """The runs in the study's folder, with their sizes."""
-    from simstudy.cli.run_folders import RUNS
+    from simstudy.store.runs import RUNS
 
     for path in sorted((config.folder / RUNS).glob("*/manifest.json")):
         yield f"  {path.parent.name:40} {_published(path.parent)}"

@@ -1,4 +1,4 @@
-"""Decides whether outputs are up to date, and whether they may be replaced."""
+"""Decides whether outputs are up to date."""
 
 from __future__ import annotations
 

@@ -26,21 +26,6 @@ UNLIMITED = 1 << 62  # blocks
 ORIGINS = "origins"  # in a manifest: hashes of settings and code of the blocks that a run uses
 
 
-def run_folder(study: Place, run: str) -> Place:
-    """The folder of a run's outputs; that of the study for a run without a name.
-
-    Raises
-    ------
-    StoreError
-        For a name that is not that of one folder.
-    """
-    if not run:
-        return study
-    if run in (".", "..") or any(sign in run for sign in "/\\\0"):
-        raise StoreError(f"run={run!r} does not name one folder below {study / RUNS}.")
-    return study / RUNS / run
-
-
 def study_folder(run: Place) -> Place:
     """The folder of the study to which a folder of outputs belongs."""
     is_study = run.parent.name != RUNS or (run / REPLICATES).exists()

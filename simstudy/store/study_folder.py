@@ -23,7 +23,6 @@ from simstudy.store.files import REPLICATES, Files
 from simstudy.store.manifest import MANIFEST
 from simstudy.store.provenance import Provenance
 from simstudy.store.run_records import forget_records
-from simstudy.store.runs import run_folder
 
 CHANGED = "changed"  # in place of methods' names: all whose code changed
 ADOPT = "If the code was only rewritten, adopt=true proves it and keeps them. "
@@ -37,7 +36,7 @@ class StudyFolder:
     Parameters
     ----------
     path
-        Folder of this run's outputs; None if it is temporary.
+        Folder of the study, such as `results/NAME`; None if it is temporary.
     blocks
         Folder of the block files, which all runs of the study share; None if it is temporary.
     temporary
@@ -56,7 +55,6 @@ class StudyFolder:
         out: str | os.PathLike[str] | Place | None,
         provenance: Provenance,
         *,
-        run: str = "",
         restart: int = 0,
         redraw: Collection[str] = (),
         adopt: bool = False,
@@ -67,8 +65,6 @@ class StudyFolder:
 
         Parameters
         ----------
-        run
-            Name of the run's own folder of outputs below `runs/`. Default: the study's folder.
         restart
             Number of first blocks of each scenario and method to delete.
         redraw
@@ -101,7 +97,7 @@ class StudyFolder:
             delete_blocks(store, path / REPLICATES, dict.fromkeys(plan.keys, restart))
         if not adopt:
             check_provenance(plan, path, store, redraw)
-        return cls(run_folder(path, run), store, path / REPLICATES)
+        return cls(path, store, path / REPLICATES)
 
 
 def _files(blocks: Place, *, at_once: bool) -> Files:

@@ -71,7 +71,8 @@ class RunOptions:
         `failed` draws blocks with recorded failures again and keeps the new ones. Blocks that
         failed with their worker process are always drawn again.
     restart
-        Delete the stored blocks of this study first.
+        Delete the stored blocks of these settings first: those of the run's scenarios, seed and
+        replicates, of any code.
     shard
         `(i, n)`: draw only every n-th block, beginning with the i-th.
     backend

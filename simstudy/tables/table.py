@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from simstudy.atomic_files import write_bytes
 from simstudy.errors import TableError, nearest, writable
 from simstudy.lazy import pd
@@ -382,15 +380,16 @@ def as_csv(frame: pd.DataFrame) -> str:
     for place, kind in enumerate(safe.dtypes):
         if kind == "object" or isinstance(kind, pd.StringDtype | pd.CategoricalDtype):
             texts = [*map(_without_formula, safe.iloc[:, place])]
-            safe.isetitem(place, np.array(texts, dtype=object))
-    return writable(str(safe.to_csv(index=False, lineterminator="\n")))
+            safe.isetitem(place, texts)
+    return str(safe.to_csv(index=False, lineterminator="\n"))
 
 
 def _without_formula(value: Any) -> Any:
-    if not isinstance(value, str) or not value.startswith(FORMULA):
+    if not isinstance(value, str):
         return value
-    try:
-        float(value)
-    except ValueError:
-        return f"'{value}"
-    return value
+    if value.startswith(FORMULA):
+        try:
+            float(value)
+        except ValueError:
+            return f"'{writable(value)}"
+    return writable(value)

@@ -236,8 +236,7 @@ def test_a_listed_file_that_is_gone_is_told(tmp_path):
 def hostile_run(out):
     """A folder with failures."""
     methods = {"fails": each_replicate(lambda x: {"x": 1 / int(x[0] > 0)})}
-    study = Study("fails", [Noise()], [mean("x")], methods=methods, block_size=20, max_failed=1)
-    return study.run(20, out=out).folder
+    return Study("fails", [Noise()], [mean("x")], methods=methods).run(20, out=out).folder
 
 
 @dataclass(frozen=True)

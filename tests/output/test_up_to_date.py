@@ -3,14 +3,10 @@
 import json
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from simstudy import Result
-from simstudy.errors import StoreError
-from simstudy.output.folder import publish
 from simstudy.output.up_to_date import code_digest, is_current
 from simstudy.store.manifest import file_hash
 from tests.output.standing import CONFIG, FILE, SOUND, current, manifest_of, study
@@ -87,55 +83,6 @@ def test_blocks_that_were_just_drawn_are_never_current(standing, tmp_path):
 
 def files_below(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-@pytest.mark.parametrize(
-    ("n_obs", "n_rep", "config", "said"),
-    [
-        ((3, 10), 60, {**CONFIG, "n_obs": [3]}, r"n_obs was \[3, 10\] and is \[3\]"),
-        ((3, 10), 60, {"experiment": "toy"}, r"n_obs was \[3, 10\] and is None"),
-        ((3, 10), 59, CONFIG, "n_rep was 60 and is 59"),
-        ((3, 30), 60, CONFIG, "1 of 2 scenarios removed: n_obs=10, truth=0.*"),
-    ],
-    ids=["a value", "a setting less", "fewer replicates", "a scenario less"],
-)
-def test_results_of_other_settings_are_not_replaced_unless_told(
-    n_obs, n_rep, config, said, standing, tmp_path
-):
-    result = study(n_obs, figures=SOUND).run(n_rep, out=tmp_path)
-    before = files_below(tmp_path / "toy")
-    with pytest.raises(
-        StoreError, match=rf"{said}\. out=\S+ would do; replace=true .*\. Keep both"
-    ) as refused:
-        publish(result, config=config, module_file=FILE)
-    assert "\n" not in str(refused.value)
-    assert files_below(tmp_path / "toy") == before
-    publish(result, config=config, module_file=FILE, replace=True)
-    assert manifest_of(result.folder)["config"] == config
-
-
-@pytest.mark.parametrize(
-    ("n_obs", "n_rep", "config"),
-    [
-        ((3, 10), 110, CONFIG),
-        ((3, 10), 60, {**CONFIG, "k": 1}),
-        ((3, 10, 30), 60, {**CONFIG, "n_obs": [3, 10, 30]}),
-        ((3, 10, 30), 60, CONFIG),
-    ],
-    ids=["more replicates", "a new setting", "more levels", "more scenarios"],
-)
-def test_more_is_not_other(n_obs, n_rep, config, standing, tmp_path):
-    result = study(n_obs, figures=SOUND).run(n_rep, out=tmp_path)
-    publish(result, config=config, module_file=FILE)
-    manifest = manifest_of(tmp_path / "toy")
-    assert (manifest["scenarios"], manifest["replicates_per_scenario"]) == (len(n_obs), n_rep)
-
-
-def test_a_scenario_with_fewer_replicates_counts(standing, tmp_path):
-    result = study(figures=SOUND).run(60, out=tmp_path)
-    first, second = result.plan.keys
-    with pytest.raises(StoreError, match="n_rep was 60 and is 50"):
-        publish(Result(replace(result.details, n_rep={first: 100, second: 50})), config=CONFIG)
 
 
 def test_a_pipe_in_the_place_of_an_output_is_not_read(tmp_path):

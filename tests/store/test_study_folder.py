@@ -14,7 +14,7 @@ from simstudy.store.block_files import write_blocks
 from simstudy.store.block_index import BlockRange
 from simstudy.store.files import Folder
 from simstudy.store.provenance import Provenance
-from simstudy.store.runs import clean, list_runs, run_folder, study_folder
+from simstudy.store.runs import clean, list_runs, study_folder
 from simstudy.store.study_folder import check_study
 from tests import toy
 from tests.support import on
@@ -54,14 +54,8 @@ def test_a_file_is_no_folder(tmp_path):
 
 
 def test_folders_of_runs(tmp_path):
-    assert run_folder(tmp_path, "") == tmp_path
-    below = run_folder(tmp_path, "n_rep=5,seed=2")
-    assert below == tmp_path / "runs" / "n_rep=5,seed=2"
-    assert study_folder(below) == tmp_path
+    assert study_folder(tmp_path / "runs" / "n_rep=5,seed=2") == tmp_path
     assert study_folder(tmp_path) == tmp_path
-    for name in (".", "..", "a/b", "/a", "a\\b", "\0"):
-        with pytest.raises(StoreError, match="does not name one folder"):
-            run_folder(tmp_path, name)
 
 
 def test_a_results_folder_may_be_named_as_that_of_runs(tmp_path):
