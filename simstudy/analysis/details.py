@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from simstudy.store.run_records import BlockTimings, RunRecord, Times
     from simstudy.tables.table import Table
 
+NOT_APPLIED = "not applied"  # the error of a method in a cell that it has no row of
+
 Figure = Callable[["Result"], Any]
 MakesTable = Callable[["Result"], "Table"]
 
@@ -55,6 +57,8 @@ class Details:
         The study's function that answers its question.
     group_size
         So many replicates, one after the other, may depend on each other.
+    not_applied
+        By scenario key, labels of the first axis that tables leave out there.
     """
 
     plan: Plan
@@ -77,6 +81,7 @@ class Details:
     labels: Mapping[str, str] = field(default_factory=dict)
     given: str = ""
     group_size: int = 1
+    not_applied: Mapping[str, Sequence[str]] = field(default_factory=dict)
     answer: Callable[[Result], str | Sequence[str]] | None = None
 
     # ---------------------------------------------------------------- measures

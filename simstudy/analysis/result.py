@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simstudy.analysis.details import Details
+from simstudy.analysis.details import NOT_APPLIED, Details
 from simstudy.analysis.lookup import SUMMARY, SummaryAccess
 from simstudy.design import Scenario, scenario_key
 from simstudy.design.plan import Plan
@@ -100,9 +100,26 @@ class Result(SummaryAccess):
     def summary(self) -> pd.DataFrame:
         from simstudy.analysis.summary import summarize
 
-        return summarize(
+        rows = summarize(
             self.plan, self.details.measures, self.details.estimator(self.details.measures)
         )
+        return self._applied(rows)
+
+    def _applied(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Rows without those of methods in cells where they were not applied."""
+        if not self.details.not_applied:
+            return rows
+        from simstudy.analysis.summary import factor_names
+        from simstudy.design.plan import factors_in
+
+        names, axis = factor_names(self.plan), next(iter(self.plan.axes))
+        absent = {
+            (*factors_in(self.plan, self.plan.keys[key]).values(), label)
+            for key, labels in self.details.not_applied.items()
+            for label in labels
+        }
+        cells = rows[[*names, axis]].itertuples(index=False, name=None)
+        return rows[[cell not in absent for cell in cells]].reset_index(drop=True)
 
     @cached_property
     def summary_all_methods(self) -> pd.DataFrame:
@@ -411,7 +428,7 @@ class Result(SummaryAccess):
             return pd.DataFrame(columns=["address", ERROR])
         found = failure_frame(self.plan.work_units, self.details.store, self.details.drawn_sizes)
         names = [*factor_names(self.plan), "block", "rep", *self.plan.axes, ERROR, "address"]
-        return found[names]
+        return found.loc[found[ERROR] != NOT_APPLIED, names].reset_index(drop=True)
 
     @cached_property
     def warnings(self) -> pd.DataFrame:
@@ -425,7 +442,7 @@ class Result(SummaryAccess):
         from simstudy.analysis.frames import replicate_frame
 
         self._known_key(scenario)
-        return replicate_frame(self.details.rows, scenario, names)
+        return self._applied(replicate_frame(self.details.rows, scenario, names))
 
     def _known_key(self, scenario: Scenario) -> str:
         key = scenario_key(scenario)

@@ -13,7 +13,7 @@ from simstudy.errors import ConfigError
 from simstudy.options import build, option
 
 # ---------------------------------------------------------------- summarize
-USAGE = "simstudy summarize FILE estimate=COLUMN [se=COLUMN method=COLUMN rep=COLUMN by=[COLUMN]]"
+USAGE = "simstudy summarize FILE ... estimate=COLUMN [se=COLUMN method=COLUMN by=[COLUMN]]"
 HELP = "measures, figures, tables and a report of replicates that other software made, in a file"
 OF_THE_OUTPUT = ("out", "name", "restart", "figures", "report")
 COLUMN = "column of "
@@ -29,9 +29,10 @@ class FileSettings:
     )
     se: str | None = option(f"{COLUMN}standard errors, or one for each method")
     truth: str | None = option(
-        "what is estimated: a number, a column, or {LEVEL:NUMBER,...} by the levels of by"
+        "what is estimated: a number, a column, or {LEVEL:NUMBER,...} by levels of a column of by, "
+        "or by method"
     )
-    method: str | None = option("column that names the method")
+    method: str | None = option("column that names the method; [COLUMN,...] that do so together")
     rep: str | None = option("column that numbers the data sets, where rows are not in their order")
     by: list[str] | None = option("columns of the design's cells, [COLUMN,...]")
     lower: str | None = option(f"{COLUMN}lower limits of intervals")
@@ -39,6 +40,8 @@ class FileSettings:
     p_value: str | None = option(f"{COLUMN}p-values")
     df: str | None = option("degrees of freedom of t intervals: a number or a column")
     level: float = option("nominal coverage of the intervals", default=0.95, above=0, below=1)
+    null: float = option("value that tests by intervals reject", default=0.0)
+    converged: str | None = option(f"{COLUMN}truth values: a method failed where it is false")
     reference: str | None = option("method that precision is relative to; the first")
     measures: list[str] | None = option("names of measures, [bias,coverage]; all usual ones")
     out: str = option("folder below which the results' own is made", default="results")
@@ -54,9 +57,11 @@ def names_file(arguments: Sequence[str]) -> bool:
 
 
 def _is_file(text: str) -> bool:
-    """Whether a word is a file name."""
+    """Whether a word is the name of a file, or of a folder as in `jobs/`."""
     path = Path(text)
-    return path.is_file() or ("=" not in text and bool(path.suffix))
+    if path.is_file() or (path.is_dir() and "/" in text):
+        return True
+    return "=" not in text and bool(path.suffix)
 
 
 def summarize_file(arguments: Sequence[str]) -> int:
@@ -74,31 +79,34 @@ def summarize_file(arguments: Sequence[str]) -> int:
     """
     from simstudy.external.from_frame import from_file
 
-    file, settings = read_arguments(arguments)
+    files, settings = read_arguments(arguments)
     given = {name: v for name, v in asdict(settings).items() if name not in OF_THE_OUTPUT}
     columns = {name: value for name, value in given.items() if value is not None}
     if not columns.get("estimate"):
         raise ConfigError(f"estimate= is not given, so nothing can be summarised: {USAGE}")
-    numbers: dict[str, Any] = {name: _columns(columns[name]) for name in WIDE if name in columns}
+    numbers: dict[str, Any] = {
+        name: _columns(columns[name]) for name in (*WIDE, "method") if name in columns
+    }
     if settings.truth is not None:
         numbers["truth"] = _truth(settings.truth)
     if settings.df is not None:
         numbers["df"] = _number_or_text(settings.df)
     place = {"out": settings.out} | ({"name": settings.name} if settings.name else {})
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # printed at the end
-        result = from_file(file, **columns | numbers, **place, restart=settings.restart)
+        paths = files if len(files) > 1 else files[0]
+        result = from_file(paths, **columns | numbers, **place, restart=settings.restart)
     result.details.given = f"simstudy summarize {shlex.join(arguments)}"
-    config = {"file": file, "measures": "all", **columns}  # fewer measures are another result
+    columns = {name: value for name, value in columns.items() if (name, value) != ("null", 0.0)}
+    # fewer measures are another result
+    config = {"file": " ".join(files), "measures": "all", **columns}
     return _publish(result, settings, config)
 
 
-def read_arguments(arguments: Sequence[str]) -> tuple[str, FileSettings]:
-    """Parse the file name and the settings."""
+def read_arguments(arguments: Sequence[str]) -> tuple[list[str], FileSettings]:
+    """Parse the names of files, or of a folder, and the settings."""
     files = [text for text in arguments if _is_file(text)]
-    if len(files) != 1:
-        raise ConfigError(f"summarize takes one file, and was given {' '.join(files)}: {USAGE}")
     given = [text for text in arguments if text not in files]
-    return files[0], build(FileSettings, parse_words(given))
+    return files, build(FileSettings, parse_words(given))
 
 
 def _publish(result: Any, settings: FileSettings, config: dict[str, Any]) -> int:

@@ -48,6 +48,10 @@ class ColumnRoles:
         Nominal coverage of the intervals; tests are at one less it.
     reference
         The method that others are compared with in precision; the first, if None.
+    null
+        Value that tests by intervals reject.
+    converged
+        Column of truth values: a method failed where it is false.
     """
 
     estimate: str
@@ -62,6 +66,8 @@ class ColumnRoles:
     by: Sequence[str] = ()
     level: float = 0.95
     reference: str | None = None
+    null: float = 0.0
+    converged: str | None = None
 
     def __post_init__(self) -> None:
         self.by = (self.by,) if isinstance(self.by, str) else tuple(self.by or ())
@@ -73,9 +79,16 @@ class ColumnRoles:
             self.truth = _plain("truth", self.truth)
         if not isinstance(self.level, float) or not 0 < self.level < 1:
             raise ConfigError(f"level={self.level!r} is not allowed: give a coverage in (0, 1).")
-        if (self.lower is None) != (self.upper is None):
-            given, other = ("lower", "upper") if self.lower else ("upper", "lower")
-            raise ConfigError(f"{given} is given and {other} is not: an interval has two limits.")
+        self.null = float(_plain("null", self.null))
+        roles = ("estimate", "se", "lower", "upper", "p_value", "truth", "df", "converged")
+        named: dict[str, str] = {}
+        for role in roles:
+            column = getattr(self, role)
+            if isinstance(column, str) and named.setdefault(column, role) != role:
+                raise ConfigError(
+                    f"{named[column]} and {role} are both {column!r}, which would be compared with "
+                    "itself: name two columns, or give a number."
+                )
         if self.df is not None and self.se is None:
             raise ConfigError("df is given and se is not: t intervals are made of both.")
 
@@ -94,13 +107,14 @@ class ColumnRoles:
     @property
     def limits(self) -> tuple[str, str] | None:
         """The columns of interval limits, given or computed from standard errors."""
-        has_limits = self.lower is not None or self.se is not None
+        has_limits = any(name is not None for name in (self.lower, self.upper, self.se))
         return (self.lower or LOWER, self.upper or UPPER) if has_limits else None
 
     @property
     def config(self) -> dict[str, Any]:
         """The roles for a manifest, without unused ones."""
         given = {name: value for name, value in vars(self).items() if value not in (None, ())}
+        given = {name: value for name, value in given.items() if (name, value) != ("null", 0.0)}
         if isinstance(self.truth, Mapping):
             given["truth"] = {str(levels): value for levels, value in self.truth.items()}
         return given | ({"by": list(self.by)} if self.by else {})
@@ -132,7 +146,7 @@ def check_columns(frame: pd.DataFrame, roles: ColumnRoles, reads: Iterable[str])
         Naming it, with the nearest name that there is.
     """
     known = [str(name) for name in frame.columns]
-    for column in [*roles.labels, *roles.numbers]:
+    for column in [*roles.labels, *roles.numbers, *filter(None, [roles.converged])]:
         if column not in known:
             raise ConfigError(
                 f"{column!r} is not a column of the table; {nearest(str(column), known)}"
@@ -142,8 +156,10 @@ def check_columns(frame: pd.DataFrame, roles: ColumnRoles, reads: Iterable[str])
         if roles.labels.count(column) > 1:
             raise ConfigError(f"{column!r} tells two things apart: name it in method, rep or by.")
     for column in [*roles.numbers, *reads]:
-        if column in OWN or set(column) & set("[],"):
-            raise ConfigError(f"stored replicates can have no column {column!r}: rename it.")
+        if column in OWN:
+            raise ConfigError(
+                f"{column!r} is a column that tables of replicates have anyway: rename yours."
+            )
 
 
 def factor_names(columns: Iterable[str]) -> dict[str, str]:
@@ -180,8 +196,8 @@ def long_table(
     Parameters
     ----------
     columns
-        By role (`estimate`, `se`, `lower`, `upper`, `p_value`) the columns, one of each method, in
-        the same order.
+        By role (`estimate`, `se`, `lower`, `upper`, `p_value`) the columns, one of each method:
+        `se_cc` belongs to `b_cc`, in whatever order they are given.
     rep
         Column that numbers data sets; without it each row is one.
 
@@ -208,11 +224,12 @@ def long_table(
         if len(names) != len(estimates):
             raise ConfigError(
                 f"{role} names {len(names)} columns and estimate {len(estimates)}: give one for "
-                "each method, in the same order."
+                "each method."
             )
         for name in names:
             if name not in rows:
                 raise ConfigError(f"{role} names {name!r}, which is not a column of the table.")
+        listed[role] = _in_order_of_methods(role, names, estimates)
     wide = {name for names in listed.values() for name in names}
     rest = rows[[name for name in rows if name not in wide]]
     if rep is None:
@@ -228,12 +245,36 @@ def long_table(
     return pd.concat(parts, ignore_index=True), roles
 
 
+def _in_order_of_methods(role: str, names: Sequence[str], estimates: Sequence[str]) -> list[str]:
+    """The columns of a role in the order of the estimates of the same methods."""
+    wanted, found = (_differences(each) for each in (estimates, names))
+    if len(names) == 1:
+        return list(names)
+    if sorted(wanted) != sorted(found) or len(set(found)) < len(found):
+        raise ConfigError(
+            f"{role} names {', '.join(names)}, and estimate {', '.join(estimates)}: it is not "
+            "known which belong together, since names do not end, or begin, with the same methods "
+            "as in b_cc, se_cc. Rename the columns."
+        )
+    return [names[found.index(method)] for method in wanted]
+
+
+def _differences(names: Sequence[str]) -> list[str]:
+    """Names without the letters that all of them begin, or end, with."""
+    start = len(os.path.commonprefix(list(names)))  # noqa: RUF071 - letter by letter is meant
+    rest = [name[start:][::-1] for name in names]
+    end = len(os.path.commonprefix(rest))  # noqa: RUF071
+    return [name[end:][::-1] for name in rest]
+
+
 def method_labels(columns: Sequence[str]) -> list[str]:
-    """Names of methods from column names, without their common prefix up to a `_`."""
+    """Names of methods from column names, without what all begin or end with beside a `_`."""
     shared = os.path.commonprefix(list(columns))  # noqa: RUF071 - letter by letter is meant
     start = max(shared.rfind("_"), shared.rfind(".")) + 1
-    labels = [name[start:] for name in columns]
-    return labels if all(labels) else list(columns)
+    ending = os.path.commonprefix([name[::-1] for name in columns])  # noqa: RUF071
+    end = max(ending.rfind("_"), ending.rfind(".")) + 1
+    labels = [name[start : len(name) - end] for name in columns]
+    return labels if all(labels) and len(columns) > 1 else list(columns)
 
 
 def numbered_by_order(

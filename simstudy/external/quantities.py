@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.array_types import Float
+from simstudy.array_types import Bool, Float
 from simstudy.errors import ConfigError, DesignError, in_one_line
 from simstudy.external.column_roles import LOWER, REJECT, TRUTH, UPPER, ColumnRoles
 from simstudy.lazy import pd, special
@@ -15,6 +15,9 @@ from simstudy.lazy import pd, special
 MISSING = {"", ".", "na", "nan", "n/a", "null", "none", "<na>"}  # as R, Stata and Python write it
 
 LEAVE_EMPTY = "leave it empty where a method failed"
+
+ROUNDING = 1e-12  # of 1 - level, which is 0.050000000000000044 for 0.95
+MANY_TIMES = 20  # of one row: an estimate with few distinct values, and no file put in twice
 
 Quantities = dict[str, Float[np.ndarray, " row"]]
 """Numbers of each row, by the name under which measures read them."""
@@ -33,20 +36,33 @@ def quantities_of(frame: pd.DataFrame, roles: ColumnRoles, reads: Iterable[str])
     DesignError
         For what is no number, and for numbers that cannot be what they are said to be.
     """
-    read = {name: numbers_in(frame, name) for name in dict.fromkeys([*roles.numbers, *reads])}
+    limits = (roles.lower, roles.upper)
+    read = {
+        name: numbers_in(frame, name, may_be_infinite=name in limits)
+        for name in dict.fromkeys([*roles.numbers, *reads])
+    }
     _check_numbers(read, roles)
+    if roles.converged:
+        failed = ~is_true(frame, roles.converged)
+        for name in [name for name in read if name != roles.truth]:
+            read[name][failed] = np.nan
     made: Quantities = {}
-    if roles.se and not roles.lower:
+    if roles.lower and not roles.upper:
+        made[UPPER] = np.where(np.isnan(read[roles.lower]), np.nan, np.inf)
+    elif roles.upper and not roles.lower:
+        made[LOWER] = np.where(np.isnan(read[roles.upper]), np.nan, -np.inf)
+    elif roles.se and not roles.lower:
         half = _quantile(read, roles) * read[roles.se]
         made |= {LOWER: read[roles.estimate] - half, UPPER: read[roles.estimate] + half}
-    if roles.limits and not roles.p_value:
+    if roles.p_value:
+        p_value = read[roles.p_value]
+        made[REJECT] = np.where(np.isnan(p_value), np.nan, p_value <= 1 - roles.level + ROUNDING)
+    elif roles.limits:
         lower, upper = ((read | made)[name] for name in roles.limits)
-        excludes = ((lower > 0) | (upper < 0)).astype(float)
+        excludes = ((lower > roles.null) | (upper < roles.null)).astype(float)
         made[REJECT] = np.where(np.isnan(lower) | np.isnan(upper), np.nan, excludes)
     if isinstance(roles.truth, Mapping):
-        made[TRUTH] = np.empty(len(frame))
-        for levels, rows in cells_of(frame, roles.by):
-            made[TRUTH][rows.index] = _truth_at(roles.truth, levels, roles.by)
+        made[TRUTH] = _truths(roles.truth, frame, roles)
     for name in set(reads) & set(made):
         raise ConfigError(
             f"column {name!r} is made of other columns, too: rename the one you have."
@@ -54,7 +70,9 @@ def quantities_of(frame: pd.DataFrame, roles: ColumnRoles, reads: Iterable[str])
     return read | made
 
 
-def numbers_in(frame: pd.DataFrame, column: str) -> Float[np.ndarray, " row"]:
+def numbers_in(
+    frame: pd.DataFrame, column: str, *, may_be_infinite: bool = False
+) -> Float[np.ndarray, " row"]:
     """Return a column as doubles, NaN for missing values."""
     found = values = frame[column]
     if not pd.api.types.is_numeric_dtype(values):
@@ -62,9 +80,45 @@ def numbers_in(frame: pd.DataFrame, column: str) -> Float[np.ndarray, " row"]:
         is_word = ~values.astype(str).str.strip().str.lower().isin(MISSING)
         is_bad = found.isna() & values.notna() & is_word
         _refuse_rows(is_bad, {column: values}, f"is not a number; {LEAVE_EMPTY}")
-    doubles = found.astype("Float64").to_numpy(dtype=float, na_value=np.nan)
-    _refuse_rows(np.isinf(doubles), {column: doubles}, f"is not finite; {LEAVE_EMPTY}")
+    doubles = found.astype("Float64").to_numpy(dtype=float, na_value=np.nan, copy=True)
+    if not may_be_infinite:
+        _refuse_rows(np.isinf(doubles), {column: doubles}, f"is not finite; {LEAVE_EMPTY}")
     return doubles
+
+
+TRUE, FALSE = {"true", "t", "yes", "1", "1.0"}, {"false", "f", "no", "0", "0.0"}
+
+
+def is_true(frame: pd.DataFrame, column: str) -> Bool[np.ndarray, " row"]:
+    """Return a column of truth values; what is missing is false."""
+    words = frame[column].astype(str).str.strip().str.lower()
+    other = ~words.isin(TRUE | FALSE | MISSING)
+    _refuse_rows(other, {column: frame[column]}, "is neither true nor false, nor 1 or 0")
+    return words.isin(TRUE).to_numpy()
+
+
+def repeated_rows(frame: pd.DataFrame, roles: ColumnRoles, read: Quantities) -> str:
+    """A remark where rows repeat all numbers of earlier ones; empty if none does.
+
+    Numbers that are whole, or of few distinct values, may repeat by chance.
+    """
+    names = [name for name in roles.numbers if name != roles.truth]
+    numbers = pd.DataFrame({name: read[name] for name in names})
+    estimates = numbers[roles.estimate]
+    is_new = estimates.notna() & (estimates != estimates.round(4))
+    keys = [*roles.by, *([roles.method] if roles.method else [])]
+    numbers = pd.concat([frame[keys], numbers], axis=1)[is_new.to_numpy()]
+    again = numbers.duplicated(keep="first")
+    if not again.any() or numbers.value_counts(dropna=False, sort=True).iloc[0] > MANY_TIMES:
+        return ""
+    row = again[again].index[0]
+    same = (numbers == numbers.loc[row]) | (numbers.isna() & numbers.loc[row].isna())
+    first = same.all(axis=1).idxmax()
+    return (
+        f"{int(again.sum()):,} rows repeat all numbers of earlier rows (row {row + 1:,} those of "
+        f"row {first + 1:,}), as where two jobs with one seed are put together: data sets that "
+        "count twice make Monte Carlo errors too small"
+    )
 
 
 def _check_numbers(read: Quantities, roles: ColumnRoles) -> None:
@@ -110,8 +164,13 @@ def cells_of(frame: pd.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ..
     """Group the rows by cell of the design, in order of appearance."""
     if not by:
         return [((), frame)]
-    groups = frame.groupby(list(by), sort=False, observed=True)
+    groups = frame.groupby([frame[name].map(_rounded) for name in by], sort=False, observed=True)
     return [(tuple(map(_plain, levels)), rows) for levels, rows in groups]
+
+
+def _rounded(level: object) -> object:
+    """A level that is a double, without the last digits: 0.1 + 0.2 and 0.3 are one level."""
+    return float(f"{level:.12g}") if type(level) is float else level
 
 
 def _plain(level: object) -> object:
@@ -147,17 +206,33 @@ def _format_labels(levels: Mapping[Any, Any]) -> str:
 
 
 # ---------------------------------------------------------------- truth
-def _truth_at(truth: Mapping[Any, float], levels: Sequence[Any], by: Sequence[str]) -> float:
-    """The truth for some levels; numbers agree in single precision, as Stata has them."""
-    wanted = [_as_text(level) for level in levels]
+def _truths(
+    truth: Mapping[Any, float], frame: pd.DataFrame, roles: ColumnRoles
+) -> Float[np.ndarray, " row"]:
+    """The truth of each row: by the levels of all of `by`, or of one of its columns or `method`.
+
+    Numbers agree in single precision, as Stata has them.
+    """
     keys = {key: key if isinstance(key, tuple) else (key,) for key in truth}
-    found = [key for key in truth if [*map(_as_text, keys[key])] == wanted]
-    if len(found) == 1:
-        return truth[found[0]]
-    where = _format_labels(dict(zip(by, levels, strict=True))) or "the table"
+    texts = [tuple(map(_as_text, key)) for key in keys.values()]
+    by_text = dict(zip(texts, truth.values(), strict=True))
+    one_by_one = [(name,) for name in (*roles.by, roles.method) if name]
+    ways = [tuple(roles.by), *one_by_one] if roles.by else one_by_one
+    rows = {
+        way: list(zip(*(frame[name].map(_as_text) for name in way), strict=True)) for way in ways
+    }
+    fitting = [way for way, levels in rows.items() if set(levels) <= set(by_text)]
+    twice = {text for text in texts if texts.count(text) > 1}
+    if fitting and not twice.intersection(rows[fitting[0]]):
+        return np.array([by_text[levels] for levels in rows[fitting[0]]], dtype=float)
+    way = fitting[0] if fitting else ways[0] if ways else ()
+    bad = twice if fitting else set(rows.get(way, [])) - set(by_text)
+    at = next((row for row, levels in enumerate(rows.get(way, [])) if levels in bad), 0)
+    where = _format_labels({name: frame[name].iloc[at] for name in way}) or "the table"
+    among = [key for key in keys if tuple(map(_as_text, keys[key])) in twice] if fitting else truth
     raise ConfigError(
-        f"truth has {'several values' if found else 'no value'} for {where}; it has some for "
-        f"{', '.join(map(str, found or truth))}. Give one for each cell, or name a column."
+        f"truth has {'several values' if fitting else 'no value'} for {where}; it has some for "
+        f"{', '.join(map(str, among))}. Give one for each level of a column, or name a column."
     )
 
 

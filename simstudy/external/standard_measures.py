@@ -11,8 +11,12 @@ from simstudy import measures as of
 from simstudy.errors import ConfigError, nearest
 from simstudy.external.column_roles import LOWER, REJECT, TRUTH, UPPER, ColumnRoles
 from simstudy.measures import Measure
+from simstudy.store.arrow_schema import CONVERGED
 
-ON_REQUEST = {"relative_bias", "rmse", "interval_width"}
+ON_REQUEST = {
+    "relative_bias", "rmse", "interval_width", "interval_score", "mae", "median_bias", "variance",
+    "standardised_bias", "type_s_rate", "exaggeration", "outlier_rate", "convergence_rate",
+}  # fmt: skip
 """Names of measures that are computed only if `measures=` asks for them."""
 Standard = tuple[str, Callable[[], Measure]]
 """What makes a measure, after what it needs of the columns, with blanks between."""
@@ -69,6 +73,11 @@ def _measure(
     if isinstance(measure, Measure):
         return measure
     if measure not in standard:
+        if measure in of.__all__ and isinstance(measure, str) and measure.islower():
+            raise ConfigError(
+                f"{measure} needs columns that are not named here: give it with them in Python, as "
+                f"in measures=[simstudy.measures.{measure}(...)]."
+            )
         raise ConfigError(f"{measure!r} is not a measure; {nearest(str(measure), standard)}")
     needs, make = standard[measure]
     for need in needs.split():
@@ -105,5 +114,17 @@ def _standard_measures(roles: ColumnRoles, methods: Sequence[str]) -> dict[str, 
         "coverage": ("truth limits", lambda: of.coverage(*limits, truth)),
         "bias_eliminated_coverage": ("limits", lambda: of.bias_eliminated_coverage(b, *limits)),
         "interval_width": ("limits", lambda: of.interval_width(*limits)),
+        "interval_score": (
+            "truth limits",
+            lambda: of.interval_score(*limits, truth, level=roles.level),
+        ),
+        "mae": ("truth", lambda: of.mae(b, truth)),
+        "median_bias": ("truth", lambda: of.median_bias(b, truth)),
+        "standardised_bias": ("truth", lambda: of.standardised_bias(b, truth)),
+        "variance": ("", lambda: of.variance(b)),
+        "type_s_rate": ("truth tests", lambda: of.type_s_rate(b, truth, significant=REJECT)),
+        "exaggeration": ("truth tests", lambda: of.exaggeration(b, truth, significant=REJECT)),
+        "outlier_rate": ("", lambda: of.outlier_rate(b)),
+        "convergence_rate": ("", lambda: of.convergence_rate(CONVERGED)),
         "power": ("tests", power),
     }

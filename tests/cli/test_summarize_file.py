@@ -37,6 +37,18 @@ def test_it_prints_and_writes_what_a_run_does(here, said):
     assert "its rows to be looked at" in (here / "found" / "index.html").read_text()
 
 
+def test_files_of_several_jobs_are_one_table(here, said):
+    (here / "jobs").mkdir()
+    rows = long_table()
+    for job in (0, 1):
+        rows[rows["dataset"] % 2 == job].to_csv(here / "jobs" / f"{job}.csv", index=False)
+    whole = said("summarize", "rows.csv", *ASKED, *QUICK, "out=one", status=3)
+    parts = said("summarize", "jobs/0.csv", "jobs/1.csv", *ASKED, *QUICK, "out=two", status=3)
+    folder = said("summarize", "jobs/", *ASKED, *QUICK, "out=three", status=3)
+    for told in (whole, parts, folder):
+        assert "40 to 60 replicates in each of 2 scenarios, 100 in all" in told
+
+
 def test_what_stands_there_is_not_made_again(said):
     said("summarize", "rows.csv", *ASKED, *QUICK, status=3)
     told = said("summarize", "rows.csv", *ASKED, *QUICK, status=3)
@@ -61,7 +73,7 @@ def test_levels_have_truths_of_their_own(said):
         (["rows.csv"], "estimate= is not given, so nothing can be summarised: simstudy summarize"),
         (["rows.csv", "estimate=bb"], "'bb' is not a column of the table; did you mean 'b'?"),
         (["row.csv", "estimate=b"], "row.csv is not there; did you mean 'rows.csv'?"),
-        (["rows.csv", "b.csv"], "summarize takes one file, and was given rows.csv b.csv:"),
+        (["rows.csv", "b.csv", "estimate=b"], "b.csv is not there"),
         (["rows.csv", "estimte=b"], "estimte is not a setting; did you mean 'estimate'?"),
         (["rows.csv", "estimate=b", "truth={a:x}"], "truth={a:x} does not give each level a num"),
     ],

@@ -39,6 +39,6 @@ def test_every_command_of_the_page_can_be_given():
     lines = re.findall(r"^simstudy summarize .*", page, flags=re.MULTILINE)
     assert lines
     for line in lines:
-        file, settings = read_arguments(shlex.split(line)[2:])
-        assert file.startswith("rows.")
+        files, settings = read_arguments(shlex.split(line)[2:])
+        assert all(file.startswith("rows") for file in files)
         assert settings.estimate == "b"

@@ -1,0 +1,178 @@
+"""Names, labels and truths of a table belong to their numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simstudy.errors import ConfigError
+from simstudy.external.from_frame import from_file, from_frame
+from simstudy.measures import relative_precision
+from tests.external.tables import COLUMNS, TRUTH, long_table
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* has no row", "ignore:no truth is")
+TERMS = {"trt": -0.5, "frailty": 0.75}
+
+
+def terms(n_rep=200):
+    """Estimates of two parameters by two methods, and exact 95% intervals."""
+    rng = np.random.default_rng(7)
+    rows = [
+        {"term": term, "n": n, "rep": i, "method": method, "b": truth + rng.normal() / n**0.5}
+        for n in (25, 100)
+        for term, truth in TERMS.items()
+        for i in range(n_rep)
+        for method in ("cc", "mi")
+    ]
+    return pd.DataFrame(rows).assign(se=lambda rows: rows["n"] ** -0.5)
+
+
+LONG = {"estimate": "b", "se": "se", "method": "method", "rep": "rep", "by": ["term", "n"]}
+
+
+def estimates(result, measure, **where):
+    return result.select(measure=measure, **where)["estimate"].to_numpy()
+
+
+# ---------------------------------------------------------------- wide tables
+def test_columns_of_a_wide_table_are_matched_by_method():
+    rng = np.random.default_rng(3)
+    wide = pd.DataFrame({"b_cc": rng.normal(0, 1, 2000), "b_mi": rng.normal(0, 2, 2000)})
+    wide = wide.assign(se_mi=2.0, se_cc=1.0, hi_cc=9.0, lo_mi=-9.0, hi_mi=8.0, lo_cc=-8.0)
+    crossed = from_frame(wide, estimate=["b_cc", "b_mi"], se=["se_mi", "se_cc"], truth=0.0)
+    right = from_frame(wide, estimate=["b_cc", "b_mi"], se=["se_cc", "se_mi"], truth=0.0)
+    np.testing.assert_array_equal(crossed.summary["estimate"], right.summary["estimate"])
+    assert (abs(estimates(crossed, "coverage") - 0.95) < 0.025).all()
+    limits = {"lower": ["lo_mi", "lo_cc"], "upper": ["hi_cc", "hi_mi"]}
+    found = from_frame(wide, estimate=["b_cc", "b_mi"], **limits, measures=["interval_width"])
+    assert (estimates(found, "interval_width") == [17.0, 17.0]).all()
+    with pytest.raises(ConfigError, match="it is not known which belong together"):
+        from_frame(wide, estimate=["b_cc", "b_mi"], se=["lo_cc", "se_mi"], truth=0.0)
+    named = wide.rename(columns={"se_cc": "first", "se_mi": "second"})
+    with pytest.raises(ConfigError, match=r"se names first, second.*Rename the columns"):
+        from_frame(named, estimate=["b_cc", "b_mi"], se=["first", "second"])
+    behind = wide.rename(columns={"b_cc": "cc.b", "b_mi": "mi.b"})
+    assert [*from_frame(behind, estimate=["cc.b", "mi.b"]).plan.axes["method"]] == ["cc", "mi"]
+
+
+@pytest.mark.parametrize(
+    ("roles", "said"),
+    [
+        ({"estimate": "b", "truth": "b"}, "estimate and truth are both 'b'"),
+        ({"estimate": "b", "se": "b"}, "estimate and se are both 'b'"),
+        ({"estimate": "b", "lower": "se", "upper": "se"}, "lower and upper are both 'se'"),
+    ],
+)
+def test_a_column_in_two_roles_is_refused(roles, said):
+    with pytest.raises(ConfigError, match=said):
+        from_frame(long_table(), **roles)
+
+
+# ---------------------------------------------------------------- data sets that stand twice
+def test_rows_that_stand_twice_are_remarked():
+    rows = terms()
+    twice = pd.concat([rows, rows.assign(rep=rows["rep"] + 1000)], ignore_index=True)
+    with pytest.warns(UserWarning, match=r"1,600 rows repeat all .* \(row 1,601 those of row 1\)"):
+        doubled = from_frame(twice, **LONG)
+    assert any("count twice" in text for text in doubled.outcome.noticed)
+    for plain in (rows, rows.assign(b=np.round(rows["b"] * 10))):
+        assert not from_frame(plain, **LONG, measures=["empirical_se"]).outcome.noticed
+
+
+# ---------------------------------------------------------------- a truth for each parameter
+def test_a_truth_by_one_of_several_columns_or_by_method():
+    rows = terms()
+    found = from_frame(rows, **LONG, truth=TERMS)
+    column = rows.assign(theta=rows["term"].map(TERMS))
+    np.testing.assert_array_equal(
+        found.summary["estimate"], from_frame(column, **LONG, truth="theta").summary["estimate"]
+    )
+    assert (abs(estimates(found, "coverage") - 0.95) < 0.06).all()
+    by_method = from_frame(rows, **LONG, truth={"cc": 1.0, "mi": 2.0}, measures=["bias"])
+    cc, mi = (estimates(by_method, "bias", method=method) for method in ("cc", "mi"))
+    assert (abs(cc - mi - 1) < 0.1).all()
+    with pytest.raises(ConfigError, match="no value for term=trt, n=25; it has some for x"):
+        from_frame(rows, **LONG, truth={"x": 0.1})
+
+
+# ---------------------------------------------------------------- limits and tests
+def test_infinite_and_single_limits_are_limits():
+    rows = terms().query("term == 'trt'").assign(low=lambda r: r["b"] - 1.645 * r["se"])
+    both = rows.assign(high=np.inf)
+    asked = {**LONG, "truth": -0.5, "measures": ["coverage", "power"]}
+    two = from_frame(both, lower="low", upper="high", **asked)
+    one = from_frame(rows, lower="low", **asked)
+    assert not two.n_failed
+    np.testing.assert_array_equal(two.summary["estimate"], one.summary["estimate"])
+    assert (abs(estimates(one, "coverage") - 0.95) < 0.06).all()
+    assert (estimates(one, "power") < 0.05).all()
+    above = from_frame(rows, lower="low", null=-5.0, **asked)
+    assert (estimates(above, "power") == 1).all()
+
+
+# ---------------------------------------------------------------- as a study does
+def test_measures_are_bound_to_the_methods():
+    mine = from_frame(terms(), **LONG, measures=[relative_precision("b", reference="mi")])
+    named = from_frame(terms(), **LONG, reference="mi", measures=["relative_precision"])
+    np.testing.assert_array_equal(mine.summary["estimate"], named.summary["estimate"])
+    assert (estimates(mine, "relative_precision", method="mi") == 0).all()
+
+
+def test_measures_by_name():
+    names = ["mae", "median_bias", "interval_score", "type_s_rate", "exaggeration", "variance"]
+    found = from_frame(terms(), **LONG, truth=TERMS, measures=names)
+    assert [*dict.fromkeys(found.summary["measure"])] == names
+    assert found.summary["estimate"].notna().all()
+    with pytest.raises(ConfigError, match=r"correlation needs columns .*simstudy\.measures\.corr"):
+        from_frame(terms(), **LONG, measures=["correlation"])
+
+
+def test_a_method_may_stand_in_two_columns_and_say_whether_it_converged():
+    rows = terms().assign(kind=lambda r: np.where(r["method"] == "cc", "robust", "plain"))
+    rows["ok"] = np.where(rows.index % 10 == 0, "FALSE", "TRUE")
+    asked = {**LONG, "method": ["method", "kind"], "converged": "ok", "truth": TERMS}
+    found = from_frame(rows, **asked)
+    assert found.plan.axes == {"method_kind": ("cc, robust", "mi, plain")}
+    assert set(found.failures["error"]) == {"not converged"}
+    kept = rows[(rows["ok"] == "TRUE") & (rows["term"] == "trt") & (rows["n"] == 25)]
+    row = found.row("bias", term="trt", n=25, method_kind="cc, robust")
+    mean = kept.loc[kept["method"] == "cc", "b"].mean()
+    assert row["estimate"] == pytest.approx(mean + 0.5, abs=1e-12)
+    assert row["n_failed"] == 40
+
+
+# ---------------------------------------------------------------- not applied, and levels
+def test_a_method_without_rows_in_a_cell_is_left_out_of_it(tmp_path):
+    rows = terms().query("not (method == 'mi' and term == 'frailty' and n == 100)")
+    said = r"method mi has no row in 1 of 4 cells .*n=100\): it was not applied there"
+    with pytest.warns(UserWarning, match=said):
+        found = from_frame(rows, **LONG, truth=TERMS, out=tmp_path)
+    assert found.n_failed == 0
+    assert found.failures.empty
+    assert len(found.select(measure="bias")) == 7
+    assert len(found.replicates) == len(rows)
+    whole = from_frame(terms(), **LONG, truth=TERMS)
+    same = {"measure": "coverage", "method": "cc"}
+    np.testing.assert_array_equal(
+        found.select(**same)["estimate"], whole.select(**same)["estimate"]
+    )
+
+
+def test_levels_equal_up_to_rounding_are_one():
+    rows = long_table().assign(share=lambda r: np.where(r.index % 2, 0.3, 0.1 + 0.2))
+    rows["dataset"] += 1000 * (rows["dgm"] == "normal")
+    found = from_frame(rows, **{**COLUMNS, "by": ["share"]}, truth=TRUTH)
+    assert [scenario.share for scenario in found.plan.scenarios] == [0.3]
+
+
+# ---------------------------------------------------------------- several files
+def test_several_files_or_a_folder_are_put_together(tmp_path):
+    rows = terms()
+    for job, part in (("a", rows[rows["rep"] < 100]), ("b", rows[rows["rep"] >= 100])):
+        part.assign(rep=part["rep"] % 100).to_csv(tmp_path / f"job_{job}.csv", index=False)
+    asked = {**LONG, "truth": TERMS}
+    folder = from_file(tmp_path, **asked)
+    files = from_file([tmp_path / "job_a.csv", tmp_path / "job_b.csv"], **asked)
+    whole = from_frame(rows, **asked)
+    for found in (folder, files):
+        np.testing.assert_allclose(found.summary["estimate"], whole.summary["estimate"])
+    assert files.plan.name == "job_a"
