@@ -55,11 +55,11 @@ def test_what_stands_there_is_not_made_again(said):
     assert told.startswith("nothing to do: results/rows holds 40 to 60 replicates in each of 2")
 
 
-def test_other_settings_replace_nothing_until_told_to(said):
+def test_other_measures_are_other_results(said):
     said("summarize", "rows.csv", *ASKED, *QUICK, status=3)
-    told = said("summarize", "rows.csv", *ASKED, *QUICK, "measures=[bias]", status=2)
-    assert "holds the results of other settings" in told
-    said("summarize", "rows.csv", *ASKED, *QUICK, "measures=[bias]", "replace=true", status=3)
+    told = said("summarize", "rows.csv", *ASKED, *QUICK, "measures=[bias]", status=3)
+    assert "nothing to do" not in told
+    assert "coverage" not in told
 
 
 def test_levels_have_truths_of_their_own(said):
