@@ -82,13 +82,13 @@ def misprints(claims: Iterable[Claim]) -> int:
 
 
 def counts_in_words(studies: Iterable[Study]) -> str:
-    """Counts of verdicts of some studies: entries of a document first, then claims of our own."""
+    """Counts of verdicts of some studies: entries of a document first, then extra checks."""
     claims = [claim for study in studies for claim in study.claims]
     entries, own = (
-        format_counts([c.values for c in claims if c.scored is is_scored], explained=False)
+        format_counts([c.values for c in claims if c.scored is is_scored], remark=False)
         for is_scored in (True, False)
     )
-    return "; ".join(filter(None, [entries, f"our own: {own}" if own else ""]))
+    return "; ".join(filter(None, [entries, f"extra checks: {own}" if own else ""]))
 
 
 def entry(claim: Claim) -> Entry:

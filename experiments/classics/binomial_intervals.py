@@ -144,6 +144,17 @@ class Config:
     n_rep: int = option("replicates of each n and p", at_least=1)
 
 
+def answer(result):
+    """The least and the mean coverage of each interval."""
+    by_method = result.select(measure="coverage").groupby("method")["estimate"]
+    least, mean = by_method.min(), by_method.mean()
+    words = [f"{name} {least[name]:.1%} and {mean[name]:.1%}" for name in least.index]
+    return (
+        f"{(mean - 0.95).abs().idxmin()} is closest to 95% on average; {least.idxmax()} has the "
+        f"largest coverage at worst. At worst and on average: {', '.join(words)}."
+    )
+
+
 def study(config):
     points = [(50, round(p, 2)) for p in np.arange(0.02, 1, 0.04)] + [each[:2] for each in PRINTED]
     return Study(
@@ -153,6 +164,7 @@ def study(config):
         measures=[rejection_rate("covers", name="coverage")],
         figures={"over_p": over_p, "least": least},
         labels={"p": "probability p"},
+        answer=answer,
         claims=[printed(*each) for each in PRINTED]
         + [statement(*each, source="text") for each in STATEMENTS],
         n_rep=config.n_rep,

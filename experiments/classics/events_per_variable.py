@@ -113,6 +113,18 @@ class Config:
     n_rep: int = option("replicates in each scenario", at_least=1)
 
 
+def answer(result):
+    """The largest bias by events per variable."""
+    bias = result.select(measure="bias").groupby(["method", "epv"])["estimate"].max().unstack()
+    likelihood, firth = bias.loc["likelihood"], bias.loc["Firth"]
+    few, ten = likelihood.index.min(), 10
+    return (
+        f"About ten with maximum likelihood: the largest bias of a coefficient is "
+        f"{likelihood[few]:.2f} with {few} events per variable and {likelihood[ten]:.2f} with "
+        f"{ten}. With Firth's penalty it is at most {firth.max():.2f} for any number here."
+    )
+
+
 def study(config):
     return Study(
         name="events_per_variable",
@@ -129,6 +141,7 @@ def study(config):
         rules=Rules(may_be_missing=("estimate", "se")),
         figures={"bias": errors, "found": found},
         labels={"epv": "events per variable (log scale)", "found": "fits with a maximum"},
+        answer=answer,
         claims=[statement(*each, source="abstract") for each in STATEMENTS],
         n_rep=config.n_rep,
         block_size=200,

@@ -18,6 +18,7 @@ Performance  Coverage (share of safe thresholds), mean true sensitivity, and the
 from experiments.classifier_threshold.claims import CLAIMS
 from experiments.classifier_threshold.figures import figure_1, figure_2, figure_4, figure_coverage
 from experiments.classifier_threshold.tables import table_of_coverage
+from simstudy.analysis.result import Result
 from simstudy.design import grid
 from simstudy.documents.scenarios.thresholds import MEASURES, Threshold
 from simstudy.options import option, published
@@ -37,6 +38,22 @@ class Config:
     n_rep: int = option("published replicates in each scenario", at_least=1)
 
 
+def answer(result: Result) -> str:
+    """Which rules keep the sensitivity with the confidence asked for."""
+    rows = result.select(measure="coverage").drop_duplicates("method")
+    kept = rows[rows["upper"] >= rows["confidence"]]
+    lost = rows[rows["upper"] < rows["confidence"]].sort_values("estimate")
+    named = (
+        f"{m} ({share:.1%})" for m, share in zip(kept["method"], kept["estimate"], strict=True)
+    )
+    best, worst = lost.iloc[-1], lost.iloc[0]
+    return (
+        f"Asked for a sensitivity of 95% with a confidence of {rows['confidence'].iloc[0]:.0%}, "
+        f"only these rules keep it: {', '.join(named)}. The others keep it in "
+        f"{worst['estimate']:.1%} ({worst['method']}) to {best['estimate']:.1%} ({best['method']})."
+    )
+
+
 def study(config: Config) -> Study:
     swept = ("n_obs", "sensitivity", "confidence", "n_boot")
     return Study(
@@ -49,6 +66,7 @@ def study(config: Config) -> Study:
         figures={"coverage_table": figure_coverage, "1": figure_1, "2": figure_2, "4": figure_4},
         tables={"coverage": table_of_coverage},
         labels={"n_boot": {0: "∞"}},
+        answer=answer,
         claims=CLAIMS,
         rules=Rules(common=("confidence", "n_boot")),
     )

@@ -13,6 +13,7 @@ Performance  The two standard errors of each data set side by side, their ratio,
              of 0.1 points where only the bootstrap's 4000 draws scatter.
 """
 
+from experiments._answers import span
 from experiments.loo_r2.claims import CLAIMS
 from experiments.loo_r2.figures import (
     figure_forms,
@@ -22,6 +23,7 @@ from experiments.loo_r2.figures import (
     figure_simres_low_n,
 )
 from experiments.loo_r2.tables import table_of_approximations
+from simstudy.analysis.result import Result
 from simstudy.documents.scenarios.leave_one_out import MAY_BE_MISSING, MEASURES, axes
 from simstudy.documents.scenarios.leave_one_out_cells import CellsConfig, cells
 from simstudy.options import option, published
@@ -35,6 +37,21 @@ class Config(CellsConfig):
     """What the study sweeps: `n_obs` is that of the first figure."""
 
     low_n: list[int] = option("observations, of the second figure", at_least=2)
+
+
+def answer(result: Result) -> str:
+    """The ratio of Taylor's to the bootstrap's standard error, by sample size."""
+    utility = "r2_variance"
+    large, small = (
+        span(result, "mean_taylor_over", ".2f", utility=utility, n_obs=sizes)
+        for sizes in ([100, 500, 1000], [5, 10])
+    )
+    return (
+        f"From 100 observations on, yes: the mean ratio of Taylor's to the bootstrap's is {large}. "
+        f"With 5 or 10 it is {small}, so that Taylor's is smaller. With the published formula, "
+        "whose denominator is another, they differ for large n too "
+        f"({span(result, 'mean_taylor_over', '.2f', utility='r2_published', n_obs=[500, 1000])})."
+    )
 
 
 def study(config: Config) -> Study:
@@ -54,5 +71,6 @@ def study(config: Config) -> Study:
             "ratio": figure_ratio,
         },
         tables={"approximations": table_of_approximations},
+        answer=answer,
         claims=CLAIMS,
     )

@@ -19,8 +19,10 @@ Performance  Bias, empirical standard error, root mean squared error; the mean o
 
 from typing import Any
 
+from experiments._answers import span
 from experiments.proportion_compatible.claims import CLAIMS
 from experiments.proportion_compatible.figures import FIGURES
+from simstudy.analysis.result import Result
 from simstudy.design import grid
 from simstudy.documents.scenarios.proportions import MEASURES, METHODS, EstimatedProportion
 from simstudy.options import option, published
@@ -48,6 +50,20 @@ class Config:
     n_rep: int = option("replicates in each scenario", at_least=1)
 
 
+def answer(result: Result) -> str:
+    """The bias of three estimators where half of the predictions are compatible."""
+    half = {"null_share": 0.5, "n_prediction": 168}
+    names = {"cfdr": "CFDR", "rfdr": "RFDR", "storey": "Storey's estimator"}
+    each = (
+        f"{shown} by {span(result, 'bias', '+.2f', estimator=name, **half)}"
+        for name, shown in names.items()
+    )
+    return (
+        "Not well: if half of 168 predictions are compatible, the biases over all alternatives are "
+        f"{', '.join(each)}. No estimator has the smallest error everywhere."
+    )
+
+
 def study(config: Config) -> Study:
     return Study(
         name="proportion_compatible",
@@ -58,6 +74,7 @@ def study(config: Config) -> Study:
         block_size=250,
         n_rep=config.n_rep,
         figures=FIGURES,
+        answer=answer,
         claims=CLAIMS,
     )
 

@@ -19,9 +19,11 @@ Performance  Power (given that the null is false), type-I error (given that it i
 
 from dataclasses import replace
 
+from experiments._answers import span
 from experiments.two_stage.claims import CLAIMS
 from experiments.two_stage.figures import figure_1, figure_1b, figure_1c, figure_boundary
 from experiments.two_stage.trials import large_first_stages, other_sizes
+from simstudy.analysis.result import Result
 from simstudy.design import grid
 from simstudy.documents.scenarios.two_stage import MEASURES, TwoStage
 from simstudy.options import option, published
@@ -50,6 +52,17 @@ class Config:
     n_rep: int = option("published replicates in each scenario", at_least=1)
 
 
+def answer(result: Result) -> str:
+    """How often true and false nulls are rejected."""
+    few = span(result, "type_1_error", k=[0, 0.5, 1], n1=100)
+    every, power = (span(result, measure, n1=100) for measure in ("type_1_error", "power"))
+    return (
+        f"With α = 5% and n1 = 100 the trial rejects true nulls in {few} of cases for k up to 1, "
+        f"and in {every} over all k (for large k few nulls are true). It rejects false nulls in "
+        f"{power}: more often for larger k and for a larger second stage."
+    )
+
+
 def study(config: Config) -> Study:
     trials = [
         trial if trial.n2 in config.raw_n2 else replace(trial, draws="sufficient")
@@ -65,5 +78,6 @@ def study(config: Config) -> Study:
         block_size=1000,
         n_rep=config.n_rep,
         figures={"boundary": figure_boundary, "1": figure_1, "1B": figure_1b, "1C": figure_1c},
+        answer=answer,
         claims=CLAIMS,
     )

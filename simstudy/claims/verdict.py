@@ -60,15 +60,15 @@ def count_verdicts(claims: Iterable[Mapping[Any, Any]]) -> dict[str, int]:
     return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
 
-def format_counts(claims: Iterable[Mapping[Any, Any]], *, explained: bool = True) -> str:
-    """Format the counts of verdicts: "12 reproduced, 11 differ (all explained)".
+def format_counts(claims: Iterable[Mapping[Any, Any]], *, remark: bool = True) -> str:
+    """Format the counts of verdicts: "12 reproduced, 11 differ (as expected)".
 
     Parameters
     ----------
     claims
         Rows of a table of claims, as mappings; of none, the text is empty.
-    explained
-        Whether to say that re-derivation has foreseen all that differs, or what is unexpected.
+    remark
+        Whether to say that all that differs is as a re-derivation expects, or what is unexpected.
 
     Returns
     -------
@@ -77,13 +77,13 @@ def format_counts(claims: Iterable[Mapping[Any, Any]], *, explained: bool = True
     """
     rows = list(claims)
     counts = count_verdicts(rows)
-    n_unexpected = explained * sum(
+    n_unexpected = remark * sum(
         is_unexpected(str(row["verdict"]), str(row["expected"])) for row in rows
     )
-    last = next((v for v in (DIFFERS, IN_PRINT_ONLY) if explained and v in counts), "")
+    last = next((v for v in (DIFFERS, IN_PRINT_ONLY) if remark and v in counts), "")
     parts = [
         f"{n:,} {verdict if n == 1 else PLURALS.get(verdict, verdict)}"
-        + " (all explained)" * (verdict == last and not n_unexpected)
+        + " (as expected)" * (verdict == last and not n_unexpected)
         for verdict, n in counts.items()
     ]
     return ", ".join(parts) + f"; {n_unexpected:,} unexpected" * (n_unexpected > 0)

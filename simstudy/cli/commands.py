@@ -159,7 +159,7 @@ def _draw_shard(run: Run) -> int:
 # ---------------------------------------------------------------- publishing
 def publish_result(run: Run, result: Any, *, is_sweep: bool = False) -> int:
     """Publish the outputs unless they are up to date, and print the result."""
-    from simstudy.output.folder import publish
+    from simstudy.output.folder import publish, read_published
     from simstudy.output.formatting import format_size, relative_to_cwd
     from simstudy.output.terminal import print_closing
     from simstudy.output.up_to_date import is_current
@@ -178,6 +178,9 @@ def publish_result(run: Run, result: Any, *, is_sweep: bool = False) -> int:
         if is_current(result, run.record, file, folder=folder, **outputs, sources=run.sources):
             failed = FAILED if (folder / "failures.parquet").exists() else 0
             print(f"nothing to do: {where} holds {format_size(result)}, and its figures")
+            if not is_sweep:
+                shows_claims = run.is_published or settings.claims
+                print_closing(result, read_published(result, folder), claims=shows_claims)
             return failed
         published = publish(
             result,

@@ -6,18 +6,21 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from io import BytesIO
 from pathlib import Path
 from pickle import PicklingError
 from typing import Any
 
 from simstudy.analysis.lookup import SUMMARY
 from simstudy.analysis.result import Result
-from simstudy.atomic_files import forget_unfinished, write_json
+from simstudy.atomic_files import forget_unfinished, read_json, write_json
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
+from simstudy.lazy import pd
 from simstudy.output.environment import environment
 from simstudy.output.frames import frames_of, write_frames
 from simstudy.output.manifest import clear_outputs, facts_of, facts_of_drawing, protocol_facts
 from simstudy.output.report import write_index, write_report
+from simstudy.output.report.findings import answer_of
 from simstudy.output.up_to_date import (
     FIGURES,
     TABLES,
@@ -29,7 +32,7 @@ from simstudy.provenance.modules import source_files
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.compaction import folder_lock
 from simstudy.store.io_errors import translate_io_errors
-from simstudy.store.manifest import MANIFEST
+from simstudy.store.manifest import MANIFEST, listed_files
 from simstudy.tables.summary import is_short
 from simstudy.tables.table import Table
 
@@ -72,6 +75,8 @@ class Published:
     ----------
     protocol
         What was planned, if the folder has a protocol, and deviations from it.
+    answer
+        The answer to the study's question.
     figure_seconds
         Seconds that drawing the figures took.
     """
@@ -79,6 +84,7 @@ class Published:
     folder: Place
     files: list[Place] = field(default_factory=list)
     protocol: Mapping[str, Any] = field(default_factory=dict)
+    answer: list[str] = field(default_factory=list)
     figures: list[Artefact] = field(default_factory=list)
     tables: list[Artefact] = field(default_factory=list)
     figure_seconds: float = 0.0
@@ -97,6 +103,28 @@ class Published:
     def failed(self) -> list[str]:
         """Figures and tables that may succeed in another run."""
         return [each.name for each in (*self.figures, *self.tables) if each.failed]
+
+
+def read_published(result: Result, folder: Place) -> Published:
+    """What a folder's manifest says was written; the result gets its frames from there.
+
+    Parameters
+    ----------
+    result
+        The result that was published there, which `is_current` has confirmed.
+    """
+    manifest = read_json(folder / MANIFEST) or {}
+    files = [folder / MANIFEST, *(folder / name for name in listed_files(manifest))]
+    found = Published(folder, files, manifest.get("protocol", {}), manifest.get("answer", []))
+    for names, missing in (
+        ("figures_not_drawn", found.figures),
+        ("tables_not_made", found.tables),
+    ):
+        missing += [Artefact(name, why_not=why) for name, why in manifest.get(names, {}).items()]
+    for name in ("summary", "claims", "failures", "warnings"):
+        if (path := folder / f"{name}.parquet") in files:
+            setattr(result, name, pd.read_parquet(BytesIO(path.read_bytes())))
+    return found
 
 
 def publish(
@@ -166,7 +194,7 @@ def publish(
         for place in (target, target / FIGURES, target / TABLES):
             forget_unfinished(place)
         previous = clear_outputs(target)
-        made = Published(target, protocol=protocol_facts(result, target))
+        made = Published(target, [], protocol_facts(result, target), answer_of(result))
         frames = frames_of(result) | {"claims": result.claims}
         made.files += write_frames(result, target, frames)
         made.tables = write_tables(result, target)
@@ -177,6 +205,7 @@ def publish(
         made.files += [path for each in (*made.tables, *made.figures) for path in each.files]
         content = _manifest(result, made, made_from, module_file, previous)
         content["question"] = about.strip().partition("\n")[0]
+        content["answer"] = made.answer
         content |= {"part": dict(part)} if part else {}
         content |= {"command": command} if command else {}
         content["publish_seconds"] = round(time.perf_counter() - start, 3)

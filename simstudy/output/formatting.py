@@ -44,16 +44,16 @@ def format_size(result: Result) -> str:
     return f"{each} replicates in each of {n_scenarios:,} scenarios"
 
 
-def format_work(result: Result) -> str:
-    """The size, with what this run drew of it."""
+def format_work(result: Result, figure_seconds: float = 0.0) -> str:
+    """The size, with what this run drew of it, and the seconds of drawing and of the figures."""
     n_rep, outcome = sum(result.n_rep.values()), result.outcome
     in_all = f", {n_rep:,} in all" * (len(result.plan.scenarios) > 1)
     if result.details.given:
         return f"{format_size(result)}{in_all} (given, not drawn)."
-    return (
-        f"{format_size(result)}{in_all} ({counted(outcome.n_blocks, 'block')} drawn now, "
-        f"{outcome.seconds:.1f} s)."
-    )
+    drawn = f"{counted(outcome.n_blocks, 'block')} drawn now"
+    drawn += f" in {outcome.seconds:.1f} s" if outcome.n_blocks else ""
+    figures = f"; figures in {figure_seconds:.1f} s" if figure_seconds else ""
+    return f"{format_size(result)}{in_all} ({drawn}{figures})."
 
 
 def format_time(seconds: float) -> str:
@@ -67,7 +67,6 @@ def format_time(seconds: float) -> str:
 def format_run_time(result: Result) -> str:
     """The time of drawing, and which method and scenario took most; empty if not timed."""
     from simstudy.analysis.frames import DATA, IN_ALL, TIMED
-    from simstudy.analysis.summary import factor_names
 
     seconds = result.seconds
     in_all = 0.0 if seconds.empty else seconds[IN_ALL].sum()
@@ -81,12 +80,31 @@ def format_run_time(result: Result) -> str:
         costs_shown = map(format_time, costs)
         named = [f"{name} {cost}" for name, cost in zip(names, costs_shown, strict=True)]
         parts.append("a replicate takes " + format_names(named))
-    if len(seconds) > 1:
-        most = seconds.astype(object).iloc[int(seconds[IN_ALL].to_numpy().argmax())]
-        factors = [*factor_names(result.plan), *filter(None, [axis])]
-        where = (f"{name} {most[name]}" for name in factors if seconds[name].nunique() > 1)
-        parts.append(f"most ({most[IN_ALL] / in_all:.0%}) at {', '.join(where)}")
-    return "; ".join(parts)
+    most = _most_expensive(result)
+    return "; ".join([*parts, most] if most else parts)
+
+
+def _most_expensive(result: Result) -> str:
+    """The scenario, or method in it, that took most of this run; empty if there is but one.
+
+    Each block counts with the least time of its kind, since the first may include compiling.
+    """
+    from simstudy.design.plan import factors_in
+
+    plan, outcome = result.plan.work_units, result.outcome
+    costs = {
+        key: seconds * outcome.spent[key].n_blocks
+        for key, seconds in outcome.seconds_per_block.items()
+        if key in outcome.spent and key in plan.keys
+    }
+    in_all = sum(costs.values())
+    if len(costs) < 2 or not in_all > 0:
+        return ""
+    key = max(costs, key=lambda each: costs[each])
+    rows = [factors_in(plan, plan.keys[each]) for each in costs]
+    most = factors_in(plan, plan.keys[key])
+    where = (f"{n} {value}" for n, value in most.items() if len({str(r.get(n)) for r in rows}) > 1)
+    return f"most ({costs[key] / in_all:.0%}) at {', '.join(where)}"
 
 
 def format_precision(result: Result) -> str:

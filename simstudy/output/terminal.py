@@ -23,9 +23,11 @@ from simstudy.output.formatting import (
     number,
     relative_to_cwd,
 )
-from simstudy.output.report.findings import count_claims
+from simstudy.output.report.findings import answer_of, count_claims
+from simstudy.output.up_to_date import REPORT
 from simstudy.tables.cells import Grid, Heading, as_text
 
+LONG_SECONDS = 10.0  # a run that draws for longer says what took most
 MOST_ROWS = 30  # of a summary that is printed itself
 MOST_SCENARIOS = 10  # of a forecast: a line says how many more there are
 
@@ -46,6 +48,9 @@ def print_closing(
     replay
         The command that draws the replicate of an address again; None says it in Python.
     """
+    for text in published.answer or answer_of(result):
+        print(text)
+    print()
     print(_format_summary(result))
     if claims and len(result.claims):
         print(_format_claims(result.claims))
@@ -83,11 +88,13 @@ def _closing_lines(
             address, seed = first["address"], result.plan.seed
             in_python = f'study.replay(Address.parse("{address}"), seed={seed})'
             yield f"see it happen: {replay(address) if replay else in_python}"
-    took = format_run_time(result) if result.outcome.n_blocks and not result.details.given else ""
-    if took:
-        yield f"drawing took {took}"
+    if result.outcome.seconds > LONG_SECONDS and not result.details.given:
+        yield f"drawing took {format_run_time(result)}"
     n_files, where = len(published.files), relative_to_cwd(published.folder)
-    yield f"{format_work(result)} {counted(n_files, 'file')} in {where}"
+    yield f"{format_work(result, published.figure_seconds)} {counted(n_files, 'file')} in {where}"
+    page = published.folder / REPORT
+    if page in published.files:
+        yield f"report: {relative_to_cwd(page)}"
 
 
 def _format_summary(result: Result) -> str:

@@ -111,7 +111,7 @@ def environment() -> Environment:
     made.globals |= {"style": style, "index_style": index_style, "script": Markup(script)}
     made.globals |= {"script_hash": content_hash(script)}
     made.globals |= {"link": link, "from_to": from_to, "classes": CLASSES}
-    made.globals["plurals"] = PLURALS
+    made.globals |= {"plurals": PLURALS, "meanings": MEANINGS}
     made.filters |= {"counted": counted, "time": format_time, "words": as_words}
     made.filters |= {"number": number, "value": format_value, "counts": format_counts}
     return made

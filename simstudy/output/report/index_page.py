@@ -158,6 +158,7 @@ class _Reader:
             "document": part.get("title"),
             "group": part.get("group"),
             "question": manifest.get("question", ""),
+            "answer": manifest.get("answer", []),
             "state": STATES[mark],
             "remarks": wrong + rest,
             "scenarios": manifest["scenarios"],

@@ -18,7 +18,7 @@ from simstudy.output.formatting import format_run_time, format_size, number
 from simstudy.output.protocol import headings_of
 from simstudy.output.report.claims import claim_rows, page
 from simstudy.output.report.figures import figures_to_show, title_of
-from simstudy.output.report.findings import findings_of
+from simstudy.output.report.findings import answer_of, evidence_of
 from simstudy.output.up_to_date import REPORT, TABLES
 from simstudy.provenance.modules import PACKAGE, experiment_files
 from simstudy.remote.paths import Place
@@ -50,7 +50,7 @@ SECTIONS = {
 }
 """Parts of a report in order; from the design on they say how it was made and are folded."""
 LEFT_OUT = {
-    "captions", "alt_texts", "command", "question", "noticed", "protocol", "files", "config",
+    "captions", "answer", "command", "question", "noticed", "protocol", "files", "config",
     "figures_not_drawn", "tables_not_made",
 }  # fmt: skip
 """Of a manifest, what the report shows elsewhere."""
@@ -107,7 +107,8 @@ def write_report(
     there = [part for part in SECTIONS if content[part] or not_made.get(part)]
     written = page(
         "study.html", name=name, headings=headings, title=headings.question or as_words(name),
-        findings=findings_of(result), best=next(iter(shown), None), manifest=manifest,
+        answer=manifest.get("answer") or answer_of(result), evidence=evidence_of(result),
+        best=next(iter(shown), None), manifest=manifest,
         size=format_size(result),
         n_failed=result.n_failed, n_warned=0 if warned.empty else int(warned["replicates"].sum()),
         level=f"{100 * result.details.level:g}%", run_time=format_run_time(result),
