@@ -216,10 +216,10 @@ APART = "right in print, wrong in substance"
     ("claims", "words"),
     [
         (rows("reproduced") * 12 + rows("differs", expected="differs") * 11,
-         "12 reproduced, 11 differ (all explained)"),
-        (rows("differs", expected="differs"), "1 differs (all explained)"),
+         "12 reproduced, 11 differ (as expected)"),
+        (rows("differs", expected="differs"), "1 differs (as expected)"),
         (rows(APART, expected=APART) + rows("cannot be checked"),
-         f"1 {APART} (all explained), 1 cannot be checked"),
+         f"1 {APART} (as expected), 1 cannot be checked"),
         (rows("differs", "too few replicates", "no data"),
          "1 differs, 1 too few replicates, 1 no data; 1 unexpected"),
         (rows("reproduced"), "1 reproduced"),

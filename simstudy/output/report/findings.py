@@ -76,12 +76,15 @@ def _of_measure(name: str, rows: pd.DataFrame, factors: Sequence[str]) -> str:
         return ""
     nominal = _nominal(name, known)
     by = known["estimate"] if nominal is None else (known["estimate"] - nominal).abs()
-    first, last = (known.loc[at] for at in (by.idxmin(), by.idxmax()))
+    at = by.to_numpy()
+    first, last = (known.iloc[int(place)] for place in (at.argmin(), at.argmax()))
     varying = [factor for factor in factors if factor in rows and rows[factor].nunique() > 1]
     where = [", ".join(f"{as_words(f)} {_value(row[f])}" for f in varying) for row in (first, last)]
-    text = f"{as_words(name)} {number(first['estimate'])}"
-    if where[0] != where[1]:
-        text += f" ({where[0]}) to {number(last['estimate'])} ({where[1]})"
+    ends = [number(first["estimate"]), number(last["estimate"])]
+    places = [f" ({text})" if where[0] != where[1] else "" for text in where]
+    text = f"{as_words(name)} {ends[0]}{places[0]}"
+    if ends[0] != ends[1] or places[0]:
+        text += f" to {ends[1]}{places[1]}"
     if nominal is None:
         return text
     missed = ((known["lower"] > nominal) | (known["upper"] < nominal)).sum()

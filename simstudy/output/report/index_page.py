@@ -211,7 +211,7 @@ def _claims(folder: Place, files: set[str]) -> Sequence[Claim]:
 
 
 def _count(claims: Sequence[Claim], *, scored: bool) -> dict[str, int]:
-    """The number of scored or of further claims with each verdict."""
+    """The number of scored claims or of extra checks with each verdict."""
     return dict(Counter(claim["verdict"] for claim in claims if claim["scored"] == scored))
 
 
@@ -288,7 +288,7 @@ class Group:
 
     @property
     def claims(self) -> list[Claim]:
-        """Scored claims, then further ones, which nobody states or another claim counts."""
+        """Scored claims, then extra checks, which nobody states or another claim counts."""
         every = (claim for study in self.studies for claim in study.claims)
         return sorted(every, key=lambda claim: not claim["scored"])
 

@@ -128,7 +128,7 @@ def test_claims_are_counted_by_kind_and_lead_to_their_reports(tmp_path):
     assert page.has_words(
         "9 claims of documents: 1 reproduced, 1 right in print, wrong in substance, 4 differ, "
         "1 cannot be checked, 1 too few replicates, 1 no data; 5 unexpected "
-        "1 claim of other studies: 1 reproduced 2 further claims: 2 reproduced"
+        "1 claim of another source: 1 reproduced 2 extra checks: 2 reproduced"
     )
     cells = [text.strip() for text in page.texts["td"]]
     assert cells[:28] == [

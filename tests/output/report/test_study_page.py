@@ -47,7 +47,7 @@ def folder(tmp_path_factory):
         "toy", toy.study((3,)).scenarios,
         [bias("estimate", truth="truth", name="bias <of> it"),
          coverage("lower", "upper", truth="truth")],
-        {"method": toy.METHODS}, 50, figures={"1": drawn, "2": nowhere}, claims=CLAIMS,
+        axes={"method": toy.METHODS}, block_size=50, figures={"1": drawn, "2": nowhere}, claims=CLAIMS,
     )  # fmt: skip
     out = tmp_path_factory.mktemp("report")
     publish(study.run(60, out=out), about=f"What is it?\n\nAims  {NASTY}")
@@ -173,9 +173,10 @@ def test_an_experiments_own_file_comes_first_and_then_what_it_imports():
     others = {path.name for path in folder.glob("*.py")} - {"__init__.py", "study.py"}
     assert names[0] == "experiments/two_stage/study.py"
     imported = {f"experiments/two_stage/{name}" for name in others}
-    assert set(names[1:]) == imported | {"experiments/_method_names.py"}, (
-        "neither simstudy's own nor the line that makes a folder a package"
-    )
+    assert set(names[1:]) == imported | {
+        "experiments/_answers.py",
+        "experiments/_method_names.py",
+    }, "neither simstudy's own nor the line that makes a folder a package"
 
 
 def test_letters_that_cannot_be_read_cost_no_report(tmp_path):
