@@ -47,7 +47,8 @@ def folder(tmp_path_factory):
         "toy", toy.study((3,)).scenarios,
         [bias("estimate", truth="truth", name="bias <of> it"),
          coverage("lower", "upper", truth="truth")],
-        axes={"method": toy.METHODS}, block_size=50, figures={"1": drawn, "2": nowhere}, claims=CLAIMS,
+        axes={"method": toy.METHODS}, block_size=50, figures={"1": drawn, "2": nowhere},
+        claims=CLAIMS,
     )  # fmt: skip
     out = tmp_path_factory.mktemp("report")
     publish(study.run(60, out=out), about=f"What is it?\n\nAims  {NASTY}")
@@ -111,11 +112,15 @@ def test_a_claim_has_its_verdict_in_colour_and_labelled_remarks(page):
     assert verdicts == [f"kind {kind}" for kind in ("differs", "reproduced", "too-few", "differs")]
     for words in ("differs", "reproduced", "no data", "differs, unexpected"):
         assert words in page.texts["span"]
-    assert page.has_words("4 claims of the document: 1 reproduced, 2 differ, 1 no data; 1 unexp")
+    assert page.has_words("4 claims of the source: 1 reproduced, 2 differ, 1 no data; 1 unexp")
     assert {"0.95", "holds", "fails"} <= {text.strip() for text in page.texts["td"]}
     labels = page.texts["dt"]
-    assert labels == ["Note", "Detail", "Aims"]
-    assert page.texts["dd"][:2] == [NASTY, "at 3"]
+    assert [text for text in labels if text in ("Note", "Detail", "Aims")] == [
+        "Note",
+        "Detail",
+        "Aims",
+    ]
+    assert {NASTY, "at 3"} <= set(page.texts["dd"])
     assert "the other way (fails): differs" in page.texts["td"]
 
 
