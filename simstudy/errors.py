@@ -8,7 +8,6 @@ import difflib
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import Any
 
 MOST_SAID = 5  # findings that one line has room for
 ROOM_FOR_ITS_CUT = 100  # letters: a text that was cut is not cut again
@@ -107,12 +106,12 @@ class StaleCodeError(SimstudyError):
     Parameters
     ----------
     found
-        Its fingerprints.
+        What differs, as text.
     """
 
-    def __init__(self, found: object) -> None:
+    def __init__(self, found: Sequence[str]) -> None:
         super().__init__(found)
-        self.found: Any = found
+        self.found = found
 
 
 class UnreadableTaskError(SimstudyError):

@@ -1,6 +1,5 @@
 """Draws one block, or records that it failed; replays one replicate."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
@@ -42,7 +41,6 @@ from simstudy.errors import (
     listening_to_errors,
 )
 from simstudy.provenance.scenario_id import identity
-from simstudy.provenance.undeclared_reads import watching
 from simstudy.store.arrow_schema import ERROR, Block
 
 
@@ -207,19 +205,17 @@ def _drawn_data(plan: Plan, scenario: AnyScenario, index: int) -> Data:
 
 
 def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], name: str) -> Any:
-    """Call the study's code; check that its files are declared and its scenario unchanged."""
+    """Call the study's code; check that its scenario is unchanged."""
     for data in data_parts(scenario):
         data.check()
     before = plan.identity_of(scenario)
     with (
-        watching() as undeclared,
         watching_generators(),
         np.errstate(),
     ):  # which a study may set for itself alone
         try:
             return work()
         finally:
-            _refuse_undeclared(undeclared, name)
             _refuse_changed(before, scenario, name)
 
 
@@ -231,25 +227,3 @@ def _refuse_changed(before: str, scenario: Scenario, name: str) -> None:
             f"{name} changed its own scenario, from {before} to {after}: its replicates would "
             "be stored as those of another. Keep what a block needs in local variables."
         )
-
-
-def _refuse_undeclared(paths: Sequence[str], name: str) -> None:
-    """Refuse a block that read an undeclared file, whatever else failed."""
-    if paths:
-        more = f" (and {len(paths) - 1} more files)" if len(paths) > 1 else ""
-        raise StudyError(
-            f"{name} read {paths[0]}{more}, which the study does not declare, so a change of "
-            "that file would go unnoticed. Make it a part of the scenario: a field `data: Data`, "
-            f"given Data.file({_near(paths[0])!r}), and read it with {_how_to_read(paths[0])}."
-        )
-
-
-def _near(path: str) -> str:
-    """The path relative to the current folder, where it is below it."""
-    return path.removeprefix(os.getcwd() + os.sep)
-
-
-def _how_to_read(path: str) -> str:
-    readers = {".csv": "frame()", ".parquet": "frame()", ".npy": "array()", ".txt": "text()"}
-    reader = readers.get(os.path.splitext(path)[1])
-    return f"self.data.{reader}" if reader else "self.data.bytes() or from self.data.path"

@@ -3,7 +3,7 @@
 import itertools
 import json
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +14,8 @@ from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
 from simstudy.engine.machine_code import drop_stale_machine_code
 from simstudy.engine.per_replicate import EachReplicate
-from simstudy.provenance.fingerprint import Fingerprint, Trace, learn_changes, trace
-from simstudy.provenance.modules import forget_modules
+from simstudy.provenance.fingerprint import Fingerprint, Key, Trace, trace
+from simstudy.provenance.modules import STARTED, forget_modules, loaded_module, source_file
 from simstudy.provenance.scenario_id import parts_of, short_hash, typed
 from simstudy.provenance.streams import Streams
 from simstudy.provenance.values import hash_of
@@ -29,44 +29,109 @@ Kind = tuple[type, ...]
 """The classes of a scenario and of its parts: what decides about its code."""
 
 PACKAGE = Path(__file__).parents[1]
-OWN_PROCESS = "__main__"  # code that workers are sent, instead of importing it
+
+
+@dataclass(frozen=True)
+class LoadedCode:
+    """The code that workers import for themselves, as this process has loaded it.
+
+    What they are sent (classes and functions of a script or notebook) needs no comparison.
+
+    Parameters
+    ----------
+    names
+        Module and name of what is reached in modules that can be imported.
+    entries
+        Its fingerprint, by module and name.
+    sent
+        Hash of the code that is sent, so that workers of an earlier run are not used for other.
+    files
+        By module, the hash of its file.
+    """
+
+    names: tuple[Key, ...] = ()
+    entries: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    sent: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """One hash of all of it."""
+        entries = {name: sorted(texts) for name, texts in self.entries.items()}
+        return short_hash(json.dumps([entries, self.sent], sort_keys=True), 32)
+
+    def differences(self) -> list[str]:
+        """In a worker: what this process has loaded otherwise, as text."""
+        held = [_held(key) for key in self.names]
+        (traced,) = trace([held])
+        found = {**traced.by_module, **_own_sources()}
+        return [
+            f"{name} has changed"
+            for name, texts in self.entries.items()
+            if name in found and not texts <= found[name]
+        ]
+
+    def edited_since(self) -> list[str]:
+        """The modules whose files were edited since the run began."""
+        return [name for name, hashed in self.files.items() if _file_hash(name) != hashed]
+
+
+def _held(key: Key) -> object:
+    return getattr(loaded_module(key.module), key.name, None)
+
+
+def _file_hash(module: str) -> str:
+    path = source_file(module)
+    return hash_of(path.read_bytes()) if path else ""
 
 
 @dataclass(frozen=True)
 class RunProvenance:
-    """The provenance of a run's blocks, and the fingerprints that workers must match.
+    """The provenance of a run's blocks, and the code that workers must have.
 
     Parameters
     ----------
     of_blocks
         What blocks are stored with.
-    roots
-        What to fingerprint, one after the other: a scenario of each kind and every method.
     traces
-        What this process found for them.
-    unfollowed
-        What counts as changed since nobody can say, with what it is.
+        What this process found: of a scenario of each kind and of every method.
+    by_part
+        What each scenario class and each method depends on, by its name.
     """
 
     of_blocks: Provenance
-    roots: tuple[tuple[Any, ...], ...] = ()
     traces: tuple[Trace, ...] = ()
-    unfollowed: Mapping[str, str] = field(default_factory=dict)
+    by_part: Mapping[str, Fingerprint] = field(default_factory=dict)
 
     @property
     def generators(self) -> tuple[str, ...]:
         """Places where the study's code uses random generators other than `streams`."""
         return tuple(dict.fromkeys(name for traced in self.traces for name in traced.generators))
 
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Functions of the study's code that read files."""
+        return tuple(dict.fromkeys(name for traced in self.traces for name in traced.readers))
+
     @cached_property
-    def expected(self) -> tuple[Fingerprint, ...]:
-        """What a worker must find for each of them, and of the engine; of `__main__` it has only
-        what it is sent.
-        """
-        names = {name for traced in self.traces for name in traced.found}
-        if not any(name.startswith(OWN_PROCESS) for name in names):
-            return _with_engine(self.traces)
-        return as_imported(self.roots)
+    def expected(self) -> LoadedCode:
+        """The code that workers must have loaded."""
+        names = dict.fromkeys(key for traced in self.traces for key in traced.names)
+        imported = tuple(key for key in names if key.module not in STARTED)
+        reached = {key.module for key in imported}
+        entries = _own_sources()
+        for traced in self.traces:
+            for name, texts in traced.by_module.items():
+                if _module_in(name, reached):
+                    entries[name] = entries.get(name, frozenset()) | texts
+        sent = short_hash(json.dumps([traced.found for traced in self.traces], sort_keys=True))
+        files = {name: _file_hash(name) for name in sorted(reached)}
+        return LoadedCode(imported, entries, sent, files)
+
+
+def _module_in(name: str, reached: Collection[str]) -> bool:
+    parts = name.split(".")
+    return any(".".join(parts[:n]) in reached for n in range(1, len(parts)))
 
 
 def compute_provenance(plan: Plan) -> RunProvenance:
@@ -78,6 +143,7 @@ def compute_provenance(plan: Plan) -> RunProvenance:
     derived = [(d.function,) for d in plan.derived if d.name in plan.at_drawing]
     beside = [*methods.values(), *derived]
     traces = _checked_traces([*((*alike, Streams) for alike in kinds.values()), *beside])
+    by_part = dict(zip([*(kind[0].__name__ for kind in kinds), *methods], traces, strict=False))
     in_order = iter(traces)
     by_kind = dict(zip(kinds, in_order, strict=False))
     by_method = {
@@ -91,9 +157,8 @@ def compute_provenance(plan: Plan) -> RunProvenance:
             _values_of(plan, kinds, by_kind),
             _codes(plan, kinds, by_kind, by_method),
         ),
-        (*((alike[0], Streams) for alike in kinds.values()), *beside),
         tuple(traces),
-        {name: what for found in traces for name, what in found.unfollowed.items()},
+        {name: traced.found for name, traced in by_part.items()},
     )
 
 
@@ -175,13 +240,6 @@ def _values_of(
     }
 
 
-def record_runtime_state(plan: Plan, before: RunProvenance) -> None:
-    """Record objects that were changed by drawing in this process, such as caches."""
-    after = compute_provenance(plan)
-    for key, code in after.of_blocks.codes.items():
-        learn_changes(before.of_blocks.codes[key], code)
-
-
 def _settings(plan: Plan) -> dict[str, Any]:
     return {
         "study": plan.name,
@@ -216,21 +274,12 @@ def _hash_of_trace(traced: Trace) -> str:
     return "#" + short_hash(json.dumps([traced.tokens, traced.found], sort_keys=True))
 
 
-def as_imported(roots: Sequence[tuple[Any, ...]]) -> tuple[Fingerprint, ...]:
-    """The fingerprints of code that a worker imports or is sent."""
-    return _with_engine(_checked_traces(roots, without_main=True))
-
-
-def digest_of(fingerprints: Sequence[Fingerprint]) -> str:
-    """One hash of several fingerprints."""
-    return short_hash(json.dumps(list(fingerprints), sort_keys=True), 32)
-
-
-def _with_engine(traces: Sequence[Trace]) -> tuple[Fingerprint, ...]:
-    """Add the package's own code that writes columns to the store."""
-    files = {path: path.read_bytes() for name in CARRIERS for path in _sources_in(PACKAGE / name)}
-    own = {str(path.relative_to(PACKAGE)): hash_of(text) for path, text in files.items()}
-    return (*(traced.found for traced in traces), own)
+def _own_sources() -> dict[str, frozenset[str]]:
+    """The package's own code that writes columns to the store, by file."""
+    paths = [path for name in CARRIERS for path in _sources_in(PACKAGE / name)]
+    return {
+        str(path.relative_to(PACKAGE)): frozenset({hash_of(path.read_bytes())}) for path in paths
+    }
 
 
 def _sources_in(place: Path) -> list[Path]:
@@ -240,9 +289,9 @@ def _sources_in(place: Path) -> list[Path]:
 _known: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()
 
 
-def _checked_traces(roots: Sequence[tuple[Any, ...]], *, without_main: bool = False) -> list[Trace]:
+def _checked_traces(roots: Sequence[tuple[Any, ...]]) -> list[Trace]:
     """The fingerprints, after checks that no stale compiled or cached code is used."""
-    traces = trace(roots, without_main=without_main)
+    traces = trace(roots)
     used = short_hash(json.dumps([traced.found for traced in traces], sort_keys=True), 32)
     for function in {id(f): f for traced in traces for f in traced.cached}.values():
         is_ours = str(function.__module__).startswith("simstudy.")

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from simstudy.design.plan import Plan
 from simstudy.engine.progress import Progress
-from simstudy.engine.provenance import RunProvenance, record_runtime_state
+from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.run_monitor import RunMonitor
 from simstudy.engine.run_stats import RunStats
 from simstudy.engine.scheduler import draw_blocks
@@ -101,14 +101,6 @@ class RunLoop:
             self._prepare_monitor(sizes, replaces_failures=True)
             yield from self._draw(blocks, generation=self.home.store.highest_generation + 1)
 
-    def warn_unfingerprintable(self) -> None:
-        """Warn once of objects whose content cannot be fingerprinted."""
-        for name, what in self.provenance.unfollowed.items():
-            self.progress.note(
-                f"{name} ({what}) has neither source nor content that could be compared, so it "
-                "counts as changed: what is drawn now will not be found again by a later run"
-            )
-
     # ---------------------------------------------------------------- which blocks
     def _missing(
         self, sizes: Mapping[str, int], shard: tuple[int, int] | None, *, retries: bool = False
@@ -156,8 +148,6 @@ class RunLoop:
             self.stats.noticed = self._warnings()
             self._write_notes()
             store.scan()
-        if self.workers.backend in ("auto", "inline", "threads"):
-            record_runtime_state(self.plan, self.provenance)
 
     def _write_notes(self) -> None:
         """Write what blocks took, and remarks on them; failing to do so does not stop the run."""

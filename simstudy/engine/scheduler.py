@@ -23,7 +23,6 @@ from simstudy.engine.timeouts import GRACE_SECONDS, timeout_message
 from simstudy.engine.work_queue import BlockId, WorkQueue, missing_after_crash
 from simstudy.engine.workers import Workers
 from simstudy.errors import StaleCodeError, StoreError, first_few
-from simstudy.provenance.fingerprint import changes
 from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.object_store import ObjectStore, check_sendable
 
@@ -277,13 +276,15 @@ def _stale_code_explained(provenance: RunProvenance | None) -> Iterator[None]:
     try:
         yield
     except StaleCodeError as stale:
-        pairs = zip(provenance.expected if provenance else (), stale.found, strict=True)
-        found = dict.fromkeys(line for ours, its in pairs for line in changes(ours, its))
+        edited = provenance.expected.edited_since() if provenance else []
+        why = (
+            f"{first_few(edited)} was edited since this run began. What was finished is kept as "
+            "the old code's. Run again: the new code is then a run of its own."
+            if edited
+            else "This process holds other values than its files give to workers. Set them in the "
+            "file or as fields of the scenario, or use backend=threads or backend=inline."
+        )
         raise StoreError(
-            f"workers load other code than this run began with: {first_few(list(found))}. "
-            "It was edited meanwhile, this process changed it after importing it, or they have "
-            "another version of it, so blocks of two codes would mix; none was drawn. What was "
-            "finished is kept as the old code's. Run again: the new code is then a run of its own. "
-            "Where code is changed on purpose after it is imported, use backend=threads or "
-            "backend=inline."
+            f"workers load other code than this run began with: {first_few(list(stale.found))}. "
+            f"{why}"
         ) from None

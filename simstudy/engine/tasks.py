@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.columns import BlockConstant, BlockConstants, constants_among
 from simstudy.engine.error_policy import is_machine_trouble
 from simstudy.engine.methods import DatasetCache
-from simstudy.engine.provenance import RunProvenance, digest_of
+from simstudy.engine.provenance import LoadedCode, RunProvenance
 from simstudy.engine.rng_checks import RngFinding, finding_of, watching_rng
 from simstudy.engine.thread_limits import drawn_with_one_thread
 from simstudy.engine.timeouts import BlockTimeoutError, time_limit, timeout_message
@@ -34,8 +34,7 @@ from simstudy.store.provenance import NO_PROVENANCE, Provenance
 class Task(NamedTuple):
     """Blocks to draw, and what is needed to draw and store them.
 
-    `fingerprint_roots` are fingerprinted by the worker, which draws nothing where its code is not
-    the `expected` one: it imports for itself, from files that may have been edited meanwhile.
+    `code` is compared with what the worker has imported, which draws nothing if that differs.
     `block_seconds` is how long drawing one of them may take, if not for ever.
     `label` is that of the share, for the names of files.
     """
@@ -45,8 +44,7 @@ class Task(NamedTuple):
     files: Files
     provenance: Provenance = NO_PROVENANCE
     generation: int = 0
-    fingerprint_roots: tuple[tuple[Any, ...], ...] = ()
-    expected: str = ""
+    code: LoadedCode | None = None
     block_seconds: float | None = None
     label: str = ""
 
@@ -199,8 +197,7 @@ class TaskFactory:
             files=self.store.files,
             provenance=self.store.provenance.only(scenarios),
             generation=self.generation,
-            fingerprint_roots=self.provenance.roots if self.provenance else (),
-            expected=self.expected,
+            code=self.provenance.expected if self.provenance else None,
             block_seconds=self.block_seconds,
             label=self.store.label,
         )
@@ -208,4 +205,4 @@ class TaskFactory:
     @cached_property
     def expected(self) -> str:
         """The hash of the code that workers must have loaded; empty if any will do."""
-        return digest_of(self.provenance.expected) if self.provenance else ""
+        return self.provenance.expected.digest if self.provenance else ""

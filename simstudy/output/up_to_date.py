@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from simstudy.atomic_files import read_json
 from simstudy.output.environment import library_versions
-from simstudy.provenance.fingerprint import fingerprint, without_changes_by_runs
+from simstudy.provenance.fingerprint import fingerprint
 from simstudy.provenance.modules import experiment_libraries, module_at, sources_digest
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote.paths import Place, name_below
@@ -67,7 +67,7 @@ def code_digest(module_file: str | None) -> str:
     study = getattr(sys.modules.get(module_at(module_file or "")), "study", None)
     if study is None:
         return ""
-    found = without_changes_by_runs(fingerprint([study]))
+    found = fingerprint([study])
     code = {name: text for name, text in found.items() if text.startswith("#")}
     return f"{found['python']} {short_hash(json.dumps(code, sort_keys=True))}"
 

@@ -1,4 +1,4 @@
-"""Modules: project or library, location, imports, and dynamic look-ups.
+"""Modules: project or library, location, and imports.
 
 A module is the project's, whose content counts, or it comes from elsewhere: of the standard
 library, by the version of Python; of a well-known library, by its version; of any other installed
@@ -14,18 +14,16 @@ import re
 import sys
 import sysconfig
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 
-from simstudy.provenance.bytecode import bare_code, compiled_bare, read_code
 from simstudy.provenance.policy import (
     COMPILES,
     DISTRIBUTIONS,
     GENERATED,
-    HAS_EFFECTS,
+    TEACHES_NUMBA,
     WELL_KNOWN,
     is_ours,
 )
@@ -40,9 +38,6 @@ STARTED = ("__main__", "__mp_main__")  # what a process was started with: each h
 TEMPLATES = str(PACKAGE / "output" / "report" / "templates")  # which make outputs, as code does
 
 Imports = ast.Import | ast.ImportFrom
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-Functions = ast.FunctionDef | ast.AsyncFunctionDef
-STATEMENTS_IN = ("body", "handlers", "cases", "orelse", "finalbody")
 
 
 # ---------------------------------------------------------------- whose it is
@@ -72,13 +67,6 @@ def is_project_function(function: FunctionType, module: str) -> bool:
         return False
     file = function.__code__.co_filename
     return "<frozen" not in file if file.startswith("<") else file_kind(Path(file)) == "project"
-
-
-@cache
-def is_kernel(module: str) -> bool:
-    """Whether a module holds numba code."""
-    path = source_file(module)
-    return path is not None and COMPILES.search(path.read_bytes()) is not None
 
 
 @cache
@@ -155,132 +143,90 @@ def loaded_module(module: str) -> ModuleType | None:
         return None
 
 
-def forget_modules() -> None:
-    """Clear the caches of modules and sources."""
-    for remembering in (module_kind, origin, is_below, is_kernel):
-        remembering.cache_clear()
-
-
-# ---------------------------------------------------------------- what a source says
-@dataclass(frozen=True)
-class Source:
-    """What a source imports and does, cached by content.
-
-    Attributes
-    ----------
-    imports, at_import
-        All import statements, and those that importing the module executes.
-    read
-        Names that are read somewhere, or stand in a text such as `__all__`.
-    effects
-        Statements that do something other than bind a name: a call, a loop, a choice, an assignment
-        to another module's name or into a table. What they change may be anywhere.
-    """
-
-    imports: tuple[Imports, ...] = ()
-    at_import: tuple[Imports, ...] = ()
-    read: frozenset[str] = frozenset()
-    effects: tuple[CodeType, ...] = ()
-
-
-def source(module: str) -> Source:
-    """A module's source on disk; empty if it cannot be read."""
+def text_of(module: str) -> str:
+    """The source of a module; of a notebook, its cells in the order of execution."""
     path = source_file(module)
+    if path:
+        return path.read_text(encoding="utf-8", errors="replace")
+    cells = getattr(sys.modules.get(module), "In", ()) if module == "__main__" else ()
+    return "\n".join(cell for cell in cells if _is_python(cell))
+
+
+def _is_python(cell: object) -> bool:
     try:
-        return _read_source(path.read_bytes()) if path else Source()
-    except (SyntaxError, OSError, ValueError):
-        return Source()
+        ast.parse(str(cell))
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def defined_in(module: str, name: str, value: object) -> tuple[str, str]:
+    """The module and name that a name was imported from; unchanged if it was not imported."""
+    for statement, alias in _imported_as(_source(module)[0]).get(name, ()):
+        base = absolute(module, statement.module or "", statement.level)
+        if base != module and getattr(sys.modules.get(base), alias, None) is value:
+            return defined_in(base, alias, value) if is_project(base) else (base, alias)
+    return module, name
 
 
 @lru_cache(maxsize=512)
-def _read_source(text: bytes) -> Source:
-    tree = ast.parse(text)
-    imports = tuple(_import_statements(tree))
-    read = frozenset(_names_and_texts(tree))  # before annotations are taken away
-    acts = [node for node in tree.body if not (_only_binds(node) or _is_for_programs(node))]
-    effects = tuple(compiled_bare(ast.Module([statement], [])) for statement in acts)
-    at_import = tuple(statement for statement, executed in imports if executed)
-    return Source(tuple(statement for statement, _ in imports), at_import, read, effects)
+def _imported_as(statements: tuple[Imports, ...]) -> dict[str, list[tuple[ast.ImportFrom, str]]]:
+    """By name, the statements `from ... import` that bind it, with the name there."""
+    found: dict[str, list[tuple[ast.ImportFrom, str]]] = {}
+    for statement in statements:
+        if isinstance(statement, ast.ImportFrom):
+            for alias in statement.names:
+                found.setdefault(alias.asname or alias.name, []).append((statement, alias.name))
+    return found
 
 
-def _inner_statements(node: ast.AST) -> Iterator[ast.AST]:
-    """The statements inside a statement, with handlers and cases, in order."""
-    held = vars(node)
-    for name in STATEMENTS_IN:
-        if isinstance(held.get(name), list):  # of a lambda the body is an expression
-            yield from held[name]
+@cache
+def teaches_numba(module: str) -> bool:
+    """Whether a module adds to numba, so that what it does is not reached by name."""
+    path = source_file(module)
+    return path is not None and bool(TEACHES_NUMBA.search(path.read_bytes()))
 
 
-def _import_statements(node: ast.AST, executed: bool = True) -> Iterator[tuple[Imports, bool]]:
-    """All import statements, and whether importing the module executes them."""
-    for child in _inner_statements(node):
-        if isinstance(child, Imports):
-            yield child, executed
-        else:
-            is_later = isinstance(child, Functions) or _is_for_programs(child)
-            yield from _import_statements(child, executed and not is_later)
+@cache
+def is_kernel(module: str) -> bool:
+    """Whether a module of simstudy is compiled: it counts as a whole, and need not be imported."""
+    path = source_file(module) if is_ours(module) else None
+    return path is not None and bool(COMPILES.search(path.read_bytes()))
 
 
-def _names_and_texts(tree: ast.Module) -> Iterator[str]:
-    """All names that are read or bound, and all strings."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+def forget_modules() -> None:
+    """Clear the caches of modules and sources."""
+    for remembering in (module_kind, origin, is_below, teaches_numba, is_kernel):
+        remembering.cache_clear()
 
 
-def _is_for_programs(node: ast.AST) -> bool:
-    """Whether a statement runs only under `__main__` or `TYPE_CHECKING`."""
-    if not isinstance(node, ast.If) or node.orelse:
-        return False
-    names = {inner.id for inner in ast.walk(node.test) if isinstance(inner, ast.Name)}
-    return names in ({"__name__"}, {"TYPE_CHECKING"})
+# ---------------------------------------------------------------- what a source imports
+@lru_cache(maxsize=512)
+def _read_source(text: bytes) -> tuple[tuple[Imports, ...], frozenset[str]]:
+    """The import statements of a source, and its strings."""
+    try:
+        nodes = [*ast.walk(ast.parse(text))]
+    except (SyntaxError, ValueError):
+        return (), frozenset()
+    constants = (node.value for node in nodes if isinstance(node, ast.Constant))
+    strings = frozenset(text for text in constants if isinstance(text, str))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return tuple(node for node in nodes if isinstance(node, Imports)), strings | names
 
 
-def _only_binds(statement: ast.stmt) -> bool:
-    if isinstance(statement, Imports | ast.Pass):
-        return True
-    if isinstance(statement, Definition):  # a registry of the project is seen in its table
-        decorators = [*map(ast.unparse, statement.decorator_list)]
-        is_signature = decorators == ["overload"] and ast.unparse(statement.body[0]) == "..."
-        return is_signature or not any(map(HAS_EFFECTS.search, decorators))
-    if isinstance(statement, ast.Expr):
-        return isinstance(statement.value, ast.Constant)
-    if isinstance(statement, ast.Assign):
-        return all(map(_is_plain_target, statement.targets))
-    return isinstance(statement, ast.AnnAssign) and _is_plain_target(statement.target)
+def _source(module: str) -> tuple[tuple[Imports, ...], frozenset[str]]:
+    path = source_file(module)
+    try:
+        return _read_source(path.read_bytes()) if path else ((), frozenset())
+    except OSError:
+        return (), frozenset()
 
 
-def _is_plain_target(target: ast.expr) -> bool:
-    if isinstance(target, ast.Tuple | ast.List):
-        return all(map(_is_plain_target, target.elts))
-    return isinstance(target, ast.Name) and set(target.id) != {"_"}
-
-
-def whole_digest(module: str) -> str:
-    """The digest of a module's complete source; of a compiled module, its bytes.
-
-    Of simstudy's own kernels the bytes of the source, by which their machine code is found, too.
-    """
-    path, file = source_file(module), origin(module)
-    if path and not (is_ours(module) and is_kernel(module)):
-        try:
-            return read_code(bare_code(path.read_bytes())).digest
-        except (SyntaxError, ValueError):
-            pass
-    return (
-        hashlib.sha256(Path(file).read_bytes()).hexdigest() if file and Path(file).is_file() else ""
-    )
-
-
-# ---------------------------------------------------------------- what it imports
-def imported_modules(module: str, *, at_import_only: bool = False) -> list[str]:
+def imported_modules(module: str) -> list[str]:
     """The project modules that a source imports, with their parent packages."""
     parts = module.split(".")
     found = dict.fromkeys(".".join(parts[:n]) for n in range(1, len(parts)))
-    known = source(module)
-    for statement in known.at_import if at_import_only else known.imports:
+    for statement in _source(module)[0]:
         found |= dict.fromkeys(_targets(module, statement))
     return [name for name in found if name != module and is_project(name)]
 
@@ -299,7 +245,7 @@ def modules_behind(module: str) -> list[str]:
 
 def _discovered_modules(module: str) -> list[str]:
     """Loaded modules in the folders that a source passes to `simstudy.discover`."""
-    texts = source(module).read
+    texts = _source(module)[1]
     if "discover" not in texts:
         return []
     below = (name for name in sys.modules if "." in name and name.rpartition(".")[0] in texts)
@@ -330,30 +276,13 @@ def absolute(module: str, name: str, level: int) -> str:
     return ".".join([*package, *([name] if name else [])])
 
 
-def libraries_of(module: str, *, unused_only: bool = False) -> Iterator[str]:
-    """Libraries that a source imports without using their names."""
-    known = source(module)
-    for statement in known.at_import if unused_only else known.imports:
-        for alias in statement.names:
-            bound = alias.asname or alias.name.split(".")[0]
-            name = alias.name if isinstance(statement, ast.Import) else statement.module or ""
-            if not (unused_only and bound in known.read) and not getattr(statement, "level", 0):
-                yield name
-
-
-def name_in_library(module: str, name: str, value: object) -> str:
-    """The library name of an imported object."""
-    maker = type(value).__module__
-    if not is_project(maker) and vars(sys.modules.get(maker, object)).get(name) is value:
-        return f"{maker}.{name}"
-    for statement in source(module).at_import:
-        library = statement.module or "" if isinstance(statement, ast.ImportFrom) else ""
-        if library and not getattr(statement, "level", 0) and not is_project(library):
-            for alias in statement.names:
-                there = getattr(sys.modules.get(library), alias.name, None)
-                if (alias.asname or alias.name) == name and there is value:
-                    return f"{library}.{alias.name}"
-    return ""
+def libraries_of(module: str) -> Iterator[str]:
+    """The modules that a source imports by absolute names."""
+    for statement in _source(module)[0]:
+        if not getattr(statement, "level", 0):
+            is_from = isinstance(statement, ast.ImportFrom)
+            names = [statement.module or ""] if is_from else [a.name for a in statement.names]
+            yield from names
 
 
 # ---------------------------------------------------------------- libraries

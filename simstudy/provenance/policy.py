@@ -48,6 +48,11 @@ COMPILES = re.compile(
 )
 """Imports of a module with code to be compiled."""
 
+TEACHES_NUMBA = re.compile(
+    rb"^\s*(?:from|import)\s+(?:numba\.(?:core|extending|np)|llvmlite)\b", re.MULTILINE
+)
+"""Imports of a module that adds types or functions to numba: it counts completely."""
+
 # ---------------------------------------------------------------- libraries
 _NAMES = """
 arch arviz beartype blackjax bokeh cloudpickle cupy cvxpy cython dask distributed einops equinox
@@ -80,7 +85,9 @@ def _settings_of_torch(torch: Any) -> object:
 STATES: dict[str, Callable[[Any], object]] = {
     "decimal": lambda decimal: repr(decimal.getcontext()).partition(", flags=")[0],
     "mpmath": lambda mpmath: (mpmath.mp.prec, mpmath.mp.pretty),
-    "numpy": lambda numpy: sorted(numpy.geterr().items()),
+    "numpy": lambda numpy: (
+        [n for n, how in sorted(numpy.geterr().items()) if how == "raise"] or None
+    ),
     "torch": _settings_of_torch,
 }
 """Settings of libraries that numbers depend on, where a program may change them; None does not
@@ -92,8 +99,7 @@ CHECKERS = frozenset({"jaxtyping", "beartype", "typeguard"})
 CALLED_BY_CHECKERS = ("fn", "__beartype_func")
 """Names by which such wrappers hold the function that they call."""
 
-GENERATED_TUPLES = "namedtuple_"
-GENERATED = (GENERATED_TUPLES, "__mp_main__")
+GENERATED = ("namedtuple_", "__mp_main__")
 """How names of modules begin that no file defines."""
 
 # ---------------------------------------------------------------- names that are looked up by text
@@ -128,10 +134,12 @@ Not NUMBA_NUM_THREADS: numba keeps the number it is loaded with, and raises wher
 changes later, so the caller's process could never have its threads back. Its pool is masked.
 """
 
-# ---------------------------------------------------------------- sources and classes
-_EFFECTS = "register implements overload intrinsic lower hook plugin accessor extension unbox"
-HAS_EFFECTS = re.compile("|".join(_EFFECTS.split()))
-"""Decorators that change a library, by their names."""
+# ---------------------------------------------------------------- files and classes
+READERS = (
+    "read_csv", "read_parquet", "read_feather", "read_excel", "read_table", "read_json", "loadtxt",
+    "genfromtxt", "fromfile", "memmap", "read_text", "read_bytes",
+)  # fmt: skip
+"""Functions that read files, by name."""
 
 _PYTHONS = """
 __module__ __qualname__ __doc__ __dict__ __weakref__ __annotations__ __match_args__ __orig_bases__

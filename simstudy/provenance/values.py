@@ -3,10 +3,12 @@
 import functools
 import hashlib
 import math
+import random
 import re
 import struct
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import PurePath
 from types import EllipsisType, NoneType, NotImplementedType
 from typing import Any
@@ -57,19 +59,6 @@ def plain_token(value: Any, inner: Callable[[Any], str]) -> str:
     if kind in CONTAINERS:
         return _held_by(value, kind, inner)
     return _token_of_data(value, kind, inner)
-
-
-def is_plain(value: object) -> bool:
-    """Whether a value is plain data, with the same content in every process."""
-    try:
-        _check_plain(value)
-    except (UnknownValueError, RecursionError):
-        return False
-    return True
-
-
-def _check_plain(value: object) -> str:
-    return plain_token(value, _check_plain)
 
 
 def _held_by(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
@@ -173,7 +162,25 @@ def _class_attribute(kind: type, name: str) -> object:
     return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 
-def is_shared_generator(value: object) -> bool:
-    """Whether a value is NumPy's global random generator, or a module that holds it."""
-    mtrand = sys.modules.get("numpy.random.mtrand")
-    return mtrand is not None and (value is mtrand or value is getattr(mtrand, "_rand", mtrand))
+GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
+"""Random generators, whose state is no content."""
+
+_PARTS_OF_A_PROCESS = """
+argparse asyncio concurrent io _io logging multiprocessing queue _queue socket subprocess _thread
+threading _weakref weakref
+"""
+NO_NUMBER = frozenset(_PARTS_OF_A_PROCESS.split())
+"""Modules of the standard library whose objects move no number: loggers, locks, files."""
+
+
+def moves_no_number(value: object) -> bool:
+    """Whether an object is a logger, a lock, a file, or another part of a process."""
+    return type(value).__module__.split(".")[0] in NO_NUMBER
+
+
+def context_value(variable: ContextVar[Any]) -> Any:
+    """The value of a context variable, or its default."""
+    try:
+        return variable.get()
+    except LookupError:
+        return None

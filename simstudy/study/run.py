@@ -116,7 +116,6 @@ class _Run:
             _adopt(study, options, plan, home, progress)
         workers = options.workers.limited(study.rules.block_seconds)
         work = RunLoop(plan.work_units, home, provenance, workers, progress)
-        work.warn_unfingerprintable()
         return cls(study, options, plan, work, options.targets(study))
 
     @property

@@ -9,6 +9,7 @@ import functools
 import hashlib
 import importlib
 import json
+import linecache
 import os
 import signal
 import subprocess
@@ -82,8 +83,12 @@ def carry_out_cells(order: dict[str, Any]) -> list[dict[str, Any]]:
     answers: list[dict[str, Any]] = []
     space = vars(notebook)
     space["answer"] = functools.partial(_answer, order, answers)
+    space["In"] = [""]
     for number, cell in enumerate(order["cells"]):
-        exec(compile(cell, f"<cell {number}>", "exec"), space)
+        name = f"<cell {number}>"
+        space["In"].append(cell)
+        linecache.cache[name] = (len(cell), None, cell.splitlines(True), name)
+        exec(compile(cell, name, "exec"), space)
     return answers
 
 

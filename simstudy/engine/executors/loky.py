@@ -8,12 +8,12 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from typing import Any, cast
 
 from simstudy.engine.graceful_stop import deferred, handlers_of
-from simstudy.engine.provenance import as_imported, digest_of
+from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.tasks import Task, TaskResult, draw_task
 from simstudy.engine.thread_limits import single_threaded
 from simstudy.engine.timeouts import mark_as_worker
@@ -259,18 +259,18 @@ def draw_packed(payload: bytes) -> TaskResult:
             "finished is kept. Run again, or use backend=threads or backend=inline."
         ) from None
     with single_threaded():  # libraries have not been told yet in a process of its own
-        _refuse_other_code(task.fingerprint_roots, task.expected)
+        _refuse_other_code(task.code)
         return draw_task(task)
 
 
 _checked: set[str] = set()  # what this process was found to have loaded
 
 
-def _refuse_other_code(roots: Sequence[tuple[Any, ...]], expected: str) -> None:
+def _refuse_other_code(code: LoadedCode | None) -> None:
     """Refuse to draw if this process has loaded other code than its parent."""
-    if not expected or expected in _checked:
+    if code is None or code.digest in _checked:
         return
-    found = as_imported(tuple(roots))
-    if digest_of(found) != expected:
-        raise StaleCodeError(found)
-    _checked.add(expected)
+    differences = code.differences()
+    if differences:
+        raise StaleCodeError(differences)
+    _checked.add(code.digest)

@@ -1,0 +1,365 @@
+"""Definitions by their source: without comments, docstrings, annotations, layout and error texts.
+
+A loaded function is looked up in the source it was compiled from, so a function in a notebook's
+cell and the same one in a file are equal. If its file was edited since it was loaded, or there is
+no source, its bytecode counts instead.
+"""
+
+import ast
+import dis
+import hashlib
+import linecache
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from pathlib import Path
+from types import CodeType
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T")
+Chain = tuple[str, ...]
+"""A name and the attributes read off it at once: `np.random.default_rng`."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Statement = ast.stmt
+
+GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+DOCUMENTED = (*Function.__args__, ast.ClassDef, ast.Module)
+LEFT_OUT = frozenset({"returns", "annotation", "type_comment", "kind"})  # of syntax nodes
+SKIPPED = frozenset({"CACHE", "NOP", "EXTENDED_ARG", "PRECALL", "NOT_TAKEN"})
+_MUTATORS = """
+add append appendleft clear discard extend fit insert partial_fit pop popitem remove setdefault sort
+update
+"""
+MUTATORS = frozenset(_MUTATORS.split())
+"""Methods that change the object they are called on."""
+
+
+class Import(NamedTuple):
+    """An import statement inside a function: `from {.level}{module} import {names}`."""
+
+    module: str
+    names: tuple[str, ...]  # empty for `import module`
+    level: int
+
+
+class Definition(NamedTuple):
+    """Source or bytecode of a function or statement, with the names in it.
+
+    Attributes
+    ----------
+    digest
+        Hash of the source without what no number depends on.
+    chains
+        Global names that it reads, with attributes.
+    imports
+        Import statements inside it.
+    words
+        Attributes, global names and strings.
+    changed
+        Names that it assigns to or fills: `global x`, `x[0] = 1`, `x.y = 1`, `x.append(1)`.
+    seeded
+        Names that it calls with an argument that is no constant: `default_rng(seed)`.
+    """
+
+    digest: str
+    chains: tuple[Chain, ...]
+    imports: tuple[Import, ...]
+    words: frozenset[str]
+    changed: frozenset[Chain]
+    seeded: frozenset[Chain]
+
+
+# ---------------------------------------------------------------- functions
+_known: dict[CodeType, Definition] = {}
+"""By code object: what was loaded stays what it was, whatever its file says later."""
+
+
+def definition_of(code: CodeType, *, is_hooked: bool = False) -> Definition:
+    """The definition of a loaded function.
+
+    Parameters
+    ----------
+    is_hooked
+        An import hook compiled other code than the source says (a test runner that rewrites
+        assertions); the source counts.
+    """
+    if code not in _known:
+        node = _node_of(code, text_of(code.co_filename), is_hooked)
+        _known[code] = _definition(code, node)
+    return _known[code]
+
+
+def definition_of_statements(statements: Iterable[Statement]) -> Definition:
+    """The definition of statements of a module."""
+    module = ast.Module([*statements], [])
+    return _definition(compile(module, "<statements>", "exec", dont_inherit=True), module)
+
+
+def _definition(code: CodeType, node: ast.AST | None) -> Definition:
+    reader = _Reader()
+    digest = bytecode_of(code) if node is None else _hash(reader.text(node))
+    codes = [*_nested(code)]
+    steps = [[s for s in dis.get_instructions(c) if s.opname not in SKIPPED] for c in codes]
+    chains = _unique(chain for each in steps for chain in _chains(each))
+    attributes = {str(s.argval) for each in steps for s in each if s.opname in ATTRIBUTES}
+    words = frozenset({chain[0] for chain in chains} | attributes | {*_strings(codes)})
+    imports = _unique(found for each in steps for found in _imports(each))
+    return Definition(
+        digest, chains, imports, words, frozenset(reader.changed), frozenset(reader.seeded)
+    )
+
+
+def text_of(file_name: str) -> str:
+    """The source with this name: a file's content now, or a cell that is kept by `linecache`."""
+    path = Path(file_name)
+    try:
+        if path.suffix == ".py" and path.is_file():
+            return path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
+    return "".join(linecache.getlines(file_name))
+
+
+# ---------------------------------------------------------------- from code to source
+class _Parsed(NamedTuple):
+    """A source as syntax tree and as code."""
+
+    tree: ast.AST
+    codes: dict[str, list[CodeType]]
+    functions: dict[tuple[str, int], Function]
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> _Parsed:
+    try:
+        tree = ast.parse(text)
+        compiled = compile(tree, "<source>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return _Parsed(ast.Module([], []), {}, {})
+    codes: dict[str, list[CodeType]] = {}
+    for code in _nested(compiled):
+        codes.setdefault(code.co_qualname, []).append(code)
+    return _Parsed(tree, codes, {_place(node): node for node in _functions_in(tree)})
+
+
+def _functions_in(node: ast.AST) -> Iterator[Function]:
+    """All functions that statements define."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = getattr(node, name, ())
+        for statement in inner if isinstance(inner, list) else ():
+            if isinstance(statement, Function):
+                yield statement
+            yield from _functions_in(statement)
+
+
+def _place(node: Function) -> tuple[str, int]:
+    """The name of a function and its first line, as code has them."""
+    return node.name, min(part.lineno for part in (node, *node.decorator_list))
+
+
+def _node_of(code: CodeType, text: str, is_hooked: bool) -> ast.AST | None:
+    """The syntax tree of a loaded function; None if the source has other code."""
+    parsed = _parsed(text)
+    alike = [
+        found
+        for found in parsed.codes.get(code.co_qualname, ())
+        if is_hooked or bytecode_of(found) == bytecode_of(code)
+    ]
+    if not alike:
+        return None
+    at = code.co_firstlineno, _column(code)
+    near = min(alike, key=lambda c: (abs(c.co_firstlineno - at[0]), abs(_column(c) - at[1])))
+    if near.co_name != "<lambda>":
+        return parsed.functions.get((near.co_name, near.co_firstlineno))
+    lambdas = (
+        n for n in ast.walk(parsed.tree) if isinstance(n, ast.Lambda) and _is_inside(near, n)
+    )
+    return max(lambdas, key=lambda node: (node.lineno, node.col_offset), default=None)
+
+
+def _column(code: CodeType) -> int:
+    """Where the last instruction's expression begins."""
+    return [*code.co_positions()][-1][2] or 0
+
+
+def _is_inside(code: CodeType, node: ast.Lambda) -> bool:
+    line, _, column, _ = [*code.co_positions()][-1]
+    start, end = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
+    return start <= (line or 0, column or 0) <= end
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    """A code object and those inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _nested(constant)
+
+
+@cache
+def bytecode_of(code: CodeType) -> str:
+    """Hash of compiled code, without line numbers."""
+    constants = [bytecode_of(c) if isinstance(c, CodeType) else _shown(c) for c in code.co_consts]
+    names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
+    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
+    return _hash(repr((code.co_code, code.co_exceptiontable, constants, names, counts)))
+
+
+def _shown(constant: object) -> str:
+    if isinstance(constant, frozenset):
+        return repr(sorted(map(_shown, constant)))
+    if isinstance(constant, tuple):
+        return repr([*map(_shown, constant)])
+    return f"{type(constant).__name__} {constant!r}"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+# ---------------------------------------------------------------- source
+@lru_cache(maxsize=512)
+def digest_of_text(text: str) -> str:
+    """Hash of a whole source; of a text that cannot be parsed, as it is."""
+    try:
+        return _hash(_Reader().text(ast.parse(text)))
+    except (SyntaxError, ValueError):
+        return _hash(text)
+
+
+class _Reader:
+    """Writes a syntax tree as text, and notes what it changes and calls.
+
+    Left out are docstrings, annotations and error texts. Of the outermost function also its name
+    and decorators: what these make of it is seen in the object that its name is bound to.
+
+    Attributes
+    ----------
+    changed, seeded
+        As in `Definition`.
+    """
+
+    def __init__(self) -> None:
+        self.changed: set[Chain] = set()
+        self.seeded: set[Chain] = set()
+
+    def text(self, node: ast.AST) -> str:
+        """The text of a whole definition."""
+        left_out = ("name", "decorator_list") if isinstance(node, Function) else ()
+        return self._node(node, left_out)
+
+    def _node(self, node: Any, left_out: tuple[str, ...] = ()) -> str:
+        self._note(node)
+        kind = type(node)
+        if kind is ast.AnnAssign and node.value is not None:
+            return f"Assign([{self._value(node.target)}],{self._value(node.value)})"
+        parts = []
+        for name in kind._fields:
+            value = getattr(node, name, None)
+            if name in LEFT_OUT or name in left_out:
+                continue
+            if name == "body" and isinstance(value, list) and value and _is_docstring(value[0]):
+                value = value[1:] if kind in DOCUMENTED else value
+            parts.append(self._value(value))
+        return f"{kind.__name__}({','.join(parts)})"
+
+    def _value(self, value: Any) -> str:
+        if isinstance(value, ast.Raise) and isinstance(value.exc, ast.Call):
+            rest = [each for each in value.exc.args if not _is_text(each)]
+            return f"Raise({self._value(value.exc.func)},{self._value(rest)})"
+        if isinstance(value, ast.AST):
+            return self._node(value)
+        if isinstance(value, list):
+            return f"[{','.join([self._value(each) for each in value])}]"
+        return f"{type(value).__name__} {value!r}"
+
+    def _note(self, node: Any) -> None:
+        kind, target = type(node), None
+        if kind is ast.Global:
+            self.changed |= {(name,) for name in node.names}
+        elif kind in (ast.Attribute, ast.Subscript) and type(node.ctx) is not ast.Load:
+            target = node
+        elif kind is ast.Call:
+            arguments = (*node.args, *(keyword.value for keyword in node.keywords))
+            if any(not isinstance(each, ast.Constant) for each in arguments):
+                self.seeded |= {_chain_of(node.func)}
+            if isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
+                target = node.func.value
+        if target is not None:
+            self.changed |= {_chain_of(target)} - {()}
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and _is_text(node.value)
+
+
+def _is_text(node: ast.expr) -> bool:
+    is_string = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return is_string or isinstance(node, ast.JoinedStr)
+
+
+def _chain_of(node: ast.expr) -> Chain:
+    """The chain of names below subscripts; empty if something else is changed."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if isinstance(node, ast.Name):
+        return (node.id,)
+    inner = _chain_of(node.value) if isinstance(node, ast.Attribute) else ()
+    return (*inner, node.attr) if inner and isinstance(node, ast.Attribute) else ()
+
+
+def statements_about(text: str, name: str) -> list[Statement]:
+    """The statements of a module that bind a name or change what it holds."""
+    return [each for each in _statements(text) if name in _bound_by(each)]
+
+
+@lru_cache(maxsize=256)
+def _statements(text: str) -> tuple[Statement, ...]:
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return ()
+    defines = (*(Function.__args__), ast.ClassDef, ast.Import, ast.ImportFrom)
+    return tuple(statement for statement in body if not isinstance(statement, defines))
+
+
+def _bound_by(statement: Statement) -> set[str]:
+    reader = _Reader()
+    reader.text(statement)
+    names = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
+    bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    return bound | {chain[0] for chain in reader.changed}
+
+
+# ---------------------------------------------------------------- what code names
+def _unique(parts: Iterable[T]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(parts))
+
+
+def _chains(steps: list[dis.Instruction]) -> Iterator[Chain]:
+    chain: list[str] = []
+    for step in steps:
+        if chain and step.opname in ATTRIBUTES:
+            chain.append(str(step.argval))
+            continue
+        if chain:
+            yield tuple(chain)
+        chain = [str(step.argval)] if step.opname in GLOBALS else []
+
+
+def _imports(steps: list[dis.Instruction]) -> Iterator[Import]:
+    for at, step in enumerate(steps):
+        if step.opname == "IMPORT_NAME":
+            level, names = (loaded.argval for loaded in steps[at - 2 : at])
+            yield Import(str(step.argval), tuple(names or ()), int(level))
+
+
+def _strings(codes: Iterable[CodeType]) -> Iterator[str]:
+    ahead = [constant for code in codes for constant in code.co_consts]
+    while ahead:
+        constant = ahead.pop()
+        if isinstance(constant, str):
+            yield constant
+        elif isinstance(constant, tuple | frozenset):
+            ahead += constant

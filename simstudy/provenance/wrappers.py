@@ -1,0 +1,130 @@
+"""Functions behind decorators: type checkers, numba, `functools`."""
+
+import functools
+import types
+from types import CellType, FunctionType
+from typing import Any
+
+from simstudy.provenance.policy import CALLED_BY_CHECKERS, CHECKERS, MADE_BY_PYTHON
+from simstudy.provenance.values import attributes
+
+CACHED = type(functools.cache(lambda: None))
+CODE = (FunctionType, types.BuiltinFunctionType, types.MethodType, type, functools.partial, CACHED)
+WRAPPERS: dict[type, tuple[str, ...]] = {
+    functools.partial: ("func", "args", "keywords"),
+    functools.partialmethod: ("func", "args", "keywords"),
+    functools.cached_property: ("func",),
+    functools.singledispatchmethod: ("dispatcher", "func"),
+    property: ("fget", "fset", "fdel"),
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+    CACHED: ("__wrapped__",),
+    types.MethodType: ("__func__", "__self__"),
+}
+"""Objects that stand for functions, with the attributes that hold them."""
+
+
+def is_code(value: object) -> bool:
+    """Whether a value is a function or a class."""
+    wraps = python_of(value) is not None or "__wrapped__" in attributes(value)
+    return wraps or isinstance(value, CODE)
+
+
+def has_code(value: Any) -> bool:
+    """Whether a container holds functions or classes."""
+    held = value.values() if isinstance(value, dict) else value
+    return isinstance(value, dict | list | tuple | set | frozenset) and any(map(is_code, held))
+
+
+def python_of(value: object) -> FunctionType | None:
+    """The Python function behind a numba function."""
+    if not type(value).__module__.startswith("numba."):
+        return None
+    dispatcher = getattr(value, "_dispatcher", value)
+    found = (getattr(dispatcher, name, None) for name in ("py_func", "_defn", "_pyfunc"))
+    return next((held for held in found if isinstance(held, FunctionType)), None)
+
+
+def module_of(function: FunctionType) -> str:
+    """The module whose globals a function reads."""
+    return str(function.__globals__.get("__name__", ""))
+
+
+def home_of(value: object) -> str:
+    """The module that defines a function; for a type checker, that of the function it calls."""
+    plain = unchecked(value)
+    names = getattr(plain, "__globals__", {})
+    return str(names.get("__name__") or getattr(plain, "__module__", "") or "")
+
+
+def is_at_its_name(function: FunctionType) -> bool:
+    """Whether a function is the value of its name in its module: then the name suffices."""
+    name = function.__code__.co_qualname
+    found = function.__globals__.get(name)
+    return "<" not in name and (unchecked(found) is function or "." in name)
+
+
+def is_generated(method: object) -> bool:
+    """Whether Python generated a method, as for dataclasses and named tuples."""
+    made = getattr(method, "__wrapped__", method)
+    if not isinstance(made, FunctionType):
+        return False
+    is_tuples = module_of(made).startswith("namedtuple_")
+    return is_tuples or made.__code__.co_qualname.startswith("__create_fn__")
+
+
+# ---------------------------------------------------------------- type checkers
+def is_checker(function: FunctionType) -> bool:
+    """Whether a function is a wrapper that only checks types."""
+    top = module_of(function).split(".")[0]
+    return top in CHECKERS or function.__code__.co_filename.startswith("<@beartype")
+
+
+def unchecked(function: Any) -> Any:
+    """The function inside wrappers that only check types."""
+    while isinstance(function, FunctionType) and is_checker(function):
+        behind = _checked_by(function)
+        if behind is None:
+            break
+        function = behind
+    return function
+
+
+def _checked_by(function: FunctionType) -> Any:
+    """The function that a type checker calls; `__wrapped__` may be another decorator's."""
+    held = cells_of(function) | (function.__kwdefaults__ or {})
+    called = (held[name] for name in CALLED_BY_CHECKERS if name in held)
+    return next(called, getattr(function, "__wrapped__", None))
+
+
+def cells_of(function: FunctionType) -> dict[str, object]:
+    """The values of a function's closure by name; None for an unbound cell."""
+    names, cells = function.__code__.co_freevars, function.__closure__ or ()
+    return {name: _content(cell) for name, cell in zip(names, cells, strict=True)}
+
+
+def _content(cell: CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def attributes_of(function: FunctionType) -> dict[str, object]:
+    """The attributes that decorators set on a function or on its type checker.
+
+    `functools.wraps` writes name and docstring on it, too, which are no attributes.
+    """
+    found: dict[str, object] = {}
+    behind: Any = function
+    while isinstance(behind, FunctionType):
+        function, behind = behind, _checked_by(behind) if is_checker(behind) else None
+        own = {name: held for name, held in vars(function).items() if _is_written(name)}
+        found = {name: held for name, held in own.items() if held is not behind} | found
+    return dict(sorted(found.items()))
+
+
+def _is_written(attribute: str) -> bool:
+    """Whether an attribute was set by a decorator, not by Python or a type checker."""
+    is_checkers = attribute.startswith("__beartype")
+    return not is_checkers and attribute not in (*MADE_BY_PYTHON, "__name__")
