@@ -102,6 +102,8 @@ def _definition(code: CodeType, node: ast.AST | None) -> Definition:
     codes = [*_nested(code)]
     steps = [[s for s in dis.get_instructions(c) if s.opname not in SKIPPED] for c in codes]
     chains = _unique(chain for each in steps for chain in _chains(each))
+    if node is not None:  # names in annotations of inner functions are in the code, too
+        chains = tuple(chain for chain in chains if chain[0] in reader.names)
     attributes = {str(s.argval) for each in steps for s in each if s.opname in ATTRIBUTES}
     words = frozenset({chain[0] for chain in chains} | attributes | {*_strings(codes)})
     imports = _unique(found for each in steps for found in _imports(each))
@@ -238,11 +240,14 @@ class _Reader:
     ----------
     changed, seeded
         As in `Definition`.
+    names
+        Names outside of annotations.
     """
 
     def __init__(self) -> None:
         self.changed: set[Chain] = set()
         self.seeded: set[Chain] = set()
+        self.names: set[str] = set()
 
     def text(self, node: ast.AST) -> str:
         """The text of a whole definition."""
@@ -276,6 +281,7 @@ class _Reader:
 
     def _note(self, node: Any) -> None:
         kind, target = type(node), None
+        self.names |= {node.id} if kind is ast.Name else set()
         if kind is ast.Global:
             self.changed |= {(name,) for name in node.names}
         elif kind in (ast.Attribute, ast.Subscript) and type(node.ctx) is not ast.Load:

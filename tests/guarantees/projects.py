@@ -69,7 +69,8 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
         )  # fmt: skip
         numbers = result.summary.drop(columns="reason").to_csv()
         digest = hashlib.sha256(numbers.encode()).hexdigest()
-        return {"numbers": digest, "n_blocks": result.outcome.n_blocks}
+        found = {"numbers": digest, "n_blocks": result.outcome.n_blocks}
+        return found | ({"noticed": noticed} if (noticed := result.outcome.noticed) else {})
     except SimstudyError as error:
         return {"refused": str(error)}
 

@@ -715,11 +715,12 @@ def test_a_users_own_installed_package_counts_by_content(compiled, projects, tmp
     assert "mylib was 1.0 #" in after["refused"]
 
 
-def test_what_a_simulation_reads_without_declaring_it_stops_the_run(projects, tmp_path):
+def test_a_function_that_reads_a_file_is_named(projects, tmp_path):
     files = {"trial.py": trial("", "x.mean(axis=1) * float(open('c.txt').read())"), "c.txt": "2"}
     folder = write(tmp_path / "code", files)
-    said = projects.run(folder, tmp_path / "out")["refused"]
-    assert "c.txt, which the study does not declare" in said
+    (said,) = projects.run(folder, tmp_path / "out")["noticed"]
+    assert "open in trial.Trial.simulate" in said
+    assert "Data.file" in said
 
 
 @pytest.mark.parametrize(

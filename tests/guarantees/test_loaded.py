@@ -98,16 +98,6 @@ def test_a_notebook_opened_again_goes_on(projects, tmp_path):
     assert (first["n_blocks"], first["right"]) == (0, True)
 
 
-def test_what_has_no_content_is_named_once_and_counts_as_changed(projects, tmp_path):
-    lock = "import threading\nLOCK = threading.Lock()\n"
-    uses = FIRST.replace("    return (x", "    with LOCK:\n        pass\n    return (x")
-    first, again = projects.cells(tmp_path, lock + uses)
-    assert (first["n_blocks"], first["right"]) == (2, True)
-    (said,) = first["said"]
-    assert said.startswith("__main__.LOCK (_thread.lock) has neither source nor content")
-    assert "refused" in again
-
-
 # ---------------------------------------------------------------- helpers in files
 HELPER = "SCALE = 2.0\ndef gen(x):\n    return x.mean(axis=1) * SCALE\n"
 USES = """

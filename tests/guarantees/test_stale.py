@@ -125,7 +125,7 @@ CHANGES = {
         "stale_trial",
         'streams("data")',
         'streams("other")',
-        "stale_trial.Trial.simulate has",
+        "Trial.simulate has",
     ),
     "a constant": ("stale_kernel", "SCALE = 2.0", "SCALE = 3.0", "stale_kernel.SCALE has changed"),
 }

@@ -7,7 +7,6 @@ import pytest
 
 from simstudy.provenance.policy import (
     DISTRIBUTIONS,
-    HAS_EFFECTS,
     RUNS,
     SILENT,
     STATES,
@@ -37,10 +36,3 @@ def test_torch_counts_where_it_is_not_as_it_comes(dtype, grad, counts):
         get_default_dtype=lambda: f"torch.{dtype}", is_grad_enabled=lambda: grad
     )
     assert (STATES["torch"](torch) is not None) == counts
-
-
-def test_decorators_that_reach_into_a_library_are_known_by_name():
-    for decorator in ("register_model", "np.overload", "app.hook('draw')"):
-        assert HAS_EFFECTS.search(decorator)
-    for decorator in ("dataclass(frozen=True)", "functools.cache", "property"):
-        assert not HAS_EFFECTS.search(decorator)
