@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simstudy.external.stored_result import load
     from simstudy.options import option, published
     from simstudy.output.folder import publish
-    from simstudy.provenance.streams import Streams
+    from simstudy.provenance.streams import Streams, seeded_globals
     from simstudy.study import Rules, RunOptions, Study, discover, method_grid
 
 __version__ = "0.1.0"
@@ -50,6 +50,7 @@ __all__ = [
     "option",
     "publish",
     "published",
+    "seeded_globals",
     "zipped",
 ]
 
@@ -61,7 +62,7 @@ _HOMES = {
     "external.from_frame": ("from_file", "from_frame"),
     "engine.error_policy": ("by_method",),
     "engine.per_replicate": ("each_replicate",),
-    "provenance.streams": ("Streams",),
+    "provenance.streams": ("Streams", "seeded_globals"),
     "options": ("option", "published"),
     "output.folder": ("publish",),
     "external.stored_result": ("load",),

@@ -31,7 +31,6 @@ import numpy as np
 
 from simstudy.data.canonical import held_array, held_frame, read_npy, reader_of_tables
 from simstudy.data.sources import (
-    DECLARED,
     Bundled,
     File,
     InMemory,
@@ -249,7 +248,6 @@ class Data:
         if not isinstance(self.source, File):
             self._refuse_kind("path", "Data.file")
         self.check()
-        DECLARED.add(os.path.abspath(self.source.path))
         return Path(self.source.path)
 
     def check(self, *, anew: bool = False) -> None:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-DECLARED: set[str] = set()
-"""Files whose paths a part of a scenario gave away: reading them by other means is declared."""
-
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
 
 

@@ -28,7 +28,7 @@ from simstudy.engine.methods import (
     with_drawn_columns,
     without_truth_values,
 )
-from simstudy.engine.rng_checks import check_rows, check_streams, watching_generators
+from simstudy.engine.rng_checks import check_rows, check_streams
 from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
 from simstudy.engine.timeouts import BlockTimeoutError, hears_ctrl_c
 from simstudy.errors import (
@@ -190,8 +190,7 @@ def _simulated(plan: Plan, scenario: AnyScenario, index: int, last: DatasetCache
     data = last(scenario.scenario, index, draw) if last else draw()
     given = (scenario, data, streams, n_rep, plan.vectors)
     made = plain_columns(_declared(plan, scenario, partial(analysed, *given), "it"))
-    if index == 0:
-        check_rows(plan, scenario, streams, data, made)
+    check_rows(plan, scenario, streams, data, made)
     return with_drawn_columns(plan, data, made)
 
 
@@ -209,10 +208,7 @@ def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], name: str
     for data in data_parts(scenario):
         data.check()
     before = plan.identity_of(scenario)
-    with (
-        watching_generators(),
-        np.errstate(),
-    ):  # which a study may set for itself alone
+    with np.errstate():  # which a study may set for itself alone
         try:
             return work()
         finally:

@@ -10,7 +10,6 @@ from simstudy.design import AnyScenario
 from simstudy.design.plan import Derived, Plan, base_scenario
 from simstudy.engine.columns import agree, validate_column
 from simstudy.engine.methods import parameters_of, scenario_arguments, select_arguments
-from simstudy.engine.rng_checks import watching_generators
 from simstudy.errors import StudyError, describe, nearest
 from simstudy.store.arrow_schema import ERROR, SCENARIO, failed_cell_mask, failed_cells
 from simstudy.store.columns import nan_where_failed
@@ -62,8 +61,7 @@ def derived_column(
     unknown = partial(_unknown, derived, known)
     arguments = select_arguments(derived.function, known, unknown)
     try:
-        with watching_generators():
-            value = derived.function(**arguments)
+        value = derived.function(**arguments)
     except StudyError:
         raise
     except (Exception, SystemExit) as error:  # whatever a user's function may raise

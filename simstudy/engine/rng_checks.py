@@ -1,21 +1,15 @@
-"""Detects random numbers that do not come from the study's streams, and rows that know of others.
+"""Checks of a first block: rows that depend on each other, and numbers that use no stream.
 
-Such numbers make every block the same, or blocks that are never found again. A mean without
-`axis=1`, or centring across replicates, makes rows that belong to each other. No replicate fails of
-either. So the first two blocks of each scenario are watched as they are drawn, and compared; and
-some rows of a method's first block are analysed alone.
+A mean without `axis=1`, or centring across replicates, makes rows that belong to each other, and no
+replicate fails. So each method's first block is analysed again in part, and if that is not possible
+with its rows in another order.
 """
 
 import contextlib
-import hashlib
-import math
-import random
-import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,79 +21,25 @@ from simstudy.engine.per_replicate import EachReplicate
 from simstudy.errors import StudyError
 from simstudy.provenance.streams import Streams
 
-BLOCKS_CHECKED = 2  # of each scenario: a mistake shows in the first
-ROWS_COMPARED = 1024  # of a block: enough to tell shares of 1% from those of any other
-CELLS_COMPARED = 64  # of a replicate
-ENOUGH_BITS = 60  # that columns of as much surprise agree by chance has odds of 2^-60
-
-DRAW_MEANWHILE = ("beartype", "distributed")
-"""Libraries that draw from Python's global generator themselves, in this thread or another."""
 NO_STREAMS, ROWS_DIFFER = "no streams", "rows differ"
-NUMPY_MOVED, PYTHON_MOVED = "np.random", "random"
+ROWS_COMPARED = 1024  # of a block, to see whether its replicates differ
 
-N_ROWS = 4  # that are analysed again, of the first block: no two in the same place
+N_ROWS = 4  # that are analysed again, no two in the same place
 RTOL = 1e-6  # an iteration may stop elsewhere when others are not there
 FEWEST = 2 * N_ROWS  # replicates of a block
 
 _events: ContextVar[dict[str, None] | None] = ContextVar("rng_events", default=None)
 
 
-class RngFinding(NamedTuple):
-    """Findings about a block's random numbers, and hashes of the columns that must vary."""
-
-    key: str
-    block: int
-    odd: tuple[str, ...]
-    hashes: tuple[tuple[str, bytes], ...]
-
-
 @contextlib.contextmanager
-def watching_rng(block: int) -> Iterator[dict[str, None] | None]:
-    """Context: findings about the random numbers of an early block are recorded."""
-    events: dict[str, None] | None = {} if block < BLOCKS_CHECKED else None
-    with set_within(_events, events):
+def checking(block: int) -> Iterator[dict[str, None]]:
+    """Context that collects what is noticed of a scenario's first block."""
+    events: dict[str, None] = {}
+    with set_within(_events, events if block == 0 else None):
         yield events
 
 
-def finding_of(
-    key: str, block: int, columns: Mapping[str, np.ndarray], events: dict[str, None]
-) -> RngFinding:
-    """The findings of a block that has been drawn."""
-    heads = {
-        name: _head(column)
-        for name, column in columns.items()
-        if column.ndim and column.size and column.dtype.kind in "biuf"
-    }
-    hashes = tuple((name, _hash(head)) for name, head in heads.items() if _must_vary(head))
-    return RngFinding(key, block, tuple(events), hashes)
-
-
-# ---------------------------------------------------------------- while a block is drawn
-@contextlib.contextmanager
-def watching_generators() -> Iterator[None]:
-    """Context: changes of the global random generators are recorded.
-
-    Libraries draw from them as they are imported: where any was, the next block will tell.
-    """
-    events = _events.get()
-    if events is None:
-        yield
-        return
-    before, n_loaded = _states(), len(sys.modules)
-    yield
-    if len(sys.modules) == n_loaded:
-        events |= {name: None for name, state in _states().items() if state != before[name]}
-
-
-def _states() -> dict[str, Any]:
-    """The states of the global random generators."""
-    numpys: Any = np.random.get_state()  # noqa: NPY002 - it is what is looked for
-    states = {NUMPY_MOVED: (numpys[1].tobytes(), *numpys[2:]), PYTHON_MOVED: random.getstate()}
-    if any(library in sys.modules for library in DRAW_MEANWHILE):
-        del states[PYTHON_MOVED]
-    return states
-
-
+# ---------------------------------------------------------------- streams
 def is_deterministic(value: object) -> bool:
     """Whether a scenario declares itself deterministic."""
     return bool(getattr(getattr(value, "scenario", value), "deterministic", False))
@@ -125,43 +65,11 @@ def _differs(array: Any, n_rep: int) -> bool:
     return bool(((few != few[:1]) & is_number).any())
 
 
-# ---------------------------------------------------------------- when it has been drawn
-def _head(column: np.ndarray) -> np.ndarray:
-    """The first replicates of a column, limited to a number of cells."""
-    rows = column[:ROWS_COMPARED]
-    return np.ascontiguousarray(rows.reshape(len(rows), -1)[:, :CELLS_COMPARED])
-
-
-def _hash(head: np.ndarray) -> bytes:
-    return hashlib.blake2b(head.tobytes(), digest_size=8).digest()
-
-
-def _must_vary(head: np.ndarray) -> bool:
-    """Whether two blocks cannot agree in this column by chance.
-
-    Fractions that are all different were drawn from a continuum. Otherwise the order of the
-    replicates decides: it is one of so many orders of these values. Values in rising or falling
-    order were put there.
-    """
-    if _is_in_order(head):
-        return False
-    rows = head.view(np.dtype((np.void, head.itemsize * head.shape[1]))).ravel().tolist()
-    counts, n = Counter(rows).values(), len(rows)
-    if head.dtype.kind == "f" and len(counts) == n > 2 and (head % 1 != 0).any():
-        return True
-    return n * math.log2(n) - sum(count * math.log2(count) for count in counts) > ENOUGH_BITS
-
-
-def _is_in_order(head: np.ndarray) -> bool:
-    first, then = head[:-1], head[1:]
-    return bool((first <= then).all() or (first >= then).all())
-
-
 # ---------------------------------------------------------------- rows that know of each other
 def check_rows(
     plan: Plan, scenario: Analysed, streams: Streams, data: Mapping[str, Any], result: Any
 ) -> None:
-    """Record a method of whole blocks that gives rows other values when they are alone.
+    """Record a method of whole blocks whose rows depend on other rows.
 
     Methods with random numbers are not checked, nor those that are right to look across.
 
@@ -177,41 +85,57 @@ def check_rows(
         return
     asked = {each.name for each in parameters_of(method.function)}
     may_differ = method.name in plan.across_replicates or "streams" in asked
-    if not may_differ and _rows_differ(plan, scenario, streams, data, result):
-        events[ROWS_DIFFER] = None
-
-
-def _rows_differ(
-    plan: Plan, scenario: Analysed, streams: Streams, data: Mapping[str, Any], result: Any
-) -> bool:
-    arrays = {name: x for name, x in data.items() if isinstance(x, np.ndarray) and x.ndim}
-    if plan.block_size < FEWEST or not arrays:
-        return False
-    rows = np.arange(1, plan.block_size, plan.block_size // N_ROWS)[:N_ROWS]
-    alone = {name: x[rows] if name in arrays else x for name, x in data.items()}
+    has_arrays = any(isinstance(x, np.ndarray) and x.ndim for x in data.values())
+    if may_differ or plan.block_size < FEWEST or not has_arrays:
+        return
     try:
         columns = validate_columns(plan, scenario, result, "it")
     except StudyError:  # which is said where the block is checked
-        return False
+        return
+    given = (plan, scenario, streams, data, columns)
+    some = np.arange(1, plan.block_size, plan.block_size // N_ROWS)[:N_ROWS]
+    verdict = _differ(some, *given)
+    if verdict is None:  # they could not be analysed without the others: all, each twice
+        half = np.repeat(np.arange(plan.block_size // 2), 2)
+        twice = np.resize(np.random.default_rng(0).permutation(half), plan.block_size)
+        verdict = _differ(twice, *given)
+    if verdict:
+        events[ROWS_DIFFER] = None
+
+
+def _differ(
+    rows: np.ndarray,
+    plan: Plan,
+    scenario: Analysed,
+    streams: Streams,
+    data: Mapping[str, Any],
+    columns: Mapping[str, np.ndarray],
+) -> bool | None:
+    """Whether some rows have other results among themselves; None if they cannot be analysed."""
+    some = {n: x[rows] if isinstance(x, np.ndarray) and x.ndim else x for n, x in data.items()}
     few = replace(plan, block_size=len(rows))
     try:
         with np.errstate():  # which a method may set for itself alone
-            made = plain_columns(analysed(scenario, alone, streams, len(rows)))
+            made = plain_columns(analysed(scenario, some, streams, len(rows)))
         found = validate_columns(few, scenario, made, "it")
     except StudyError:  # not a row for each replicate
         return True
     except Exception:  # a method may need more rows than these
-        return False
+        return None
     both = columns.keys() & found.keys()
     return not all(_agree(columns[name], found[name], rows) for name in both)
 
 
 def _agree(full: np.ndarray, alone: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether rows are equal up to rounding; texts are not compared."""
+    """Whether rows are equal up to rounding; infinite values exactly; texts are not compared."""
     if full.dtype.kind not in "biuf" or alone.dtype.kind not in "biuf":
         return True
     expected = full[rows] if full.ndim else full
     if expected.shape != alone.shape and full.ndim:
         return False
-    spread = np.nanmax(np.abs(expected), initial=0.0)
-    return np.allclose(expected, alone, rtol=RTOL, atol=RTOL * spread, equal_nan=True)
+    expected, alone = np.broadcast_arrays(expected.astype(float), alone.astype(float))
+    is_finite = np.isfinite(expected)
+    if not np.array_equal(expected[~is_finite], alone[~is_finite], equal_nan=True):
+        return False
+    spread = np.max(np.abs(expected[is_finite]), initial=0.0)
+    return np.allclose(expected[is_finite], alone[is_finite], rtol=RTOL, atol=RTOL * spread)

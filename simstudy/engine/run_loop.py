@@ -13,6 +13,7 @@ from functools import cached_property
 from simstudy.design.plan import Plan
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
+from simstudy.engine.repeat import check_repeatable
 from simstudy.engine.run_monitor import RunMonitor
 from simstudy.engine.run_stats import RunStats
 from simstudy.engine.scheduler import draw_blocks
@@ -53,9 +54,11 @@ class RunLoop:
     _times: Times = field(default_factory=lambda: Times(_now(), ""))
     _name: str = field(default_factory=lambda: uuid.uuid4().hex)
     _written: float = field(default_factory=time.monotonic)
+    _first_blocks: dict[str, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.monitor = RunMonitor(self.plan, self.progress, generators=self.provenance.generators)
+        code = self.provenance
+        self.monitor = RunMonitor(self.plan, self.progress, code.generators, code.readers)
 
     def lacks_any(self, sizes: Mapping[str, int], shard: tuple[int, int] | None = None) -> bool:
         """Whether any block is missing."""
@@ -83,6 +86,7 @@ class RunLoop:
             if not retries:  # which are failures that may yet come out well
                 self.monitor.raise_if_too_many_failed()
             if not (blocks or retries):
+                self._check_repeatable()
                 self.stats.noticed = self._warnings()
                 return
             yield from self._draw(blocks, retries)
@@ -133,6 +137,7 @@ class RunLoop:
         limit = self.workers.block_seconds
         factory = TaskFactory(self.plan, store, self.provenance, generation, limit)
         begun = time.perf_counter()
+        self.monitor.note_code()
         try:
             for result in draw_blocks(
                 factory, blocks, workers=self.workers, progress=self.progress, retries=retries
@@ -142,12 +147,28 @@ class RunLoop:
                 if time.monotonic() - self._written > WRITTEN_EVERY:
                     self._write_notes()
                 self.monitor.check(result)
+                self._first_blocks |= {key: None for key, block in result.done if block == 0}
                 yield result
         finally:
             self.stats.seconds += time.perf_counter() - begun
             self.stats.noticed = self._warnings()
             self._write_notes()
             store.scan()
+
+    def _check_repeatable(self) -> None:
+        """Draw first blocks of this run again in another process."""
+        keys, self._first_blocks = self._first_blocks, {}
+        if keys:
+            found = check_repeatable(
+                self.plan,
+                self.home.store,
+                keys,
+                code=self.provenance.expected,
+                run_seconds=self.stats.seconds,
+            )
+            self.monitor.note_unrepeatable(found)
+            if found:
+                self._write_notes()
 
     def _write_notes(self) -> None:
         """Write what blocks took, and remarks on them; failing to do so does not stop the run."""

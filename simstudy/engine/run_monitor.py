@@ -1,4 +1,4 @@
-"""Checks during a run: failure limits, equal blocks, slow blocks."""
+"""Checks during a run: failure limits, unrepeatable numbers, slow blocks."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,21 +7,14 @@ from simstudy.design.plan import Plan
 from simstudy.engine.block import Address
 from simstudy.engine.columns import BlockConstants
 from simstudy.engine.progress import Progress
-from simstudy.engine.rng_checks import (
-    NO_STREAMS,
-    NUMPY_MOVED,
-    PYTHON_MOVED,
-    ROWS_DIFFER,
-    RngFinding,
-    is_deterministic,
-)
+from simstudy.engine.rng_checks import NO_STREAMS, ROWS_DIFFER
 from simstudy.engine.tasks import TaskResult
 from simstudy.errors import StudyError, first_few
 
 SLOW_SECONDS = 5.0  # of a block: longer than one waits for a sign of life
 SUITABLE_SECONDS = 1.0  # what a block may take: little is lost with it
 REMARKS_KEPT = 1000  # scenarios of which something is known: the others most often have it too
-EQUAL_BLOCKS = "equal blocks"
+OTHER_GENERATORS, READS_FILES, UNREPEATABLE = "generators", "files", "unrepeatable"
 MESSAGES = {
     NO_STREAMS: (
         "asked for none of its random streams, yet its replicates differ: where their random "
@@ -34,11 +27,6 @@ MESSAGES = {
         "centring across replicates, and generators with no seed of the study's; a method that "
         "is right to look across replicates is named in across_replicates of the Study"
     ),
-    **{
-        moved: f"drew from {whose} global generator ({moved}), which no seed of the study reaches: "
-        'the numbers will not be found again. Take streams("data") instead'
-        for moved, whose in ((NUMPY_MOVED, "NumPy's"), (PYTHON_MOVED, "Python's"))
-    },
 }
 
 
@@ -50,8 +38,8 @@ class RunMonitor:
     ----------
     plan
         As it is drawn.
-    generators
-        Where the study's code reaches generators of its own, for warnings about random numbers.
+    generators, readers
+        Where the study's code uses generators of its own, and where it reads files.
     wanted
         Replicates wanted of what is drawn, by key.
     n_failed
@@ -67,12 +55,12 @@ class RunMonitor:
     plan: Plan
     progress: Progress
     generators: Sequence[str] = ()
+    readers: Sequence[str] = ()
     wanted: Mapping[str, int] = field(default_factory=dict)
     n_failed: dict[str, int] = field(default_factory=dict)
     n_drawn: dict[str, int] = field(default_factory=dict)
     warnings: dict[str, str] = field(default_factory=dict)
     remarks: dict[tuple[str, str], str] = field(default_factory=dict)
-    _hashes: dict[tuple[str, str, bytes], int] = field(default_factory=dict, repr=False)
     _constants: BlockConstants = field(default_factory=BlockConstants, repr=False)
     _n_results: int = 0
 
@@ -87,34 +75,50 @@ class RunMonitor:
         """
         self._n_results += 1
         self._constants.check_further(result.constants)
-        for finding in result.rng_findings:
-            self._check_rng(finding)
+        for key, kind in result.noticed:
+            self.remark(kind, key, f"{self.plan.keys.get(key)!r} {MESSAGES[kind]}")
         if self._n_results > 1:  # the first may have compiled
             self._warn_if_slow(max(result.draw_seconds, default=0.0))
         self._count_failures(result)
 
     # ---------------------------------------------------------------- randomness
-    def _check_rng(self, finding: RngFinding) -> None:
-        """Warn of findings, and record them with the stored blocks, for later readers."""
-        scenario = self.plan.keys.get(finding.key)
-        found = {odd: f"{scenario!r} {MESSAGES[odd]}" for odd in finding.odd}
-        equal = [name for name, hashed in finding.hashes if self._is_known(finding, name, hashed)]
-        if equal and not is_deterministic(scenario):
-            found[EQUAL_BLOCKS] = _equal_blocks(scenario, finding.block, equal)
-        for kind, text in found.items():
-            text += self._generators()
-            if len(self.remarks) < REMARKS_KEPT:
-                self.remarks.setdefault((kind, finding.key), text)
-            self._warn(kind, text)
+    def note_code(self) -> None:
+        """Warn of generators and files in the study's code, once."""
+        key = next(iter(self.plan.keys), "")
+        if self.generators:
+            self.remark(
+                OTHER_GENERATORS,
+                key,
+                f"generators other than streams in the study's code: {first_few(self.generators)}. "
+                'No seed of the study reaches them: take streams("data") or rng '
+                "instead, or seed them from it",
+            )
+        if self.readers:
+            self.remark(
+                READS_FILES,
+                key,
+                f"functions of the study that read files: {first_few(self.readers)}. A change of "
+                "such a file goes unnoticed: read data as a part of the scenario, such as "
+                "Data.file('prices.csv')",
+            )
 
-    def _generators(self) -> str:
-        names = first_few(self.generators)
-        return f". Generators other than streams in the code that it uses: {names}" if names else ""
+    def note_unrepeatable(self, columns: Mapping[str, Sequence[str]]) -> None:
+        """Warn of columns that another process draws otherwise, by key."""
+        for key, names in columns.items():
+            self.remark(
+                UNREPEATABLE,
+                key,
+                f"{self.plan.keys[key]!r}: another process draws other values of "
+                f"{', '.join(names)} from the same seed (first block), so these numbers will not "
+                "be found again. Look for generators other than streams, the order of a set, the "
+                "clock; a library without a seed of its own runs within seeded_globals(rng)",
+            )
 
-    def _is_known(self, finding: RngFinding, name: str, hashed: bytes) -> bool:
-        """Whether another block of the scenario has an equal column."""
-        first = self._hashes.setdefault((finding.key, name, hashed), finding.block)
-        return first != finding.block
+    def remark(self, kind: str, key: str, text: str) -> None:
+        """Record a remark with the stored blocks, for later readers, and warn once of its kind."""
+        if len(self.remarks) < REMARKS_KEPT:
+            self.remarks.setdefault((kind, key), text)
+        self._warn(kind, text)
 
     def _warn(self, kind: str, text: str) -> None:
         """Warn once per kind, for the first scenario."""
@@ -170,13 +174,3 @@ class RunMonitor:
                     "fails and run again, draw these anew (retry=failed), or let the Study have a "
                     "larger max_failed."
                 )
-
-
-def _equal_blocks(scenario: object, block: int, columns: Sequence[str]) -> str:
-    names = ", ".join(map(repr, columns))
-    return (
-        f"block {block} of {scenario!r} has the same {names} as a block before it, to the last "
-        "bit: its replicates count twice, and every Monte Carlo error is too small. Take random "
-        'numbers from streams("data"), and from no generator with a seed of its own; where blocks '
-        "are to be the same, say so with a class attribute, deterministic = True"
-    )

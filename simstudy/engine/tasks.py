@@ -18,7 +18,7 @@ from simstudy.engine.columns import BlockConstant, BlockConstants, constants_amo
 from simstudy.engine.error_policy import is_machine_trouble
 from simstudy.engine.methods import DatasetCache
 from simstudy.engine.provenance import LoadedCode, RunProvenance
-from simstudy.engine.rng_checks import RngFinding, finding_of, watching_rng
+from simstudy.engine.rng_checks import checking
 from simstudy.engine.thread_limits import drawn_with_one_thread
 from simstudy.engine.timeouts import BlockTimeoutError, time_limit, timeout_message
 from simstudy.engine.work_queue import BlockId
@@ -61,7 +61,7 @@ class TaskResult(NamedTuple):
     failed_each: tuple[int, ...] = ()  # replicates of each block that failed
     n_bytes: int = 0  # of the rows, in memory
     files: tuple[str, ...] = ()  # names of those that were written
-    rng_findings: tuple[RngFinding, ...] = ()  # of the first blocks of each scenario
+    noticed: tuple[tuple[str, str], ...] = ()  # keys of first blocks, with a kind of remark
     constants: frozenset[BlockConstant] = frozenset()  # columns with one value for a whole block
 
 
@@ -70,22 +70,22 @@ def draw_task(task: Task) -> TaskResult:
     """Draw the blocks of a task and write them to one file."""
     begun = time.perf_counter()
     datasets = DatasetCache()
-    blocks, on_drawing, on_data, findings = [], [], [], []
+    blocks, on_drawing, on_data = [], [], []
+    noticed: list[tuple[str, str]] = []
     for block_id in task.blocks:
         start, before = time.perf_counter(), datasets.seconds
-        with watching_rng(block_id.block) as events:
+        with checking(block_id.block) as events:
             block = _draw(task, block_id, datasets)
         on_data.append(datasets.seconds - before)
         on_drawing.append(time.perf_counter() - start - on_data[-1])
         blocks.append(block)
-        if events is not None:
-            findings.append(finding_of(block_id.key, block_id.block, block.columns, events))
+        noticed += [(block_id.key, kind) for kind in events]
     constants = constants_among(task.plan, blocks)
     BlockConstants().check_further(constants)
     result = _write(task, blocks, on_drawing, on_data)
     return result._replace(
         seconds=time.perf_counter() - begun,
-        rng_findings=tuple(findings),
+        noticed=tuple(noticed),
         constants=constants,
     )
 

@@ -27,7 +27,6 @@ from simstudy.provenance.source import Chain, Definition, Import
 from simstudy.provenance.values import hash_of
 from simstudy.provenance.wrappers import (
     CACHED,
-    CODE,
     WRAPPERS,
     attributes_of,
     cells_of,
@@ -44,6 +43,7 @@ from simstudy.provenance.wrappers import (
 Fingerprint = dict[str, str]
 """Definition, constant, module or library -> hash or version."""
 
+LATE = "simstudy.lazy"  # whose objects stand for libraries that are imported when they are used
 DEEPEST = 100  # levels of nested values that are followed
 A_NAME = re.compile(r"[A-Za-z_][\w.]*")
 WORD = re.compile(r"[A-Za-z_]\w*")
@@ -194,7 +194,8 @@ class Walk:
             named = {part for word in self.words for part in WORD.findall(word)} & set(os.environ)
             for name in named - set(policy.THREAD_VARIABLES):
                 found[f"environment variable {name}"] = hash_of(os.environ[name])
-        told = (name for name, of in self.generators.items() if of not in self._seeded)
+        is_seeded = "seeded_globals" in self.words
+        told = (n for n, of in self.generators.items() if not is_seeded and of not in self._seeded)
         return Trace(
             dict(sorted(found.items())),
             {
@@ -311,17 +312,15 @@ class Walk:
         is_seeded = chain in code.seeded
         if getattr(value, "__name__", "") == "seed":
             self._seeded |= {home} if is_seeded else set()
-        elif not (
-            is_seeded
-            and isinstance(value, type | types.BuiltinFunctionType)
-            and _makes_a_generator(value)
-        ):
+        elif not (is_seeded and _makes_a_generator(value)):
             self.generators[f"{'.'.join(chain)} in {_known_as(reader)}"] = home
 
     def _binding(self, module: str, name: str, value: object) -> str:
         """The value of a module's name: code by reference, a constant as an entry."""
         if is_code(value) and (is_project(module) or _is_of_the_project(value)):
             self.names[Key(module, name)] = None
+            return self.token(value, module)
+        if type(value).__module__ == LATE:
             return self.token(value, module)
         if is_project(module):
             module, name = modules.defined_in(module, name, value)
@@ -374,9 +373,10 @@ class Walk:
             if A_NAME.fullmatch(text) and text in sys.modules:
                 self._whole(text)
         path = None if is_ours(module) else source_file(module)
-        for neighbour in sorted(path.parent.rglob("*.py")) if path else ():
+        folder = path.parent if path else Path()
+        for neighbour in sorted(folder.rglob("*.py")) if path else ():
             if neighbour.is_file():
-                key = Key("", f"{neighbour.relative_to(path.parent)} beside {_known_as(module)}")
+                key = Key("", f"{neighbour.relative_to(folder)} beside {_known_as(module)}")
                 self._enter(key, source.digest_of_text(neighbour.read_text("utf-8", "replace")))
 
     def _note_name(self, value: Any) -> None:
@@ -389,7 +389,7 @@ class Walk:
     def _follow(self, value: Any, where: str) -> str:
         """The token of a value that is not plain, by its kind."""
         home = type(value).__module__
-        if home == "simstudy.lazy":  # a library that is imported late
+        if home == LATE:
             name = object.__getattribute__(value, "_name")
             self._library(name)
             return f"<module {name}>"
@@ -467,13 +467,12 @@ class Walk:
         if type(kind).__module__.startswith("numba."):  # compiled as a whole
             self._whole(module)
             return f"<{key.mark}>"
-        make = lambda: "|".join(self._class_content(kind))  # noqa: E731
         self._known[id(kind)] = kind, f"<{key.mark}>"
         if "<locals>" not in key.name:
             self._note_name(kind)
-            self._queue.append(lambda: self._enter(key, make()))
+            self._queue.append(lambda: self._enter(key, "|".join(self._class_content(kind))))
             return f"<{key.mark}>"
-        content = make()
+        content = "|".join(self._class_content(kind))
         self._enter(key, content)
         return f"<{key.mark} {hash_of(content)}>"
 
@@ -651,7 +650,9 @@ def _is_dynamic(code: Definition) -> bool:
 
 def _generators_of(module: str, value: object) -> str:
     """`numpy.random` or `random` if a function or class draws random numbers there."""
-    if not isinstance(value, CODE) or getattr(value, "__name__", "") in policy.NO_GENERATORS:
+    if type(value).__module__ == LATE or not callable(value):
+        return ""
+    if getattr(value, "__name__", "") in policy.NO_GENERATORS:
         return ""
     homes = (module, str(getattr(value, "__module__", "")))
     if any(home.startswith("numpy.random") for home in homes):

@@ -280,9 +280,10 @@ def libraries_of(module: str) -> Iterator[str]:
     """The modules that a source imports by absolute names."""
     for statement in _source(module)[0]:
         if not getattr(statement, "level", 0):
-            is_from = isinstance(statement, ast.ImportFrom)
-            names = [statement.module or ""] if is_from else [a.name for a in statement.names]
-            yield from names
+            if isinstance(statement, ast.ImportFrom):
+                yield statement.module or ""
+            else:
+                yield from (alias.name for alias in statement.names)
 
 
 # ---------------------------------------------------------------- libraries

@@ -4,8 +4,11 @@ A stream is found, not spawned: its seed is a hash of who asks (seed, study, sce
 purpose). So no stream moves when another scenario, method, worker or replicate is added.
 """
 
+import contextlib
 import hashlib
 import json
+import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -94,3 +97,24 @@ def generator(*address: int | str) -> np.random.Generator:
     digest = hashlib.sha256(json.dumps(address).encode()).digest()
     entropy = int.from_bytes(digest, "little")
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(entropy, pool_size=8)))
+
+
+@contextlib.contextmanager
+def seeded_globals(rng: np.random.Generator) -> Iterator[None]:
+    """Context in which NumPy's and Python's global generators are seeded from a stream.
+
+    For libraries that take no generator. Both generators are restored at the end.
+
+    Parameters
+    ----------
+    rng
+        The generator of a replicate or of a block.
+    """
+    numpys, pythons = np.random.get_state(), random.getstate()  # noqa: NPY002
+    np.random.seed(int(rng.integers(2**32)))  # noqa: NPY002
+    random.seed(int(rng.integers(2**63)))
+    try:
+        yield
+    finally:
+        np.random.set_state(numpys)  # noqa: NPY002
+        random.setstate(pythons)

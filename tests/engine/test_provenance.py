@@ -1,20 +1,33 @@
 """Workers are held to the code of the process that started the run."""
 
-from simstudy.engine import provenance
-from simstudy.engine.provenance import PACKAGE, compute_provenance, digest_of
+from dataclasses import replace
+
+from simstudy.engine.provenance import compute_provenance
 from tests import toy
 
 
+def expected():
+    return compute_provenance(toy.study((3,)).plan()).expected
+
+
 def test_whatever_draws_checks_keeps_and_writes_blocks_is_held_to_the_parents():
-    *_, carriers = compute_provenance(toy.study((3,)).plan()).expected
+    entries = expected().entries
     way = ("columns", "tasks", "per_replicate")
-    assert {f"engine/{step}.py" for step in way} < carriers.keys()
-    assert {"store/arrow_schema.py", "store/block_files.py", "atomic_files.py"} < carriers.keys()
+    assert {f"engine/{step}.py" for step in way} < entries.keys()
+    assert {"store/arrow_schema.py", "store/block_files.py", "atomic_files.py"} < entries.keys()
 
 
-def test_a_worker_with_another_carrier_is_told_from_this_one(monkeypatch):
-    plan = toy.study((3,)).plan()
-    before = digest_of(compute_provenance(plan).expected)
-    assert digest_of(compute_provenance(plan).expected) == before
-    monkeypatch.setattr(provenance, "CARRIERS", (PACKAGE / "errors.py",))
-    assert digest_of(compute_provenance(plan).expected) != before
+def test_a_worker_with_other_code_says_what_differs():
+    code = expected()
+    assert code.differences() == []
+    assert code.digest == expected().digest
+    names = ("engine/tasks.py", "tests.toy.Mean.simulate")
+    other = replace(code, entries=code.entries | dict.fromkeys(names, frozenset({"#"})))
+    assert other.differences() == [f"{name} has changed" for name in names]
+    assert other.digest != code.digest
+
+
+def test_files_edited_since_are_named():
+    code = expected()
+    assert code.edited_since() == []
+    assert replace(code, files=code.files | {"tests.toy": "#"}).edited_since() == ["tests.toy"]

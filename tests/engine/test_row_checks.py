@@ -68,11 +68,21 @@ def test_rows_that_know_of_each_other_are_told(method):
     assert "across_replicates" in said
 
 
-def test_a_generator_of_ones_own_is_named():
-    (said,) = noticed(suspect=unseeded, innocent=mean_of)
-    assert said.endswith("code that it uses: np.random.default_rng in tests.engine.test_row_checks")
-    (said,) = noticed(suspect=ranked)
-    assert "default_rng" not in said
+def test_an_infinite_value_hides_nothing():
+    def infinite(x):
+        return {"estimate": np.where(np.arange(len(x)) == 1, np.inf, x.mean(axis=1) - x.mean())}
+
+    assert noticed(suspect=infinite)
+    assert not noticed(fine=lambda x: {"estimate": np.where(x[:, 0] > 0, np.inf, x[:, 0])})
+
+
+def test_a_sort_over_the_wrong_axis_is_told_where_the_sizes_are_equal():
+    """Some rows alone raise an IndexError; all rows in another order do not."""
+
+    def median(x):
+        return {"estimate": np.sort(x)[20]}
+
+    assert noticed(scenario=Sample(n_obs=40), suspect=median)
 
 
 def test_a_wrong_axis_is_told_where_the_sizes_are_equal():

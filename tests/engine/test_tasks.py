@@ -16,7 +16,7 @@ def test_a_task_carries_its_own_scenarios_and_their_provenance_only(tmp_path):
     task = whole.task([job])
     assert task.plan.scenarios == (job.scenario,)
     assert list(task.provenance.codes) == [job.key]
-    assert task.expected == whole.expected != ""
+    assert task.code.digest == whole.expected != ""
 
 
 def test_the_result_says_what_is_written(tmp_path):

@@ -6,7 +6,6 @@ import warnings
 
 import pytest
 
-from simstudy.engine import rng_checks
 from simstudy.output.folder import publish
 from simstudy.output.terminal import print_closing
 from tests.guarantees.content import slow_but
@@ -24,12 +23,6 @@ def run(name, folder, **settings):
 
 def named(**wanted):
     return [name for name, case in CASES.items() if bool(case.refused) == wanted["refused"]]
-
-
-@pytest.fixture(autouse=True)
-def _as_users_run_it(monkeypatch):
-    """Tests load libraries that draw from Python's generator; users need not."""
-    monkeypatch.setattr(rng_checks, "DRAW_MEANWHILE", ())
 
 
 def test_there_are_fifty():

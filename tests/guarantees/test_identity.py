@@ -365,14 +365,14 @@ KERNEL = """
 import numba
 from inner import twice
 
-@numba.njit(cache=True)
+@numba.njit
 def gen(x):
     out = x[:, 0].copy()
     for i in range(len(out)):
         out[i] = twice(x[i, 0])
     return out
 """
-INNER = "import numba\n@numba.njit(cache=True)\ndef twice(v):\n    return 2.0 * v\n"
+INNER = "import numba\n@numba.njit\ndef twice(v):\n    return 2.0 * v\n"
 
 ELSEWHERE: dict[str, Case] = {
     "a table read at import": (
@@ -398,9 +398,6 @@ ELSEWHERE: dict[str, Case] = {
          "w.csv": "w\n1.0\n2.0\n3.0\n"}, {"w.csv": "w\n1.0\n2.0\n4.0\n"}),
     "a kernel": beside(
         "from kernel import gen", "gen(x)", "inner", "2.0", "3.0", kernel=KERNEL, inner=INNER),
-    "a kernel without a cache": beside(
-        "from kernel import gen", "gen(x)", "inner", "2.0", "3.0",
-        kernel=KERNEL.replace("cache=True", ""), inner=INNER.replace("(cache=True)", "")),
     "a kernel's constant": beside(
         "from kernel import gen", "gen(x)", "inner", "C = 2.0", "C = 3.0", kernel=KERNEL,
         inner=INNER.replace("2.0 * v", "C * v").replace("@numba", "C = 2.0\n@numba")),
@@ -408,7 +405,7 @@ ELSEWHERE: dict[str, Case] = {
         "import numba\n@numba.njit(error_model='python')\ndef gen(x):\n    return x[:, 0] * 1.0",
         "gen(x) + ('numpy' in str(gen.targetoptions))", "'python'", "'numpy'"),
     "a universal function": one(
-        "import numba\n@numba.vectorize(['f8(f8)'], cache=True)\ndef gen(v):\n    return 2.0 * v",
+        "import numba\n@numba.vectorize(['f8(f8)'])\ndef gen(v):\n    return 2.0 * v",
         "gen(x[:, 0])", "2.0", "3.0"),
     "a compiled class of a library, subclassed": one(
         "import fractions\nclass F(fractions.Fraction):\n    k = 2", "x.mean(axis=1) * F.k",
@@ -558,10 +555,6 @@ REACHED: dict[str, Case] = {
     "a formula's function": one(
         "import pandas as pd\nCUT = 2.0",
         "pd.DataFrame({'x': x[:, 0]}).eval('x * @CUT').to_numpy()", "CUT = 2.0", "CUT = 3.0"),
-    "a method of a frame that a module adds": one(
-        "import pandas as pd\n@pd.api.extensions.register_series_accessor('geo')\nclass G:\n"
-        "    def __init__(self, s):\n        self.s = s\n    def mul(self):\n"
-        "        return self.s * 2.0", "pd.Series(x[:, 0]).geo.mul().to_numpy()", "2.0", "3.0"),
     "exact, by its name": (
         {"trial.py": trial("", "x.mean(axis=1) + getattr(self, 'exact')()['m']").replace(
             "    def simulate", "    def exact(self):\n        return {'m': 2.0}\n\n"

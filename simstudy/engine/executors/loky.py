@@ -109,6 +109,7 @@ class Loky:
             timeout=self.idle_worker_timeout,
             initializer=_begin,
             initargs=(os.getpid(), self.expected),
+            env=_hash_seed(),
         )
 
     def _result(self, future: Any) -> TaskResult:
@@ -152,7 +153,9 @@ class IsolatedWorker(Loky):
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         for _ in range(2):  # somebody else may have ended the first
-            pool = ProcessPoolExecutor(max_workers=1, initializer=_begin, initargs=(os.getpid(),))
+            pool = ProcessPoolExecutor(
+                max_workers=1, initializer=_begin, initargs=(os.getpid(),), env=_hash_seed()
+            )
             try:
                 pool.submit(os.getpid).result()
             except BrokenProcessPool as broken:
@@ -203,6 +206,11 @@ def deaf_to_interrupts() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def _hash_seed() -> dict[str, str]:
+    """One hash seed for all workers, so that sets of texts have one order within a run."""
+    return {"PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0")}
+
+
 def _begin(parent: int, _expected: str = "") -> None:
     """Initialise a worker; loky starts new workers if the expected code differs."""
     mark_as_worker()
@@ -227,7 +235,7 @@ def _wait_for_orphanage(parent: int) -> None:
 
 
 # ---------------------------------------------------------------- what is sent
-def packed(task: Task) -> bytes:
+def packed(task: object) -> bytes:
     """Serialise a task for a worker.
 
     Raises

@@ -1,0 +1,226 @@
+"""Draws first blocks again in another process and compares them bit by bit.
+
+The process has another hash seed, another clock and fresh generators, so whatever makes numbers
+unrepeatable shows: generators outside of the streams, the order of sets, the time, the network.
+"""
+
+import contextlib
+import hashlib
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import IO, Any, NamedTuple
+
+import pyarrow as pa
+
+from simstudy.design.plan import Plan, base_scenario, method_of
+from simstudy.engine.block import draw_block
+from simstudy.engine.provenance import LoadedCode
+from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
+from simstudy.engine.timeouts import mark_as_worker
+from simstudy.store.arrow_schema import ERROR, REP, SCENARIO, WARNING, block_table
+from simstudy.store.blocks import Store
+
+LEAST_SECONDS = 2.0  # for the check, of a short run
+PART_OF_RUN = 0.05  # of a long one
+STARTED_IN = 0.5  # seconds: with less left, no process is started
+HASH_SEED = "1"
+NOT_COMPARED = {SCENARIO, REP, ERROR, WARNING}  # texts may hold addresses in memory
+
+Digests = Mapping[str, str]
+"""By column, a hash of its values in a block."""
+
+
+class Order(NamedTuple):
+    """A block to draw again: the first one of the only scenario of a plan."""
+
+    paths: tuple[str, ...]
+    code: LoadedCode | None
+    plan: Plan
+
+
+def check_repeatable(
+    plan: Plan,
+    store: Store,
+    keys: Iterable[str],
+    *,
+    code: LoadedCode | None,
+    run_seconds: float,
+) -> dict[str, list[str]]:
+    """Draw stored first blocks again in another process, as many as the time allows.
+
+    Parameters
+    ----------
+    keys
+        Of scenarios (or scenarios and methods) whose first block is stored.
+    code
+        What the process must have loaded.
+    run_seconds
+        What the run took: 5% of it, or two seconds if that is more, may be spent.
+
+    Returns
+    -------
+    dict
+        By key, the columns with other bits.
+    """
+    end = time.monotonic() + max(LEAST_SECONDS, PART_OF_RUN * run_seconds)
+    found: dict[str, list[str]] = {}
+    for key in _of_each_kind_first(plan, keys):
+        if time.monotonic() > end - (0.0 if _process.is_running else STARTED_IN):
+            break
+        try:
+            made = _process.ask(Order(tuple(sys.path), code, plan.only([plan.keys[key]])), end)
+        except Exception:  # a study that cannot be sent, a process that was ended, no time left
+            break
+        if made:
+            stored = digests_of(store.read(key, plan.block_size))
+            differing = [name for name, digest in made.items() if stored.get(name) != digest]
+            found |= {key: differing} if differing else {}
+    return found
+
+
+def _of_each_kind_first(plan: Plan, keys: Iterable[str]) -> list[str]:
+    """Keys in an order in which each class of scenarios and each method comes early."""
+    n_before: dict[tuple[type, str], int] = {}
+    order = {}
+    for key in keys:
+        kind = type(base_scenario(plan.keys[key])), method_of(plan.keys[key])
+        order[key] = n_before[kind] = n_before.get(kind, 0) + 1
+    return sorted(order, key=order.__getitem__)
+
+
+def digests_of(table: pa.Table) -> Digests:
+    """A hash of each column that is compared, by name."""
+    names = [name for name in table.column_names if name not in NOT_COMPARED]
+    return {name: _digest(table.column(name)) for name in names}
+
+
+def _digest(column: pa.ChunkedArray) -> str:
+    return hashlib.sha256(repr(column.to_pylist()).encode()).hexdigest()
+
+
+# ---------------------------------------------------------------- the other process
+class Process:
+    """A process that draws blocks again, kept for later runs of this program."""
+
+    def __init__(self) -> None:
+        self._popen: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+        self._lock = threading.Lock()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started by this process and has not ended."""
+        return self._owner == os.getpid() and self._popen is not None and self._popen.poll() is None
+
+    def ask(self, order: Order, end: float) -> Digests | None:
+        """Have a block drawn; None if it failed there.
+
+        Raises
+        ------
+        Exception
+            If the block cannot be sent, or the process ends or is not done at `end`.
+        """
+        from simstudy.engine.executors.loky import packed
+
+        payload = packed(order)
+        with self._lock:
+            for _ in range(2):
+                answer: Any = self._exchange(payload, end)
+                if answer != STALE:  # it had loaded a module before this was edited
+                    return None if answer is None else dict(answer)
+                self._stop()
+        return None
+
+    def _exchange(self, payload: bytes, end: float) -> Any:
+        if not self.is_running:
+            self._start()
+        popen: Any = self._popen
+        timer = threading.Timer(max(0.0, end - time.monotonic()), popen.kill)
+        timer.daemon = True
+        timer.start()
+        try:
+            pickle.dump(payload, popen.stdin)
+            popen.stdin.flush()
+            return pickle.load(popen.stdout)
+        finally:
+            timer.cancel()
+
+    def _start(self) -> None:
+        text = "from simstudy.engine.repeat import serve; serve()"
+        other = "0" if os.environ.get("PYTHONHASHSEED") == HASH_SEED else HASH_SEED
+        path = os.pathsep.join(filter(None, sys.path))
+        self._popen = subprocess.Popen(
+            [sys.executable, "-c", text],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONHASHSEED": other, "PYTHONPATH": path},
+            start_new_session=True,  # Ctrl-C is for this process
+        )
+        self._owner = os.getpid()
+
+    def _stop(self) -> None:
+        if self._popen is not None:
+            self._popen.kill()
+            self._popen.wait()
+
+
+_process = Process()
+STALE = "stale"
+
+
+def serve() -> None:
+    """Draw blocks until the parent ends; its answers go where its output would."""
+    mark_as_worker()
+    with os.fdopen(os.dup(1), "wb") as answers, _silent():
+        for payload in _orders(sys.stdin.buffer):
+            pickle.dump(_answer(payload), answers)
+            answers.flush()
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Context: what the study prints goes nowhere."""
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+        yield
+
+
+def _orders(source: IO[bytes]) -> Iterator[bytes]:
+    with contextlib.suppress(EOFError):
+        while True:
+            yield pickle.load(source)
+
+
+def _answer(payload: bytes) -> Any:
+    try:
+        order: Order = pickle.loads(payload)
+        if order.code is not None and _differs(order.code):
+            return STALE
+        (scenario,) = order.plan.keys.values()
+        with single_threaded():
+            for number in (1, 0):  # the second one first: what blocks leave behind shows
+                draw = partial(draw_block, order.plan, scenario, number)
+                block = drawn_with_one_thread(draw)
+        return digests_of(block_table(order.plan, [block]))
+    except BaseException:  # what fails here failed or is reported in the run
+        return None
+
+
+_found_equal: set[str] = set()
+
+
+def _differs(code: LoadedCode) -> bool:
+    """Whether this process has loaded other code than its parent."""
+    if code.digest in _found_equal:
+        return False
+    if code.differences():
+        return True
+    _found_equal.add(code.digest)
+    return False

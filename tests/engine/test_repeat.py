@@ -1,0 +1,129 @@
+"""What another process draws otherwise is found, whatever made it so, and nothing else is."""
+
+import os
+import random
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from simstudy import seeded_globals
+from simstudy.engine import repeat
+from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.progress import Silent
+from simstudy.engine.workers import Workers
+from simstudy.measures import mean
+from simstudy.study import Study
+
+OWN = np.random.default_rng(1)
+WORDS = {"alpha", "beta", "gamma", "delta", "epsilon"}
+SIZE = 10
+
+
+@dataclass(frozen=True)
+class Drawn:
+    n_obs: int = 3
+
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").standard_normal((n_rep, self.n_obs))}
+
+
+def global_numpy(x, rng):
+    return {"e": x.mean() + np.random.normal()}  # noqa: NPY002
+
+
+def global_python(x):
+    return {"e": x.mean() + random.random()}
+
+
+def of_the_module(x, rng):
+    return {"e": x.mean() + OWN.normal()}
+
+
+def fresh(x, rng):
+    return {"e": x.mean() + np.random.default_rng().normal()}
+
+
+def order_of_a_set(x):
+    return {"e": x.mean() * "".join(WORDS).index("beta")}
+
+
+def clock(x):
+    return {"e": x.mean() + time.time()}
+
+
+def process_number(x):
+    return {"e": x.mean() + os.getpid()}
+
+
+def seeded_by_a_stream(x, rng):
+    np.random.seed(int(rng.integers(2**31)))  # noqa: NPY002
+    return {"e": x.mean() + np.random.normal()}  # noqa: NPY002
+
+
+def within_a_context(x, rng):
+    with seeded_globals(rng):
+        return {"e": x.mean() + np.random.normal() + random.random()}  # noqa: NPY002
+
+
+def generator_from_a_stream(x, rng):
+    return {"e": x.mean() + np.random.default_rng(int(rng.integers(2**31))).normal()}
+
+
+def plain(x):
+    return {"e": x.mean(), "inf": np.inf}
+
+
+@pytest.fixture(autouse=True)
+def _time_for_it(monkeypatch):
+    monkeypatch.setattr(repeat, "LEAST_SECONDS", 30.0)
+
+
+def noticed(*methods, scenarios=(Drawn(),), out=None, n_rep=SIZE):
+    named = {method.__name__: each_replicate(method) for method in methods}
+    study = Study("again", scenarios, [mean("e")], methods=named, block_size=SIZE)
+    run = study.run(n_rep, out=out, workers=Workers("inline", 1), progress=Silent())
+    return [text for text in run.outcome.noticed if "another process draws other" in text], run
+
+
+@pytest.mark.parametrize(
+    "method",
+    [global_numpy, global_python, of_the_module, fresh, order_of_a_set, clock, process_number],
+    ids=lambda method: method.__name__,
+)
+def test_numbers_that_another_process_draws_otherwise_are_named(method):
+    (said,), _ = noticed(method, plain)
+    assert said.startswith(f"method {method.__name__} of Drawn(n_obs=3): another process")
+    assert "values of e from the same seed" in said
+
+
+def test_numbers_that_come_from_streams_give_no_word():
+    state = np.random.get_state()[1].copy(), random.getstate()  # noqa: NPY002
+    said, run = noticed(within_a_context, generator_from_a_stream, plain)
+    assert (said, run.outcome.noticed) == ([], [])
+    assert (np.random.get_state()[1] == state[0]).all()  # noqa: NPY002
+    assert random.getstate() == state[1]
+    assert noticed(seeded_by_a_stream)[1].outcome.noticed == []
+
+
+def test_generators_in_the_code_are_named_whether_or_not_a_stream_is_used():
+    for method in (fresh, global_numpy):
+        _, run = noticed(method)
+        (said,) = [text for text in run.outcome.noticed if text.startswith("generators other")]
+        assert "in tests.engine.test_repeat" in said
+
+
+def test_it_is_said_once_and_stays_with_the_blocks(tmp_path):
+    scenarios = [Drawn(2), Drawn(3)]
+    _, run = noticed(clock, scenarios=scenarios, out=tmp_path)
+    _, again = noticed(clock, scenarios=scenarios, out=tmp_path, n_rep=2 * SIZE)
+    assert len(run.outcome.noticed) == 1
+    assert again.outcome.noticed == run.outcome.noticed
+
+
+def test_with_no_time_nothing_is_started(monkeypatch):
+    monkeypatch.setattr(repeat, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(repeat, "_process", repeat.Process())
+    assert noticed(clock)[0] == []
+    assert not repeat._process.is_running
