@@ -12,7 +12,6 @@ from simstudy import seeded_globals
 from simstudy.engine import repeat
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.engine.progress import Silent
-from simstudy.engine.workers import Workers
 from simstudy.measures import mean
 from simstudy.study import Study
 
@@ -83,7 +82,7 @@ def _time_for_it(monkeypatch):
 def noticed(*methods, scenarios=(Drawn(),), out=None, n_rep=SIZE):
     named = {method.__name__: each_replicate(method) for method in methods}
     study = Study("again", scenarios, [mean("e")], methods=named, block_size=SIZE)
-    run = study.run(n_rep, out=out, workers=Workers("inline", 1), progress=Silent())
+    run = study.run(n_rep, out=out, backend="inline", n_jobs=1, progress=Silent())
     return [text for text in run.outcome.noticed if "another process draws other" in text], run
 
 

@@ -45,8 +45,8 @@ def test_a_module_that_a_worker_lacks_is_said_with_where_it_looked(monkeypatch):
 
 
 def test_with_other_code_than_expected_nothing_is_drawn(task):
+    other = replace(task.code, entries={"engine/tasks.py": frozenset({"#"})})
     with pytest.raises(StaleCodeError):
-        other = replace(task.code, entries={"engine/tasks.py": frozenset({"#"})})
         draw_packed(packed(task._replace(code=other)))
     assert list(task.files.path.iterdir()) == []
 
