@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import enum
 import functools
+import inspect
 import re
 import typing
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 C = TypeVar("C")
+SUCH_AS = ", for example"
 SHOWN_LENGTH = 60  # characters of a refused value that the message repeats
 BOUNDS = {"at_least": ">=", "above": ">", "at_most": "<=", "below": "<"}
 PYDANTIC_BOUNDS = {"at_least": "ge", "above": "gt", "at_most": "le", "below": "lt"}
@@ -109,22 +111,21 @@ def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
 
     def decorate(cls: type[C]) -> type[C]:
         values = _published_values(Path(experiment_file))
-        inherited = getattr(cls, "__dataclass_fields__", {})
-        for name, default in values.items():
-            declared = cls.__dict__.get(name, inherited.get(name))
-            metadata = declared.metadata if isinstance(declared, dataclasses.Field) else {}
-            setattr(cls, name, _field(default, metadata))
-            if name in inherited:  # a field of its own again, with another default
-                cls.__annotations__.setdefault(name, inherited[name].type)
-        cls.__post_init__ = check  # type: ignore[attr-defined]
-        made = dataclass(kw_only=True)(cls)
-        odd = {declared.name for declared in fields(made)} ^ values.keys()  # type: ignore[arg-type]
-        if odd:
+        known = dict(getattr(cls, "__dataclass_fields__", {}))
+        own = inspect.get_annotations(cls)
+        if odd := {*known, *own} ^ values.keys():
             raise ConfigError(
                 f"Config of {Path(experiment_file).name} and its file under conf/experiment/ "
                 f"differ in {', '.join(sorted(odd))}: each option has one published value there."
             )
-        return made
+        for name, default in values.items():
+            declared = cls.__dict__.get(name)
+            if not isinstance(declared, dataclasses.Field):
+                declared = known.get(name)  # of a base class, or of an earlier `dataclass`
+            setattr(cls, name, _field(default, declared.metadata if declared else {}))
+        cls.__annotations__ = {name: each.type for name, each in known.items()} | own
+        cls.__post_init__ = check  # type: ignore[attr-defined]
+        return dataclass(kw_only=True)(cls)
 
     return decorate
 
@@ -189,7 +190,8 @@ def build(cls: type[C], values: Mapping[str, Any], *, prefix: str = "") -> C:
         made = cls(**values)
         check(made)
     except ConfigError as error:
-        raise ConfigError(f"{prefix}{error}") from None
+        text = str(error).replace(f"{SUCH_AS} ", f"{SUCH_AS} {prefix}")
+        raise ConfigError(f"{prefix}{text}") from None
     return made
 
 
@@ -269,8 +271,8 @@ def _refusal(declared: dataclasses.Field[Any], cls: Any, value: Any) -> str:
     hint, name = typing.get_type_hints(cls)[declared.name], declared.name
     text = format_setting(value)
     text = text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…"
-    example = _example(declared, value)
-    such_as = "" if example is None else f", for example {name}={format_setting(example)}"
+    example = _example(declared, hint, value)
+    such_as = "" if example is None else f"{SUCH_AS} {name}={format_setting(example)}"
     if value == []:
         return (
             f"{name}=[] is empty, so there is nothing to simulate: give one value or more{such_as}"
@@ -279,18 +281,29 @@ def _refusal(declared: dataclasses.Field[Any], cls: Any, value: Any) -> str:
     return f"{name}={text} is not allowed: {about.help} must be {allowed}{such_as}"
 
 
-def _example(declared: dataclasses.Field[Any], value: Any) -> Any:
-    """A value that is allowed: the nearest word, the nearest bound, or the default."""
+def _example(declared: dataclasses.Field[Any], hint: Any, value: Any) -> Any:
+    """A value that is allowed: the nearest word, the default, or a bound."""
     about: Option = declared.metadata["option"]
-    if about.one_of:
-        close = difflib.get_close_matches(str(value), list(map(str, about.one_of)), n=1)
-        return close[0] if close else about.one_of[0]
+    if words := _words(hint, about):
+        close = difflib.get_close_matches(str(value), words, n=1)
+        return close[0] if close else words[0]
     default = declared.default
     if declared.default_factory is not MISSING:
         default = declared.default_factory()
     if default not in (None, MISSING):
         return default
     return about.at_least if about.at_least is not None else about.at_most
+
+
+def _words(hint: Any, about: Option) -> list[str]:
+    """The allowed words of `one_of`, a `Literal` or an `Enum`; empty for other options."""
+    if about.one_of:
+        return list(map(str, about.one_of))
+    if typing.get_origin(hint) is typing.Literal:
+        return list(map(str, typing.get_args(hint)))
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return [str(member.value) for member in hint]
+    return []
 
 
 def option_help(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
@@ -319,14 +332,10 @@ def _format_allowed(hint: Any, about: Option) -> str:
     args = [arg for arg in typing.get_args(hint) if arg is not type(None)]
     if typing.get_origin(hint) is list:
         return f"list of {_format_allowed(args[0], about)}"
-    if typing.get_origin(hint) is typing.Literal:
-        return "|".join(map(str, args))
-    if args and type(None) in typing.get_args(hint):
+    if type(None) in typing.get_args(hint):
         return " or ".join(_format_allowed(arg, about) for arg in args)
-    if about.one_of:
-        return "|".join(map(str, about.one_of))
-    if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        return "|".join(str(member.value) for member in hint)
+    if words := _words(hint, about):
+        return "|".join(words)
     bounds = ", ".join(f"{BOUNDS[name]} {bound:g}" for name, bound in about.bounds.items())
     kind = TYPE_NAMES.get(hint, getattr(hint, "__name__", str(hint)))
     return f"{kind} {bounds}".rstrip()

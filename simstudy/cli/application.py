@@ -27,17 +27,18 @@ from simstudy.cli.composition import (
 )
 from simstudy.cli.exit_status import REFUSED, refuse
 from simstudy.cli.experiment_groups import ALL, default_group, members
-from simstudy.cli.project import Project
+from simstudy.cli.project import COMMANDS, Project
 from simstudy.cli.run_folders import short_name
 from simstudy.cli.settings import SILENT
-from simstudy.errors import ConfigError, SimstudyError
+from simstudy.errors import ConfigError, SimstudyError, nearest
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
 MULTIRUN = ("-m", "--multirun")
 OPTIONS_WITH_VALUE = (
     "--cfg", "-c", "--package", "-p", "--config-path", "-cp", "--config-name", "-cn",
-    "--config-dir", "-cd", "--info", "-i", "--experimental-rerun",
+    "--config-dir", "-cd", "--experimental-rerun",
 )  # fmt: skip
+INFO, COMPLETION = ("--info", "-i"), ("--shell-completion", "-sc")  # a value may follow
 
 
 def run_application(project: Project, arguments: Sequence[str]) -> int:
@@ -65,7 +66,7 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
     task = Task(project, tuple(arguments))
     folder, name = config_location(project)
     start = hydra.main(version_base=VERSION_BASE, config_path=folder, config_name=name)(task)
-    with _hydra_process([program, *flags, *overrides]), hydra_errors_in_one_line():
+    with _hydra_process([program, *overrides, *flags]), hydra_errors_in_one_line():
         try:
             start()
         except SystemExit as ending:  # after --help, --cfg and the like
@@ -81,7 +82,7 @@ def split_flags(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
             flags.append(text)
             if text in OPTIONS_WITH_VALUE:
                 flags += [value for value in [next(rest, None)] if value is not None]
-        elif flags and flags[-1] in ("-sc", "--shell-completion"):
+        elif flags and (flags[-1] in COMPLETION or (flags[-1] in INFO and "=" not in text)):
             flags.append(text)
         else:
             overrides.append(text)
@@ -101,6 +102,11 @@ def _with_experiments(
     rest = [text for text in rest if not text.startswith("group=")]  # no group of Hydra's
     if not words:
         return flags, rest
+    known = project.options("experiment")
+    for word in words:
+        if word not in (*known, ALL):
+            near = nearest(word, [*COMMANDS, *known])
+            raise ConfigError(f"{word!r} is no command and no experiment; {near}")
     names = words
     if words == [ALL]:
         names = members(groups[-1] if groups else default_group(project), project)

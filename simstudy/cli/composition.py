@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
-from hydra.errors import HydraException
+from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from simstudy.engine.workers import Workers
 
 VERSION_BASE = "1.3"
+GLOBAL_PACKAGE = "@package _global_"  # in a file of `conf/experiment/` that sets more than options
 MAX_BLOCKS = 200_000_000  # a run keeps some bytes for each block
 HELP_TEMPLATE = """Usage: {program} experiment=NAME [SETTING=VALUE ...]
 Draw what is missing; summarise, draw figures, check claims, write a report.
@@ -144,11 +145,15 @@ def parse_overrides(overrides: Sequence[str]) -> list[Override]:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error of Hydra's or OmegaConf's, with its cause."""
+    """The first line of an error of Hydra's or OmegaConf's, with its cause or the nearest name."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     cause = [line.strip() for line in str(error.__cause__ or "").splitlines() if line.strip()]
     texts = [*(lines or [type(error).__name__])[:1], *cause[:1]]
-    return ": ".join(dict.fromkeys(texts))
+    text = ": ".join(text.rstrip(".") for text in dict.fromkeys(texts))
+    if not (isinstance(error, MissingConfigException) and error.options):
+        return text
+    group, _, name = str(error.missing_cfg_file).rpartition("/")
+    return f"{group}={name}: no such {group}; {nearest(name, list(error.options))}"
 
 
 def register(project: Project, overrides: Sequence[Override] = (), *, program: str = "") -> None:
@@ -363,7 +368,10 @@ def resolve(
 
         maker_of(Workers(backend, settings.n_jobs, options))
     study = _make_study(module, config, project.root)
-    published_rep = scale.replicates(study.n_rep, study.rules.group_size)
+    published = _published(module, name, project)
+    published_rep = published.settings.get("n_rep") or scale.replicates(
+        study.n_rep, study.rules.group_size
+    )
     n_rep = settings.n_rep or published_rep
     check_whole_groups(study.rules.group_size, n_rep)
     _check_size(study, settings, n_rep)
@@ -373,7 +381,7 @@ def resolve(
     if settings.shard:
         refuse_own_memory(out, f"shard={settings.shard}")
     differences = {} if n_rep == published_rep or settings.precision else {"n_rep": n_rep}
-    differences |= _differences(settings, config, _published_config(module, name, project))
+    differences |= _differences(settings, config, published)
     sources = sources_digest(module.__file__)  # they may be edited during the run
     return Run(
         name, module, config, study, settings, n_rep, out, sources, project, tuple(overrides),
@@ -381,9 +389,10 @@ def resolve(
     )  # fmt: skip
 
 
-def _differences(settings: Settings, config: Any, published: Any) -> dict[str, Any]:
+def _differences(settings: Settings, config: Any, published: "_Published") -> dict[str, Any]:
     """Settings of a run that change numbers and differ from the published ones."""
-    found = {"seed": settings.seed} if settings.seed != Settings().seed else {}
+    seed = published.settings.get("seed", Settings().seed)
+    found = {"seed": settings.seed} if settings.seed != seed else {}
     if settings.precision:
         decided = {f"precision.{name}": value for name, value in settings.precision.items()}
         found |= decided | {"n_rep": settings.n_rep} if settings.n_rep else decided
@@ -391,16 +400,26 @@ def _differences(settings: Settings, config: Any, published: Any) -> dict[str, A
         for name in ("max_rep", "stop_by"):
             if getattr(settings, name) != getattr(defaults, name):
                 found[name] = getattr(settings, name)
-    now, then = asdict(config), asdict(published)
+    now, then = asdict(config), asdict(published.config)
     return found | {name: now[name] for name in now if now[name] != then[name]}
 
 
-def _published_config(module: Any, name: str, project: Project) -> Any:
-    """The `Config` of the published run."""
-    values = read_settings(project.conf / "experiment" / f"{name}.yaml")
+class _Published(NamedTuple):
+    """What the files of `conf/` state: the settings of the published run and its `Config`."""
+
+    settings: Mapping[str, Any]
+    config: Any
+
+
+def _published(module: Any, name: str, project: Project) -> _Published:
+    """Read the published settings of an experiment."""
+    path = project.conf / "experiment" / f"{name}.yaml"
+    settings, values = read_settings(project.conf / "config.yaml"), read_settings(path)
+    if path.exists() and GLOBAL_PACKAGE in path.read_text(encoding="utf-8"):
+        settings, values = {**values, **settings}, values.get("experiment") or {}
     known = {each.name for each in fields(module.Config)}
     own = {key: value for key, value in values.items() if key in known}
-    return _read_config(module, own, project)
+    return _Published(settings, _read_config(module, own, project))
 
 
 def _check_size(study: Any, settings: Settings, n_rep: int) -> None:

@@ -26,6 +26,11 @@ PACKAGE_CONF = Path(__file__).parent / "conf"  # a project's own files go ahead 
 FOLDER = "experiments"
 TEMPLATE = Path(__file__).parent / "template"
 FIRST_STUDY = "proportion_interval"
+COMMANDS = (
+    "run", "new", "list", "status", "plan", "why", "batch", "merge", "summarize", "replay",
+    "protocol", "index", "clean", "apply",
+)  # fmt: skip
+"""Commands; `run` belongs to Hydra, all others to Typer."""
 STUDY = "study"  # the file of a folder that declares `Config` and `study`
 
 

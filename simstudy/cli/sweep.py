@@ -141,8 +141,7 @@ def _write_summary(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
         own |= {"state": STATES.get(int(each["status"]), str(each["status"]))}
         frames.append(rows.assign(**own, seconds=each["seconds"]))
     table = pd.concat(frames, ignore_index=True)
-    objects = table.select_dtypes("object")
-    table = table.astype({name: "string" for name in objects if _is_mixed(table[name])})
+    table = table.astype({name: "string" for name in table if _is_mixed(table[name])})
     table.to_parquet(folder / "summary.parquet", index=False)
     table.to_csv(folder / "summary.csv", index=False)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from simstudy.cli import main
 from tests.support import ROOT
 
 ENTRY_POINT = "import sys; from simstudy.cli import main; sys.exit(main())"  # of the script
@@ -52,6 +53,11 @@ def python(
 def simstudy(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """The command `simstudy`, given in a folder."""
     return python(folder, "-c", ENTRY_POINT, *arguments)
+
+
+def give(*arguments: str, script: str | None = None) -> int:
+    """The exit status of a command in this process."""
+    return main(list(arguments), script=script)
 
 
 def contracts(folder: Path, path: Path = ROOT) -> "subprocess.CompletedProcess[str]":

@@ -1,10 +1,15 @@
-"""Which share an array job takes: as each scheduler says it, or not."""
+"""Shares of a study in array jobs: which one a job takes, and how they are joined."""
+
+import shlex
 
 import pytest
 
-from simstudy.cli.settings import read_shard
-from simstudy.cli.shares import share_of_array
+from simstudy.cli.settings import read_shard, share_of_array
 from simstudy.errors import ConfigError
+from tests.guarantees.content import whichever_files
+
+STUDY = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50,100]", "progress=false"]
+QUICK = [*STUDY, "n_rep=3000", "figures=false", "report=false", "backend=inline"]
 
 
 def slurm(index, first, last, count=None):
@@ -31,10 +36,14 @@ def test_the_share_follows_from_the_array(environment, n_shares, share):
 @pytest.mark.parametrize(
     ("environment", "n_shares", "said"),
     [
-        ({"SGE_TASK_ID": "undefined", "LSB_JOBINDEX": "0"}, 5, "this is no job of an array: none"),
+        (
+            {"SGE_TASK_ID": "undefined", "LSB_JOBINDEX": "0"},
+            5,
+            "shard=auto outside of an array job: none of",
+        ),
         ({"PBS_ARRAY_INDEX": "3"}, None, "PBS_ARRAY_INDEX does not say how many .* shard=auto/N"),
-        (slurm(3, 3, 9, count=2), None, "only a Slurm array without gaps does. .* shard=auto/N"),
-        (slurm(0, 0, 9), 10, "SLURM_ARRAY_TASK_ID=0 is none of 1 to 10, the shares"),
+        (slurm(3, 3, 9, count=2), None, "does not say how many shares there are. .* shard=auto/N"),
+        (slurm(0, 0, 9), 10, "SLURM_ARRAY_TASK_ID=0 is outside of 1 to 10, the shares"),
     ],
 )
 def test_a_place_that_cannot_be_told_is_refused_in_a_line(environment, n_shares, said):
@@ -47,3 +56,70 @@ def test_the_command_line_asks_the_scheduler(monkeypatch):
     for name, value in slurm(3, 1, 7).items():
         monkeypatch.setenv(name, value)
     assert [read_shard(text) for text in ("auto", "auto/50", "2/7")] == [(3, 7), (3, 50), (2, 7)]
+
+
+# ---------------------------------------------------------------- joined
+@pytest.fixture
+def asked(tmp_path):
+    return [*QUICK, f"out={tmp_path}"]
+
+
+@pytest.fixture
+def said(ours):
+    """The lines that a command prints."""
+    return lambda *arguments: ours(*arguments).splitlines()
+
+
+def outputs(folder) -> dict[str, bytes]:
+    """Every file of a result but what says when it was made, and the rows of its blocks."""
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json")
+    return whichever_files({str(path.relative_to(folder)): path.read_bytes() for path in found})
+
+
+def test_shares_in_any_order_are_joined_once_to_the_files_of_one_run(asked, tmp_path, said):
+    for share in ("3/3", "1/3", "3/3", "2/3"):
+        said(*asked, f"shard={share}")
+    assert any("power" in line for line in said(*asked))
+    joined = outputs(tmp_path)
+    (again,) = said(*asked)
+    assert again.startswith("nothing to do")
+    assert outputs(tmp_path) == joined
+    said(*QUICK, f"out={tmp_path / 'whole'}")
+    assert outputs(tmp_path / "whole") == joined
+
+
+def test_shares_cannot_live_in_the_memory_of_one_process(refused_here):
+    pytest.importorskip("upath", reason="needs pip install -e '.[s3]'")
+    line = refused_here(*QUICK, "out=memory://a", "shard=1/3")
+    assert line.startswith("out=memory://a with shard=1/3: other processes cannot see")
+
+
+def test_a_status_counts_from_the_store(asked, said):
+    said(*asked, "shard=2/4")
+    _, line, *_ = said("status", *asked)
+    assert line.split()[:6] == ["two_stage", "1", "of", "6", "0", "5"]
+
+
+def test_a_join_draws_what_one_share_draws_and_otherwise_says_how_to_go_on(
+    asked, tmp_path, said, refused_here, monkeypatch
+):
+    said(*asked, "shard=1/3")
+    before = outputs(tmp_path)
+    for script, command in (
+        ("", "python run.py batch {asked} shares=3 missing=true > two_stage.sh && bash two_stage."),
+        ("/a b/run.sh", "bash '/a b/run.sh' 2-3"),
+    ):
+        monkeypatch.setenv("SIMSTUDY_SCRIPT", script)
+        line = refused_here(*asked, "join=3")
+        assert line.startswith("join=3: 4 of 6 blocks are missing, in 2 of 3 shares. That is")
+        assert f"To draw them: {command.format(asked=shlex.join(asked))}" in line
+        assert outputs(tmp_path) == before
+    said(*asked, "shard=3/3")
+    assert any("power" in line for line in said(*asked, "join=3"))
+    assert said(*asked, "join=3")[0].startswith("nothing to do")
+
+
+@pytest.mark.parametrize("other", ["shard=1/3", "restart=true", "precision.power=0.1"])
+def test_a_join_is_not_combined_with_what_draws_otherwise(asked, other, refused_here):
+    name = other.partition("=")[0].split(".")[0]
+    assert refused_here(*asked, "join=3", other).startswith(f"join=3 with {name}")

@@ -1,13 +1,13 @@
 """Groups of experiments: read, refused in a line, and meant by `all` and by a glob."""
 
 import pytest
+from simstudy.cli.hydra_compose import _points
+from simstudy.cli.subcommands import CommandLine, with_experiments
 
 from simstudy.cli.dispatch import split_verb
 from simstudy.cli.experiment_groups import default_group, members, part_of
-from simstudy.cli.hydra_compose import _points
 from simstudy.cli.project import Project, experiment_names
 from simstudy.cli.status import list_experiments, status_of_all
-from simstudy.cli.subcommands import CommandLine, with_experiments
 from simstudy.errors import ConfigError
 from tests.cli.projects import write
 from tests.support import ROOT

@@ -3,9 +3,9 @@
 import re
 
 import pytest
+from simstudy.cli.subcommands import VERBS
 
 from simstudy.cli import exit_status
-from simstudy.cli.subcommands import VERBS
 from tests.pages import assert_accepted, commands
 from tests.support import ROOT
 
