@@ -26,7 +26,7 @@ from simstudy.measures import bias, empirical_se, rmse
 
 BMI, PRESSURE = 2, 3  # columns of the covariates
 table = load_diabetes()
-diabetes = Data.array(np.column_stack([table.data, table.target]), name="diabetes")
+diabetes = Data.from_array(np.column_stack([table.data, table.target]), name="diabetes")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Plasmode:
     effect: float = 20.0
 
     def draw(self, streams, n_rep):
-        rng, rows = streams("data"), self.rows.array()
+        rng, rows = streams("data"), self.rows.read_array()
         drawn = rows[rng.integers(len(rows), size=(n_rep, self.n_obs))]
         x, response = drawn[..., :-1] / rows[:, :-1].std(axis=0), drawn[..., -1]
         odds = self.strength * (x[..., BMI] + x[..., PRESSURE] / 2)

@@ -181,7 +181,7 @@ def test_the_lasso_is_scored_by_the_risk_of_a_new_prediction(example):
 def test_confounding_of_the_plasmode_data_is_that_of_its_rows(example):
     """The crude difference has its limit in the table; weighting has the effect."""
     module = example("plasmode")
-    rows = module.diabetes.array()
+    rows = module.diabetes.read_array()
     x, y = rows[:, :-1] / rows[:, :-1].std(axis=0), rows[:, -1]
     p = special.expit(x[:, module.BMI] + x[:, module.PRESSURE] / 2)
     limit = np.average(y, weights=p) - np.average(y, weights=1 - p)

@@ -20,7 +20,7 @@ class Resampled:
     n_obs: int = 5
 
     def prices(self):
-        return self.data.frame()["price"].to_numpy()
+        return self.data.read_frame()["price"].to_numpy()
 
     def simulate(self, streams, n_rep):
         prices = self.prices()

@@ -126,14 +126,14 @@ def source_of(config: Options) -> Source:
             )
         return Friedman()
     data = regression_data(config.data, config.target)
-    n_rows, n_asked = len(data.array()), config.n_train + config.n_test
+    n_rows, n_asked = len(data.read_array()), config.n_train + config.n_test
     if n_asked > n_rows:
         raise ConfigError(
             f"n_train={config.n_train} and n_test={config.n_test} take {n_asked} observations, and "
             f"data={config.data} has {n_rows}: use fewer of either, such as "
             f"n_train={2 * n_rows // 3} n_test={n_rows - 2 * n_rows // 3}"
         )
-    _refuse_log_of(data.array()[:, -1], config)
+    _refuse_log_of(data.read_array()[:, -1], config)
     return TableRows(data)
 
 

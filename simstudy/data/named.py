@@ -63,7 +63,7 @@ def regression_data(named: str, target: str | None = None) -> Data:
                 f"target={target}: {named} has its own response, so another one would be other "
                 "data under its name. Leave target out, or give a file as data=path/to.csv."
             )
-        return Data.array(NAMED[named](), name=named)
+        return Data.from_array(NAMED[named](), name=named)
     path = Path(named)
     if not path.suffix:
         raise ConfigError(
@@ -71,7 +71,7 @@ def regression_data(named: str, target: str | None = None) -> Data:
             "nor a file with an ending, so there is nothing to read. Give a name, or "
             "data=path/to.csv with target=COLUMN."
         )
-    return Data.array(_from_file(path, target), name=path.name.split(".")[0])
+    return Data.from_array(_from_file(path, target), name=path.name.split(".")[0])
 
 
 # ---------------------------------------------------------------- files
@@ -82,7 +82,7 @@ def _from_file(path: Path, target: str | None) -> Table:
             f"from the folder that the run starts in; {OTHERS} are the other choices."
         )
     try:
-        frame = Data.file(path).frame()
+        frame = Data.file(path).read_frame()
     except UNREADABLE as error:
         raise ConfigError(
             f"data={path} cannot be read as a table: {describe(error)}. Give a file of columns "

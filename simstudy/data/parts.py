@@ -14,18 +14,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from operator import methodcaller
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    BinaryIO,
-    Concatenate,
-    Generic,
-    NoReturn,
-    ParamSpec,
-    TypeVar,
-    cast,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar, cast
 
 import numpy as np
 
@@ -53,62 +42,6 @@ Content = TypeVar("Content", bound="np.ndarray | bytes | pd.DataFrame")
 _lock = threading.RLock()
 _cache: "OrderedDict[Hashable, tuple[object, int]]" = OrderedDict()
 
-P = ParamSpec("P")
-Q = ParamSpec("Q")
-R = TypeVar("R")
-
-
-class _MadeOrRead(Generic[P, Q, R]):
-    """A name that makes a part when asked of the class, and reads it when asked of a part."""
-
-    def __init__(
-        self, make: Callable[P, "Data"], read: Callable[Concatenate["Data", Q], R]
-    ) -> None:
-        self.make, self.read = make, read
-        self.__doc__ = f"{make.__doc__}\n\nOf a part:\n\n{read.__doc__}"
-
-    @overload
-    def __get__(self, part: None, kind: type) -> Callable[P, "Data"]: ...
-    @overload
-    def __get__(self, part: "Data", kind: type) -> Callable[Q, R]: ...
-    def __get__(self, part: "Data | None", kind: type) -> Callable[..., Any]:
-        return self.make if part is None else partial(self.read, part)
-
-
-def _of_frame(frame: "pd.DataFrame | pd.Series[Any]", name: str) -> "Data":
-    """A pandas table; a Series is a table of one column.
-
-    Column names, types, index and values count, and no layout in memory.
-    """
-    import pandas as pd
-
-    table = frame.to_frame() if isinstance(frame, pd.Series) else frame
-    if not isinstance(table, pd.DataFrame):
-        raise DesignError(f"Data.frame takes a pandas DataFrame or Series, not {kind_of(frame)}.")
-    held = InMemory(held_frame(table))
-    return Data(held.sha256(), _named(name), held)
-
-
-def _as_frame(part: "Data", /, **options: Any) -> "pd.DataFrame":
-    """The table, as a copy that may be changed.
-
-    Parameters
-    ----------
-    **options
-        For a file, of `pandas.read_csv` or `pandas.read_parquet`, by its ending.
-    """
-    if isinstance(part.source, InMemory):
-        _refuse_options(part, options)
-        table = part._held("DataFrame", "Data.frame")
-    else:
-        parse = reader_of_tables(part.source.place)
-        load = partial(part._read, partial(parse, **options))
-        asked = _as_bytes({**parse.keywords, **options})
-        table = load() if asked is None else kept((part.sha256, parse.func, asked), load)
-    copied = table.copy(deep=True)
-    copied.index = table.index.copy(deep=True)
-    return cast("pd.DataFrame", copied)
-
 
 def _as_bytes(options: Mapping[str, object]) -> "bytes | None":
     """A key for options; None where they have none, such as functions without a name."""
@@ -118,36 +51,13 @@ def _as_bytes(options: Mapping[str, object]) -> "bytes | None":
         return None
 
 
-def _of_array(array: np.ndarray, name: str) -> "Data":
-    """A NumPy array: its type, shape and values count, and neither byte order nor layout."""
-    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
-        raise DesignError(
-            f"Data.array takes a NumPy array, not {kind_of(array)}: make one with numpy.asarray "
-            "(masked values filled), or give a table to Data.frame."
-        )
-    held = InMemory(held_array(array))
-    return Data(held.sha256(), _named(name), held)
-
-
-def _as_array(part: "Data", /) -> np.ndarray:
-    """The array, read-only; of a file in NumPy's own format (`.npy`)."""
-    if isinstance(part.source, InMemory):
-        return cast(np.ndarray, part._held("ndarray", "Data.array"))
-    if ending_of(part.source.place) != ".npy":
-        raise StudyError(
-            f"{part.source.place} does not end in .npy, so it is not read as an array. Read it "
-            "with .frame().to_numpy(), or take .bytes() apart."
-        )
-    return kept((part.sha256, ".npy"), lambda: part._read(read_npy))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Data:
     """Data as a part of a scenario or of a data-generating process, named by their content.
 
-    Made with `Data.file`, `Data.frame`, `Data.array` or `Data.bundled`; in `simulate`, read with
-    `.frame()`, `.array()`, `.bytes()` or `.text()`. What is read is held against the hash when a
-    process reads it for the first time, and kept. Two parts with the same content are equal,
+    Made with `Data.file`, `Data.from_frame`, `Data.from_array` or `Data.bundled`; in `simulate`,
+    read with `.read_frame()`, `.read_array()`, `.bytes()` or `.text()`. What is read is held
+    against the hash when a process reads it for the first time, and kept. Two parts with the same content are equal,
     whatever their names and paths.
 
     Parameters
@@ -165,8 +75,33 @@ class Data:
     name: str
     source: "Stored | InMemory"
 
-    frame = _MadeOrRead(_of_frame, _as_frame)
-    array = _MadeOrRead(_of_array, _as_array)
+    # ---------------------------------------------------------------- making
+    @classmethod
+    def from_frame(cls, frame: "pd.DataFrame | pd.Series[Any]", name: str) -> "Data":
+        """Take a pandas table; a Series is a table of one column.
+
+        Column names, types, index and values count, and no layout in memory.
+        """
+        import pandas as pd
+
+        table = frame.to_frame() if isinstance(frame, pd.Series) else frame
+        if not isinstance(table, pd.DataFrame):
+            raise DesignError(
+                f"Data.from_frame takes a pandas DataFrame or Series, not {kind_of(frame)}."
+            )
+        held = InMemory(held_frame(table))
+        return cls(held.sha256(), _named(name), held)
+
+    @classmethod
+    def from_array(cls, array: np.ndarray, name: str) -> "Data":
+        """Take a NumPy array: its type, shape and values count, not byte order or layout."""
+        if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+            raise DesignError(
+                f"Data.from_array takes a NumPy array, not {kind_of(array)}: make one with "
+                "numpy.asarray (masked values filled), or give a table to Data.from_frame."
+            )
+        held = InMemory(held_array(array))
+        return cls(held.sha256(), _named(name), held)
 
     @classmethod
     def file(cls, path: str | os.PathLike[str], name: str | None = None) -> "Data":
@@ -211,6 +146,38 @@ class Data:
         with source.open() as file:
             sha256 = sha256_of(file)
         return cls(sha256, _named(stem(source.place) if name is None else name), source)
+
+    # ---------------------------------------------------------------- reading
+    def read_frame(self, **options: Any) -> "pd.DataFrame":
+        """Read the table, as a copy that may be changed.
+
+        Parameters
+        ----------
+        **options
+            For a file, of `pandas.read_csv` or `pandas.read_parquet`, by its ending.
+        """
+        if isinstance(self.source, InMemory):
+            _refuse_options(self, options)
+            table = self._held("DataFrame", "Data.from_frame")
+        else:
+            parse = reader_of_tables(self.source.place)
+            load = partial(self._read, partial(parse, **options))
+            asked = _as_bytes({**parse.keywords, **options})
+            table = load() if asked is None else kept((self.sha256, parse.func, asked), load)
+        copied = table.copy(deep=True)
+        copied.index = table.index.copy(deep=True)
+        return cast("pd.DataFrame", copied)
+
+    def read_array(self) -> np.ndarray:
+        """Read the array, read-only; of a file in NumPy's own format (`.npy`)."""
+        if isinstance(self.source, InMemory):
+            return cast(np.ndarray, self._held("ndarray", "Data.from_array"))
+        if ending_of(self.source.place) != ".npy":
+            raise StudyError(
+                f"{self.source.place} does not end in .npy, so it is not read as an array. Read it "
+                "with .read_frame().to_numpy(), or take .bytes() apart."
+            )
+        return kept((self.sha256, ".npy"), lambda: self._read(read_npy))
 
     def bytes(self) -> bytes:
         """Read the file as bytes.

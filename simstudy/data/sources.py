@@ -56,8 +56,8 @@ class File:
             raise StudyError(
                 f"{self.path} cannot be read on {platform.node() or 'this machine'}: "
                 f"{error.strerror}. The study's numbers depend on it. Put the file there, on every "
-                "machine that works on the study, or give its content with Data.frame or "
-                "Data.array, which travels to workers by itself."
+                "machine that works on the study, or give its content with Data.from_frame or "
+                "Data.from_array, which travels to workers by itself."
             ) from None
 
     def __str__(self) -> str:

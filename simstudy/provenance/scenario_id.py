@@ -156,9 +156,9 @@ def _shown(value: object) -> str:
 def _advice(value: object) -> str:
     """The advice to turn data into a part."""
     makers = {
-        "DataFrame": "Data.frame(table, name='prices')",
-        "Series": "Data.frame(column, name='prices')",
-        "ndarray": "Data.array(values, name='prices')",
+        "DataFrame": "Data.from_frame(table, name='prices')",
+        "Series": "Data.from_frame(column, name='prices')",
+        "ndarray": "Data.from_array(values, name='prices')",
     }
     maker = makers.get(type(value).__name__)
     if isinstance(value, os.PathLike):

@@ -89,7 +89,7 @@ def test_fields_of_a_record_count_and_what_is_between_them_does_not():
 )
 def test_arrays_that_cannot_be_told_apart_are_refused(array, says):
     with pytest.raises(DesignError, match=says):
-        Data.array(array, name="x")
+        Data.from_array(array, name="x")
 
 
 # ---------------------------------------------------------------- tables
@@ -241,7 +241,7 @@ def test_every_change_of_a_table_shows(change):
 )
 def test_columns_that_cannot_be_told_apart_are_refused(values, what):
     with pytest.raises(DesignError, match=rf"column 'x' holds {what}.*Convert it to numbers"):
-        Data.frame(pd.DataFrame({"x": values}), name="x")
+        Data.from_frame(pd.DataFrame({"x": values}), name="x")
 
 
 def test_the_hash_of_a_table_is_pinned():

@@ -24,7 +24,7 @@ def test_boston_is_shipped_number_for_number():
 
 def test_diabetes_comes_with_scikit_learn():
     pytest.importorskip("sklearn", reason="needs pip install -e '.[dev]'")
-    table = regression_data("diabetes").array()
+    table = regression_data("diabetes").read_array()
     assert table.shape == (442, 11)
     assert (table[:, -1].min(), table[:, -1].max()) == (25, 346)  # as its authors describe it
 
@@ -36,7 +36,7 @@ FRAME = pd.DataFrame({"price": [1.0, 2.0, 4.0], "rooms": [3, 4, 5], "age": [0.5,
 def test_the_target_is_the_last_column(tmp_path):
     FRAME.to_csv(tmp_path / "houses.csv", index=False)
     part = regression_data(str(tmp_path / "houses.csv"), "price")
-    np.testing.assert_array_equal(part.array(), FRAME[["rooms", "age", "price"]])
+    np.testing.assert_array_equal(part.read_array(), FRAME[["rooms", "age", "price"]])
     assert part.name == "houses"
 
 

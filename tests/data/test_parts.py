@@ -74,7 +74,7 @@ def test_a_relative_path_is_one_in_the_folder_where_the_part_was_made(csv, tmp_p
     monkeypatch.chdir(tmp_path)
     part = Data.file("prices.csv")
     monkeypatch.chdir(ROOT)
-    assert part.frame().equals(PRICES)
+    assert part.read_frame().equals(PRICES)
     assert part.path == csv
 
 
@@ -104,26 +104,26 @@ def test_scenarios_are_told_apart_by_content_and_shown_by_name(csv):
 def test_tables_are_read_by_their_ending(ending, write, tmp_path):
     path = tmp_path / f"prices{ending}"
     write(PRICES, path)
-    pd.testing.assert_frame_equal(Data.file(path).frame(), PRICES)
+    pd.testing.assert_frame_equal(Data.file(path).read_frame(), PRICES)
 
 
 def test_options_are_passed_on_and_kept_apart(csv):
     part = Data.file(csv)
-    assert len(part.frame(header=None)) == 5
-    assert len(part.frame(header=0)) == 4
-    assert list(part.frame(index_col=False)) == ["day", "price"]
-    assert list(part.frame(index_col=0)) == ["price"], "0 is not False"
-    assert list(part.frame(usecols=["price"])) == ["price"]
-    assert list(part.frame(usecols=np.array(["day"]))) == ["day"]
-    assert part.frame(dtype={"price": np.float32})["price"].dtype == np.float32
+    assert len(part.read_frame(header=None)) == 5
+    assert len(part.read_frame(header=0)) == 4
+    assert list(part.read_frame(index_col=False)) == ["day", "price"]
+    assert list(part.read_frame(index_col=0)) == ["price"], "0 is not False"
+    assert list(part.read_frame(usecols=["price"])) == ["price"]
+    assert list(part.read_frame(usecols=np.array(["day"]))) == ["day"]
+    assert part.read_frame(dtype={"price": np.float32})["price"].dtype == np.float32
     with pytest.raises(StudyError, match="gives a TextFileReader, which reads on later"):
-        part.frame(chunksize=2)
+        part.read_frame(chunksize=2)
 
 
 def test_arrays_in_numpys_own_format(tmp_path):
     values = np.arange(6.0).reshape(2, 3)
     np.save(tmp_path / "x.npy", values)
-    found = Data.file(tmp_path / "x.npy").array()
+    found = Data.file(tmp_path / "x.npy").read_array()
     np.testing.assert_array_equal(found, values)
     with pytest.raises(ValueError, match="read-only"):
         found[0] = 1
@@ -132,21 +132,33 @@ def test_arrays_in_numpys_own_format(tmp_path):
 @pytest.mark.parametrize(
     ("read", "says"),
     [
-        (lambda csv: Data.file(csv).array(), r"prices.csv does not end in .npy.*frame\(\)"),
+        (lambda csv: Data.file(csv).read_array(), r"prices.csv does not end in .npy.*frame\(\)"),
         (
-            lambda csv: Data.file(csv.with_suffix(".txt")).frame(),
+            lambda csv: Data.file(csv.with_suffix(".txt")).read_frame(),
             r"only if it ends in .csv or .par",
         ),
         (
-            lambda csv: Data.frame(PRICES, name="p").array(),
+            lambda csv: Data.from_frame(PRICES, name="p").read_array(),
             "a DataFrame of shape .* has no ndarray",
         ),
-        (lambda csv: Data.array(np.zeros(2), name="p").frame(), "an? ndarray .* has no DataFrame"),
-        (lambda csv: Data.array(np.zeros(2), name="p").text(), "has no bytes: only what Data.file"),
-        (lambda csv: Data.frame(PRICES, name="p").path, "has no path: only what Data.file made"),
-        (lambda csv: Data.frame({"x": [1]}, name="x"), "takes a pandas DataFrame or Series, not a"),
         (
-            lambda csv: Data.frame(PRICES, name="p").frame(sep=";"),
+            lambda csv: Data.from_array(np.zeros(2), name="p").read_frame(),
+            "an? ndarray .* has no DataFrame",
+        ),
+        (
+            lambda csv: Data.from_array(np.zeros(2), name="p").text(),
+            "has no bytes: only what Data.file",
+        ),
+        (
+            lambda csv: Data.from_frame(PRICES, name="p").path,
+            "has no path: only what Data.file made",
+        ),
+        (
+            lambda csv: Data.from_frame({"x": [1]}, name="x"),
+            "takes a pandas DataFrame or Series, not a",
+        ),
+        (
+            lambda csv: Data.from_frame(PRICES, name="p").read_frame(sep=";"),
             "is a table already, and sep says",
         ),
     ],
@@ -159,29 +171,32 @@ def test_reading_it_as_what_it_is_not_is_refused(read, says, csv):
 
 def test_what_becomes_of_the_original_does_not_matter():
     values, table = np.arange(4.0), PRICES.copy()
-    array, frame = Data.array(values, name="x"), Data.frame(table, name="t")
+    array, frame = Data.from_array(values, name="x"), Data.from_frame(table, name="t")
     values[0] = 99
     table.loc[0, "price"] = 99
-    np.testing.assert_array_equal(array.array(), np.arange(4.0))
-    assert frame.frame().equals(PRICES)
+    np.testing.assert_array_equal(array.read_array(), np.arange(4.0))
+    assert frame.read_frame().equals(PRICES)
 
 
 def test_what_is_done_to_what_was_read_does_not_matter(csv):
-    for part in (Data.file(csv), Data.frame(PRICES, name="p")):
-        table = part.frame()
+    for part in (Data.file(csv), Data.from_frame(PRICES, name="p")):
+        table = part.read_frame()
         table["price"].array[0] = 99
         table.loc[1] = ["su", 0.0]
         table.index.name = "row"
-        assert part.frame().equals(PRICES)
-        assert part.frame().index.name is None
+        assert part.read_frame().equals(PRICES)
+        assert part.read_frame().index.name is None
         part.check()
     with pytest.raises(ValueError, match="read-only"):
-        Data.array(np.zeros(3), name="x").array()[0] = 1
+        Data.from_array(np.zeros(3), name="x").read_array()[0] = 1
 
 
 def test_sums_add_up_in_one_order_whatever_the_layout_was():
     wide = np.asfortranarray(np.random.default_rng(1).lognormal(0, 9, size=(300, 70)))
-    first, other = Data.array(wide, name="x"), Data.array(np.ascontiguousarray(wide), name="x")
+    first, other = (
+        Data.from_array(wide, name="x"),
+        Data.from_array(np.ascontiguousarray(wide), name="x"),
+    )
     assert first == other
     assert first.source.content.sum() == other.source.content.sum()
     assert first.source.content.strides == other.source.content.strides
@@ -189,7 +204,7 @@ def test_sums_add_up_in_one_order_whatever_the_layout_was():
 
 # ---------------------------------------------------------------- checks
 @pytest.mark.parametrize(
-    "read", [Data.check, lambda x: x.frame(), lambda x: x.bytes(), lambda x: x.path]
+    "read", [Data.check, lambda x: x.read_frame(), lambda x: x.bytes(), lambda x: x.path]
 )
 def test_a_file_that_has_changed_is_refused(read, csv):
     part = Data.file(csv)
@@ -206,9 +221,9 @@ def test_a_file_that_has_changed_is_refused(read, csv):
 
 def test_what_was_read_before_the_change_is_still_what_was_named(csv):
     part = Data.file(csv)
-    part.frame()
+    part.read_frame()
     csv.write_text("price\n1\n")
-    assert part.frame().equals(PRICES)
+    assert part.read_frame().equals(PRICES)
     with pytest.raises(StudyError, match="has changed"):
         part.check()
 
@@ -232,7 +247,7 @@ def test_a_file_that_nobody_touched_is_hashed_once(csv, at_rest):
     part = Data.file(csv)
     for _ in range(3):
         part.check()
-    assert part.frame().equals(PRICES)
+    assert part.read_frame().equals(PRICES)
     assert len(at_rest) == 1
     csv.touch()
     part.check()
@@ -243,17 +258,17 @@ def test_a_file_that_is_not_there_is_refused(csv):
     part = Data.file(csv)
     csv.unlink()
     says = r"prices\.csv cannot be read on .+: No such file.*Put the file there, on every machine"
-    for call in (part.check, part.frame, lambda: Data.file(csv)):
+    for call in (part.check, part.read_frame, lambda: Data.file(csv)):
         with pytest.raises(StudyError, match=says):
             call()
 
 
 def test_content_that_was_damaged_on_its_way_is_refused():
-    part = Data.array(np.arange(3.0) + 17, name="x")
+    part = Data.from_array(np.arange(3.0) + 17, name="x")
     sent = pickle.loads(pickle.dumps(part))
     sent.source.content[0] = -1
     with pytest.raises(StudyError, match=r"ndarray of shape .* has changed since the study"):
-        sent.array()
+        sent.read_array()
 
 
 def test_files_travel_as_paths_and_the_rest_by_content(tmp_path):
@@ -261,8 +276,8 @@ def test_files_travel_as_paths_and_the_rest_by_content(tmp_path):
     np.save(path, np.zeros(100_000))
     sent = pickle.dumps(Data.file(path))
     assert len(sent) < 1000
-    assert pickle.loads(sent).array().shape == (100_000,)
-    for part in (Data.frame(PRICES, name="p"), Data.array(np.zeros(100_000), name="z")):
+    assert pickle.loads(sent).read_array().shape == (100_000,)
+    for part in (Data.from_frame(PRICES, name="p"), Data.from_array(np.zeros(100_000), name="z")):
         again = pickle.loads(pickle.dumps(part))
         assert again == part
         again.check()
@@ -271,11 +286,11 @@ def test_files_travel_as_paths_and_the_rest_by_content(tmp_path):
 def test_what_was_read_is_kept_and_the_longest_unused_forgotten(csv, tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", np.zeros(3))
     array, other = Data.file(tmp_path / "x.npy"), Data.file(csv)
-    assert array.array() is array.array()
+    assert array.read_array() is array.read_array()
     monkeypatch.setattr(parts, "KEPT_BYTES", 0)
-    assert other.frame().equals(PRICES)
+    assert other.read_frame().equals(PRICES)
     assert len(parts._cache) == 1
-    assert array.array().shape == (3,)
+    assert array.read_array().shape == (3,)
 
 
 # ---------------------------------------------------------------- files that a package ships
@@ -300,7 +315,7 @@ def package(request, tmp_path, monkeypatch):
 def test_a_file_of_a_package(package):
     part = Data.bundled(package, "tables/prices.csv")
     assert str(part) == f"prices#{part.sha256[:6]}"
-    assert part.frame().equals(PRICES)
+    assert part.read_frame().equals(PRICES)
     assert part == Data.bundled(package, "tables/prices.csv", name="p")
     again = pickle.loads(pickle.dumps(part))
     again.check()
@@ -320,7 +335,11 @@ def test_a_file_that_a_package_does_not_ship_is_refused(package):
 @pytest.mark.parametrize("workers", WORKERS, ids=["inline", "loky"])
 @pytest.mark.parametrize(
     "made",
-    [Data.file, lambda _: Data.frame(PRICES, name="p"), lambda _: Data.bundled("tests", BUNDLED)],
+    [
+        Data.file,
+        lambda _: Data.from_frame(PRICES, name="p"),
+        lambda _: Data.bundled("tests", BUNDLED),
+    ],
     ids=["file", "frame", "bundled"],
 )
 def test_data_work_in_workers(made, workers, csv):
@@ -362,9 +381,9 @@ def test_a_converter_that_changed_is_asked_again(tmp_path):
     def convert(text):
         return float(text) * scale[0]
 
-    assert part.frame(converters={"v": convert})["v"].tolist() == [2.0]
+    assert part.read_frame(converters={"v": convert})["v"].tolist() == [2.0]
     scale[0] = 3.0
-    assert part.frame(converters={"v": convert})["v"].tolist() == [6.0]
+    assert part.read_frame(converters={"v": convert})["v"].tolist() == [6.0]
 
 
 def note_as_hashed(path, part):

@@ -389,10 +389,11 @@ ELSEWHERE: dict[str, Case] = {
          "c.json": '{"c": 2.0}'}, {"c.json": '{"c": 3.0}'}),
     "a part of data": (
         {"trial.py": trial("from simstudy import Data\nDATA = Data.file('w.csv')",
-                           "x @ DATA.frame()['w'].to_numpy()"),
+                           "x @ DATA.read_frame()['w'].to_numpy()"),
          "w.csv": "w\n1.0\n2.0\n3.0\n"}, {"w.csv": "w\n1.0\n2.0\n4.0\n"}),
     "a part of data as a field": (
-        {"trial.py": trial("from simstudy import Data", "x @ self.data.frame()['w'].to_numpy()")
+        {"trial.py": trial("from simstudy import Data",
+                           "x @ self.data.read_frame()['w'].to_numpy()")
             .replace("n_obs: int = 3", "n_obs: int = 3\n    data: Data = None")
             .replace("[Trial()]", "[Trial(data=Data.file('w.csv'))]"),
          "w.csv": "w\n1.0\n2.0\n3.0\n"}, {"w.csv": "w\n1.0\n2.0\n4.0\n"}),

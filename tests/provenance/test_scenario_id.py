@@ -125,9 +125,9 @@ def test_what_has_no_lasting_name_is_refused(part):
 @pytest.mark.parametrize(
     ("part", "shown", "line"),
     [
-        (np.zeros((2, 3)), "a ndarray of shape (2, 3)", "Data.array(values, name="),
-        (pd.DataFrame({"x": [1]}), "a DataFrame of shape (1, 1)", "Data.frame(table, name="),
-        (pd.Series([1]), "a Series of shape (1,)", "Data.frame(column, name="),
+        (np.zeros((2, 3)), "a ndarray of shape (2, 3)", "Data.from_array(values, name="),
+        (pd.DataFrame({"x": [1]}), "a DataFrame of shape (1, 1)", "Data.from_frame(table, name="),
+        (pd.Series([1]), "a Series of shape (1,)", "Data.from_frame(column, name="),
         (PurePosixPath("a/b.csv"), "PurePosixPath('a/b.csv')", "Data.file('a/b.csv')"),
     ],
 )

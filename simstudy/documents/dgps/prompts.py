@@ -197,8 +197,7 @@ class GaussianScores:
 class HoldsArray(Hashable, Protocol):
     """A part of a scenario that holds an array, as `simstudy.Data` does."""
 
-    @property
-    def array(self) -> Callable[[], np.ndarray]:
+    def read_array(self) -> np.ndarray:
         """The array that it holds."""
         ...
 
@@ -210,7 +209,7 @@ class EmpiricalScores:
     Parameters
     ----------
     scores
-        `Data.array(scores, name=...)` of a flat array, or a part that reads one from a file.
+        `Data.from_array(scores, name=...)` of a flat array, or a part that reads one from a file.
     lower_is_better
         For perplexity, error rates.
     worsened
@@ -302,7 +301,7 @@ def _own_step(part: HoldsArray) -> float:
 
 
 def _own_scores(part: HoldsArray) -> Scores:
-    scores = np.asarray(part.array(), dtype=float)
+    scores = np.asarray(part.read_array(), dtype=float)
     if scores.ndim != 1 or scores.size < 2 or not np.isfinite(scores).all():
         raise DesignError(
             f"the scores have shape {scores.shape} and {np.count_nonzero(~np.isfinite(scores))} "

@@ -84,7 +84,7 @@ class TableRows:
         DesignError
             If the table has fewer rows.
         """
-        table = self.data.array()
+        table = self.data.read_array()
         if len(table) < n_obs:
             raise DesignError(
                 f"{self.data} has {len(table)} rows, and training and test data take {n_obs}. Use "

@@ -143,7 +143,7 @@ OWN = np.random.default_rng(4).gamma(2.0, size=500)
 
 
 def own(**about) -> EmpiricalScores:
-    return EmpiricalScores(Data.array(OWN, name="own"), **about)
+    return EmpiricalScores(Data.from_array(OWN, name="own"), **about)
 
 
 def test_own_scores_are_their_own_quantiles():
@@ -165,7 +165,7 @@ def test_own_scores_become_worse_by_other_weights_on_the_same_values(lower_is_be
 
 def test_own_scores_of_right_and_wrong_become_worse_as_binary_ones_do():
     right = np.repeat([0.0, 1.0], [100, 400])
-    mine = EmpiricalScores(Data.array(right, name="right"))
+    mine = EmpiricalScores(Data.from_array(right, name="right"))
     found = paired_population(mine, effect=0.1, n_prompts=1000)
     known = paired_population(BinaryScores(mean=0.8), effect=0.1, n_prompts=1000)
     np.testing.assert_array_equal(found.check, known.check)
@@ -185,5 +185,5 @@ def test_own_scores_of_right_and_wrong_become_worse_as_binary_ones_do():
     ],
 )
 def test_own_scores_have_the_step_of_their_lattice(scores, step):
-    mine = EmpiricalScores(Data.array(np.array(scores, float), name="scores"))
+    mine = EmpiricalScores(Data.from_array(np.array(scores, float), name="scores"))
     assert mine.step == pytest.approx(step, rel=1e-12)

@@ -40,7 +40,7 @@ def rng() -> np.random.Generator:
 
 
 def own(*values: float) -> EmpiricalScores:
-    return EmpiricalScores(Data.array(np.array(values), name="own"))
+    return EmpiricalScores(Data.from_array(np.array(values), name="own"))
 
 
 REFUSED = {

@@ -120,7 +120,7 @@ def test_an_observation_that_all_samples_hold_has_no_error():
 # ---------------------------------------------------------------- what is drawn
 def test_a_table_is_split_without_repeating_a_row():
     table = np.arange(30.0).reshape(10, 3)
-    drawn = TableRows(Data.array(table, name="t")).sample(np.random.default_rng(1), 4, 10)
+    drawn = TableRows(Data.from_array(table, name="t")).sample(np.random.default_rng(1), 4, 10)
     for rep in range(4):
         rows = np.column_stack([drawn.features[rep], drawn.y[rep]])
         np.testing.assert_array_equal(rows[rows[:, 0].argsort()], table)
@@ -134,7 +134,7 @@ def test_the_log_is_what_is_predicted():
 
 
 def test_a_data_set_is_named_by_what_it_holds():
-    part = Data.array(np.ones((4, 2)), name="ones")
+    part = Data.from_array(np.ones((4, 2)), name="ones")
     named = identity(replace(TRIAL, source=TableRows(part)))
     assert f"TableRows(data=Data(#{part.sha256[:16]}))" in named
 

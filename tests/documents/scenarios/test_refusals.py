@@ -25,7 +25,7 @@ from simstudy.documents.scenarios.umbrella import Umbrella
 from simstudy.errors import ConfigError, DesignError
 
 PREDICTIONS = Predictions(Friedman(n_feature=5), n_train=30, n_test=12, n_boot=(4, 6))
-ZEROS = TableRows(Data.array(np.zeros((45, 3)), name="t"))
+ZEROS = TableRows(Data.from_array(np.zeros((45, 3)), name="t"))
 
 
 def check(**about):

@@ -120,7 +120,7 @@ def test_a_reference_on_record_is_a_mean_that_a_run_can_have():
 
 
 def test_runs_that_do_not_differ_pass_though_nothing_spreads():
-    alike = EmpiricalScores(Data.array(np.array([0.3] * 999 + [0.7]), name="nearly constant"))
+    alike = EmpiricalScores(Data.from_array(np.array([0.3] * 999 + [0.7]), name="nearly constant"))
     trial = ScoreCheck(alike, n=4, correlation=0.9, n_prompts=1000)
     found = trial.simulate(streams_at(), 500)
     same = trial.differences(streams_at(), 500).worse == 0
