@@ -57,8 +57,8 @@ class Data:
 
     Made with `Data.file`, `Data.from_frame`, `Data.from_array` or `Data.bundled`; in `simulate`,
     read with `.read_frame()`, `.read_array()`, `.bytes()` or `.text()`. What is read is held
-    against the hash when a process reads it for the first time, and kept. Two parts with the same content are equal,
-    whatever their names and paths.
+    against the hash when a process reads it for the first time, and kept. Two parts with the same
+    content are equal, whatever their names and paths.
 
     Parameters
     ----------
