@@ -39,6 +39,25 @@ class StudyError(SimstudyError):
     """A study's own code breaks the contract between a study and the engine."""
 
 
+class UndefinedError(StudyError):
+    """A measure has no value for these replicates.
+
+    Parameters
+    ----------
+    message
+        What is wrong and what to do, for a measure that has no value anywhere.
+    reason
+        The same in a few words, for a cell of a summary.
+    """
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type["UndefinedError"], tuple[str, str]]:
+        return UndefinedError, (str(self), self.reason)
+
+
 class UnsendableError(StudyError):
     """A study holds an object that cannot be sent to another process."""
 

@@ -15,7 +15,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from simstudy.analysis.result_columns import ResultColumns, stacked_estimates
+from simstudy.analysis.result_columns import ResultColumns
+from simstudy.analysis.undefined import Undefined, stacked
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, number_factors, properties_in
 from simstudy.engine.columns import refuse_two_meanings
@@ -61,7 +62,7 @@ class FromRows:
         if measure not in self._by_cell:
             return self._of_whole[key, measure.name]
         each = [self._of_cells[drawn, measure.name] for drawn in self.plan.drawn_keys[key]]
-        return stacked_estimates(each) if self.plan.methods else each[0]
+        return stacked(each) if self.plan.methods else each[0]
 
     @cached_property
     def _rows(self) -> ResultColumns:
@@ -93,11 +94,13 @@ class FromRows:
         measures = [measure for measure in self.measures if measure not in self._by_cell]
         names = names_read(measures)
         found: Found = {}
+        undefined = Undefined(self.level)
         for key, scenario in self.plan.keys.items():
             columns: Columns = self._rows.columns(key, names)
             refuse_two_meanings(self.plan, scenario, [m.reads for m in measures], columns)
             columns = self.prepare(columns) if self.prepare else columns
-            found |= {(key, m.name): m.estimate(columns, level=self.level) for m in measures}
+            found |= {(key, m.name): undefined.estimate(m, columns) for m in measures}
+        undefined.check()
         return found
 
     # ---------------------------------------------------------------- of cells, many at a time
@@ -107,22 +110,30 @@ class FromRows:
         sizes = self.plan.drawn_sizes({key: self.n_rep[key] for key in self.plan.keys})
         each = partial(side_by_side, n_threads=available_cores())
         found: Found = {}
+        undefined = self._undefined  # made before threads share it
         for some in map_batches(self._of_batch, self.store, sizes, names, each):
             found |= some
+        undefined.check()
         return found
+
+    @cached_property
+    def _undefined(self) -> Undefined:
+        return Undefined(self.level)
 
     def _of_batch(self, batch: Batch) -> Found:
         """Estimate several scenarios together, where their columns have equal shapes and types."""
         if len(batch.keys) == 1 or has_nulls(batch.table):
             return self._one_by_one(batch)
         try:
-            return self._side_by_side(batch)
-        except StudyError:  # say it of the scenario that it is about
+            found = self._side_by_side(batch)
+        except StudyError:  # find the cells that it is about
             return self._one_by_one(batch)
+        self._undefined.note_defined(measure.name for measure in self._by_cell)
+        return found
 
     def _one_by_one(self, batch: Batch) -> Found:
         return {
-            (key, measure.name): measure.estimate(columns, level=self.level)
+            (key, measure.name): self._undefined.estimate(measure, columns)
             for key, table in batch.each()
             for columns in [self._columns(table)]
             for measure in self._by_cell

@@ -22,7 +22,6 @@ from simstudy.design.plan import (
 from simstudy.engine.columns import scenario_numbers
 from simstudy.engine.derived import derived_column, optional, read_by
 from simstudy.engine.methods import TEXTS, scenario_arguments
-from simstudy.measures import Estimates
 from simstudy.store.arrow_schema import ERROR, stored_column
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, simulated_columns, stored_names
@@ -152,14 +151,6 @@ def _over_axes(column: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Add missing axes on the right."""
     lacking = len(shape) - column.ndim
     return np.broadcast_to(column.reshape(column.shape + (1,) * lacking), shape)
-
-
-def stacked_estimates(each: Sequence[Estimates]) -> Estimates:
-    """Stack the estimates of methods along a first axis."""
-    parts = zip(Estimates._fields, zip(*each, strict=True), strict=True)
-    there = {name: of_each for name, of_each in parts if of_each[0] is not None}
-    stacked = {name: np.stack(np.broadcast_arrays(*part)) for name, part in there.items()}
-    return Estimates(**stacked)
 
 
 def seconds_by_method(plan: Plan, seconds_per_block: Mapping[str, float]) -> dict[str, float]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simstudy.array_types import Bool, Float, Int
-from simstudy.errors import DesignError, StudyError, in_one_line
+from simstudy.errors import DesignError, StudyError, UndefinedError, in_one_line
 from simstudy.validation import unmasked
 
 Columns = Mapping[str, np.ndarray]
@@ -212,4 +212,4 @@ def check_truth_number(truth: Operand, message: str) -> None:
 def check_truth_column(truth: np.ndarray, message: str) -> None:
     """Refuse a truth of zero where it comes with the replicates."""
     if (truth == 0).any():
-        raise StudyError(message)
+        raise UndefinedError(message, "the truth is 0")

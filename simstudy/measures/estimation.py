@@ -195,8 +195,8 @@ def relative_bias(estimate: str, truth: Operand, *, name: str = "relative_bias")
     estimate
         Column of estimates.
     truth
-        The true value: a column, or a number. A truth of 0 is refused: a number here, and a
-        column when the measure is computed (`StudyError`).
+        The true value: a column, or a number other than 0. Where a column is 0 the measure has no
+        value; if it has none anywhere, that is refused (`StudyError`).
     name
         What the summary calls it.
 

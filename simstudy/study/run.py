@@ -28,7 +28,7 @@ from simstudy.engine.run_loop import RunLoop
 from simstudy.engine.run_stats import RunStats
 from simstudy.engine.tasks import TaskResult
 from simstudy.engine.work_queue import share_label
-from simstudy.errors import SimstudyError, StudyError, describe
+from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe
 from simstudy.remote.paths import place_of
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
@@ -299,6 +299,8 @@ def try_measures(result: Result) -> None:
         for measure in declared:
             try:
                 estimate(scenario, measure)
+            except UndefinedError:  # other scenarios may have a value
+                continue
             except SimstudyError:
                 raise
             except Exception as error:

@@ -197,8 +197,8 @@ REFUSED = [
         )
     ),
     (
-        lambda: m.coverage(estimate="x", se="x", truth=0.0, df="d").estimate(
-            {"x": np.ones(2), "d": -np.ones(2)}
+        lambda: m.coverage(estimate="x", se="s", truth=0.0, df="d").estimate(
+            {"x": np.ones(2), "s": np.ones(2), "d": -np.ones(2)}
         ),
         StudyError, "df holds degrees of freedom that are not positive.*found -1, 2 in all",
     ),
