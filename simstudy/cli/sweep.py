@@ -144,6 +144,14 @@ def _write_summary(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
     table = table.astype({name: "string" for name in table if _is_mixed(table[name])})
     table.to_parquet(folder / "summary.parquet", index=False)
     table.to_csv(folder / "summary.csv", index=False)
+    if "measure" in table:
+        from simstudy.output.explorer import EXPLORER, write_explorer
+
+        names = {*_own(outcomes), *(f"override {name}" for name in _own(outcomes))} - {"measure"}
+        first = [name for name in table if name in names]
+        ordered = table[[*first, *(name for name in table if name not in first)]]
+        estimates = ordered[ordered["measure"].notna()]
+        write_explorer(estimates, folder / EXPLORER, f"Sweep {folder.name}", report="./index.html")
 
 
 def _is_mixed(column: Any) -> bool:
@@ -185,7 +193,7 @@ body {{ font: 16px/1.5 system-ui, sans-serif; margin: 1rem; }}
 main {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; }}
 h2 {{ font-size: 1rem; overflow-wrap: anywhere; }} img {{ max-width: 100%; }}
 </style></head>
-<body><h1>Sweep {title}</h1><main>
+<body><h1>Sweep {title}</h1><p><a href="./explore.html">Explore all estimates</a></p><main>
 {cells}
 </main></body></html>
 """

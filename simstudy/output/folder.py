@@ -17,12 +17,14 @@ from simstudy.atomic_files import forget_unfinished, read_json, write_json
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
 from simstudy.lazy import pd
 from simstudy.output.environment import environment
+from simstudy.output.explorer import EXPLORER, write_explorer
 from simstudy.output.frames import frames_of, write_frames
 from simstudy.output.manifest import clear_outputs, facts_of, facts_of_drawing, protocol_facts
 from simstudy.output.report import write_index, write_report
 from simstudy.output.report.findings import answer_of
 from simstudy.output.up_to_date import (
     FIGURES,
+    REPORT,
     TABLES,
     code_digest,
     hashes_of,
@@ -33,7 +35,7 @@ from simstudy.remote.paths import Place, place_of
 from simstudy.store.compaction import folder_lock
 from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.tables.summary import is_short
+from simstudy.tables.summary import as_words, is_short
 from simstudy.tables.table import Table
 
 START_SECONDS = 2.0  # until a worker process has started and loaded what draws a figure
@@ -114,7 +116,7 @@ def read_published(result: Result, folder: Place) -> Published:
         The result that was published there, which `is_current` has confirmed.
     """
     manifest = read_json(folder / MANIFEST) or {}
-    files = [folder / MANIFEST, *(folder / name for name in listed_files(manifest))]
+    files = [folder / MANIFEST, *(folder / name for name in listed_files(manifest, folder))]
     found = Published(folder, files, manifest.get("protocol", {}), manifest.get("answer", []))
     for names, missing in (
         ("figures_not_drawn", found.figures),
@@ -210,6 +212,13 @@ def publish(
         content |= {"command": command} if command else {}
         content["publish_seconds"] = round(time.perf_counter() - start, 3)
         if report:
+            title = content["question"] or as_words(result.plan.name)
+            labels = result.details.value_labels
+            explorer = target / EXPLORER
+            write_explorer(
+                result.summary, explorer, title, value_labels=labels, report=f"./{REPORT}"
+            )
+            made.files.append(explorer)
             tables = {each.name: each.table for each in made.tables if each.table}
             page = write_report(
                 result, target, made.files, content, about, module_file, tables=tables
