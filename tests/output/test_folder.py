@@ -37,7 +37,7 @@ def test_every_file_is_there_and_holds_what_the_result_says(published):
     names = {path.relative_to(result.folder).as_posix() for path in made.files}
     assert names == {
         "summary.parquet", "claims.parquet", "scenarios.parquet", "cells.parquet",
-        "figures/1.png", "figures/1.svg", "report.html", "manifest.json",
+        "figures/1.png", "figures/1.svg", "report.html", "explore.html", "manifest.json",
         "tables/summary.csv", "tables/summary.md", "tables/summary.tex",
     }  # fmt: skip
     assert all(path.stat().st_size for path in made.files)
@@ -167,7 +167,9 @@ class Fragile:
 
 def test_failures_are_a_file_of_their_own(tmp_path):
     axes = {"method": ("a", "b")}
-    fragile = Study("fragile", [Fragile()], [bias("estimate", truth="truth")], axes, 50)
+    fragile = Study(
+        "fragile", [Fragile()], [bias("estimate", truth="truth")], axes=axes, block_size=50
+    )
     publish(fragile.run(60, out=tmp_path))
     stored = pd.read_parquet(tmp_path / "fragile" / "failures.parquet")
     expected = [rep for rep in range(60) if (rep % 50) % 7 == 0]

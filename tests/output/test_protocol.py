@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from simstudy import Study, grid
+from simstudy import Rules, Study, grid
 from simstudy.errors import StoreError
 from simstudy.measures import bias, mean, rejection_rate
 from simstudy.output.protocol import RECORD, TEXT, read_protocol
@@ -45,7 +45,7 @@ def test_as_planned_is_no_deviation_whatever_computes_and_keeps_it(tmp_path):
          "(computed otherwise: bias)"),
         ({"methods": {**METHODS, "plain": bold}}, {}, "(computed otherwise: plain)"),
         ({"block_size": 20}, {}, "block size: planned 50, done 20"),
-        ({"max_failed": 0.5}, {}, "failures: planned record, done record, at most 50.000%"),
+        ({"rules": Rules(max_failed=0.5)}, {}, "failures: planned record, done record, at most 50.000%"),
     ],
 )  # fmt: skip
 def test_each_thing_done_otherwise_is_named_alone(done, how, said, tmp_path):
@@ -110,7 +110,9 @@ def sections(text):
 
 
 def test_no_section_is_empty_and_every_table_is_whole():
-    text = str(trial(on_failure="impute_worst", worst={"estimate": 9}).protocol(about=""))
+    text = str(
+        trial(rules=Rules(on_failure="impute_worst", worst={"estimate": 9})).protocol(about="")
+    )
     said = sections(text)
     numbered = [heading.split()[1] for heading in said]
     assert [number for number in numbered if "." not in number] == list("1234567")
@@ -126,7 +128,7 @@ def test_no_section_is_empty_and_every_table_is_whole():
 
 
 def test_what_the_study_knows_is_filled_in_and_the_rest_is_marked():
-    protocol = trial(max_failed=0.02).protocol(seed=7)
+    protocol = trial(rules=Rules(max_failed=0.02)).protocol(seed=7)
     said = sections(str(protocol))
     assert said["### 1.1 Title"] == "Does a test keep its level?"
     assert said["## 2 Aims"] == "Whether the test keeps its level."
