@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SPOT_ON = 0.0025  # of a probability
+SPOT_ON = 0.0065  # of a probability: six tenths of a point, as rounded
 CLOSE = 0.05  # of a probability
 SLIGHTLY = 0.05  # of a probability
 SLIGHTLY_OF_OTHERS = 0.2  # of any other quantity, relative
@@ -12,7 +12,8 @@ MUCH = 0.05  # of a probability
 JUST_AS_WELL = 0.03  # of a probability
 
 WORDS = {
-    "basically spot on": "at most a quarter of a percentage point off",
+    "basically spot on": "at most six tenths of a percentage point off, as the document's own "
+    "93.9% for 93.3%",
     "close, gets close": "at most 5 percentage points off",
     "slightly": "beyond chance, and by at most 5 percentage points; of a quantity that is no "
     "probability, by at most a fifth",

@@ -45,7 +45,7 @@ from simstudy.figures import (
     theme,
 )
 from simstudy.figures.agreement import format_panel_count
-from simstudy.lazy import ggplot, p9, pd
+from simstudy.lazy import ggplot, p9, pd, stats
 from simstudy.options import option, published
 from simstudy.study import Study
 
@@ -285,6 +285,13 @@ def _variance_of_mse(result: Result, factor: float = 2.0) -> Finding:
 A_FIFTH = 0.2  # of a variance: of its root, a tenth
 EXACTLY = 1e-12  # relative: what arithmetic leaves
 CENTRED = 0.005  # half a per cent of the risk
+
+
+def _chi_square_variance(_: Result, law: str = "chi2") -> Finding:
+    """Variance of the law of 150 degrees of freedom over 150."""
+    return Finding(float(getattr(stats, law)(150).var() / 150))
+
+
 CLAIMS = (
     Claim(
         "aligned",
@@ -360,6 +367,16 @@ CLAIMS = (
         difference=A_FIFTH,
         rival=WrongAlternative("4/n times", partial(_variance_of_mse, factor=4.0)),
         note="Over the printed formula, with the fitted intercept in the risk.",
+    ),
+    Claim(
+        "variance of chi-square",
+        "The variance of a chi-square of n degrees of freedom is 2n",
+        "section 2",
+        _chi_square_variance,
+        published=2.0,
+        difference=1e-9,
+        rival=WrongAlternative("of the t distribution", partial(_chi_square_variance, law="t")),
+        note="Over n, by the second moment of n = 150.",
     ),
     Claim(
         "chi-square",

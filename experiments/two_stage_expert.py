@@ -107,7 +107,6 @@ class ExpertBound:
 
 
 @published(__file__)
-@dataclass
 class Config:
     """What the study sweeps."""
 

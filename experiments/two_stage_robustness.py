@@ -15,9 +15,15 @@ Performance  Type-I error, power, and how often the null is false; at 20000 repl
 
 from __future__ import annotations
 
+from functools import partial
+
+import numpy as np
+
 from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
+from simstudy.claims import Claim, Finding, WrongAlternative, decide, mc_margin
 from simstudy.design import grid
+from simstudy.design.plan import factors_of
 from simstudy.documents.dgps.location import (
     Bernoulli,
     ContaminatedNormal,
@@ -87,6 +93,7 @@ def study(config: Config) -> Study:
         block_size=1000,
         n_rep=config.n_rep,
         figures={"type_1_error": figure_type_1, "null_is_false": figure_null},
+        claims=CLAIMS,
     )
 
 
@@ -147,3 +154,38 @@ def _panels(result: Result, summary: pd.DataFrame, title: str, nominal: float) -
         y=title,
         size=(theme.FULL_WIDTH, 4.8),
     )
+
+
+# ---------------------------------------------------------------- claims
+A_POINT = 0.01  # a type-I error that is a point too large is no longer kept
+
+
+def _too_often(result: Result, data: str = "bernoulli") -> Finding:
+    """Whether the type-I error is a point too large for every n2, at k = 0 and known variance."""
+    rows = [
+        result.row("type_1_error", **factors_of(trial))
+        for trial in result.plan.scenarios
+        if (trial.dgp, trial.variance, trial.k) == (DGPS[data], "known", 0)
+    ]
+    if not rows:
+        raise LookupError(f"{WORDS[data]} at k = 0 with a known variance")
+    found, error, n = (
+        np.array([row[name] for row in rows], float) for name in ("estimate", "mcse", "n_given")
+    )
+    reach = mc_margin(error, n, len(rows))
+    return decide(found - 0.05 - A_POINT, reach, f"{found.min():.3f} to {found.max():.3f}")
+
+
+CLAIMS = (
+    Claim(
+        "discontinuities",
+        "Discontinuities will limit the quality of the estimate",
+        "section 4",
+        _too_often,
+        published=True,
+        rival=WrongAlternative("normal data", partial(_too_often, data="gaussian")),
+        criterion="a type-I error above 6% in place of 5%",
+        note="Of zeros and ones, whose mean lies on a lattice: at k = 0 the bound is then often "
+        "the truth itself, for any size of the second sample.",
+    ),
+)

@@ -175,6 +175,14 @@ def _table_entry(result: Result, name: str, rank: int) -> Finding:
     return Finding(share, mcse, f"exactly {exact:.4f}")
 
 
+def _table_is_exact(_: Result, n_obs: int = 50) -> Finding:
+    """Whether all twelve cells are the exact probabilities, to their printed digits."""
+    table = rank_table(n_obs, 0.95)
+    off = [np.abs(getattr(table, name)[1:5] - values) for name, values in PUBLISHED.items()]
+    most = float(np.max(off))
+    return Finding(float(most <= HALF_A_POINT), detail=f"off by {most:.4f} at most")
+
+
 def _largest_safe(result: Result, n: int, confidence: float = 0.8) -> Finding:
     """The umbrella's rank where simulation says that it is safe and the next is not; else 0."""
     about = {"rank": "umbrella", "n_obs": n, "sensitivity": 0.95, "confidence": confidence}
@@ -227,10 +235,17 @@ def _table_claim(name: str, rank: int, value: float) -> Claim:
         rounding=0.005,
         difference=HALF_A_POINT,
         rival=WrongAlternative(f"rank {other}", partial(_table_entry, name=name, rank=other)),
+        scored=False,  # "table for n = 50" has all twelve, exactly
     )
 
 
 CLAIMS = (
+    Claim(
+        "table for n = 50", "Twelve probabilities of ranks 1 to 4: of the rank, that the "
+        "sensitivity is kept, and that it is not", "section 2, table", _table_is_exact,
+        published=True, rival=WrongAlternative("60 cases", partial(_table_is_exact, n_obs=60)),
+        criterion="to the printed digits",
+    ),
     *(
         _table_claim(name, rank, value)
         for name, values in PUBLISHED.items()

@@ -41,6 +41,24 @@ def _size_of_printed_bound(_: Result) -> Finding:
     return Finding(float(upper_tail(count, 184, 0.9)), detail=f"{count} of 184 reject")
 
 
+def _easier_with_margin(_: Result, *, by_power: bool = False) -> Finding:
+    """Whether fewer cases reject a null further away; or, of the rival, for more power."""
+    n = grid_of_sizes(powers=(0.8, 0.85, 0.9)) if by_power else grid_of_sizes()
+    falls = np.diff(n, axis=2 if by_power else 1) < 0
+    return Finding(float(falls.all()), detail=f"n at k = 0.95, beta = 0.1: {n[2, :, 0].round()}")
+
+
+def _level_of_the_trial(_: Result) -> Finding:
+    """Size of the test by the document's own code, which rejects where the p-value is below α."""
+    return Finding(float(1 - special.ndtr(special.ndtri(0.95))), detail="α = 0.05")
+
+
+def _size_against_s0(_: Result) -> Finding:
+    """Size of a trial of 184 that holds s_0 itself against s*_0, in place of the share."""
+    bound = 0.9 + np.sqrt(0.9 * 0.1 / 184) * special.ndtri(0.95)
+    return Finding(float(special.ndtr(-bound)), detail=f"s_0 above {bound:.3f}")
+
+
 def _most_by_margin(_: Result, factors: tuple[int, ...] = (0, 2)) -> Finding:
     """Whether b moves n by a larger factor, in every row of the grid, than others anywhere."""
     n = grid_of_sizes()
@@ -100,6 +118,23 @@ FORMULAS = (
         _size_of_printed_bound, published=0.05, difference=0.02, expected="differs",
         misprint=True,
         note="The next line, and s*_0 before it, have Φ⁻¹(1 - α): that is meant.",
+    ),
+    Claim(
+        "level of the test", "The trial rejects at the (1 - α)% level", "section 3",
+        _level_of_the_trial, published=0.95, expected="differs", misprint=True,
+        note="α = 5% is the level: the critical value has Φ⁻¹(1 - α).",
+    ),
+    Claim(
+        "critical value of s_0", "s*_0 = l + σ_l Φ⁻¹(1 - α) is the value at which s_0 rejects",
+        "section 3", _size_against_s0, published=0.05, difference=0.02, expected="differs",
+        misprint=True,
+        note="It is that of the observed sensitivity; s_0 is standardised, and rejects above "
+        "Φ⁻¹(1 - α), as the code has it.",
+    ),
+    Claim(
+        "larger margin", "The null is easier to reject with a larger margin b", "section 3",
+        _easier_with_margin, published=True,
+        rival=WrongAlternative("more power", partial(_easier_with_margin, by_power=True)),
     ),
     Claim(
         "the margin counts most", "Of k, beta and b it is b that moves n most", "figure 5",

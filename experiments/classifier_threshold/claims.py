@@ -28,12 +28,13 @@ from simstudy.documents.dgps.scores import NormalScores
 from simstudy.documents.stats.classifier.description import COMPARED
 from simstudy.documents.stats.classifier.theory import exact_coverage, expected_shift
 from simstudy.documents.stats.classifier.thresholds import BCA, METHODS, Target
-from simstudy.lazy import stats
+from simstudy.lazy import special, stats
 from simstudy.tables.rounding import with_error
 
 AT = {"n_obs": 50, "sensitivity": 0.95}
 EXACTLY = AT | {"confidence": 0.8, "n_boot": 0}
 AS_PUBLISHED = AT | {"confidence": 0.8, "n_boot": 1000}
+AS_CLOSE_AS_92 = 0.08  # of "close to 100%": the document's own table has 92%
 TWO_POINTS = 0.02  # of a coverage: by as much the document has BCa miss 80% and calls it very good
 HALF_A_POINT = 0.005  # of a number that is known exactly, and printed in whole per cents
 SKEWED = 0.1  # the normal tolerance bound, symmetric to the eye, has half of it
@@ -85,7 +86,8 @@ def _reach_of_differences(rows: dict[str, Any], n_compared: int = 0) -> Float[np
 def _too_high(result: Result, name: str = "empirical") -> Finding:
     exact = _coverage(result, "empirical")["exact"]
     above = _thresholds(result, name) > result.scenario(**EXACTLY).true_threshold
-    return share(above, f"the empirical quantile exactly {1 - exact:.4f}")
+    own = f"the document's own seeds give {share_of_figure_1():.1%}"
+    return share(above, f"the empirical quantile exactly {1 - exact:.4f}; {own}")
 
 
 def _at_least_half(result: Result, method: str = "empirical") -> Finding:
@@ -115,9 +117,20 @@ def _sensitivity_on_test_set(result: Result) -> Finding:
     return average(kept, f"from {kept.min():.2f} to {kept.max():.2f}")
 
 
-def _minimum_is_safe(result: Result) -> Finding:
-    safe = _thresholds(result, "score_1") <= result.scenario(**EXACTLY).true_threshold
-    return share(safe, f"exactly 1 - 0.95^50 = {1 - 0.95**50:.4f}, for any continuous scores")
+def _smallest_is_safe(result: Result, rank: int = 1) -> Finding:
+    safe = _thresholds(result, f"score_{rank}") <= result.scenario(**EXACTLY).true_threshold
+    exact = 1 - float(special.bdtr(rank - 1, 50, 0.05))
+    return share(safe, f"exactly {exact:.4f} with 50, for any continuous scores")
+
+
+def share_of_figure_1() -> float:
+    """The share above the true threshold in figure 1: the document's recipe, with its seeds.
+
+    Each test set has a legacy generator of NumPy of its own, with the seeds 0 to 249.
+    """
+    sets = [1 + np.random.RandomState(seed).standard_normal(50) for seed in range(N_SIM)]
+    above = np.quantile(sets, 0.05, axis=1) > 1 + special.ndtri(0.05)
+    return float(above.mean())
 
 
 # ---------------------------------------------------------------- bounds and their coverage
@@ -246,18 +259,20 @@ CLAIMS = (
         "of 50 are above it.",
     ),
     Claim(
-        "no parametric law", "No parametric distribution is known, so the method has to be "
-        "non-parametric", "section 2", _parametric, published=True, expected="differs",
+        "no parametric law", "No parametric distribution of the threshold exists, so methods must "
+        "be non-parametric", "section 2", _parametric, published=True, expected="differs",
         criterion="a parametric bound misses by more than 2 points",
-        note="The document assumes normal scores, and for these the noncentral t distribution "
-        "gives a bound with exactly the confidence asked for.",
+        note="Of the empirical quantile the distribution has no simple form, and that is what the "
+        "sentence begins with. What it concludes does not hold: the document assumes normal "
+        "scores, and for these the noncentral t distribution gives a bound with exactly the "
+        "confidence asked for.",
     ),
     Claim(
         "minimum", "The smallest score keeps 95% sensitivity close to 100% of the time",
-        "section 2", _minimum_is_safe, published=1.0, tolerance=CLOSE,
-        expected="differs",
-        note="With 50 positive cases it is 92%, as the document's own table says. It is 95% from "
-        "59 cases on.",
+        "section 2", _smallest_is_safe, published=1.0, tolerance=AS_CLOSE_AS_92,
+        rival=WrongAlternative("the second smallest", partial(_smallest_is_safe, rank=2)),
+        note="With the document's 50 positive cases it is 92%, as its own table says; so much it "
+        "calls close. It is 95% from 59 cases on.",
     ),
     *(
         Claim(

@@ -39,12 +39,12 @@ FIRST = min(OVERFITTED)
 CLAIMS = (
     Claim(
         "high p, importance sampling",
-        "With p = 50 or 100 and n = 50 Taylor's standard errors are too small",
+        "In the figure of p = 50 and 100 Taylor's standard errors are below the bootstrap's",
         "figure simres_high_p_n50",
         _downward,
         published=True,
         expected="differs",
-        scored=False,  # "high p" of loo_r2 counts the sentence
+        scored=False,  # of the figure: "too small for high p" of loo_calibration has the sentence
         note="Not even with the leave-one-out of the software. What the document saw is not in its "
         "formulas.",
     ),

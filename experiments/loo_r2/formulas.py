@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any
 
@@ -112,7 +113,81 @@ def _mae_as_printed(_: Any) -> Finding:
     return Finding(n_terms / N_OBS, detail=f"{n_terms} terms over n = {N_OBS}")
 
 
+def _brackets_close(_: Any, text: str = r"E\left[ \tilde{y} \right| y, M_k \right]") -> Finding:
+    """Whether each bracket of a formula in LaTeX is closed by one of its own kind."""
+    opened: list[str] = []
+    closes = {"[": "]", "(": ")", "|": "|"}
+    wrong = 0
+    for side, sign in re.findall(r"\\(left|right)(.)", text):
+        if side == "left":
+            opened.append(sign)
+        elif not opened or closes[opened.pop()] != sign:
+            wrong += 1
+    return Finding(float(not wrong and not opened), detail=f"{wrong + len(opened)} do not")
+
+
+def _slopes_are(_: Any, sign: int = -1) -> Finding:
+    """Derivatives of f(x, y) = 1 - x/y: -1/y and x/y², against complex steps."""
+    x, y, step = 0.7, 1.9, 1e-100
+    by_x, by_y = (
+        (1 - (x + 1j * dx) / (y + 1j * dy)).imag / step for dx, dy in ((step, 0), (0, step))
+    )
+    off = max(abs(by_x - sign / y), abs(by_y - x / y**2))
+    return decide(EXACTLY - off, 0.0, f"off by {off:.1g} at most")
+
+
+def _mean_of_ratio(_: Any, n: int = 1000) -> Finding:
+    """E(X/Y) over E(X)/E(Y), of independent gamma means of n values: n/(n - 1), exactly."""
+    return Finding(n / (n - 1), detail=f"means of {n} exponential values")
+
+
+def _best_by_square(_: Any, *, by_median: bool = False) -> Finding:
+    """Whether the mean of a skew law has the least expected square, of all points of a grid."""
+    values, law = np.arange(6.0), np.array([0.35, 0.25, 0.15, 0.1, 0.1, 0.05])
+    points = np.linspace(0, 5, 5001)
+    loss = ((points[:, np.newaxis] - values) ** 2 @ law).argmin()
+    chosen = values[np.searchsorted(law.cumsum(), 0.5)] if by_median else float(values @ law)
+    return decide(0.001 - abs(points[loss] - chosen), 0.0, f"{chosen:.3f}, best {points[loss]:.3f}")
+
+
 FORMULAS = (
+    Claim(
+        "brackets of the MAE",
+        "The MAE is the mean distance of ỹ from its expectation given y and the model",
+        "section 4, first display",
+        _brackets_close,
+        published=True,
+        expected="differs",
+        misprint=True,
+        note="The bracket of the expectation is closed by a bar, so the condition stands outside.",
+    ),
+    Claim(
+        "derivatives of a ratio",
+        "The Taylor approximation of 1 - x/y has the slopes -1/y and x/y²",
+        "section 3",
+        _slopes_are,
+        published=True,
+        rival=WrongAlternative("the other sign", partial(_slopes_are, sign=1)),
+        criterion="1e−9",
+    ),
+    Claim(
+        "mean of a function",
+        "The mean of f(X, Y) is f of the means, to first order",
+        "section 3.1",
+        _mean_of_ratio,
+        published=1.0,
+        difference=0.005,
+        rival=WrongAlternative("means of ten values", partial(_mean_of_ratio, n=10)),
+        note="Of a ratio of two means of 1,000 exponential values: n/(n - 1).",
+    ),
+    Claim(
+        "posterior mean",
+        "The posterior mean is the optimal prediction for the mean squared error",
+        "section 2",
+        _best_by_square,
+        published=True,
+        rival=WrongAlternative("the median", partial(_best_by_square, by_median=True)),
+    ),
     Claim(
         "equation of the standard error",
         "The variance of R² by the variances and the covariance of two mean squares",

@@ -17,6 +17,8 @@ from experiments.predictive_pvalue.cells import (
 from simstudy.analysis.result import Result
 from simstudy.array_types import Bool, Float
 from simstudy.claims import Claim, Finding, Uncheckable, WrongAlternative, average, share
+from simstudy.data.named import boston
+from simstudy.documents.stats.compatible.false_discovery import cfdr, rfdr
 from simstudy.documents.stats.networks.architecture import Network
 
 REJECTED = -5.0  # log to base 10 of the document's level
@@ -99,6 +101,20 @@ def _layers(_: Result, all_kinds: bool = True) -> Finding:
     return Finding(float(linear + all_kinds * 2 * (linear - 1)))
 
 
+def _size_of_the_data(_: Result, *, capped: bool = True) -> Finding:
+    table = boston()
+    value = np.asarray(table.y)
+    n = len(value) if capped else int((value < value.max()).sum())
+    return Finding(float(n), detail=f"{table.x.shape[1]} variables")
+
+
+def _rfdr_of_caption(_: Result) -> Finding:
+    """Whether the means of 168 CFDRs and of 168 RFDRs are one number, for p-values i/169."""
+    p = np.arange(1, 169)[np.newaxis] / 169
+    means = [float(rates(p).mean()) for rates in (cfdr, rfdr)]
+    return Finding(float(np.isclose(*means)), detail=f"CFDR {means[0]:.3f}, RFDR {means[1]:.3f}")
+
+
 # ---------------------------------------------------------------- what the numbers mean
 def _coverage(result: Result, distribution: str) -> Finding:
     noise = of_networks(result, "coverage", distribution=f"{distribution}_noise").mean(axis=1)
@@ -177,6 +193,27 @@ CLAIMS = (
         published=7,
         rival=WrongAlternative("linear layers alone", partial(_layers, all_kinds=False)),
         note="Three linear ones, and after the first two a normalisation and a ramp each.",
+    ),
+    Claim(
+        "size of the data",
+        "13 independent variables, and 338 + 168 = 506 observations",
+        "sections 1 and 5.2",
+        _size_of_the_data,
+        published=338 + 168,
+        rival=WrongAlternative(
+            "without the capped houses", partial(_size_of_the_data, capped=False)
+        ),
+        note="The public data have 506 rows and 13 variables beside the value.",
+    ),
+    Claim(
+        "caption of figure 1",
+        "The RFDR is the average of the 168 CFDRs",
+        "figure 1, caption",
+        _rfdr_of_caption,
+        published=True,
+        expected="differs",
+        misprint=True,
+        note="Of the 168 RFDRs, as the next words of the caption and section 4.2 have it.",
     ),
     Uncheckable(
         "measures of three networks",
