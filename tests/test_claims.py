@@ -42,6 +42,7 @@ from simstudy.claims import (
     statement,
 )
 from simstudy.errors import StudyError, TooFewReplicatesError
+from tests.support import ROOT
 
 
 def claim(published=0.8, reproduce=lambda _: Finding(0.8), **changes):
@@ -626,3 +627,13 @@ def test_a_statement_about_no_row_has_no_data():
     table = check_claims([statement("of 7", is_above, nowhere, {"n": 8}, source="")], Rows(1e-4))
     assert table["verdict"].tolist() == ["no data"]
     assert "not in this run" in table.loc[0, "detail"]
+
+
+# ---------------------------------------------------------------- the published verdicts
+def test_one_statement_has_one_verdict():
+    tables = [pd.read_parquet(path) for path in sorted((ROOT / "results").glob("*/claims.parquet"))]
+    published = pd.concat(tables)
+    verdicts = published.groupby("statement")["verdict"].nunique()
+    assert verdicts[verdicts > 1].empty, verdicts[verdicts > 1]
+    scored = published[published["scored"]].groupby("statement").size()
+    assert scored[scored > 1].empty, scored[scored > 1]

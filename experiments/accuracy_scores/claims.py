@@ -40,7 +40,8 @@ CLAIMS = (
     *(
         Claim(
             f"level at the least n, {WORDS[name]}",
-            "The statistic is close to standard normal, whatever the scores: alpha is kept",
+            f"The statistic is close to standard normal, whatever the scores: alpha is kept"
+            f" ({WORDS[name]})",
             "two-sample t-test",
             partial(level_at, scores=[name], choice=min),
             published=True,
@@ -57,7 +58,8 @@ CLAIMS = (
     *(
         Claim(
             f"power at the least n, {WORDS[name]}",
-            "A check that is worse by the detectable effect fails with probability 1 - beta",
+            f"A check that is worse by the detectable effect fails with probability 1 - beta"
+            f" ({WORDS[name]})",
             "two-sample t-test",
             partial(power_at, scores=[name], choice=min),
             published=True,
@@ -128,7 +130,8 @@ CLAIMS = (
     *(
         Claim(
             f"σ of a pilot of 32, {WORDS[name]}",
-            "σ can be estimated beforehand: on average over pilots alpha is kept to half of it",
+            f"σ can be estimated beforehand: on average over pilots alpha is kept to half of it"
+            f" ({WORDS[name]})",
             "steps to add accuracy tests",
             partial(level_by, scores=[name], method="z_pilot_32", share=LIBERAL),
             published=True,
@@ -145,7 +148,8 @@ CLAIMS = (
     *(
         Claim(
             f"σ of one pilot of 256, {WORDS[name]}",
-            "σ can be estimated once: 19 of 20 pilots leave alpha within half of itself",
+            f"σ can be estimated once: 19 of 20 pilots leave alpha within half of itself"
+            f" ({WORDS[name]})",
             "steps to add accuracy tests",
             partial(pilot_trusted, scores=[name]),
             published=True,
@@ -203,7 +207,8 @@ CLAIMS = (
     *(
         Claim(
             f"prompts saved, {WORDS[name]}",
-            "A paired test needs 1 - correlation of the prompts for about as much power",
+            f"A paired test needs 1 - correlation of the prompts for about as much power"
+            f" ({WORDS[name]})",
             "theory",
             partial(saved, scores=[name]),
             published=True,

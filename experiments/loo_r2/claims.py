@@ -290,7 +290,7 @@ CLAIMS = (
     *(
         Claim(
             f"overfitted, p = {p}",
-            f"R² is close to 1 with p = {p} and n = 50, for the model overfits",
+            f"Exact leave-one-out R² is close to 1 with p = {p} and n = 50",
             "section 5, figure simres_high_p_n50",
             partial(close_to_one, n_feature=p),
             published=True,

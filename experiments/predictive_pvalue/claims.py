@@ -103,9 +103,9 @@ def _layers(_: Result, all_kinds: bool = True) -> Finding:
 
 def _size_of_the_data(_: Result, *, capped: bool = True) -> Finding:
     table = boston()
-    value = np.asarray(table.y)
+    value = table[:, -1]
     n = len(value) if capped else int((value < value.max()).sum())
-    return Finding(float(n), detail=f"{table.x.shape[1]} variables")
+    return Finding(float(n), detail=f"{table.shape[1] - 1} variables beside the value")
 
 
 def _rfdr_of_caption(_: Result) -> Finding:
@@ -165,7 +165,7 @@ CLAIMS = (
     ),
     Claim(
         "order by all",
-        "The three measures agree that Net 5 predicts best and that Net 10 predicts worst",
+        "In other splits the three measures agree on Net 5 as the best and Net 10 as the worst",
         SECTION,
         _all_as_printed,
         published=1.0,

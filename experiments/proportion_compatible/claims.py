@@ -22,6 +22,7 @@ from simstudy.claims import (
     matches,
     mc_limit,
     mc_margin,
+    of_row,
 )
 from simstudy.design.plan import factors_of
 from simstudy.documents.scenarios.proportions import Proportion
@@ -51,9 +52,11 @@ def _of_a_perfect_model(result: Result, estimator: str, n: int = DOCUMENT_N) -> 
 
 
 def _bias_of_a_perfect_model(result: Result, estimator: str) -> Finding:
-    found = _of_a_perfect_model(result, estimator)
-    other = _of_a_perfect_model(result, "rfdr").value - 1
-    return found._replace(value=found.value - 1, detail=f"of the mean RFDR {other:+.3f}")
+    (trial,) = scenarios(result, perfect, DOCUMENT_N)
+    found, other = (
+        result.row("bias", estimator=name, **factors_of(trial)) for name in (estimator, "rfdr")
+    )
+    return of_row(found, f"of the mean RFDR {other['estimate']:+.3f}")
 
 
 def _floor(result: Result, estimator: str = "rfdr") -> Finding:

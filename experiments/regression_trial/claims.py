@@ -138,7 +138,7 @@ def _biased_downwards(result: Result, method: int = VANILLA) -> Finding:
 
 
 def _sd_is_close(result: Result, power: int = 1) -> Finding:
-    """Whether the mean standard deviation of the MSE, or a power of it, is off by a fifth at most."""
+    """Whether the mean standard deviation of the MSE, to a power, is off by a fifth at most."""
     rows = [
         result.row(f"sd_{sample}_bias", metric="mse", method="studentized") for sample in SAMPLES
     ]
