@@ -20,6 +20,7 @@ from simstudy.claims import (
     decide,
     matches,
     mc_margin,
+    of_row,
     share,
 )
 from simstudy.documents.scenarios.regression import MEASURES, METRICS, SAMPLES
@@ -154,7 +155,9 @@ def _sd_is_close(result: Result, power: int = 1) -> Finding:
 def _close_to_nominal(result: Result, method: str = "studentized") -> Finding:
     """Whether the share of false nulls is within a point of Phi(k), in each metric."""
     nominal = float(special.ndtr(first_trial(result).k))
-    found = [share(column(result, "null_is_false", metric, method)) for metric in METRICS]
+    found = [
+        of_row(result.row("null_is_false", metric=metric, method=method)) for metric in METRICS
+    ]
     off = np.array([abs(each.value - nominal) for each in found])
     reach = [mc_margin(each.mcse, each.n_rep, off.size) for each in found]
     said = _by_metric([each.value for each in found], ".4f")

@@ -9,7 +9,7 @@ import numpy as np
 from experiments._yardsticks import SPOT_ON
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
-from simstudy.claims import Claim, Finding, WrongAlternative, share
+from simstudy.claims import Claim, Finding, WrongAlternative, of_row, share
 from simstudy.documents.scenarios.regression import METRICS, RegressionTrial
 from simstudy.documents.stats.models.trial import METHODS, trial_design
 from simstudy.lazy import special
@@ -61,10 +61,12 @@ def _false(result: Result, metric: str, method: str = "studentized", *, printed:
     """Share of false nulls, by the risk as printed or with the intercept."""
     _published(result)
     true, as_printed = (
-        share(column(result, f"null_is_false{truth}", metric, method)) for truth in ("", "_printed")
+        result.row(f"null_is_false{truth}", metric=metric, method=method)
+        for truth in ("", "_printed")
     )
-    said = f"with the true risk {true.value:.4f}, with the printed one {as_printed.value:.4f}"
-    return (as_printed if printed else true)._replace(detail=said)
+    said = "with the true risk {:.4f}, with the printed one {:.4f}"
+    detail = said.format(true["estimate"], as_printed["estimate"])
+    return of_row(as_printed if printed else true, detail)
 
 
 def _sample_size(result: Result, n_test: int | None = None) -> Finding:

@@ -64,7 +64,7 @@ def row_with(summary: pd.DataFrame, measure: str, where: Mapping[str, Any]) -> p
         f" and {_format_factors(where)}" if where else ""
     )
     if len(found):
-        apart = [name for name in _factors_of(summary) if found[name].nunique() > 1]
+        apart = [name for name in _factors_of(summary) if found[name].nunique(dropna=False) > 1]
         raise LookupError(
             f"{text}, and it is not clear which is meant: name {', '.join(apart)} too."
         )
@@ -114,6 +114,8 @@ def rows_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
 def _has(values: pd.Series, value: Any) -> Bool[np.ndarray, " row"]:
     if isinstance(value, list):
         return np.asarray(np.any([_has(values, each) for each in value], axis=0))
+    if value is None:
+        return np.asarray(values.isna().to_numpy(bool))
     if isinstance(value, float) and pd.api.types.is_numeric_dtype(values):
         return np.asarray(np.isclose(values.to_numpy(float), value, rtol=SAME, atol=0.0))
     return np.asarray((values == value).to_numpy(bool, na_value=False))

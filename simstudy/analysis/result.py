@@ -1,13 +1,13 @@
 """The result of a run, read from its store.
 
-What reads it is imported by those who ask: a run that has nothing to do asks for nothing.
+Heavy imports are deferred: a run that has nothing to do needs none of them.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -325,8 +325,7 @@ class Result(SummaryAccess):
         figures = self.details.figures
         if name not in figures:
             raise FigureError(f"no figure {name!r} in {self.plan.name}; {nearest(name, figures)}")
-        with self._lent_summary():
-            return _labelled(figures[name](self), self._labels)
+        return _labelled(figures[name](self._with_own_summary()), self._labels)
 
     def table(self, name: str = SUMMARY, *, columns: str | None = None) -> Table:
         """Make a table of the study; every study has one called `summary`.
@@ -355,18 +354,13 @@ class Result(SummaryAccess):
         if name not in tables:
             known = {SUMMARY, *tables}
             raise TableError(f"no table {name!r} in {self.plan.name}; {nearest(name, known)}")
-        with self._lent_summary():
-            return tables[name](self)
+        return tables[name](self._with_own_summary())
 
-    @contextmanager
-    def _lent_summary(self) -> Iterator[None]:
-        """A copy of the summary, so that a figure cannot change it."""
-        kept = self.summary
-        self.summary = kept.copy()
-        try:
-            yield
-        finally:
-            self.summary = kept
+    def _with_own_summary(self) -> Result:
+        """Copy the result with a summary of its own, which a figure or a table may change."""
+        lent = copy.copy(self)
+        lent.summary = self.summary.copy()
+        return lent
 
     def scenario(self, **where: Any) -> Any:
         """Find the one scenario of this run with these factors.

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from simstudy.design.reprs import from_to
 from simstudy.errors import TableError, nearest
@@ -207,8 +207,30 @@ class Comparable(Protocol):
         """One row per scenario and cell: the paired difference."""
 
 
+Best = Literal["smallest", "largest"]
+DIRECTIONS: dict[str, Best] = {
+    **dict.fromkeys(
+        ("mse", "rmse", "mae", "variance", "empirical_se", "interval_score", "run_time"), "smallest"
+    ),
+    **dict.fromkeys(
+        ("power", "sensitivity", "specificity", "area_under_curve", "relative_precision"), "largest"
+    ),
+}
+"""Which value of a measure is best, by its name; of others it depends on the question."""
+
+
+def _best_value(measure: str, best: str | None) -> str:
+    found = best or DIRECTIONS.get(measure)
+    if found not in get_args(Best):
+        raise TableError(
+            f"ranked_methods(measure={measure!r}, best={best!r}): it is not known which value is "
+            "best. Say best='smallest' (as for an error) or best='largest' (as for an accuracy)."
+        )
+    return found
+
+
 def ranked_methods(
-    result: Comparable, measure: str, *, axis: str = "method", largest_first: bool = False
+    result: Comparable, measure: str, *, axis: str = "method", best: Best | None = None
 ) -> Table:
     """Rank the methods of every scenario.
 
@@ -220,9 +242,9 @@ def ranked_methods(
         Name of the measure that they are ranked by.
     axis
         Name of the axis of methods.
-    largest_first
-        Whether the method with the largest value is the best, as for power; else that with the
-        smallest, as for a mean squared error.
+    best
+        Whether the method with the `smallest` or with the `largest` value is the best. Needed for
+        all measures but those that have one direction, such as `mse` or `power`.
 
     Returns
     -------
@@ -235,7 +257,7 @@ def ranked_methods(
     Raises
     ------
     TableError
-        Where the summary has no such axis or measure.
+        Where the summary has no such axis or measure, or it is not known which value is best.
     """
     summary = result.summary
     names = summary[MEASURE].unique().tolist()
@@ -244,6 +266,7 @@ def ranked_methods(
             f"methods cannot be ranked by measure={measure!r} along axis={axis!r}: the summary has "
             f"the measures {', '.join(names)} and the columns {', '.join(summary.columns)}."
         )
+    largest_first = _best_value(measure, best) == "largest"
     before = list(summary.columns[: list(summary.columns).index(MEASURE)])
     factors = [name for name in before if name != axis]
     paired: dict[tuple[str, str], dict[tuple[str, ...], tuple[float, float]]] = {}
@@ -281,5 +304,6 @@ def ranked_methods(
         "difference": Column("difference from the best", mcse=ERROR),
     }
     notes = [format_constants(same, {}), PARENTHESES, PAIRED]
-    caption = f"Methods ranked by {as_words(measure)}"
+    direction = "largest" if largest_first else "smallest"
+    caption = f"Methods ranked by {as_words(measure)}; the {direction} is best"
     return Table(frame, caption, columns, [*filter(None, notes)])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 import pytest
 
-from simstudy.analysis.lookup import row_with, scenario_with
+from simstudy.analysis.lookup import row_with, rows_with, scenario_with
 from simstudy.design import grid
 
 
@@ -56,3 +56,14 @@ def test_one_row_of_a_summary_and_what_is_near_where_there_is_none():
             row_with(rows, "bias", where)
     with pytest.raises(LookupError, match="0 rows have measure 'bia'; did you mean 'bias'"):
         row_with(rows, "bia", {})
+
+
+def test_none_is_a_level():
+    rows = pd.DataFrame(
+        {"max_depth": [None, 3.0, None], "measure": ["bias", "bias", "mse"], "estimate": 1.0}
+    )
+    assert row_with(rows, "bias", {"max_depth": None}).name == 0
+    assert list(rows_with(rows, {"max_depth": [None, 3]}).index) == [0, 1, 2]
+    assert list(rows_with(rows, {"max_depth": 3}).index) == [1]
+    with pytest.raises(LookupError, match="name max_depth too"):
+        row_with(rows, "bias", {})

@@ -64,7 +64,7 @@ def test_differences_are_those_of_the_contrast_with_the_best(result):
 
 
 def test_the_largest_may_be_the_best_and_numbers_are_rounded(result):
-    table = ranked_methods(result, "mse", largest_first=True)
+    table = ranked_methods(result, "mse", best="largest")
     assert table.frame["method"].tolist()[:3] == ["first_value", "mean", "again"]
     assert table.frame["rank"].tolist()[:3] == [1, 2, 2]
     text = table.markdown()
@@ -81,7 +81,7 @@ def test_a_method_without_an_estimate_comes_last_and_has_no_rank():
     ]
     paired = pd.DataFrame([{"n": None, "estimate": np.nan, "mcse": np.nan}])
     result = SimpleNamespace(summary=pd.DataFrame(rows), contrast=lambda *_, **__: paired)
-    table = ranked_methods(result, "power")
+    table = ranked_methods(result, "power", best="smallest")
     assert table.frame["method"].tolist() == ["a", "b", "none"]
     assert table.markdown().splitlines()[-5].split("|")[2].strip() == "–"
 
@@ -90,3 +90,15 @@ def test_a_method_without_an_estimate_comes_last_and_has_no_rank():
 def test_what_is_not_there_is_refused(wrong, result):
     with pytest.raises(TableError, match="has the measures mse and the columns sd, n_obs, method"):
         ranked_methods(result, **{"measure": "mse"} | wrong)
+
+
+def test_a_direction_that_is_not_known_has_to_be_given(result):
+    accuracy = SimpleNamespace(
+        summary=result.summary.replace({"measure": {"mse": "accuracy"}}),
+        contrast=lambda _, **where: result.contrast("mse", **where),
+    )
+    with pytest.raises(TableError, match="not known which value is best"):
+        ranked_methods(accuracy, "accuracy")
+    table = ranked_methods(accuracy, "accuracy", best="largest")
+    assert table.caption == "Methods ranked by accuracy; the largest is best"
+    assert table.frame["method"].tolist()[0] == "first_value"
