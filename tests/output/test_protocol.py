@@ -45,7 +45,10 @@ def test_as_planned_is_no_deviation_whatever_computes_and_keeps_it(tmp_path):
          "(computed otherwise: bias)"),
         ({"methods": {**METHODS, "plain": bold}}, {}, "(computed otherwise: plain)"),
         ({"block_size": 20}, {}, "block size: planned 50, done 20"),
-        ({"rules": Rules(max_failed=0.5)}, {}, "failures: planned record, done record, at most 50.000%"),
+        (
+            {"rules": Rules(max_failed=0.5)}, {},
+            "failures: planned record, done record, at most 50.000%",
+        ),
     ],
 )  # fmt: skip
 def test_each_thing_done_otherwise_is_named_alone(done, how, said, tmp_path):
