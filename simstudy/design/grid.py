@@ -150,6 +150,7 @@ class Grid(list[ScenarioT]):
 
 def grid(
     scenario: Callable[..., ScenarioT],
+    /,
     *linked: ZippedFactors,
     where: Callable[[ScenarioT], bool] | None = None,
     **factors: Any,

@@ -13,10 +13,25 @@ from simstudy.design import AnyScenario
 from simstudy.design.plan import Plan, base_scenario, number_factors, properties_in
 from simstudy.engine.labels import block_in_axis_order, in_axis_order
 from simstudy.errors import StudyError, in_one_line, nearest, writable
-from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING, Block, has_text
+from simstudy.store.arrow_schema import (
+    CELL_ERROR,
+    CONVERGED,
+    ERROR,
+    REP,
+    SCENARIO,
+    WARNING,
+    Block,
+    has_text,
+)
 from simstudy.validation import refuse_inexact, unmasked
 
-OWN = (*RESERVED, CONVERGED)
+OWN = {
+    SCENARIO: "the key of the scenario",
+    REP: "the number of the replicate",
+    CELL_ERROR: "the errors of single cells",
+    CONVERGED: "1 where nothing failed, which convergence_rate reads",
+}
+"""Names of stored columns that no study can return, and what these hold."""
 
 
 def validate_columns(
@@ -154,9 +169,16 @@ def validate_column(
 
 
 def _refuse_name(plan: Plan, name: Any, who: str) -> None:
-    is_own = not isinstance(name, str) or not name or name in OWN or set(name) & set("[],")
-    if is_own:
-        raise StudyError(f"{who} returned a column {name!r}, a reserved name. Rename it.")
+    if not isinstance(name, str) or not name:
+        raise StudyError(
+            f"{who} returned a column named {name!r}, which is no text: functions and measures ask "
+            "for columns by name, so give it one, such as 'estimate'."
+        )
+    if name in OWN:
+        raise StudyError(
+            f"{who} returned a column {name!r}, which stored rows have anyway: {OWN[name]}. "
+            f"Rename it, such as {'is_' + name!r}."
+        )
     if name in plan.axes:
         raise StudyError(
             f"{who} returned a column {name!r}, which is the name of an axis, whose labels it "
@@ -174,7 +196,9 @@ def _own_array(name: str, value: Any) -> np.ndarray:
     refuse_inexact(name, array)
     if not _may_be_stored(name, array):
         what = "text, and None where nothing failed" if name == ERROR else _STORED
-        raise StudyError(f"column {name!r} holds {array.dtype}: return {what}.")
+        odd = next((v for v in array.flat if not isinstance(v, str | None)), None)
+        example = f" such as {in_one_line(repr(odd))[:60]}" if array.dtype == object else ""
+        raise StudyError(f"column {name!r} holds {array.dtype}{example}: return {what}.")
     return array
 
 
@@ -193,8 +217,8 @@ _STORED = "booleans, integers, floats or text"
 
 
 def _may_be_stored(name: str, array: np.ndarray) -> bool:
-    if name == ERROR:
-        return array.dtype.kind in "UO"
+    if name in (ERROR, WARNING):
+        return array.dtype.kind == "U" or (array.dtype.kind == "O" and _is_text(array))
     if array.dtype == object:
         return _is_text(array)
     is_text, most_bytes = array.dtype.kind == "U", 8  # of a number that a table stores

@@ -16,6 +16,8 @@ from simstudy.analysis.lookup import SUMMARY, SummaryAccess, rows_with
 from simstudy.design.plan import Plan
 from simstudy.errors import StoreError, StudyError, describe, in_one_line, nearest
 from simstudy.lazy import pd
+from simstudy.measures import Measure
+from simstudy.measures.contrasts import Scale, paired
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.arrow_schema import ERROR, REP, WARNING
 from simstudy.store.block_files import provenance_of_files
@@ -238,6 +240,78 @@ class StoredResult(SummaryAccess):
         of_axes = {name: value for name, value in where.items() if name not in of_factors}
         return rows_with(frame, of_axes).reset_index(drop=True)
 
+    def contrast(
+        self,
+        measure: Measure,
+        *,
+        axis: str,
+        first: str,
+        second: str,
+        scale: Scale = "difference",
+        **where: Any,
+    ) -> pd.DataFrame:
+        """Compare a measure between two methods, or two labels of another axis or factor.
+
+        Parameters
+        ----------
+        measure
+            A measure over stored columns and factors, such as `bias("estimate", truth=0.0)`.
+        axis
+            The axis or factor on which the two are.
+        first, second
+            Its labels, compared on the replicates that they share.
+        scale
+            `difference` (first - second) or `ratio` (first/second).
+        **where
+            Factors and labels of the rows to keep.
+
+        Returns
+        -------
+        DataFrame
+            A row for each scenario and cell of the other axes; the MCSE is that of the pairs.
+
+        Raises
+        ------
+        StudyError
+            Where there is no such axis or label, or no column that the measure reads.
+        """
+        if not isinstance(measure, Measure):
+            raise StudyError(
+                f"contrast({measure!r}): a loaded result knows no measures by name. Give one, "
+                'such as simstudy.measures.bias("estimate", truth=0.0).'
+            )
+        stored = [name for name in measure.reads if name not in self.scenarios]
+        rows = self.rows(stored, **where)
+        known = [*self._plan.axes, *(str(n) for n in self.scenarios if n != "scenario")]
+        if axis not in known:
+            raise StudyError(f"there is no axis {axis!r} to compare along; {nearest(axis, known)}")
+        labels = list(dict.fromkeys(rows[axis].astype(str)))
+        pair = (str(first), str(second))
+        for label in pair:
+            if label not in labels:
+                raise StudyError(f"axis {axis!r} has no {label!r}; {nearest(label, labels)}")
+        keys = [name for name in known if name != axis]
+        cells = (
+            rows.groupby(keys, observed=True, sort=False, dropna=False) if keys else [((), rows)]
+        )
+        found = []
+        for levels, cell in cells:
+            sides = []
+            for label in (first, second):
+                side = cell[cell[axis].astype(str) == str(label)].sort_values(REP)
+                sides.append({n: side[n].to_numpy(float) for n in measure.reads})
+            n_pairs = {len(column) for side in sides for column in side.values()}
+            if len(n_pairs) == 1:
+                numbers = paired(measure, *sides, scale=scale)._asdict()
+                named = dict(zip(keys, levels, strict=True))
+                about = {"contrast": f"{first} against {second}", "measure": measure.name}
+                found.append(
+                    named
+                    | about
+                    | {n: np.asarray(v)[()] for n, v in numbers.items() if v is not None}
+                )
+        return pd.DataFrame(found)
+
     @cached_property
     def _store(self) -> Store:
         return _open_store(self.folder, self.n_rep, self.manifest)
@@ -296,6 +370,12 @@ class StoredResult(SummaryAccess):
             return list(vectors.reshape(-1, length))
         flat = column.reshape(len(column), -1)
         return np.broadcast_to(flat, (len(column), n_cells)).ravel()
+
+
+def _side(rows: pd.DataFrame, measure: Measure) -> dict[str, np.ndarray]:
+    """The columns that a measure reads, in the order of the replicates."""
+    in_order = rows.sort_values(REP)
+    return {name: in_order[name].to_numpy(float) for name in measure.reads}
 
 
 # ---------------------------------------------------------------- whose blocks they are

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from io import BufferedRandom
 
 from simstudy.analysis.details import Details
 from simstudy.analysis.result import Result
-from simstudy.atomic_files import write_bytes
+from simstudy.atomic_files import read_json, write_bytes
 from simstudy.design.plan import Plan
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.run_stats import RunStats
@@ -18,6 +18,7 @@ from simstudy.remote.paths import Place, place_of
 from simstudy.store.block_files import provenance_of_files
 from simstudy.store.blocks import Store, files_at
 from simstudy.store.files import REPLICATES, Folder, name_by_content
+from simstudy.store.manifest import MANIFEST
 from simstudy.store.provenance import Provenance
 from simstudy.store.run_records import FOLDER, read_records, record_files
 from simstudy.store.study_folder import StudyFolder, no_blocks_error
@@ -62,8 +63,14 @@ def blocks_of_each(plan: Plan, store: Store) -> dict[str, int]:
 
 
 # ---------------------------------------------------------------- the blocks stored so far
-def partial_result(study: StudySpec, options: RunOptions) -> Result:
-    """Return the result of the stored blocks among those asked for.
+def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) -> Result:
+    """Return the result of the stored blocks.
+
+    Parameters
+    ----------
+    n_rep
+        At most so many replicates of each scenario; None for all that are stored. Of the last
+        block, those that the run was asked for are used.
 
     Raises
     ------
@@ -77,7 +84,14 @@ def partial_result(study: StudySpec, options: RunOptions) -> Result:
     provenance = compute_provenance(plan).of_blocks
     home = StudyFolder.open(plan.work_units, options.out, provenance)
     blocks = blocks_of_each(plan, home.store)
-    stored = {key: min(n * study.block_size, options.size) for key, n in blocks.items()}
+    published = (read_json(folder / MANIFEST) or {}).get("replicates_per_scenario") or {}
+    asked = published if isinstance(published, dict) else dict.fromkeys(plan.keys, published)
+    stored = {
+        key: min(n * study.block_size, n_rep)
+        if n_rep is not None
+        else _replicates_of(plan, n, (asked.get(key, 0), options.size))
+        for key, n in blocks.items()
+    }
     begun = plan.only(scenario for key, scenario in plan.keys.items() if stored[key])
     if not begun.scenarios:
         raise no_blocks_error(folder)
@@ -85,6 +99,12 @@ def partial_result(study: StudySpec, options: RunOptions) -> Result:
     known = list(read_records(folder / REPLICATES, provenance).first_warnings.values())
     result = result_of(study, begun, home, RunStats(noticed=known), sizes)
     return Result(replace(result.details, design=tuple(plan.work_units.keys)))
+
+
+def _replicates_of(plan: Plan, n_blocks: int, asked: Iterable[int]) -> int:
+    """The replicates in so many blocks: all, or a number asked for that ends in the last one."""
+    ends_there = (n for n in asked if n and plan.n_blocks(n) == n_blocks)
+    return next(ends_there, n_blocks * plan.block_size)
 
 
 # ---------------------------------------------------------------- blocks from another folder

@@ -187,7 +187,7 @@ class Study(StudySpec):
         Parameters
         ----------
         n_rep
-            Replicates in each scenario of that run; None takes the study's own number.
+            At most so many replicates in each scenario. Default: all that are stored.
         seed
             Seed of the run.
         out
@@ -204,7 +204,7 @@ class Study(StudySpec):
             Where there is none.
         """
         asked = {"n_rep": n_rep, "seed": seed, "out": out}
-        return partial_result(self, RunOptions.read(self, asked))
+        return partial_result(self, RunOptions.read(self, asked), n_rep=n_rep)
 
     def merge(
         self,

@@ -163,7 +163,13 @@ def check_axis_labels(axis: str, labels: Any) -> None:
 def check_method_names(methods: Collection[str]) -> None:
     """Check the names of methods."""
     for name in methods:
-        is_plain = name.isprintable() and name == name.strip() != "" and not set(name) & MARKS
+        signs = sorted(set(name) & MARKS)
+        if signs:
+            raise StudyError(
+                f"a method is named {name!r}, with {signs[0]!r}, which stands between the parts of "
+                "addresses and of columns: write it without that sign."
+            )
+        is_plain = name.isprintable() and name == name.strip() != ""
         if not is_plain or name in OWN_NAMES:
             raise StudyError(
                 f"a method is named {name!r}, and its replicates are found by its name: give it "

@@ -20,6 +20,7 @@ DOUBLE_DIGITS = 15  # that a double surely has: an error below them says nothing
 WRITTEN_OUT = range(-5, 7)  # powers of ten of a first digit that are not written as such
 PERCENT = 2  # places from a proportion to its percentage
 ARITHMETIC_ERROR = 1e-12  # relative: a smaller error is that of floating-point arithmetic
+ARITHMETIC_ZERO = 1e-15  # a smaller difference of numbers around 1 is their rounding
 ARITHMETIC = Context(prec=400, rounding=ROUND_HALF_EVEN)  # whatever the program around has set
 
 
@@ -37,12 +38,15 @@ def with_error(value: float, mcse: float, *, percent: bool = False) -> RoundedTo
     ----------
     value, mcse
         In one unit. An error that is NaN or infinite is not shown and rounds nothing; one of 0
-        says that no replicate differed from another: it is shown, and rounds nothing.
+        says that no replicate differed from another: it is shown, and rounds nothing. One that is
+        only the rounding of floating-point arithmetic is shown as 0.
     percent
         Whether both are proportions to be shown as percentages.
     """
     if not math.isfinite(mcse) or math.isnan(value):
         return RoundedToError(without_error(value, percent=percent))
+    if math.isfinite(value) and 0 < mcse <= ARITHMETIC_ZERO * max(abs(value), 1):
+        value, mcse = 0.0 if abs(value) <= ARITHMETIC_ZERO else value, 0.0
     if mcse == 0 or math.isinf(value):
         return RoundedToError(
             without_error(value, percent=percent), without_error(mcse, percent=percent)

@@ -77,3 +77,13 @@ def test_a_look_sees_all_while_another_run_compacts(tmp_path, monkeypatch):
 def test_nothing_to_look_at_is_said(tmp_path):
     with pytest.raises(StoreError, match="holds no block of this study yet"):
         study().partial_result(out=tmp_path)
+
+
+def test_what_is_stored_is_shown_whatever_the_study_asks_for(tmp_path):
+    """A run may have had more replicates than the study's own number, and end within a block."""
+    for n_rep in (120, 2 * study().n_rep + 30):
+        ran = study().run(n_rep, out=tmp_path, **INLINE)
+        look = study().partial_result(out=tmp_path)
+        assert set(look.n_rep.values()) == {n_rep}
+        assert look.summary.equals(ran.summary)
+    assert set(study().partial_result(70, out=tmp_path).n_rep.values()) == {70}

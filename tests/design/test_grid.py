@@ -170,3 +170,8 @@ def test_fewer_scenarios_keep_their_streams():
     some = PLAN.only(SCENARIOS[1:2])
     assert list(some.keys.values()) == SCENARIOS[1:2]
     assert some.streams(SCENARIOS[1], 3) == PLAN.streams(SCENARIOS[1], 3)
+
+
+def test_a_factor_may_have_any_name():
+    kind = make_dataclass("Cell", ["scenario"], frozen=True)
+    assert [each.scenario for each in grid(kind, scenario=["a", "b"])] == ["a", "b"]

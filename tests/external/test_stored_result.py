@@ -91,8 +91,21 @@ def test_it_has_the_names_of_a_result(kept):
 
 def test_a_name_that_needs_the_code_is_refused_and_says_what_has_it(kept):
     _, stored = kept
-    with pytest.raises(AttributeError, match=r"no 'contrast'.* study\.partial_result\(out="):
-        _ = stored.contrast
+    with pytest.raises(AttributeError, match=r"no 'figure'.* study\.partial_result\(out="):
+        _ = stored.figure
+
+
+def test_contrasts_are_those_of_the_study(kept):
+    result, stored = kept
+    asked = {"axis": "method", "first": "average", "second": "middle"}
+    mine = result.contrast("mean_estimate", **asked)
+    theirs = stored.contrast(mean("estimate"), **asked)
+    same(mine, theirs, ["n_obs", "label", "contrast", "estimate", "mcse", "lower", "n_rep"])
+    assert len(stored.contrast(mean("estimate"), **asked, n_obs=3)) == 1
+    with pytest.raises(StudyError, match="axis 'method' has no 'medium'"):
+        stored.contrast(mean("estimate"), axis="method", first="medium", second="average")
+    with pytest.raises(StudyError, match="knows no measures by name"):
+        stored.contrast("mean_estimate", **asked)
 
 
 def test_replicates_have_their_factors_and_methods(kept):
