@@ -7,6 +7,7 @@ a notebook's cell. `docs/guarantees.md` states the rule.
 
 import contextvars
 import ctypes
+import functools
 import os
 import re
 import sys
@@ -76,7 +77,7 @@ class Trace:
     Attributes
     ----------
     found
-        The fingerprint. Definitions of the module of the first part have no module's name, so
+        The fingerprint. Definitions of the first part's own module have no module's name, so
         that a script, the module of its file, and a notebook with the same text are equal.
     by_module
         By module and name, the hashes of all definitions of this name, for workers.
@@ -123,7 +124,8 @@ def _trace(parts: Sequence[object]) -> Trace:
     walk = Walk(walk)
     tokens = [walk.token(part, _module_of_part(part)) for part in parts]
     walk.follow()
-    return walk.trace(tokens, _known_as(_module_of_part(parts[0])) if parts else "")
+    homes = (module for module in map(_module_of_part, parts) if is_project(module))
+    return walk.trace(tokens, _known_as(next(homes, "")))
 
 
 def changes(stored: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
@@ -610,6 +612,8 @@ class Walk:
 
 # ---------------------------------------------------------------- small questions
 def _module_of_part(part: object) -> str:
+    while isinstance(part, functools.partial):
+        part = part.func
     return home_of(part) or type(part).__module__
 
 

@@ -316,8 +316,21 @@ def _chain_of(node: ast.expr) -> Chain:
 
 
 def statements_about(text: str, name: str) -> list[Statement]:
-    """The statements of a module that bind a name or change what it holds."""
-    return [each for each in _statements(text) if name in _bound_by(each)]
+    """The statements of a module that bind a name or change what it holds, from the last binding.
+
+    A notebook may have executed a cell several times.
+    """
+    found = [each for each in _statements(text) if name in _bound_by(each)]
+    bindings = [at for at, each in enumerate(found) if _is_binding(each, name)]
+    return found[bindings[-1] :] if bindings else found
+
+
+def _is_binding(statement: Statement, name: str) -> bool:
+    """Whether a statement is a plain assignment to a name."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if isinstance(statement, ast.AnnAssign):
+        targets = [statement.target]
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
 
 
 @lru_cache(maxsize=256)

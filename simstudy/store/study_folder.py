@@ -25,7 +25,7 @@ from simstudy.store.provenance import Provenance
 from simstudy.store.run_records import forget_records
 
 CHANGED = "changed"  # in place of methods' names: all whose code changed
-ADOPT = "If the code was only rewritten, adopt=true proves it and keeps them. "
+ADOPT = "If the code was only rewritten, adopt=true compares some blocks and keeps all. "
 WAYS_ON = "Keep both with another out=..., or start over with restart=true."
 
 
@@ -157,7 +157,8 @@ def check_provenance(plan: Plan, folder: Place, store: Store, redraw: Collection
         if not method:
             raise StoreError(
                 f"{folder} was computed by something else: {first_few(least)}. Its replicates "
-                f"cannot be mixed with new ones. {ADOPT}{WAYS_ON}"
+                f"cannot be mixed with new ones. Draw anew what changed with redraw={CHANGED}. "
+                f"{ADOPT}{WAYS_ON}"
             )
         methods[method] = None
         changes |= dict.fromkeys(least)

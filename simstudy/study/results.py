@@ -22,6 +22,7 @@ from simstudy.store.manifest import MANIFEST
 from simstudy.store.provenance import Provenance
 from simstudy.store.run_records import FOLDER, read_records, record_files
 from simstudy.store.study_folder import StudyFolder, no_blocks_error
+from simstudy.study.adoption import blocks_of_other_code, with_blocks_of_other_code
 from simstudy.study.run_options import Out, RunOptions
 from simstudy.study.spec import StudySpec
 
@@ -82,7 +83,9 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
     if not (folder / REPLICATES).exists():
         raise no_blocks_error(folder)
     provenance = compute_provenance(plan).of_blocks
-    home = StudyFolder.open(plan.work_units, options.out, provenance)
+    home = StudyFolder.open(plan.work_units, options.out, provenance, adopt=True)
+    other = blocks_of_other_code(plan.work_units, home.store)
+    home = replace(home, store=with_blocks_of_other_code(home.store, other))
     blocks = blocks_of_each(plan, home.store)
     published = (read_json(folder / MANIFEST) or {}).get("replicates_per_scenario") or {}
     asked = published if isinstance(published, dict) else dict.fromkeys(plan.keys, published)
@@ -96,7 +99,8 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
     if not begun.scenarios:
         raise no_blocks_error(folder)
     sizes = {key: stored[key] for key in begun.keys}
-    known = list(read_records(folder / REPLICATES, provenance).first_warnings.values())
+    records = read_records(folder / REPLICATES, home.store.provenance)
+    known = [*records.first_warnings.values(), *_said_of(other, provenance)]
     result = result_of(study, begun, home, RunStats(noticed=known), sizes)
     return Result(replace(result.details, design=tuple(plan.work_units.keys)))
 
@@ -105,6 +109,17 @@ def _replicates_of(plan: Plan, n_blocks: int, asked: Iterable[int]) -> int:
     """The replicates in so many blocks: all, or a number asked for that ends in the last one."""
     ends_there = (n for n in asked if n and plan.n_blocks(n) == n_blocks)
     return next(ends_there, n_blocks * plan.block_size)
+
+
+def _said_of(other: Provenance, current: Provenance) -> list[str]:
+    """A remark on stored blocks of other code or libraries, if there are any."""
+    found = dict.fromkeys(line for key in other.codes for line in other.differences(current, key))
+    if not found:
+        return []
+    return [
+        f"stored blocks are of other code or libraries: {first_few([*found])}. A run draws them "
+        "again with redraw=changed"
+    ]
 
 
 # ---------------------------------------------------------------- blocks from another folder

@@ -23,11 +23,12 @@ from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan
 from simstudy.engine.graceful_stop import OutOfTime, time_budget
 from simstudy.engine.progress import Progress, progress_of
-from simstudy.engine.provenance import compute_provenance
+from simstudy.engine.provenance import RunProvenance, compute_provenance
 from simstudy.engine.run_loop import RunLoop
 from simstudy.engine.run_stats import RunStats
 from simstudy.engine.tasks import TaskResult
 from simstudy.engine.work_queue import share_label
+from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe
 from simstudy.remote.paths import place_of
 from simstudy.store.blocks import Store
@@ -35,7 +36,7 @@ from simstudy.store.compaction import compact
 from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.run_records import adopt_records, merge_records
 from simstudy.store.study_folder import StudyFolder, check_provenance
-from simstudy.study.adoption import adopt_equal_blocks, blocks_of_other_code, part_to_draw
+from simstudy.study.adoption import adopt_equal_blocks, blocks_of_other_code
 from simstudy.study.results import blocks_of_each, result_of
 from simstudy.study.run_options import RunOptions, check_redraw, pilot_rep
 from simstudy.study.spec import StudySpec
@@ -112,9 +113,9 @@ class _Run:
             at_once=options.is_all,
             label=share_label(plan.work_units, provenance.of_blocks, options.shard),
         )
-        if options.adopt:
-            _adopt(study, options, plan, home, progress)
         workers = options.workers.limited(study.rules.block_seconds)
+        if options.adopt:
+            _adopt(plan, home, provenance, workers, progress)
         work = RunLoop(plan.work_units, home, provenance, workers, progress)
         return cls(study, options, plan, work, options.targets(study))
 
@@ -242,7 +243,11 @@ class _Run:
 
 
 def _adopt(
-    study: StudySpec, options: RunOptions, plan: Plan, home: StudyFolder, progress: Progress
+    plan: Plan,
+    home: StudyFolder,
+    provenance: RunProvenance,
+    workers: Workers,
+    progress: Progress,
 ) -> None:
     """Adopt blocks of other code that draws the same numbers, or raise an error.
 
@@ -253,23 +258,10 @@ def _adopt(
     """
     other = blocks_of_other_code(plan.work_units, home.store)
     if other.codes:
-        one_block = RunOptions(
-            n_rep=plan.block_size,
-            seed=options.seed,
-            n_jobs=options.n_jobs,
-            backend=options.backend,
-            backend_options=options.backend_options,
-            progress=False,
-            explain=False,
-        )
-        drawn = run(part_to_draw(study, plan.work_units, other), one_block)
-        adopt_equal_blocks(plan.work_units, home, other, drawn)
+        said = adopt_equal_blocks(plan.work_units, home, other, provenance, workers)
         if home.blocks is not None:
             adopt_records(home.blocks, other, home.store.provenance)
-        progress.note(
-            f"adopted: the current code drew {drawn.outcome.n_blocks} block(s), one of each "
-            "scenario and method that changed, and all bits agree, so the stored blocks are kept"
-        )
+        progress.note(said)
     if home.path is not None:
         check_provenance(plan.work_units, home.path, home.store)
 

@@ -64,9 +64,10 @@ class RunOptions:
         no other method. `changed` stands for all scenarios and methods whose code changed. The old
         blocks stay in the folder.
     adopt
-        If code was only rewritten, moved or renamed: draw one block of each scenario and method
-        whose stored blocks are of other code. If every bit agrees with what is stored, the stored
-        blocks count as the new code's; otherwise nothing is adopted.
+        If code was only rewritten, moved or renamed: draw again some stored blocks of other code,
+        2% of them spread over all and those with failures. If every bit agrees, all of them count
+        as the new code's; otherwise nothing is adopted. It is no proof for blocks that were not
+        compared: `redraw` is safer.
     retry
         `failed` draws blocks with recorded failures again and keeps the new ones. Blocks that
         failed with their worker process are always drawn again.

@@ -375,6 +375,19 @@ class Study(StudySpec):
 
         return solve(self, scenario, factor, **question)
 
+    def depends_on(self) -> pd.DataFrame:
+        """List what the study's numbers depend on.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each definition, constant and library, with `of` (the class of scenarios or
+            the method), `name` and `version` (of code, a hash).
+        """
+        parts = compute_provenance(self.plan(1)).by_part.items()
+        rows = [(of, name, text) for of, found in parts for name, text in found.items()]
+        return pd.DataFrame(rows, columns=["of", "name", "version"])
+
     def replay(self, address: Address | str, seed: int = 1) -> dict[str, Any]:
         """Draw one replicate again, with its whole block; its error is raised, not recorded.
 

@@ -8,6 +8,7 @@ import contextlib
 import functools
 import hashlib
 import importlib
+import io
 import json
 import linecache
 import os
@@ -60,7 +61,7 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
     for name, value in order.get("environ", {}).items():
         os.environ[name] = value
     try:
-        trial = importlib.import_module("trial")
+        trial = _script() if order.get("script") else importlib.import_module("trial")
         study = trial.study()
         workers = {"backend": order.get("backend", "inline"), "n_jobs": order.get("n_jobs", 1)}
         result = study.run(
@@ -73,6 +74,16 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
         return found | ({"noticed": noticed} if (noticed := result.outcome.noticed) else {})
     except SimstudyError as error:
         return {"refused": str(error)}
+
+
+def _script() -> types.ModuleType:
+    """The file as a script: the module `__main__`."""
+    script = types.ModuleType("__main__")
+    script.__file__ = os.path.abspath("trial.py")
+    sys.modules["__main__"] = script
+    text = Path("trial.py").read_text(encoding="utf-8")
+    exec(compile(text, script.__file__, "exec"), vars(script))
+    return script
 
 
 def carry_out_cells(order: dict[str, Any]) -> list[dict[str, Any]]:
@@ -126,6 +137,7 @@ def answer_in_a_child(order: dict[str, Any]) -> str:
     if not child:
         os.close(read)
         os.setpgid(0, 0)
+        sys.stdout = io.StringIO()  # what the study prints is no answer
         with contextlib.suppress(BaseException):
             try:
                 text = json.dumps(work(order))

@@ -344,7 +344,7 @@ def test_a_refactoring_is_adopted_after_one_block_of_each(methods, tmp_path):
     notes = Notes()
     after = run_methods(methods, tmp_path, adopt=True, progress=notes)
     assert after.outcome.n_blocks == 0
-    assert [text for text in notes.said if "drew 4 block" in text]
+    assert [text for text in notes.said if "8 of 12 stored blocks" in text]
     for old, new in zip(rows_of(before), rows_of(after), strict=True):
         pd.testing.assert_frame_equal(old, new, check_exact=True)
     assert run_methods(methods, tmp_path).outcome.n_blocks == 0, "it is this code's from now on"
@@ -379,3 +379,36 @@ def test_one_number_that_differs_is_named_and_nothing_is_adopted(methods, tmp_pa
 def test_other_settings_are_never_adopted(written, first, tmp_path):
     study = written.study(block_size=25)
     assert study.run(50, out=tmp_path / "out", **INLINE, adopt=True).outcome.n_blocks == 2
+
+
+def test_a_fix_that_matters_in_a_failed_replicate_alone_is_not_adopted(written, tmp_path):
+    """Blocks with failures are compared, wherever they lie."""
+    old = 'return {"x": centre(x)}'
+    guarded = (
+        'return {"x": centre(x), "error": np.where((streams.block == 7) & (np.arange(n_rep) == 3), '
+        '"no fit", None)}'
+    )
+    written.edit("stale_trial", old, guarded)
+    written.edit("stale_trial", "from dataclasses", "import numpy as np\nfrom dataclasses")
+    first = written.study().run(400, out=tmp_path / "out", **INLINE)
+    assert first.n_failed == 1
+    written.edit("stale_trial", "== 7", "== 99")
+    with pytest.raises(StoreError, match="draws other numbers in a block"):
+        written.study().run(400, out=tmp_path / "out", **INLINE, adopt=True)
+
+
+def test_looking_is_never_refused(written, first, tmp_path, monkeypatch):
+    written.edit("stale_trial", 'streams("data")', 'streams("other")')
+    monkeypatch.setattr(modules, "library_version", lambda top: "0.1")
+    shown = written.study().partial_result(50, out=tmp_path / "out")
+    pd.testing.assert_frame_equal(shown.summary, first.summary)
+    (said,) = shown.outcome.noticed
+    assert said.startswith("stored blocks are of other code or libraries: Trial.simulate has")
+
+
+def test_what_a_study_depends_on_is_listed(written):
+    found = written.study().depends_on()
+    assert set(found["of"]) == {"Trial"}
+    names = {"Trial", "Trial.simulate", "stale_kernel.SCALE", "stale_kernel.centre", "numpy"}
+    assert names <= set(found["name"])
+    assert "stale_kernel.unused" not in set(found["name"])
