@@ -2,7 +2,7 @@
 
 import pytest
 
-from simstudy.documents.applied.settings import AccuracySettings, ThresholdSettings
+from simstudy.documents.applied.commands import METHODS
 from simstudy.options import option_help
 from tests.test_imports import FEW_RUNS_NEED, imported_by
 
@@ -45,8 +45,8 @@ def test_a_folder_is_written_where_one_is_named(method, file, here, said):
 # ---------------------------------------------------------------- help
 def test_help_has_every_setting_of_every_method(said):
     told = said("apply", "--help")
-    for settings in (AccuracySettings, ThresholdSettings):
-        for name, text in option_help(settings):
+    for method in METHODS.values():
+        for name, text in option_help(method.settings):
             assert f"  {name}" in told
             assert text in told
 
@@ -67,7 +67,7 @@ def test_help_of_one_method_has_its_own(said):
         (["accuracy", "a.csv", "b.csv"], "apply accuracy takes one file, and was given a"),
         (["accuracy", "scores.csv", "alhpa=.1"], "alhpa is not a setting; did you mean 'al"),
         (["accuracy", "scores.csv", "alpha=a"], "alpha=a: must be a number at least 0."),
-        (["accuracy", "scores.csv", "theta="], "theta= is empty: leave theta out, or say"),
+        (["accuracy", "scores.csv", "theta="], "theta= is empty: leave theta out, or write"),
         (["accuracy", "scores.csv", "alpha=.1", "alpha=.2"], "alpha=.2: alpha was given already"),
         (["accuracy", "score.csv"], "score.csv is not there; did you mean 'scores.csv'?"),
         (["accuracy", "scores.csv", *SIDES, "out=tasks.csv"], "cannot write tasks.csv: "),

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from simstudy.documents.applied.count_tests import (
+from simstudy.documents.applied.answers import Answer, curves
+from simstudy.documents.applied.scores import checked_scores, scores_of
+from simstudy.documents.applied.settings import AUTO, Question, is_lower_better, plain_values
+from simstudy.documents.applied.tables import Source
+from simstudy.documents.stats.accuracy.of_scores.count_tests import (
     CHANGE_TESTS,
     COUNT_TESTS,
     changed_answers,
     two_proportions,
 )
-from simstudy.documents.applied.mean_tests import known_sigma, paired_t, pooled_t, welch
-from simstudy.documents.applied.report import report
-from simstudy.documents.applied.rule import UNCHANGED, Rule
-from simstudy.documents.applied.scores import RIGHT, Scores, Values, checked_scores, scores_of
-from simstudy.documents.applied.settings import AUTO, Question, is_lower_better, plain_values
+from simstudy.documents.stats.accuracy.of_scores.mean_tests import (
+    known_sigma,
+    paired_t,
+    pooled_t,
+    welch,
+)
+from simstudy.documents.stats.accuracy.of_scores.rule import UNCHANGED, Rule
+from simstudy.documents.stats.accuracy.of_scores.scores import RIGHT, Scores, Values
 from simstudy.errors import DesignError
-from simstudy.lazy import pd
+from simstudy.lazy import ggplot, pd
 from simstudy.options import build
 
 REGRESSION, NO_REGRESSION = "regression", "no regression shown"
@@ -30,7 +37,7 @@ OF_SIZE: Final = {"boschloo": 2_000, "fisher": 20_000, "z_pooled": math.inf}
 
 
 @dataclass(frozen=True, repr=False)
-class AccuracyCheck:
+class AccuracyCheck(Answer):
     """The result of an accuracy check; prints as a short report.
 
     Means, effects, margins and thresholds are in the units of the scores; an effect above 0 is
@@ -72,11 +79,13 @@ class AccuracyCheck:
         How much worse the candidate is, negative where it is better, and the error of that.
     correlation
         Of the two scores of a prompt; NaN where they are not paired, or constant.
-    notes
-        What a reader should know besides.
+    largest_effect
+        The largest effect that such scores can have; infinite for scores without limits.
     rule
         The test itself.
     """
+
+    method: ClassVar[str] = "accuracy"
 
     verdict: str
     p_value: float
@@ -101,7 +110,7 @@ class AccuracyCheck:
     worse_by: float
     standard_error: float
     correlation: float
-    notes: tuple[str, ...]
+    largest_effect: float
     rule: Rule = field(compare=False)
 
     @property
@@ -109,14 +118,22 @@ class AccuracyCheck:
         """Whether the candidate is shown to be worse."""
         return self.verdict == REGRESSION
 
-    @property
-    def record(self) -> dict[str, Any]:
-        """All of it but the scores, by name, in numbers and words."""
-        names = (declared.name for declared in fields(self) if declared.name != "rule")
-        return {name: getattr(self, name) for name in names}
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers and words by name; None for what there is not."""
+        return {**super().to_dict(), "is_regression": self.is_regression}
 
-    def __repr__(self) -> str:
-        return report(self)
+    def figure(self) -> ggplot | None:
+        """Draw the power against the effect; None if these scores have no spread."""
+        top = self.detectable_effect or self.rule.margin
+        if not top > 0:
+            return None
+        reach = min(2 * top, self.largest_effect)
+        effects = np.linspace(0, reach, 60)
+        powers = [self.rule.power(float(effect)) for effect in effects]
+        frame = pd.DataFrame({"worse by": effects, "power": powers, "test": self.test})
+        title = f"Chance that a candidate fails, by {self.metric}"
+        given = {"x": "worse by", "y": "power", "color": "test", "title": title}
+        return curves(frame, **given, dashed=1 - self.beta)
 
 
 def accuracy_check(
@@ -214,7 +231,11 @@ def _refuse_other_order(reference: Any, candidate: Any) -> None:
 
 
 def check_scores(
-    reference: Values, candidate: Values, names: tuple[str, str], question: Question
+    reference: Values,
+    candidate: Values,
+    names: tuple[str, str],
+    question: Question,
+    source: Source | None = None,
 ) -> AccuracyCheck:
     """Run `accuracy_check` on parsed scores.
 
@@ -258,8 +279,11 @@ def check_scores(
         worse_by=scores.worse_by,
         standard_error=rule.standard_error,
         correlation=scores.correlation if scores.paired else float("nan"),
-        notes=tuple(_notes(scores, question)),
+        largest_effect=scores.reference_mean if scores.is_right_or_wrong else math.inf,
         rule=rule,
+        source=source,
+        settings=vars(question),
+        notes=tuple(_notes(scores, question)),
     )
 
 

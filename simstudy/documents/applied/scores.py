@@ -3,71 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from simstudy.array_types import Float
+from simstudy.documents.applied.tables import complete_numbers, numbers_of
+from simstudy.documents.stats.accuracy.of_scores.scores import Scores, Values
 from simstudy.errors import DesignError
-from simstudy.lazy import pd, special
-
-Values = Float[np.ndarray, " score"]
+from simstudy.lazy import special
 
 FEWEST = 2
-LARGEST = 1e100  # number: its square, times as many as there are, is a double
-RIGHT = (1.0, 100.0)  # what right answers score where wrong ones score 0
 # Probability that scores in no order lie sorted by accident, below which that is not believed.
 BY_ACCIDENT = 1e-4
-MOST_SHOWN = 40  # characters of a cell in a message
 NO_SCORE = (
     "and a mean without it is of fewer prompts than it says. Write that prompt's score as a number "
     "alone, or leave its row out and say so."
 )
-
-
-# ---------------------------------------------------------------- cells as numbers
-def numbers_of(
-    name: str, cells: Any, source: str = "", advice: str = NO_SCORE
-) -> Float[np.ndarray, " row"]:
-    """A column as numbers, NaN where a cell is blank or missing.
-
-    Parameters
-    ----------
-    cells
-        A series, whose labels are the numbers of its rows from 0 on; or a sequence, or an array.
-    source, advice
-        For messages: the file that the rows are of, and what to do about a cell without a number.
-
-    Raises
-    ------
-    DesignError
-        Naming the first cell that is no finite number, by row and value.
-    """
-    if np.ndim(cells) != 1:
-        raise DesignError(
-            f"{name} has shape {np.shape(cells)}, so it is not known which scores belong to one "
-            "prompt. Give one score per prompt, in one dimension."
-        )
-    column = pd.Series(cells)
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
-    blank = column.isna().to_numpy()
-    if column.dtype.kind not in "biuf":
-        blank = blank | (column.astype(str).str.strip() == "").to_numpy()
-    if not (wrong := ~blank & ~(np.abs(numbers) <= LARGEST)).any():
-        return numbers
-    at = int(wrong.argmax())
-    what = "not a number" if np.isnan(numbers[at]) else "not finite"
-    raise DesignError(
-        f"{place_of(column.index[at], source)}: {name} is {str(column.iloc[at])[:MOST_SHOWN]!r}, "
-        f"which is {what}, {advice}"
-    )
-
-
-def place_of(row: int, source: str = "") -> str:
-    """Format a row number: row 1 is the first below the names."""
-    return f"{source}, row {row + 1}" if source else f"row {row + 1}"
 
 
 def scores_of(name: str, cells: Any, source: str = "") -> Values:
@@ -78,104 +29,17 @@ def scores_of(name: str, cells: Any, source: str = "") -> Values:
     DesignError
         Where there is no score, a cell that is none, or a blank one among them.
     """
-    numbers = numbers_of(name, cells, source)
+    numbers = numbers_of(name, cells, source, NO_SCORE)
     filled = np.flatnonzero(~np.isnan(numbers))
     if not len(filled):
         raise DesignError(
             f"{name} has no scores: every cell is blank. Give each prompt's score, or name another "
             "column."
         )
-    scores = numbers[: filled[-1] + 1]
-    if len(filled) < len(scores):
-        row = int(np.isnan(scores).argmax())
-        raise DesignError(f"{place_of(row, source)}: {name} is blank or missing, {NO_SCORE}")
-    return scores
+    return complete_numbers(name, numbers[: filled[-1] + 1], source, NO_SCORE)
 
 
 # ---------------------------------------------------------------- two columns of scores
-@dataclass(frozen=True)
-class Scores:
-    """Scores of two models, in the metric's own units.
-
-    Parameters
-    ----------
-    reference, candidate
-        One for each prompt that the model answered.
-    paired
-        Whether scores in the same place are of the same prompt.
-    lower_is_better
-        Whether a smaller score is the better one, as of a perplexity.
-    """
-
-    reference: Values
-    candidate: Values
-    paired: bool
-    lower_is_better: bool = False
-
-    @property
-    def sign(self) -> float:
-        """1, or -1 where lower is better: times a score it is larger for the better."""
-        return -1.0 if self.lower_is_better else 1.0
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Numbers of scores of the reference and the candidate."""
-        return len(self.reference), len(self.candidate)
-
-    @cached_property
-    def reference_mean(self) -> float:
-        return float(self.reference.mean())
-
-    @cached_property
-    def candidate_mean(self) -> float:
-        return float(self.candidate.mean())
-
-    @property
-    def worse_by(self) -> float:
-        """How much worse the candidate's mean is; negative where it is better."""
-        return self.sign * (self.reference_mean - self.candidate_mean)
-
-    @property
-    def losses(self) -> Values:
-        """How much worse the candidate is on each prompt, of paired scores."""
-        return np.asarray(self.sign * (self.reference - self.candidate))
-
-    @cached_property
-    def correlation(self) -> float:
-        """Of the two scores of a prompt, where they are paired; NaN where either is constant."""
-        if self.reference.std() == 0 or self.candidate.std() == 0:
-            return float("nan")
-        return float(np.corrcoef(self.reference, self.candidate)[0, 1])
-
-    @cached_property
-    def unit(self) -> float:
-        """What a right answer scores, 1 or 100, where the others score 0; 0 for other scores."""
-        both = np.union1d(self.reference, self.candidate)
-        return next((unit for unit in RIGHT if np.isin(both, (0.0, unit)).all()), 0.0)
-
-    @property
-    def is_right_or_wrong(self) -> bool:
-        """Whether each answer is right or wrong, and nothing between."""
-        return self.unit > 0
-
-    @property
-    def right(self) -> tuple[np.ndarray, np.ndarray]:
-        """Which answers are the better ones, of the reference and the candidate."""
-        best = 0.0 if self.lower_is_better else self.unit
-        return self.reference == best, self.candidate == best
-
-    @property
-    def are_all_alike(self) -> bool:
-        """Whether there is no spread to learn from: of differences in pairs, else of scores.
-
-        Differences that are equal in decimals may differ by a rounding of the scores.
-        """
-        if not self.paired:
-            return bool(np.ptp(self.reference) == 0 and np.ptp(self.candidate) == 0)
-        rounding = np.spacing(np.abs([self.reference, self.candidate]).max())
-        return bool(np.ptp(self.losses) <= rounding)
-
-
 def checked_scores(
     reference: Values,
     candidate: Values,

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.documents.applied.count_tests import CHANGE_TESTS, COUNT_TESTS
+from simstudy.documents.stats.accuracy.of_scores.count_tests import CHANGE_TESTS, COUNT_TESTS
+from simstudy.documents.stats.accuracy.tasks import RELATED
 from simstudy.options import build, option
 
+OUT = "file NAME.json, or folder, for the answer"
 AUTO = "auto"
 TEST_NAMES = ("z", "t", "pooled_t", *COUNT_TESTS, *CHANGE_TESTS)
-RELATED = ("theta", "alpha", "beta", "sigma", "n")  # of a task: four of them say the fifth
 TO_BE_SOLVED = "?"
+THRESHOLD_METHODS = ("umbrella", "empirical", "percentile", "basic", "normal", "bca", "tolerance")
 LEAST_ERROR = 1e-4  # rate: at 1e-6 SciPy's noncentral t is wrong with one degree of freedom
 ALPHA = "chance that an unchanged candidate fails"
 BETA = "chance that a candidate worse by theta passes"
@@ -71,7 +73,7 @@ class Question:
 class AccuracySettings(Question, Columns):
     """The settings of `simstudy apply accuracy`."""
 
-    out: str | None = option("folder for the answer")
+    out: str | None = option(OUT)
 
 
 @dataclass
@@ -90,7 +92,7 @@ class ThresholdSettings:
     correlation: float | None = option(CORRELATION, default=0.0, at_least=-1, below=1)
     metric: str | None = option("what the scores are")
     lower_is_better: bool | None = option(LOWER)
-    out: str | None = option("folder for the table")
+    out: str | None = option(OUT)
 
 
 def threshold_settings(values: Mapping[str, Any]) -> ThresholdSettings:
@@ -119,3 +121,113 @@ def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
         name: value.item() if isinstance(value, np.generic) else value
         for name, value in values.items()
     }
+
+
+# ---------------------------------------------------------------- trials of models
+METRIC_NAMES = ("mae", "mse", "rmse", "mape", "r2", "correlation", "calibration_slope")
+CLUSTER = "column that names groups of cases that depend on each other"
+SEED = "seed of the random numbers"
+
+
+@dataclass
+class RegressionTestSettings:
+    """The settings of `simstudy apply regression-trial test`."""
+
+    y: str = option("column of the responses", default="y")
+    prediction: str = option("column of the predictions", default="prediction")
+    error: str | None = option("column of the errors, in place of y and prediction")
+    cluster: str | None = option(CLUSTER)
+    out: str | None = option(OUT)
+
+    @property
+    def metric(self) -> str | None:
+        """Unknown here: the plan has it."""
+        return None
+
+
+@dataclass
+class RegressionPlanSettings:
+    """The settings of `simstudy apply regression-trial plan`."""
+
+    metric: str = option("measure of the error", default="mae", one_of=METRIC_NAMES)
+    k: float | None = option("standard errors from the estimate to the bound; 1.5")
+    n2: int | None = option("cases of the second sample; computed from the others", at_least=1)
+    power: float | None = option("chance to reject a false null; 0.8", above=0, below=1)
+    alpha: float | None = option("chance to reject a true null, on average; 0.05", above=0, below=1)
+    y: str = option("column of the responses", default="y")
+    prediction: str = option("column of the predictions", default="prediction")
+    error: str | None = option("column of the errors, in place of y and prediction")
+    cluster: str | None = option(CLUSTER)
+    n_boot: int = option("resamples of the studentized bootstrap", default=2000, at_least=100)
+    seed: int = option(SEED, default=1, at_least=0)
+    simulate: bool = option("simulate the plan with cases drawn from the file", default=False)
+    n_rep: int = option("trials to simulate", default=1000, at_least=2)
+    out: str | None = option(OUT)
+
+
+@dataclass
+class ClassifierTestSettings:
+    """The settings of `simstudy apply classifier-trial test`."""
+
+    label: str = option("column of the true classes", default="label")
+    score: str = option("column of the scores", default="score")
+    positive: str | None = option("label of positive cases; else 1, true, yes or positive")
+    cluster: str | None = option(CLUSTER)
+    out: str | None = option(OUT)
+
+
+@dataclass
+class ClassifierPlanSettings(ClassifierTestSettings):
+    """The settings of `simstudy apply classifier-trial plan`."""
+
+    sensitivity: float = option("share of positive cases to find", default=0.95, above=0, below=1)
+    confidence: float = option(
+        "chance that the threshold keeps the sensitivity", default=0.8, above=0, below=1
+    )
+    method: str = option("how the threshold is set", default="umbrella", one_of=THRESHOLD_METHODS)
+    margin: float | None = option("sensitivity less the null; 0.05", above=0, below=1)
+    alpha: float = option("level of the trial's test", default=0.05, above=0, below=1)
+    power: float | None = option("chance to reject, at the sensitivity; 0.8", above=0, below=1)
+    n: int | None = option("positive cases of the trial, if not computed", at_least=1)
+    seed: int = option(SEED, default=1, at_least=0)
+    simulate: bool = option("simulate the plan with scores drawn from the file", default=False)
+    n_rep: int = option("trials to simulate", default=10_000, at_least=2)
+
+
+# ---------------------------------------------------------------- predictions
+@dataclass
+class LooSettings:
+    """The settings of `simstudy apply loo`."""
+
+    y: str = option("column of the response", default="y")
+    features: list[str] | None = option("columns of the linear model; all other numbers")
+    against: list[str] | None = option("columns of a second linear model, to compare with")
+    prediction: list[str] | None = option(
+        "columns of leave-one-out predictions, one or two models, in place of features"
+    )
+    log_density: list[str] | None = option("columns of their log predictive densities")
+    cluster: str | None = option(CLUSTER)
+    n_draw: int = option("draws of the Bayesian bootstrap", default=4000, at_least=100)
+    seed: int = option(SEED, default=1, at_least=0)
+    out: str | None = option(OUT)
+
+
+@dataclass
+class PredictiveSettings:
+    """The settings of `simstudy apply predictive-pvalues`."""
+
+    y: str = option("column of the responses", default="y")
+    mean: str | None = option("column of predictive means, in place of a file of draws")
+    sd: str | None = option("column of predictive standard deviations")
+    law: str = option(
+        "of draws: their ranks, or a normal distribution fitted to them, as document 001 does",
+        default="draws", one_of=("draws", "normal"),
+    )  # fmt: skip
+    tail: str = option(
+        "values that count as far", default="both", one_of=("both", "lower", "upper")
+    )
+    level: float = option("nominal coverage of intervals", default=0.9, above=0, below=1)
+    cluster: str | None = option(CLUSTER)
+    n_boot: int = option("resamples of the intervals", default=999, at_least=99)
+    seed: int = option(SEED, default=1, at_least=0)
+    out: str | None = option(OUT)

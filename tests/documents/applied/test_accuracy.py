@@ -61,7 +61,7 @@ def test_a_frame_is_asked_by_the_names_of_its_columns():
     frame = pd.DataFrame({"old": OLD, "new": np.append(NEW[:50], [math.nan] * 10)})
     check = accuracy_check("old", "new", data=frame)
     again = accuracy_check(OLD, NEW[:50])
-    assert repr(check.record) == repr(again.record)
+    assert repr(check.to_dict()) == repr(again.to_dict())
     assert not check.paired
     assert "as many scores of each" in check.notes[0]
 
@@ -103,8 +103,8 @@ def test_it_cannot_be_changed_and_is_all_in_its_record():
     with pytest.raises(dataclasses.FrozenInstanceError):
         check.p_value = 0.5
     names = {declared.name for declared in dataclasses.fields(check)}
-    assert set(check.record) == names - {"rule"}
-    assert json.loads(json.dumps(check.record))["p_value"] == check.p_value
+    assert set(check.to_dict()) == names - {"rule", "source", "settings"} | {"is_regression"}
+    assert json.loads(json.dumps(check.to_dict()))["p_value"] == check.p_value
 
 
 def test_labels_in_another_order_are_not_paired_by_place():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from simstudy.documents.applied.accuracy import OF_SIZE, choose_test, pairing
-from simstudy.documents.applied.scores import Scores
 from simstudy.documents.applied.settings import TEST_NAMES, Question
+from simstudy.documents.stats.accuracy.of_scores.scores import Scores
 from simstudy.errors import DesignError
 
 BINARY = np.array([1.0, 0, 1, 1, 0, 1]), np.array([1.0, 1, 0, 1, 0, 0])

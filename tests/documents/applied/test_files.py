@@ -2,16 +2,16 @@
 
 import hashlib
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from simstudy.documents.applied import accuracy_check, threshold_table
-from simstudy.documents.applied.files import answer_tasks, check_file, write_check, write_table
-from simstudy.documents.applied.report import format_table
+from simstudy.documents.applied.score_files import check_file
 from simstudy.documents.applied.settings import AccuracySettings, ThresholdSettings
+from simstudy.documents.applied.tables import read_file
+from simstudy.documents.applied.thresholds import answer_tasks
 from simstudy.errors import DesignError, SimstudyError, StoreError
 
 RNG = np.random.default_rng(8)
@@ -27,12 +27,13 @@ def file(tmp_path):
 
 
 def test_a_file_is_checked_as_its_numbers_are(file):
-    check, read = check_file(file, AccuracySettings(reference="old", candidate="new", theta=0.1))
+    settings = AccuracySettings(reference="old", candidate="new", theta=0.1)
+    check = check_file(read_file(file), settings)
     expected = accuracy_check(OLD, NEW, theta=0.1)
     assert repr(check) == repr(expected)
-    assert check.record == expected.record
-    assert read.name == "scores.csv"
-    assert read.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert check.to_dict() == expected.to_dict()
+    assert check.source.name == "scores.csv"
+    assert check.source.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def test_one_column_with_all_scores_is_the_same_check(file, tmp_path):
@@ -40,9 +41,10 @@ def test_one_column_with_all_scores_is_the_same_check(file, tmp_path):
     rows = [f"{m},p{i},{s}" for m, side in (("new", NEW), ("old", OLD)) for i, s in enumerate(side)]
     long.write_text("\n".join(["model,prompt,score", *rows]))
     settings = {"reference": "old", "candidate": "new"}
-    wide = check_file(file, AccuracySettings(**settings))[0].record
+    wide = check_file(read_file(file), AccuracySettings(**settings)).to_dict()
     told = AccuracySettings(model="model", prompt="prompt", **settings)
-    assert {**check_file(long, told)[0].record, "notes": wide["notes"]} == wide
+    found = check_file(read_file(long, ["model", "prompt"]), told).to_dict()
+    assert {**found, "notes": wide["notes"]} == wide
 
 
 # ---------------------------------------------------------------- scores one below the other
@@ -55,7 +57,8 @@ def read(folder, *rows, **settings):
     path = folder / "long.csv"
     path.write_text("\n".join(["m,p,score", *map(",".join, rows)]))
     about = {"model": "m", "reference": "A", "candidate": "B", **settings}
-    return check_file(path, AccuracySettings(**about))[0]
+    made = AccuracySettings(**about)
+    return check_file(read_file(path, [made.model, made.prompt]), made)
 
 
 @pytest.mark.parametrize(
@@ -102,16 +105,16 @@ TEXT = "task,metric,sigma,n,theta\nmmlu,accuracy,50,512,\nwiki,perplexity,0.3,,0
 def test_a_file_is_answered_as_its_table_is(tmp_path):
     path = tmp_path / "tasks.csv"
     path.write_text(TEXT)
-    table, file = answer_tasks(path, ThresholdSettings(beta=0.1))
-    pd.testing.assert_frame_equal(table, threshold_table(pd.read_csv(path), beta=0.1))
-    assert file.sha256 == hashlib.sha256(TEXT.encode()).hexdigest()
+    answer = answer_tasks(read_file(path, ["task", "metric"]), ThresholdSettings(beta=0.1))
+    pd.testing.assert_frame_equal(answer.frame, threshold_table(pd.read_csv(path), beta=0.1))
+    assert answer.source.sha256 == hashlib.sha256(TEXT.encode()).hexdigest()
 
 
 def test_a_row_is_of_a_file_is_named(tmp_path):
     path = tmp_path / "tasks.csv"
     path.write_text(TEXT.replace("0.3", "-0.3"))
     with pytest.raises(DesignError, match=r"tasks.csv, row 2 \(wiki\): sigma=-0.3 is not"):
-        answer_tasks(path, ThresholdSettings())
+        answer_tasks(read_file(path, ["task", "metric"]), ThresholdSettings())
 
 
 # ---------------------------------------------------------------- answers as files
@@ -120,28 +123,21 @@ TASKS = "task,sigma,n,theta\nmmlu,50,512,\ngsm8k,50,,5\n"
 
 
 @pytest.fixture
-def settings(tmp_path):
+def check(tmp_path):
     (tmp_path / "scores.csv").write_text(SCORES)
-    return AccuracySettings(out=str(tmp_path / "out"), theta=0.1)
+    return check_file(read_file(tmp_path / "scores.csv"), AccuracySettings(theta=0.1))
 
 
-def checked(tmp_path, settings):
-    return check_file(tmp_path / "scores.csv", settings)
-
-
-def test_a_check_is_written_whole(tmp_path, settings):
-    check, file = checked(tmp_path, settings)
-    written = write_check(check, file, settings)
-    names = {"answer.txt", "answer.json", "answer.parquet"}
-    assert {path.name for path in written.iterdir()} == names
+def test_a_check_is_written_whole(tmp_path, check):
+    written = check.write(str(tmp_path / "out"))
+    endings = ("txt", "json", "parquet", "csv", "png", "svg")
+    assert {path.name for path in written.iterdir()} == {f"answer.{ending}" for ending in endings}
     assert (written / "answer.txt").read_text() == f"{check}\n"
     told = json.loads((written / "answer.json").read_text())
     assert told["answer"]["p_value"] == check.p_value
     assert told["answer"]["is_regression"] is False
-    assert told["file"] == {
-        "name": "scores.csv",
-        "sha256": hashlib.sha256(SCORES.encode()).hexdigest(),
-    }
+    digest = hashlib.sha256(SCORES.encode()).hexdigest()
+    assert told["file"] == {"name": "scores.csv", "sha256": digest}
     assert told["settings"]["theta"] == 0.1
     assert "out" not in told["settings"]
     assert {"python", "versions"} <= set(told["made_with"])
@@ -150,18 +146,18 @@ def test_a_check_is_written_whole(tmp_path, settings):
     assert str(tmp_path) not in (written / "answer.json").read_text()
 
 
-def test_a_check_may_be_written_to_a_url(tmp_path, settings):
+def test_a_check_may_be_written_to_a_url(tmp_path, check):
     pytest.importorskip("upath", reason="needs pip install -e '.[s3]'")
     out = f"memory://{tmp_path.name}/out"
-    written = write_check(*checked(tmp_path, settings), replace(settings, out=out))
+    written = check.write(out)
     assert str(written) == out
-    assert len(list(written.iterdir())) == 3
+    assert len(list(written.iterdir())) == 6
 
 
-def test_json_has_null_for_what_there_is_not(tmp_path, settings):
+def test_json_has_null_for_what_there_is_not(tmp_path):
     (tmp_path / "scores.csv").write_text("reference,candidate\n1,1\n1,1\n")
-    written = write_check(*checked(tmp_path, settings), settings)
-    text = (written / "answer.json").read_text()
+    check = check_file(read_file(tmp_path / "scores.csv"), AccuracySettings())
+    text = check.write(str(tmp_path / "answer.json")).read_text()
     assert "NaN" not in text
     assert json.loads(text)["answer"]["threshold"] is None
 
@@ -169,20 +165,17 @@ def test_json_has_null_for_what_there_is_not(tmp_path, settings):
 def test_a_table_is_written_whole(tmp_path):
     path = tmp_path / "tasks.csv"
     path.write_text(TASKS)
-    settings = ThresholdSettings(out=str(tmp_path / "out"))
-    table, file = answer_tasks(path, settings)
-    written = write_table(table, file, settings)
-    assert (written / "answer.txt").read_text() == f"{format_table(table)}\n"
+    answer = answer_tasks(read_file(path, ["task", "metric"]), ThresholdSettings())
+    written = answer.write(str(tmp_path / "out"))
+    assert (written / "answer.txt").read_text() == f"{answer}\n"
     stored = pd.read_parquet(written / "answer.parquet")
-    pd.testing.assert_frame_equal(stored, table, check_dtype=False)
+    pd.testing.assert_frame_equal(stored, answer.frame, check_dtype=False)
     assert len(pd.read_csv(written / "answer.csv")) == 2
     told = json.loads((written / "answer.json").read_text())
     assert [task["n"] for task in told["answer"]["tasks"]] == [512, 1237]
     assert told["answer"]["tasks"][0]["power"] is None
 
 
-def test_a_folder_that_cannot_be_is_said(tmp_path, settings):
-    settings = replace(settings, out=str(tmp_path / "scores.csv"))
-    answered = checked(tmp_path, settings)
+def test_a_folder_that_cannot_be_is_said(tmp_path, check):
     with pytest.raises(StoreError, match=r"cannot write .*scores\.csv: .* Move away what stands"):
-        write_check(*answered, settings)
+        check.write(str(tmp_path / "scores.csv"))

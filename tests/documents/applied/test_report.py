@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from simstudy.documents.applied import accuracy_check
-from simstudy.documents.applied.report import format_table
+from simstudy.documents.applied.thresholds import TaskTable
 
 LOST = [1] * 90 + [0] * 8 + [1] * 2, [1] * 80 + [0] * 18 + [1] * 2
 
@@ -60,4 +60,4 @@ def test_a_table_leaves_out_columns_in_which_nothing_stands():
             "flag": np.array([True, False]), "gamma": [math.nan, math.nan],
         }
     )  # fmt: skip
-    assert format_table(table).split() == ["task", "n", "flag", "a", "5", "true", "b", "false"]
+    assert TaskTable(table).text.split() == ["task", "n", "flag", "a", "5", "true", "b", "false"]

@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simstudy.documents.applied.scores import Scores, checked_scores, numbers_of, scores_of
+from simstudy.documents.applied.scores import checked_scores, scores_of
+from simstudy.documents.applied.tables import numbers_of
+from simstudy.documents.stats.accuracy.of_scores.scores import Scores
 from simstudy.errors import DesignError
 
 NAMES = ("old", "new")
@@ -149,12 +151,12 @@ def test_a_missing_value_is_left_open(values):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([[1, 0], [0, 1]], "score has shape (2, 2), so it is not known which scores"),
+        ([[1, 0], [0, 1]], "score has shape (2, 2), and one value for each case"),
         ([1.0, -math.inf], "row 2: score is '-inf', which is not finite"),
         ([1.0, 1e200], "row 2: score is '1e+200', which is not finite"),
         (["inf", "1"], "row 1: score is 'inf', which is not finite"),
         (["1", "x"], "row 2: score is 'x', which is not a number"),
-        (["nan", "1"], "row 1: score is 'nan', which is not a number, and a mean without it is of"),
+        (["nan", "1"], "row 1: score is 'nan', which is not a number, so nothing can be computed"),
         (["1_0", "1"], "row 1: score is '1_0', which is not a number"),
         (["85%", "1"], "row 1: score is '85%', which is not a number"),
         (["1", "0,5"], "row 2: score is '0,5', which is not a number"),

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from simstudy.documents.applied import threshold_table
-from simstudy.documents.applied.settings import RELATED
-from simstudy.documents.applied.thresholds import Task, answered
+from simstudy.documents.stats.accuracy.tasks import RELATED, Task, answered
 from simstudy.errors import DesignError
 
 SUITE = pd.DataFrame(

@@ -111,7 +111,7 @@ def smoothed_log_weights(
     Vehtari, Simpson, Gelman, Yao & Gabry (2024), Journal of Machine Learning Research 25(72),
     1-58.
     """
-    log_weights, pareto_k = _arviz().psislw(log_ratios, reff=1.0)
+    log_weights, pareto_k = load_arviz().psislw(log_ratios, reff=1.0)
     return np.asarray(log_weights), np.asarray(pareto_k)
 
 
@@ -121,7 +121,7 @@ def _log_normal(
     return np.asarray(-0.5 * (LOG_2PI + (error / sigma) ** 2) - np.log(sigma))
 
 
-def _arviz() -> Any:
+def load_arviz() -> Any:
     """ArviZ, imported at the first use: it takes seconds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)

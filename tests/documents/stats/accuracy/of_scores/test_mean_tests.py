@@ -9,10 +9,15 @@ import pytest
 from scipy import integrate, stats
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
-from simstudy.documents.applied.mean_tests import known_sigma, paired_t, pooled_t, welch
-from simstudy.documents.applied.rule import about_enough, enough_scores
-from simstudy.documents.applied.scores import Scores
 from simstudy.documents.applied.settings import LEAST_ERROR
+from simstudy.documents.stats.accuracy.of_scores.mean_tests import (
+    known_sigma,
+    paired_t,
+    pooled_t,
+    welch,
+)
+from simstudy.documents.stats.accuracy.of_scores.rule import about_enough, enough_scores
+from simstudy.documents.stats.accuracy.of_scores.scores import Scores
 from simstudy.errors import DesignError
 
 RNG = np.random.default_rng(5)

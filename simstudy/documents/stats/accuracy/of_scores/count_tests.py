@@ -14,9 +14,9 @@ from typing import Final
 import numpy as np
 
 from simstudy.array_types import Bool, Int
-from simstudy.documents.applied.rule import Rule, about_enough, enough_scores
-from simstudy.documents.applied.scores import Scores
 from simstudy.documents.stats.accuracy import paired, two_binomials
+from simstudy.documents.stats.accuracy.of_scores.rule import Rule, about_enough, enough_scores
+from simstudy.documents.stats.accuracy.of_scores.scores import Scores
 from simstudy.documents.stats.accuracy.tails import roundings
 from simstudy.documents.stats.classifier.trial import upper_tail
 from simstudy.documents.stats.integer_search import least_count

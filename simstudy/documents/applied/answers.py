@@ -1,0 +1,296 @@
+"""Answers of all methods: text, dict, figure and files; plans are read again from their file."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+import simstudy
+from simstudy.atomic_files import read_json, write_bytes, write_json
+from simstudy.documents.applied.evidence import Evidence, evidence
+from simstudy.documents.applied.tables import Source
+from simstudy.errors import ConfigError
+from simstudy.lazy import ggplot, p9, pd
+from simstudy.remote.paths import Place, place_of
+from simstudy.store.io_errors import translate_io_errors
+
+if TYPE_CHECKING:
+    import jinja2
+
+WIDTH = 14  # characters of the row names on the left
+FORMAT = 1  # of the JSON file: another number means that other fields are in it
+APART = ("source", "settings")  # fields that stand beside the answer in the JSON file
+
+
+@dataclass(frozen=True, repr=False)
+class Answer:
+    """The answer of a method; prints as a short report.
+
+    Parameters
+    ----------
+    source
+        Name and SHA-256 of the file, or of the arrays, that the answer comes from.
+    settings
+        The settings that were in force, by name.
+    notes
+        Warnings and choices that a reader has to know.
+    """
+
+    method: ClassVar[str] = ""
+    source: Source | None = field(default=None, kw_only=True)
+    settings: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def figure(self) -> ggplot | None:
+        """Draw the figure that belongs to the answer; None for an answer without one."""
+        return None
+
+    @property
+    def text(self) -> str:
+        """The report, about ten lines, from the template `texts/METHOD.txt`."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        lines = _templates().get_template(f"{self.method}.txt").render(**values, a=self)
+        headline, *rest = filter(None, map(str.strip, lines.splitlines()))
+        rows = [line.partition("|")[::2] for line in rest] + [("note", note) for note in self.notes]
+        kept = (f"{name.strip():{WIDTH}}{text.strip()}" for name, text in rows if text.strip())
+        return "\n".join([headline, *kept])
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers and words by name, as JSON can hold them; None for what is unknown."""
+        own = (each.name for each in fields(self) if each.compare)
+        return {name: plain(getattr(self, name)) for name in own if name not in APART}
+
+    def content(self) -> dict[str, Any]:
+        """Return the content of the JSON file: the answer with its method, file and versions."""
+        from simstudy.output.environment import environment
+
+        return {
+            "method": self.method,
+            "format": FORMAT,
+            "simstudy": simstudy.__version__,
+            "answer": self.to_dict(),
+            "file": None if self.source is None else self.source._asdict(),
+            "settings": plain({k: v for k, v in self.settings.items() if k != "out"}),
+            "made_with": environment(),
+        }
+
+    def table(self) -> pd.DataFrame:
+        """Return the answer as a table of one row."""
+        cells = self.to_dict().items()
+        return pd.DataFrame([{k: str(v) if isinstance(v, list) else v for k, v in cells}])
+
+    def write(self, out: str) -> Place:
+        """Write the JSON to `out`, or into a folder with text, table and figure.
+
+        Parameters
+        ----------
+        out
+            A file that ends in .json, or a folder: `answer.json` is written last.
+
+        Returns
+        -------
+        Path
+            The file or the folder.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be written.
+        """
+        from simstudy.figures import save_figure
+
+        place = place_of(out)
+        is_file = place.suffix == ".json"
+        with translate_io_errors(place.parent if is_file else place):
+            if not is_file:
+                write_bytes(place / "answer.txt", f"{self.text}\n".encode())
+                write_bytes(place / "answer.csv", self.table().to_csv(index=False).encode())
+                write_bytes(place / "answer.parquet", self.table().to_parquet(index=False))
+                if (figure := self.figure()) is not None:
+                    save_figure(figure, place, "answer")
+            write_json(place if is_file else place / "answer.json", self.content())
+        return place
+
+    @classmethod
+    def read(cls, path: str) -> Self:
+        """Read an answer, such as a plan, from the JSON file that `write` wrote.
+
+        Parameters
+        ----------
+        path
+            A path or a URL.
+
+        Returns
+        -------
+        Answer
+            Equal to the one that was written.
+
+        Raises
+        ------
+        ConfigError
+            If the file is not there, holds another answer, or was written in another format.
+        """
+        content, again = (
+            read_json(place_of(path)),
+            f"simstudy apply {cls.method} FILE out=NAME.json",
+        )
+        if content is None or "method" not in content:
+            raise ConfigError(f"{path} is not there, or holds no plan. Write one with {again}")
+        if content["method"] != cls.method:
+            raise ConfigError(
+                f"{path} is the answer of `{content['method']}`, and a plan of `{cls.method}` is "
+                f"needed. Write one with {again}"
+            )
+        values, source = content.get("answer") or {}, content.get("file")
+        known = {each.name for each in fields(cls)}
+        if content.get("format") != FORMAT or not set(values) <= known:
+            raise ConfigError(
+                f"{path} was written by simstudy {content.get('simstudy')} in a format that "
+                f"{simstudy.__version__} cannot read. Write it again with {again}"
+            )
+        try:
+            return cls(
+                **{name: _tupled(value) for name, value in values.items()},
+                source=None if source is None else Source(**source),
+                settings=content.get("settings") or {},
+            )
+        except TypeError as error:
+            raise ConfigError(f"{path} is incomplete ({error}). Write it again") from None
+
+
+def plain(value: Any) -> Any:
+    """Convert a value to what JSON can hold: NaN to None, arrays and tuples to lists."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(each) for each in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(map(_tupled, value)) if isinstance(value, list) else value
+
+
+# ---------------------------------------------------------------- what a test asks of its plan
+def check_plan(
+    plan: Any, source: Source, computed: Mapping[str, float], *, is_clustered: bool
+) -> None:
+    """Refuse a plan that was changed, the plan's own cases, and groups in one of the two only.
+
+    Parameters
+    ----------
+    plan
+        The plan, as it was made or read.
+    source
+        The new cases.
+    computed
+        Numbers recomputed from the plan's settings, by the name of its field.
+    is_clustered
+        Whether the new cases have groups.
+
+    Raises
+    ------
+    ConfigError
+        In one line.
+    """
+    if plan.source is not None and source.sha256 == plan.source.sha256:
+        raise ConfigError(
+            f"{source.name} is the file that the plan was made from ({plan.source.name}), so the "
+            "test would confirm the plan with its own cases. Give the file of the new cases."
+        )
+    for name, value in computed.items():
+        stored = getattr(plan, name)
+        if not math.isclose(stored, value, rel_tol=1e-6, abs_tol=1e-9):
+            raise ConfigError(
+                f"the plan has {name} {stored:.6g}, and its settings give {value:.6g}: it was "
+                "changed after it was made. Make the plan again."
+            )
+    if plan.is_clustered != is_clustered:
+        raise ConfigError(
+            "the plan counts groups, and these cases have none. Name them with cluster="
+            if plan.is_clustered
+            else "the plan counts cases, and cluster= names groups. Make the plan with groups too"
+        )
+
+
+# ---------------------------------------------------------------- words and figures
+def number(value: float | None) -> str:
+    """Format a number with four significant digits, without exponent where readable."""
+    if value is None or math.isnan(value):
+        return "none"
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
+
+
+def per_cent(share: float) -> str:
+    """Format a probability in percent; 100% only for 1."""
+    if math.isnan(share):
+        return "unknown"
+    text = f"{100 * share:.3g}%"
+    if text == "100%" and share < 1:  # as many digits as there are nines, and two more
+        return f"{100 - float(f'{100 * (1 - share):.2g}'):.12g}%"
+    return text
+
+
+@functools.cache
+def _templates() -> jinja2.Environment:
+    """The templates of the reports, with their filters."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    folder = FileSystemLoader(Path(__file__).with_name("texts"))
+    made = Environment(
+        loader=folder, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters |= {
+        "n": number,
+        "pct": per_cent,
+        "c": "{:,}".format,
+        "p": "{:.3g}".format,
+        "measured": _measured,
+    }
+    return made
+
+
+def _measured(key: str) -> Evidence | None:
+    return next(iter(evidence(key)), None)
+
+
+def curves(
+    frame: pd.DataFrame, *, x: str, y: str, color: str, title: str, dashed: float | None = None
+) -> Any:
+    """Draw lines by a category, in the style of the framework's figures.
+
+    Parameters
+    ----------
+    frame
+        A row per point.
+    x, y, color
+        Columns.
+    title
+        The title.
+    dashed
+        Height of a horizontal dashed line; None for none.
+
+    Returns
+    -------
+    ggplot
+        The figure.
+    """
+    from simstudy.figures.theme import OKABE_ITO, theme_study
+
+    names = list(dict.fromkeys(frame[color]))
+    figure = p9.ggplot(frame, p9.aes(x, y, color=color)) + p9.geom_line(size=0.8)
+    if dashed is not None:
+        figure += p9.geom_hline(yintercept=dashed, linetype="dashed", color="#666666")
+    colors = p9.scale_color_manual(values=OKABE_ITO[: len(names)], limits=names)
+    return figure + colors + p9.labs(title=title) + theme_study()

@@ -1,0 +1,514 @@
+"""The trial of a classifier: a threshold that keeps its sensitivity, and cases that prove it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from simstudy.array_types import Bool
+from simstudy.documents.applied.answers import (
+    Answer,
+    check_plan,
+    curves,
+)
+from simstudy.documents.applied.settings import (
+    THRESHOLD_METHODS,
+    ClassifierPlanSettings,
+    ClassifierTestSettings,
+)
+from simstudy.documents.applied.tables import (
+    Source,
+    Table,
+    Values,
+    check_same_length,
+    codes_of,
+    complete_numbers,
+    is_positive,
+    source_of_arrays,
+)
+from simstudy.documents.stats.classifier import trial
+from simstudy.documents.stats.classifier.thresholds import Target, thresholds
+from simstudy.documents.stats.classifier.umbrella import (
+    umbrella_rank,
+    umbrella_threshold,
+    violation,
+)
+from simstudy.errors import DesignError
+from simstudy.lazy import ggplot, p9, pd, stats
+from simstudy.options import build
+
+MARGIN, POWER = 0.05, 0.8  # the document's values
+MOST_SCORES = 100_000  # positive scores up to which the exact bootstrap takes a second
+CONFIDENCES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99)
+STUDY_NAMES = {"bca": "bca strict"}  # the document leaves resamples equal to the estimate out
+NOT_BOOTSTRAPPED = ("umbrella", "empirical", "tolerance")
+DRAWN = ("umbrella", "bca", "percentile", "tolerance")  # in the figure
+
+
+@dataclass(frozen=True, repr=False)
+class ClassifierPlan(Answer):
+    """Plan of a classifier's trial: the threshold, and how many positive cases prove it.
+
+    A case is called positive where its score is at or above the threshold.
+
+    Parameters
+    ----------
+    threshold
+        In the units of the scores.
+    threshold_method
+        How it was set.
+    sensitivity, confidence
+        The target, and the probability with which a threshold should keep it.
+    coverage
+        Probability that a threshold set in this way keeps the sensitivity, whatever the law of the
+        scores; None for methods without such a guarantee.
+    thresholds
+        Thresholds by all methods.
+    n_positive, n_negative
+        Cases of the file.
+    expected_sensitivity
+        Mean sensitivity of thresholds at this rank among the positive scores.
+    specificity
+        Share of the negative cases of the file below the threshold.
+    null, alpha
+        The trial is to show that the sensitivity is above `null`, at this level.
+    n, critical
+        Positive cases of the trial, and the fewest true positives that reject.
+    power, size
+        Exact probabilities of rejecting if the sensitivity is the target, and if it is the null.
+    power_with_threshold
+        Power on average over thresholds set in this way (umbrella only).
+    n_first, n_forever
+        The least n with the power that was asked for, and the least from which it is never lost;
+        None if n was given.
+    n_formula, power_at_formula
+        The document's formula, and the exact power there.
+    lowest_score, highest_score
+        Of all cases of the file.
+    is_clustered
+        Whether one positive case of each group was taken.
+    positive
+        The label of positive cases, if it was given.
+    curve
+        Method, confidence and threshold of each point of the figure.
+    simulated
+        Rates of the simulated plan, by name, each with its Monte Carlo standard error.
+    """
+
+    method: ClassVar[str] = "classifier-trial plan"
+
+    threshold: float
+    threshold_method: str
+    sensitivity: float
+    confidence: float
+    coverage: float | None
+    thresholds: tuple[tuple[str, float], ...]
+    n_positive: int
+    n_negative: int
+    expected_sensitivity: float
+    specificity: float
+    null: float
+    alpha: float
+    n: int
+    critical: int
+    power: float
+    size: float
+    power_with_threshold: float | None
+    n_first: int | None
+    n_forever: int | None
+    n_formula: int
+    power_at_formula: float
+    lowest_score: float
+    highest_score: float
+    is_clustered: bool
+    positive: str | None
+    curve: tuple[tuple[str, float, float | None], ...]
+    simulated: tuple[tuple[str, float, float], ...] = ()
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Methods whose measured coverage is printed."""
+        return tuple(dict.fromkeys(("umbrella", self.threshold_method, "bca")))
+
+    def study_name(self, method: str) -> str:
+        """Return the key of a method's evidence."""
+        return f"threshold {STUDY_NAMES.get(method, method)}"
+
+    def figure(self) -> ggplot:
+        """Draw the thresholds of all methods against the confidence; dotted: the plan's."""
+        frame = pd.DataFrame(self.curve, columns=["method", "confidence", "threshold"])
+        title = f"Thresholds that keep a sensitivity of {self.sensitivity:g}"
+        frame = frame.dropna()
+        figure = curves(frame, x="confidence", y="threshold", color="method", title=title)
+        figure += p9.geom_vline(xintercept=self.confidence, linetype="dotted")
+        return figure + p9.geom_hline(yintercept=self.threshold, linetype="dotted")
+
+
+@dataclass(frozen=True, repr=False)
+class ClassifierVerdict(Answer):
+    """Result of a classifier's trial.
+
+    Parameters
+    ----------
+    rejects
+        Whether the sensitivity is shown to be above the null.
+    n, found
+        Positive cases, and those of them at or above the threshold.
+    planned_n
+        Positive cases as planned.
+    threshold, null, alpha
+        As in the plan.
+    critical
+        Fewest true positives that reject with n cases.
+    p_value
+        Exact probability of so many or more, if the sensitivity is the null.
+    lower_bound
+        Exact lower limit of the sensitivity, at one-sided level 1 - alpha.
+    power
+        Of n cases, if the sensitivity is the one planned for.
+    n_negative, n_false_positive
+        Negative cases, and those of them at or above the threshold.
+    is_clustered
+        Whether one positive case of each group was taken.
+    """
+
+    method: ClassVar[str] = "classifier-trial test"
+
+    rejects: bool
+    n: int
+    found: int
+    planned_n: int
+    threshold: float
+    null: float
+    alpha: float
+    critical: int
+    p_value: float
+    lower_bound: float
+    power: float
+    n_negative: int
+    n_false_positive: int
+    is_clustered: bool
+
+    def figure(self) -> ggplot:
+        """Draw the law of the count under the null, and the count that was found."""
+        counts = np.arange(max(int(self.n * self.null) - 60, 0), self.n + 1)
+        law = stats.binom.pmf(counts, self.n, self.null)
+        frame = pd.DataFrame({"true positives": counts, "probability": law, "law": "null"})
+        title = f"Found {self.found:,}; dashed: {self.critical:,} reject"
+        figure = curves(frame, x="true positives", y="probability", color="law", title=title)
+        figure += p9.geom_vline(xintercept=self.found)
+        return figure + p9.geom_vline(xintercept=self.critical, linetype="dashed")
+
+
+# ---------------------------------------------------------------- functions
+def plan_classifier_trial(
+    label: Any,
+    score: Any,
+    *,
+    positive: Any = None,
+    cluster: Any = None,
+    sensitivity: float = 0.95,
+    confidence: float = 0.8,
+    method: str = "umbrella",
+    margin: float | None = None,
+    alpha: float = 0.05,
+    power: float | None = None,
+    n: int | None = None,
+    seed: int = 1,
+    simulate: bool = False,
+    n_rep: int = 10_000,
+) -> ClassifierPlan:
+    """Set a classifier's threshold, and plan the trial that proves its sensitivity.
+
+    Parameters
+    ----------
+    label, score
+        Classes and scores of a test set, one of each for every case; larger scores for positive
+        cases.
+    positive
+        The label of positive cases; None if labels are 0 and 1, or true and false.
+    cluster
+        Group of each case, if cases of a group depend on each other: one positive case of each
+        group is taken, at random.
+    sensitivity, confidence
+        Share of positive cases to find, and the probability that the threshold does.
+    method
+        "umbrella" keeps its confidence whatever the law of the scores; also "empirical",
+        "percentile", "basic", "normal", "bca", and "tolerance" for normal scores.
+    margin
+        The trial is to show that the sensitivity is above `sensitivity` - `margin`. Default: 0.05,
+        or, if `n` and `power` are given, the least margin with that power.
+    alpha, power
+        Level of the exact test, and the power that is asked for. Default: 0.8, or computed if `n`
+        is given.
+    n
+        Positive cases of the trial; computed unless given.
+    seed
+        Of the choice among a group's cases, and of the simulation.
+    simulate, n_rep
+        Whether to simulate the plan with scores drawn from these, and how many times.
+
+    Returns
+    -------
+    ClassifierPlan
+        Printed, it reads as a short report.
+
+    Raises
+    ------
+    ConfigError
+        For a setting outside its range.
+    DesignError
+        For labels of one class, too few positive cases, or what no trial can reach.
+    """
+    settings = build(ClassifierPlanSettings, {
+        "positive": None if positive is None else str(positive), "sensitivity": sensitivity,
+        "confidence": confidence, "method": method, "margin": margin, "alpha": alpha,
+        "power": power, "n": n, "seed": seed, "simulate": simulate, "n_rep": n_rep,
+    })  # fmt: skip
+    return _plan(_Cases(label, score, cluster, settings.positive, settings.seed), settings)
+
+
+def judge_classifier_trial(
+    plan: ClassifierPlan, label: Any, score: Any, *, positive: Any = None, cluster: Any = None
+) -> ClassifierVerdict:
+    """Test the sensitivity on the cases of a planned trial.
+
+    Parameters
+    ----------
+    plan
+        From `plan_classifier_trial`, or read by `ClassifierPlan.read`.
+    label, score
+        Classes and scores of the new cases.
+    positive
+        The label of positive cases; default: the plan's.
+    cluster
+        Group of each case; needed exactly if the plan was made with groups.
+
+    Returns
+    -------
+    ClassifierVerdict
+        Printed, it reads as a short report.
+
+    Raises
+    ------
+    SimstudyError
+        For labels or scores that do not fit the plan, or the cases that it was made from.
+    """
+    named = plan.positive if positive is None else str(positive)
+    return _judge(plan, _Cases(label, score, cluster, named, 1))
+
+
+def plan_of_file(table: Table, settings: ClassifierPlanSettings) -> ClassifierPlan:
+    """Plan a trial with the columns of a file that the settings name."""
+    return _plan(_cases_of(table, settings, settings.positive, settings.seed), settings)
+
+
+def judge_file(
+    plan: ClassifierPlan, table: Table, settings: ClassifierTestSettings
+) -> ClassifierVerdict:
+    """Test a plan with the columns of a file that the settings name."""
+    return _judge(plan, _cases_of(table, settings, settings.positive or plan.positive, 1))
+
+
+# ---------------------------------------------------------------- cases
+class _Cases:
+    """Labels and scores, and the positive scores that count."""
+
+    def __init__(
+        self, label: Any, score: Any, cluster: Any, positive: str | None, seed: int,
+        source: Source | None = None, names: tuple[str, str] = ("label", "score"),
+    ) -> None:  # fmt: skip
+        name = "" if source is None else source.name
+        self.scores = complete_numbers(names[1], score, name)
+        check_same_length(label=label, score=self.scores)
+        self.is_positive: Bool[np.ndarray, " row"] = is_positive(names[0], label, positive, name)
+        codes = codes_of(cluster, len(self.scores), name)
+        rows = np.flatnonzero(self.is_positive)
+        self.is_clustered = codes is not None
+        if codes is not None:  # the first of a random order is a random case of its group
+            rows = np.random.default_rng(seed).permutation(rows)
+            rows = rows[np.unique(codes[rows], return_index=True)[1]]
+        self.positive: Values = self.scores[rows]
+        self.negative: Values = self.scores[~self.is_positive]
+        self.source = source or source_of_arrays(self.scores, self.is_positive)
+
+
+def _cases_of(
+    table: Table, settings: ClassifierTestSettings, positive: str | None, seed: int
+) -> _Cases:
+    label, score = table.column(settings.label, "label"), table.column(settings.score, "score")
+    groups, names = table.groups(settings.cluster), (settings.label, settings.score)
+    return _Cases(label, score, groups, positive, seed, table.source, names)
+
+
+# ---------------------------------------------------------------- threshold
+def all_thresholds(positive: Values, target: Target) -> dict[str, float]:
+    """Set thresholds by all methods; -inf by the umbrella if no score is safe.
+
+    Above 100,000 scores the exact bootstraps are left out, which then agree with each other.
+    """
+    names = [n for n in THRESHOLD_METHODS if len(positive) <= MOST_SCORES or n in NOT_BOOTSTRAPPED]
+    known = [STUDY_NAMES.get(name, name) for name in names]
+    found = thresholds(positive[np.newaxis], target, known)
+    return {name: float(found[key][0]) for name, key in zip(names, known, strict=True)}
+
+
+def expected_sensitivity(threshold: float, positive: Values) -> float:
+    """Return the mean sensitivity of a threshold at this place among n positive scores.
+
+    A threshold at the r-th smallest score has a sensitivity of mean (n + 1 - r) / (n + 1), whatever
+    the continuous law of the scores; between two scores the place is interpolated.
+    """
+    ordered = np.sort(positive)
+    n = len(ordered)
+    rank = np.interp(threshold, ordered, np.arange(1, n + 1), left=0.5)
+    return float((n + 1 - rank) / (n + 1))
+
+
+def _curve(positive: Values, sensitivity: float) -> Iterator[tuple[str, float, float | None]]:
+    for confidence in CONFIDENCES:
+        found = all_thresholds(positive, Target(sensitivity, confidence))
+        for name in DRAWN:
+            value = found.get(name, math.nan)
+            yield name, confidence, value if math.isfinite(value) else None
+
+
+# ---------------------------------------------------------------- plan and test
+def _plan(cases: _Cases, settings: ClassifierPlanSettings) -> ClassifierPlan:
+    positive, k = cases.positive, settings.sensitivity
+    target = Target(k, settings.confidence)
+    rank, coverage, mean_power = 0, None, None
+    if settings.method == "umbrella":
+        umbrella_threshold(positive[np.newaxis], sensitivity=k, confidence=settings.confidence)
+        rank = int(umbrella_rank(len(positive), *target))
+        coverage = 1 - float(violation(rank, len(positive), k))
+    found = all_thresholds(positive, target)
+    threshold = found[settings.method] if settings.method in found else _missing(settings.method)
+    sizes = _sizes(settings)
+    test = trial.trial_power(sizes.n, k, sizes.null, settings.alpha)
+    if rank:
+        given = rank, len(positive), sizes.n, sizes.null, settings.alpha
+        mean_power = float(trial.power_with_order_statistic(*given))
+    at_formula = trial.trial_power(sizes.n_formula, k, sizes.null, settings.alpha)
+    plan = ClassifierPlan(
+        threshold=threshold, threshold_method=settings.method, sensitivity=k,
+        confidence=settings.confidence, coverage=coverage,
+        thresholds=tuple((n, v) for n, v in found.items() if math.isfinite(v)),
+        n_positive=len(positive), n_negative=len(cases.negative),
+        expected_sensitivity=expected_sensitivity(threshold, positive),
+        specificity=float((cases.negative < threshold).mean()), null=sizes.null,
+        alpha=settings.alpha, n=sizes.n, critical=int(test.critical), power=float(test.power),
+        size=float(test.size), power_with_threshold=mean_power, n_first=sizes.first,
+        n_forever=sizes.forever, n_formula=sizes.n_formula,
+        power_at_formula=float(at_formula.power), lowest_score=float(cases.scores.min()),
+        highest_score=float(cases.scores.max()), is_clustered=cases.is_clustered,
+        positive=settings.positive, curve=tuple(_curve(positive, k)), source=cases.source,
+        settings=vars(settings), notes=tuple(_notes(cases, threshold)),
+    )  # fmt: skip
+    if settings.simulate:
+        from simstudy.documents.scenarios.planned_trials import classifier_rates
+
+        rates = classifier_rates(
+            positive, n_rep=settings.n_rep, seed=settings.seed, n=plan.n, sensitivity=k,
+            threshold_method=STUDY_NAMES.get(settings.method, settings.method),
+            confidence=plan.confidence, null=plan.null, alpha=plan.alpha,
+        )  # fmt: skip
+        plan = replace(plan, simulated=rates)
+    return plan
+
+
+def _notes(cases: _Cases, threshold: float) -> Iterator[str]:
+    if cases.positive.mean() < cases.negative.mean():
+        yield (
+            "positive cases have lower scores on average than negative ones: are labels or scores "
+            "the wrong way round?"
+        )
+    if (ties := int((cases.positive == threshold).sum())) > 1:
+        yield (
+            f"{ties} positive scores equal the threshold: the sensitivity is kept, and may be "
+            "higher than planned"
+        )
+    if cases.is_clustered:
+        yield (
+            "one positive case of each group was taken, at random: the sensitivity is that of "
+            "groups, and the trial counts groups"
+        )
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """Positive cases of the trial and its null."""
+
+    null: float
+    n: int
+    first: int | None
+    forever: int | None
+    n_formula: int
+
+
+def _sizes(settings: ClassifierPlanSettings) -> _Sizes:
+    """Solve for n, for the power, or for the margin."""
+    k, alpha, n, margin = settings.sensitivity, settings.alpha, settings.n, settings.margin
+    if n is not None and settings.power is not None:
+        if margin is not None:
+            raise DesignError(
+                "n, power and margin are all given, and each follows from the other two. Leave out "
+                "the one that is wanted."
+            )
+        margin = float(trial.exact_margin(n, k, settings.power, alpha))
+        if not 0 < margin < k:
+            raise DesignError(
+                f"n={n} positive cases have power {settings.power:g} for no null below sensitivity "
+                f"{k:g}. Raise n, or ask for less power."
+            )
+        margin *= 1 + 1e-9  # the infimum itself is just not rejected
+    margin = MARGIN if margin is None else margin
+    null, goal = k - margin, settings.power or POWER
+    formula = math.ceil(float(trial.normal_sample_size(k, margin, goal, alpha)))
+    if n is not None:
+        return _Sizes(null, n, None, None, formula)
+    first, forever = trial.sample_sizes(k, margin, goal, alpha)
+    return _Sizes(null, forever, first, forever, formula)
+
+
+def _missing(method: str) -> float:
+    raise DesignError(
+        f"method={method} is left out with more than {MOST_SCORES:,} positive scores, where it "
+        f"takes long and agrees with the others. Use one of {', '.join(NOT_BOOTSTRAPPED)}."
+    )
+
+
+def _judge(plan: ClassifierPlan, cases: _Cases) -> ClassifierVerdict:
+    planned = trial.trial_power(plan.n, plan.sensitivity, plan.null, plan.alpha)
+    computed = {"critical": float(planned.critical), "power": float(planned.power)}
+    check_plan(plan, cases.source, computed, is_clustered=cases.is_clustered)
+    _refuse_other_scale(plan, cases)
+    n, found = len(cases.positive), int((cases.positive >= plan.threshold).sum())
+    test = trial.trial_power(n, plan.sensitivity, plan.null, plan.alpha)
+    return ClassifierVerdict(
+        rejects=found >= int(test.critical), n=n, found=found, planned_n=plan.n,
+        threshold=plan.threshold, null=plan.null, alpha=plan.alpha, critical=int(test.critical),
+        p_value=float(trial.p_value(found, n, plan.null)),
+        lower_bound=float(trial.clopper_pearson_lower(found, n, plan.alpha)),
+        power=float(test.power), n_negative=len(cases.negative),
+        n_false_positive=int((cases.negative >= plan.threshold).sum()),
+        is_clustered=plan.is_clustered, source=cases.source, settings={"plan": plan.to_dict()},
+    )  # fmt: skip
+
+
+def _refuse_other_scale(plan: ClassifierPlan, cases: _Cases) -> None:
+    """Refuse percentages for a threshold on proportions, and the reverse."""
+    highest, lowest = float(cases.scores.max()), float(cases.scores.min())
+    was_share = plan.lowest_score >= 0 and plan.highest_score <= 1
+    was_per_cent = plan.lowest_score >= 0 and 1 < plan.highest_score <= 100
+    is_share = lowest >= 0 and highest <= 1
+    is_per_cent = lowest >= 0 and 10 < highest <= 100
+    if (was_share and is_per_cent) or (was_per_cent and plan.highest_score > 10 and is_share):
+        raise DesignError(
+            f"scores go up to {highest:g}, and those of the plan to {plan.highest_score:g}: "
+            "proportions beside per cent cannot share a threshold. Divide or multiply by 100."
+        )

@@ -1,0 +1,357 @@
+"""Leave-one-out R², RMSE and elpd of a user's model, with standard errors; two models compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from simstudy.array_types import Float, Int
+from simstudy.documents.applied.answers import Answer, curves
+from simstudy.documents.applied.evidence import loo_errors
+from simstudy.documents.applied.settings import LooSettings
+from simstudy.documents.applied.tables import (
+    Source,
+    Table,
+    Values,
+    check_same_length,
+    codes_of,
+    complete_numbers,
+    source_of_arrays,
+    source_of_file,
+)
+from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap_against
+from simstudy.documents.stats.leave_one_out.priors import default_prior
+from simstudy.documents.stats.leave_one_out.regression import exact_leave_one_out
+from simstudy.documents.stats.leave_one_out.utilities import (
+    UTILITIES,
+    Pointwise,
+    influence,
+    taylor,
+    taylor_difference,
+)
+from simstudy.errors import ConfigError, DesignError, describe
+from simstudy.lazy import ggplot, pd, special
+from simstudy.options import build
+
+SHOWN = {"r2": "r2_mean_square", "rmse": "rmse", "mae": "mae", "elpd": "elpd"}
+SYMBOLS = {"r2": "R²", "rmse": "RMSE", "mae": "MAE", "elpd": "elpd"}
+FEWEST = 3
+MOST_WEIGHTS = 2 * 10**8  # draws times rows: beyond, the bootstrap takes minutes, and equals Taylor
+OFF = 0.1  # relative error of a standard error in the study, from which the warning is printed
+LARGEST_PARETO_K = 0.7  # beyond, importance sampling is not to be trusted
+
+
+@dataclass(frozen=True, repr=False)
+class LooEstimate(Answer):
+    """Leave-one-out utilities with their standard errors.
+
+    Parameters
+    ----------
+    n, n_feature
+        Observations, and features of the (first) linear model; None if predictions were given.
+    utilities
+        Name, estimate, Taylor's standard error and the Bayesian bootstrap's (None if not drawn), of
+        R², RMSE, MAE and elpd (the last if there are densities). R² is 1 - MSE / V, the bootstrap
+        of its variance form 1 - Var(e) / Var(y).
+    differences
+        The same of the first model less the second; empty for one model.
+    models
+        What the models are, in words.
+    errors
+        Leave-one-out errors of the first model, in the units of the response.
+    """
+
+    method: ClassVar[str] = "loo"
+
+    n: int
+    n_feature: int | None
+    utilities: tuple[tuple[str, float, float, float | None], ...]
+    differences: tuple[tuple[str, float, float, float | None], ...]
+    models: tuple[str, ...]
+    errors: Values
+
+    symbols: ClassVar[Mapping[str, str]] = SYMBOLS
+
+    @property
+    def study_errors(self) -> tuple[int, int, dict[str, tuple[float, float]]]:
+        """Relative errors of the standard errors in the study's nearest cell."""
+        return loo_errors(self.n, self.n_feature or 1)
+
+    def figure(self) -> ggplot:
+        """Draw the distribution of the leave-one-out errors."""
+        ordered = np.sort(self.errors)
+        if len(ordered) > 1000:
+            ordered = np.quantile(ordered, np.linspace(0, 1, 1001))
+        share = np.linspace(0, 1, len(ordered))
+        spread = float(np.std(self.errors)) or 1.0
+        normal = special.ndtr((ordered - np.mean(self.errors)) / spread)
+        frame = pd.concat([
+            pd.DataFrame({"error": ordered, "share": values, "law": law})
+            for law, values in (("leave-one-out errors", share), ("normal law", normal))
+        ])  # fmt: skip
+        title = f"Leave-one-out errors of {self.n:,} observations"
+        return curves(frame, x="error", y="share", color="law", title=title)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers but the single errors."""
+        return {name: value for name, value in super().to_dict().items() if name != "errors"}
+
+
+# ---------------------------------------------------------------- functions
+def estimate_loo(
+    y: Any,
+    features: Any = None,
+    *,
+    against: Any = None,
+    prediction: Sequence[Any] = (),
+    log_density: Sequence[Any] = (),
+    cluster: Any = None,
+    n_draw: int = 4000,
+    seed: int = 1,
+) -> LooEstimate:
+    """Estimate leave-one-out utilities of one model, or compare two on the same data.
+
+    Parameters
+    ----------
+    y
+        Responses.
+    features
+        Features (obs, feature) of a Bayesian linear regression with rstanarm's default prior, whose
+        leave-one-out predictions are exact.
+    against
+        Features of a second model.
+    prediction, log_density
+        In place of features: leave-one-out predictions of one model or two, and the logs of their
+        predictive densities at y, as a sequence of arrays.
+    cluster
+        Group of each observation, if those of a group depend on each other: Taylor's errors are
+        then those of sums over groups.
+    n_draw, seed
+        Draws of the Bayesian bootstrap, and the seed of its random numbers.
+
+    Returns
+    -------
+    LooEstimate
+        Printed, it reads as a short report.
+
+    Raises
+    ------
+    DesignError
+        For values that are no numbers, fewer than 3 observations, or a constant response.
+    """
+    settings = build(LooSettings, {"n_draw": n_draw, "seed": seed})
+    response = complete_numbers("y", y)
+    designs = [_matrix(each) for each in (features, against) if each is not None]
+    given = [complete_numbers("prediction", each) for each in prediction]
+    densities: list[Values | None] = [complete_numbers("log_density", each) for each in log_density]
+    source = source_of_arrays(response, *designs, *given)
+    return _estimate(response, _Models(designs, given, densities), cluster, settings, source)
+
+
+def estimate_of_file(table: Table, settings: LooSettings) -> LooEstimate:
+    """Estimate with the columns of a file that the settings name."""
+    y, models = table.numbers(settings.y, "y"), _Models([], [], [])
+    if settings.prediction is None and settings.log_density is not None:
+        raise ConfigError(
+            "log_density= needs the leave-one-out predictions beside it: name them with prediction="
+        )
+    if settings.prediction is not None:
+        models.given = [table.numbers(name, "prediction") for name in settings.prediction]
+        densities = settings.log_density or []
+        models.densities = [table.numbers(name, "log_density") for name in densities]
+        models.names = settings.prediction
+    else:
+        names = settings.features or _other_numbers(table, settings)
+        sets = [names, *([settings.against] if settings.against else [])]
+        models.designs = [_columns(table, each) for each in sets]
+        models.names = [", ".join(each) or "no features" for each in sets]
+    return _estimate(y, models, table.groups(settings.cluster), settings, table.source)
+
+
+def estimate_of_inference(path: str, settings: LooSettings) -> LooEstimate:
+    """Estimate with an ArviZ file, by Pareto-smoothed importance sampling.
+
+    It needs the groups `observed_data`, `log_likelihood` and `posterior_predictive`, each with one
+    variable of one dimension beside chain and draw.
+    """
+    from simstudy.documents.stats.leave_one_out.importance import load_arviz, smoothed_log_weights
+
+    try:
+        source = source_of_file(path)
+        data = load_arviz().from_netcdf(path)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read by ArviZ: {describe(error)}") from None
+    parts = {}
+    for group in ("observed_data", "log_likelihood", "posterior_predictive"):
+        values = list(getattr(data, group).data_vars.values()) if hasattr(data, group) else []
+        if len(values) != 1:
+            raise DesignError(
+                f"{path} has {len(values)} variables in {group}, and one is needed: store the "
+                "likelihood of each observation, and predictive draws of it."
+            )
+        array = values[0].to_numpy()
+        parts[group] = array.ravel() if group == "observed_data" else _by_draw(array)
+    log_likelihood, draws = parts["log_likelihood"], parts["posterior_predictive"]
+    check_same_length(observed_data=parts["observed_data"], log_likelihood=log_likelihood)
+    log_weights, pareto_k = smoothed_log_weights(-log_likelihood)
+    prediction = (np.exp(log_weights) * draws).sum(axis=1)
+    log_density = special.logsumexp(log_weights + log_likelihood, axis=1)
+    models = _Models([], [prediction], [log_density], [f"draws of {source.name}"])
+    answer = _estimate(parts["observed_data"].astype(float), models, None, settings, source)
+    far = int((pareto_k > LARGEST_PARETO_K).sum())
+    if far:
+        note = f"{far} of {answer.n:,} observations have a Pareto k above 0.7: refit without them"
+        answer = LooEstimate(**{**vars(answer), "notes": (*answer.notes, note)})
+    return answer
+
+
+def _by_draw(values: Float[np.ndarray, "chain draw obs"]) -> Float[np.ndarray, "obs draw"]:
+    return values.reshape(values.shape[0] * values.shape[1], -1).T
+
+
+# ---------------------------------------------------------------- models
+@dataclass
+class _Models:
+    """Designs of linear models, or predictions and log densities of any models."""
+
+    designs: list[Float[np.ndarray, "obs feature"]]
+    given: list[Values]
+    densities: list[Values | None]
+    names: Sequence[str] = ()
+
+    def pointwise(self, y: Values) -> list[Pointwise]:
+        """Leave-one-out errors and log densities of each model."""
+        if self.given:
+            densities = self.densities or [None] * len(self.given)
+            if len(densities) != len(self.given):
+                raise DesignError(
+                    f"{len(densities)} log densities for {len(self.given)} predictions: give one "
+                    "of each for every model, or no log densities."
+                )
+            return [
+                Pointwise(y[None], (y - each)[None], None if density is None else density[None])
+                for each, density in zip(self.given, densities, strict=True)
+            ]
+        parts = []
+        for design in self.designs:
+            block = design[np.newaxis]
+            parts.append(
+                exact_leave_one_out(block, y[None], default_prior(block, y[None])).pointwise
+            )
+        return parts
+
+
+def _matrix(features: Any) -> Float[np.ndarray, "obs feature"]:
+    frame = pd.DataFrame(features)
+    columns = [complete_numbers(f"feature {name}", frame[name]) for name in frame]
+    return np.stack(columns, axis=1) if columns else np.empty((len(frame), 0))
+
+
+def _columns(table: Table, names: Sequence[str]) -> Float[np.ndarray, "obs feature"]:
+    columns = [table.numbers(name, "features") for name in names]
+    return np.stack(columns, axis=1) if columns else np.empty((len(table.frame), 0))
+
+
+def _other_numbers(table: Table, settings: LooSettings) -> list[str]:
+    """The columns of numbers that are neither the response nor the groups."""
+    numbers = table.frame.select_dtypes("number").columns
+    return [str(name) for name in numbers if name not in (settings.y, settings.cluster)]
+
+
+# ---------------------------------------------------------------- estimates
+def _estimate(
+    y: Values, models: _Models, cluster: Any, settings: LooSettings, source: Source
+) -> LooEstimate:
+    n = len(y)
+    if n < FEWEST:
+        raise DesignError(
+            f"{n} observations are too few to leave one out, which needs at least {FEWEST}."
+        )
+    if not 1 <= len(models.designs) + len(models.given) <= 2:
+        raise DesignError("give features, or predictions, of one model or of two to compare.")
+    for columns in filter(
+        lambda each: each is not None, (*models.designs, *models.given, *models.densities)
+    ):
+        check_same_length(y=y, features=columns)
+    if np.ptp(y) == 0:
+        raise DesignError(f"every response is {y[0]:g}, so there is nothing to predict. Look at y.")
+    codes = codes_of(cluster, n, source.name)
+    parts, n_feature = models.pointwise(y), None
+    if models.designs:
+        n_feature = models.designs[0].shape[1]
+    drawn = _bootstrap(parts, settings, n) if codes is None else None
+    pairs = [(parts[0], None)] + [(parts[0], other) for other in parts[1:]]
+    utilities, *differences = (
+        tuple(_rows(first, second, codes, None if drawn is None else drawn[i]))
+        for i, (first, second) in enumerate(pairs)
+    )
+    return LooEstimate(
+        n=n, n_feature=n_feature, utilities=utilities,
+        differences=differences[0] if differences else (), models=tuple(_words(models)),
+        errors=parts[0].error[0], source=source, settings=vars(settings),
+        notes=tuple(_notes(n, n_feature, codes, drawn)),
+    )  # fmt: skip
+
+
+def _bootstrap(
+    parts: list[Pointwise], settings: LooSettings, n: int
+) -> list[Mapping[str, float]] | None:
+    """Standard errors of the Bayesian bootstrap by utility, of the model and of its difference."""
+    if n * settings.n_draw > MOST_WEIGHTS:
+        return None
+    rng = np.random.default_rng(settings.seed)
+    found = bayesian_bootstrap_against(parts[0], parts[1:], rng, n_draw=settings.n_draw)
+    return [dict(zip(UTILITIES, each.std_error[0].tolist(), strict=True)) for each in found]
+
+
+def _rows(
+    first: Pointwise, second: Pointwise | None, codes: Int[np.ndarray, " row"] | None,
+    drawn: Mapping[str, float] | None,
+) -> Iterator[tuple[str, float, float, float | None]]:  # fmt: skip
+    """Each utility, or its difference, with both standard errors."""
+    found = taylor(first) if second is None else taylor_difference(first, second)
+    for name, utility in SHOWN.items():
+        at = UTILITIES.index(utility)
+        value, std_error = float(found.value[0, at]), float(found.std_error[0, at])
+        if math.isnan(value):  # elpd without densities
+            continue
+        if codes is not None:
+            psi = influence(first, utility)[0]
+            psi = psi if second is None else psi - influence(second, utility)[0]
+            sums = np.bincount(codes, weights=psi)
+            std_error = math.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(psi)
+        key = "r2_variance" if name == "r2" else utility
+        yield name, value, std_error, None if drawn is None else drawn[key]
+
+
+def _words(models: _Models) -> Iterator[str]:
+    kind = "Bayesian linear regression on" if models.designs else "predictions"
+    n_features = [design.shape[1] for design in models.designs]
+    for place in range(len(models.designs) + len(models.given)):
+        name = models.names[place] if models.names else ""
+        if len(name) > 60 or (models.designs and not name):
+            name = f"{n_features[place]} features"
+        yield f"{kind} {name}".strip() if place == 0 else f"less that on {name}"
+
+
+def _notes(n: int, p: int | None, codes: Any, drawn: Any) -> Iterator[str]:
+    errors = [error for ends in loo_errors(n, p or 1)[2].values() for error in ends]
+    if p is not None and p >= n:
+        yield (
+            f"{p} features of {n} observations: both standard errors are far too small, since "
+            "leave-one-out errors share a fit. Use fewer features, or more observations."
+        )
+    elif max(map(abs, errors)) > OFF:
+        what = f"{n} observations" + ("" if p is None else f" and {p} features")
+        yield f"with {what} neither standard error can be trusted: see the line above"
+    if codes is not None:
+        yield (
+            "observations of a group were left out one by one: to predict new groups, leave out a "
+            "group at a time and give prediction="
+        )
+    elif drawn is None:
+        yield "with so many rows the Bayesian bootstrap, not drawn, has the same standard errors"

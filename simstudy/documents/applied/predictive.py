@@ -1,0 +1,289 @@
+"""Do predictive distributions fit? Their p-values, three measures, and the share that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from simstudy.array_types import Float, Int
+from simstudy.documents.applied.answers import Answer
+from simstudy.documents.applied.settings import PredictiveSettings
+from simstudy.documents.applied.tables import (
+    Source,
+    Table,
+    Values,
+    check_same_length,
+    codes_of,
+    complete_numbers,
+    source_of_arrays,
+)
+from simstudy.documents.stats.compatible.combining import fisher, harmonic_mean, in_log10
+from simstudy.documents.stats.compatible.null_proportion import (
+    cfdr_proportion,
+    rfdr_proportion,
+    storey,
+)
+from simstudy.documents.stats.predictive.calibration import pit_distance
+from simstudy.documents.stats.predictive.distributions import Normal
+from simstudy.documents.stats.predictive.p_values import log_p_value
+from simstudy.errors import ConfigError, DesignError
+from simstudy.lazy import ggplot, p9, pd, stats
+from simstudy.options import build
+
+BINS = 10
+FEWEST, FEWEST_DRAWS = 2, 2
+COARSE = 100  # draws, below which the smallest p-value is above 0.02
+MOST_RESAMPLED = 2 * 10**7  # p-values drawn for the intervals: beyond, fewer resamples
+LEAST_BOOT = 19  # resamples: the extremes are then the limits of a 90% interval
+MEASURES: dict[str, Callable[[Any], Any]] = {
+    "cfdr": partial(cfdr_proportion, clipped=True),
+    "rfdr": rfdr_proportion,
+    "storey": storey,
+}
+
+
+@dataclass(frozen=True, repr=False)
+class PredictiveFit(Answer):
+    """How well predictive distributions fit the responses.
+
+    Parameters
+    ----------
+    n
+        Predictions.
+    log10_p
+        Log to the base 10 of the combined p-value: Fisher's; of groups Wilson's harmonic mean.
+    cfdr, rfdr, share
+        Means of the corrected (clipped at 1) and of the re-ranked false discovery rates, and
+        Storey's estimate of the share of predictions that fit, each with its interval.
+    distance, distance_p
+        Kolmogorov's distance of the p-values from the uniform law, and its p-value.
+    counts
+        P-values in ten bins from 0 to 1, each of n / 10 on average under fit.
+    level
+        Nominal coverage of the intervals.
+    n_draw
+        Draws of each predictive distribution; None for a mean and a standard deviation.
+    is_clustered
+        Whether groups were resampled.
+    p_values
+        P-value of each prediction.
+    """
+
+    method: ClassVar[str] = "predictive-pvalues"
+
+    n: int
+    log10_p: float
+    cfdr: tuple[float, float, float]
+    rfdr: tuple[float, float, float]
+    share: tuple[float, float, float]
+    distance: float
+    distance_p: float
+    counts: tuple[int, ...]
+    level: float
+    n_draw: int | None
+    is_clustered: bool
+    p_values: Values
+
+    def figure(self) -> ggplot:
+        """Draw the histogram of the p-values; lines: the count under fit ± 2 standard errors."""
+        from simstudy.figures.theme import PALE, theme_study
+
+        middle = (np.arange(BINS) + 0.5) / BINS
+        frame = pd.DataFrame({"p-value": middle, "predictions": self.counts})
+        expected = self.n / BINS
+        error = 2 * (expected * (1 - 1 / BINS)) ** 0.5
+        figure = p9.ggplot(frame, p9.aes("p-value", "predictions"))
+        figure += p9.geom_col(width=1 / BINS, fill=PALE, color="white")
+        for height in (expected - error, expected, expected + error):
+            style = "solid" if height == expected else "dashed"
+            figure += p9.geom_hline(yintercept=max(height, 0), linetype=style)
+        return figure + p9.labs(title=f"P-values of {self.n:,} predictions") + theme_study()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers but the single p-values."""
+        return {name: value for name, value in super().to_dict().items() if name != "p_values"}
+
+    def table(self) -> pd.DataFrame:
+        """Return the p-value of each prediction."""
+        return pd.DataFrame({"p_value": self.p_values})
+
+
+# ---------------------------------------------------------------- functions
+def check_predictions(
+    y: Any,
+    draws: Any = None,
+    *,
+    mean: Any = None,
+    sd: Any = None,
+    law: str = "draws",
+    tail: str = "both",
+    level: float = 0.9,
+    cluster: Any = None,
+    n_boot: int = 999,
+    seed: int = 1,
+) -> PredictiveFit:
+    """Compare responses with their predictive distributions.
+
+    Parameters
+    ----------
+    y
+        Responses.
+    draws
+        Draws of each predictive distribution, (obs, draw).
+    mean, sd
+        In place of draws: means and standard deviations of normal predictive distributions.
+    law
+        "draws" ranks the response among its draws; "normal" fits a normal distribution to them, as
+        document 001 does.
+    tail
+        Which values count as far: "both", "lower" or "upper".
+    level, n_boot, seed
+        Nominal coverage of the intervals, resamples behind them, and their seed.
+    cluster
+        Group of each prediction, if those of a group depend on each other.
+
+    Returns
+    -------
+    PredictiveFit
+        Printed, it reads as a short report.
+
+    Raises
+    ------
+    DesignError
+        For values that are no numbers, or shapes that do not fit.
+    """
+    settings = build(PredictiveSettings, {
+        "law": law, "tail": tail, "level": level, "n_boot": n_boot, "seed": seed,
+    })  # fmt: skip
+    response = complete_numbers("y", y)
+    if draws is None and (mean is None or sd is None):
+        raise DesignError("give draws, or mean and sd: without them there is nothing to compare")
+    if draws is None:
+        parts = complete_numbers("mean", mean), complete_numbers("sd", sd)
+        return _check_normal(
+            response, *parts, cluster, settings, source_of_arrays(response, *parts)
+        )
+    matrix = np.asarray(draws, dtype=float)
+    return _check_draws(response, matrix, cluster, settings, source_of_arrays(response, matrix))
+
+
+def check_files(tables: list[Table], settings: PredictiveSettings) -> PredictiveFit:
+    """Compare the responses of a file with the draws of a second one, or with means and sds."""
+    first = tables[0]
+    y, groups = first.numbers(settings.y, "y"), first.groups(settings.cluster)
+    if len(tables) == 2:
+        frame = tables[1].frame
+        columns = [tables[1].numbers(str(name), "draw") for name in frame]
+        return _check_draws(y, np.stack(columns, axis=1), groups, settings, first.source)
+    names = settings.mean or "mean", settings.sd or "sd"
+    if settings.mean is None and "mean" not in first.frame:
+        raise ConfigError(
+            "give a second file with the draws, one column for each, or name mean= and sd="
+        )
+    mean, sd = (first.numbers(name, role) for name, role in zip(names, ("mean", "sd"), strict=True))
+    return _check_normal(y, mean, sd, groups, settings, first.source)
+
+
+# ---------------------------------------------------------------- p-values
+def _check_normal(
+    y: Values, mean: Values, sd: Values, cluster: Any, settings: PredictiveSettings, source: Source
+) -> PredictiveFit:
+    check_same_length(y=y, mean=mean, sd=sd)
+    if not (sd > 0).all():
+        row = int((~(sd > 0)).argmax())
+        raise DesignError(
+            f"row {row + 1}: sd is {sd[row]:g}, and a predictive distribution needs a spread above "
+            "0. Give standard deviations of new responses, not variances or logs."
+        )
+    log_p = log_p_value(Normal(mean, sd), y, tail=settings.tail)
+    return _fit(log_p, None, cluster, settings, source)
+
+
+def _check_draws(
+    y: Values, draws: Float[np.ndarray, "obs draw"], cluster: Any, settings: PredictiveSettings,
+    source: Source,
+) -> PredictiveFit:  # fmt: skip
+    if draws.ndim != 2 or len(draws) != len(y) or draws.shape[1] < FEWEST_DRAWS:
+        raise DesignError(
+            f"draws have shape {draws.shape} for {len(y):,} responses. Give a row for each "
+            f"response and a column for each draw, at least {FEWEST_DRAWS}."
+        )
+    if not np.isfinite(draws).all():
+        row = int((~np.isfinite(draws).all(axis=1)).argmax())
+        raise DesignError(f"row {row + 1}: a draw is missing or not finite. Leave the row out.")
+    if settings.law == "normal":
+        return _check_normal(
+            y, draws.mean(axis=1), draws.std(axis=1, ddof=1), cluster, settings, source
+        )
+    return _fit(_rank_p(y, draws, settings.tail), draws.shape[1], cluster, settings, source)
+
+
+def _rank_p(y: Values, draws: Float[np.ndarray, "obs draw"], tail: str) -> Values:
+    """Log p-values by the rank of the response: uniform on their lattice if y is as the draws."""
+    n_more = draws.shape[1] + 1
+    lower = (1 + (draws <= y[:, np.newaxis]).sum(axis=1)) / n_more
+    upper = (1 + (draws >= y[:, np.newaxis]).sum(axis=1)) / n_more
+    both = np.minimum(2 * np.minimum(lower, upper), 1.0)
+    return np.asarray(np.log({"lower": lower, "upper": upper, "both": both}[tail]))
+
+
+def _fit(
+    log_p: Values, n_draw: int | None, cluster: Any, settings: PredictiveSettings, source: Source
+) -> PredictiveFit:
+    n, p = len(log_p), np.exp(log_p)
+    if n < FEWEST:
+        raise DesignError(f"{n} prediction says nothing of a share. Give at least {FEWEST}.")
+    codes = codes_of(cluster, n, source.name)
+    combine = fisher if codes is None else harmonic_mean
+    distance = float(pit_distance(p[np.newaxis])[0])
+    found = {name: _interval(p, name, codes, settings) for name in MEASURES}
+    return PredictiveFit(
+        n=n, log10_p=float(in_log10(combine(log_p))), cfdr=found["cfdr"], rfdr=found["rfdr"],
+        share=found["storey"], distance=distance, distance_p=float(stats.kstwo.sf(distance, n)),
+        counts=tuple(np.histogram(p, BINS, (0, 1))[0].tolist()), level=settings.level,
+        n_draw=n_draw, is_clustered=codes is not None, p_values=p, source=source,
+        settings=vars(settings), notes=tuple(_notes(n_draw, codes, settings)),
+    )  # fmt: skip
+
+
+def _interval(
+    p: Values, name: str, codes: Int[np.ndarray, " row"] | None, settings: PredictiveSettings
+) -> tuple[float, float, float]:
+    """A measure with its percentile interval, from resampled predictions or groups."""
+    measure, rng = MEASURES[name], np.random.default_rng(settings.seed)
+    n_boot = int(np.clip(MOST_RESAMPLED // len(p), LEAST_BOOT, settings.n_boot))
+    rows = (
+        None
+        if codes is None
+        else np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    )
+    drawn = []
+    for _ in range(n_boot):
+        if rows is None:
+            places = rng.integers(0, len(p), len(p))
+        else:
+            places = np.concatenate([rows[i] for i in rng.integers(0, len(rows), len(rows))])
+        drawn.append(float(measure(p[places][np.newaxis])[0]))
+    tails = [(1 - settings.level) / 2, (1 + settings.level) / 2]
+    low, high = np.quantile(drawn, tails, method="weibull")
+    return float(measure(p[np.newaxis])[0]), float(low), float(high)
+
+
+def _notes(n_draw: int | None, codes: Any, settings: PredictiveSettings) -> Iterator[str]:
+    if n_draw is not None and n_draw < COARSE:
+        least = (2 if settings.tail == "both" else 1) / (n_draw + 1)
+        yield (
+            f"with {n_draw} draws no p-value can be below {least:.2g}, so the combined p-value is "
+            "too large; give more draws, or law=normal"
+        )
+    if settings.law == "normal":
+        yield (
+            "distributions that hold only the spread of a fitted function are too narrow: in "
+            "`predictive_pvalue` they lacked residual noise, and the measures flagged it"
+        )
+    if codes is not None:
+        yield "groups were resampled; Fisher's test needs independence, so Wilson's stands for it"

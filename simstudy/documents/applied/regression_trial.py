@@ -1,0 +1,449 @@
+"""The two-stage trial of a regression model: bound its error, plan the trial, judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from simstudy.array_types import Float
+from simstudy.documents.applied.answers import (
+    Answer,
+    check_plan,
+    curves,
+    number,
+)
+from simstudy.documents.applied.settings import RegressionPlanSettings, RegressionTestSettings
+from simstudy.documents.applied.tables import (
+    Source,
+    Table,
+    Values,
+    check_same_length,
+    codes_of,
+    complete_numbers,
+    source_of_arrays,
+)
+from simstudy.documents.stats.models.pooled import (
+    METRICS,
+    merge_rows,
+    pool_of,
+    pooled_metric,
+    stage_of_rows,
+)
+from simstudy.documents.stats.models.trial import REASONS, Stage, verdict
+from simstudy.documents.stats.two_stage.design import (
+    TwoStageDesign,
+    boundary_n2,
+    boundary_power,
+    boundary_rejection,
+    power,
+    solve_design,
+)
+from simstudy.documents.stats.two_stage.law import TwoStageStatistic
+from simstudy.errors import DesignError
+from simstudy.lazy import ggplot, p9, pd, special
+from simstudy.options import build
+
+OF_ERRORS = ("mae", "mse", "rmse")  # metrics that need no more than the errors
+FEWEST = 5  # cases or groups; with fewer the bootstrap has too few different resamples
+MOST_ROWS = 20_000  # rows that are resampled one by one; more are merged into random groups
+K, ALPHA, POWER = 1.5, 0.05, 0.8  # the document's values, unless the others determine them
+
+
+@dataclass(frozen=True, repr=False)
+class RegressionPlan(Answer):
+    """Plan of a two-stage trial: the bound that a first sample sets, and the second sample.
+
+    Parameters
+    ----------
+    metric
+        Name of the metric; the bound, estimate and standard errors are in its units.
+    n1, n2
+        Cases (groups, if `is_clustered`) of the first and the second sample.
+    estimate, std_error
+        The metric on the first sample, and its standard error by the studentized bootstrap.
+    vanilla_std_error
+        The bootstrap standard error without that adjustment.
+    bound
+        The null hypothesis is that the true metric is no better than this.
+    k
+        Standard errors from the estimate to the bound.
+    alpha, power
+        Probability of rejecting given that the null is true, and given that it is false.
+    critical_value
+        The test rejects if its statistic is below this.
+    boundary_rejection
+        Probability of rejecting a null that is just true.
+    boundary_n2
+        Second sample with which a test of level alpha at the boundary has the power; None if no
+        size has it.
+    solved
+        The one of n2, k, power and alpha that was computed.
+    n_boot, seed
+        Resamples, and the seed of their random numbers.
+    is_clustered
+        Whether groups of cases were resampled.
+    kurtosis
+        Of the errors; 3 for normal errors.
+    simulated
+        Rates of the simulated plan, by name, each with its Monte Carlo standard error.
+    """
+
+    method: ClassVar[str] = "regression-trial plan"
+
+    metric: str
+    n1: int
+    n2: int
+    estimate: float
+    std_error: float
+    vanilla_std_error: float
+    bound: float
+    k: float
+    alpha: float
+    power: float
+    critical_value: float
+    boundary_rejection: float
+    boundary_n2: int | None
+    solved: str
+    n_boot: int
+    seed: int
+    is_clustered: bool
+    kurtosis: float
+    simulated: tuple[tuple[str, float, float], ...] = ()
+
+    @property
+    def better(self) -> str:
+        """On which side of the bound the metric is better."""
+        return _side(self.metric)
+
+    @property
+    def null_is_true(self) -> float:
+        """Probability that the bound is better than the truth."""
+        return float(special.ndtr(-self.k))
+
+    @property
+    def vanilla_bound(self) -> float:
+        """The bound by the bootstrap standard error alone."""
+        return self.estimate + _sign(self.metric) * self.k * self.vanilla_std_error
+
+    def figure(self) -> ggplot:
+        """Draw the power against the size of the second sample."""
+        sizes = np.unique(np.geomspace(max(self.n2 / 20, 1), 4 * self.n2, 120).astype(int))
+        given = self.alpha, self.k, self.n1, sizes
+        frame = pd.concat([
+            pd.DataFrame({"n2": sizes, "power": values, "test": name})
+            for name, values in (
+                (f"level {self.alpha:.3g} on average", power(*given)),
+                (f"level {self.alpha:.3g} at the boundary", boundary_power(*given)),
+            )
+        ])  # fmt: skip
+        title = f"Power to show that the {self.metric} is better than {number(self.bound)}"
+        figure = curves(frame, x="n2", y="power", color="test", title=title, dashed=self.power)
+        figure += p9.geom_vline(xintercept=self.n2, linetype="dotted")
+        return figure + p9.labs(
+            x=f"{'groups' if self.is_clustered else 'cases'} of the second sample"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class RegressionVerdict(Answer):
+    """Result of the second stage.
+
+    Parameters
+    ----------
+    rejects
+        Whether the null is rejected: the metric is shown to be better than the bound.
+    statistic, p_value
+        (metric - bound) / standard error, and the probability of one as small given the plan and
+        that the null is true.
+    boundary_p_value
+        The same probability if the true metric equals the bound.
+    critical_value, alpha
+        The test rejects below this statistic, at this level.
+    metric, estimate, std_error, bound
+        As in the plan, of the second sample.
+    n2, planned_n2
+        Cases of the second sample, and as planned.
+    power
+        Probability of rejecting given that the null is false, with n2 cases.
+    is_clustered
+        Whether n2 counts groups.
+    """
+
+    method: ClassVar[str] = "regression-trial test"
+
+    rejects: bool
+    statistic: float
+    p_value: float
+    boundary_p_value: float
+    critical_value: float
+    alpha: float
+    metric: str
+    estimate: float
+    std_error: float
+    bound: float
+    n2: int
+    planned_n2: int
+    power: float
+    is_clustered: bool
+
+    @property
+    def better(self) -> str:
+        """On which side of the bound the metric is better."""
+        return _side(self.metric)
+
+    def figure(self) -> ggplot:
+        """Draw the bound, and the estimate with its 90% interval."""
+        reach = float(special.ndtri(0.95)) * self.std_error
+        ends = {"metric": [self.estimate - reach, self.estimate + reach], "y": "", "sample": "new"}
+        title = f"{self.metric} of the second sample with its 90% interval; dashed: the bound"
+        figure = curves(pd.DataFrame(ends), x="metric", y="y", color="sample", title=title)
+        return figure + p9.geom_vline(xintercept=self.bound, linetype="dashed")
+
+
+def _sign(metric: str) -> int:
+    """1 where lower values of the metric are better, else -1."""
+    return 1 if METRICS[metric].lower_is_better else -1
+
+
+def _side(metric: str) -> str:
+    return "below" if _sign(metric) > 0 else "above"
+
+
+# ---------------------------------------------------------------- functions
+def plan_regression_trial(
+    y: Any,
+    prediction: Any,
+    *,
+    cluster: Any = None,
+    metric: str = "mae",
+    k: float | None = None,
+    n2: int | None = None,
+    power: float | None = None,
+    alpha: float | None = None,
+    n_boot: int = 2000,
+    seed: int = 1,
+    simulate: bool = False,
+    n_rep: int = 1000,
+) -> RegressionPlan:
+    """Plan the trial that confirms a regression model's error.
+
+    Parameters
+    ----------
+    y, prediction
+        Responses and predictions of a test set that the model was not fitted to: arrays, series or
+        lists, one value for each case.
+    cluster
+        Group of each case, if cases of a group depend on each other: groups are resampled, and n1
+        and n2 count groups.
+    metric
+        "mae", "mse", "rmse", "mape", "r2", "correlation" or "calibration_slope".
+    k, n2, power, alpha
+        The one that the others determine is computed. Of what is not given, alpha is 0.05, k is
+        1.5 and the power 0.8, in this order, until three are known.
+    n_boot, seed
+        Resamples of the studentized bootstrap, and the seed of their random numbers.
+    simulate
+        Whether to simulate the plan: trials drawn from these cases with replacement.
+    n_rep
+        Trials to simulate.
+
+    Returns
+    -------
+    RegressionPlan
+        Printed, it reads as a short report.
+
+    Raises
+    ------
+    ConfigError
+        For a setting outside its range.
+    DesignError
+        For values that are no numbers, too few cases, or what no trial can reach.
+    """
+    settings = build(RegressionPlanSettings, {
+        "metric": metric, "k": k, "n2": n2, "power": power, "alpha": alpha, "n_boot": n_boot,
+        "seed": seed, "simulate": simulate, "n_rep": n_rep,
+    })  # fmt: skip
+    cases = _Cases(complete_numbers("y", y), complete_numbers("prediction", prediction), cluster)
+    return _plan(cases, settings)
+
+
+def judge_regression_trial(
+    plan: RegressionPlan, y: Any, prediction: Any, *, cluster: Any = None
+) -> RegressionVerdict:
+    """Test the second sample of a planned trial.
+
+    Parameters
+    ----------
+    plan
+        From `plan_regression_trial`, or read by `RegressionPlan.read`.
+    y, prediction
+        Responses and predictions of the new cases.
+    cluster
+        Group of each case; needed exactly if the plan was made with groups.
+
+    Returns
+    -------
+    RegressionVerdict
+        Printed, it reads as a short report.
+
+    Raises
+    ------
+    SimstudyError
+        For values that are no numbers, or the cases that the plan was made from.
+    """
+    cases = _Cases(complete_numbers("y", y), complete_numbers("prediction", prediction), cluster)
+    return _judge(plan, cases)
+
+
+def plan_of_file(table: Table, settings: RegressionPlanSettings) -> RegressionPlan:
+    """Plan a trial with the columns of a file that the settings name."""
+    return _plan(_cases_of(table, settings), settings)
+
+
+def judge_file(
+    plan: RegressionPlan, table: Table, settings: RegressionTestSettings
+) -> RegressionVerdict:
+    """Test a plan with the columns of a file that the settings name."""
+    return _judge(plan, _cases_of(table, settings))
+
+
+# ---------------------------------------------------------------- cases
+class _Cases:
+    """Responses, predictions and groups, of the same length, with their source."""
+
+    def __init__(
+        self, y: Values, prediction: Values, cluster: Any, source: Source | None = None
+    ) -> None:
+        n_rows = check_same_length(y=y, prediction=prediction)
+        name = "" if source is None else source.name
+        self.y, self.prediction = y, prediction
+        self.codes = codes_of(cluster, n_rows, name)
+        self.n = n_rows if self.codes is None else int(self.codes.max()) + 1
+        self.source = source or source_of_arrays(y, prediction)
+        if self.n < FEWEST:
+            raise DesignError(
+                f"{self.n} {'cases' if self.codes is None else 'groups'} are too few for a "
+                f"bootstrap. Give at least {FEWEST}; 100 and more are usual."
+            )
+
+
+def _cases_of(table: Table, settings: RegressionPlanSettings | RegressionTestSettings) -> _Cases:
+    groups, error = table.groups(settings.cluster), settings.error
+    if error is None and "error" in table.frame and settings.y not in table.frame:
+        error = "error"
+    if error is not None:
+        errors = table.numbers(error, "error")
+        if settings.metric not in (None, *OF_ERRORS):
+            raise DesignError(
+                f"metric={settings.metric} needs responses and predictions, and {table.name} was "
+                f"read for its errors. Name y= and prediction=, or use {', '.join(OF_ERRORS)}."
+            )
+        return _Cases(errors, np.zeros_like(errors), groups, table.source)
+    y, prediction = (table.numbers(getattr(settings, role), role) for role in ("y", "prediction"))
+    return _Cases(y, prediction, groups, table.source)
+
+
+def _stage(
+    cases: _Cases, name: str, k: float, n_boot: int, seed: int
+) -> tuple[Stage, Float[np.ndarray, "row moment"]]:
+    """The stage of one sample, and the pool that it was resampled from."""
+    rng, has_sizes = np.random.default_rng(seed), cases.codes is not None
+    pool = pool_of(METRICS[name], cases.y, cases.prediction, cases.codes)
+    if len(pool) > MOST_ROWS:
+        pool, has_sizes = merge_rows(pool, rng, has_sizes=has_sizes), True
+    metric = pooled_metric(METRICS[name], pool, has_sizes=has_sizes)
+    stage = stage_of_rows(metric, np.arange(len(pool))[np.newaxis], rng, k=k, n_boot=n_boot)
+    reason = verdict(stage, stage, k=k, limit=0.0).get("error")
+    if reason is not None and reason[0, 0, 0] is not None:
+        raise DesignError(
+            f"{name} of these {cases.n:,} cases has no studentized bound at k={k:g}: "
+            f"{reason[0, 0, 0]}. {_advice(reason[0, 0, 0])}"
+        )
+    return stage, pool
+
+
+def _advice(reason: str) -> str:
+    if reason == REASONS[1]:
+        return "Use a larger k, or more cases."
+    return "Look at the columns: responses and predictions have to vary, and to differ."
+
+
+# ---------------------------------------------------------------- plan and test
+def _plan(cases: _Cases, settings: RegressionPlanSettings) -> RegressionPlan:
+    design, solved = _solve(cases.n, settings)
+    name = settings.metric or "mae"
+    stage, pool = _stage(cases, name, design.k, settings.n_boot, settings.seed)
+    estimate, std_error = float(stage.estimate[0, 0, 0]), float(stage.std_error[0, 0, 0])
+    error = cases.y - cases.prediction
+    centred = error - error.mean()
+    plan = RegressionPlan(
+        metric=name, n1=cases.n, n2=design.n2, estimate=estimate, std_error=std_error,
+        vanilla_std_error=float(stage.std_error[0, 1, 0]),
+        bound=estimate + _sign(name) * design.k * std_error, k=design.k, alpha=design.alpha,
+        power=design.achieved_power, critical_value=design.critical_value,
+        boundary_rejection=float(boundary_rejection(design.alpha, design.k, cases.n, design.n2)),
+        boundary_n2=_boundary_n2(design), solved=solved, n_boot=settings.n_boot,
+        seed=settings.seed, is_clustered=cases.codes is not None,
+        kurtosis=float((centred**4).mean() / max((centred**2).mean() ** 2, 1e-300)),
+        source=cases.source, settings=vars(settings),
+        notes=tuple(_notes(cases, error)),
+    )  # fmt: skip
+    if settings.simulate:
+        from simstudy.documents.scenarios.planned_trials import regression_rates
+
+        found = regression_rates(
+            pool, n_rep=settings.n_rep, seed=settings.seed, metric=name, n_boot=plan.n_boot,
+            n2=max(2, round(plan.n2 * len(pool) / cases.n)), k=plan.k,
+            critical_value=plan.critical_value,
+            has_sizes=plan.is_clustered or len(pool) != cases.n,
+        )  # fmt: skip
+        plan = replace(plan, simulated=found)
+    return plan
+
+
+def _notes(cases: _Cases, error: Values) -> Iterator[str]:
+    if cases.n < 50:
+        yield f"{cases.n} cases are few: the studies of this trial have 50 to 200"
+    if (error == 0).mean() > 0.5:
+        yield "more than half of the errors are 0: was the model fitted to these cases?"
+
+
+def _solve(n1: int, settings: RegressionPlanSettings) -> tuple[TwoStageDesign, str]:
+    """Solve for the one that is left, after defaults for alpha, k and power."""
+    given: dict[str, Any] = {n: getattr(settings, n) for n in ("n2", "k", "alpha", "power")}
+    for name, default in (("alpha", ALPHA), ("k", K), ("power", POWER)):
+        missing = [each for each, value in given.items() if value is None]
+        if len(missing) > 1 and given[name] is None:
+            given[name] = default
+    missing = [each for each, value in given.items() if value is None]
+    return solve_design(n1=n1, **given), "".join(missing)
+
+
+def _boundary_n2(design: TwoStageDesign) -> int | None:
+    try:
+        return int(boundary_n2(design.power, design.alpha, design.k, design.n1))
+    except DesignError:  # any size has the power, or none has
+        return None
+
+
+def _judge(plan: RegressionPlan, cases: _Cases) -> RegressionVerdict:
+    sign = _sign(plan.metric)
+    design = solve_design(n1=plan.n1, n2=plan.n2, k=plan.k, alpha=plan.alpha)
+    bound = plan.estimate + sign * plan.k * plan.std_error
+    computed = {"critical_value": design.critical_value, "bound": bound}
+    check_plan(plan, cases.source, computed, is_clustered=cases.codes is not None)
+    stage, _ = _stage(cases, plan.metric, plan.k, plan.n_boot, plan.seed)
+    estimate, std_error = float(stage.estimate[0, 0, 0]), float(stage.std_error[0, 0, 0])
+    z = sign * (estimate - plan.bound) / std_error
+    design = solve_design(n1=plan.n1, n2=cases.n, k=plan.k, alpha=plan.alpha)
+    return RegressionVerdict(
+        rejects=bool(z < design.critical_value), statistic=z,
+        p_value=float(TwoStageStatistic(plan.k, plan.n1, cases.n, null=True).cdf(z)),
+        boundary_p_value=float(special.ndtr(z)), critical_value=design.critical_value,
+        alpha=plan.alpha, metric=plan.metric, estimate=estimate, std_error=std_error,
+        bound=plan.bound, n2=cases.n, planned_n2=plan.n2, power=design.achieved_power,
+        is_clustered=plan.is_clustered, source=cases.source, settings={"plan": plan.to_dict()},
+    )  # fmt: skip

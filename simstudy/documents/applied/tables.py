@@ -1,0 +1,266 @@
+"""Tables of a user's numbers: files and arrays read, columns found, cells checked."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simstudy.array_types import Bool, Float, Int
+from simstudy.errors import ConfigError, DesignError, nearest
+from simstudy.lazy import pd
+from simstudy.read_table import read_table
+from simstudy.remote.paths import place_of as place_of_path
+
+Values = Float[np.ndarray, " row"]
+
+LARGEST = 1e100  # number: its square, times as many as there are, is a double
+MOST_SHOWN = 40  # characters of a cell in a message
+TRUE_WORDS = ("1", "1.0", "true", "yes", "positive", "pos")
+FALSE_WORDS = ("0", "0.0", "false", "no", "negative", "neg")
+NO_NUMBER = "so nothing can be computed from it. Write a number, or leave the row out."
+
+
+class Source(NamedTuple):
+    """Where numbers came from.
+
+    Attributes
+    ----------
+    name
+        Name of the file; "arrays" for arrays.
+    sha256
+        SHA-256 of the file's bytes, or of the arrays' values.
+    """
+
+    name: str
+    sha256: str
+
+
+class Table(NamedTuple):
+    """A table with its source.
+
+    Attributes
+    ----------
+    frame
+        Rows numbered from 0.
+    source
+        The file.
+    """
+
+    frame: pd.DataFrame
+    source: Source
+
+    @property
+    def name(self) -> str:
+        """Name of the file, for messages."""
+        return self.source.name
+
+    def column(self, name: str, role: str) -> pd.Series[Any]:
+        """Find the column that a setting names, or suggest the nearest one.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such column.
+        """
+        if name in self.frame:
+            return self.frame[name]
+        known = nearest(name, map(str, self.frame.columns))
+        raise ConfigError(
+            f"{role}={name}: {self.name} has no such column; {known} Name it with {role}=COLUMN."
+        )
+
+    def numbers(self, name: str, role: str) -> Values:
+        """Read a column of numbers without blanks.
+
+        Raises
+        ------
+        SimstudyError
+            Naming the column, or the first cell that is no number.
+        """
+        return complete_numbers(name, self.column(name, role), self.name)
+
+    def groups(self, name: str | None) -> Any:
+        """Read the column that names groups of dependent cases; None without a name."""
+        return None if name is None else self.column(name, "cluster")
+
+
+def read_file(path: str, labels: Iterable[str | None] = ()) -> Table:
+    """Read a table file; columns in `labels` stay text, and only blank cells are missing."""
+    texts = {name: str for name in labels if name is not None}
+    table = read_table(path, dtype=texts, keep_default_na=False, na_values=[""])
+    return Table(table, source_of_file(path))
+
+
+def source_of_file(path: str) -> Source:
+    """Identify a file by its name and the hash of its bytes."""
+    place = place_of_path(path)
+    return Source(place.name, hashlib.sha256(place.read_bytes()).hexdigest())
+
+
+def source_of_arrays(*arrays: Any) -> Source:
+    """Identify arrays by a hash of their values."""
+    digest = hashlib.sha256()
+    for values in arrays:
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return Source("arrays", digest.hexdigest())
+
+
+# ---------------------------------------------------------------- cells as numbers
+def numbers_of(name: str, cells: Any, source: str = "", advice: str = NO_NUMBER) -> Values:
+    """Read a column as numbers, NaN where a cell is blank or missing.
+
+    Parameters
+    ----------
+    cells
+        A series, whose labels are the numbers of its rows from 0 on; or a sequence, or an array.
+    source, advice
+        For messages: the file that the rows are of, and what to do about a cell without a number.
+
+    Raises
+    ------
+    DesignError
+        Naming the first cell that is no finite number, by row and value.
+    """
+    if np.ndim(cells) != 1:
+        raise DesignError(
+            f"{name} has shape {np.shape(cells)}, and one value for each case is needed. Give one "
+            "dimension, such as predict_proba(X)[:, 1]."
+        )
+    column = pd.Series(cells)
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
+    blank = column.isna().to_numpy()
+    if column.dtype.kind not in "biuf":
+        blank = blank | (column.astype(str).str.strip() == "").to_numpy()
+    if not (wrong := ~blank & ~(np.abs(numbers) <= LARGEST)).any():
+        return numbers
+    at = int(wrong.argmax())
+    what = "not a number" if np.isnan(numbers[at]) else "not finite"
+    raise DesignError(
+        f"{place_of(column.index[at], source)}: {name} is {str(column.iloc[at])[:MOST_SHOWN]!r}, "
+        f"which is {what}, {advice}"
+    )
+
+
+def complete_numbers(name: str, cells: Any, source: str = "", advice: str = NO_NUMBER) -> Values:
+    """Read a column as numbers, and refuse blank or missing cells.
+
+    Raises
+    ------
+    DesignError
+        Naming the first cell without a number.
+    """
+    if isinstance(cells, pd.Series):
+        cells = cells.reset_index(drop=True)
+    numbers = numbers_of(name, cells, source, advice)
+    if np.isnan(numbers).any():
+        row = int(np.isnan(numbers).argmax())
+        raise DesignError(f"{place_of(row, source)}: {name} is blank or missing, {advice}")
+    return numbers
+
+
+def place_of(row: int, source: str = "") -> str:
+    """Format a row number: row 1 is the first below the names."""
+    return f"{source}, row {row + 1}" if source else f"row {row + 1}"
+
+
+def texts_of(labels: Any) -> pd.Series[Any]:
+    """Read labels as stripped text, empty where missing."""
+    column = pd.Series(labels)
+    return column.astype(object).where(column.notna(), "").astype(str).str.strip()
+
+
+def is_positive(
+    name: str, cells: Any, positive: str | None, source: str
+) -> Bool[np.ndarray, " row"]:
+    """Read labels of two classes as whether each case is positive.
+
+    Parameters
+    ----------
+    positive
+        The label of positive cases; None if labels are 0 and 1, true and false, or the like.
+
+    Raises
+    ------
+    DesignError
+        If labels are missing, not of two classes, or nothing says which one is positive.
+    """
+    column = pd.Series(cells)
+    if positive is None and column.dtype.kind in "bi" and column.isin([0, 1]).all():
+        texts = column.astype("int8").to_numpy().astype(str)  # a million labels in milliseconds
+    else:
+        texts = texts_of(cells).to_numpy(str)
+    found = list(dict.fromkeys(texts.tolist()))
+    if "" in found:
+        row = int((texts == "").argmax())
+        raise DesignError(f"{place_of(row, source)}: {name} is blank, so its class is not known.")
+    shown = ", ".join(map(repr, found[:4])) + (", ..." if len(found) > 4 else "")
+    if len(found) > 2:
+        raise DesignError(
+            f"{name} has {len(found)} different labels ({shown}), and two classes are needed. "
+            "Write 1 for positive cases and 0 for the others."
+        )
+    if positive is None:
+        words = {word.lower() for word in found}
+        if not words <= {*TRUE_WORDS, *FALSE_WORDS}:
+            raise DesignError(
+                f"{name} has the labels {shown}, and nothing says which one is positive. Add "
+                f"positive={found[0]}, or write 0 and 1."
+            )
+        answer = np.isin(np.char.lower(texts), TRUE_WORDS)
+    else:
+        same = (positive, f"{positive}.0", str(positive).removesuffix(".0"))
+        answer = np.isin(texts, same)
+        if not answer.any():
+            raise DesignError(f"positive={positive}: no case of {name} has that label ({shown}).")
+    if answer.all() or not answer.any():
+        raise DesignError(
+            f"{name} has one class only ({shown}): a threshold is set with positive cases, and its "
+            "price is counted among the negative ones. Give cases of both classes."
+        )
+    return np.asarray(answer)
+
+
+def codes_of(groups: Any, n_rows: int, source: str = "") -> Int[np.ndarray, " row"] | None:
+    """Number the groups of dependent cases from 0; None without groups.
+
+    Raises
+    ------
+    DesignError
+        If a label is missing, there are not as many as cases, or there are fewer than two groups.
+    """
+    if groups is None:
+        return None
+    texts = texts_of(groups)
+    if len(texts) != n_rows:
+        raise DesignError(f"cluster has {len(texts)} labels for {n_rows} cases. Give one for each.")
+    if (texts == "").any():
+        row = int((texts == "").to_numpy().argmax())
+        raise DesignError(f"{place_of(row, source)}: cluster is blank, so its group is not known.")
+    codes, names = pd.factorize(texts)
+    if len(names) < 2:
+        raise DesignError(
+            f"cluster has one group ({names[0]!r}), and a spread between groups needs at least 2. "
+            "Leave cluster out if cases are independent."
+        )
+    return np.asarray(codes, dtype=np.int64)
+
+
+def check_same_length(**columns: Any) -> int:
+    """Refuse columns of different lengths, and return the number of rows.
+
+    Raises
+    ------
+    DesignError
+        Naming both columns.
+    """
+    (first, values), *others = columns.items()
+    for name, other in others:
+        if len(other) != len(values):
+            raise DesignError(
+                f"{first} has {len(values):,} values and {name} {len(other):,}, so they do not "
+                "belong to the same cases. Give one of each for every case."
+            )
+    return len(values)

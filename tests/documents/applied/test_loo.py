@@ -1,0 +1,126 @@
+"""Leave-one-out utilities of a user's model, against refits, formulas by hand and ArviZ."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from simstudy.documents.applied import estimate_loo
+from simstudy.documents.applied.loo import estimate_of_inference
+from simstudy.documents.applied.settings import LooSettings
+from simstudy.errors import SimstudyError
+
+RNG = np.random.default_rng(4)
+X = RNG.normal(size=(100, 3))
+Y = X @ [1.0, 0.5, 0.0] + RNG.normal(size=100)
+
+
+def of(rows):
+    return {name: values for name, *values in rows}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_utilities_and_errors_of_predictions_by_the_reports_formulas(seed):
+    """Var(R²) from variances and covariance of the squares; elpd's is n times that of its terms."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(20, 300))
+    y = rng.gamma(2.0, size=n)
+    prediction = y + rng.normal(size=n)
+    density = stats.norm.logpdf(y, prediction, 1.1)
+    found = of(estimate_loo(y, prediction=[prediction], log_density=[density]).utilities)
+    e2, v2 = (y - prediction) ** 2, (y - y.mean()) ** 2
+    mse, total = e2.mean(), v2.mean()
+    covariance = np.cov(e2, v2) / n
+    gradient = np.array([-1 / total, mse / total**2])
+    assert found["r2"][0] == pytest.approx(1 - mse / total)
+    assert found["r2"][1] == pytest.approx(math.sqrt(gradient @ covariance @ gradient))
+    assert found["rmse"][:2] == pytest.approx(
+        [math.sqrt(mse), math.sqrt(covariance[0, 0]) / (2 * math.sqrt(mse))]
+    )
+    assert found["elpd"][:2] == pytest.approx([density.sum(), math.sqrt(n) * density.std(ddof=1)])
+    # The bootstrap's errors are Taylor's but for sqrt((n - 1) / (n + 1)) and 1 / sqrt(2 draws).
+    expected = found["elpd"][1] * math.sqrt((n - 1) / (n + 1))
+    assert found["elpd"][2] == pytest.approx(expected, rel=5 / math.sqrt(2 * 4000))
+
+
+def test_a_linear_model_predicts_as_least_squares_where_the_prior_is_weak():
+    rng = np.random.default_rng(5)
+    features = rng.normal(size=(400, 2))
+    y = features @ [1.0, -1.0] + rng.normal(size=400)
+    design = np.column_stack([np.ones(400), features])
+    hat = design @ np.linalg.pinv(design)
+    refit = (y - hat @ y) / (1 - np.diag(hat))
+    found = estimate_loo(y, features)
+    assert found.errors == pytest.approx(refit, abs=0.01)
+    assert of(found.utilities)["r2"][0] == pytest.approx(1 - (refit**2).mean() / y.var(), abs=1e-4)
+
+
+def test_a_difference_is_paired():
+    found = estimate_loo(Y, X, against=X[:, :1])
+    first, second = estimate_loo(Y, X), estimate_loo(Y, X[:, :1])
+    for name, (difference, std_error, _) in of(found.differences).items():
+        single = of(first.utilities)[name], of(second.utilities)[name]
+        assert difference == pytest.approx(single[0][0] - single[1][0])
+        assert std_error < math.hypot(single[0][1], single[1][1])
+    assert "elpd less" in repr(found)
+
+
+def test_groups_of_copies_have_the_error_of_their_cases():
+    prediction = Y + RNG.normal(size=100)
+    rows = np.repeat(np.arange(100), 3)
+    alone = of(estimate_loo(Y, prediction=[prediction]).utilities)
+    copies = estimate_loo(Y[rows], prediction=[prediction[rows]], cluster=rows)
+    for name, (value, std_error, drawn) in of(copies.utilities).items():
+        assert [value, std_error] == pytest.approx(alone[name][:2])
+        assert drawn is None
+    assert "leave out a group at a time" in repr(copies)
+
+
+def test_where_the_study_says_that_errors_fail_a_note_does():
+    crowded = estimate_loo(Y[:20], RNG.normal(size=(20, 30)))
+    assert "30 features of 20 observations: both standard errors are far too small" in repr(crowded)
+    few = estimate_loo(Y[:6], X[:6, :1])
+    assert "with 6 observations and 1 features neither standard error can be trusted" in repr(few)
+    assert not estimate_loo(Y, X).notes
+
+
+def test_an_arviz_file_is_read(tmp_path):
+    az = pytest.importorskip("arviz")
+    rng = np.random.default_rng(6)
+    y = rng.normal(size=30)
+    mu, sigma = y.mean() + rng.normal(size=(2, 500)) / 5, 1.0
+    likelihood = stats.norm.logpdf(y, mu[:, :, None], sigma)
+    draws = mu[:, :, None] + sigma * rng.normal(size=(2, 500, 30))
+    data = az.from_dict(
+        posterior={"mu": mu}, log_likelihood={"y": likelihood}, observed_data={"y": y},
+        posterior_predictive={"y": draws},
+    )  # fmt: skip
+    path = tmp_path / "fit.nc"
+    data.to_netcdf(str(path))
+    found = estimate_of_inference(str(path), LooSettings())
+    expected = az.loo(data)
+    elpd = of(found.utilities)["elpd"]
+    assert elpd[0] == pytest.approx(expected.elpd_loo, abs=0.2)
+    assert elpd[1] == pytest.approx(expected.se, rel=0.05)
+    assert found.source.name == "fit.nc"
+
+
+@pytest.mark.parametrize(
+    ("y", "given", "said"),
+    [
+        (Y, {}, "give features, or predictions, of one model or of two"),
+        (Y[:2], {"features": X[:2]}, "2 observations are too few to leave one out"),
+        (np.ones(9), {"features": X[:9]}, "every response is 1, so there is nothing to predict"),
+        (Y, {"features": X[:9]}, "y has 100 values and features 9"),
+        (Y, {"features": pd.DataFrame({"a": ["x"] * 100})}, "row 1: feature a is 'x'"),
+        (Y, {"prediction": [Y, Y, Y]}, "of one model or of two"),
+        (Y, {"prediction": [Y + 1], "log_density": [Y, Y]}, "2 log densities for 1 predictions"),
+        (X[:9, 0], {"features": X[:9, :1]}, "is fitted without any error"),
+    ],
+)
+def test_what_has_no_answer_is_refused(y, given, said):
+    with pytest.raises(SimstudyError) as refusal:
+        estimate_loo(y, **given)
+    assert said in str(refusal.value)

@@ -1,0 +1,211 @@
+"""The trial of a user's regression model, against the document, loops and SciPy."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from simstudy.documents.applied import (
+    RegressionPlan,
+    judge_regression_trial,
+    plan_regression_trial,
+)
+from simstudy.errors import ConfigError, DesignError, SimstudyError
+
+RNG = np.random.default_rng(46)
+Y = RNG.normal(50, 10, 150)
+PREDICTION = Y + RNG.normal(0, 5, 150)
+NEW_Y = RNG.normal(50, 10, 399)
+NEW = NEW_Y, NEW_Y + RNG.normal(0, 4, 399)
+
+
+def conditional_law(x, k, ratio, *, null):
+    """P(Z2 - r Y <= x | Y < 0) or given Y > 0, Y = Z1 + k, by quadrature."""
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    low, high = (-10.0, 0.0) if null else (0.0, 10.0 + k)
+    y = (high - low) / 2 * nodes + (high + low) / 2
+    density = stats.norm.pdf(y - k) * weights * (high - low) / 2
+    return float((stats.norm.cdf(x + np.sqrt(ratio) * y) * density).sum() / density.sum())
+
+
+# ---------------------------------------------------------------- the document
+def test_the_documents_example():
+    """Power 80%, level 5%, k = 1.5 and 150 test cases take 399 prospective ones."""
+    plan = plan_regression_trial(Y, PREDICTION, metric="mse", k=1.5, alpha=0.05, power=0.8)
+    assert (plan.n1, plan.n2, plan.solved) == (150, 399, "n2")
+    assert plan.boundary_n2 == 694
+    assert plan.boundary_rejection == pytest.approx(stats.norm.cdf(plan.critical_value))
+    assert "92.9 ± 0.1% of bounds held (93.3% promised)" in repr(plan)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_estimate_errors_and_design_by_independent_computation(seed):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(40, 300)), float(rng.uniform(0.8, 2.0))
+    y = rng.gamma(2.0, size=n)
+    prediction = y + rng.normal(size=n)
+    n2 = int(rng.integers(50, 1000))
+    plan = plan_regression_trial(y, prediction, metric="mae", k=k, n2=n2, n_boot=4000)
+    loss = np.abs(y - prediction)
+    assert plan.estimate == pytest.approx(loss.mean())
+    vanilla = loss.std() / np.sqrt(n)
+    assert plan.vanilla_std_error == pytest.approx(vanilla, rel=6 / np.sqrt(2 * 4000))
+    draws = loss[rng.integers(0, n, (4000, n))]
+    t = (draws.mean(axis=1) - loss.mean()) / (draws.std(axis=1) / np.sqrt(n))
+    reach = -np.quantile(t, stats.norm.cdf(-k))
+    assert plan.bound == pytest.approx(loss.mean() + reach * vanilla, abs=0.25 * vanilla)
+    limit = optimize.brentq(lambda x: conditional_law(x, k, n2 / n, null=True) - 0.05, -20, 20)
+    assert plan.critical_value == pytest.approx(limit, abs=1e-6)
+    assert plan.power == pytest.approx(conditional_law(limit, k, n2 / n, null=False), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("given", "solved"),
+    [
+        ({}, "n2"),
+        ({"n2": 300}, "power"),
+        ({"n2": 300, "power": 0.9}, "k"),
+        ({"n2": 300, "power": 0.9, "k": 1.5}, "alpha"),
+        ({"k": 1.0, "power": 0.9, "alpha": 0.1}, "n2"),
+    ],
+)
+def test_the_one_that_is_left_out_is_solved_for(given, solved):
+    plan = plan_regression_trial(Y, PREDICTION, **given)
+    assert plan.solved == solved
+    for name in {"n2", "k", "alpha"} & set(given):
+        assert getattr(plan, name) == given[name]
+    again = plan_regression_trial(Y, PREDICTION, k=plan.k, alpha=plan.alpha, n2=plan.n2)
+    assert again.power == pytest.approx(plan.power, rel=1e-6)
+
+
+def test_where_more_is_better_the_bound_lies_below():
+    plan = plan_regression_trial(Y, PREDICTION, metric="r2")
+    assert plan.bound < plan.estimate
+    assert plan.estimate == pytest.approx(1 - ((Y - PREDICTION) ** 2).mean() / Y.var())
+    assert "the r2 is above" in repr(plan)
+
+
+# ---------------------------------------------------------------- groups
+def test_groups_of_one_are_cases():
+    alone = plan_regression_trial(Y, PREDICTION, metric="rmse")
+    groups = plan_regression_trial(Y, PREDICTION, metric="rmse", cluster=np.arange(150))
+    assert groups.std_error == pytest.approx(alone.std_error, rel=1e-9)
+
+
+def test_copies_of_a_case_in_one_group_add_nothing():
+    rows = np.repeat(np.arange(150), 4)
+    alone = plan_regression_trial(Y, PREDICTION)
+    copies = plan_regression_trial(Y[rows], PREDICTION[rows], cluster=rows)
+    assert copies.n1 == 150
+    assert copies.bound == pytest.approx(alone.bound, rel=1e-9)
+    naive = plan_regression_trial(Y[rows], PREDICTION[rows])
+    assert naive.std_error < 0.6 * copies.std_error
+
+
+def test_many_rows_are_merged_without_changing_the_error():
+    rng = np.random.default_rng(3)
+    error = rng.exponential(size=50_000)
+    plan = plan_regression_trial(error, np.zeros_like(error))
+    assert plan.n1 == 50_000
+    assert plan.estimate == pytest.approx(error.mean())
+    assert plan.vanilla_std_error == pytest.approx(error.std() / np.sqrt(50_000), rel=0.08)
+
+
+# ---------------------------------------------------------------- plans as files, and their test
+def test_a_plan_is_read_as_it_was_written(tmp_path):
+    plan = plan_regression_trial(Y, PREDICTION)
+    written = plan.write(str(tmp_path / "plan.json"))
+    assert RegressionPlan.read(str(written)) == replace(plan, settings=plan.content()["settings"])
+
+
+def test_the_second_sample_is_tested_given_the_plan():
+    plan = plan_regression_trial(Y, PREDICTION)
+    found = judge_regression_trial(plan, *NEW)
+    loss = np.abs(NEW[0] - NEW[1])
+    assert found.estimate == pytest.approx(loss.mean())
+    assert found.statistic == pytest.approx((loss.mean() - plan.bound) / found.std_error)
+    expected = conditional_law(found.statistic, plan.k, 399 / 150, null=True)
+    assert found.p_value == pytest.approx(expected, abs=1e-9)
+    assert found.rejects
+    assert found.p_value <= 0.05
+    assert repr(found).startswith("confirmed: the mae is below")
+
+
+def test_fewer_cases_have_a_critical_value_of_their_own():
+    plan = plan_regression_trial(Y, PREDICTION)
+    found = judge_regression_trial(plan, NEW[0][:100], NEW[1][:100])
+    assert found.critical_value != plan.critical_value
+    assert "399 were planned" in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"bound": 9.9}, "the plan has bound 9.9, and its settings give"),
+        ({"critical_value": -0.5}, "the plan has critical_value -0.5, and its settings"),
+    ],
+)
+def test_a_changed_plan_is_refused(change, said):
+    plan = replace(plan_regression_trial(Y, PREDICTION), **change)
+    with pytest.raises(ConfigError, match=said):
+        judge_regression_trial(plan, *NEW)
+
+
+def test_a_plan_is_not_tested_with_its_own_cases():
+    plan = plan_regression_trial(Y, PREDICTION)
+    with pytest.raises(ConfigError, match="the file that the plan was made from"):
+        judge_regression_trial(plan, Y, PREDICTION)
+
+
+def test_a_plan_of_another_format_names_its_version(tmp_path):
+    path = tmp_path / "plan.json"
+    content = plan_regression_trial(Y, PREDICTION).content()
+    path.write_text(json.dumps(content | {"format": 0, "simstudy": "0.0.1"}))
+    with pytest.raises(ConfigError, match=r"written by simstudy 0\.0\.1 in a format that"):
+        RegressionPlan.read(str(path))
+
+
+# ---------------------------------------------------------------- a plan, simulated
+def test_a_simulated_plan_keeps_its_promises():
+    plan = plan_regression_trial(Y, PREDICTION, simulate=True, n_rep=400, n_boot=1000)
+    rates = {name: (estimate, mcse) for name, estimate, mcse in plan.simulated}
+    assert set(rates) == {"power", "size", "size at bound", "bound holds"}
+    for name, promised in (
+        ("power", plan.power),
+        ("size at bound", plan.boundary_rejection),
+        ("bound holds", stats.norm.cdf(1.5)),
+    ):
+        estimate, mcse = rates[name]
+        assert abs(estimate - promised) < 5 * mcse + 0.03, name
+    assert "of the simulated trials" in repr(plan)
+
+
+# ---------------------------------------------------------------- what is refused
+@pytest.mark.parametrize(
+    ("y", "prediction", "given", "said"),
+    [
+        (Y, PREDICTION[:9], {}, "y has 150 values and prediction 9"),
+        (Y[:4], PREDICTION[:4], {}, "4 cases are too few for a bootstrap"),
+        ([1.0, "x", 2, 3, 4], [1.0] * 5, {}, "row 2: y is 'x', which is not a number"),
+        ([1.0, None, 2, 3, 4], [1.0] * 5, {}, "row 2: y is blank or missing"),
+        (np.full(9, 2.0), np.full(9, 1.0), {}, "the losses are constant"),
+        (np.arange(9.0), np.ones(9), {"metric": "mape"}, r"row 1 has no mape \(y 0"),
+        (Y, PREDICTION, {"n2": 9, "k": 1.0, "alpha": 0.1, "power": 0.9}, "none of n2, k"),
+        (Y, PREDICTION, {"power": 0.04}, "power=0.04 is not above alpha=0.05"),
+        (Y, PREDICTION, {"metric": "mea"}, "metric=mea"),
+        (Y, PREDICTION, {"cluster": ["a"] * 150}, "cluster has one group"),
+        (Y, PREDICTION, {"cluster": ["a"] * 9}, "cluster has 9 labels for 150 cases"),
+        (np.stack([Y, Y], axis=1), PREDICTION, {}, r"y has shape \(150, 2\)"),
+    ],
+)
+def test_what_makes_no_plan_is_refused(y, prediction, given, said):
+    with pytest.raises(SimstudyError, match=said) as refusal:
+        plan_regression_trial(y, prediction, **given)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_power_that_no_k_has_is_said_with_what_can_be_had():
+    with pytest.raises(DesignError, match="below what every k gives"):
+        plan_regression_trial(Y, PREDICTION, n2=2000, power=0.06)
