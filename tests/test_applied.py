@@ -1,4 +1,4 @@
-"""The examples of docs/applied.md run, in order, and print what the page shows."""
+"""The examples of the pages on own data run, in order, and print what the pages show."""
 
 import re
 import shlex
@@ -9,8 +9,7 @@ import pytest
 
 from simstudy.cli import main
 
-PAGE = (Path(__file__).parents[1] / "docs" / "applied.md").read_text()
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.fixture
@@ -19,19 +18,25 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_page_does_as_it_says(here, capsys):
+@pytest.mark.parametrize("page", ["applied.md", "from_a_model_to_a_trial.md"])
+def test_the_page_does_as_it_says(page, here, capsys):
     """Its files are written, its commands and examples run, its texts are what they print."""
+    if page == "from_a_model_to_a_trial.md":
+        pytest.importorskip("sklearn", reason="needs pip install -e '.[models]'")
+    text = (DOCS / page).read_text()
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
     module, files = ModuleType("applied"), iter(["scores.csv", "tasks.csv"])
-    for language, text in BLOCKS:
+    for language, text in blocks:
         if language == "csv":
             (here / next(files)).write_text(text)
         elif language == "bash":
-            (program, *arguments) = shlex.split(text)
-            assert program == "simstudy"
             capsys.readouterr()
-            assert main(arguments) == 0
+            for line in text.splitlines():
+                (program, *arguments) = shlex.split(line)
+                assert program == "simstudy"
+                assert main(arguments) == 0
         elif language == "text":
             assert capsys.readouterr().out == text
         else:
-            exec(compile(text, "docs/applied.md", "exec"), vars(module))
-    assert [language for language, _ in BLOCKS].count("bash") > 2
+            exec(compile(text, page, "exec"), vars(module))
+    assert [language for language, _ in blocks].count("bash") >= 2

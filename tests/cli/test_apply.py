@@ -1,10 +1,14 @@
 """`simstudy apply` as a user types it: answers, help, and hostile files, each in one line."""
 
+import json
+
+import numpy as np
+import pandas as pd
 import pytest
 
 from simstudy.documents.applied.commands import METHODS
 from simstudy.options import option_help
-from tests.test_imports import FEW_RUNS_NEED, imported_by
+from tests.test_imports import imported_by
 
 SIDES = ["reference=old", "candidate=new"]
 SCORES = "prompt,old,new\na,1,1\nb,1,0\nc,0,0\nd,1,1\n"
@@ -42,33 +46,87 @@ def test_a_folder_is_written_where_one_is_named(method, file, here, said):
     assert (here / "answers" / "first" / "answer.json").exists()
 
 
+# ---------------------------------------------------------------- trials, from plan to test
+def write(here, name, **columns):
+    pd.DataFrame(columns).to_csv(here / name, index=False)
+
+
+def test_a_regression_trial_from_plan_to_test(here, said, refused):
+    rng = np.random.default_rng(2)
+    for name, n in (("errors.csv", 150), ("new.csv", 399)):
+        y = rng.normal(size=n)
+        write(here, name, y=y, prediction=y + rng.normal(size=n))
+    told = said("apply", "regression-trial", "plan", "errors.csv", "metric=rmse", "out=plan.json")
+    assert told.startswith("plan: show in 399 new cases that the rmse is below")
+    assert 8 <= len(told.splitlines()) <= 12
+    assert "confirmed: " in said("apply", "regression-trial", "test", "plan.json", "new.csv")
+    again = ["regression-trial", "test", "plan.json", "errors.csv"]
+    assert "is the file that the plan was made from" in refused("apply", *again)
+    other = ["classifier-trial", "test", "plan.json", "new.csv"]
+    assert "plan.json is the answer of `regression-trial plan`" in refused("apply", *other)
+    write(here, "only_errors.csv", error=rng.normal(size=50))
+    assert "the mae is below" in said("apply", "regression-trial", "plan", "only_errors.csv")
+
+
+def test_a_classifier_trial_from_plan_to_test(here, said):
+    rng = np.random.default_rng(3)
+    for name, n in (("old.csv", 200), ("new.csv", 500)):
+        label = np.arange(n) % 2
+        words = np.where(label == 1, "ill", "well")
+        write(here, name, diagnosis=words, p=rng.normal(size=n) + 2 * label)
+    columns = ["label=diagnosis", "score=p", "positive=ill"]
+    plan = ["classifier-trial", "plan", "old.csv", *columns, "out=plan.json"]
+    assert "keeps it with probability" in said("apply", *plan)
+    columns.pop()  # the plan knows the label
+    told = said("apply", "classifier-trial", "test", "plan.json", "new.csv", *columns)
+    assert "of 250 positive cases at or above" in told
+
+
+def test_predictions_and_leave_one_out_are_answered_as_text_and_json(here, said):
+    rng = np.random.default_rng(4)
+    x, mean = rng.normal(size=(2, 60))
+    write(here, "data.csv", y=x + rng.normal(size=60), x=x, note=["a"] * 60)
+    assert "regression on x" in said("apply", "loo", "data.csv")
+    answer = json.loads(said("apply", "loo", "data.csv", "--json"))
+    assert answer["method"] == "loo"
+    assert [name for name, *_ in answer["answer"]["utilities"]] == ["r2", "rmse", "mae", "elpd"]
+    write(here, "fit.csv", y=mean + rng.normal(size=60), mean=mean, sd=[1.0] * 60)
+    assert "of 60 predictions fit" in said("apply", "predictive-pvalues", "fit.csv", "n_boot=99")
+    draws = pd.DataFrame(mean[:, None] + rng.normal(size=(60, 200))).add_prefix("draw")
+    draws.to_parquet(here / "draws.parquet")
+    told = said("apply", "predictive-pvalues", "fit.csv", "draws.parquet", "n_boot=99")
+    assert "of 60 predictions fit" in told
+
+
 # ---------------------------------------------------------------- help
-def test_help_has_every_setting_of_every_method(said):
-    told = said("apply", "--help")
-    for method in METHODS.values():
-        for name, text in option_help(method.settings):
-            assert f"  {name}" in told
-            assert text in told
-
-
-def test_help_of_one_method_has_its_own(said):
-    told = said("apply", "thresholds", "--help")
-    assert "simstudy apply thresholds tasks.csv" in told
-    assert "simstudy apply accuracy" not in told
+@pytest.mark.parametrize("name", METHODS)
+def test_help_of_a_method_has_its_settings_and_an_example(name, said):
+    told = " ".join(said("apply", *name.split(), "--help").split())
+    assert METHODS[name].example in told
+    for setting, text in option_help(METHODS[name].settings):
+        assert f"{setting} {text.partition('  [')[0]}" in told
 
 
 # ---------------------------------------------------------------- what is no command
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ([], "apply takes a method and a file, as in simstudy apply accuracy scores.csv ref"),
-        (["accurcy", "scores.csv"], "no such method to apply: 'accurcy'; did you mean 'accuracy'?"),
+        (["accurcy", "scores.csv"], "No such command 'accurcy'. Did you mean 'accuracy'?"),
         (["accuracy"], "apply accuracy takes one file, and was given none: simstudy apply"),
         (["accuracy", "a.csv", "b.csv"], "apply accuracy takes one file, and was given a"),
         (["accuracy", "scores.csv", "alhpa=.1"], "alhpa is not a setting; did you mean 'al"),
-        (["accuracy", "scores.csv", "alpha=a"], "alpha=a: must be a number at least 0."),
-        (["accuracy", "scores.csv", "theta="], "theta= is empty: leave theta out, or write"),
-        (["accuracy", "scores.csv", "alpha=.1", "alpha=.2"], "alpha=.2: alpha was given already"),
+        (["accuracy", "scores.csv", "alpha=a"], "alpha=a is not allowed: chance that an unchanged"),
+        (["accuracy", "scores.csv", "theta="], "theta= has no value: leave theta out"),
+        (
+            ["accuracy", "scores.csv", "alpha=.1", "alpha=.2"],
+            "alpha is given twice: alpha=.1 and alpha=.2",
+        ),
+        (["loo", "tasks.csv"], "y=y: tasks.csv has no such column"),
+        (["loo", "tasks.csv", "y=n"], "tasks.csv, row 2: n is blank or missing"),
+        (["regression-trial", "plan", "scores.csv", "y=old"], "prediction=prediction: scores.csv"),
+        (["regression-trial", "test", "no.json", "scores.csv"], "no.json is not there, or holds"),
+        (["regression-trial", "test", "scores.csv"], "apply regression-trial test takes two files"),
+        (["predictive-pvalues", "scores.csv", "y=old"], "give a second file with the draws"),
         (["accuracy", "score.csv"], "score.csv is not there; did you mean 'scores.csv'?"),
         (["accuracy", "scores.csv", *SIDES, "out=tasks.csv"], "cannot write tasks.csv: "),
     ],
@@ -78,12 +136,6 @@ def test_what_makes_no_sense_is_one_line(arguments, line, refused):
 
 
 # ---------------------------------------------------------------- what it costs others
-def test_the_verb_loads_no_table_before_it_has_a_file():
-    assert (
-        imported_by("import simstudy.cli.file_commands", (*FEW_RUNS_NEED, "pandas", "scipy")) == []
-    )
-
-
 def test_other_verbs_do_not_load_it():
     assert (
         imported_by(

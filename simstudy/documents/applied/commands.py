@@ -1,18 +1,17 @@
 """The commands of `simstudy apply`: a method, a file or two, and settings as KEY=VALUE."""
 
 import json
-import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from simstudy.cli.settings import parse_words
 from simstudy.documents.applied import settings as options
 from simstudy.documents.applied.answers import Answer
 from simstudy.documents.applied.tables import read_file
 from simstudy.errors import ConfigError
-from simstudy.option_types import number_meant, read_annotation
 from simstudy.options import build, option_help
 
 Words = Annotated[list[str] | None, typer.Argument(help="files, and SETTING=VALUE")]
@@ -93,7 +92,7 @@ def run(name: str, words: Sequence[str], *, as_json: bool = False) -> None:
             f"apply {name} takes {wanted} file{'' if wanted == 'one' else 's'}, and was given "
             f"{' '.join(files) or 'none'}: {chosen.example}"
         )
-    values = parse_words(chosen.settings, given)
+    values: dict[str, Any] = dict(parse_words(given))
     is_table = chosen.settings is options.ThresholdSettings  # its numbers may be "?"
     settings = options.threshold_settings(values) if is_table else build(chosen.settings, values)
     answer = chosen.answer(files, settings)
@@ -101,37 +100,6 @@ def run(name: str, words: Sequence[str], *, as_json: bool = False) -> None:
     print(json.dumps(answer.content(), indent=2, default=str) if as_json else answer.text)
     if place is not None and not as_json:
         print(f"written to {place}")
-
-
-def parse_words(cls: type[Any], words: Sequence[str]) -> dict[str, Any]:
-    """Convert KEY=VALUE words to the types of a dataclass's settings, where they fit.
-
-    Raises
-    ------
-    ConfigError
-        For a setting without a value, or given twice.
-    """
-    hints, values = typing.get_type_hints(cls), dict[str, Any]()
-    for word in words:
-        name, _, text = word.partition("=")
-        if name in values:
-            raise ConfigError(f"{word}: {name} was given already; give each setting once")
-        if not text:
-            raise ConfigError(f"{word} is empty: leave {name} out, or write {name}=VALUE")
-        values[name] = _value(name, text, hints)
-    return values
-
-
-def _value(name: str, text: str, hints: Mapping[str, Any]) -> Any:
-    if name not in hints:
-        return text
-    allowed = read_annotation(name, hints[name])
-    if allowed.is_list:
-        inner = text[1:-1] if text.startswith("[") and text.endswith("]") else text
-        return [item.strip() for item in inner.split(",") if item.strip()]
-    if allowed.kind is bool:
-        return {"true": True, "false": False}.get(text.lower(), text)
-    return text if allowed.kind is str else number_meant(text)
 
 
 # ---------------------------------------------------------------- the commands

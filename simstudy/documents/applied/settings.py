@@ -83,11 +83,11 @@ class ThresholdSettings:
     Those that a table may solve for may be "?": see `threshold_settings`.
     """
 
-    alpha: float | str | None = option(ALPHA, default=0.05, above=0, below=1)
-    beta: float | str | None = option(BETA, default=0.2, above=0, below=1)
-    sigma: float | str | None = option("standard deviation of one score", above=0)
-    n: int | str | None = option("scores of the reference, and as many of a check", at_least=1)
-    theta: float | str | None = option(THETA, above=0)
+    alpha: float | None = option(ALPHA, default=0.05, above=0, below=1)
+    beta: float | None = option(BETA, default=0.2, above=0, below=1)
+    sigma: float | None = option("standard deviation of one score", above=0)
+    n: int | None = option("scores of the reference, and as many of a check", at_least=1)
+    theta: float | None = option(THETA, above=0)
     reference: float | None = option("recorded mean")
     correlation: float | None = option(CORRELATION, default=0.0, at_least=-1, below=1)
     metric: str | None = option("what the scores are")
@@ -150,10 +150,12 @@ class RegressionPlanSettings:
     """The settings of `simstudy apply regression-trial plan`."""
 
     metric: str = option("measure of the error", default="mae", one_of=METRIC_NAMES)
-    k: float | None = option("standard errors from the estimate to the bound; 1.5")
+    k: float | None = option("standard errors from the estimate to the bound (1.5)")
     n2: int | None = option("cases of the second sample; computed from the others", at_least=1)
-    power: float | None = option("chance to reject a false null; 0.8", above=0, below=1)
-    alpha: float | None = option("chance to reject a true null, on average; 0.05", above=0, below=1)
+    power: float | None = option("chance to reject a false null (0.8)", above=0, below=1)
+    alpha: float | None = option(
+        "chance to reject a true null, on average (0.05)", above=0, below=1
+    )
     y: str = option("column of the responses", default="y")
     prediction: str = option("column of the predictions", default="prediction")
     error: str | None = option("column of the errors, in place of y and prediction")
@@ -185,9 +187,9 @@ class ClassifierPlanSettings(ClassifierTestSettings):
         "chance that the threshold keeps the sensitivity", default=0.8, above=0, below=1
     )
     method: str = option("how the threshold is set", default="umbrella", one_of=THRESHOLD_METHODS)
-    margin: float | None = option("sensitivity less the null; 0.05", above=0, below=1)
+    margin: float | None = option("sensitivity less the null (0.05)", above=0, below=1)
     alpha: float = option("level of the trial's test", default=0.05, above=0, below=1)
-    power: float | None = option("chance to reject, at the sensitivity; 0.8", above=0, below=1)
+    power: float | None = option("chance to reject, at the sensitivity (0.8)", above=0, below=1)
     n: int | None = option("positive cases of the trial, if not computed", at_least=1)
     seed: int = option(SEED, default=1, at_least=0)
     simulate: bool = option("simulate the plan with scores drawn from the file", default=False)
