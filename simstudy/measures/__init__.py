@@ -126,8 +126,7 @@ from simstudy.measures.testing import (
     type_1_error,
     type_s_rate,
 )
-from simstudy.measures.variance_reduction.control import Control, control
-from simstudy.measures.variance_reduction.control_variates import controlled
+from simstudy.measures.variance_reduction.control_variates import Control, control, controlled
 from simstudy.measures.variance_reduction.importance_sampling import (
     weighted_mean,
     weighted_proportion,

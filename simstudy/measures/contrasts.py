@@ -16,7 +16,6 @@ from simstudy.errors import DesignError, StudyError
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns, total
 from simstudy.measures.core import (
-    ALL_ALIKE,
     UNBOUNDED,
     Estimates,
     Influence,
@@ -24,12 +23,12 @@ from simstudy.measures.core import (
     Span,
     explain,
     independent_replicates,
-    of_both,
     standard_error,
     whole_trials,
     within,
 )
 from simstudy.measures.moments import ratio
+from simstudy.measures.remarks import ALL_ALIKE, of_both
 
 Scale = Literal["difference", "ratio"]
 

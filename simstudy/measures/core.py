@@ -18,11 +18,11 @@ from simstudy.measures import intervals
 from simstudy.measures.columns import Columns, Sample, pick, sample, total
 from simstudy.measures.formulas import OWN, Formula
 from simstudy.measures.groups import few_groups, grouped_sums, n_groups
+from simstudy.measures.remarks import FEW, NORMAL_ONLY, doubts, joined, of_both
 
 Bounds = Literal["normal", "wilson", "scaled", "ratio"]
 Span = tuple[float, float]
 UNBOUNDED: Span = (-np.inf, np.inf)
-ALL_ALIKE = 1000  # replicates without any spread: with fewer, a rare outcome may just be missing
 
 
 class Influence(NamedTuple):
@@ -410,7 +410,8 @@ class Measure(ABC):
             Remarks; None if there are none.
         """
         if not self.counts_events:
-            return doubts(influence, mcse)
+            psi = grouped_sums(influence.psi, influence.group_size)
+            return doubts(np.asarray(independent_replicates(influence)), mcse, psi)
         remark = few_groups(influence.psi, influence.group_size)
         if self.bounds != "scaled":
             return remark
@@ -585,36 +586,6 @@ def independent_replicates(influence: Influence) -> Float[np.ndarray, " *cells"]
     return np.asarray(np.minimum(np.asarray(n, float), np.asarray(influence.trials, float)))
 
 
-FEW = 10  # replicates below which an interval rests on the assumption of normal values
-TOO_SKEW = 0.06  # squared skewness of influences per replicate: 1.5 points less coverage
-ALIKE = "all {n:,.0f} are alike: an outcome rarer than 1 in {rare:,.0f} may just be missing"
-NORMAL_ONLY = "fewer than 10 replicates: the interval holds for normal values only"
-SKEW = "few replicates for values this skew: the interval is too short"
-
-
-def doubts(influence: Influence, mcse: np.ndarray) -> Shaped[np.ndarray, " *cells"] | None:
-    """Remarks on errors from few replicates: no spread among them, or too skew an influence.
-
-    A 95% interval covers about 0.25 g^2/n less than it states, where g is the skewness of the
-    influences (Hall 1992, The Bootstrap and Edgeworth Expansion, section 2.6).
-    """
-    if len(influence.psi) == 0:
-        return None
-    n = np.asarray(independent_replicates(influence))
-    known = (n >= 2) & np.isfinite(mcse)
-    alike = known & (mcse == 0) & (n < ALL_ALIKE)
-    few = known & (mcse > 0) & (n < FEW)
-    with np.errstate(all="ignore"):
-        psi = grouped_sums(np.nan_to_num(influence.psi), influence.group_size)
-        squares = psi * psi
-        skew = known & (total(squares * psi) ** 2 > TOO_SKEW * total(squares) ** 3)
-    if not (alike | few | skew).any():
-        return None
-    remark = np.where(few, NORMAL_ONLY, np.where(skew, SKEW, "")).astype(object)
-    remark[alike] = [ALIKE.format(n=count, rare=count / 3) for count in n[alike]]
-    return remark
-
-
 def standard_error(influence: Influence, *, ddof: int = 1) -> Float[np.ndarray, " *cells"]:
     """Standard deviation of psi over the root of n; NaN where fewer than two trials were made.
 
@@ -694,26 +665,6 @@ def explain(
     reason[np.asarray(influence.trials) == 0] = undefined
     reason[influence.n_rep == 0] = "no replicate could be used"
     return reason
-
-
-def joined(*remarks: np.ndarray | None) -> Shaped[np.ndarray, " *cells"]:
-    """Remarks of each cell, one after the other; each once."""
-    found: np.ndarray = np.asarray("", dtype=object)
-    for remark in remarks:
-        if remark is not None:
-            further = np.asarray(remark, dtype=object)
-            further = np.where(found == further, "", further)
-            between = np.where((found != "") & (further != ""), "; ", "").astype(object)
-            found = np.asarray(found + between + further, dtype=object)
-    return found
-
-
-def of_both(
-    first: np.ndarray | None, second: np.ndarray | None
-) -> Shaped[np.ndarray, " *cells"] | None:
-    """Remarks on either side of a contrast; None where there are none at all."""
-    found = joined(first, second)
-    return found if (found != "").any() else None
 
 
 ALL_BUT_ROUNDING = 1e20  # ratio of two variances, of which the smaller one is rounding

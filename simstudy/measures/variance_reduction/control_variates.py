@@ -1,19 +1,30 @@
 """Control variates: less Monte Carlo error by columns with known means."""
 
-from collections.abc import Sequence
+import inspect
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError, StudyError, in_one_line
-from simstudy.measures.columns import Columns, align, mean_used, operand, pick, total
-from simstudy.measures.core import Influence, Measure, MeasureContext, joined, standard_error
+from simstudy.measures.columns import (
+    Columns,
+    Operand,
+    align,
+    mean_used,
+    names_in,
+    operand,
+    pick,
+    total,
+)
+from simstudy.measures.core import Influence, Measure, MeasureContext, standard_error
 from simstudy.measures.formulas import Formula
 from simstudy.measures.groups import grouped_sums, on_first_of_groups
 from simstudy.measures.moments import MomentMeasure, only
-from simstudy.measures.variance_reduction.control import Control, call_control
+from simstudy.measures.remarks import joined
 from simstudy.measures.variance_reduction.stated_means import far_from_zero
 
 WITHOUT = "replicates failed and left no controls: as the plain measure has it"
@@ -23,6 +34,95 @@ FREEDOM = 10  # replicates more than controls, below which an interval is too sh
 FEW = 5.0  # replicates that a spread has to rest on, or a fifth of all if that is fewer
 ALL = 1e-20  # of a sum of squares, that rounding leaves
 MANY = 30.0  # of which it is no accident that controls explain all
+
+
+Value = str | Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Control:
+    """A column whose mean is known; made by `control`.
+
+    Parameters
+    ----------
+    name
+        What messages call it.
+    value
+        Name of a column, or a function of columns.
+    mean
+        Its expectation: a number, or the name of a factor or column.
+    reads
+        The columns that it needs.
+    """
+
+    name: str
+    value: Value
+    mean: Operand
+    reads: tuple[str, ...]
+
+
+def control(value: Value, *, mean: Operand, name: str | None = None) -> Control:
+    """A quantity whose mean is known without simulation.
+
+    Parameters
+    ----------
+    value
+        Name of a column, or a function whose parameters name columns and number factors. It is
+        given arrays `(rep, *axes)` and returns one.
+    mean
+        Its expectation: a number, or the name of a factor or column. Where that varies over
+        replicates, the difference of the two has mean 0 and is the control.
+    name
+        What messages call it; that of the column or of the function, if not given.
+
+    Returns
+    -------
+    Control
+        The control, to be given to `controlled`.
+
+    Raises
+    ------
+    DesignError
+        If `value` is neither a column's name nor a function, or `mean` is no number and no
+        name.
+    """
+    _refuse_no_mean(mean)
+    if isinstance(value, str):
+        return Control(name or value, value, mean, names_in(value, mean))
+    if not callable(value):
+        raise DesignError(
+            f"control({in_one_line(repr(value))}) is neither a column's name nor a function, so it "
+            "has no values. Give one of the two, as in control('age', mean=50)."
+        )
+    parameters = tuple(inspect.signature(value).parameters)
+    label = name or str(getattr(value, "__name__", "control"))
+    return Control(label, value, mean, tuple(dict.fromkeys((*parameters, *names_in(mean)))))
+
+
+def _refuse_no_mean(mean: Operand) -> None:
+    names_in(mean)
+    if not isinstance(mean, str) and not math.isfinite(mean):
+        raise DesignError(
+            f"control(mean={mean}) is not a mean that could be known. Give a finite number, or the "
+            "name of a factor or column."
+        )
+
+
+def call_control(control: Control, columns: Columns) -> np.ndarray:
+    """Evaluate a control's function on columns."""
+    assert callable(control.value)
+    names = inspect.signature(control.value).parameters
+    found = control.value(**{name: columns[name] for name in names})
+    try:
+        values = np.asarray(found, float)
+    except (TypeError, ValueError):
+        values = np.asarray(np.nan)
+    if not values.ndim:
+        raise StudyError(
+            f"control {control.name!r}: the function returned {in_one_line(repr(found))}, which is "
+            "not an array of numbers. Return one for each replicate."
+        )
+    return values
 
 
 class Fit(NamedTuple):
