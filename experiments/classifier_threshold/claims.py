@@ -350,6 +350,7 @@ CLAIMS = (
     ),
     Uncheckable(
         "rates in figure 4", "The confidence of BCa in a second run of 250 test sets", "figure 4",
-        missing="the number, which stands in the picture alone",
+        missing="the number, which stands in the picture alone; the seed is printed, and the "
+        "resamples are those of a version of arch that is not stated",
     ),
 )  # fmt: skip

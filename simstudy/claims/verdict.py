@@ -14,7 +14,7 @@ from simstudy.measures.intervals import cautious_binomial_error as cautious_bino
 
 REPRODUCED, DIFFERS = "reproduced", "differs"
 IN_PRINT_ONLY = "right in print, wrong in substance"
-UNCHECKABLE = "cannot be checked"  # by anybody who has only the document
+UNCHECKABLE = "cannot be checked"  # what it takes is not in the document
 TOO_FEW = "too few replicates"  # to tell: neither answer is beyond chance
 NO_DATA = "no data"  # this run leaves out what the claim is about
 VERDICTS = (REPRODUCED, IN_PRINT_ONLY, DIFFERS, UNCHECKABLE, TOO_FEW, NO_DATA)
