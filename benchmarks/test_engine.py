@@ -23,7 +23,6 @@ from experiments.two_stage import study as two_stage
 from simstudy.analysis import estimates
 from simstudy.design import Columns, grid
 from simstudy.documents.scenarios.two_stage import TwoStage
-from simstudy.engine import scheduler
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import compute_provenance
 from simstudy.measures import empirical_se, mean

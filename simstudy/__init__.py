@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simstudy.data.parts import Data
     from simstudy.design import Columns, grid, zipped
     from simstudy.engine.error_policy import by_method
+    from simstudy.engine.methods import constant
     from simstudy.engine.per_replicate import each_replicate
     from simstudy.external.from_frame import from_file, from_frame
     from simstudy.external.stored_result import load
@@ -40,6 +41,7 @@ __all__ = [
     "Uncheckable",
     "WrongAlternative",
     "by_method",
+    "constant",
     "discover",
     "each_replicate",
     "from_file",
@@ -61,6 +63,7 @@ _HOMES = {
     "design": ("Columns", "grid", "zipped"),
     "external.from_frame": ("from_file", "from_frame"),
     "engine.error_policy": ("by_method",),
+    "engine.methods": ("constant",),
     "engine.per_replicate": ("each_replicate",),
     "provenance.streams": ("Streams", "seeded_globals"),
     "options": ("option", "published"),

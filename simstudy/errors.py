@@ -62,6 +62,10 @@ class UnsendableError(StudyError):
     """A study holds an object that cannot be sent to another process."""
 
 
+class ReturnedError(StudyError):
+    """A method returned what cannot be stored: a mistake of the study, not of a replicate."""
+
+
 class AlwaysFailsError(StudyError):
     """Every replicate of a first block failed in the same way: an error of the study.
 

@@ -108,10 +108,12 @@ def number_factors(drawn: AnyScenario) -> dict[str, float]:
 
 
 def properties_in(drawn: AnyScenario, names: Iterable[str]) -> set[str]:
-    """The names that are properties of a scenario's class."""
+    """The names that are properties or plain values of a scenario's class, and no fields."""
     kind = type(base_scenario(drawn))
-    made = ((name, inspect.getattr_static(kind, name, None)) for name in names)
-    return {name for name, how in made if isinstance(how, property | cached_property)}
+    wanted = set(names) - {field.name for field in fields(kind)}
+    made = ((name, inspect.getattr_static(kind, name, None)) for name in wanted)
+    plain = (property, cached_property, numbers.Real, np.ndarray, tuple, Mapping)
+    return {name for name, how in made if isinstance(how, plain)}
 
 
 def number_properties(drawn: AnyScenario, names: Iterable[str]) -> dict[str, float]:

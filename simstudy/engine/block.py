@@ -9,14 +9,12 @@ import numpy as np
 from simstudy.data.parts import data_parts
 from simstudy.design import AnyScenario, Scenario
 from simstudy.design.plan import Analysed, Plan
-from simstudy.engine.columns import check_columns_read, count_failed, validate_columns
+from simstudy.engine.columns import MISSING, check_columns_read, count_failed, validate_columns
+from simstudy.engine.context import BlockContext, drawing
 from simstudy.engine.derived import apply_derived_columns
 from simstudy.engine.error_policy import (
     always_fails,
     is_machine_trouble,
-    naming_axes,
-    raising,
-    raising_if_all_failed,
     reason,
 )
 from simstudy.engine.methods import (
@@ -24,7 +22,10 @@ from simstudy.engine.methods import (
     DatasetCache,
     analysed,
     checked_data,
+    checksums,
+    drawn_one_by_one,
     plain_columns,
+    refuse_changed_data,
     with_drawn_columns,
     without_truth_values,
 )
@@ -65,7 +66,11 @@ class Address(NamedTuple):
 
 
 def draw_block(
-    plan: Plan, scenario: Scenario, index: int, last: DatasetCache | None = None
+    plan: Plan,
+    scenario: Scenario,
+    index: int,
+    last: DatasetCache | None = None,
+    context: BlockContext | None = None,
 ) -> Block:
     """Draw one block; an exception becomes rows with its text, so the run can go on.
 
@@ -77,13 +82,16 @@ def draw_block(
     ----------
     last
         Has the data of the last block, if another method of the same has just been drawn.
+    context
+        Collects findings about the block. Default: one of its own.
     """
-    is_first = index == 0 and plan.max_failed is None
+    context = context or BlockContext.of_block(plan, index)
     try:
-        with raising_if_all_failed(plan.block_size if is_first else None):
-            columns = apply_derived_columns(
-                plan, scenario, simulate_columns(plan, scenario, index, last)
-            )
+        with drawing(context):
+            drawn = simulate_columns(plan, scenario, index, last, context)
+            columns = apply_derived_columns(plan, scenario, drawn)
+        if context.refuses_all_failed:
+            _refuse_nothing_but_nan(columns)
         check_columns_read(plan, scenario, columns)
     except AlwaysFailsError as error:
         raise AlwaysFailsError(f"{scenario!r}: {error}", error.frames) from error.__cause__
@@ -99,11 +107,24 @@ def draw_block(
         if plan.on_failure == "abort":
             _raise_as_exception(error, scenario)
         machine = is_machine_trouble(error)
-        if is_first and not machine:
+        if context.refuses_all_failed and not machine:
             raise always_fails(plan.block_size, error, f"{scenario!r}: ") from error
         return failed_block(plan, scenario, index, reason(error), machine=machine)
     key = plan.key_of(scenario)
     return Block(scenario, index, columns, count_failed(columns.get(ERROR)), key)
+
+
+def _refuse_nothing_but_nan(columns: Mapping[str, np.ndarray]) -> None:
+    """Refuse a first block of which every cell is NaN in one column: a mistake of the study."""
+    texts = set(np.ravel(columns[ERROR])) if ERROR in columns else set()
+    text = texts.pop() if len(texts) == 1 else None
+    if text and str(text).startswith(MISSING):
+        raise StudyError(
+            f"{text} in all replicates of the first block: each later block would fail as this one "
+            "did. Mend what computes it. Where NaN is a result, name the column in "
+            "Rules(may_be_missing=...); where a method cannot work in a scenario, and that is a "
+            "result, Rules(max_failed=1) records it."
+        )
 
 
 def _raise_as_exception(error: BaseException, scenario: Scenario) -> NoReturn:
@@ -125,10 +146,14 @@ def failed_block(
 
 
 def simulate_columns(
-    plan: Plan, scenario: Scenario, index: int, last: DatasetCache | None = None
+    plan: Plan,
+    scenario: Scenario,
+    index: int,
+    last: DatasetCache | None = None,
+    context: BlockContext | None = None,
 ) -> dict[str, np.ndarray]:
     """Call `simulate` or a method; columns of shape `()`, `(rep,)` or `(rep, *axes)`."""
-    with naming_axes(plan.axes):
+    with drawing(context or BlockContext.of_block(plan, index)):
         raw = _simulated(plan, scenario, index, last)
     if isinstance(scenario, Analysed):
         return without_truth_values(validate_columns(plan, scenario, raw, "it"))
@@ -150,28 +175,26 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
             "settings. Give the settings of the run that reported the address."
         )
     index, row = divmod(address.rep, plan.block_size)
-    draw = partial(simulate_columns, plan, plan.keys[address.key], index)
-    swallowed: list[Swallowed]
-    with (
-        raising(row, plan.block_size),
-        single_threaded(),
-        listening_to_errors() as swallowed,
-    ):
+    context = BlockContext(plan.axes, raises=(row, plan.block_size))
+    draw = partial(simulate_columns, plan, plan.keys[address.key], index, None, context)
+    with single_threaded(), listening_to_errors() as recorded:
         try:
             columns = drawn_with_one_thread(draw)
         except (SystemExit, GeneratorExit) as error:
             _raise_as_exception(error, plan.keys[address.key])
-    _raise_swallowed(columns, row, swallowed)
+    _raise_recorded(columns, row, recorded)
     return {name: c[row] if c.ndim else c[()] for name, c in columns.items()}
 
 
-def _raise_swallowed(
-    columns: Mapping[str, np.ndarray], row: int, swallowed: Sequence[Swallowed]
+def _raise_recorded(
+    columns: Mapping[str, np.ndarray],
+    row: int,
+    recorded: Sequence[Swallowed],
 ) -> None:
     """Raise the error that a study recorded itself as the text of a failed replicate."""
     if ERROR not in columns:
         return
-    its_own_first = sorted(swallowed, key=lambda pair: pair[0] != row)
+    its_own_first = sorted(recorded, key=lambda pair: pair[0] != row)
     for text in filter(None, np.ravel(columns[ERROR][row])):
         for _, error in its_own_first:
             if text in (describe(error), reason(error)):
@@ -189,7 +212,10 @@ def _simulated(plan: Plan, scenario: AnyScenario, index: int, last: DatasetCache
     draw = partial(drawn_with_one_thread, partial(_drawn_data, plan, scenario.scenario, index))
     data = last(scenario.scenario, index, draw) if last else draw()
     given = (scenario, data, streams, n_rep, plan.vectors)
+    before = checksums(data) if index == 0 else {}
     made = plain_columns(_declared(plan, scenario, partial(analysed, *given), "it"))
+    if index == 0:
+        refuse_changed_data(scenario.method.name, before, data)
     check_rows(plan, scenario, streams, data, made)
     return with_drawn_columns(plan, data, made)
 
@@ -197,7 +223,10 @@ def _simulated(plan: Plan, scenario: AnyScenario, index: int, last: DatasetCache
 def _drawn_data(plan: Plan, scenario: AnyScenario, index: int) -> Data:
     """Call `draw` with one thread, so that data need not be drawn again."""
     streams, n_rep = plan.streams(scenario, index), plan.block_size
-    draw = partial(scenario.draw, streams, n_rep)
+    if hasattr(scenario, "draw_one"):
+        draw = partial(drawn_one_by_one, scenario, streams, n_rep)
+    else:
+        draw = partial(scenario.draw, streams, n_rep)
     data = checked_data(scenario, _declared(plan, scenario, draw, "draw"), n_rep)
     check_streams(scenario, streams, data, n_rep)
     return data

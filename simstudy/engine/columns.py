@@ -32,6 +32,7 @@ OWN = {
     CONVERGED: "1 where nothing failed, which convergence_rate reads",
 }
 """Names of stored columns that no study can return, and what these hold."""
+MISSING = "NaN in "  # begins the error of a replicate without a value
 
 
 def validate_columns(
@@ -296,7 +297,7 @@ def _with_missing_named(plan: Plan, columns: dict[str, np.ndarray]) -> dict[str,
 
 def _errors_with(errors: np.ndarray | None, name: str, missing: np.ndarray) -> np.ndarray:
     text = np.full(missing.shape, None, dtype=object)
-    text[missing] = f"NaN in {name}"
+    text[missing] = f"{MISSING}{name}"
     if errors is None:
         return text
     n_dims = max(errors.ndim, text.ndim)

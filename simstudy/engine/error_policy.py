@@ -7,46 +7,31 @@ first block, in one and the same line, is a mistake in the study: `raising_if_al
 raised.
 """
 
-import contextlib
 import errno
 import itertools
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from contextvars import ContextVar
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from simstudy.errors import AlwaysFailsError, NotHereError, StudyError, describe, swallowed
+from simstudy.engine.context import current
+from simstudy.errors import (
+    AlwaysFailsError,
+    NotHereError,
+    ReturnedError,
+    StudyError,
+    describe,
+    swallowed,
+)
 from simstudy.provenance.modules import is_own_file
 from simstudy.validation import refuse_inexact, unmasked
 
-_row_that_raises: ContextVar[tuple[int, int] | None] = ContextVar("row_that_raises", default=None)
-_hopeless_if_all: ContextVar[int | None] = ContextVar("hopeless_if_all", default=None)
-_axes: ContextVar[Mapping[str, tuple[str, ...]] | None] = ContextVar("axes", default=None)
-
-Value = TypeVar("Value")
 SAYING = frozenset({"error", "warning"})  # columns that say something and hold no values
 
 OUT_OF_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
 OUT_OF_HANDLES = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 MACHINE_TROUBLE = frozenset({*OUT_OF_ROOM, *OUT_OF_HANDLES, errno.EIO})
-
-
-@contextlib.contextmanager
-def set_within(variable: ContextVar[Value], value: Value) -> Iterator[None]:
-    """Context in which a variable has a value."""
-    token = variable.set(value)
-    try:
-        yield
-    finally:
-        variable.reset(token)
-
-
-def raising(row: int, n_rep: int) -> AbstractContextManager[None]:
-    """Context in which errors of one row of a block are raised instead of recorded (`replay`)."""
-    return set_within(_row_that_raises, (row, n_rep))
 
 
 def should_reraise(row: int | None, n_rep: int, error: BaseException) -> bool:
@@ -57,24 +42,16 @@ def should_reraise(row: int | None, n_rep: int, error: BaseException) -> bool:
     None stands for the whole block. Rows of something else than the block, such as the models of
     one replicate, are other rows.
     """
-    replayed = _row_that_raises.get()
+    replayed = current().raises
     is_replayed = replayed is not None and replayed[1] == n_rep and row in (None, replayed[0])
-    ends_run = isinstance(error, AlwaysFailsError | NotHereError)
+    ends_run = isinstance(error, AlwaysFailsError | NotHereError | ReturnedError)
     return is_replayed or ends_run or is_machine_trouble(error)
 
 
 # ---------------------------------------------------------------- mistakes, which always fail
-def raising_if_all_failed(n_rep: int | None) -> AbstractContextManager[None]:
-    """Context in which an error shared by all replicates is raised.
-
-    None for what is done within one replicate, which says nothing of the others.
-    """
-    return set_within(_hopeless_if_all, n_rep)
-
-
 def raise_if_all_failed(n_rep: int, error: BaseException, name: str = "") -> None:
     """Raise an error that all replicates of a first block share."""
-    if n_rep == _hopeless_if_all.get():
+    if n_rep == current().refuses_all_failed:
         raise always_fails(n_rep, error, name) from error
 
 
@@ -141,16 +118,6 @@ def reason(error: BaseException) -> str:
 
 
 # ---------------------------------------------------------------- several methods on one block
-def naming_axes(axes: Mapping[str, tuple[str, ...]]) -> AbstractContextManager[None]:
-    """Context that gives methods the axes of the study."""
-    return set_within(_axes, axes)
-
-
-def named_axes() -> Mapping[str, tuple[str, ...]]:
-    """The axes of the study whose method is called now; empty outside of a study."""
-    return _axes.get() or {}
-
-
 def by_method(
     methods: Mapping[str, Callable[[], Mapping[str, np.ndarray]]], n_rep: int
 ) -> dict[str, np.ndarray]:
@@ -188,9 +155,9 @@ def by_method(
 
 def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:
     """Names in the order of the study's axis of methods."""
-    axes = _axes.get()
-    if axes is None:
+    if not current().is_of_study:
         return names
+    axes = current().axes
     for labels in axes.values():
         if set(labels) == set(names):
             return labels
@@ -226,25 +193,28 @@ def _attempt_method(
     """The columns of one method, or its error in every replicate."""
     try:
         returned = run()
-        if isinstance(returned, Mapping):
-            return {name: _column_of(name, column, n_rep) for name, column in returned.items()}
     except Exception as error:
         if should_reraise(None, n_rep, error):
             raise
         swallowed(error)
         raise_if_all_failed(n_rep, error, f"method {method!r}: ")
         return {"error": np.full(n_rep, reason(error), dtype=object)}
-    raise StudyError(
-        f"method {method!r} returned {type(returned).__name__}, not columns by name: return a "
-        "dict of arrays."
-    )
+    if not isinstance(returned, Mapping):
+        raise StudyError(
+            f"method {method!r} returned {type(returned).__name__}, not columns by name: return a "
+            "dict of arrays."
+        )
+    return {
+        name: _column_of(f"method {method!r}: column {name!r}", name, column, n_rep)
+        for name, column in returned.items()
+    }
 
 
-def _column_of(name: str, value: Any, n_rep: int) -> np.ndarray:
+def _column_of(what: str, name: str, value: Any, n_rep: int) -> np.ndarray:
     column = unmasked(value, name)
     refuse_inexact(name, column)
     if column.shape[:1] != (n_rep,):
-        raise StudyError(f"{name} has shape {column.shape}; its first axis must be {n_rep}")
+        raise ReturnedError(f"{what} has shape {column.shape}; its first axis must be {n_rep}")
     return column.astype(object) if name in SAYING else column
 
 

@@ -1,19 +1,22 @@
 """Methods: the arguments they are given, and the columns they must return."""
 
 import copy
+import hashlib
 import inspect
+import numbers
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from simstudy.design import Scenario
-from simstudy.design.plan import Analysed, Method, Plan
+from simstudy.design.plan import Analysed, Method, Plan, properties_in
+from simstudy.engine.error_policy import should_reraise
 from simstudy.engine.labels import in_axis_order, is_from_pandas, rows_in_order
-from simstudy.engine.per_replicate import EachReplicate
+from simstudy.engine.per_replicate import EachReplicate, Rows
 from simstudy.errors import StudyError, nearest
 from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import ERROR, SCENARIO
@@ -73,6 +76,78 @@ def factors_by_name(scenario: Scenario) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------- data
+@dataclass(frozen=True)
+class Constant:
+    """A value of any type that is the same for all replicates of a block; made by `constant`."""
+
+    value: Any
+
+
+def constant(value: Any) -> Any:
+    """Mark what `draw` returns as one value for all replicates of the block.
+
+    Parameters
+    ----------
+    value
+        Of any type: methods get it as it is. An array that is not marked has a row for each
+        replicate.
+
+    Returns
+    -------
+    Constant
+        The marked value.
+    """
+    return Constant(_read_only(value))
+
+
+class OneByOne(dict[str, Any]):
+    """Data of a block that were drawn one data set at a time: `Rows` by name.
+
+    Attributes
+    ----------
+    failed
+        By row, the error of drawing its data set.
+    """
+
+    def __init__(self, data: Mapping[str, Any], failed: Mapping[int, Exception]) -> None:
+        super().__init__(data)
+        self.failed = failed
+
+
+def drawn_one_by_one(scenario: Any, streams: Streams, n_rep: int) -> OneByOne:
+    """Call `draw_one` for each replicate, with a generator of its own.
+
+    A call that raises costs its replicate. What is returned may differ in size from replicate to
+    replicate; a value that is no dict is called `data`.
+
+    Raises
+    ------
+    StudyError
+        If the names differ from replicate to replicate.
+    """
+    drawn: list[Mapping[str, Any]] = []
+    failed: dict[int, Exception] = {}
+    for row in range(n_rep):
+        try:
+            returned = scenario.draw_one(streams.of_replicate(row))
+        except Exception as error:
+            if should_reraise(row, n_rep, error):
+                raise
+            failed[row] = error
+            returned = None
+        is_by_name = isinstance(returned, Mapping)
+        drawn.append(returned if is_by_name else {} if row in failed else {"data": returned})
+    names = next((each.keys() for row, each in enumerate(drawn) if row not in failed), ())
+    for row, each in enumerate(drawn):
+        if row not in failed and each.keys() != names:
+            raise StudyError(
+                f"draw_one returned {', '.join(map(str, each)) or 'nothing'} for one replicate and "
+                f"{', '.join(map(str, names))} for others: return the same names each time."
+            )
+    data = {name: Rows([_read_only(each.get(name)) for each in drawn]) for name in names}
+    return OneByOne(data, failed)
+
+
 def checked_data(scenario: Scenario, raw: Any, n_rep: int) -> Data:
     """Check the data that `draw` returned, and make its arrays read-only."""
     if not isinstance(raw, Mapping):
@@ -84,6 +159,8 @@ def checked_data(scenario: Scenario, raw: Any, n_rep: int) -> Data:
     for name, value in raw.items():
         _refuse_name(scenario, name, factors)
         _refuse_shape(name, value, n_rep)
+    if isinstance(raw, OneByOne):
+        return raw
     return {name: _read_only(value) for name, value in raw.items()}
 
 
@@ -100,28 +177,64 @@ def _refuse_shape(name: str, value: Any, n_rep: int) -> None:
     if isinstance(value, list):
         raise StudyError(
             f"draw returned {name!r} as a list, which may be a replicate each or a constant: "
-            "return an array with the replicate as first axis, or a tuple for a constant."
+            "return an array with the replicate as first axis, or constant(...) of it."
         )
     if isinstance(value, np.ndarray) and value.ndim and len(value) != n_rep:
         raise StudyError(
             f"draw returned {name!r} of shape {value.shape}; with n_rep={n_rep} its first axis "
-            f"must be {n_rep}, one entry for each replicate. Give a constant as a tuple."
+            f"must be {n_rep}, one entry for each replicate. Mark what is the same for all: "
+            f"constant({name})."
         )
 
 
 def _read_only(value: Any) -> Any:
-    """A read-only view, where the type has one."""
+    """A read-only array that a method cannot make writable; tuples of such."""
     if type(value) is tuple:
         return tuple(map(_read_only, value))
     if type(value) is not np.ndarray:
         return value
+    if value.base is None:
+        value.flags.writeable = False
     view = value.view()
     view.flags.writeable = False
     return view
 
 
+def checksums(data: Data) -> dict[str, bytes]:
+    """A hash of each array among the data."""
+    found = {}
+    for name, value in data.items():
+        items = value.items if isinstance(value, Rows) else [value]
+        arrays = [each for each in items if type(each) is np.ndarray and not each.dtype.hasobject]
+        if arrays:
+            hashed = hashlib.blake2b(digest_size=16)
+            for array in arrays:
+                hashed.update(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data)
+            found[name] = hashed.digest()
+    return found
+
+
+def refuse_changed_data(method: str, before: Mapping[str, bytes], data: Data) -> None:
+    """Refuse a method that changed its data, which other methods of the block are given too.
+
+    A read-only flag does not stop compiled code, such as LAPACK with `overwrite_a=True`.
+    """
+    after = checksums(data)
+    for name, hashed in before.items():
+        if after[name] != hashed:
+            raise StudyError(
+                f"method {method!r} changed {name!r}, which the other methods are given too, so "
+                f"their numbers would depend on it: let it work on a copy, {name}.copy(), or leave "
+                "out overwrite_a=True and the like."
+            )
+
+
 def _is_fixed(value: Any) -> bool:
     """Whether no method can modify a value, so that all may share it."""
+    if isinstance(value, Rows):
+        return all(map(_is_fixed, value.items))
+    if isinstance(value, Constant):
+        return _is_fixed(value.value)
     if type(value) is np.ndarray:
         return not value.dtype.hasobject
     if type(value) is tuple:
@@ -131,7 +244,8 @@ def _is_fixed(value: Any) -> bool:
 
 def _copied(data: Data) -> Data:
     """Copy data that a method could modify."""
-    return {name: value if _is_fixed(value) else _copy(value) for name, value in data.items()}
+    own = {name: value if _is_fixed(value) else _copy(value) for name, value in data.items()}
+    return OneByOne(own, data.failed) if isinstance(data, OneByOne) else own
 
 
 def _copy(value: Any) -> Any:
@@ -190,20 +304,34 @@ def analysed(
     """
     scenario, function = drawn.scenario, drawn.method.function
     if isinstance(function, EachReplicate):
-        own = {"rng": streams.of_replicate}
-        data = _select_data(drawn.method, function.analyse, scenario, data, own)
-        return function.columns(data, n_rep, vectors)
-    return function(**_select_data(drawn.method, function, scenario, data, {"streams": streams}))
+        own = {**data, "rng": streams.of_replicate}
+        given = _select_data(drawn.method, function.analyse, scenario, own)
+        constants = {
+            name: value.value if isinstance(value, Constant) else value
+            for name, value in given.items()
+            if name not in own or isinstance(value, Constant)
+        }
+        rows = {name: value for name, value in given.items() if name not in constants}
+        failed = data.failed if isinstance(data, OneByOne) else None
+        return function.columns(rows, constants, n_rep, vectors, failed)
+    if isinstance(data, OneByOne):
+        raise StudyError(
+            f"method {drawn.method.name!r} takes a whole block, and {type(scenario).__name__} "
+            "draws one data set at a time (draw_one): wrap it, as in each_replicate(method)."
+        )
+    given = _select_data(drawn.method, function, scenario, {**data, "streams": streams})
+    plain = {n: value.value if isinstance(value, Constant) else value for n, value in given.items()}
+    return function(**plain)
 
 
 def _select_data(
-    method: Method,
-    function: Callable[..., Any],
-    scenario: Scenario,
-    data: Data,
-    own_data: Mapping[str, Any],
+    method: Method, function: Callable[..., Any], scenario: Scenario, data: Mapping[str, Any]
 ) -> dict[str, Any]:
-    known = {**scenario_arguments(scenario), **data, **own_data}
+    """The arguments that a method's parameters name: data, factors, properties."""
+    known = {**scenario_arguments(scenario), **data}
+    asked = [parameter.name for parameter in parameters_of(function)]
+    for name in properties_in(scenario, [name for name in asked if name not in known]):
+        known[name] = getattr(scenario, name)
     unknown = partial(_unknown, method, scenario, available=known)
     return select_arguments(function, known, unknown)
 
@@ -219,7 +347,7 @@ def _unknown(
         )
     return StudyError(
         f"method {method.name!r} asks for {name!r}, which is neither drawn by "
-        f"{type(scenario).__name__} nor a factor of it; {nearest(name, available)}"
+        f"{type(scenario).__name__} nor a factor or property of it; " + nearest(name, available)
     )
 
 
@@ -264,6 +392,12 @@ def with_drawn_columns(plan: Plan, data: Data, columns: Any) -> Any:
 
 def _drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
     """A drawn number `(rep,)` or `(rep, *axes)`; None for data of another shape."""
+    if isinstance(value, Constant):
+        value = value.value
+    if isinstance(value, Rows):
+        if not all(item is None or isinstance(item, numbers.Real) for item in value.items):
+            return None
+        value = np.array(value.items, dtype=float)  # None, of a draw that failed, becomes NaN
     if isinstance(value, tuple) or (plan.axes and isinstance(value, Mapping)):
         value = np.asarray(in_axis_order(f"{name!r} of draw", value, plan.axes))
         value = value[np.newaxis] if value.shape == plan.shape else value

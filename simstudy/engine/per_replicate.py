@@ -1,35 +1,46 @@
-"""Methods that analyse one replicate at a time: each call gives one row or one failure."""
+"""Methods that analyse one replicate at a time: each call gives one row or one failure.
 
-import contextlib
-import threading
-import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, NamedTuple, overload
+A call that raises costs one replicate. A value that cannot be stored (a wrong shape, text among
+numbers, other names than in the replicates before) is a mistake of the study, and is raised.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
 
 import numpy as np
 
+from simstudy.engine.context import current, drawing
 from simstudy.engine.error_policy import (
     error_signature,
-    named_axes,
     raise_if_all_failed,
-    raising_if_all_failed,
     reason,
-    set_within,
     should_reraise,
 )
 from simstudy.engine.labels import frame_by_label, in_axis_order, is_from_pandas
-from simstudy.errors import StudyError, swallowed
+from simstudy.engine.warnings_of import recorded_warnings
+from simstudy.errors import ReturnedError, StudyError, swallowed
 from simstudy.validation import refuse_inexact, unmasked
 
-Listener = Callable[[int, int], None]
-"""Is told how many replicates of how many are done."""
+LARGEST_EXACT = 2**53  # integers beyond are rounded where a double stores them
+NUMBERS = frozenset({float, bool, np.float64, np.bool_})  # types that are stored without a check
 
-_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
-_one_records = threading.RLock()  # recording changes filters, which belong to the process
+NUMBER, TEXT = "a number", "text"
+Kind = str | tuple[int, ...]
+"""`NUMBER`, `TEXT`, or the shape of an array."""
+
+
+class Rows(Sequence[Any]):
+    """Data of any kind, one item for each replicate, as `draw_one` returns them."""
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self.items = items
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, row: Any) -> Any:
+        return self.items[row]
 
 
 @dataclass(frozen=True)
@@ -41,7 +52,7 @@ class EachReplicate:
     analyse
         Takes one replicate: its parameters name what it is given.
     returns
-        Names of the columns; None takes those of the first replicate that succeeds.
+        Names of the columns. Default: those of the first replicate that succeeds.
     """
 
     analyse: Callable[..., Any]
@@ -55,31 +66,46 @@ class EachReplicate:
                 f"the arrays given have {sorted(lengths)} entries on their first axis, which is "
                 "the replicate: give arrays of one length, at least one."
             )
-        return self.columns(given, lengths.pop())
+        return self.columns(given, {}, lengths.pop())
 
     def columns(
-        self, values: Mapping[str, Any], n_rep: int, vectors: Collection[str] = ()
+        self,
+        data: Mapping[str, Any],
+        constants: Mapping[str, Any],
+        n_rep: int,
+        vectors: Collection[str] = (),
+        failed: Mapping[int, Exception] | None = None,
     ) -> dict[str, np.ndarray]:
         """The columns of a block: `(rep,)`, or `(rep, value)` for vectors.
 
         Parameters
         ----------
-        values
-            By parameter: arrays with the replicate as first axis, of which each replicate gets its
-            own row; constants; and as `rng` a function from a row to its generator.
+        data
+            By parameter: arrays or `Rows` with the replicate first, of which each replicate gets
+            its own; other values; and as `rng` a function from a row to its generator.
+        constants
+            By parameter: values that are the same for all replicates, of any type.
+        failed
+            By row, the error of drawing its data.
         """
-        calls = (partial(self._analyse_row, values, row) for row in range(n_rep))
-        return _Replicates(n_rep, self.returns, vectors).columns(calls)
+        by_row = {name: value for name, value in data.items() if _has_rows(value) or name == "rng"}
+        fixed = {**constants, **{name: data[name] for name in data if name not in by_row}}
+        make_rng = by_row.pop("rng", None)
+        arrays, analyse = list(by_row.items()), self.analyse
 
-    def _analyse_row(self, values: Mapping[str, Any], row: int) -> Any:
-        replicate = {name: _of_row(value, row) for name, value in values.items() if name != "rng"}
-        if "rng" in values:
-            replicate["rng"] = values["rng"](row)
-        return self.analyse(**replicate)
+        def call(row: int) -> Any:
+            if failed and row in failed:
+                raise failed[row]
+            own = {name: value[row] for name, value in arrays}
+            if make_rng is not None:
+                own["rng"] = make_rng(row)
+            return analyse(**own, **fixed)
+
+        return _Replicates(n_rep, self.returns, vectors).columns(call)
 
 
-def _of_row(value: Any, row: int) -> Any:
-    return value[row] if isinstance(value, np.ndarray) and value.ndim else value
+def _has_rows(value: Any) -> bool:
+    return isinstance(value, Rows) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 @overload
@@ -114,7 +140,7 @@ def each_replicate(
     *data
         Arrays with the replicate as first axis. None makes a method of a study.
     returns
-        Names of the columns; None takes those of the first replicate that succeeds.
+        Names of the columns. Default: those of the first replicate that succeeds.
     vectors
         Those of them that have several numbers for each replicate, as many for all of them; a
         method is told by its study.
@@ -129,107 +155,123 @@ def each_replicate(
     names = (returns,) if isinstance(returns, str) else None if returns is None else tuple(returns)
     if not data:
         return EachReplicate(analyse, names)
-    calls = (partial(analyse, *(part[row] for part in data)) for row in range(len(data[0])))
-    return _Replicates(len(data[0]), names, vectors).columns(calls)
+    rows = _Replicates(len(data[0]), names, vectors)
+    return rows.columns(lambda row: analyse(*(part[row] for part in data)))
 
 
-class _Row(NamedTuple):
-    """The result of one replicate, or its error."""
-
-    numbers: dict[str, np.ndarray] | None  # None where it failed
-    error: str | None = None
-    warning: str | None = None
-    cause: Exception | None = None  # of the first replicate's error
-    mark: tuple[type, str, int] | None = None  # what errors of one cause share
-
-
-@dataclass
 class _Replicates:
     """The replicates of a block, analysed one after the other.
 
     Parameters
     ----------
     names
-        Of the columns, as the study says.
-    shapes
-        Columns by name, each with the shape that the replicates so far have in it.
+        Names of the columns; None for those of the first replicate that succeeds.
+    vectors
+        Names of the columns that have several numbers for each replicate.
     """
 
-    n_rep: int
-    names: Sequence[str] | None
-    vectors: Collection[str]
-    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    def __init__(self, n_rep: int, names: Sequence[str] | None, vectors: Collection[str]) -> None:
+        self.n_rep, self.names, self.vectors = n_rep, names, vectors
+        self._kinds: dict[str, Kind] = {}
+        self._values: dict[str, list[Any]] = {}
+        self._failures: dict[int, str] = {}
+        self._first_error: Exception | None = None
+        self._signatures = set[tuple[type, str, int]]()
+        self._warnings: dict[int, str] = {}
 
-    def columns(self, calls: Iterable[Callable[[], Any]]) -> dict[str, np.ndarray]:
+    def columns(self, call: Callable[[int], Any]) -> dict[str, np.ndarray]:
         """Assemble columns from one call per replicate."""
-        rows: list[_Row] = []
-        for at, call in enumerate(calls):
-            rows.append(self._row(call, at))
-            report_progress(len(rows), self.n_rep)
-            if not self.shapes and rows[-1].numbers:
-                self.shapes = {name: value.shape for name, value in rows[-1].numbers.items()}
-        _refuse_hopeless(rows, self.n_rep)
-        columns = self.shapes or dict.fromkeys(self.names or (), ())
-        values = {name: _column(rows, name, shape) for name, shape in columns.items()}
-        texts = {"error": [r.error for r in rows], "warning": [r.warning for r in rows]}
-        return values | {
-            name: np.array(column, dtype=object) for name, column in texts.items() if any(column)
-        }
+        context = current()
+        on_row = context.on_row
+        with drawing(context.within_replicate), recorded_warnings() as warned:
+            for row in range(self.n_rep):
+                try:
+                    returned = call(row)
+                except Exception as error:
+                    self._fail(row, error)
+                else:
+                    self._add(row, returned)
+                    if warned:
+                        self._warnings[row] = "; ".join(dict.fromkeys(warned))
+                warned.clear()
+                if on_row is not None:
+                    on_row(row + 1, self.n_rep)
+        self._refuse_hopeless()
+        return self._assembled()
 
-    def _row(self, call: Callable[[], Any], at: int) -> _Row:
-        """Analyse one replicate."""
-        try:
-            with _recorded_warnings() as text, raising_if_all_failed(None):
-                values = call()
-            numbers = self._numbers(_by_name(values, self.names or tuple(self.shapes)))
-        except NamelessError:
-            raise
-        except Exception as error:
-            if should_reraise(at, self.n_rep, error):
-                raise
-            swallowed(error, at)
-            cause = None if at else error
-            return _Row(None, reason(error), cause=cause, mark=error_signature(error))
-        return _Row(numbers, None, "; ".join(dict.fromkeys(text)) or None)
+    def _add(self, row: int, returned: Any) -> None:
+        """Append the values of a replicate."""
+        kinds = self._kinds
+        if type(returned) is not dict or returned.keys() != kinds.keys():
+            returned = self._by_column(row, returned)
+        for name, value in returned.items():
+            if type(value) not in NUMBERS or kinds.get(name) is not NUMBER:
+                value, kind = _checked_value(name, value, is_vector=name in self.vectors)
+                if kinds.setdefault(name, kind) != kind:
+                    raise ReturnedError(
+                        f"{name} is {_shown(kind)} in one replicate and {_shown(kinds[name])} in "
+                        "those before: return the same kind from each replicate, NaN where there "
+                        "is no number."
+                    )
+            self._values.setdefault(name, [None] * row).append(value)
 
-    def _numbers(self, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """The values by name; default names are those of the first replicate."""
-        shapes = self.shapes
-        if self.names is None and shapes and set(values) != set(shapes):
-            raise StudyError(
-                f"it returned {sorted(values)}, and replicates before {sorted(shapes)}"
+    def _by_column(self, row: int, returned: Any) -> Mapping[str, Any]:
+        """The values by column name, as in the replicates before."""
+        values = _by_name(returned, self.names or tuple(self._kinds))
+        expected = self.names or tuple(self._kinds) or tuple(values)
+        absent = [name for name in expected if name not in values]
+        more = [name for name in values if name not in expected and self.names is None]
+        if absent or more:
+            name = (absent or more)[0]
+            where = "lacks" if absent else "has"
+            raise ReturnedError(
+                f"a replicate (row {row} of its block) {where} the column {name!r}, and others "
+                f"{'have' if absent else 'lack'} it, so its mean would be over a part of the "
+                f'replicates. Return the same names from each replicate: "{name}": np.nan where '
+                "there is no number (may_be_missing names columns where that is no failure)."
             )
-        found = {
-            name: _checked_value(name, values[name], is_vector=name in self.vectors)
-            for name in (self.names or shapes or values)
-        }
-        for name, value in found.items():
-            before = shapes.get(name, value.shape)
-            if before != value.shape:
-                raise StudyError(
-                    f"{name} has shape {value.shape}, and in replicates before {before}"
-                )
-        return found
+        return {name: values[name] for name in expected}
+
+    def _fail(self, row: int, error: Exception) -> None:
+        """Record the error of a replicate, or raise it."""
+        if should_reraise(row, self.n_rep, error):
+            raise error
+        swallowed(error, row)
+        self._failures[row] = reason(error)
+        self._first_error = self._first_error or error
+        self._signatures.add(error_signature(error))
+        for values in self._values.values():
+            values.append(None)
+
+    def _refuse_hopeless(self) -> None:
+        """Raise an error that all replicates of the first block share.
+
+        In common is where it was raised, and its type: its text may name the replicate's data.
+        """
+        if self._first_error and len(self._failures) == self.n_rep and len(self._signatures) == 1:
+            raise_if_all_failed(self.n_rep, self._first_error)
+
+    def _assembled(self) -> dict[str, np.ndarray]:
+        """Columns of numbers, arrays and text, NaN or None in replicates that failed."""
+        kinds: Mapping[str, Kind] = self._kinds or dict.fromkeys(self.names or (), NUMBER)
+        made = {}
+        for name, kind in kinds.items():
+            values = self._values.get(name, [None] * self.n_rep)
+            if kind is TEXT:
+                made[name] = np.array(values, dtype=object)
+            elif kind is NUMBER:
+                made[name] = np.array(values, dtype=float)  # None becomes NaN
+            elif isinstance(kind, tuple):
+                missing = np.full(kind, np.nan)
+                made[name] = np.stack([missing if v is None else v for v in values])
+        for name, texts in (("error", self._failures), ("warning", self._warnings)):
+            if texts:
+                made[name] = np.array([texts.get(row) for row in range(self.n_rep)], dtype=object)
+        return made
 
 
-def _refuse_hopeless(rows: Sequence[_Row], n_rep: int) -> None:
-    """Raise an error that all replicates of the first block share.
-
-    In common is where it was raised, and its type: its text may name the replicate's data.
-    """
-    cause = rows[0].cause if rows else None
-    if cause is not None and len({row.mark for row in rows}) == 1:
-        raise_if_all_failed(n_rep, cause)
-
-
-def _column(rows: Sequence[_Row], name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """One value or vector per replicate; NaN where it failed."""
-    missing = np.full(shape, np.nan)
-    return np.stack([missing if row.numbers is None else row.numbers[name] for row in rows])
-
-
-class NamelessError(StudyError):
-    """A method returned a number without a column name."""
+def _shown(kind: Kind) -> str:
+    return kind if isinstance(kind, str) else f"an array of shape {kind}"
 
 
 def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
@@ -237,75 +279,54 @@ def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
     if is_from_pandas(values, "DataFrame"):
         if len(values) == 1:
             return {str(name): values[name].iloc[0] for name in values}
-        by_label = frame_by_label(values, named_axes())
+        by_label = frame_by_label(values, current().axes)
         if by_label is not None:
             return by_label
     if is_from_pandas(values, "Series"):
         values = {str(name): value for name, value in values.items()}
     if isinstance(values, Mapping):
         is_one_column = len(names) == 1 and names[0] not in values
-        covered = any(set(labels) <= set(values) for labels in named_axes().values())
+        covered = any(set(labels) <= set(values) for labels in current().axes.values())
         return {names[0]: values} if is_one_column and covered else values
     if not names:
-        raise NamelessError(
+        raise ReturnedError(
             f"each_replicate: the function returned {type(values).__name__}, not numbers by name, "
             'so its columns have no names. Return a dict, or say each_replicate(..., returns="p").'
         )
     if len(names) > 1:
-        raise StudyError(
+        raise ReturnedError(
             f"it returned {type(values).__name__}, not {', '.join(names)} by name: return a dict"
         )
     return {names[0]: values}
 
 
-def _checked_value(name: str, returned: Any, *, is_vector: bool) -> np.ndarray:
-    """A number, an array with one value per cell of the study's axes, or a vector."""
-    value = unmasked(returned if is_vector else in_axis_order(name, returned, named_axes()), name)
+def _checked_value(name: str, returned: Any, *, is_vector: bool) -> tuple[Any, Kind]:
+    """A number, a text, an array with one value per cell of the study's axes, or a vector."""
+    axes = current().axes
+    if isinstance(returned, str):
+        return returned, TEXT
+    value = unmasked(returned if is_vector else in_axis_order(name, returned, axes), name)
     refuse_inexact(name, value)
     is_numeric = value.dtype.kind in "biuf"
     if is_vector:
         if value.ndim != 1 or not is_numeric:
-            raise StudyError(
+            raise ReturnedError(
                 f"{name} holds {value.dtype} of shape {value.shape}, not one row of numbers"
             )
-        return value
-    axes = named_axes()
+        return value, value.shape
     shape = tuple(map(len, axes.values()))
     if axes and value.shape == shape and is_numeric:
-        return value.astype(float)
-    if value.size != 1:
-        at = f" or an array {shape} over {', '.join(axes)}" if axes else ""
-        raise StudyError(f"{name} has shape {value.shape}, not one number per replicate{at}")
+        return value.astype(float), shape
+    at = f" or an array {shape} over {', '.join(axes)}" if axes else ""
+    if value.ndim:
+        raise ReturnedError(
+            f"{name} has shape {value.shape}, not one number per replicate{at}. Return a number: "
+            "an item of the array, its mean, or its length."
+        )
     number = value.item()
-    if isinstance(number, str | bytes):
-        raise StudyError(f"{name} is the text {number!r}, not one number per replicate")
-    return np.asarray(float(number))
-
-
-# ---------------------------------------------------------------- how far a block is
-def progress_reported_to(listener: Listener | None) -> AbstractContextManager[None]:
-    """Context: methods that go replicate by replicate report their progress to this function."""
-    return set_within(_listener, listener)
-
-
-def report_progress(n_done: int, of: int) -> None:
-    """Report progress, if anyone listens."""
-    listener = _listener.get()
-    if listener is not None:
-        listener(n_done, of)
-
-
-@contextlib.contextmanager
-def _recorded_warnings() -> Iterator[list[str]]:
-    """Context that records warnings as texts.
-
-    One thread records at a time; what another thread warns of meanwhile, outside of code that is
-    recorded, is counted here. Files that somebody left open are warned of when garbage is
-    collected, which says nothing of a replicate.
-    """
-    texts: list[str] = []
-    with _one_records, warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        warnings.simplefilter("ignore", ResourceWarning)
-        yield texts
-        texts += [f"{each.category.__name__}: {each.message}" for each in found]
+    if not is_numeric:
+        raise ReturnedError(
+            f"{name} is {number!r} of type {type(number).__name__}, not one number or text per "
+            f"replicate{at}. Return NaN where there is no number, a text where there is no text."
+        )
+    return float(number), NUMBER

@@ -5,9 +5,7 @@ replicate fails. So each method's first block is analysed again in part, and if 
 with its rows in another order.
 """
 
-import contextlib
-from collections.abc import Iterator, Mapping
-from contextvars import ContextVar
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +13,7 @@ import numpy as np
 
 from simstudy.design.plan import Analysed, Plan
 from simstudy.engine.columns import validate_columns
-from simstudy.engine.error_policy import set_within
+from simstudy.engine.context import current
 from simstudy.engine.methods import analysed, parameters_of, plain_columns
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.errors import StudyError
@@ -28,16 +26,6 @@ N_ROWS = 4  # that are analysed again, no two in the same place
 RTOL = 1e-6  # an iteration may stop elsewhere when others are not there
 FEWEST = 2 * N_ROWS  # replicates of a block
 
-_events: ContextVar[dict[str, None] | None] = ContextVar("rng_events", default=None)
-
-
-@contextlib.contextmanager
-def checking(block: int) -> Iterator[dict[str, None]]:
-    """Context that collects what is noticed of a scenario's first block."""
-    events: dict[str, None] = {}
-    with set_within(_events, events if block == 0 else None):
-        yield events
-
 
 # ---------------------------------------------------------------- streams
 def is_deterministic(value: object) -> bool:
@@ -47,7 +35,7 @@ def is_deterministic(value: object) -> bool:
 
 def check_streams(scenario: object, streams: Streams, columns: Any, n_rep: int) -> None:
     """Record replicates that differ although no random stream was used."""
-    events = _events.get()
+    events = current().rng_events
     if events is None or streams.asked or is_deterministic(scenario):
         return
     if isinstance(columns, Mapping) and any(_differs(array, n_rep) for array in columns.values()):
@@ -80,7 +68,7 @@ def check_rows(
     result
         What the method returned of it.
     """
-    events, method = _events.get(), scenario.method
+    events, method = current().rng_events, scenario.method
     if events is None or isinstance(method.function, EachReplicate):
         return
     asked = {each.name for each in parameters_of(method.function)}

@@ -15,10 +15,10 @@ import numpy as np
 from simstudy.design.plan import Plan
 from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.columns import BlockConstant, BlockConstants, constants_among
+from simstudy.engine.context import BlockContext, OnRow
 from simstudy.engine.error_policy import is_machine_trouble
 from simstudy.engine.methods import DatasetCache
 from simstudy.engine.provenance import LoadedCode, RunProvenance
-from simstudy.engine.rng_checks import checking
 from simstudy.engine.thread_limits import drawn_with_one_thread
 from simstudy.engine.timeouts import BlockTimeoutError, time_limit, timeout_message
 from simstudy.engine.work_queue import BlockId
@@ -66,7 +66,7 @@ class TaskResult(NamedTuple):
 
 
 # ---------------------------------------------------------------- in the worker
-def draw_task(task: Task) -> TaskResult:
+def draw_task(task: Task, on_row: OnRow | None = None) -> TaskResult:
     """Draw the blocks of a task and write them to one file."""
     begun = time.perf_counter()
     datasets = DatasetCache()
@@ -74,12 +74,12 @@ def draw_task(task: Task) -> TaskResult:
     noticed: list[tuple[str, str]] = []
     for block_id in task.blocks:
         start, before = time.perf_counter(), datasets.seconds
-        with checking(block_id.block) as events:
-            block = _draw(task, block_id, datasets)
+        context = BlockContext.of_block(task.plan, block_id.block, on_row)
+        block = _draw(task, block_id, datasets, context)
         on_data.append(datasets.seconds - before)
         on_drawing.append(time.perf_counter() - start - on_data[-1])
         blocks.append(block)
-        noticed += [(block_id.key, kind) for kind in events]
+        noticed += [(block_id.key, kind) for kind in context.rng_events or ()]
     constants = constants_among(task.plan, blocks)
     BlockConstants().check_further(constants)
     result = _write(task, blocks, on_drawing, on_data)
@@ -90,12 +90,13 @@ def draw_task(task: Task) -> TaskResult:
     )
 
 
-def _draw(task: Task, block_id: BlockId, datasets: DatasetCache) -> Block:
+def _draw(task: Task, block_id: BlockId, datasets: DatasetCache, context: BlockContext) -> Block:
     """Draw a block; if its threads cannot be inspected, the machine is out of resources."""
     plan, scenario, number = task.plan, block_id.scenario, block_id.block
     try:
         with time_limit(task.block_seconds):
-            return drawn_with_one_thread(partial(draw_block, plan, scenario, number, datasets))
+            draw = partial(draw_block, plan, scenario, number, datasets, context)
+            return drawn_with_one_thread(draw)
     except BlockTimeoutError:
         return failed_block(plan, scenario, number, timeout_message(task.block_seconds or 0.0))
     except OSError as error:

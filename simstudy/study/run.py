@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,9 +21,9 @@ from simstudy.analysis.result import Result, remarks_of
 from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan
 from simstudy.engine.graceful_stop import OutOfTime, time_budget
+from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Progress, progress_of
 from simstudy.engine.provenance import RunProvenance, compute_provenance
-from simstudy.engine.run_loop import RunLoop
 from simstudy.engine.run_stats import RunStats
 from simstudy.engine.tasks import TaskResult
 from simstudy.engine.work_queue import share_label
@@ -42,7 +41,6 @@ from simstudy.study.run_options import RunOptions, check_redraw, pilot_rep
 from simstudy.study.spec import StudySpec
 
 Sizes = Mapping[str, int]  # replicates by scenario key
-Results = Generator[TaskResult, None, None]
 
 
 def run(study: StudySpec, options: RunOptions) -> Result:
@@ -90,7 +88,8 @@ class _Run:
     study: StudySpec
     options: RunOptions
     plan: Plan
-    work: RunLoop
+    home: StudyFolder
+    work: Loop
     targets: Sequence[Target]
     pilot: Result | None = field(default=None, init=False)
     n_left: int = field(default=0, init=False)
@@ -116,20 +115,19 @@ class _Run:
         workers = options.workers.limited(study.rules.block_seconds)
         if options.adopt:
             _adopt(plan, home, provenance, workers, progress)
-        work = RunLoop(plan.work_units, home, provenance, workers, progress)
-        return cls(study, options, plan, work, options.targets(study))
-
-    @property
-    def home(self) -> StudyFolder:
-        """The folder of the blocks."""
-        return self.work.home
+        work = Loop(
+            plan.work_units, home.store, workers, progress, folder=home.path, provenance=provenance
+        )
+        started = cls(study, options, plan, home, work, options.targets(study))
+        work.on_result = started._take
+        return started
 
     def draw(self, is_spent: Callable[[], bool]) -> Sizes:
         """Draw; returns the replicates of each scenario when all are stored or time is up."""
         sizes = self._requested_sizes()
         try:
             if self.options.retry:
-                self._check_and_finish(self.work.redraw_failures(self.plan.drawn_sizes(sizes)))
+                self.work.redraw_failures(self.plan.drawn_sizes(sizes))
             self._draw_missing(sizes, self.options.shard)
             return grown_until_precise(
                 sizes,
@@ -147,16 +145,14 @@ class _Run:
 
     def _draw_missing(self, sizes: Sizes, shard: tuple[int, int] | None = None) -> None:
         drawn_sizes = self.plan.drawn_sizes(sizes)
-        if not self._is_checked and self.work.lacks_any(drawn_sizes, shard):
+        if not self._is_checked and self.work.missing(drawn_sizes, shard):
             self._is_checked = self._check_measures(None)
-        self._check_and_finish(self.work.draw(drawn_sizes, shard))
+        self.work.draw(drawn_sizes, shard)
 
-    def _check_and_finish(self, results: Results) -> None:
-        """Draw all blocks, once the measures have been computed from the first ones."""
-        with closing(results):
-            for result in results:
-                self._written += result.files
-                self._is_checked = self._is_checked or self._check_measures(result.files)
+    def _take(self, result: TaskResult) -> None:
+        """Compute the measures from the first results, so that mistakes show early."""
+        self._written += result.files
+        self._is_checked = self._is_checked or self._check_measures(result.files)
 
     def _check_measures(self, files: Sequence[str] | None) -> bool:
         """Compute the measures from a first block; returns whether there was one."""
@@ -230,7 +226,7 @@ class _Run:
 
     def _result(self, sizes: Sizes) -> Result:
         work = self.work
-        return result_of(self.study, self.plan, work.home, work.stats, sizes)
+        return result_of(self.study, self.plan, self.home, work.stats, sizes)
 
     def result(self, sizes: Sizes) -> Result:
         """Make the result."""

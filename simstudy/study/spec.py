@@ -36,6 +36,17 @@ def default_block_size(methods: Any) -> int:
     return BLOCK_SIZE_ROW_BY_ROW if is_row_by_row else BLOCK_SIZE
 
 
+def _all_draw_one(scenarios: Any) -> bool:
+    """Whether every scenario draws one data set at a time, so that methods analyse one."""
+    kinds = set(map(type, scenarios)) if isinstance(scenarios, Sequence) else set()
+    return bool(kinds) and all(hasattr(kind, "draw_one") for kind in kinds)
+
+
+def _of_rows(method: Any) -> Any:
+    is_plain = callable(method) and not isinstance(method, EachReplicate)
+    return EachReplicate(method) if is_plain else method
+
+
 def _heading_and_values(label: Label) -> tuple[str, Mapping[Any, str]]:
     if isinstance(label, str):
         return label, {}
@@ -62,6 +73,9 @@ class StudySpec:
     rules: Rules = field(default_factory=Rules)
 
     def __post_init__(self) -> None:
+        if _all_draw_one(self.scenarios) and isinstance(self.methods, Mapping):
+            rows = {name: _of_rows(method) for name, method in self.methods.items()}
+            object.__setattr__(self, "methods", rows)
         if self.block_size is None:
             object.__setattr__(self, "block_size", default_block_size(self.methods))
         check_declared(self)

@@ -196,14 +196,20 @@ def factor_names_of(scenarios: Sequence[Scenario]) -> set[str]:
 
 
 def check_drawing(scenarios: Sequence[Scenario], methods: Mapping[str, Any]) -> None:
-    """Check that scenarios have `draw` if there are methods, and `simulate` otherwise."""
-    needed = "draw" if methods else "simulate"
+    """Check that scenarios have `draw` or `draw_one` with methods, and `simulate` without."""
+    needed = ("draw", "draw_one") if methods else ("simulate",)
     for kind in dict.fromkeys(map(type, scenarios)):
-        if not callable(getattr(kind, needed, None)):
+        n_found = sum(callable(getattr(kind, name, None)) for name in needed)
+        if n_found > 1:
             raise StudyError(
-                f"{kind.__name__} has no {needed}(self, streams, n_rep), and methods= names "
-                f"{', '.join(methods) or 'none'}: where a study has methods its scenarios draw the "
-                "data that these analyse, and where it has none they simulate columns."
+                f"{kind.__name__} has draw and draw_one, which would give different data: keep one."
+            )
+        if not n_found:
+            raise StudyError(
+                f"{kind.__name__} has no {needed[0]}(self, streams, n_rep)"
+                + (" or draw_one(self, rng)" if methods else "")
+                + f", and methods= names {', '.join(methods) or 'none'}: scenarios draw the data "
+                "that methods analyse, or simulate columns if there are no methods."
             )
 
 

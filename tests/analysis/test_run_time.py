@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simstudy import Study, grid
-from simstudy.engine import run_loop
+from simstudy.engine import loop
 from simstudy.measures import mean
 from simstudy.output.formatting import format_run_time, format_time
 from simstudy.store.run_records import read_records
@@ -86,7 +86,7 @@ def test_a_resumed_run_adds_to_what_was_spent_and_a_run_that_draws_nothing_does_
 def test_when_it_was_drawn_spans_all_runs_of_this_code_and_of_no_other(tmp_path, monkeypatch):
     def at(hour):
         moment = f"2026-01-01T{hour:02}:00:00Z"
-        monkeypatch.setattr(run_loop, "_now", lambda: moment)
+        monkeypatch.setattr(loop, "_now", lambda: moment)
         return moment
 
     first = at(1)

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from simstudy.engine.block import Address
-from simstudy.engine.per_replicate import progress_reported_to, report_progress
 from simstudy.engine.run_monitor import SLOW_SECONDS, RunMonitor
 from simstudy.engine.tasks import TaskResult
 from simstudy.errors import AlwaysFailsError, StudyError, describe, swallowed
@@ -107,9 +106,6 @@ def test_a_block_that_goes_on_one_by_one_says_how_far_it_is():
     case, notes = CASES["one by one"], Notes()
     case.study_of("one by one").run(**INLINE, progress=notes)
     assert notes.far == 2 * [(done, 20) for done in range(1, 21)]
-    report_progress(1, 2)
-    with progress_reported_to(None):
-        report_progress(1, 2)
 
 
 def test_a_bar_shows_how_far_a_block_is(capsys, monkeypatch):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from simstudy.engine.work_queue import first_shares
-from simstudy.errors import StoreError
 from simstudy.store.files import Folder
 from tests import toy
 from tests.engine.test_methods import METHODS
@@ -70,9 +69,3 @@ def test_what_another_split_or_a_whole_run_has_drawn_is_not_drawn_again(tmp_path
     ]
     n_by_first = sum(len(range(4, 9)) for _ in study.plan().keys) - sum(drawn)
     assert n_by_first in (7, 8), "half of the 15 blocks beyond the whole run"
-
-
-def test_shares_of_other_results_are_refused_although_they_are_other_shares(tmp_path):
-    toy.study().run(450, seed=1, out=tmp_path, **INLINE, shard=(1, 2))
-    with pytest.raises(StoreError, match="seed was 1 and is 2"):
-        toy.study().run(450, seed=2, out=tmp_path, **INLINE, shard=(2, 2))

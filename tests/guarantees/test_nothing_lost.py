@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from simstudy.engine import scheduler
+from simstudy.engine import task_sizes
 from simstudy.engine.provenance import compute_provenance
 from simstudy.errors import StoreError
 from simstudy.store.block_files import write_blocks
@@ -268,7 +268,7 @@ def test_no_space_left(call, after, tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
         return original(*arguments)
 
-    monkeypatch.setattr(scheduler, "TASK_SECONDS", 0.0)
+    monkeypatch.setattr(task_sizes, "TASK_SECONDS", 0.0)
     with monkeypatch.context() as patch:
         patch.setattr(os, call, until_full)
         with pytest.raises(StoreError, match=FULL):

@@ -20,11 +20,10 @@ from experiments.two_stage import study as two_stage
 from simstudy.analysis.result import Result
 from simstudy.design import scenario_key
 from simstudy.documents.scenarios import BootstrapSe, RegressionTrial, TwoStage
-from simstudy.engine import scheduler
+from simstudy.engine import task_sizes
+from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import compute_provenance
-from simstudy.engine.scheduler import draw_blocks
-from simstudy.engine.tasks import TaskFactory
 from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.provenance.streams import Streams
@@ -95,10 +94,7 @@ def test_any_order_of_blocks(name, reference, tmp_path):
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(SIZES[name]))
     jobs = list(missing_blocks(plan, wanted, store))
     shuffled = [jobs[i] for i in np.random.default_rng(5).permutation(len(jobs))]
-    factory = TaskFactory(plan, store)
-    for _ in draw_blocks(factory, shuffled, workers=Workers("inline", 1), progress=Silent()):
-        pass
-    store.scan()
+    Loop(plan, store, Workers("inline", 1), Silent()).draw_blocks(shuffled)
     assert content(Result(replace(reference.details, store=store))) == content(reference)
 
 
@@ -118,7 +114,7 @@ class Stop(Silent):
     "after", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 1, 3, 4))]
 )
 def test_interrupted_anywhere_and_resumed(name, reference, after, tmp_path, monkeypatch):
-    monkeypatch.setattr(scheduler.ChunkSizer, "n_blocks", lambda *_: 1)
+    monkeypatch.setattr(task_sizes.TaskSizes, "n_blocks", lambda *_: 1)
     with pytest.raises(KeyboardInterrupt):
         run(name, tmp_path, progress=Stop(after))
     n_whole = sum(make_study(name).plan(3).n_blocks(SIZES[name]) for _ in reference.plan.keys)
@@ -238,7 +234,7 @@ def test_replicates_added(tmp_path):
 
 # ---------------------------------------------------------------- nothing but the numbers
 def test_files_know_no_clock_and_no_machine(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(scheduler.ChunkSizer, "n_blocks", lambda *_: 1)
+    monkeypatch.setattr(task_sizes.TaskSizes, "n_blocks", lambda *_: 1)
     here = run(name, tmp_path / "here")
     later = time.time() + 1e9
     monkeypatch.setattr(time, "time", lambda: later)

@@ -18,10 +18,9 @@ from simstudy.analysis.solve.search import Evaluation
 from simstudy.analysis.summary import cell_axes
 from simstudy.design import Scenario, scenario_key
 from simstudy.design.plan import Plan
+from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
 from simstudy.engine.run_stats import RunStats
-from simstudy.engine.scheduler import draw_blocks
-from simstudy.engine.tasks import TaskFactory
 from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
@@ -80,13 +79,10 @@ class Simulation:
 
     def _draw(self, plan: Plan, n_blocks: Mapping[str, int]) -> RunStats:
         """Draw missing blocks of each scenario."""
-        factory = TaskFactory(plan.work_units, self._store)
+        loop = Loop(plan.work_units, self._store, self.workers, Silent())
         blocks = missing_blocks(plan.work_units, plan.drawn_sizes(n_blocks), self._store)
-        stats = RunStats()
-        for result in draw_blocks(factory, blocks, workers=self.workers, progress=Silent()):
-            stats.count(plan.work_units, result)
-        self._store.scan()
-        return stats
+        loop.draw_blocks(blocks)
+        return loop.stats
 
     def _key(self, value: Number, scenario: Scenario) -> str:
         """The scenario's key, which two values of the factor may not share."""

@@ -3,41 +3,18 @@
 import inspect
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol
 
+from simstudy.engine.context import OnRow
+from simstudy.engine.executors.base import Executor, WorkerDiedError
 from simstudy.engine.executors.dask import Dask
 from simstudy.engine.executors.loky import Loky
 from simstudy.engine.tasks import Task, TaskResult, draw_task
 from simstudy.engine.workers import Workers, class_at
 from simstudy.errors import ConfigError, describe, nearest
 
-OURS = ("n_workers", "expected")  # what an executor is told by the engine, if it asks for it
+__all__ = ["Executor", "InProcess", "Threads", "WorkerDiedError", "executor_of", "maker_of"]
 
-
-class Executor(Protocol):
-    """The interface of all executors.
-
-    A class of your own needs no more than this. What it may have beside: `n_ahead`, how many tasks
-    it holds at a time (twice as many as workers, where it does not say); `task_seconds`, of work in
-    a task, where handing out one costs more than on one machine; and `isolated()`, another executor
-    for blocks that may end their worker (a process of this machine's, where it has none).
-
-    Attributes
-    ----------
-    n_workers
-        Tasks that are drawn at a time.
-    """
-
-    n_workers: int
-
-    def submit(self, task: Task) -> "Future[TaskResult]":
-        """Start a task: call `simstudy.engine.tasks.draw_task` with it, here or elsewhere.
-
-        A future raises what the worker raised, and `WorkerDiedError` where the worker has ended.
-        """
-
-    def close(self, *, kill: bool) -> None:
-        """Release the workers; with `kill`, do not wait for running tasks."""
+OURS = ("n_workers", "expected")  # parameters of an executor that the engine sets
 
 
 def executor_of(workers: Workers, expected: str) -> Executor:
@@ -80,10 +57,10 @@ def maker_of(workers: Workers) -> Callable[..., Executor]:
     }  # fmt: skip
     if ":" in workers.backend:
         make = class_at("backend", workers.backend)
-        if not hasattr(make, "submit"):
+        if not (isinstance(make, type) and issubclass(make, Executor)):
             raise ConfigError(
-                f"backend={workers.backend} has no method submit, which begins a task: see "
-                "simstudy.engine.executors.Executor."
+                f"backend={workers.backend} is no executor: derive the class from "
+                "simstudy.engine.executors.Executor, and give it a method submit."
             )
     else:
         make = known.get(workers.backend, Loky)
@@ -98,26 +75,32 @@ def maker_of(workers: Workers) -> Callable[..., Executor]:
 
 
 # ---------------------------------------------------------------- in the user's own process
-class InProcess:
-    """Draws each task when it is submitted."""
+class InProcess(Executor):
+    """Draws each task when it is submitted.
 
-    n_workers = n_ahead = 1
+    Parameters
+    ----------
+    on_row
+        Called after each replicate of a method that goes row by row.
+    """
+
+    n_ahead = 1
+
+    def __init__(self, on_row: OnRow | None = None) -> None:
+        self.on_row = on_row
 
     def submit(self, task: Task) -> "Future[TaskResult]":
         """Draw a task; its exceptions are raised."""
         done: Future[TaskResult] = Future()
-        done.set_result(draw_task(task))
+        done.set_result(draw_task(task, self.on_row))
         return done
 
-    def isolated(self) -> "InProcess":
+    def isolated(self) -> Executor:
         """Return this executor: there is no other process."""
         return self
 
-    def close(self, *, kill: bool) -> None:
-        """Do nothing."""
 
-
-class Threads:
+class Threads(Executor):
     """A pool of threads, for kernels that release the GIL."""
 
     def __init__(self, n_workers: int) -> None:
@@ -128,7 +111,7 @@ class Threads:
         """Start a task in a thread."""
         return self._pool.submit(draw_task, task)
 
-    def isolated(self) -> "Threads":
+    def isolated(self) -> Executor:
         """Return this executor: there is no other process."""
         return self
 

@@ -15,8 +15,8 @@ from logging import CRITICAL
 from multiprocessing import parent_process
 from typing import Any, cast
 
+from simstudy.engine.executors.base import Executor, WorkerDiedError
 from simstudy.engine.executors.loky import (
-    WorkerDiedError,
     deaf_to_interrupts,
     draw_packed,
     forwarded,
@@ -34,7 +34,7 @@ TASKS_AHEAD = 2  # for each thread of a worker, so that none waits for the next
 DIED = "the process died: each of the Dask workers that took it, one after the other"
 
 
-class Dask:
+class Dask(Executor):
     """Workers of a Dask cluster, on this machine or on several that share a file system.
 
     Parameters
@@ -86,7 +86,7 @@ class Dask:
         future = self._client.submit(draw_elsewhere, packed(task), _own_paths(), pure=False)
         return forwarded(future, lambda done: self._result(done, task))
 
-    def isolated(self) -> "Dask":
+    def isolated(self) -> Executor:
         """Return this executor: the cluster replaces workers that die."""
         return self
 

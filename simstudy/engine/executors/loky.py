@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from typing import Any, cast
 
+from simstudy.engine.executors.base import Executor, WorkerDiedError
 from simstudy.engine.graceful_stop import deferred, handlers_of
 from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.tasks import Task, TaskResult, draw_task
@@ -29,20 +30,6 @@ from simstudy.errors import (
 LOOK_SECONDS = 1.0  # between looks whether the parent is there
 
 
-class WorkerDiedError(Exception):
-    """A worker process ended while it drew a task; the text says how.
-
-    Attributes
-    ----------
-    by_signal
-        Whether somebody, or the system, may have ended it, so that its block need not be at fault.
-    """
-
-    def __init__(self, how: str, *, by_signal: bool) -> None:
-        super().__init__(how)
-        self.by_signal = by_signal
-
-
 def forwarded(source: Any, result_of: Callable[[Any], TaskResult]) -> "Future[TaskResult]":
     """A future with the converted result of another future."""
     outer: Future[TaskResult] = Future()
@@ -57,7 +44,7 @@ def forwarded(source: Any, result_of: Callable[[Any], TaskResult]) -> "Future[Ta
     return outer
 
 
-class Loky:
+class Loky(Executor):
     """A pool of loky worker processes, reused by later runs of the same code.
 
     Parameters

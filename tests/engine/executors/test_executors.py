@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from simstudy.engine.executors import InProcess, Threads, executor_of
+from simstudy.engine.executors import Executor, InProcess, Threads, executor_of
 from simstudy.engine.executors.loky import Loky
 from simstudy.engine.tasks import draw_task
 from simstudy.engine.workers import Workers
@@ -18,7 +18,7 @@ seen: list[tuple[str, int]] = []
 
 
 @dataclass
-class Counting:
+class Counting(Executor):
     """Computes here, and notes for whom."""
 
     address: str
@@ -34,7 +34,7 @@ class Counting:
         """Nothing is open."""
 
 
-class Picky:
+class Picky(Executor):
     def __init__(self, address):
         raise ConnectionError(f"nobody at {address}")
 
@@ -80,7 +80,7 @@ def test_each_is_told_what_it_asks_for():
             "backend.expected: backend loky has no",
         ),
         ({"backend": "no.such:Thing"}, "backend=no.such:Thing cannot be imported: ModuleNotFound"),
-        ({"backend": "simstudy.errors:StudyError"}, "has no method submit, which begins a task"),
+        ({"backend": "simstudy.errors:StudyError"}, "is no executor: derive the class from"),
         ({"backend": f"{HERE}:Counting"}, "cannot be started: TypeError.*address"),
         (
             {"backend": f"{HERE}:Picky", "backend_options": {"address": "y"}},

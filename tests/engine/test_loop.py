@@ -4,12 +4,14 @@ from concurrent.futures import Future
 
 import pytest
 
-from simstudy.engine import scheduler
-from simstudy.engine.executors.loky import WorkerDiedError
+from simstudy.engine import loop, task_sizes
+from simstudy.engine.executors import Executor, WorkerDiedError
+from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
-from simstudy.engine.scheduler import MOST_SECONDS, PART_OF_RUN, TASK_BYTES, ChunkSizer, draw_blocks
+from simstudy.engine.task_sizes import MAX_SECONDS, PART_OF_RUN, TASK_BYTES, TaskSizes
 from simstudy.engine.tasks import TaskResult, draw_task
 from simstudy.engine.workers import Workers
+from simstudy.store.files import Folder
 from tests import toy
 from tests.engine.giving import Notes, blocks_of, factory_of
 
@@ -22,12 +24,14 @@ def factory(tmp_path):
 
 
 def drawn(factory, blocks, executor, monkeypatch):
-    monkeypatch.setattr(scheduler, "executor_of", lambda *_: executor)
-    workers = Workers("loky", executor.n_workers)
-    return list(draw_blocks(factory, blocks, workers=workers, progress=Silent()))
+    monkeypatch.setattr(loop, "executor_of", lambda *_: executor)
+    workers, results = Workers("loky", executor.n_workers), []
+    run = Loop(PLAN.work_units, factory.store, workers, Silent(), on_result=results.append)
+    run.draw_blocks(blocks)
+    return results
 
 
-class Mortal:
+class Mortal(Executor):
     """Draws here; a task with a block of these dies, in the pool and in the isolated worker."""
 
     n_workers = 2
@@ -85,12 +89,12 @@ def test_a_block_that_ends_two_workers_is_recorded(by_signal, factory, monkeypat
     assert again == ([bad] if by_signal else [])
 
 
-def test_what_an_executor_waits_for_is_told_once(factory):
+def test_what_an_executor_waits_for_is_told_once(factory, monkeypatch):
     notes, executor = Notes(), Mortal([])
-    waiting = scheduler.Scheduler(factory, Workers("loky", 2), notes)
+    waiting = Loop(PLAN, factory.store, Workers("loky", 2), notes)
     for trouble in ("", "no worker is left", "no worker is left", ""):
-        executor.trouble = trouble
-        waiting._note_trouble(executor)
+        monkeypatch.setattr(Mortal, "trouble", trouble)
+        waiting._report_trouble(executor)
     assert notes.said == ["no worker is left", "workers are back"]
 
 
@@ -102,27 +106,40 @@ def test_an_error_ends_workers_that_nobody_waits_for(factory, monkeypatch):
     assert executor.closed is True
 
 
+def test_a_list_that_comes_late_is_waited_for(tmp_path, monkeypatch):
+    plain, seen = Folder.names, []
+
+    def late(self):
+        seen.append(plain(self))
+        return seen[max(0, len(seen) - 3)]
+
+    monkeypatch.setattr(Folder, "names", late)
+    monkeypatch.setattr(loop, "PAUSES_SECONDS", (0.0, 0.0, 0.0))
+    run = toy.study((3,)).run(100, out=tmp_path, backend="inline", n_jobs=1, shard=(1, 1))
+    assert run.outcome.n_blocks == 2
+
+
 # ---------------------------------------------------------------- auto
 def refuse(*_):
     raise AssertionError("workers were started")
 
 
 def test_a_short_study_starts_no_workers(monkeypatch, tmp_path):
-    monkeypatch.setattr(scheduler, "executor_of", refuse)
+    monkeypatch.setattr(loop, "executor_of", refuse)
     result = toy.study().run(220, out=tmp_path, backend="auto", n_jobs=2)
     assert result.outcome.n_blocks == 15
 
 
 def test_workers_are_started_when_they_pay(monkeypatch):
-    monkeypatch.setattr(scheduler, "executor_of", refuse)
-    monkeypatch.setattr(scheduler, "WORKERS_PAY_SECONDS", -1e9)
+    monkeypatch.setattr(loop, "executor_of", refuse)
+    monkeypatch.setattr(loop, "WORKERS_PAY_SECONDS", -1e9)
     with pytest.raises(AssertionError, match="workers were started"):
         toy.study().run(1000, backend="auto", n_jobs=2)
     toy.study().run(1000, backend="auto", n_jobs=1)
 
 
 def test_with_a_time_limit_every_block_is_drawn_where_it_can_be_ended(monkeypatch):
-    monkeypatch.setattr(scheduler, "executor_of", refuse)
+    monkeypatch.setattr(loop, "executor_of", refuse)
     with pytest.raises(AssertionError, match="workers were started"):
         toy.study().run(50, backend="auto", n_jobs=2, block_seconds=60)
 
@@ -144,22 +161,22 @@ def result_of(n_blocks, seconds, n_bytes=0):
     ],
 )
 def test_blocks_in_a_task(seconds_per_block, n_left, expected):
-    size = ChunkSizer(2)
+    size = TaskSizes(2)
     size.seconds_per_block = seconds_per_block
     assert size.n_blocks(n_left) == expected
 
 
 def test_tasks_grow_with_the_run_up_to_a_bound(monkeypatch):
     clock = iter([0.0, 1.0, 100.0, 1e5])
-    monkeypatch.setattr(scheduler.time, "perf_counter", lambda: next(clock))
-    size = ChunkSizer(64)
+    monkeypatch.setattr(task_sizes.time, "perf_counter", lambda: next(clock))
+    size = TaskSizes(64)
     size.learn_from(result_of(100, 1.0))
     found = [size.n_blocks(10**9) for _ in range(3)]
-    assert found == [25, round(100 * PART_OF_RUN * 100), round(100 * MOST_SECONDS)]
+    assert found == [25, round(100 * PART_OF_RUN * 100), round(100 * MAX_SECONDS)]
 
 
 def test_a_task_is_no_more_than_memory_has_room_for():
-    size = ChunkSizer(2)
+    size = TaskSizes(2)
     size.least_seconds = 100.0
     size.learn_from(result_of(10, 1e-3, n_bytes=10 * TASK_BYTES // 7))
     assert size.n_blocks(10**6) == 7

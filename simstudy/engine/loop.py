@@ -1,0 +1,413 @@
+"""The loop of a run, from missing blocks to stored ones.
+
+`Loop.draw` repeats three steps until nothing is missing: list the missing blocks, draw them, look
+again. `Loop.draw_blocks` draws a list of blocks: in this process first (`auto`), then with an
+executor, then one by one what a dying worker lost. Every finished task goes through `_take`, which
+counts and checks it. Workers write what they draw, so nothing finished depends on this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import time
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from datetime import UTC, datetime
+from functools import cached_property
+
+from simstudy.atomic_files import ABANDONED_SECONDS
+from simstudy.design.plan import Plan
+from simstudy.engine.executors import Executor, InProcess, WorkerDiedError, executor_of
+from simstudy.engine.graceful_stop import host_signals_deferred, raise_if_stopped, stop_requested
+from simstudy.engine.progress import Progress
+from simstudy.engine.provenance import RunProvenance
+from simstudy.engine.repeat import check_repeatable
+from simstudy.engine.run_monitor import RunMonitor
+from simstudy.engine.run_stats import RunStats
+from simstudy.engine.task_sizes import TASK_SECONDS, TaskSizes
+from simstudy.engine.tasks import Task, TaskFactory, TaskResult, record_failed
+from simstudy.engine.thread_limits import single_threaded
+from simstudy.engine.timeouts import GRACE_SECONDS, timeout_message
+from simstudy.engine.work_queue import (
+    BlockId,
+    BlockSet,
+    WorkQueue,
+    blocks_of_shard,
+    blocks_with_failures,
+    missing_after_crash,
+    missing_blocks,
+    n_failed_replicates,
+)
+from simstudy.engine.workers import Workers
+from simstudy.errors import SimstudyError, StaleCodeError, StoreError, first_few
+from simstudy.remote.paths import Place
+from simstudy.store.blocks import Store
+from simstudy.store.files import REPLICATES
+from simstudy.store.io_errors import translate_io_errors
+from simstudy.store.manifest import mark_outdated
+from simstudy.store.object_store import ObjectStore, check_sendable
+from simstudy.store.run_records import RunRecord, Times, read_records, write_record
+
+Sizes = Mapping[str, int]  # replicates, by key of what is drawn
+OnResult = Callable[[TaskResult], None]
+
+MAX_ROUNDS = 5  # of drawing blocks that another run has deleted meanwhile
+RECORD_INTERVAL = 30.0  # seconds between writes of the run record
+PAUSES_SECONDS = (0.1, 0.5, 2.0)  # before a listing that lacks new files is read again
+WORKERS_PAY_SECONDS = 1.0  # that workers must save to be started: their imports take as long
+LOOK_SECONDS = 5.0  # without a result, before an executor is asked what it waits for
+N_TRIES = 2  # of a block that ends its worker: the first end may have come from outside
+
+
+class Loop:
+    """A run in progress.
+
+    Parameters
+    ----------
+    plan
+        Work units: scenarios, or pairs of scenario and method.
+    store
+        Where blocks are stored.
+    folder
+        The study's folder; None for a temporary store, of which no record is kept.
+    provenance
+        The code that workers must have loaded; None for any.
+    on_result
+        Called with every finished task, after it was counted and checked.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        workers: Workers,
+        progress: Progress,
+        *,
+        folder: Place | None = None,
+        provenance: RunProvenance | None = None,
+        on_result: OnResult | None = None,
+    ) -> None:
+        self.plan, self.store, self.workers, self.progress = plan, store, workers, progress
+        self.folder, self.provenance, self.on_result = folder, provenance, on_result
+        self.stats = RunStats()
+        code = (provenance.generators, provenance.readers) if provenance else ()
+        self.monitor = RunMonitor(plan, progress, *code)
+        self._first_blocks: dict[str, None] = {}  # keys whose first block this run has drawn
+        self.n_left = 0  # blocks of the current round that are not drawn
+        self._factory = TaskFactory(plan, store, provenance, 0, workers.block_seconds)
+        self._task_sizes = TaskSizes(workers.count)
+        self._times, self._name = Times(_now(), ""), uuid.uuid4().hex
+        self._recorded = time.monotonic()
+        self._trouble = ""  # reported last
+
+    # ---------------------------------------------------------------- which blocks
+    def draw(self, sizes: Sizes, shard: tuple[int, int] | None = None) -> None:
+        """Draw all missing blocks of the given numbers of replicates, or of one share.
+
+        Raises
+        ------
+        StoreError
+            If another run deletes what this one writes.
+        StudyError
+            If more has failed than the study allows, even if only in what was stored before.
+        OutOfTime
+            If a stop was requested; blocks that were begun are finished.
+        """
+        blocks = self.missing(sizes, shard)
+        retries: Collection[BlockId] = self.missing(sizes, shard, retry=True).without(blocks)
+        for _ in range(MAX_ROUNDS):
+            self._prepare_monitor(sizes)
+            if not retries:  # which are failures that may yet come out well
+                self.monitor.raise_if_too_many_failed()
+            if not (blocks or retries):
+                self._check_repeatable()
+                self.stats.noticed = self._warnings()
+                return
+            self.draw_blocks(blocks, retries)
+            blocks, retries = self._still_missing(sizes, shard), ()
+        raise StoreError(
+            f"the blocks of {self.store.files} vanish as they are written: another run keeps "
+            "starting over there. Run this again when it has ended, or choose another out=..."
+        )
+
+    def redraw_failures(self, sizes: Sizes) -> None:
+        """Draw blocks with failures again; the new blocks replace the stored ones."""
+        blocks = blocks_with_failures(self.plan, self._n_blocks(sizes), self.store)
+        if blocks:
+            if self.folder is not None:
+                mark_outdated(self.folder)
+            self._prepare_monitor(sizes, replaces_failures=True)
+            self.draw_blocks(blocks, generation=self.store.highest_generation + 1)
+
+    def missing(
+        self, sizes: Sizes, shard: tuple[int, int] | None = None, *, retry: bool = False
+    ) -> BlockSet:
+        """The blocks that are not stored; with `retry`, also those that the machine made fail."""
+        blocks = missing_blocks(self.plan, self._n_blocks(sizes), self.store, retries=not retry)
+        return blocks_of_shard(self.plan, blocks, shard) if shard else blocks
+
+    def _still_missing(self, sizes: Sizes, shard: tuple[int, int] | None) -> BlockSet:
+        """The blocks missing after a round, checked again after short pauses.
+
+        Network file systems and some object stores list a new file only seconds after it is there.
+        """
+        blocks = self.missing(sizes, shard)
+        for pause in PAUSES_SECONDS:
+            if blocks:
+                time.sleep(pause)
+                self.store.scan()
+                blocks = self.missing(sizes, shard)
+        return blocks
+
+    def _n_blocks(self, sizes: Sizes) -> dict[str, int]:
+        return {key: self.plan.n_blocks(n) for key, n in sizes.items()}
+
+    # ---------------------------------------------------------------- blocks to results
+    def draw_blocks(
+        self,
+        blocks: Collection[BlockId],
+        retries: Collection[BlockId] = (),
+        *,
+        generation: int = 0,
+    ) -> None:
+        """Draw and store blocks; finished blocks stay whatever stops the run.
+
+        Parameters
+        ----------
+        retries
+            Blocks that the machine made fail before, drawn last and each alone.
+        generation
+            Above that of stored blocks which these replace.
+
+        Raises
+        ------
+        StoreError
+            If the results cannot be written (a full disk, for example), or the code was edited
+            under the run, so that workers would draw something else.
+        OutOfTime
+            If a stop was requested; blocks that were begun are finished.
+        """
+        files = self.store.files
+        if self.workers.backend in ("auto", "loky", "dask") and isinstance(files, ObjectStore):
+            check_sendable(files.place)
+        self._factory = TaskFactory(
+            self.plan, self.store, self.provenance, generation, self.workers.block_seconds
+        )
+        self._task_sizes = TaskSizes(self.workers.count)
+        self.n_left = len(blocks) + len(retries)
+        self.progress.begin(self.n_left * self.plan.block_size)
+        begun = time.perf_counter()
+        self.monitor.note_code()
+        with (
+            host_signals_deferred(),
+            translate_io_errors(files),
+            single_threaded(),
+            _stale_code_explained(self.provenance),
+        ):
+            try:
+                self._draw_on_backend(WorkQueue(blocks), retries)
+            finally:
+                files.forget_unfinished(ABANDONED_SECONDS)
+                self.stats.seconds += time.perf_counter() - begun
+                self.stats.noticed = self._warnings()
+                self._write_record()
+                self.store.scan()
+            raise_if_stopped(self.n_left)
+
+    def _draw_on_backend(self, queue: WorkQueue, retries: Collection[BlockId]) -> None:
+        """Draw in this process while that is best, and the rest with the executor."""
+        if self.workers.backend in ("auto", "inline"):
+            here = InProcess(on_row=getattr(self.progress, "within", None))
+            self._draw_with(here, queue, until=self._workers_pay)
+        if not (queue.left or retries) or stop_requested():
+            return
+        executor = executor_of(self.workers, self._factory.expected)
+        self._task_sizes.n_workers = executor.n_workers
+        self._task_sizes.least_seconds = max(TASK_SECONDS, executor.task_seconds)
+        try:
+            self._draw_with(executor, queue)
+            self._draw_alone(executor, retries)
+        except BaseException:
+            executor.close(kill=True)
+            raise
+        executor.close(kill=False)
+
+    def _draw_with(
+        self, executor: Executor, queue: WorkQueue, until: Callable[[int], bool] = lambda _: False
+    ) -> None:
+        """Draw with an executor until no block is left or `until` returns true."""
+        pending: dict[Future[TaskResult], Task] = {}
+        lost: list[Task] = []  # whose worker has died: nothing new is begun until all is back
+        while True:
+            has_room = not lost and not stop_requested()
+            while has_room and len(pending) < executor.n_ahead and not until(queue.left):
+                blocks = queue.take(self._task_sizes.n_blocks(queue.left))
+                if not blocks:
+                    break
+                task = self._factory.task(blocks)
+                try:
+                    pending[executor.submit(task)] = task
+                except WorkerDiedError:
+                    lost.append(task)
+                has_room = not lost and not stop_requested()
+            if not pending and not lost:
+                return
+            if not pending:
+                self._draw_lost(executor, lost, queue.left)
+                lost = []
+                continue
+            done = wait(pending, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED).done
+            if not done:
+                self._report_trouble(executor)
+            for future in done:
+                task = pending.pop(future)
+                try:
+                    result = future.result()
+                except WorkerDiedError:
+                    lost.append(task)
+                    continue
+                self._task_sizes.learn_from(result)
+                self._take(result)
+
+    def _take(self, result: TaskResult) -> None:
+        """Count and check a finished task."""
+        self.n_left -= len(result.done)
+        self.progress.advance(len(result.done) * self.plan.block_size)
+        self.stats.count(self.plan, result)
+        self._times = self._times._replace(last=_now())
+        if time.monotonic() - self._recorded > RECORD_INTERVAL:
+            self._write_record()
+        self.monitor.check(result)
+        self._first_blocks |= {key: None for key, block in result.done if block == 0}
+        if self.on_result:
+            self.on_result(result)
+
+    def _workers_pay(self, n_left: int) -> bool:
+        """Whether the remaining blocks should go to workers; with a time limit they must.
+
+        The first task may have compiled, or loaded what is compiled, as each worker has to; the
+        second shows what a block costs.
+        """
+        if self.workers.backend != "auto":
+            return False
+        if self._factory.block_seconds is not None:
+            return True
+        sizes, n_workers = self._task_sizes, self.workers.count
+        if sizes.n_results < 2 or n_workers < 2:
+            return False
+        saved = sizes.seconds_per_block * n_left * (1 - 1 / n_workers)
+        return saved > WORKERS_PAY_SECONDS + sizes.loading_seconds
+
+    def _report_trouble(self, executor: Executor) -> None:
+        """Report once what an executor waits for."""
+        trouble = executor.trouble
+        if trouble != self._trouble:
+            self.progress.note(trouble or "workers are back")
+            self._trouble = trouble
+
+    # ---------------------------------------------------------------- workers that die
+    def _draw_lost(self, executor: Executor, tasks: Collection[Task], n_left: int) -> None:
+        """Draw the blocks of lost tasks again, one by one."""
+        blocks = list(itertools.chain.from_iterable(task.blocks for task in tasks))
+        if not self._factory.generation:  # else what is stored already is what they replace
+            blocks = missing_after_crash(self.plan, blocks, self.store)
+        self.progress.note(f"a worker died; {len(blocks) + n_left:,} blocks to go")
+        self._draw_alone(executor, blocks)
+
+    def _draw_alone(self, executor: Executor, blocks: Collection[BlockId]) -> None:
+        """Draw blocks one by one in an isolated worker."""
+        if not blocks:
+            return
+        isolated = executor.isolated()
+        try:
+            for block_id in itertools.takewhile(lambda _: not stop_requested(), blocks):
+                self._take(self._result_alone(isolated, self._factory.task([block_id])))
+        finally:
+            if isolated is not executor:  # each block was waited for
+                isolated.close(kill=True)
+
+    def _result_alone(self, isolated: Executor, task: Task) -> TaskResult:
+        """Draw a task of one block; if it ends its worker twice, record it as failed."""
+        for _ in range(N_TRIES):
+            begun = time.monotonic()
+            try:
+                return isolated.submit(task).result()
+            except WorkerDiedError as died:
+                death, limit = died, task.block_seconds
+                is_late = limit and time.monotonic() - begun > limit + GRACE_SECONDS
+                if limit and is_late and not died.by_signal:
+                    return record_failed(task, timeout_message(limit), machine=False)
+        return record_failed(task, str(death), machine=death.by_signal)
+
+    # ---------------------------------------------------------------- records and warnings
+    @property
+    def blocks_folder(self) -> Place | None:
+        """The folder of the blocks; None for a temporary store."""
+        return None if self.folder is None else self.folder / REPLICATES
+
+    def _write_record(self) -> None:
+        """Write how long blocks took, and warnings; failing to do so does not stop the run."""
+        remarks, folder, provenance = self.monitor.remarks, self.blocks_folder, self.provenance
+        if (self._times.last or remarks) and folder is not None and provenance is not None:
+            record = RunRecord(self.stats.spent, self._times, dict(remarks))
+            with contextlib.suppress(OSError, SimstudyError):
+                write_record(folder, self._name, provenance.of_blocks, record)
+        self._recorded = time.monotonic()
+
+    def _prepare_monitor(self, sizes: Sizes, *, replaces_failures: bool = False) -> None:
+        """Give the monitor the requested sizes and the stored failures."""
+        self.monitor.wanted = sizes
+        if self.plan.max_failed is not None:
+            n_failed = n_failed_replicates(self.plan, self.store, self._n_blocks(sizes))
+            self.monitor.n_failed = {} if replaces_failures else n_failed
+
+    def _check_repeatable(self) -> None:
+        """Draw first blocks of this run again in another process."""
+        keys, self._first_blocks = self._first_blocks, {}
+        if not keys or self.provenance is None:
+            return
+        seconds = self.stats.seconds
+        found = check_repeatable(
+            self.plan, self.store, keys, code=self.provenance.expected, run_seconds=seconds
+        )
+        self.monitor.note_unrepeatable(found)
+        if found:
+            self._write_record()
+
+    def _warnings(self) -> list[str]:
+        """Warnings about random numbers, of stored blocks and of this run."""
+        return list({**self._stored_warnings, **self.monitor.warnings}.values())
+
+    @cached_property
+    def _stored_warnings(self) -> dict[str, str]:
+        is_share = bool(self.store.label)  # a share does not read the records of others
+        if self.blocks_folder is None or self.provenance is None or is_share:
+            return {}
+        return read_records(self.blocks_folder, self.provenance.of_blocks).first_warnings
+
+
+def _now() -> str:
+    """The time in UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@contextlib.contextmanager
+def _stale_code_explained(provenance: RunProvenance | None) -> Iterator[None]:
+    """Context manager: the error of a worker with other code names the differences."""
+    try:
+        yield
+    except StaleCodeError as stale:
+        edited = provenance.expected.edited_since() if provenance else []
+        why = (
+            f"{first_few(edited)} was edited since this run began. What was finished is kept as "
+            "the old code's. Run again: the new code is then a run of its own."
+            if edited
+            else "This process holds other values than its files give to workers. Set them in the "
+            "file or as fields of the scenario, or use backend=threads or backend=inline."
+        )
+        raise StoreError(
+            f"workers load other code than this run began with: {first_few(list(stale.found))}. "
+            f"{why}"
+        ) from None
