@@ -155,9 +155,7 @@ def test_what_comes_after_drawing_is_little_beside_it(monkeypatch, benchmark):
 
     drawing()
     monkeypatch.setattr("simstudy.study.run.compact", noted("engine", compact))
-    monkeypatch.setattr(
-        scheduler.Scheduler, "_next_task", noted("engine", scheduler.Scheduler._next_task)
-    )
+    monkeypatch.setattr(TaskFactory, "task", noted("engine", TaskFactory.task))
     whole()
     spent.clear()
     benchmark.pedantic(whole, rounds=1)
@@ -229,8 +227,8 @@ def test_the_last_block_costs_what_the_first_did(monkeypatch, tmp_path, benchmar
 
     Without waiting for the disk, whose time is its own.
     """
-    monkeypatch.setattr(scheduler, "TASK_SECONDS", 0.0)
-    monkeypatch.setattr(scheduler, "PART_OF_RUN", 0.0)
+    monkeypatch.setattr(task_sizes, "TASK_SECONDS", 0.0)
+    monkeypatch.setattr(task_sizes, "PART_OF_RUN", 0.0)
     monkeypatch.setattr(os, "fsync", lambda _: None)
     clock = Clock()
     run = partial(tiny(10, 20).run, 300 * 20, out=tmp_path, **INLINE, progress=clock)

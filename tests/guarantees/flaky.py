@@ -22,7 +22,7 @@ from simstudy.study import Study
 from tests.support import with_rules
 
 BLOCK = 40
-METHODS = ("good", "raises", "warns", "nan", "array", "short")
+METHODS = ("good", "raises", "warns", "nan")
 
 
 def raises(x: np.ndarray) -> dict[str, float]:
@@ -37,26 +37,19 @@ def warns(x: np.ndarray) -> dict[str, float]:
     return {"estimate": x.mean()}
 
 
-def array(x: np.ndarray) -> dict[str, object]:
-    return {"estimate": x if x[0] > 1 else x.mean()}
-
-
 @dataclass(frozen=True)
 class Flaky:
-    """The mean of four normal values by six methods."""
+    """The mean of four normal values by four methods."""
 
     shift: float
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
         x = self.shift + streams("data").standard_normal((n_rep, 4))
-        short = n_rep - (streams.block == 1)  # forgets a row, in the second block
         methods = {
             "good": lambda: {"estimate": x.mean(axis=1)},
             "raises": lambda: each_replicate(raises, x, returns=["estimate"]),
             "warns": lambda: each_replicate(warns, x, returns=["estimate"]),
             "nan": lambda: {"estimate": np.where(x[:, 0] > 1, np.nan, x.mean(axis=1))},
-            "array": lambda: each_replicate(array, x, returns=["estimate"]),
-            "short": lambda: {"estimate": x[:short].mean(axis=1)},
         }
         return {**by_method(methods, n_rep), "first": x[:, 0]}
 
