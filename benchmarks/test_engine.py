@@ -23,8 +23,10 @@ from experiments.two_stage import study as two_stage
 from simstudy.analysis import estimates
 from simstudy.design import Columns, grid
 from simstudy.documents.scenarios.two_stage import TwoStage
+from simstudy.engine import task_sizes
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import compute_provenance
+from simstudy.engine.tasks import TaskFactory
 from simstudy.measures import empirical_se, mean
 from simstudy.provenance.streams import Streams
 from simstudy.store.block_files import write_blocks

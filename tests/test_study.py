@@ -36,7 +36,6 @@ CLAIM = Claim("c", "s", "t", float, 1)
         ({"claims": [CLAIM] * 2}, "two claims are named 'c': tables"),
         ({"axes": ("m",)}, r"axes=\('m',\) has no names: give a dict"),
         ({"axes": {"k": "ab"}}, r"axes\['k'\]='ab' is no list or tuple"),
-        ({"axes": {"method": ("a,b",)}}, r"axis 'method' has labels \['a,b'\].* without brackets"),
         ({"axes": {"exact": ("a",)}}, "an axis is named 'exact', which is the name of a column"),
         ({"figures": {"a": 1}}, r"figures\['a'\] is 1: give under a name a function of the result"),
         ({"block_size": "10"}, "block_size='10': must be .*that works: block_size=1000"),
