@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from simstudy.design.plan import Plan
+from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import RunProvenance
-from simstudy.engine.scheduler import draw_blocks
-from simstudy.engine.tasks import TaskFactory
 from simstudy.engine.work_queue import BlockId, blocks_with_failures
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, first_few
@@ -81,10 +80,7 @@ def adopt_equal_blocks(
     stored_blocks = {key: stored.n_blocks(key) for key in other.codes}
     compared = [*_to_compare(plan, stored, stored_blocks)]
     drawn = StudyFolder.open(plan, None, provenance.of_blocks)
-    factory = TaskFactory(plan, drawn.store, provenance)
-    for _ in draw_blocks(factory, compared, workers=workers, progress=Silent()):
-        pass
-    drawn.store.scan()
+    Loop(plan, drawn.store, workers, Silent(), provenance=provenance).draw_blocks(compared)
     differing = dict.fromkeys(
         repr(plan.keys[block.key])
         for block in compared
