@@ -276,7 +276,7 @@ CLAIMS = (
     ),
     Claim(
         "never below 1", "The function gives rank 1 where no rank is safe", "section 2, code",
-        _rank_of_function, published=1, expected="right in print, wrong in substance",
+        _rank_of_function, published=1, expected="true as written, not as meant",
         rival=WrongAlternative("100 cases", partial(_rank_of_function, n=100)),
         right=IntendedQuantity("the largest rank that is safe, with 30 cases", _safe_rank),
         note="Below n = 32, and only there, no score is a safe threshold for 95% sensitivity with "

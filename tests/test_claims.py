@@ -162,7 +162,7 @@ def stands(ours, right, **changes):
 @pytest.mark.parametrize(
     ("ours", "right", "verdict"),
     [
-        (0.8, Finding(0.78, 1e-3), "right in print, wrong in substance"),
+        (0.8, Finding(0.78, 1e-3), "true as written, not as meant"),
         (0.8, Finding(0.795, 1e-3), "reproduced"),  # it falls where the right value is near
         (0.8, Finding(0.78, 1e-2), "too few replicates"),
         (0.8, Finding(math.nan), "no data"),
@@ -183,7 +183,7 @@ def test_the_right_quantity_is_held_against_what_the_document_takes_it_for():
     taken_for = {"taken_for": 0.5, "difference": 0.05}
     assert stands(Finding(0.8), lambda _: Finding(0.46), **taken_for)["verdict"] == ("reproduced")
     found = stands(Finding(0.8), lambda _: Finding(0.44, 1e-3), **taken_for)
-    assert found["verdict"] == "right in print, wrong in substance"
+    assert found["verdict"] == "true as written, not as meant"
     assert found["reproduced"] == 0.8
 
 
@@ -210,7 +210,7 @@ def rows(*verdicts, expected="reproduced"):
     return [{"verdict": verdict, "expected": expected} for verdict in verdicts]
 
 
-APART = "right in print, wrong in substance"
+APART = "true as written, not as meant"
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_a_misprint_differs_and_says_so():
 def test_the_intended_quantity_has_its_error_and_what_it_is_taken_for():
     meant = VALUES | {"right_name": "at the boundary", "right_published": 0.05}
     meant |= {"right_value": 0.1391, "right_mcse": 0.0021}
-    assert format_intended(meant) == "at the boundary: 0.139 ± 0.004, taken for 0.05"
+    assert format_intended(meant) == "at the boundary: 0.139 ± 0.004; the document implies 0.05"
     assert format_intended(meant | {"right_value": math.nan}) == "at the boundary"
     assert format_intended(meant | {"right_name": ""}) == ""
 

@@ -217,7 +217,7 @@ OF_CLAIM = {"kind": "number", "published": 0.8, "reproduced": 0.8, "mcse": 0.001
 APART = {"right_name": "exact power", "right_published": 0.8, "right_value": 0.788}
 KINDS = {
     "as printed": {"verdict": "reproduced"},
-    "apart": {"verdict": "right in print, wrong in substance", "right_mcse": 0.001, **APART},
+    "apart": {"verdict": "true as written, not as meant", "right_mcse": 0.001, **APART},
     "off": {"verdict": "differs", "reproduced": 0.7, "misprint": True},
     "seedless": {"verdict": "cannot be checked", "missing": "the seed", "reproduced": math.nan,
                  "mcse": math.nan},
@@ -239,10 +239,10 @@ def test_every_published_entry_is_counted_once_and_has_one_verdict(tmp_path):
     assert (tally(found), misprints(found)) == ([1, 1, 1, 1, 1], 1)
     shown = [entry(claim) for claim in found]
     assert [row.statement for row in shown] == list(KINDS)[:5]  # not what is ours
-    assert shown[1].why == "Exact power: 0.788 ± 0.002, taken for 0.8. why"
+    assert shown[1].why == "Exact power: 0.788 ± 0.002; the document implies 0.8. why"
     assert (shown[2].verdict, shown[2].ours) == ("differs (misprint)", "0.700 ± 0.002")
     assert counts_in_words([study]) == (
-        "1 reproduced, 1 right in print, wrong in substance, 1 differs, 1 cannot be checked, "
+        "1 reproduced, 1 true as written, not as meant, 1 differs, 1 cannot be checked, "
         "1 too few replicates; our own: 1 reproduced"
     )
 
@@ -254,7 +254,7 @@ def test_no_published_entry_is_left_out_unseen(tmp_path):
         counted([with_claims(tmp_path, pd.DataFrame([absent, beside]))])
 
 
-VERDICT = r"(\d+) (reproduced|right in print|differ|cannot be checked|too few)"
+VERDICT = r"(\d+) (reproduced|true as written|differ|cannot be checked|too few)"
 
 
 def by_terminal_and_report(titles: set[str]) -> dict[str, int]:
@@ -330,7 +330,7 @@ def test_a_verdict_that_turned_stops_its_page_and_an_open_one_does_not(trial):
     with pytest.raises(PageError, match="says 'reproduced' of 'wrong' of trial, and the verdict"):
         agrees("reproduced", trial, "right", "wrong")
     with pytest.raises(PageError, match="the verdict is 'reproduced': rewrite the passage"):
-        agrees("right in print, wrong in substance", trial, "right")
+        agrees("true as written, not as meant", trial, "right")
 
 
 # ---------------------------------------------------------------- the command

@@ -51,7 +51,7 @@ CLAIMS = (
             "against one reference on record, a typical one",
             partial(failing, choose=partial(of_one_reference, quantile=0.5)),
         ),
-        expected="right in print, wrong in substance",
+        expected="true as written, not as meant",
         note="Averaged over references, at an accuracy of one half and the largest n. A reference "
         "is recorded once, and checks are held against that one.",
     ),

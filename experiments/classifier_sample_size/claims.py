@@ -174,7 +174,7 @@ CLAIMS = (
         "sample size",
         "184 positive cases are needed to reject the null 80% of the time (95% against 90%, size "
         "5%)", "section 4", _applied_size, published=184,
-        expected="right in print, wrong in substance",
+        expected="true as written, not as meant",
         rival=WrongAlternative("a two-sided test", partial(_applied_size, alpha=0.025)),
         right=IntendedQuantity(
             "the power of 184 cases", _applied_power, taken_for=0.8, difference=IN_WHOLE_PERCENTS

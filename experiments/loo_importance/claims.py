@@ -58,7 +58,7 @@ CLAIMS = (
             rival=WrongAlternative(
                 "exact leave-one-out", partial(close_to_one, n_feature=p, answer="exact")
             ),
-            expected="right in print, wrong in substance",
+            expected="true as written, not as meant",
             criterion="nearer to 1 than to the R² of the same fit on new data",
             right=IntendedQuantity(
                 "with exact leave-one-out", partial(close_to_one, n_feature=p, answer="exact")

@@ -248,7 +248,7 @@ CLAIMS = (
         published=True,
         rival=WrongAlternative("the right form of the bootstrap", partial(_low_r2, form=RIGHT)),
         criterion="by more than 4%",
-        expected="right in print, wrong in substance",
+        expected="true as written, not as meant",
         right=IntendedQuantity(
             "the share of it that the formula makes",
             _left_by_right_form,

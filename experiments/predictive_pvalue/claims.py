@@ -19,7 +19,6 @@ from simstudy.array_types import Bool, Float
 from simstudy.claims import Claim, Finding, Uncheckable, WrongAlternative, average, share
 from simstudy.data.named import boston
 from simstudy.documents.stats.compatible.false_discovery import cfdr, rfdr
-from simstudy.documents.stats.networks.architecture import Network
 
 REJECTED = -5.0  # log to base 10 of the document's level
 OF_UNIFORM = float(-1 / np.log(10))  # mean log to base 10 of a uniform p-value
@@ -93,12 +92,6 @@ def _best_has_least_error(result: Result) -> Finding:
     return share(
         best == of_networks(result, "rmse").argmin(axis=1), "chance alone: 1/3 of replicates"
     )
-
-
-def _layers(_: Result, all_kinds: bool = True) -> Finding:
-    """Layers of Net 10: linear ones, with a normalisation and a ramp after all but the last."""
-    linear = len(Network((15, 10)).layers(n_feature=13))
-    return Finding(float(linear + all_kinds * 2 * (linear - 1)))
 
 
 def _size_of_the_data(_: Result, *, capped: bool = True) -> Finding:
@@ -186,15 +179,6 @@ CLAIMS = (
         note=SPLITS,
     ),
     Claim(
-        "layers",
-        "The networks are 7 layers deep",
-        "section 5.1",
-        _layers,
-        published=7,
-        rival=WrongAlternative("linear layers alone", partial(_layers, all_kinds=False)),
-        note="Three linear ones, and after the first two a normalisation and a ramp each.",
-    ),
-    Claim(
         "size of the data",
         "13 independent variables, and 338 + 168 = 506 observations",
         "sections 1 and 5.2",
@@ -235,20 +219,6 @@ CLAIMS = (
         "figure 1, last panel",
         missing="the three numbers, which stand in the picture alone, and the list; what they are "
         "on average is checked",
-    ),
-    Uncheckable(
-        "division of the data",
-        "338 observations to train on, and 168 to test on",
-        "section 5.2",
-        missing="which they are: the data are divided inside Mathematica",
-        note="The public data have as many in all, and a division by a seed is ours.",
-    ),
-    Uncheckable(
-        "response",
-        "The response is the logarithm of the median value of houses",
-        "section 5.2",
-        missing="Mathematica's data; the public files hold the value, in thousands of dollars",
-        note="Both responses are in the study.",
     ),
 )
 

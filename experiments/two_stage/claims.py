@@ -252,7 +252,7 @@ CLAIMS = (
             partial(_type_1_error, within=0.5),
         ),
         right=IntendedQuantity("where the bound all but equals the truth", _size_at_boundary),
-        expected="right in print, wrong in substance",
+        expected="true as written, not as meant",
         note="Given that the null is true, and so on average over how true it is, it is alpha. At "
         "a given truth it is not bounded by alpha: it is Phi(t_alpha) on the bound.",
     ),

@@ -44,7 +44,7 @@ class IntendedQuantity:
     """The quantity that a document means, where its printed number is another one.
 
     It is held against what the document takes it for, as the claim against what is printed: where
-    it differs, the entry is right in print and wrong in substance.
+    it differs, the entry is true as written, not as meant.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Claim:
         expected to differ.
     expected
         The verdict that re-derivation foresees: `reproduced`, `differs`, or, with `right`,
-        `right in print, wrong in substance`. It changes no verdict; another one is unexpected.
+        `true as written, not as meant`. It changes no verdict; another one is unexpected.
     note
         Why it differs, or what to keep in mind.
     right

@@ -163,14 +163,15 @@ def _as_reproduced(ours: Any) -> Finding:
 
 
 # ---------------------------------------------------------------- numbers of claims as text
+MAX_DETAIL = 60  # letters of a detail that a table's cell has room for
 MOST_DIGITS = 12  # beyond these, two ways to compute a number differ
 
 
 def format_values(row: Mapping[Any, Any]) -> tuple[str, str]:
     """Format the published value, and ours ± 2 MCSE.
 
-    A statement holds or fails. An exact number that is not the published one has as many digits as
-    tell the two apart.
+    A statement holds or fails, and ours says by which number where `detail` is short. An exact
+    number that is not the published one has as many digits as tell the two apart.
 
     Parameters
     ----------
@@ -184,7 +185,9 @@ def format_values(row: Mapping[Any, Any]) -> tuple[str, str]:
     """
     published, ours, mcse = row["published"], row["reproduced"], row["mcse"]
     if row["kind"] == "statement":
-        return _holds(published), _holds(ours)
+        decides = str(row.get("detail", "") or "")
+        shown = f"{_holds(ours)}: {decides}" if 0 < len(decides) <= MAX_DETAIL else _holds(ours)
+        return _holds(published), shown
     texts = plus_minus(published), plus_minus(ours, mcse)
     for n_digits in range(5, MOST_DIGITS + 1):
         if texts[0] != texts[1] or published == ours:
@@ -217,7 +220,7 @@ def format_allowed(row: Mapping[Any, Any]) -> str:
 
 
 def format_intended(row: Mapping[Any, Any]) -> str:
-    """Format the intended quantity: name, value, and the number it is taken for.
+    """Format the intended quantity: name, value, and the number that the document implies.
 
     Parameters
     ----------
@@ -235,7 +238,7 @@ def format_intended(row: Mapping[Any, Any]) -> str:
     if row["kind"] == "statement" and row["right_published"] == 1 and value in (0, 1):
         return f"{name}: {_holds(value)}"
     ours = plus_minus(value, row["right_mcse"])
-    return f"{name}: {ours}, taken for {plus_minus(row['right_published'])}"
+    return f"{name}: {ours}; the document implies {plus_minus(row['right_published'])}"
 
 
 def format_verdict(row: Mapping[Any, Any]) -> str:

@@ -13,7 +13,7 @@ from simstudy.errors import TooFewReplicatesError
 from simstudy.measures.intervals import cautious_binomial_error as cautious_binomial_error
 
 REPRODUCED, DIFFERS = "reproduced", "differs"
-IN_PRINT_ONLY = "right in print, wrong in substance"
+IN_PRINT_ONLY = "true as written, not as meant"
 UNCHECKABLE = "cannot be checked"  # what it takes is not in the document
 TOO_FEW = "too few replicates"  # to tell: neither answer is beyond chance
 NO_DATA = "no data"  # this run leaves out what the claim is about

@@ -126,7 +126,7 @@ def test_claims_are_counted_by_kind_and_lead_to_their_reports(tmp_path):
     assert second == dict.fromkeys(MEANINGS, 0) | {"differs": 2}
     assert [row["unscored_claims"] for row in said["scoreboard"]] == [{"reproduced": 2}, {}, {}]
     assert page.has_words(
-        "9 claims of documents: 1 reproduced, 1 right in print, wrong in substance, 4 differ, "
+        "9 claims of documents: 1 reproduced, 1 true as written, not as meant, 4 differ, "
         "1 cannot be checked, 1 too few replicates, 1 no data; 5 unexpected "
         "1 claim of another source: 1 reproduced 2 extra checks: 2 reproduced"
     )
