@@ -4,6 +4,7 @@ import math
 import os
 import re
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import hydra
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
@@ -19,18 +21,19 @@ from simstudy.cli.composition import (
     VERSION_BASE,
     check_names,
     config_location,
+    first_line,
     hydra_errors_in_one_line,
     parse_overrides,
     register,
     resolve,
     without_hydra,
 )
-from simstudy.cli.exit_status import REFUSED, refuse
+from simstudy.cli.exit_status import DEFECT, REFUSED, complain, is_output_error, refuse
 from simstudy.cli.experiment_groups import ALL, default_group, members
 from simstudy.cli.project import COMMANDS, Project
 from simstudy.cli.run_folders import short_name
 from simstudy.cli.settings import SILENT
-from simstudy.errors import ConfigError, SimstudyError, nearest
+from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
 MULTIRUN = ("-m", "--multirun")
@@ -60,9 +63,7 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
     parsed = parse_overrides(overrides)
     check_names(project, parsed)
     program = project.command("run")
-    register(project, parsed, program=program)
-    if set(MULTIRUN) & set(flags) and not any(t.startswith("hydra.sweep.dir=") for t in overrides):
-        overrides = [*overrides, f"hydra.sweep.dir='{_sweep_folder(overrides)}'"]
+    register(project, parsed, program=program, sweep_folder=_sweep_folder(overrides))
     task = Task(project, tuple(arguments))
     folder, name = config_location(project)
     start = hydra.main(version_base=VERSION_BASE, config_path=folder, config_name=name)(task)
@@ -71,6 +72,10 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
             start()
         except SystemExit as ending:  # after --help, --cfg and the like
             return int(ending.code or 0)
+        except Exception as error:
+            if isinstance(error, HydraException) or not sweep.write_unfinished():
+                raise
+            complain(f"a job of the sweep was lost: {first_line(error)}")
     return max([*task.statuses, *sweep.taken_statuses()], default=0)
 
 
@@ -166,11 +171,20 @@ class Task:
 
     def __call__(self, config: DictConfig) -> float | None:
         """Run one study; returns the objective of a sweeper, if one is named."""
-        is_sweep = HydraConfig.get().mode == RunMode.MULTIRUN
-        outcome = self._run(config, is_sweep=is_sweep)
+        cfg = HydraConfig.get()
+        is_sweep = cfg.mode == RunMode.MULTIRUN
+        if is_sweep:  # a process that is killed writes nothing more
+            sweep.write_outcome(sweep.Outcome(DEFECT, "ended without a status"), cfg)
+        try:
+            outcome = self._run(config, is_sweep=is_sweep)
+        except Exception as error:
+            if not is_sweep or is_output_error(error):
+                raise
+            traceback.print_exc()  # and the other runs of the sweep go on
+            outcome = sweep.Outcome(DEFECT, describe(error))
         self.statuses.append(outcome.status)
         if is_sweep:
-            sweep.write_outcome(outcome, HydraConfig.get())
+            sweep.write_outcome(outcome, cfg)
         return outcome.objective
 
     def _run(self, config: DictConfig, *, is_sweep: bool) -> sweep.Outcome:

@@ -278,11 +278,12 @@ def protocol(run: Run) -> int:
         run.settings.seed,
         precision=run.settings.precision,
         out=run.out,
+        run="" if run.is_published else run.run_folder.name,
         about=run.module.__doc__ or "",
         command=resume_command(run.project, "run", run.overrides),
         source=run.module.__file__,
     )
-    print(f"{made!r}: {relative_to_cwd(run.folder / TEXT)}")
+    print(f"{made!r}: {relative_to_cwd(run.run_folder / TEXT)}")
     return 0
 
 

@@ -1,7 +1,7 @@
 """Composed settings: Hydra's configuration, checked and typed, with the study it declares."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 VERSION_BASE = "1.3"
 GLOBAL_PACKAGE = "@package _global_"  # in a file of `conf/experiment/` that sets more than options
+HOW_TO_QUOTE = """put text with special letters in two pairs of marks: 'out="a (b"'"""
 MAX_BLOCKS = 200_000_000  # a run keeps some bytes for each block
 HELP_TEMPLATE = """Usage: {program} experiment=NAME [SETTING=VALUE ...]
 Draw what is missing; summarise, draw figures, check claims, write a report.
@@ -141,7 +142,7 @@ def parse_overrides(overrides: Sequence[str]) -> list[Override]:
         parsed: list[Override] = OverridesParser.create().parse_overrides(list(overrides))
         return parsed
     except HydraException as error:
-        raise ConfigError(first_line(error)) from None
+        raise ConfigError(f"{first_line(error)}; {HOW_TO_QUOTE}") from None
 
 
 def first_line(error: BaseException) -> str:
@@ -156,7 +157,13 @@ def first_line(error: BaseException) -> str:
     return f"{group}={name}: no such {group}; {nearest(name, list(error.options))}"
 
 
-def register(project: Project, overrides: Sequence[Override] = (), *, program: str = "") -> None:
+def register(
+    project: Project,
+    overrides: Sequence[Override] = (),
+    *,
+    program: str = "",
+    sweep_folder: str = "results/sweeps",
+) -> None:
     """Register with Hydra what is in no file: settings, help, experiments, backends by place.
 
     Parameters
@@ -165,11 +172,14 @@ def register(project: Project, overrides: Sequence[Override] = (), *, program: s
         The command's overrides, whose experiments are imported if they have no file in `conf/`.
     program
         The command, for the help text.
+    sweep_folder
+        Default of `hydra.sweep.dir`.
     """
     store = ConfigStore.instance()
     settings = {name: value for name, value in asdict(Settings()).items() if name != "backend"}
     node = OmegaConf.create({"precision": settings.pop("precision"), **settings})
     OmegaConf.set_struct(node.precision, False)  # keys are names of measures
+    node["hydra"] = {"sweep": {"dir": sweep_folder}}
     store.store(name="settings", node=node)
     help_node = {"app_name": "simstudy", "template": _help(project, overrides, program)}
     store.store(group="hydra/help", name="simstudy", node=help_node)
@@ -322,8 +332,9 @@ def _known_names(project: Project) -> set[str]:
     if project.conf.is_dir():
         names |= {path.name for path in project.conf.iterdir() if path.is_dir()}
         for path in project.conf.rglob("*.yaml"):
-            if path.parent.name != "experiment" or "_global_" in path.read_text(encoding="utf-8"):
-                names |= set(map(str, read_settings(path)))
+            with suppress(ConfigError, OSError, UnicodeDecodeError):  # another command's file
+                if path.parent.name != "experiment" or GLOBAL_PACKAGE in path.read_text("utf-8"):
+                    names |= set(map(str, read_settings(path)))
     return names
 
 

@@ -46,6 +46,10 @@ def run_other_command(project: Project, arguments: list[str]) -> int:
         )
     except typer.Exit as ending:
         return int(ending.exit_code)
+    except SystemExit as ending:
+        if isinstance(ending.__context__, BrokenPipeError):  # which the library replaces
+            raise ending.__context__ from None
+        raise
     except typer.TyperException as error:
         raise ConfigError(error.format_message()) from None
     return int(ended or 0)

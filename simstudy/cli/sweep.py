@@ -53,6 +53,7 @@ class Outcome:
 
 
 _statuses: list[int] = []
+_unfinished: list[Path] = []  # folders of sweeps that have begun and have no table yet
 
 
 def taken_statuses() -> list[int]:
@@ -60,6 +61,14 @@ def taken_statuses() -> list[int]:
     taken = list(_statuses)
     _statuses.clear()
     return taken
+
+
+def write_unfinished() -> bool:
+    """Write the table of a sweep that an error ended; returns whether there is one."""
+    folders = list(_unfinished)
+    _unfinished.clear()
+    written = [write_table(folder) for folder in folders]
+    return any(written)
 
 
 def write_outcome(outcome: Outcome, cfg: Any) -> None:
@@ -83,25 +92,42 @@ class SweepTable(Callback):  # type: ignore[misc]
 
     def on_multirun_start(self, config: DictConfig, **_kwargs: Any) -> None:
         """Forget the outcomes of an earlier sweep in the same folder."""
-        for path in Path(str(config.hydra.sweep.dir)).rglob(OUTCOME):
+        folder = Path(str(config.hydra.sweep.dir)).absolute()
+        _unfinished.append(folder)
+        for path in folder.rglob(OUTCOME):
             path.unlink()
 
-    def on_multirun_end(self, config: DictConfig, **_kwargs: Any) -> None:
-        """Read the outcomes of all runs; write `summary.parquet`, `summary.csv`, `index.html`."""
-        folder = Path(str(config.hydra.sweep.dir))
-        found = [read_json(path) for path in sorted(folder.rglob(OUTCOME))]
-        outcomes = sorted(
-            (each for each in found if each is not None), key=lambda each: int(each["number"])
-        )
-        if not outcomes:
-            return
+    def on_multirun_end(self, **_kwargs: Any) -> None:
+        """Write the table."""
+        write_unfinished()
+
+
+def write_table(folder: Path) -> bool:
+    """Read the outcomes of all runs; write `summary.parquet`, `summary.csv`, `index.html`.
+
+    Parameters
+    ----------
+    folder
+        Folder of the sweep.
+
+    Returns
+    -------
+    bool
+        Whether any run has written its outcome.
+    """
+    found = [read_json(path) for path in sorted(folder.rglob(OUTCOME))]
+    outcomes = sorted(
+        (each for each in found if each is not None), key=lambda each: int(each["number"])
+    )
+    if outcomes:
+        from simstudy.output.formatting import relative_to_cwd
+
         _statuses.extend(int(each["status"]) for each in outcomes)
         _write_summary(folder, outcomes)
         _write_index(folder, outcomes)
         print("\n".join(["", *_table(outcomes)]), flush=True)
-        from simstudy.output.formatting import relative_to_cwd
-
         print(f"sweep: {relative_to_cwd(folder / 'index.html')}")
+    return bool(outcomes)
 
 
 def _own(outcomes: Sequence[Mapping[str, Any]]) -> list[str]:

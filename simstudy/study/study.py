@@ -14,6 +14,7 @@ from simstudy.engine.provenance import compute_provenance
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.files import REPLICATES
+from simstudy.store.runs import RUNS
 from simstudy.study.results import merge, partial_result
 from simstudy.study.run import run, warn_of
 from simstudy.study.run_options import RunOptions, check_by_name, pilot_rep
@@ -283,6 +284,7 @@ class Study(StudySpec):
         precision: Mapping[str, Any] | None = None,
         out: str | os.PathLike[str] | Place | None = None,
         about: str | None = None,
+        run: str = "",
         command: str = "",
         source: str | None = None,
     ) -> Protocol:
@@ -306,6 +308,8 @@ class Study(StudySpec):
         about
             The text with the five headings. Default: the docstring of the scenarios' module, if it
             has any of them.
+        run
+            Name of the run's folder below `runs/`. Default: the study's own folder.
         command
             What draws the study. Default: the call in Python.
         source
@@ -331,7 +335,7 @@ class Study(StudySpec):
         check_n_rep(size)
         check_by_name(precision=precision)
         plan = self.plan(seed)
-        folder = None if out is None else place_of(out) / self.name
+        stored = None if out is None else place_of(out) / self.name
         libraries = compute_provenance(plan).of_blocks.libraries
         module = sys.modules.get(type(self.scenarios[0]).__module__)
         text = getattr(module, "__doc__", None) or ""
@@ -344,12 +348,14 @@ class Study(StudySpec):
             claims=self.claims,
             about=about if about is not None else text if headings_of(text).parts else "",
             command=command or f"study.run({size}, seed={seed})",
-            was_drawn=folder is not None and (folder / REPLICATES).exists(),
+            was_drawn=stored is not None and (stored / REPLICATES).exists(),
             made_with=environment(source_files(source), libraries)
             if source
             else program(libraries),
         )
-        return made if folder is None else made.write(folder)
+        if stored is None:
+            return made
+        return made.write(stored / RUNS / run if run else stored)
 
     def solve(self, scenario: Scenario | ScenarioOf, factor: str, **question: Any) -> Solution:
         """Find the value of a factor at which a measure reaches a target, by simulation.

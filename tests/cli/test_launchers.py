@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from tests.cli.projects import ENTRY_POINT, python, simstudy, wait_for, write
-from tests.guarantees.content import stored_rows
 from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
@@ -75,6 +74,13 @@ def table_below(folder) -> pd.DataFrame:
 def estimates(folder) -> pd.DataFrame:
     """The table without what a clock says."""
     return table_below(folder).drop(columns="seconds")
+
+
+def stored_rows(folder) -> pd.DataFrame:
+    """Rows of all blocks of a store, in order."""
+    frames = map(pd.read_parquet, (folder / "replicates").glob("*.parquet"))
+    rows = pd.concat(frames).drop_duplicates()
+    return rows.sort_values([*rows]).reset_index(drop=True)
 
 
 @pytest.fixture(scope="module")
