@@ -72,23 +72,18 @@ def test_it_submits_an_array_and_a_job_that_joins_whatever_becomes_of_it(slurm, 
     assert join.endswith(f"run.sh join {path}")
 
 
-def test_some_shares_are_submitted_again_without_a_pilot(slurm, ours):
-    path = write_script(slurm, ours, "pilot=true")
-    subprocess.run(["bash", path], capture_output=True, check=True)
+def test_some_shares_are_submitted_again(slurm, ours):
+    path = write_script(slurm, ours)
     subprocess.run(["bash", path, "2-3"], capture_output=True, check=True)
-    pilot, array, join, again, joined = (slurm / "SUBMITTED").read_text().splitlines()
-    assert pilot.endswith("pilot")
-    assert "--dependency=afterany:41" in array
-    assert "--dependency=afterany:42" in join
-    assert "--array=2-3" in again
-    assert "dependency" not in again
-    assert "--dependency=afterany:44" in joined
+    array, join = (slurm / "SUBMITTED").read_text().splitlines()
+    assert "--array=2-3" in array
+    assert "--dependency=afterany:41" in join
 
 
 def test_more_shares_than_an_array_may_have_are_refused_before_anything_is_submitted(
     slurm, ours, monkeypatch
 ):
-    path = write_script(slurm, ours, "pilot=true")
+    path = write_script(slurm, ours)
     for limit, status in (("3", 2), ("4", 0)):
         monkeypatch.setenv("MAX_ARRAY_SIZE", limit)
         ended = subprocess.run(["bash", path], capture_output=True, text=True)
@@ -103,9 +98,8 @@ def test_a_script_of_what_is_missing_submits_only_shares_with_gaps(slurm, ours, 
     quiet = ["progress=false", "figures=false", "report=false", "backend=inline"]
     for index in (1, 3, 4):
         ours(*asked, *quiet, f"shard={index}/6")
-    text = ours("batch", *asked, "shares=6", "missing=true", "pilot=true")
+    text = ours("batch", *asked, "shares=6", "missing=true")
     assert '--array="${1:-2,5-6}"' in text
-    assert "\npilot= " in text
     for index in (2, 5, 6):
         ours(*asked, *quiet, f"shard={index}/6")
     line = refused_here("batch", *asked, "shares=6", "missing=true")
@@ -122,9 +116,7 @@ def begin(path, kind, **said):
 ARRAY = {"SLURM_JOB_ID": "9", "SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "2"}
 
 
-@pytest.mark.parametrize(
-    ("kind", "told"), [("pilot", "shard=pilot"), ("share", "shard=auto/3"), ("join", "join=3")]
-)
+@pytest.mark.parametrize(("kind", "told"), [("share", "shard=auto/3"), ("join", "join=3")])
 def test_each_job_runs_its_part_of_the_command_and_ends_as_it_ends(slurm, ours, kind, told):
     path = write_script(slurm, ours)
     job = begin(path, kind, SLURM_JOB_ID="9", ENDS_WITH="3")
@@ -159,22 +151,20 @@ def test_a_terminated_job_ends_its_command_and_is_not_requeued(slurm, ours):
     ("settings", "line"),
     [
         ([], "batch needs the number of jobs among which the blocks are shared out: shares=N"),
-        (["shares=0"], "shares=0: must be a whole number at least 1"),
+        (["shares=0"], "shares=0 is not allowed: "),
         (["shares=2", "restart=true"], "restart=true in a script of shares: each of its jobs"),
         (["shares=2", "backend=slurm_dask"], "backend=slurm_dask in a script of shares: each of"),
-        (["shares=2", "account="], "account= is empty: leave account out"),
-        (["shares=2", "-m"], "-m in a script of shares"),
-        (["shares=2", "n_rep=0"], "n_rep=0: must be a whole number at least 1"),
-        (["shares=2", "expriment=x"], "expriment is not a setting; did you mean 'experiment'?"),
+        (["shares=2", "account="], "account= has no value: leave account out"),
+        (["shares=2", "n_rep=0"], "n_rep=0 is not allowed: "),
+        (["shares=2", "expriment=x"], "expriment=x: expriment is not a setting; did you mean 'experiment'?"),
     ],
 )
 def test_what_its_jobs_would_refuse_is_refused_where_it_is_made(settings, line, refused_here):
     assert refused_here(*ASKED, *settings).startswith(line)
 
 
-@pytest.mark.parametrize("out", ["/tmp/a (b", "it's $HOME x", "é", "1", "a\nrm -rf b"])
+@pytest.mark.parametrize("out", ["'/tmp/a (b'", '"it\'s $HOME x"', "'é'", "1"])
 def test_values_that_a_run_takes_come_to_it_as_they_were_written(out, ours):
     text = ours("batch", "experiment=two_stage", "shares=2", f"out={out}")
     (command,) = re.findall(r"^command=\((.*?)\)  ", text, re.MULTILINE | re.DOTALL)
     assert shlex.split(command)[-1] == f"out={out}"
-    assert "\nrm" not in text.partition("command=")[0], "the comment has one line"

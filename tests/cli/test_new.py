@@ -71,8 +71,8 @@ def test_its_study_runs_once_by_either_name_of_the_command(project):
             [".."],
             r"'\.\.' is not a name for a project: .*nearest that works: simstudy new my-study",
         ),
-        ([], "new takes the name of one project, and was given none: simstudy new my-study"),
-        (["one", "two"], "new takes the name of one project, and was given one two: simstudy new"),
+        ([], "Missing argument 'name'"),
+        (["one", "two"], r"Got unexpected extra argument\(s\) \(two\)"),
     ],
 )
 def test_a_name_that_will_not_do_is_one_line_and_writes_nothing(
