@@ -59,7 +59,7 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
         In one line, for anything that cannot be composed.
     """
     flags, overrides = split_flags(arguments)
-    flags, overrides = _with_experiments(flags, overrides, project)
+    flags, overrides = with_experiments(flags, overrides, project)
     parsed = parse_overrides(overrides)
     check_names(project, parsed)
     program = project.command("run")
@@ -94,7 +94,7 @@ def split_flags(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return flags, overrides
 
 
-def _with_experiments(
+def with_experiments(
     flags: list[str], overrides: list[str], project: Project
 ) -> tuple[list[str], list[str]]:
     """Turn bare words into `experiment=`, and `all` into the experiments of the group."""

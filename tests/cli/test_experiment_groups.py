@@ -1,10 +1,8 @@
 """Groups of experiments: read, refused in a line, and meant by `all` and by a glob."""
 
 import pytest
-from simstudy.cli.hydra_compose import _points
-from simstudy.cli.subcommands import CommandLine, with_experiments
 
-from simstudy.cli.dispatch import split_verb
+from simstudy.cli.application import with_experiments
 from simstudy.cli.experiment_groups import default_group, members, part_of
 from simstudy.cli.project import Project, experiment_names
 from simstudy.cli.status import list_experiments, status_of_all
@@ -28,28 +26,29 @@ def project(tmp_path):
     return Project(tmp_path)
 
 
-def meant(project, *arguments, is_sweep=True):
-    """The experiments of a command's runs, in order."""
-    points = _points(arguments, project, is_sweep=is_sweep)
-    return [point[0].removeprefix("experiment=") for point in points]
+def meant(project, *overrides):
+    """The flags and the experiments of a command."""
+    flags, (first, *_) = with_experiments([], list(overrides), project)
+    return flags, first.removeprefix("experiment=").split(",")
 
 
-def test_a_glob_means_the_experiments_of_a_group_in_its_order(project):
-    assert meant(project, "experiment=glob(*)") == ["c", "a", "b"]
-    assert meant(project, "experiment=glob(*,exclude=c)", "seed=2") == ["a", "b"]
-    assert meant(project, "experiment=glob(*)", "group=also") == ["b", "c"]
-    assert meant(project, "experiment=glob(*)", "group=all") == list(NAMES)
+def test_all_means_the_experiments_of_a_group_in_its_order(project):
+    assert meant(project, "all") == (["-m"], ["c", "a", "b"])
+    assert meant(project, "all", "group=also") == (["-m"], ["b", "c"])
+    assert meant(project, "all", "group=all") == (["-m"], list(NAMES))
     (project.conf / "config.yaml").unlink()
-    assert meant(project, "experiment=glob(*)") == list(NAMES)
+    assert meant(project, "all") == (["-m"], list(NAMES))
 
 
-def test_an_experiment_that_is_named_needs_no_group(project):
-    assert meant(project, "experiment=d,a") == ["d", "a"]
-    assert meant(project, "experiment=d", "group=also", is_sweep=False) == ["d"]
+def test_words_name_experiments_of_any_group(project):
+    assert meant(project, "d", "seed=2") == ([], ["d"])
+    assert meant(project, "d", "a") == (["-m"], ["d", "a"])
     (project.conf / "group" / "ours.yaml").write_text("parts: 3\n")
-    assert meant(project, "experiment=d", is_sweep=False) == ["d"]
+    assert meant(project, "d") == ([], ["d"])
     assert part_of("d", project) is None
     assert part_of("b", project)["group"] == "also"
+    with pytest.raises(ConfigError, match="'e' is no command and no experiment; "):
+        meant(project, "e")
 
 
 def test_the_manifest_is_told_the_part_in_the_projects_own_group(project):
@@ -62,19 +61,9 @@ def test_the_manifest_is_told_the_part_in_the_projects_own_group(project):
     assert part_of("b", project) == {"group": "ours", "title": "Two", "page": "", "order": [2, 1]}
 
 
-@pytest.mark.parametrize(
-    ("argument", "said"),
-    [
-        ("group=our", "group=our: no such group; did you mean 'ours'?"),
-        ("group=a,b", "group=a,b: name one group"),
-        ("group=", "group=: name one group"),
-        ("experiment=glob(d*)", "experiment=glob(d*) matches nothing in group=ours: c, a, b"),
-    ],
-)
-def test_a_group_that_is_none_is_refused(project, argument, said):
-    with pytest.raises(ConfigError) as refused:
-        meant(project, *["experiment=glob(*)"] * argument.startswith("group"), argument)
-    assert str(refused.value).startswith(said)
+def test_a_group_that_does_not_exist_is_refused(project):
+    with pytest.raises(ConfigError, match="group=our: no such group; did you mean 'ours'?"):
+        meant(project, "all", "group=our")
 
 
 @pytest.mark.parametrize(
@@ -100,26 +89,6 @@ def test_a_file_that_cannot_be_meant_so_is_refused(project, text, said):
         members("ours", project)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_words_name_experiments_and_all_is_every_one_unless_one_has_that_name(project):
-    def named(*arguments):
-        line = with_experiments(CommandLine(project, "run", arguments))
-        return line.arguments, line.is_sweep
-
-    assert named("a", "seed=2") == (("experiment=a", "seed=2"), False)
-    assert named("a", "b") == (("experiment=a,b",), True)
-    assert named("all", "scale=smoke") == (("experiment=glob(*)", "scale=smoke"), True)
-    assert split_verb(project, ["all", "x=1"]) == ("run", ["all", "x=1"])
-    for twice in (("all", "experiment=a"), ("a", "experiment=b"), ("all", "a")):
-        with pytest.raises(ConfigError, match="names experiments twice"):
-            named(*twice)
-    with pytest.raises(ConfigError, match="no such experiment 'e'"):
-        named("e")
-    write(project.root, {"experiments/all.py": '"""Is it all?"""\n'})
-    assert named("all") == (("experiment=all",), False)
-    with pytest.raises(ConfigError, match="no such command 'all'; did you mean 'simstudy run all'"):
-        split_verb(project, ["all"])
 
 
 def test_the_list_is_grouped_with_what_is_published(project):

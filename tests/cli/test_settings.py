@@ -14,7 +14,8 @@ def test_every_backend_can_be_chosen():
 
 
 @pytest.mark.parametrize(
-    ("out", "home", "near"), [("~/x", "/home/a", "/home/a/x"), ("~no_such_user/x", "/", "~no_such_user/x")]
+    ("out", "home", "near"),
+    [("~/x", "/home/a", "/home/a/x"), ("~no_such_user/x", "/", "~no_such_user/x")],
 )
 def test_a_folder_of_the_user_is_written_in_full(out, home, near, monkeypatch):
     monkeypatch.setenv("HOME", home)
