@@ -13,20 +13,20 @@ from simstudy.documents.applied.answers import Answer, curves
 from simstudy.documents.applied.scores import checked_scores, scores_of
 from simstudy.documents.applied.settings import AUTO, Question, is_lower_better, plain_values
 from simstudy.documents.applied.tables import Source
-from simstudy.documents.stats.accuracy.of_scores.count_tests import (
+from simstudy.documents.stats.accuracy._of_scores.count_tests import (
     CHANGE_TESTS,
     COUNT_TESTS,
     changed_answers,
     two_proportions,
 )
-from simstudy.documents.stats.accuracy.of_scores.mean_tests import (
+from simstudy.documents.stats.accuracy._of_scores.mean_tests import (
     known_sigma,
     paired_t,
     pooled_t,
     welch,
 )
-from simstudy.documents.stats.accuracy.of_scores.rule import UNCHANGED, Rule
-from simstudy.documents.stats.accuracy.of_scores.scores import RIGHT, Scores, Values
+from simstudy.documents.stats.accuracy._of_scores.rule import UNCHANGED, Rule
+from simstudy.documents.stats.accuracy._of_scores.scores import RIGHT, Scores, Values
 from simstudy.errors import DesignError
 from simstudy.lazy import ggplot, pd
 from simstudy.options import build
@@ -119,11 +119,23 @@ class AccuracyCheck(Answer):
         return self.verdict == REGRESSION
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers and words by name; None for what there is not."""
+        """Return all numbers and words by name; None for what there is not.
+
+        Returns
+        -------
+        dict
+            By name of the field.
+        """
         return {**super().to_dict(), "is_regression": self.is_regression}
 
     def figure(self) -> ggplot | None:
-        """Draw the power against the effect; None if these scores have no spread."""
+        """Draw the power against the effect; None if these scores have no spread.
+
+        Returns
+        -------
+        ggplot
+            The figure; None where there is none.
+        """
         top = self.detectable_effect or self.rule.margin
         if not top > 0:
             return None

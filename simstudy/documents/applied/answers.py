@@ -48,7 +48,13 @@ class Answer:
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def figure(self) -> ggplot | None:
-        """Draw the figure that belongs to the answer; None for an answer without one."""
+        """Draw the figure that belongs to the answer; None for an answer without one.
+
+        Returns
+        -------
+        ggplot
+            The figure; None where there is none.
+        """
         return None
 
     @property
@@ -65,12 +71,24 @@ class Answer:
         return self.text
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers and words by name, as JSON can hold them; None for what is unknown."""
+        """Return all numbers and words by name, as JSON can hold them; None for what is unknown.
+
+        Returns
+        -------
+        dict
+            By name of the field.
+        """
         own = (each.name for each in fields(self) if each.compare)
         return {name: plain(getattr(self, name)) for name in own if name not in APART}
 
     def content(self) -> dict[str, Any]:
-        """Return the content of the JSON file: the answer with its method, file and versions."""
+        """Return the content of the JSON file: the answer with its method, file and versions.
+
+        Returns
+        -------
+        dict
+            As JSON can hold it.
+        """
         from simstudy.output.environment import environment
 
         return {
@@ -84,7 +102,13 @@ class Answer:
         }
 
     def table(self) -> pd.DataFrame:
-        """Return the answer as a table of one row."""
+        """Return the answer as a table of one row.
+
+        Returns
+        -------
+        DataFrame
+            As it is written.
+        """
         cells = self.to_dict().items()
         return pd.DataFrame([{k: str(v) if isinstance(v, list) else v for k, v in cells}])
 

@@ -135,11 +135,28 @@ class ClassifierPlan(Answer):
         return tuple(dict.fromkeys(("umbrella", self.threshold_method, "bca")))
 
     def study_name(self, method: str) -> str:
-        """Return the key of a method's evidence."""
+        """Return the key of a method's evidence.
+
+        Parameters
+        ----------
+        method
+            Name of the method.
+
+        Returns
+        -------
+        str
+            The key.
+        """
         return f"threshold {STUDY_NAMES.get(method, method)}"
 
     def figure(self) -> ggplot:
-        """Draw the thresholds of all methods against the confidence; dotted: the plan's."""
+        """Draw the thresholds of all methods against the confidence; dotted: the plan's.
+
+        Returns
+        -------
+        ggplot
+            The figure; None where there is none.
+        """
         frame = pd.DataFrame(self.curve, columns=["method", "confidence", "threshold"])
         title = f"Thresholds that keep a sensitivity of {self.sensitivity:g}"
         frame = frame.dropna()
@@ -194,7 +211,13 @@ class ClassifierVerdict(Answer):
     is_clustered: bool
 
     def figure(self) -> ggplot:
-        """Draw the law of the count under the null, and the count that was found."""
+        """Draw the law of the count under the null, and the count that was found.
+
+        Returns
+        -------
+        ggplot
+            The figure; None where there is none.
+        """
         counts = np.arange(max(int(self.n * self.null) - 60, 0), self.n + 1)
         law = stats.binom.pmf(counts, self.n, self.null)
         frame = pd.DataFrame({"true positives": counts, "probability": law, "law": "null"})

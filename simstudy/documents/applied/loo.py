@@ -82,7 +82,13 @@ class LooEstimate(Answer):
         return loo_errors(self.n, self.n_feature or 1)
 
     def figure(self) -> ggplot:
-        """Draw the distribution of the leave-one-out errors."""
+        """Draw the distribution of the leave-one-out errors.
+
+        Returns
+        -------
+        ggplot
+            The figure; None where there is none.
+        """
         ordered = np.sort(self.errors)
         if len(ordered) > 1000:
             ordered = np.quantile(ordered, np.linspace(0, 1, 1001))
@@ -97,7 +103,13 @@ class LooEstimate(Answer):
         return curves(frame, x="error", y="share", color="law", title=title)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers but the single errors."""
+        """Return all numbers but the single errors.
+
+        Returns
+        -------
+        dict
+            By name of the field.
+        """
         return {name: value for name, value in super().to_dict().items() if name != "errors"}
 
 

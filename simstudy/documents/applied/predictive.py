@@ -89,7 +89,13 @@ class PredictiveFit(Answer):
     p_values: Values
 
     def figure(self) -> ggplot:
-        """Draw the histogram of the p-values; lines: the count under fit ± 2 standard errors."""
+        """Draw the histogram of the p-values; lines: the count under fit ± 2 standard errors.
+
+        Returns
+        -------
+        ggplot
+            The figure; None where there is none.
+        """
         from simstudy.figures.theme import PALE, theme_study
 
         middle = (np.arange(BINS) + 0.5) / BINS
@@ -104,11 +110,23 @@ class PredictiveFit(Answer):
         return figure + p9.labs(title=f"P-values of {self.n:,} predictions") + theme_study()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers but the single p-values."""
+        """Return all numbers but the single p-values.
+
+        Returns
+        -------
+        dict
+            By name of the field.
+        """
         return {name: value for name, value in super().to_dict().items() if name != "p_values"}
 
     def table(self) -> pd.DataFrame:
-        """Return the p-value of each prediction."""
+        """Return the p-value of each prediction.
+
+        Returns
+        -------
+        DataFrame
+            As it is written.
+        """
         return pd.DataFrame({"p_value": self.p_values})
 
 

@@ -129,7 +129,13 @@ class RegressionPlan(Answer):
         return self.estimate + _sign(self.metric) * self.k * self.vanilla_std_error
 
     def figure(self) -> ggplot:
-        """Draw the power against the size of the second sample."""
+        """Draw the power against the size of the second sample.
+
+        Returns
+        -------
+        ggplot
+            The figure; None where there is none.
+        """
         sizes = np.unique(np.geomspace(max(self.n2 / 20, 1), 4 * self.n2, 120).astype(int))
         given = self.alpha, self.k, self.n1, sizes
         frame = pd.concat([
@@ -195,7 +201,13 @@ class RegressionVerdict(Answer):
         return _side(self.metric)
 
     def figure(self) -> ggplot:
-        """Draw the bound, and the estimate with its 90% interval."""
+        """Draw the bound, and the estimate with its 90% interval.
+
+        Returns
+        -------
+        ggplot
+            The figure; None where there is none.
+        """
         reach = float(special.ndtri(0.95)) * self.std_error
         ends = {"metric": [self.estimate - reach, self.estimate + reach], "y": "", "sample": "new"}
         title = f"{self.metric} of the second sample with its 90% interval; dashed: the bound"

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.documents.stats.accuracy.of_scores.count_tests import CHANGE_TESTS, COUNT_TESTS
-from simstudy.documents.stats.accuracy.tasks import RELATED
+from simstudy.documents.stats.accuracy._of_scores.count_tests import CHANGE_TESTS, COUNT_TESTS
+from simstudy.documents.stats.accuracy._tasks import RELATED
 from simstudy.options import build, option
 
 OUT = "file NAME.json, or folder, for the answer"

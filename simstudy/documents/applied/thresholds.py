@@ -17,7 +17,7 @@ from simstudy.documents.applied.settings import (
     threshold_settings,
 )
 from simstudy.documents.applied.tables import Table, numbers_of, place_of
-from simstudy.documents.stats.accuracy.tasks import RELATED, Task, answered
+from simstudy.documents.stats.accuracy._tasks import RELATED, Task, answered
 from simstudy.errors import DesignError, nearest
 from simstudy.lazy import pd
 
@@ -187,11 +187,23 @@ class TaskTable(Answer):
         return "\n".join(line.rstrip() for line in lines)
 
     def table(self) -> pd.DataFrame:
-        """Return the rows."""
+        """Return the rows.
+
+        Returns
+        -------
+        DataFrame
+            As it is written.
+        """
         return self.frame
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rows, with None for what is unknown."""
+        """Return the rows, with None for what is unknown.
+
+        Returns
+        -------
+        dict
+            By name of the field.
+        """
         rows = self.frame.astype(object).where(self.frame.notna(), None).to_dict("records")
         return {"tasks": rows}
 

@@ -53,7 +53,7 @@ class PlannedRegressionTrial:
     has_sizes: bool
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        pool, data, boot = self.pool.array(), streams("data"), streams("bootstrap")
+        pool, data, boot = self.pool.read_array(), streams("data"), streams("bootstrap")
         metric = pooled_metric(METRICS[self.metric], pool, has_sizes=self.has_sizes)
         first, second = (
             stage_of_rows(
@@ -100,7 +100,7 @@ class PlannedClassifierTrial:
     alpha: float
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        pool, rng = self.scores.array(), streams("data")
+        pool, rng = self.scores.read_array(), streams("data")
         test = pool[rng.integers(0, len(pool), (n_rep, self.n_test))]
         target, method = Target(self.sensitivity, self.confidence), self.threshold_method
         found = thresholds(test, target, [method])[method]
@@ -132,7 +132,7 @@ def regression_rates(pool: Pool, *, n_rep: int, seed: int, **plan: Any) -> Rates
     tuple
         Name, estimate and Monte Carlo standard error of each rate.
     """
-    scenario = PlannedRegressionTrial(Data.array(pool, "cases"), n1=len(pool), **plan)
+    scenario = PlannedRegressionTrial(Data.from_array(pool, "cases"), n1=len(pool), **plan)
     measures = [
         rejection_rate("reject", given="null_is_false", name="power"),
         rejection_rate("reject", given="null_is_true", name="size"),
@@ -161,7 +161,7 @@ def classifier_rates(
     tuple
         Name, estimate and Monte Carlo standard error of each rate.
     """
-    scenario = PlannedClassifierTrial(Data.array(scores, "scores"), n_test=len(scores), **plan)
+    scenario = PlannedClassifierTrial(Data.from_array(scores, "scores"), n_test=len(scores), **plan)
     measures = [
         rejection_rate("kept", name="kept"),
         rejection_rate("reject", name="power"),

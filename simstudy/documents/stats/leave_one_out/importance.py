@@ -122,7 +122,18 @@ def _log_normal(
 
 
 def load_arviz() -> Any:
-    """ArviZ, imported at the first use: it takes seconds."""
+    """Import ArviZ, at the first use: it takes seconds.
+
+    Returns
+    -------
+    module
+        ArviZ.
+
+    Raises
+    ------
+    SimstudyError
+        If it is not installed.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         try:

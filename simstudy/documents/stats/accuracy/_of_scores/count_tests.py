@@ -15,8 +15,8 @@ import numpy as np
 
 from simstudy.array_types import Bool, Int
 from simstudy.documents.stats.accuracy import paired, two_binomials
-from simstudy.documents.stats.accuracy.of_scores.rule import Rule, about_enough, enough_scores
-from simstudy.documents.stats.accuracy.of_scores.scores import Scores
+from simstudy.documents.stats.accuracy._of_scores.rule import Rule, about_enough, enough_scores
+from simstudy.documents.stats.accuracy._of_scores.scores import Scores
 from simstudy.documents.stats.accuracy.tails import roundings
 from simstudy.documents.stats.classifier.trial import upper_tail
 from simstudy.documents.stats.integer_search import least_count

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from simstudy.documents.stats.accuracy import design
-from simstudy.documents.stats.accuracy.of_scores.rule import Rule, about_enough, enough_scores
-from simstudy.documents.stats.accuracy.of_scores.scores import Scores
+from simstudy.documents.stats.accuracy._of_scores.rule import Rule, about_enough, enough_scores
+from simstudy.documents.stats.accuracy._of_scores.scores import Scores
 from simstudy.lazy import special, stats
 
 FEWEST = 2  # scores of each model, for a spread
