@@ -47,7 +47,7 @@ def place_of(out: str | os.PathLike[str] | Place) -> Place:
     compact = "".join(text.split())  # a password may have a blank in it
     is_url = LOOKS_LIKE_A_URL.match(text)
     has_password = PASSWORD.match(compact)
-    if has_password or not (PLAIN_URL.fullmatch(text) if is_url else is_text):
+    if has_password or not (PLAIN_URL.fullmatch(text) if is_url else is_text and _is_path(text)):
         shown = re.sub("([?#;]).*", r"\1***", without_passwords(compact if has_password else text))
         raise ConfigError(
             f"{in_one_line(shown)} names no place for files: give a path, or a URL as text (a "
@@ -59,6 +59,13 @@ def place_of(out: str | os.PathLike[str] | Place) -> Place:
     if not is_url or scheme in ("file", "local"):
         return Path(folder or text)
     return _remote_path(text)
+
+
+def _is_path(text: str) -> bool:
+    """Whether a file system can have a path: without zero bytes and lone surrogates."""
+    with contextlib.suppress(UnicodeEncodeError):
+        return b"\0" not in os.fsencode(text)
+    return False
 
 
 def without_passwords(text: str) -> str:

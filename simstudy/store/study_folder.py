@@ -19,7 +19,8 @@ from simstudy.remote.paths import Place, place_of
 from simstudy.store.block_index import BlockRange
 from simstudy.store.blocks import Store, files_at
 from simstudy.store.compaction import remove_blocks
-from simstudy.store.files import REPLICATES, Files
+from simstudy.store.files import REPLICATES
+from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.manifest import MANIFEST
 from simstudy.store.provenance import Provenance
 from simstudy.store.run_records import forget_records
@@ -90,23 +91,15 @@ class StudyFolder:
         if isinstance(place, Path):
             place = place.absolute()  # a study's own code may change the working directory
         path = place / plan.name
-        check_study(plan.name, path)
-        files = _files(path / REPLICATES, at_once=at_once)
+        with translate_io_errors(path):
+            check_study(plan.name, path)
+            files = files_at(path / REPLICATES, at_once=at_once)
         store = Store(files, plan.block_size, provenance, label=label)
         if restart:
             delete_blocks(store, path / REPLICATES, dict.fromkeys(plan.keys, restart))
         if not adopt:
             check_provenance(plan, path, store, redraw)
         return cls(path, store, path / REPLICATES)
-
-
-def _files(blocks: Place, *, at_once: bool) -> Files:
-    try:
-        return files_at(blocks, at_once=at_once)
-    except OSError as error:
-        raise StoreError(
-            f"cannot write results to {blocks.parent}: {error.strerror}. Choose another out=..."
-        ) from None
 
 
 def no_blocks_error(folder: Place) -> StoreError:

@@ -20,6 +20,7 @@ from simstudy.study.validation import check_n_rep, check_whole_groups
 from simstudy.validation import check_one_of, check_whole, is_whole
 
 Out = str | os.PathLike[str] | Place | None
+MAX_BLOCKS, MAX_SHARES = 10**9, 10**6
 PILOT_REP = 10_000  # replicates that tell an MCSE to a hundredth of itself
 
 
@@ -157,6 +158,7 @@ class RunOptions:
         _ = self.workers  # checks its arguments
         check_budget(self.budget)
         check_n_rep(self.size)
+        check_n_blocks(self.size, study.block_size)
         check_whole("max_rep", self.max_rep, least=1, usual=1_000_000)
         check_whole_groups(study.rules.group_size, self.size)
         check_one_of("retry", self.retry, (None, "failed"))
@@ -195,12 +197,21 @@ def pilot_rep(study: StudySpec, n_rep: int) -> int:
 
 
 # ---------------------------------------------------------------- one by one
+def check_n_blocks(n_rep: int, block_size: int) -> None:
+    """Refuse more blocks than a run can keep account of."""
+    if n_rep > MAX_BLOCKS * block_size:
+        raise ConfigError(
+            f"n_rep={n_rep} is more than {MAX_BLOCKS:,} blocks of {block_size} replicates, of "
+            f"which no account can be kept; for example n_rep={1000 * block_size}"
+        )
+
+
 def check_shard(shard: Any, precision: Any) -> None:
     """Check `shard`; a run with a precision target cannot be split."""
     if shard is not None and not _is_share(shard):
         raise ConfigError(
             f"shard={shard!r}: must be (i, n), two whole numbers with 1 <= i <= n, for the "
-            "i-th of n shares; nearest that works: shard=(1, 2)"
+            f"i-th of at most {MAX_SHARES:,} shares; nearest that works: shard=(1, 2)"
         )
     if shard and precision:
         raise ConfigError(
@@ -212,7 +223,7 @@ def check_shard(shard: Any, precision: Any) -> None:
 def _is_share(shard: Any) -> bool:
     if not isinstance(shard, tuple | list) or len(shard) != 2 or not all(map(is_whole, shard)):
         return False
-    return bool(1 <= shard[0] <= shard[1])
+    return bool(1 <= shard[0] <= shard[1] <= MAX_SHARES)
 
 
 def check_by_name(**given: Any) -> None:
