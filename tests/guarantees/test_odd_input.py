@@ -2,66 +2,32 @@
 
 import shutil
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import pytest
 
 from simstudy import Study
-from simstudy.errors import ConfigError, StoreError, StudyError
+from simstudy.errors import ConfigError, StoreError
 from simstudy.measures import mean
 
 N_REP = 20
 INLINE = {"backend": "inline"}
 
 
-MORE: dict[str, Any] = {}  # columns that a scenario returns in addition to its numbers
-
-
 @dataclass(frozen=True)
 class Odd:
-    """Returns more columns, or deletes a folder."""
+    """Draws numbers, and may delete a folder."""
 
     deletes: str = ""
 
     def simulate(self, streams, n_rep):
         if self.deletes:
             shutil.rmtree(self.deletes, ignore_errors=True)
-        return {"x": streams("data").standard_normal(n_rep), **MORE}
+        return {"x": streams("data").standard_normal(n_rep)}
 
 
 def study(scenario=Odd(), **settings):
     settings = {"name": "odd", "measures": [mean("x")], "block_size": N_REP} | settings
     return Study(scenarios=[scenario], **settings)
-
-
-def run_with(name, *first):
-    column = np.full(N_REP, None)
-    column[: len(first)] = np.array([*first, None], dtype=object)[:-1]
-    MORE[name] = column
-    try:
-        return study().run(N_REP, **INLINE)
-    finally:
-        MORE.clear()
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(ValueError("no root"), "ValueError: no root"), ("a\nb", "a b"), ("\ud800", "\\ud800")],
-)
-def test_errors_and_warnings_are_texts_of_one_line(value, text):
-    for name in ("error", "warning"):
-        result = run_with(name, value, float("nan"), "")
-        found = [each for each in result.replicates[name] if isinstance(each, str)]
-        assert [each.replace("\n", " ") for each in found] == [text]
-        assert result.n_failed == (name == "error")
-
-
-@pytest.mark.parametrize("name", ["error", "warning"])
-@pytest.mark.parametrize("value", [1.0, b"x", ["a"], True])
-def test_messages_that_are_no_text_are_refused(name, value):
-    with pytest.raises(StudyError, match=f"column '{name}' holds .* return text"):
-        run_with(name, value)
 
 
 @pytest.mark.parametrize(
