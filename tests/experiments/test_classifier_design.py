@@ -49,7 +49,7 @@ def test_umbrella_claims_come_out_as_foreseen():
 
 
 def test_of_three_test_sets_nothing_is_said_of_the_umbrella():
-    exact = {"formula of v(r)", "never below 1"}
+    exact = {"formula of v(r)", "never below 1", "table for n = 50"}
     assert_undecided(ranks().run(3, **INLINE), exact=exact)
 
 
@@ -105,6 +105,7 @@ def test_of_three_trials_nothing_is_said_of_their_power():
     result = study.run(3, **INLINE)
     exact |= {"a factor of 30", "infimum of n*", "critical value in the display", "no free lunch"}
     exact |= {"the margin counts most", "margin of 0", "margin above 0", "lower bound of margins"}
+    exact |= {"points of figure 6", "larger margin", "level of the test", "critical value of s_0"}
     assert_undecided(result, exact=exact)
 
 

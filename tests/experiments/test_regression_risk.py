@@ -7,7 +7,11 @@ from tests.experiments.claimed import assert_holds
 
 pytestmark = pytest.mark.slow
 
-EXACT = ("norm as a sum", "printed risk")  # claims that need no replicates
+EXACT = (
+    "variance of chi-square",
+    "norm as a sum",
+    "printed risk",
+)  # claims that need no replicates
 
 
 @pytest.fixture(scope="module")
