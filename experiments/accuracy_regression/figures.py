@@ -258,7 +258,7 @@ def sizes_of(target: float, about: AccuracyCheck) -> dict[str, Any]:
     asked = target, about.alpha, about.beta, POINTS * LARGEST_SIGMA
     least = int(design.sample_size(*asked))
     doubled = int(design.doubled_sample_size(*asked, start=FIRST_SIZE))
-    words = f"θ ≤ {target:g}: {least:,}, by doubling {doubled:,}"
+    words = f"{least:,} prompts for {target:g} points"
     return {"target": target, "least": least, "doubled": doubled, "words": words}
 
 

@@ -24,37 +24,43 @@ def designs_of(result: Result) -> list[Any]:
 
 # ---------------------------------------------------------------- 5
 def figure_5(result: Result) -> ggplot:
-    """Sample size by margin: the normal approximation, with the sizes that really suffice."""
+    """Sample size by margin: the normal approximation, and how far exact sizes are from it."""
     drawn = pd.DataFrame([_sizes(design) for design in designs_of(result)])
     low, high = drawn["normal"].min(), drawn["normal"].max()
+    first, forever = (_shares(drawn[name] / drawn["normal"]) for name in ("first", "forever"))
     return (
         p9.ggplot(drawn, p9.aes(x="margin", y="normal"))
         + p9.geom_line(color=theme.BLUE, size=0.7)
         + p9.geom_point(color=theme.BLUE, size=1.8)
-        + p9.geom_text(p9.aes(y="place", label="words"), size=theme.WORDS_SIZE, ha="left",
-                       va="bottom", nudge_x=-0.001, color=theme.INK)
+        + p9.geom_text(p9.aes(label="words"), size=theme.WORDS_SIZE, ha="left", va="bottom",
+                       nudge_x=0.001, color=theme.INK)
         + p9.facet_grid("k", "beta")
-        + p9.scale_y_log10(limits=(0.7 * low, 3.5 * high), labels=_whole)
+        + p9.scale_y_log10(limits=(0.7 * low, 2 * high), labels=_whole)
         + p9.scale_x_continuous(
-            breaks=sorted(drawn["margin"].unique()), expand=(0.08, 0, 0.5, 0)
+            breaks=sorted(drawn["margin"].unique()), expand=(0.08, 0, 0.35, 0)
         )
         + p9.labs(
             x="margin b = k − l",
             y="positive cases n (log scale)",
             caption=caption(
-                "Points, joined by lines: normal approximation. In parentheses, for the score test "
-                "exactly: the least n with power 1 − β, and the least from which it never falls "
-                f"below again. {SYMBOLS} α = {designs_of(result)[0].alpha:g}.",
+                "Points, with their number: normal approximation; lines only join them. For the "
+                f"score test exactly, the least n with power 1 − β is {first} of it, and the least "
+                f"from which the power never falls below again {forever}. {SYMBOLS} "
+                f"α = {designs_of(result)[0].alpha:g}.",
                 "Nothing is simulated.",
             ),
         )
         + theme.theme_study()
-        + p9.theme(figure_size=(theme.FULL_WIDTH, 6.4), panel_spacing=0.015)
+        + p9.theme(figure_size=(theme.FULL_WIDTH, 6.0), panel_spacing=0.015)
     )  # fmt: skip
 
 
 def _whole(values: Any) -> list[str]:
     return [f"{value:,.0f}" for value in values]
+
+
+def _shares(ratios: pd.Series) -> str:
+    return f"{ratios.min():.0%} to {ratios.max():.0%}"
 
 
 def _sizes(design: Any) -> dict[str, Any]:
@@ -64,8 +70,9 @@ def _sizes(design: Any) -> dict[str, Any]:
         "beta": f"β = {design.beta:g}",
         "margin": design.margin,
         "normal": design.n_trial,
-        "place": design.n_trial * 1.25,
-        "words": f"{design.n_trial:,}\n({exact.first:,}; {exact.forever:,})",
+        "first": exact.first,
+        "forever": exact.forever,
+        "words": f"{design.n_trial:,}",
     }
 
 

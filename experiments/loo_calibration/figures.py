@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from experiments._method_names import colors_of
@@ -71,15 +72,16 @@ def _few_features(rows: pd.DataFrame) -> pd.DataFrame:
 def figure_relative_error(result: Result) -> ggplot:
     """Relative error of the standard error by n, against the spread over data sets.
 
-    Few and many observations each have a scale: by n = 100 what is left is a tenth and less.
+    Few and many observations have panels of their own: from n = 100 on a tenth and less is left.
     """
     rows = _few_features(_middle(ordinary(result)))
     rows = rows[rows["measure"] == "relative_error"]
     rows = rows.assign(target=_by_size(rows))
     figure = _curves(rows, "relative_error", **AGAINST_N, y=RELATIVE)
-    own = p9.facet_grid(rows="rows", cols="panel", scales="free_y")
+    own = p9.facet_wrap(["rows", "panel"], ncol=rows["utility"].nunique(), scales="free")
     size = p9.theme(figure_size=(theme.FULL_WIDTH, 2.0 + 1.4 * rows["target"].nunique()))
-    return figure + own + size + _says(rows, NO_ERROR, SPREAD, OWN_SCALE)
+    small = p9.theme(strip_text=p9.element_text(size=7))
+    return figure + own + size + small + _says(rows, NO_ERROR, SPREAD, "Scales differ by panel.")
 
 
 def _by_size(rows: pd.DataFrame) -> Any:
@@ -125,7 +127,6 @@ AGAINST_N: dict[str, Any] = {"x": "n", "title": "observations n", "nominal": 0.0
 RELATIVE = "relative error of the standard error"
 NO_ERROR = captions.dashed("no error")
 SPREAD = "Errors are of the spread over data sets."
-OWN_SCALE = "Each row of panels has a scale of its own."
 
 
 def _curves(
@@ -137,13 +138,14 @@ def _curves(
         log_x=True, colors=COLORS,
     )  # fmt: skip
     places = sorted(rows[x].unique())
-    every_place = p9.scale_x_log10(
-        breaks=places, labels=[f"{place:,g}" for place in places], minor_breaks=[]
-    )
+    every_place = p9.scale_x_log10(breaks=places, labels=_in_full, minor_breaks=[])
     turned = p9.theme(axis_text_x=p9.element_text(angle=90))
-    return (
-        figure + captions.titles(size=(theme.FULL_WIDTH, 5.0), x=title, y=y) + every_place + turned
-    )
+    titles = captions.titles(size=(theme.FULL_WIDTH, 5.0), x=title, y=y)
+    return captions.with_scale(figure, every_place) + titles + turned
+
+
+def _in_full(places: Sequence[float]) -> list[str]:
+    return [f"{place:,g}" for place in places]
 
 
 def _says(rows: pd.DataFrame, *more: str) -> list[Any]:

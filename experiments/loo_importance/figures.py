@@ -36,9 +36,11 @@ def figure_answers(result: Result) -> ggplot:
         color_limits=(0, 1),
         say=lambda rows: format_mean(rows["y"] - rows["x"]),
         at_most=MAX_POINTS,
+        scales="free",
     )
     return figure + captions.titles(
         captions.dashed("equality"),
+        "Each panel has scales of its own.",
         f"Bad is a Pareto k above {K_LIMIT:g}. In the panels: mean difference.",
         captions.PLUS_MINUS,
         f"n\u00a0=\u00a0{wide(result)[0].n_obs}, wide prior.",
@@ -83,7 +85,7 @@ def figure_k(result: Result) -> ggplot:
     panels = {words: words for words in dict.fromkeys(drawn["panel"])}
     figure = agreement_plot(
         drawn.assign(panel=in_order(drawn["panel"], panels)),
-        x="leverage", y="k", panel="panel", color="features per observation",
+        x="leverage", y="k", panel="panel", color="p / n",
         say=lambda _: "",
     )  # fmt: skip
     return figure + captions.titles(
@@ -100,7 +102,7 @@ def _of_k(result: Result, scenario: ImportanceSampling) -> pd.DataFrame:
     drawn = pd.DataFrame({"k": data["mean_k"], "leverage": data["leverage"]}).head(MAX_POINTS)
     return drawn.assign(
         panel=f"n = {scenario.n_obs}, {scenario.prior} prior",
-        **{"features per observation": scenario.n_feature / scenario.n_obs},
+        **{"p / n": scenario.n_feature / scenario.n_obs},
     )
 
 

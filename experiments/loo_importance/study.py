@@ -63,7 +63,7 @@ def study(config: Config) -> Study:
         figures={
             "bias": figure_bias,
             "answers": figure_answers,
-            "simres_high_p_n50": figure_simres,
+            "simres_both_answers": figure_simres,
             "pareto_k": figure_k,
         },
         claims=CLAIMS,

@@ -154,7 +154,10 @@ def figure_ratio(result: Result) -> ggplot:
     sigma = middle_sd(rows["noise_sd"])
     rows = rows[(rows["method"] == "bootstrap") & (rows["prior"] == "default")]
     rows = rows[(rows["noise_sd"] == sigma) & rows["utility"].isin(UTILITIES)]
-    words = {"mean_taylor_over": "Taylor over bootstrap", "scatter": "standard deviation of it"}
+    words = {
+        "mean_taylor_over": "Taylor over bootstrap",
+        "scatter": "standard deviation of the ratio",
+    }
     rows = rows[rows["measure"].isin(words)]
     figure = measure_curves(
         rows.assign(

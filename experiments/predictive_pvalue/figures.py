@@ -29,7 +29,7 @@ from simstudy.figures import (
     measure_curves,
     theme_study,
 )
-from simstudy.figures.theme import BLUE, INK, MUTED, panel_sizes
+from simstudy.figures.theme import BLUE, MUTED, panel_sizes
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import to_decimals, with_error
 
@@ -44,21 +44,17 @@ OF_TRAINING = ("mean_log10_p", "mean_cfdr", "mean_rfdr", "mean_storey", "mean_co
 def figure_1(result: Result) -> ggplot:
     """Empirical distribution functions of p-values: the first replicate's, and all others pale."""
     steps = pd.concat(_steps(result, name, words) for name, words in methods_drawn(result).items())
-    steps = steps.assign(panel=in_order(steps["panel"], _by_words(result)))
+    steps = steps.assign(panel=in_order(steps["panel"], _titles(result)))
     first = steps["rep"] == 0
     return (
         p9.ggplot(steps, p9.aes("p", "share", group="rep"))
         + p9.geom_step(steps[~first], color=PALE, size=0.25, alpha=0.6)
         + p9.geom_abline(intercept=0, slope=1, linetype="dashed", color=MUTED)
         + p9.geom_step(steps[first], color=BLUE, size=0.9)
-        + p9.geom_text(
-            p9.aes("p", "share", label="label"), _labels(result), inherit_aes=False, ha="right",
-            va="bottom", size=7.5, color=INK, lineheight=1.35,
-        )
         + theme_study()
         + _panels(len(methods_drawn(result)))
         + captions.titles(
-            "Blue: the first replicate. Grey: the others. In the panels: the value of the first "
+            "Blue: the first replicate. Grey: the others. Above the panels: the value of the first "
             "replicate; the mean over all.",
             captions.PLUS_MINUS,
             captions.dashed("uniform p-values"),
@@ -72,13 +68,18 @@ def figure_1(result: Result) -> ggplot:
 
 
 def _panels(n_panel: int) -> list[Any]:
-    """Two panels side by side."""
-    size = (7.4, 1.3 + 2.9 * -(-n_panel // 2))
-    return [p9.facet_wrap("panel", ncol=2), p9.theme(figure_size=size)]
+    """Panels side by side, without an empty place: two in a row if their number is even."""
+    n_columns = 2 if n_panel % 2 == 0 else min(n_panel, 3)
+    size = (7.4, 1.6 + 2.9 * -(-n_panel // n_columns))
+    return [p9.facet_wrap("panel", ncol=n_columns), p9.theme(figure_size=size)]
 
 
-def _by_words(result: Result) -> dict[str, str]:
-    return {words: words for words in methods_drawn(result).values()}
+def _titles(result: Result) -> dict[str, str]:
+    """Titles of the panels: the network, and its three measures."""
+    return {
+        words: "\n".join([words, *_measured(result, name)])
+        for name, words in methods_drawn(result).items()
+    }
 
 
 def _steps(result: Result, method: str, words: str) -> pd.DataFrame:
@@ -95,16 +96,6 @@ def _steps(result: Result, method: str, words: str) -> pd.DataFrame:
             "panel": words,
         }
     )
-
-
-def _labels(result: Result) -> pd.DataFrame:
-    """The three measures of each panel: the first replicate's and the mean with its error."""
-    said = [
-        {"panel": words, "p": 1.0, "share": 0.02, "label": "\n".join(_measured(result, name))}
-        for name, words in methods_drawn(result).items()
-    ]
-    frame = pd.DataFrame(said)
-    return frame.assign(panel=in_order(frame["panel"], _by_words(result)))
 
 
 def _measured(result: Result, method: str) -> Iterable[str]:

@@ -9,7 +9,7 @@ from experiments._method_names import colors_of
 from simstudy.analysis.details import Figure
 from simstudy.analysis.result import Result
 from simstudy.figures import captions, in_order, measure_curves, theme
-from simstudy.lazy import ggplot, pd
+from simstudy.lazy import ggplot, p9, pd
 
 WORDS = {
     "cfdr_clipped": "CFDR, clipped",
@@ -44,27 +44,37 @@ TUNED = "λ: the p-value above which Storey's estimator takes all for compatible
 
 
 def estimators_figure(result: Result, measure: str) -> ggplot:
-    """A measure of clipped and standard estimators by share, shift and dependence."""
+    """A measure of clipped and standard estimators by share: a panel for each estimator.
+
+    The bias is shown by shift, since dependence hardly changes it, and the other measures by
+    dependence, at the middle shift.
+    """
     rows = _by_shift(result, WORDS)
-    is_bias = measure == "bias"  # which dependence hardly moves: one row of panels shows it
+    is_bias = measure == "bias"
     if is_bias:
         rows = rows[rows["dependence"] == rows["dependence"].iloc[0]].drop(columns="dependence")
+        fixed = f"Independent predictions. {SHIFT}"
+    else:
+        shifts = sorted(rows["shift"].unique())
+        middle = shifts[len(shifts) // 2]
+        rows = rows[rows["shift"] == middle].drop(columns="shift")
+        fixed = (
+            f"The others are shifted by {middle:g} predictive standard deviations. {CORRELATION}"
+        )
     figure = measure_curves(
         rows,
         x="null_share",
         y=measure,
-        color="estimator",
-        panel="shift",
-        rows=None if is_bias else "dependence",
+        color="shift" if is_bias else "dependence",
+        panel="estimator",
         nominal=0 if is_bias else None,
         dashed="no bias",
-        colors=colors_of(WORDS.values()),
-        dodge=0.5,  # shares end at 0 and 1, and eight marks would reach far beyond
     )
-    kind = "Independent predictions." if is_bias else CORRELATION
-    said = (figure.labels.caption, f"Lists of {_n(result)} p-values. {SHIFT} {kind} {TUNED}")
-    size = (theme.FULL_WIDTH, 4.6 if is_bias else 7.6)
-    return figure + captions.titles(*said, x=SHARE, y=TITLES[measure], size=size)
+    said = (figure.labels.caption, f"Lists of {_n(result)} p-values. {fixed} {TUNED}")
+    size = (theme.FULL_WIDTH, 4.8)
+    halves = p9.scale_x_continuous(breaks=[0, 0.5, 1])
+    titles = captions.titles(*said, x=SHARE, y=TITLES[measure], size=size)
+    return captions.with_scale(figure, halves) + p9.facet_wrap("panel", ncol=4) + titles
 
 
 def orders_figure(result: Result) -> ggplot:
@@ -96,21 +106,25 @@ def size_figure(result: Result) -> ggplot:
         rows.rename(columns={"null_share": "compatible"}),
         x="n_prediction",
         y="rmse",
-        color="estimator",
-        panel="compatible",
+        color="compatible",
+        panel="estimator",
         log_x=True,
-        colors=colors_of(WORDS.values()),
     )
     shifts = ", ".join(f"{shift:g}" for shift in sorted(set(at)))
-    return figure + captions.titles(
-        figure.labels.caption,
-        f"Incompatible predictions are shifted by {shifts} predictive standard deviations."
-        if shifts
-        else "",
-        TUNED,
-        x="predictions",
-        y=TITLES["rmse"],
-        size=(theme.FULL_WIDTH, 5.4),
+    return (
+        figure
+        + p9.facet_wrap("panel", ncol=4)
+        + captions.titles(
+            figure.labels.caption,
+            f"Incompatible predictions are shifted by {shifts} predictive standard deviations."
+            if shifts
+            else "",
+            "Compatible: their share.",
+            TUNED,
+            x="predictions",
+            y=TITLES["rmse"],
+            size=(theme.FULL_WIDTH, 4.8),
+        )
     )
 
 

@@ -147,8 +147,10 @@ def figure_1c(result: Result) -> ggplot:
     rows = rows[rows["measure"].isin(named)]
     rows = rows.assign(measure=in_order(rows["measure"], named))
     figure = measure_curves(
-        rows, x="n2", y=tuple(named.values()), color="k", panel="measure", joined=False
+        rows, x="n2", y=tuple(named.values()), panel="k", rows="measure", joined=False
     )
+    last = int(rows["n2"].max())
+    figure = captions.with_scale(figure, p9.scale_x_continuous(breaks=[last // 2, last]))
     return figure + captions.titles(
         captions.BARS,
         captions.LINES,
@@ -159,7 +161,7 @@ def figure_1c(result: Result) -> ggplot:
         _setting(rows),
         x=N2,
         y="empirical probability of rejecting",
-        size=(theme.FULL_WIDTH, 4.0),
+        size=(theme.FULL_WIDTH, 4.4),
     )
 
 

@@ -149,6 +149,22 @@ def titles(
 
 
 # ---------------------------------------------------------------- of a finished figure
+def with_scale(figure: Any, scale: Any) -> Any:
+    """A figure with a scale in place of its own, without plotnine's warning about replacing one.
+
+    Parameters
+    ----------
+    figure
+        A plotnine ggplot; it is not changed.
+    scale
+        A plotnine scale, such as `scale_x_continuous(breaks=[1, 2])`.
+    """
+    made = figure + p9.labs()  # a copy
+    taken = set(scale.aesthetics)
+    made.scales[:] = [each for each in made.scales if not taken & set(each.aesthetics)]
+    return made + scale
+
+
 def caption_of(figure: Any) -> str:
     """Title and caption of a figure in one line; empty where it has neither.
 
