@@ -135,13 +135,20 @@ class FromRows:
         return {
             (key, measure.name): self._undefined.estimate(measure, columns)
             for key, table in batch.each()
-            for columns in [self._columns(table)]
+            for columns in [self._columns_of_one(key, table)]
             for measure in self._by_cell
         }
 
     def _columns(self, table: pa.Table) -> Columns:
         names = names_read(self._by_cell)
         return columns_of(self.plan.work_units, table, names, available=self._rows.derived.known)
+
+    def _columns_of_one(self, key: str, table: pa.Table) -> Columns:
+        try:
+            return self._columns(table)
+        except StudyError:  # drawn numbers that are not stored are drawn again
+            names = names_read(self._by_cell)
+            return self._rows.derived.columns(key, len(table), names)
 
     def _side_by_side(self, batch: Batch) -> Found:
         columns = self._columns(batch.table)

@@ -19,10 +19,12 @@ from simstudy.design.plan import (
     number_factors,
     properties_in,
 )
+from simstudy.engine.block import drawn_numbers
 from simstudy.engine.columns import scenario_numbers
 from simstudy.engine.derived import derived_column, optional, read_by
 from simstudy.engine.methods import TEXTS, scenario_arguments
-from simstudy.store.arrow_schema import ERROR, stored_column
+from simstudy.errors import StudyError
+from simstudy.store.arrow_schema import CONVERGED, ERROR, stored_column
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, simulated_columns, stored_names
 
@@ -185,6 +187,7 @@ class DerivedColumns:
     store: Store
     _key: str = ""
     _tables: dict[str, pa.Table] = field(default_factory=dict, repr=False)
+    _drawn: tuple[Any, dict[str, np.ndarray]] = field(default=(None, {}), repr=False)
 
     @property
     def in_order(self) -> list[str]:
@@ -225,7 +228,40 @@ class DerivedColumns:
         if not names:
             return {}
         table = self.store.read(key, n_rep, stored_names(names))
-        return columns_of(self.plan, table, names, available=self.known, holes=holes)
+        try:
+            return columns_of(self.plan, table, names, available=self.known, holes=holes)
+        except StudyError:
+            again = self._drawn_again(key, n_rep, names)
+            if not again:
+                raise
+        rest = [name for name in names if name not in again]
+        found = columns_of(self.plan, table, [*rest, CONVERGED], available=self.known, holes=holes)
+        failed = np.isnan(found[CONVERGED])
+        for name, column in again.items():
+            wide = column.reshape(column.shape + (1,) * (failed.ndim - column.ndim))
+            found[name] = np.where(failed, np.nan, wide)
+        return found
+
+    def _drawn_again(self, key: str, n_rep: int, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Drawn numbers that a new measure reads, and that not all blocks of methods hold.
+
+        The data are drawn again, without the methods, and kept until another scenario's are asked
+        for.
+        """
+        scenario = self.plan.keys[key]
+        size, kept = self.plan.block_size, (id(base_scenario(scenario)), n_rep, tuple(names))
+        if self._drawn[0] != kept:
+            blocks = [
+                drawn_numbers(self.plan, scenario, index, names)
+                for index in range(self.plan.n_blocks(n_rep))
+            ]
+            made: dict[str, np.ndarray] = {}
+            for name in dict.fromkeys(itertools.chain(*blocks)):
+                like = next(block[name] for block in blocks if name in block)
+                nothing = np.full((size, *like.shape[1:]), np.nan)
+                made[name] = np.concatenate([block.get(name, nothing) for block in blocks])[:n_rep]
+            self._drawn = kept, made
+        return self._drawn[1]
 
     def known(self) -> set[str]:
         """The names of all available columns."""

@@ -1,6 +1,6 @@
 """Draws one block, or records that it failed; replays one replicate."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -23,6 +23,7 @@ from simstudy.engine.methods import (
     analysed,
     checked_data,
     checksums,
+    drawn_number,
     drawn_one_by_one,
     plain_columns,
     refuse_changed_data,
@@ -230,6 +231,27 @@ def _drawn_data(plan: Plan, scenario: AnyScenario, index: int) -> Data:
     data = checked_data(scenario, _declared(plan, scenario, draw, "draw"), n_rep)
     check_streams(scenario, streams, data, n_rep)
     return data
+
+
+def drawn_numbers(
+    plan: Plan, scenario: AnyScenario, index: int, names: Iterable[str]
+) -> dict[str, np.ndarray]:
+    """Draw the data of a block again, for numbers that methods did not store.
+
+    Returns
+    -------
+    dict
+        Columns `(rep,)` or `(rep, *axes)` by name, without those that are no drawn numbers; none
+        where drawing fails, as it did before.
+    """
+    if not isinstance(scenario, Analysed):
+        return {}
+    try:
+        data = drawn_with_one_thread(partial(_drawn_data, plan, scenario.scenario, index))
+    except Exception:  # the block is stored as failed
+        return {}
+    numbers = {name: drawn_number(plan, name, data[name]) for name in names if name in data}
+    return {name: number for name, number in numbers.items() if number is not None}
 
 
 def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], name: str) -> Any:

@@ -377,7 +377,7 @@ def with_drawn_columns(plan: Plan, data: Data, columns: Any) -> Any:
     drawn = {
         name: number
         for name in data.keys() & (read | columns.keys())
-        for number in [_drawn_number(plan, name, data[name])]
+        for number in [drawn_number(plan, name, data[name])]
         if number is not None
     }
     for name in drawn.keys() & columns.keys():
@@ -390,7 +390,7 @@ def with_drawn_columns(plan: Plan, data: Data, columns: Any) -> Any:
     return dict(columns) | {name: drawn[name] for name in drawn.keys() & read - columns.keys()}
 
 
-def _drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
+def drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
     """A drawn number `(rep,)` or `(rep, *axes)`; None for data of another shape."""
     if isinstance(value, Constant):
         value = value.value

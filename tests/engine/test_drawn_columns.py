@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simstudy import Study, each_replicate, grid
+from simstudy import Rules, Study, each_replicate, grid
 from simstudy.errors import StudyError
 from simstudy.measures import bias, coverage
 
@@ -107,3 +107,33 @@ def test_one_number_for_all_replicates_is_read_too():
     assert (result.replicates["truth"] == 0.5).all()
     expected = result.replicates["estimate"].mean() - 0.5
     assert result.row("bias")["estimate"] == pytest.approx(expected)
+
+
+def test_a_new_measure_reads_drawn_numbers_without_the_methods(tmp_path):
+    """The data are drawn again; methods, which may take long, are not called."""
+    calls = []
+
+    def counted(x):
+        calls.append(round(float(x.sum()), 6) if len(x) == 100 else calls[-1])
+        blocks = list(dict.fromkeys(calls))
+        if len(blocks) == 2 and len(x) == 100:
+            raise ValueError("a block that fails")
+        return average(x)
+
+    rules = Rules(max_failed=1)
+    few = replace(study(m=counted), rules=rules, measures=[bias("estimate", 0.0, name="raw")])
+    few.run(200, n_jobs=1, out=tmp_path)
+    n_calls = len(calls)
+    more = replace(few, measures=MEASURES)
+    found = more.run(200, n_jobs=1, out=tmp_path)
+    assert len(calls) == n_calls
+    failed = {n_obs: found.row("bias", n_obs=n_obs)["n_failed"] for n_obs in (4, 9)}
+    assert sorted(failed.values()) == [0, 100]
+    longer = more.run(300, n_jobs=1, out=tmp_path)  # whose new blocks store the drawn truth
+    whole = study(m=average).run(300, n_jobs=1)
+    for n_obs, n_failed in failed.items():
+        x, y = (each.values("estimate", n_obs=n_obs) for each in (longer, whole))
+        errors = y - whole.values("truth", n_obs=n_obs)
+        row = longer.row("bias", n_obs=n_obs)
+        assert row["estimate"] == pytest.approx(errors[~np.isnan(x)].mean(), abs=1e-12)
+        assert row["n_rep"] == 300 - n_failed
