@@ -177,16 +177,21 @@ def color_scales(
         Whether its levels are numbers, whose order a ramp of colours shows.
     colors
         A colour for each level, as `colors_of` gives them; unless given, those of the palette in
-        order. Two levels with the same are refused.
+        order. Two levels with the same are refused. Of more than eight levels it may name a few:
+        the others are grey.
     """
     names = [str(name) for name in levels.cat.categories]
     if colors is not None:
-        _refuse_same_colors(names, colors)
+        rest = [name for name in names if name not in colors]
+        _refuse_same_colors([name for name in names if name in colors], colors)
+        if rest and len(names) > len(OKABE_ITO):
+            colors = dict.fromkeys(rest, GREY) | dict(colors)
         return _level_scales({name: colors[name] for name in names}, column)
     if len(names) > len(OKABE_ITO) and not is_quantity:
         raise FigureError(
             f"color={column!r} has {len(names)} levels, and no more than {len(OKABE_ITO)} colours "
-            "can be told apart by every reader. Put that factor on panels, or filter it."
+            "can be told apart by every reader. Put that factor on panels, filter it, or name "
+            f"a few levels, colors={{{names[0]!r}: '{BLUE}'}}, and the others are grey."
         )
     palette = level_colors(len(names), is_quantity=is_quantity)
     marks = SHAPES[: len(names)] if len(names) <= len(SHAPES) else None

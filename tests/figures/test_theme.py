@@ -3,8 +3,18 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 
+from simstudy.errors import FigureError
 from simstudy.figures import colors_of, measure_curves
-from simstudy.figures.theme import BLUE, MARKS, OKABE_ITO, SHAPES, SKY, color_scales, level_colors
+from simstudy.figures.theme import (
+    BLUE,
+    GREY,
+    MARKS,
+    OKABE_ITO,
+    SHAPES,
+    SKY,
+    color_scales,
+    level_colors,
+)
 from tests.figures.data import make_summary
 
 
@@ -59,3 +69,13 @@ def test_a_mark_goes_with_its_colour():
     levels = pd.Series(pd.Categorical(list(colors), list(colors)))
     shapes = color_scales(levels, "method", is_quantity=False, colors=colors)[2]
     assert shapes.palette(2) == {name: MARKS[color] for name, color in colors.items()}
+
+
+def test_of_many_levels_a_few_stand_out():
+    levels = pd.Series(pd.Categorical([f"m{i}" for i in range(12)]))
+    scale = color_scales(levels, "method", is_quantity=False, colors={"m3": BLUE})[0]
+    shown = dict(scale.palette(12))
+    assert shown.pop("m3") == BLUE
+    assert set(shown.values()) == {GREY}
+    with pytest.raises(FigureError, match=r"name a few levels, colors=.* the others are grey"):
+        color_scales(levels, "method", is_quantity=False)
