@@ -355,7 +355,7 @@ def test_data_that_are_none_are_refused(data, says):
     ("methods", "says"),
     [
         ({"": difference}, "a method is named '', and its replicates are found by its name: give"),
-        ({"a[b": difference}, "a method is named 'a[b', and its replicates are found by its name"),
+        ({"a[b": difference}, "a method is named 'a[b', with '['"),
         (
             {"error": difference},
             "a method is named 'error', and its replicates are found by its name",
