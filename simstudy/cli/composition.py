@@ -1,5 +1,6 @@
 """Composed settings: Hydra's configuration, checked and typed, with the study it declares."""
 
+import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 VERSION_BASE = "1.3"
 GLOBAL_PACKAGE = "@package _global_"  # in a file of `conf/experiment/` that sets more than options
 HOW_TO_QUOTE = """put text with special letters in two pairs of marks: 'out="a (b"'"""
+MISSPELT = 0.8  # similarity (difflib) from which an unknown key in conf/ is a misspelt setting
 MAX_BLOCKS = 200_000_000  # a run keeps some bytes for each block
 HELP_TEMPLATE = """Usage: {program} experiment=NAME [SETTING=VALUE ...]
 Draw what is missing; summarise, draw figures, check claims, write a report.
@@ -230,8 +232,20 @@ def _help(project: Project, overrides: Sequence[Override], program: str) -> str:
 
 
 def config_location(project: Project) -> tuple[str, str]:
-    """Folder and name of the primary config: the project's, or the package's."""
-    if (project.conf / "config.yaml").is_file():
+    """Folder and name of the primary config: the project's, or the package's.
+
+    Raises
+    ------
+    ConfigError
+        If the project's `conf/config.yaml` does not include the package's settings.
+    """
+    path = project.conf / "config.yaml"
+    if path.is_file():
+        if "simstudy" not in (read_settings(path).get("defaults") or ()):
+            raise ConfigError(
+                f"{path} does not include the settings of simstudy: begin it with "
+                "defaults: [simstudy, _self_]"
+            )
         return str(project.conf), "config"
     folder = project.conf if project.conf.is_dir() else PACKAGE_CONF
     return str(folder), "simstudy"
@@ -299,6 +313,9 @@ def check_names(project: Project, overrides: Sequence[Override]) -> None:
             continue
         near = nearest(key, [*options, "experiment", "scale"])
         raise ConfigError(f"{override.input_line}: {key} is not a setting; {near}")
+    plain = {override.key_or_group: override.value() for override in overrides
+             if override.key_or_group in options and not override.is_sweep_override()}  # fmt: skip
+    build(Settings, {name: value for name, value in plain.items() if _is_plain(value)})
     for override in overrides:
         if override.key_or_group == "experiment":
             files = project.options("experiment")
@@ -308,6 +325,11 @@ def check_names(project: Project, overrides: Sequence[Override]) -> None:
                         f"experiment={name}: no such experiment; {nearest(name, files)}"
                     )
             _check_options(override, overrides, project)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value of an override needs no composition to be checked."""
+    return isinstance(value, bool | int | float) or (isinstance(value, str) and "${" not in value)
 
 
 def _check_options(named: Override, overrides: Sequence[Override], project: Project) -> None:
@@ -371,6 +393,9 @@ def resolve(
     config = _read_config(module, values.pop("experiment", None), project)
     own = {each.name for each in fields(Settings)}
     given = {key: value for key, value in values.items() if key in own}
+    for key in values.keys() - own:  # variables for interpolation have names of their own
+        if near := difflib.get_close_matches(key, own, n=1, cutoff=MISSPELT):
+            raise ConfigError(f"{key} is not a setting; did you mean {near[0]!r}?")
     settings = build(Settings, given | {"backend": backend})
     check_settings(settings)
     if options or ":" in backend:  # a wrong option is refused before anything is drawn

@@ -21,7 +21,7 @@ def run_command(arguments: Sequence[str], script: str | None) -> int:
     if first in COMMANDS or first in OWN_FLAGS or is_help:
         from simstudy.cli.other_commands import run_other_command
 
-        return run_other_command(project, list(arguments))
+        return run_other_command(project, list(arguments) or ["--help"])
     return _run(project, arguments)
 
 

@@ -258,7 +258,7 @@ def format_plan(config: "Run") -> str:
             f"({len(found.failed):,} with failures), {len(found.missing):,} missing",
             f"to draw  {n_drawn:,} blocks",
             f"time     {_format_time(n_drawn, _manifest(config.folder))}",
-            f"results  {config.folder}: {_format_outputs(config)}",
+            f"results  {config.run_folder}: {_format_outputs(config)}",
         )
     )
 

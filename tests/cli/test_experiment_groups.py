@@ -62,7 +62,7 @@ def test_the_manifest_is_told_the_part_in_the_projects_own_group(project):
 
 
 def test_a_group_that_does_not_exist_is_refused(project):
-    with pytest.raises(ConfigError, match=r"group=our: no such group; did you mean 'ours'?"):
+    with pytest.raises(ConfigError, match="group=our: no such group; did you mean 'ours'"):
         meant(project, "all", "group=our")
 
 

@@ -114,22 +114,23 @@ def test_a_run_that_fails_costs_itself(launcher, project, monkeypatch):
     """One whose process ends without a word, too; the table says which."""
     pytest.importorskip("hydra_plugins.hydra_submitit_launcher", reason="needs its launcher")
     monkeypatch.setenv("PARENT", "0" if launcher != "basic" else str(os.getpid()))
-    points = "experiment.shift=9,0,5" if launcher != "basic" else "experiment.shift=0,5"
+    points = "experiment.shift=0,5,9" if launcher != "basic" else "experiment.shift=0,5"
     done = python(
         project, "run.py", "-m", f"hydra/launcher={launcher}", *ASKED, points, f"out=of_{launcher}"
     )
     assert done.returncode == 3, done.stderr
     table = table_below(project / f"of_{launcher}").set_index("experiment.shift")
-    assert table.loc[[0.0], "estimate"].notna().all()
+    assert table.loc[["0"], "estimate"].notna().all()
     if launcher != "basic":
-        assert table.loc[[9.0], "estimate"].isna().all()
+        assert table.loc[["9"], "estimate"].isna().all()
     assert "Traceback" not in done.stderr
 
 
-def test_an_interrupted_sweep_goes_on_where_it_ended(project):
+def test_an_interrupted_sweep_goes_on_where_it_ended(project, monkeypatch):
+    monkeypatch.setenv("PAUSE", "0.3")
     command = [sys.executable, "-c", ENTRY_POINT, "run", "-m", *ASKED, "seed=1,2", "out=stopped"]
     process = subprocess.Popen(
-        command, cwd=project, env=os.environ | {"PYTHONPATH": str(ROOT), "PAUSE": "0.3"}, text=True,
+        command, cwd=project, env=os.environ | {"PYTHONPATH": str(ROOT)}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
@@ -178,7 +179,7 @@ def test_optuna_minimises_a_measure(project):
     assert len(table) == 4
     (best,) = (project / "optuna").rglob("optimization_results.yaml")
     text = best.read_text()
-    assert f"best_value: {table['estimate'].min()!r}" in text
+    assert f"best_value: {float(table['estimate'].min())!r}" in text
 
 
 def test_an_objective_that_is_no_measure_is_refused(project):
