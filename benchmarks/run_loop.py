@@ -11,6 +11,7 @@ import resource
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, sleep
 
@@ -23,12 +24,14 @@ from benchmarks.test_engine import INLINE, tiny
 from benchmarks.timing import ROOT, python
 from simstudy.design import Columns, grid
 from simstudy.documents.scenarios.two_stage import MEASURES, TwoStage
+from simstudy.engine.per_replicate import each_replicate
 from simstudy.provenance.streams import Streams
 from simstudy.study import Study
 
 K, N2 = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5), (100, 300, 500)
 N_SMALL, SMALL = 160_000, 10  # blocks, and replicates of each
 ROWS = 1_000_000
+N_CALLS = 120_000  # data sets, each analysed by one call
 
 
 def eighteen() -> Study:
@@ -97,6 +100,38 @@ def worker_rows(n_rep: int, n_tries: int) -> list[list[str]]:
             f"{(parent + workers) / drawing:.1f} of drawing",
         ],
     ]
+
+
+# ---------------------------------------------------------------- one call per data set
+@dataclass(frozen=True)
+class Sample:
+    """Normal data, for a t interval of each data set."""
+
+    n_obs: int = 20
+
+    def draw(self, streams: Streams, n_rep: int) -> dict[str, np.ndarray]:
+        return {"x": streams("data").standard_normal((n_rep, self.n_obs))}
+
+
+def t_interval(x: np.ndarray) -> dict[str, float]:
+    """A t interval for the mean of 20 values."""
+    half = 2.093 * x.std(ddof=1) / np.sqrt(len(x))
+    return {"estimate": x.mean(), "lower": x.mean() - half, "upper": x.mean() + half}
+
+
+def call_rows() -> list[list[str]]:
+    """A method that is called once per data set, against a plain loop over the same calls."""
+    methods = {"t": each_replicate(t_interval)}
+    study = Study("calls", [Sample()], methods=methods, block_size=1000)
+
+    def plain() -> None:
+        x = np.random.default_rng(1).standard_normal((N_CALLS, 20))
+        rows = [t_interval(row) for row in x]
+        _ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    loop, whole = cost(plain), cost(lambda: study.run(N_CALLS, **INLINE))
+    made = f"{1e6 * whole / N_CALLS:.0f} µs a call"
+    return [[f"{N_CALLS:,} calls of a t interval", made, f"{whole / loop:.2f} of a plain loop"]]
 
 
 # ---------------------------------------------------------------- blocks
@@ -232,6 +267,7 @@ def tables(parts: dict[str, Callable[[], list[list[str]]]]) -> str:
 
 PARTS: dict[str, Callable[[], list[list[str]]]] = {
     "workers": lambda: [*worker_rows(165_000, 3), *worker_rows(1_500_000, 2)],
+    "calls": call_rows,
     "blocks": block_rows,
     "rows": lambda: [rows_row()],
     "short": short_rows,

@@ -18,6 +18,7 @@ from simstudy.engine.error_policy import (
     reason,
 )
 from simstudy.engine.methods import (
+    Constant,
     Data,
     DatasetCache,
     analysed,
@@ -30,6 +31,7 @@ from simstudy.engine.methods import (
     with_drawn_columns,
     without_truth_values,
 )
+from simstudy.engine.per_replicate import has_rows
 from simstudy.engine.rng_checks import check_rows, check_streams
 from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
 from simstudy.engine.timeouts import BlockTimeoutError, hears_ctrl_c
@@ -185,6 +187,32 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
             _raise_as_exception(error, plan.keys[address.key])
     _raise_recorded(columns, row, recorded)
     return {name: c[row] if c.ndim else c[()] for name, c in columns.items()}
+
+
+def data_of(plan: Plan, scenario: Scenario, rep: int) -> dict[str, Any]:
+    """Draw the data of one replicate, as its methods are given them.
+
+    Parameters
+    ----------
+    rep
+        Number of the replicate in the scenario, from 0.
+
+    Raises
+    ------
+    StudyError
+        If the scenario simulates columns and draws no data.
+    """
+    if not (hasattr(scenario, "draw") or hasattr(scenario, "draw_one")):
+        raise StudyError(
+            f"{scenario!r} simulates columns and draws no data that could be shown: replay of a "
+            "replicate's address gives its columns."
+        )
+    index, row = divmod(rep, plan.block_size)
+    context = BlockContext(plan.axes, raises=(row, plan.block_size))
+    with drawing(context), single_threaded():
+        data = _drawn_data(plan, scenario, index)
+    values = {name: v.value if isinstance(v, Constant) else v for name, v in data.items()}
+    return {name: v[row] if has_rows(data[name]) else v for name, v in values.items()}
 
 
 def _raise_recorded(

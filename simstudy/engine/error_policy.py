@@ -9,6 +9,7 @@ raised.
 
 import errno
 import itertools
+import os
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -31,7 +32,13 @@ SAYING = frozenset({"error", "warning"})  # columns that say something and hold 
 
 OUT_OF_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
 OUT_OF_HANDLES = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
-MACHINE_TROUBLE = frozenset({*OUT_OF_ROOM, *OUT_OF_HANDLES, errno.EIO})
+NETWORK = [
+    getattr(errno, name)
+    for name in ("ESTALE", "ETIMEDOUT", "ENOTCONN", "EREMOTEIO")
+    if hasattr(errno, name)  # some systems lack a few
+]
+MACHINE_TROUBLE = frozenset({*OUT_OF_ROOM, *OUT_OF_HANDLES, *NETWORK, errno.EIO})
+TROUBLE_TEXTS = ("can't start new thread", os.strerror(getattr(errno, "ESTALE", errno.EIO)))
 
 
 def should_reraise(row: int | None, n_rep: int, error: BaseException) -> bool:
@@ -102,7 +109,10 @@ def is_machine_trouble(error: BaseException) -> bool:
         if behind is None or id(behind) in seen:
             continue
         has_run_out = isinstance(behind, OSError) and behind.errno in MACHINE_TROUBLE
-        if isinstance(behind, MemoryError) or has_run_out:
+        is_told = isinstance(behind, RuntimeError | ImportError) and any(
+            text in str(behind) for text in TROUBLE_TEXTS
+        )
+        if isinstance(behind, MemoryError) or has_run_out or is_told:
             return True
         seen.add(id(behind))
         unseen += [behind.__cause__, behind.__context__, *getattr(behind, "exceptions", ())]

@@ -20,6 +20,7 @@ from functools import cached_property
 from simstudy.atomic_files import ABANDONED_SECONDS
 from simstudy.design.plan import Plan
 from simstudy.engine.executors import Executor, InProcess, WorkerDiedError, executor_of
+from simstudy.engine.executors.loky import IsolatedWorker
 from simstudy.engine.graceful_stop import host_signals_deferred, raise_if_stopped, stop_requested
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
@@ -320,7 +321,7 @@ class Loop:
         """Draw blocks one by one in an isolated worker."""
         if not blocks:
             return
-        isolated = executor.isolated()
+        isolated = executor.isolated() or IsolatedWorker()
         try:
             for block_id in itertools.takewhile(lambda _: not stop_requested(), blocks):
                 self._take(self._result_alone(isolated, self._factory.task([block_id])))

@@ -6,6 +6,7 @@ numbers, other names than in the replicates before) is a mistake of the study, a
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -88,10 +89,11 @@ class EachReplicate:
         failed
             By row, the error of drawing its data.
         """
-        by_row = {name: value for name, value in data.items() if _has_rows(value) or name == "rng"}
+        by_row = {name: value for name, value in data.items() if has_rows(value) or name == "rng"}
         fixed = {**constants, **{name: data[name] for name in data if name not in by_row}}
         make_rng = by_row.pop("rng", None)
-        arrays, analyse = list(by_row.items()), self.analyse
+        arrays = list(by_row.items())
+        analyse = partial(self.analyse, **fixed) if fixed else self.analyse
 
         def call(row: int) -> Any:
             if failed and row in failed:
@@ -99,12 +101,13 @@ class EachReplicate:
             own = {name: value[row] for name, value in arrays}
             if make_rng is not None:
                 own["rng"] = make_rng(row)
-            return analyse(**own, **fixed)
+            return analyse(**own)
 
         return _Replicates(n_rep, self.returns, vectors).columns(call)
 
 
-def _has_rows(value: Any) -> bool:
+def has_rows(value: Any) -> bool:
+    """Whether data have one item for each replicate."""
     return isinstance(value, Rows) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
@@ -173,7 +176,8 @@ class _Replicates:
     def __init__(self, n_rep: int, names: Sequence[str] | None, vectors: Collection[str]) -> None:
         self.n_rep, self.names, self.vectors = n_rep, names, vectors
         self._kinds: dict[str, Kind] = {}
-        self._values: dict[str, list[Any]] = {}
+        self._rows: list[tuple[Any, ...] | None] = []  # values in the order of `_kinds`
+        self._plain = set[tuple[type, ...]]()  # types of rows that need no further check
         self._failures: dict[int, str] = {}
         self._first_error: Exception | None = None
         self._signatures = set[tuple[type, str, int]]()
@@ -182,7 +186,8 @@ class _Replicates:
     def columns(self, call: Callable[[int], Any]) -> dict[str, np.ndarray]:
         """Assemble columns from one call per replicate."""
         context = current()
-        on_row = context.on_row
+        on_row, rows, plain = context.on_row, self._rows, self._plain
+        names: tuple[str, ...] = ()
         with drawing(context.within_replicate), recorded_warnings() as warned:
             for row in range(self.n_rep):
                 try:
@@ -190,30 +195,39 @@ class _Replicates:
                 except Exception as error:
                     self._fail(row, error)
                 else:
-                    self._add(row, returned)
+                    if type(returned) is dict and tuple(returned) == names:
+                        values = tuple(returned.values())
+                        is_plain = tuple(map(type, values)) in plain
+                        rows.append(values if is_plain else self._checked(row, returned))
+                    else:
+                        rows.append(self._checked(row, returned))
+                        names = tuple(self._kinds)
                     if warned:
                         self._warnings[row] = "; ".join(dict.fromkeys(warned))
-                warned.clear()
+                if warned:
+                    warned.clear()
                 if on_row is not None:
                     on_row(row + 1, self.n_rep)
         self._refuse_hopeless()
         return self._assembled()
 
-    def _add(self, row: int, returned: Any) -> None:
-        """Append the values of a replicate."""
-        kinds = self._kinds
-        if type(returned) is not dict or returned.keys() != kinds.keys():
-            returned = self._by_column(row, returned)
-        for name, value in returned.items():
-            if type(value) not in NUMBERS or kinds.get(name) is not NUMBER:
-                value, kind = _checked_value(name, value, is_vector=name in self.vectors)
-                if kinds.setdefault(name, kind) != kind:
-                    raise ReturnedError(
-                        f"{name} is {_shown(kind)} in one replicate and {_shown(kinds[name])} in "
-                        "those before: return the same kind from each replicate, NaN where there "
-                        "is no number."
-                    )
-            self._values.setdefault(name, [None] * row).append(value)
+    def _checked(self, row: int, returned: Any) -> tuple[Any, ...]:
+        """The values of a replicate, in the order of the columns."""
+        by_column, made = self._by_column(row, returned), []
+        for name, value in by_column.items():
+            checked, kind = _checked_value(name, value, is_vector=name in self.vectors)
+            before = self._kinds.setdefault(name, kind)
+            if before != kind:
+                raise ReturnedError(
+                    f"{name} is {_shown(kind)} in one replicate and {_shown(before)} in "
+                    "those before: return the same kind from each replicate, NaN where there "
+                    "is no number."
+                )
+            made.append(checked)
+        types = tuple(map(type, by_column.values()))
+        if NUMBERS.issuperset(types) and set(self._kinds.values()) == {NUMBER}:
+            self._plain.add(types)
+        return tuple(made)
 
     def _by_column(self, row: int, returned: Any) -> Mapping[str, Any]:
         """The values by column name, as in the replicates before."""
@@ -240,8 +254,7 @@ class _Replicates:
         self._failures[row] = reason(error)
         self._first_error = self._first_error or error
         self._signatures.add(error_signature(error))
-        for values in self._values.values():
-            values.append(None)
+        self._rows.append(None)
 
     def _refuse_hopeless(self) -> None:
         """Raise an error that all replicates of the first block share.
@@ -255,8 +268,8 @@ class _Replicates:
         """Columns of numbers, arrays and text, NaN or None in replicates that failed."""
         kinds: Mapping[str, Kind] = self._kinds or dict.fromkeys(self.names or (), NUMBER)
         made = {}
-        for name, kind in kinds.items():
-            values = self._values.get(name, [None] * self.n_rep)
+        for at, (name, kind) in enumerate(kinds.items()):
+            values = [None if row is None else row[at] for row in self._rows]
             if kind is TEXT:
                 made[name] = np.array(values, dtype=object)
             elif kind is NUMBER:

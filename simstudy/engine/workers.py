@@ -90,10 +90,10 @@ def class_at(setting: str, place: str) -> Callable[..., Any]:
 
 
 def available_cores() -> int:
-    """The number of cores that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # Linux only
-    seen = len(affinity(0)) if affinity else os.cpu_count() or 1
-    return cores_of_job(os.environ) or seen
+    """The number of cores that this process may use: of its job, its container, its affinity."""
+    from joblib import cpu_count
+
+    return cores_of_job(os.environ) or int(cpu_count())
 
 
 def check_n_jobs(n_jobs: Any) -> None:

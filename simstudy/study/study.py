@@ -20,6 +20,7 @@ from simstudy.study.run import run, warn_of
 from simstudy.study.run_options import RunOptions, check_by_name, pilot_rep
 from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep
+from simstudy.validation import check_whole
 
 if TYPE_CHECKING:
     from simstudy.analysis.solve import ScenarioOf, Solution
@@ -393,6 +394,28 @@ class Study(StudySpec):
         parts = compute_provenance(self.plan(1)).by_part.items()
         rows = [(of, name, text) for of, found in parts for name, text in found.items()]
         return pd.DataFrame(rows, columns=["of", "name", "version"])
+
+    def data(self, scenario: Scenario, rep: int = 0, seed: int = 1) -> dict[str, Any]:
+        """Draw the data of one replicate, as its methods are given them.
+
+        Parameters
+        ----------
+        scenario
+            One of the study's scenarios.
+        rep
+            Number of the replicate in the scenario, from 0: the column `rep` of `replicates`.
+        seed
+            Seed of the run.
+
+        Returns
+        -------
+        dict
+            The values that `draw` or `draw_one` returned for this replicate, by name.
+        """
+        from simstudy.engine.block import data_of
+
+        check_whole("rep", rep, least=0, counts="the number of a replicate, from 0", usual=0)
+        return data_of(self.plan(seed), scenario, int(rep))
 
     def replay(self, address: Address | str, seed: int = 1) -> dict[str, Any]:
         """Draw one replicate again, with its whole block; its error is raised, not recorded.

@@ -93,6 +93,16 @@ def test_constants_and_properties_are_given_whole(method):
     np.testing.assert_allclose(block, rows)
 
 
+@pytest.mark.parametrize("rep", [0, 33])
+def test_the_data_of_one_replicate(rep):
+    methods = {"m": each_replicate(by_arm)}
+    study = Study("arms", [Arms()], [mean("difference")], methods=methods, block_size=20)
+    stored = study.run(40, **INLINE).columns(Arms(), "difference")["difference"][rep, 0]
+    data = study.data(Arms(), rep)
+    assert data["x"].shape == (20,)
+    assert by_arm(**data)["difference"] == stored
+
+
 # ---------------------------------------------------------------- mistakes
 @dataclass(frozen=True)
 class Matrices:

@@ -58,8 +58,9 @@ class Executor:
         """What the executor waits for; empty if nothing is wrong."""
         return ""
 
-    def isolated(self) -> Executor:
-        """An executor for single blocks that may end their worker: a process of this machine."""
-        from simstudy.engine.executors.loky import IsolatedWorker
+    def isolated(self) -> Executor | None:
+        """An executor for single blocks that may end their worker.
 
-        return IsolatedWorker()
+        None stands for a process of this machine.
+        """
+        return None
