@@ -379,3 +379,30 @@ def test_a_block_that_failed_as_a_whole_is_derived_beside_the_others(bad, tmp_pa
     np.testing.assert_array_equal(share[~failed], (vector[~failed] < 0.5).mean(axis=-1))
     rows = result.summary.query("measure != 'convergence_rate'")
     assert rows["n_failed"].tolist() == [10, 10, 0, 0]
+
+
+@dataclass(frozen=True)
+class Selects:
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").normal(size=(n_rep, 4))}
+
+
+def test_a_share_of_a_level_of_text_counts_replicates_that_have_a_text():
+    @each_replicate
+    def select(x):
+        if x[0] > 1.5:
+            raise ValueError("too large")
+        return {"selected": "aic" if x.mean() > 0 else "bic"}
+
+    study = Study(
+        "selects",
+        [Selects()],
+        methods={"m": select},
+        derived={"is_aic": lambda selected: selected == "aic"},
+        measures=[mean("is_aic")],
+    )
+    result = study.run(400, **INLINE)
+    counts = result.replicates["selected"].value_counts()
+    row = result.row("mean_is_aic")
+    assert 0 < row["n_failed"] == 400 - counts.sum()
+    assert row["estimate"] == pytest.approx(counts["aic"] / counts.sum(), abs=1e-12)
