@@ -126,7 +126,7 @@ def _over_models(result: Result, dgp: str = "linear") -> Finding:
     name = factors_of(result.scenario(dgp=DGPS[dgp]))["dgp"]
     rows = result.select(measure="null_is_false", dgp=name, method="studentized")
     off = (rows["estimate"] - float(special.ndtr(1.5))).abs()
-    cell = rows.loc[off.idxmax()]
+    cell = rows.iloc[int(off.to_numpy().argmax())]
     detail = f"{cell['metric']} of {cell['model']}, n_test={cell['n_test']}"
     return of_row(cell, f"{detail}; {rows['estimate'].min():.3f} to {rows['estimate'].max():.3f}")
 

@@ -226,7 +226,7 @@ def _best_value(measure: str, best: str | None) -> str:
             f"ranked_methods(measure={measure!r}, best={best!r}): it is not known which value is "
             "best. Say best='smallest' (as for an error) or best='largest' (as for an accuracy)."
         )
-    return found
+    return str(found)
 
 
 def ranked_methods(

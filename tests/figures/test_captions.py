@@ -11,6 +11,7 @@ from simstudy.figures.captions import (
     format_replicates,
     format_undefined,
     titles,
+    with_scale,
     wrapped_to,
 )
 
@@ -95,3 +96,12 @@ def test_a_matplotlib_figure_has_a_title():
     assert caption_of(figure) == ""
     figure.suptitle("All of it")
     assert caption_of(figure) == "All of it."
+
+
+def test_a_scale_takes_the_place_of_another_without_a_warning(recwarn):
+    rows = pd.DataFrame({"x": [1, 10], "y": [1, 2]})
+    own = p9.ggplot(rows, p9.aes("x", "y")) + p9.geom_point() + p9.scale_x_log10()
+    made = with_scale(own, p9.scale_x_continuous(breaks=[1, 10]))
+    assert [type(scale).__name__ for scale in made.scales] == ["scale_x_continuous"]
+    assert [type(scale).__name__ for scale in own.scales] == ["scale_x_log10"]
+    assert not recwarn.list
