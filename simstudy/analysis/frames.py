@@ -16,7 +16,7 @@ from simstudy.design.plan import Plan, base_scenario, factors_in
 from simstudy.engine.block import Address
 from simstudy.lazy import pd
 from simstudy.store.arrow_schema import ERROR, WARNING
-from simstudy.store.blocks import Store, read_batches
+from simstudy.store.blocks import Store, map_batches
 from simstudy.store.columns import (
     MESSAGE_COLUMNS,
     WHOLE_REPLICATE,
@@ -78,7 +78,7 @@ def any_failure(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> bool:
     if not names:
         return False
     sizes = {key: n_rep[key] for key in plan.keys}
-    return any(errors_in(batch.table) for batch in read_batches(store, sizes, sorted(names)))
+    return any(map_batches(lambda batch: errors_in(batch.table), store, sizes, sorted(names)))
 
 
 def failure_frame(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> pd.DataFrame:

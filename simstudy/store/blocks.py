@@ -1,6 +1,6 @@
 """The stored blocks and their rows.
 
-A file also says what made its blocks: those of other provenance are left where they are and never
+Every file states the provenance of its blocks. Blocks of other provenance are left alone and never
 read.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -29,10 +29,10 @@ from simstudy.store.files import Files, Folder, is_of_another_share
 from simstudy.store.object_store import ObjectStore
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
-SCANS = 5  # of files that another run merges meanwhile, before a read gives up
-PAUSE_SECONDS = 0.05  # between two of them
-VALUES_AT_ONCE = 1 << 20  # of a column, of the scenarios that are read together: 8 MB
-CACHE_BYTES = 1 << 27  # of row groups that were read last
+SCANS = 5  # attempts to read files while another run merges them
+PAUSE_SECONDS = 0.05  # between two scans
+VALUES_AT_ONCE = 1 << 20  # values of a column in a batch of scenarios: 8 MB
+CACHE_BYTES = 1 << 27  # size of the cache of row groups
 
 
 class StoredFile(NamedTuple):
@@ -104,27 +104,22 @@ class Store:
 
     # ---------------------------------------------------------------- looking
     def scan(self) -> None:
-        """Read which files exist; damaged files are moved to `_damaged/`."""
+        """Index the files that exist now; damaged files are moved to `_damaged/`."""
         with self._lock:
             for _ in range(SCANS):
-                if self._has_seen_all():
+                if self._index_all_listed():
                     break
-                time.sleep(PAUSE_SECONDS)  # another run merges what was listed: its file is new
+                time.sleep(PAUSE_SECONDS)  # another run merges listed files into a new one
             self.close()
             self.__dict__.pop("schema", None)
 
-    def _has_seen_all(self) -> bool:
-        """Read the listed files; returns whether none vanished meanwhile."""
-        names = [n for n in self.files.names() if not is_of_another_share(n, self.label)]
-        if self.only_files is not None:
-            names = [name for name in names if name in self.only_files]
-        known = {name: self._known[name] for name in names if name in self._known}
-        if len(known) < len(self._known) and self.index.has_duplicates:
-            known = {}  # what has gone may have held what other files hold, too
-            self.index.has_duplicates = False
+    def _index_all_listed(self) -> bool:
+        """Index the listed files; returns False if one of them has gone meanwhile."""
+        names = self._listed_names()
+        known = self._still_valid(names)
         numbers = [file.number for file in known.values() if file is not None]
         parts = [self.index.slices[np.isin(self.index.slices["file"], numbers)]]
-        n_gone = 0
+        is_complete = True
         for name, parquet in self.files.metadata([n for n in names if n not in known]):
             try:
                 if isinstance(parquet, Exception):
@@ -132,7 +127,7 @@ class Store:
                 known[name], slices = self._file_and_slices(name, file_metadata(parquet))
                 parts.append(slices)
             except FileNotFoundError:  # another run has merged it
-                n_gone += 1
+                is_complete = False
             except OSError as error:  # which says nothing about what it holds
                 raise StoreError(
                     f"cannot read {name} in {self.files}: {error.strerror or error}. It may hold "
@@ -142,7 +137,24 @@ class Store:
                 self._quarantine(name, str(odd) or type(odd).__name__)
         self._known = known
         self.index.rebuild(parts)
-        return not n_gone
+        return is_complete
+
+    def _listed_names(self) -> list[str]:
+        """The names of the files that may hold this run's blocks."""
+        names = [n for n in self.files.names() if not is_of_another_share(n, self.label)]
+        return [n for n in names if self.only_files is None or n in self.only_files]
+
+    def _still_valid(self, names: Sequence[str]) -> dict[str, StoredFile | None]:
+        """The files that need not be read again.
+
+        If a file has gone and some blocks were in several files, all are read again: the index
+        may have left out a copy of its blocks.
+        """
+        known = {name: self._known[name] for name in names if name in self._known}
+        if len(known) == len(self._known) or not self.index.has_duplicates:
+            return known
+        self.index.has_duplicates = False
+        return {}
 
     def _file_and_slices(
         self, name: str, content: FileMetadata
@@ -375,7 +387,6 @@ class RowGroupCache:
 
 
 # ---------------------------------------------------------------- many scenarios
-Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 
@@ -392,46 +403,28 @@ class Batch(NamedTuple):
             yield key, self.table.slice(at * self.n_rows, self.n_rows)
 
 
-class Map(Protocol):
-    """A `map` that keeps the order, possibly with threads."""
-
-    def __call__(self, work: Callable[[Item], Made], items: Iterable[Item], /) -> Iterable[Made]:
-        """Apply a function to each item."""
-
-
-def read_batches(
-    store: Store, n_rows: Mapping[str, int], columns: Sequence[str] | None = None
-) -> Iterator[Batch]:
-    """Read the first rows of many scenarios, in the order of the files.
-
-    Parameters
-    ----------
-    n_rows
-        How many of each scenario, by key.
-    columns
-        Those to read, if they are there; all, if None.
-
-    Raises
-    ------
-    StoreError
-        Where a block is missing, or other runs never leave the files alone.
-    """
-    return map_batches(lambda batch: batch, store, n_rows, columns)
-
-
 def map_batches(
     work: Callable[[Batch], Made],
     store: Store,
     n_rows: Mapping[str, int],
     columns: Sequence[str] | None = None,
-    mapped: Map = map,
+    mapped: Callable[[Callable[[Any], Made], Iterable[Any]], Iterable[Made]] = map,
 ) -> Iterator[Made]:
-    """Apply a function to the first rows of many scenarios, in batches.
+    """Apply a function to the first rows of many scenarios, in batches, in the order of the files.
 
     Parameters
     ----------
+    n_rows
+        Number of rows to read of each scenario, by key.
+    columns
+        Columns to read, if they exist. Default: all.
     mapped
-        Reads and works on batches: `map`, or the same in threads.
+        `map`, or a version of it that works in threads and keeps the order.
+
+    Raises
+    ------
+    StoreError
+        If a block is missing, or other runs keep changing the files.
     """
 
     def made(keys: tuple[str, ...]) -> Made:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 REPLICATES = "replicates"  # folder of the block files of a study
 DAMAGED = "_damaged"  # folder of files that were set aside
-DERIVED = "derived"  # folder of what was made of the blocks
 VERIFIED = "_verified.json"  # size and time of files whose bytes were held against their name
 ENDING = ".parquet"
 DIGITS = 32  # of a file's hash, in its name

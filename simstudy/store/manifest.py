@@ -96,13 +96,3 @@ def mark_outdated(folder: Place) -> None:
     manifest = read_json(folder / MANIFEST)
     if manifest is not None:
         write_json(folder / MANIFEST, {**manifest, "made_from": {}})
-
-
-def say_part(folder: Place, part: Mapping[str, Any] | None) -> bool:
-    """Write to a published manifest which part it belongs to; returns whether that failed."""
-    manifest = read_json(folder / MANIFEST) or {}
-    if manifest.get("part") == part:
-        return False
-    rest = {name: value for name, value in manifest.items() if name != "part"}
-    write_json(folder / MANIFEST, rest | ({"part": dict(part)} if part else {}))
-    return True

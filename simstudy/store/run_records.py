@@ -1,9 +1,8 @@
 """Records of runs: seconds, dates and warnings.
 
-It lies beside the blocks and never in them: their bytes depend on no clock. Each run writes a file
-of its own, over and over as it goes on, so that shares of a study which are drawn at one time have
-nothing to agree upon. A hash says of each scenario (or method of one) what its blocks were made
-from: what other code took is not counted.
+Records are files of their own, so that the bytes of blocks depend on no clock. Each run rewrites
+its own file as it goes on, so simultaneous shares never write the same file. Entries state a hash
+of the blocks' provenance: times of other code are not counted.
 """
 
 import json

@@ -15,7 +15,7 @@ from simstudy.errors import StoreError
 from simstudy.store import blocks, compaction
 from simstudy.store import files as stored_files
 from simstudy.store.block_index import RETRY_GENERATION
-from simstudy.store.blocks import Store, map_batches, read_batches
+from simstudy.store.blocks import Store, map_batches
 from simstudy.store.compaction import compact
 from simstudy.store.files import is_named_by_content
 from simstudy.store.provenance import Provenance
@@ -252,7 +252,7 @@ def test_each_scenario_is_read_as_if_alone(merged, at_once, monkeypatch, tmp_pat
         compact(store)
     sizes = {"a": 2 * ROWS, "b": 2 * ROWS + 1, "c": 1}
     found = {}
-    for batch in read_batches(store, sizes, ["rep", "x", "error"]):
+    for batch in map_batches(lambda each: each, store, sizes, ["rep", "x", "error"]):
         for at, key in enumerate(batch.keys):
             assert batch.n_rows == sizes[key]
             found[key] = batch.table.slice(at * batch.n_rows, batch.n_rows)
