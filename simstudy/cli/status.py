@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simstudy.atomic_files import read_json
 from simstudy.cli.exit_status import FAILED, resume_command
 from simstudy.cli.experiment_groups import ALL, default_group, members, read_group
 from simstudy.cli.project import (
@@ -25,7 +24,7 @@ from simstudy.cli.project import (
     read_settings,
 )
 from simstudy.cli.settings import read_scale, read_shard
-from simstudy.errors import ConfigError, SimstudyError
+from simstudy.errors import ConfigError, SimstudyError, StoreError
 from simstudy.remote.paths import Place, place_of
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def list_experiments(project: Project) -> Iterator[str]:
         if title and names:
             yield title
         for name in dict.fromkeys(names):
-            manifest = read_json(project.root / RESULTS / name / MANIFEST) or {}
+            manifest = _manifest(project.root / RESULTS / name)
             published = f"{_count(manifest, 'replicates'):,} replicates" if manifest else "–"
             yield _cut(f"  {name:{width}}  {published:>21}  {question_of(files[name])}")
     for path in misnamed_files(project.root):
@@ -103,6 +102,12 @@ def status_of_all(project: Project, arguments: Sequence[str]) -> tuple[list[str]
 
 def _state(folder: Place) -> str:
     """The state of a study, from its folder."""
+    from simstudy.store.manifest import read_manifest
+
+    try:
+        read_manifest(folder)
+    except StoreError as damaged:
+        return str(damaged)
     has_blocks = any((folder / "replicates").glob("*.parquet"))
     if _manifest(folder):
         return _published(folder) + ("" if has_blocks else ELSEWHERE)
@@ -110,7 +115,13 @@ def _state(folder: Place) -> str:
 
 
 def _manifest(folder: Place) -> dict[str, Any]:
-    return read_json(folder / MANIFEST) or {}
+    """The manifest of a folder; empty if it is missing or damaged."""
+    from simstudy.store.manifest import read_manifest
+
+    try:
+        return read_manifest(folder) or {}
+    except StoreError:
+        return {}
 
 
 def _count(manifest: Mapping[str, Any], name: str) -> int:
