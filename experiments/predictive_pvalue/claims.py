@@ -105,7 +105,8 @@ def _rfdr_of_caption(_: Result) -> Finding:
     """Whether the means of 168 CFDRs and of 168 RFDRs are one number, for p-values i/169."""
     p = np.arange(1, 169)[np.newaxis] / 169
     means = [float(rates(p).mean()) for rates in (cfdr, rfdr)]
-    return Finding(float(np.isclose(means[0], means[1])), detail=f"CFDR {means[0]:.3f}, RFDR {means[1]:.3f}")
+    detail = f"CFDR {means[0]:.3f}, RFDR {means[1]:.3f}"
+    return Finding(float(np.isclose(means[0], means[1])), detail=detail)
 
 
 # ---------------------------------------------------------------- what the numbers mean
