@@ -22,6 +22,7 @@ from simstudy.design.plan import Plan
 from simstudy.engine.executors import Executor, InProcess, WorkerDiedError, executor_of
 from simstudy.engine.executors.loky import IsolatedWorker
 from simstudy.engine.graceful_stop import host_signals_deferred, raise_if_stopped, stop_requested
+from simstudy.engine.independence import odd_spreads
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.repeat import check_repeatable
@@ -49,6 +50,7 @@ from simstudy.store.files import REPLICATES
 from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.manifest import mark_outdated
 from simstudy.store.object_store import ObjectStore, check_sendable
+from simstudy.store.provenance import NO_PROVENANCE
 from simstudy.store.run_records import RunRecord, Times, read_records, write_record
 
 Sizes = Mapping[str, int]  # replicates, by key of what is drawn
@@ -77,6 +79,8 @@ class Loop:
         The code that workers must have loaded; None for any.
     on_result
         Called with every finished task, after it was counted and checked.
+    group_size
+        Replicates that share a reference by design.
     """
 
     def __init__(
@@ -89,11 +93,14 @@ class Loop:
         folder: Place | None = None,
         provenance: RunProvenance | None = None,
         on_result: OnResult | None = None,
+        group_size: int = 1,
     ) -> None:
         self.plan, self.store, self.workers, self.progress = plan, store, workers, progress
         self.folder, self.provenance, self.on_result = folder, provenance, on_result
+        self.group_size, self._has_drawn = group_size, False
         self.stats = RunStats()
-        code = (provenance.generators, provenance.readers) if provenance else ()
+        found = provenance or RunProvenance(NO_PROVENANCE)
+        code = (found.generators, found.readers, found.unread)
         self.monitor = RunMonitor(plan, progress, *code)
         self._first_blocks: dict[str, None] = {}  # keys whose first block this run has drawn
         self.n_left = 0  # blocks of the current round that are not drawn
@@ -124,6 +131,7 @@ class Loop:
                 self.monitor.raise_if_too_many_failed()
             if not (blocks or retries):
                 self._check_repeatable()
+                self._check_independent()
                 self.stats.noticed = self._warnings()
                 return
             self.draw_blocks(blocks, retries)
@@ -281,6 +289,7 @@ class Loop:
         if time.monotonic() - self._recorded > RECORD_INTERVAL:
             self._write_record()
         self.monitor.check(result)
+        self._has_drawn = True
         self._first_blocks |= {key: None for key, block in result.done if block == 0}
         if self.on_result:
             self.on_result(result)
@@ -376,6 +385,14 @@ class Loop:
         self.monitor.note_unrepeatable(found)
         if found:
             self._write_record()
+
+    def _check_independent(self) -> None:
+        """Compare the spread of block means with what independent replicates give."""
+        if self._has_drawn and not self.store.label:
+            spreads = odd_spreads(self.plan, self.store, self.plan.keys, self.group_size)
+            self.monitor.note_spreads(spreads)
+            if spreads:
+                self._write_record()
 
     def _warnings(self) -> list[str]:
         """Warnings about random numbers, of stored blocks and of this run."""

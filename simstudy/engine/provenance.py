@@ -1,10 +1,11 @@
 """The provenance of a plan: settings, scenario values and fingerprints of code."""
 
+import inspect
 import itertools
 import json
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType
@@ -17,8 +18,10 @@ from simstudy.engine.per_replicate import EachReplicate
 from simstudy.provenance.fingerprint import Fingerprint, Key, Trace, trace
 from simstudy.provenance.modules import STARTED, forget_modules, loaded_module, source_file
 from simstudy.provenance.scenario_id import parts_of, short_hash, typed
+from simstudy.provenance.source import definition_of
 from simstudy.provenance.streams import Streams
 from simstudy.provenance.values import hash_of
+from simstudy.store.arrow_schema import SCENARIO
 from simstudy.store.provenance import Provenance
 
 LAYOUT = 3  # of the rows of a block; one more where the same columns would be stored otherwise
@@ -27,6 +30,9 @@ CARRIERS = ("engine", "store", "validation.py", "atomic_files.py")
 
 Kind = tuple[type, ...]
 """The classes of a scenario and of its parts: what decides about its code."""
+
+READ_ALL = frozenset({"asdict", "astuple", "fields", "vars", "__dict__"})
+"""Names by which code may read any field of a scenario."""
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -97,11 +103,14 @@ class RunProvenance:
         What this process found: of a scenario of each kind and of every method.
     by_part
         What each scenario class and each method depends on, by its name.
+    unread
+        Factors with several levels that no code reads.
     """
 
     of_blocks: Provenance
     traces: tuple[Trace, ...] = ()
     by_part: Mapping[str, Fingerprint] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
 
     @property
     def generators(self) -> tuple[str, ...]:
@@ -159,7 +168,34 @@ def compute_provenance(plan: Plan) -> RunProvenance:
         ),
         tuple(traces),
         {name: traced.found for name, traced in by_part.items()},
+        tuple(_unread(plan, kinds, {word for traced in traces for word in traced.words})),
     )
+
+
+def _unread(
+    plan: Plan, kinds: Mapping[Kind, Sequence[Scenario]], words: Collection[str]
+) -> Iterator[str]:
+    """Factors with several levels that no code of the study, nor a measure, reads."""
+    read = {*words} | {name for names in plan.reads.values() for name in names}
+    parameters: set[str] = set()
+    functions = [method.function for method in plan.methods] + [d.function for d in plan.derived]
+    for function in functions:
+        of = function.analyse if isinstance(function, EachReplicate) else function
+        parameters |= inspect.signature(of).parameters.keys()
+    if not read.isdisjoint(READ_ALL) or SCENARIO in parameters:
+        return
+    read |= parameters
+    for kind, alike in kinds.items():
+        read |= {name for base in kind[0].__mro__ for name in _words_of(vars(base).get("exact"))}
+        for factor in fields(kind[0]):
+            levels = {repr(getattr(scenario, factor.name)) for scenario in alike}
+            if len(levels) > 1 and factor.name not in read:
+                yield factor.name
+
+
+def _words_of(function: object) -> Collection[str]:
+    is_plain = isinstance(function, FunctionType)
+    return definition_of(function.__code__).words if is_plain else ()
 
 
 def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:

@@ -23,14 +23,13 @@ from simstudy.engine.block import draw_block
 from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
 from simstudy.engine.timeouts import mark_as_worker
-from simstudy.store.arrow_schema import ERROR, REP, SCENARIO, WARNING, block_table
+from simstudy.store.arrow_schema import NOT_COMPARED, block_table
 from simstudy.store.blocks import Store
 
 LEAST_SECONDS = 2.0  # for the check, of a short run
 PART_OF_RUN = 0.05  # of a long one
 STARTED_IN = 0.5  # seconds: with less left, no process is started
 HASH_SEED = "1"
-NOT_COMPARED = {SCENARIO, REP, ERROR, WARNING}  # texts may hold addresses in memory
 
 Digests = Mapping[str, str]
 """By column, a hash of its values in a block."""

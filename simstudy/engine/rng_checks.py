@@ -5,7 +5,8 @@ replicate fails. So each method's first block is analysed again in part, and if 
 with its rows in another order.
 """
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from simstudy.engine.per_replicate import EachReplicate
 from simstudy.errors import StudyError
 from simstudy.provenance.streams import Streams
 
-NO_STREAMS, ROWS_DIFFER = "no streams", "rows differ"
+NO_STREAMS, ROWS_DIFFER, SHARED = "no streams", "rows differ", "shared"
 ROWS_COMPARED = 1024  # of a block, to see whether its replicates differ
 
 N_ROWS = 4  # that are analysed again, no two in the same place
@@ -51,6 +52,34 @@ def _differs(array: Any, n_rep: int) -> bool:
         return False
     is_number = ~np.isnan(few) & ~np.isnan(few[:1])
     return bool(((few != few[:1]) & is_number).any())
+
+
+def check_shared(data: Mapping[str, Any], draw_other: Callable[[], Mapping[str, Any]]) -> None:
+    """Record a drawn array that is the same for all replicates of a block, and random.
+
+    Parameters
+    ----------
+    data
+        What `draw` returned.
+    draw_other
+        Draws another block, where a fixed design is the same.
+    """
+    events = current().rng_events
+    alike = [name for name, array in data.items() if _is_repeated(array)]
+    if events is None or not alike:
+        return
+    with contextlib.suppress(Exception):  # another block may fail; it is reported when it is drawn
+        other = draw_other()
+        if any(not np.array_equal(data[name], other.get(name)) for name in alike):
+            events[SHARED] = None
+
+
+def _is_repeated(array: Any) -> bool:
+    """Whether all replicates of an array of floats are equal, and its numbers are not."""
+    if not isinstance(array, np.ndarray) or array.ndim < 2 or len(array) < FEWEST:
+        return False
+    is_drawn = array.dtype.kind == "f" and bool((array[:1] != array.flat[0]).any())
+    return is_drawn and bool((array == array[:1]).all())
 
 
 # ---------------------------------------------------------------- rows that know of each other

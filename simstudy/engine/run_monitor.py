@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from simstudy.design.plan import Plan
 from simstudy.engine.block import Address
 from simstudy.engine.columns import BlockConstants
+from simstudy.engine.independence import Spread
 from simstudy.engine.progress import Progress
-from simstudy.engine.rng_checks import NO_STREAMS, ROWS_DIFFER
+from simstudy.engine.rng_checks import NO_STREAMS, ROWS_DIFFER, SHARED
 from simstudy.engine.tasks import TaskResult
 from simstudy.errors import StudyError, first_few
 
@@ -15,11 +16,16 @@ SLOW_SECONDS = 5.0  # of a block: longer than one waits for a sign of life
 SUITABLE_SECONDS = 1.0  # what a block may take: little is lost with it
 REMARKS_KEPT = 1000  # scenarios of which something is known: the others most often have it too
 OTHER_GENERATORS, READS_FILES, UNREPEATABLE = "generators", "files", "unrepeatable"
+NOT_INDEPENDENT, UNREAD = "not independent", "unread"
 MESSAGES = {
     NO_STREAMS: (
         "asked for none of its random streams, yet its replicates differ: where their random "
         'numbers come from a generator of their own, such as default_rng(0), take streams("data") '
         "instead; where there are none, say so with a class attribute, deterministic = True"
+    ),
+    SHARED: (
+        "draws an array that all replicates of a block share: they are not independent, and every "
+        "Monte Carlo error is too small. Draw one for each replicate: size=(n_rep, ...)"
     ),
     ROWS_DIFFER: (
         "gives rows other values when they are analysed alone: replicates of a block must not "
@@ -40,6 +46,8 @@ class RunMonitor:
         As it is drawn.
     generators, readers
         Where the study's code uses generators of its own, and where it reads files.
+    unread
+        Factors with several levels that no code reads.
     wanted
         Replicates wanted of what is drawn, by key.
     n_failed
@@ -56,6 +64,7 @@ class RunMonitor:
     progress: Progress
     generators: Sequence[str] = ()
     readers: Sequence[str] = ()
+    unread: Sequence[str] = ()
     wanted: Mapping[str, int] = field(default_factory=dict)
     n_failed: dict[str, int] = field(default_factory=dict)
     n_drawn: dict[str, int] = field(default_factory=dict)
@@ -100,6 +109,26 @@ class RunMonitor:
                 f"functions of the study that read files: {first_few(self.readers)}. A change of "
                 "such a file goes unnoticed: read data as a part of the scenario, such as "
                 "Data.file('prices.csv')",
+            )
+
+        if self.unread:
+            self.remark(
+                UNREAD,
+                key,
+                f"no code of the study reads the factor {first_few(self.unread)}: its numbers are "
+                "the same for all levels, up to random numbers",
+            )
+
+    def note_spreads(self, spreads: Sequence[Spread]) -> None:
+        """Warn of columns whose block means independent replicates would not give."""
+        for key, column, ratio in spreads:
+            self.remark(
+                NOT_INDEPENDENT,
+                key,
+                f"{self.plan.keys[key]!r}: block means of {column} vary {ratio:.3g} times as much "
+                "as those of independent replicates, so every Monte Carlo error is wrong. Look "
+                "for random numbers that all replicates of a block share (a size without n_rep), "
+                "or that begin anew in each block",
             )
 
     def note_unrepeatable(self, columns: Mapping[str, Sequence[str]]) -> None:

@@ -94,6 +94,8 @@ class Trace:
         `np.random.default_rng in trial`.
     readers
         Functions of the project that read files, such as `open in trial.Trial.draw`.
+    words
+        Attributes, global names and strings in the code.
     """
 
     found: Fingerprint
@@ -104,6 +106,7 @@ class Trace:
     tokens: tuple[str, ...]
     generators: tuple[str, ...] = ()
     readers: tuple[str, ...] = ()
+    words: frozenset[str] = frozenset()
 
 
 def fingerprint(parts: Iterable[object]) -> Fingerprint:
@@ -210,6 +213,7 @@ class Walk:
             tuple(_written(token, home) for token in tokens),
             tuple(sorted(told)),
             tuple(sorted(self.readers)),
+            frozenset(self.words),
         )
 
     # ------------------------------------------------------------ values

@@ -22,6 +22,7 @@ ERROR = "error"  # of a whole replicate
 CELL_ERROR = "error_in_cell"  # of its cells, as a list
 SCENARIO, REP = "scenario", "rep"  # whose row it is, and which
 WARNING = "warning"  # what a method that did return warned of, be it only NaN: this says why
+NOT_COMPARED = frozenset({SCENARIO, REP, ERROR, WARNING})  # texts may hold addresses in memory
 CONVERGED = "converged"  # a column that the engine makes: 1, or NaN where a cell failed
 RESERVED = (SCENARIO, REP, CELL_ERROR)
 

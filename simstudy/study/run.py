@@ -116,7 +116,13 @@ class _Run:
         if options.adopt:
             _adopt(plan, home, provenance, workers, progress)
         work = Loop(
-            plan.work_units, home.store, workers, progress, folder=home.path, provenance=provenance
+            plan.work_units,
+            home.store,
+            workers,
+            progress,
+            folder=home.path,
+            provenance=provenance,
+            group_size=study.rules.group_size,
         )
         started = cls(study, options, plan, home, work, options.targets(study))
         work.on_result = started._take

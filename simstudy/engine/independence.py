@@ -1,0 +1,120 @@
+"""Whether replicates are independent, seen in the spread of block means.
+
+Replicates of a block that share a random number move together, so block means differ more than
+independent replicates allow; blocks with the same values do not differ at all. Both make Monte
+Carlo errors too small, and no replicate fails.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy import special, stats
+
+from simstudy.design.plan import Plan
+from simstudy.engine.rng_checks import is_deterministic
+from simstudy.store.arrow_schema import NOT_COMPARED
+from simstudy.store.blocks import Store
+
+FALSE_ALARMS = 1e-6  # per run
+FEWEST_BLOCKS, MOST_BLOCKS = 5, 200
+MOST_SECONDS = 1.0
+MOST_CELLS = 8  # of a column with axes
+ENOUGH_VALUES = 10  # different values of a column, for its ranks to follow the chi-square law
+EQUAL = 1e-9  # of the statistic: blocks with the same values
+
+
+class Spread(NamedTuple):
+    """Block means of a column that differ too much, or not at all.
+
+    Attributes
+    ----------
+    ratio
+        Variance of the block means (of ranks) over that of independent replicates.
+    """
+
+    key: str
+    column: str
+    ratio: float
+
+
+def odd_spreads(plan: Plan, store: Store, keys: Iterable[str], group_size: int = 1) -> list[Spread]:
+    """Columns whose block means independent replicates would not give.
+
+    By the Kruskal-Wallis test over at most 200 blocks, at a level that makes a false alarm in a
+    run less probable than 1e-6. Few values, such as rejections, are compared by their shares.
+
+    Parameters
+    ----------
+    keys
+        Of scenarios (or scenarios and methods) with at least five blocks.
+    group_size
+        Replicates that share a reference by design: their means are compared.
+    """
+    end = time.monotonic() + MOST_SECONDS
+    found: list[tuple[Spread, float]] = []
+    n_tests = 0
+    for key in keys:
+        n_blocks = min(store.n_blocks(key), MOST_BLOCKS)
+        if time.monotonic() > end or n_blocks < FEWEST_BLOCKS or is_deterministic(plan.keys[key]):
+            continue
+        names = sorted({name for names in plan.reads.values() for name in names})
+        table = store.read(key, n_blocks * plan.block_size, names)
+        for name, values in _columns(plan, table, group_size):
+            n_tests += 1
+            ratio, p_value = block_spread(values.reshape(n_blocks, -1))
+            found.append((Spread(key, name, ratio), p_value))
+    return [spread for spread, p_value in found if p_value * n_tests < FALSE_ALARMS]
+
+
+def _columns(plan: Plan, table: pa.Table, group_size: int) -> Iterator[tuple[str, np.ndarray]]:
+    """Complete numeric columns by name, cell by cell; means of groups."""
+    for name in table.column_names:
+        matrix = None if name in NOT_COMPARED else _matrix(table.column(name), len(table))
+        for cell in () if matrix is None else matrix.T[:MOST_CELLS]:
+            if np.isfinite(cell).all() and plan.block_size % group_size == 0:
+                yield name, cell.reshape(-1, group_size).mean(axis=1)
+
+
+def _matrix(column: pa.ChunkedArray, n_rows: int) -> np.ndarray | None:
+    """Numbers with a row for each replicate; None for other types and where some are missing."""
+    while pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type):
+        column = pc.list_flatten(column)
+    kind = column.type
+    is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
+    if not is_number or column.null_count or not n_rows or len(column) % n_rows:
+        return None
+    return column.to_numpy().astype(float).reshape(n_rows, -1)
+
+
+def block_spread(values: np.ndarray) -> tuple[float, float]:
+    """Compare block means of ranks with what independent replicates give.
+
+    Parameters
+    ----------
+    values
+        Shape `(n_blocks, n_rep)`.
+
+    Returns
+    -------
+    ratio, p_value : float
+        1 is expected of the ratio. A p-value of 0 means that all blocks have the same values.
+
+    References
+    ----------
+    Kruskal and Wallis (1952), Journal of the American Statistical Association 47, 583-621.
+    """
+    n_blocks, size = values.shape
+    ranks = stats.rankdata(values.ravel()).reshape(values.shape)
+    variance = ranks.var(ddof=1)
+    if variance == 0 or size < 2:
+        return 1.0, 1.0
+    statistic = size * ((ranks.mean(axis=1) - ranks.mean()) ** 2).sum() / variance
+    ratio = float(statistic / (n_blocks - 1))
+    n_values = len(np.unique(values[0]))
+    if statistic < EQUAL and n_values >= ENOUGH_VALUES:
+        return ratio, 0.0
+    return ratio, float(special.chdtrc(n_blocks - 1, statistic))

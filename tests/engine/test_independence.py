@@ -1,0 +1,105 @@
+"""Replicates that share random numbers are found; independent ones are not accused."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from simstudy.engine.independence import FALSE_ALARMS, block_spread
+from simstudy.engine.progress import Silent
+from simstudy.measures import mean
+from simstudy.study import Study
+
+SIZE = 50
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A part of the error is drawn once for all replicates of a block."""
+
+    n_obs: int = 3
+
+    def draw(self, streams, n_rep):
+        rng = streams("data")
+        u = rng.normal(size=self.n_obs)  # meant: (n_rep, self.n_obs)
+        return {"x": u + rng.normal(size=(n_rep, self.n_obs))}
+
+
+@dataclass(frozen=True)
+class Repeated(Shared):
+    def draw(self, streams, n_rep):
+        rng = streams("data")
+        x = np.broadcast_to(rng.normal(size=self.n_obs), (n_rep, self.n_obs))
+        return {"x": x, "noise": rng.normal(size=n_rep)}
+
+
+@dataclass(frozen=True)
+class FixedDesign(Shared):
+    def draw(self, streams, n_rep):
+        x = np.broadcast_to(np.linspace(0, 1, self.n_obs), (n_rep, self.n_obs))
+        return {"x": x, "noise": streams("data").normal(size=n_rep)}
+
+
+@dataclass(frozen=True)
+class Unread(Shared):
+    label: float = 0.0
+
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").normal(size=(n_rep, self.n_obs))}
+
+
+def noticed(*scenarios, n_rep=20 * SIZE, out=None):
+    def average(x):
+        return {"e": x.mean(axis=1), "positive": x.mean(axis=1) > 0.5}
+
+    study = Study(
+        "blocks", scenarios, [mean("e"), mean("positive")], methods={"mean": average},
+        block_size=SIZE,
+    )  # fmt: skip
+    return study.run(n_rep, out=out, backend="inline", progress=Silent()).outcome.noticed
+
+
+def test_a_number_that_a_block_shares_shows_in_its_means(tmp_path):
+    said = noticed(Shared(), out=tmp_path)
+    assert [text for text in said if "block means of e vary" in text], said
+    again = noticed(Shared(), out=tmp_path, n_rep=21 * SIZE)
+    assert ["block means of e vary" in text for text in again] == [True], "it is said once"
+
+
+def test_with_few_blocks_a_drawn_array_that_repeats_is_found():
+    (said,) = noticed(Repeated(), n_rep=SIZE)
+    assert "draws an array that all replicates of a block share" in said
+
+
+@pytest.mark.parametrize("scenario", [FixedDesign(), Unread()])
+def test_independent_replicates_are_not_accused(scenario):
+    assert noticed(scenario) == []
+
+
+def test_a_factor_that_nothing_reads_is_named():
+    (said,) = noticed(Unread(label=0.0), Unread(label=1.0), n_rep=SIZE)
+    assert "reads the factor label" in said
+    assert noticed(Unread(label=1.0), Unread(n_obs=4, label=1.0), n_rep=SIZE) == []
+
+
+LAWS = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "cauchy": lambda rng, shape: rng.standard_cauchy(size=shape),
+    "rare": lambda rng, shape: (rng.random(shape) < 0.01).astype(float),
+    "counts": lambda rng, shape: rng.poisson(2.0, size=shape).astype(float),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_level_holds_for_any_law(law):
+    """Of 2,000 tests, 2 are expected below 1e-3: more than 12 have a probability below 1e-6."""
+    rng = np.random.default_rng(1)
+    p_values = np.array([block_spread(LAWS[law](rng, (8, SIZE)))[1] for _ in range(2000)])
+    assert (p_values < 1e-3).sum() <= 12
+    assert (p_values > FALSE_ALARMS).all()
+
+
+def test_blocks_with_the_same_values_have_no_spread():
+    values = np.random.default_rng(1).normal(size=SIZE)
+    assert block_spread(np.tile(values, (5, 1)))[1] == 0.0
+    assert block_spread(np.zeros((5, SIZE)))[1] == 1.0
