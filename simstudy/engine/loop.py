@@ -52,6 +52,7 @@ from simstudy.store.manifest import mark_outdated
 from simstudy.store.object_store import ObjectStore, check_sendable
 from simstudy.store.provenance import NO_PROVENANCE
 from simstudy.store.run_records import RunRecord, Times, read_records, write_record
+from simstudy.store.runs import study_folder
 
 Sizes = Mapping[str, int]  # replicates, by key of what is drawn
 OnResult = Callable[[TaskResult], None]
@@ -355,7 +356,7 @@ class Loop:
     @property
     def blocks_folder(self) -> Place | None:
         """The folder of the blocks; None for a temporary store."""
-        return None if self.folder is None else self.folder / REPLICATES
+        return None if self.folder is None else study_folder(self.folder) / REPLICATES
 
     def _write_record(self) -> None:
         """Write how long blocks took, and warnings; failing to do so does not stop the run."""

@@ -194,8 +194,9 @@ def _unread(
 
 
 def _words_of(function: object) -> Collection[str]:
-    is_plain = isinstance(function, FunctionType)
-    return definition_of(function.__code__).words if is_plain else ()
+    if not isinstance(function, FunctionType):
+        return ()
+    return definition_of(function.__code__).words
 
 
 def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:

@@ -70,7 +70,7 @@ def check_shared(data: Mapping[str, Any], draw_other: Callable[[], Mapping[str, 
         return
     with contextlib.suppress(Exception):  # another block may fail; it is reported when it is drawn
         other = draw_other()
-        if any(not np.array_equal(data[name], other.get(name)) for name in alike):
+        if any(not np.array_equal(data[name], other[name]) for name in alike):
             events[SHARED] = None
 
 
