@@ -173,25 +173,3 @@ def test_the_index_fits_and_all_of_its_figures_are_seen(width, medium, browser, 
     n_figures = len([*index.parent.glob("*/figures/*.png")])
     assert browser.says("document.images.length") == n_figures > 4
     assert browser.says(UNSEEN) == 0
-
-
-def test_claims_unfold_by_their_count_and_sort_by_our_numbers(browser, index):
-    browser.show(index, width=DESK)
-    (first, *_) = browser.says("[...document.querySelectorAll('.scores td a')].map(a => a.hash)")
-    is_open = f"document.querySelector('{first}').open"
-    assert not browser.says(is_open)
-    browser.says(
-        "document.querySelector('.scores td a').click(); new Promise(setTimeout)", waits=True
-    )
-    assert browser.says(is_open)
-    cells = (
-        f"[...document.querySelectorAll('{first} [data-label^=ours]')]"
-        ".map(cell => cell.dataset.value)"
-    )
-    in_print = browser.says(cells)
-    browser.says(f"document.querySelectorAll('{first} thead button')[2].click()")
-    numbers = [text for text in in_print if text not in ("holds", "fails", "–")]
-    assert len(numbers) > 2
-    in_order = [text for text in browser.says(cells) if text in numbers]
-    assert in_order == sorted(numbers, key=lambda text: float(text.replace(",", "")))
-    assert browser.says("document.querySelectorAll('button.copy').length") == 2, "of each command"
