@@ -53,7 +53,7 @@ def imported_by(code: str, among: tuple[str, ...]) -> list[str]:
         ("simstudy.options", NOTHING_TO_DO_NEEDS_NO),
         ("simstudy.cli", (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml", "numpy")),
         (
-            "simstudy.cli.help, simstudy.cli.project",
+            "simstudy.cli.project",
             (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml"),
         ),
     ],
