@@ -186,7 +186,8 @@ def format_values(row: Mapping[Any, Any]) -> tuple[str, str]:
     published, ours, mcse = row["published"], row["reproduced"], row["mcse"]
     if row["kind"] == "statement":
         decides = str(row.get("detail", "") or "")
-        shown = f"{_holds(ours)}: {decides}" if 0 < len(decides) <= MAX_DETAIL else _holds(ours)
+        is_short = 0 < len(decides) <= MAX_DETAIL and not math.isnan(ours)
+        shown = f"{_holds(ours)}: {decides}" if is_short else _holds(ours)
         return _holds(published), shown
     texts = plus_minus(published), plus_minus(ours, mcse)
     for n_digits in range(5, MOST_DIGITS + 1):
