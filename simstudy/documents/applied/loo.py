@@ -178,6 +178,11 @@ def estimate_of_file(table: Table, settings: LooSettings) -> LooEstimate:
         models.names = settings.prediction
     else:
         names = settings.features or _other_numbers(table, settings)
+        if not names:
+            raise ConfigError(
+                f"{table.name} has no column of numbers beside {settings.y}, so there is nothing to "
+                "predict from. Name the columns with features=[...], or give prediction="
+            )
         sets = [names, *([settings.against] if settings.against else [])]
         models.designs = [_columns(table, each) for each in sets]
         models.names = [", ".join(each) or "no features" for each in sets]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,11 +22,8 @@ from simstudy.documents.applied.tables import (
     source_of_arrays,
 )
 from simstudy.documents.stats.compatible.combining import fisher, harmonic_mean, in_log10
-from simstudy.documents.stats.compatible.null_proportion import (
-    cfdr_proportion,
-    rfdr_proportion,
-    storey,
-)
+from simstudy.documents.stats.compatible.false_discovery import cfdr, rfdr
+from simstudy.documents.stats.compatible.null_proportion import storey
 from simstudy.documents.stats.predictive.calibration import pit_distance
 from simstudy.documents.stats.predictive.distributions import Normal
 from simstudy.documents.stats.predictive.p_values import log_p_value
@@ -37,11 +34,14 @@ from simstudy.options import build
 BINS = 10
 FEWEST, FEWEST_DRAWS = 2, 2
 COARSE = 100  # draws, below which the smallest p-value is above 0.02
-MOST_RESAMPLED = 2 * 10**7  # p-values drawn for the intervals: beyond, fewer resamples
+MOST_RESAMPLED = 10**6  # p-values drawn for the intervals: beyond, fewer resamples
+MOST_RANKED = (
+    200_000  # predictions, beyond which CFDR and RFDR have no interval: sorting takes long
+)
 LEAST_BOOT = 19  # resamples: the extremes are then the limits of a 90% interval
 MEASURES: dict[str, Callable[[Any], Any]] = {
-    "cfdr": partial(cfdr_proportion, clipped=True),
-    "rfdr": rfdr_proportion,
+    "cfdr": lambda p: cfdr(p, clipped=True).mean(axis=-1),
+    "rfdr": lambda p: rfdr(p).mean(axis=-1),
     "storey": storey,
 }
 
@@ -273,6 +273,9 @@ def _interval(
 ) -> tuple[float, float, float]:
     """A measure with its percentile interval, from resampled predictions or groups."""
     measure, rng = MEASURES[name], np.random.default_rng(settings.seed)
+    estimate = float(measure(p[np.newaxis])[0])
+    if len(p) > MOST_RANKED and name != "storey":
+        return estimate, math.nan, math.nan
     n_boot = int(np.clip(MOST_RESAMPLED // len(p), LEAST_BOOT, settings.n_boot))
     rows = (
         None
@@ -288,7 +291,7 @@ def _interval(
         drawn.append(float(measure(p[places][np.newaxis])[0]))
     tails = [(1 - settings.level) / 2, (1 + settings.level) / 2]
     low, high = np.quantile(drawn, tails, method="weibull")
-    return float(measure(p[np.newaxis])[0]), float(low), float(high)
+    return estimate, float(low), float(high)
 
 
 def _notes(n_draw: int | None, codes: Any, settings: PredictiveSettings) -> Iterator[str]:
