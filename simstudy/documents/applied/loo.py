@@ -180,8 +180,8 @@ def estimate_of_file(table: Table, settings: LooSettings) -> LooEstimate:
         names = settings.features or _other_numbers(table, settings)
         if not names:
             raise ConfigError(
-                f"{table.name} has no column of numbers beside {settings.y}, so there is nothing to "
-                "predict from. Name the columns with features=[...], or give prediction="
+                f"{table.name} has no column of numbers beside {settings.y}, so nothing can "
+                "predict it. Name the columns with features=[...], or give prediction="
             )
         sets = [names, *([settings.against] if settings.against else [])]
         models.designs = [_columns(table, each) for each in sets]
