@@ -1,8 +1,11 @@
 """Executors: in-process, threads, loky, Dask, or a user's own."""
 
 import inspect
+import multiprocessing
+import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 
 from simstudy.engine.context import OnRow
 from simstudy.engine.executors.base import Executor, WorkerDiedError
@@ -30,6 +33,13 @@ def executor_of(workers: Workers, expected: str) -> Executor:
     ConfigError
         Where there is none of that name, or it cannot be told what it is to be told.
     """
+    if workers.backend in ("auto", "loky") and multiprocessing.current_process().daemon:
+        warnings.warn(
+            "a daemonic process (of multiprocessing or Celery) may start no others: drawing goes "
+            "on in threads. backend=threads says so, and backend=inline draws in this one.",
+            stacklevel=2,
+        )
+        workers = replace(workers, backend="threads", options={})
     make = maker_of(workers)
     names = inspect.signature(make).parameters
     ours = {"n_workers": workers.count, "expected": expected}

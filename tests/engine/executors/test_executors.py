@@ -2,9 +2,11 @@
 
 from concurrent.futures import Future
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
+from simstudy.engine import executors
 from simstudy.engine.executors import Executor, InProcess, Threads, executor_of
 from simstudy.engine.executors.loky import Loky
 from simstudy.engine.tasks import draw_task
@@ -92,3 +94,10 @@ def test_what_makes_no_backend_is_refused_in_a_line(workers, said, tmp_path):
     with pytest.raises(ConfigError, match=said) as refusal:
         run(tmp_path, **workers)
     assert "\n" not in str(refusal.value)
+
+
+def test_a_daemonic_process_draws_in_threads(monkeypatch):
+    daemon = SimpleNamespace(daemon=True)
+    monkeypatch.setattr(executors.multiprocessing, "current_process", lambda: daemon)
+    with pytest.warns(UserWarning, match="drawing goes on in threads"):
+        assert isinstance(executor_of(Workers("loky", 2), ""), Threads)
