@@ -248,11 +248,12 @@ class Walk:
     def _library(self, module: str) -> None:
         """Count a library by name, version and settings."""
         top = module.split(".")[0]
-        known = None if top in self.libraries or is_project(module) else modules.library(module)
-        if known is None:
+        if is_project(module):
             return
-        self.libraries[known[0]] = known[1]
-        self._settings_of(top)
+        self._settings_of(top)  # of the standard library, too
+        known = None if top in self.libraries else modules.library(module)
+        if known:
+            self.libraries[known[0]] = known[1]
 
     def _settings_of(self, top: str) -> None:
         read, library = policy.STATES.get(top), sys.modules.get(top)
