@@ -6,9 +6,8 @@ import subprocess
 import sys
 import threading
 
-import pytest
-
 from simstudy.cli import commands, main, signals
+from simstudy.cli.sweep import Outcome
 from tests.support import ROOT, command_line
 
 HALF_LOADED = """
@@ -28,7 +27,12 @@ def test_a_signal_while_modules_load_is_one_line_too():
 def test_the_command_that_goes_on_after_a_signal_deletes_nothing(monkeypatch):
     """Also while results are published, when a signal ends the process at once."""
     printed = []
-    monkeypatch.setattr(commands, "run", lambda *_: printed.append(signals.interruption()) or 0)
+
+    def draw_and_publish(run, *, is_sweep):
+        printed.append(signals.interruption())
+        return Outcome(0)
+
+    monkeypatch.setattr(commands, "_draw_and_publish", draw_and_publish)
     assert command_line(["experiment=two_stage", "restart=true", "experiment.k=[1]"]) == 0
     assert printed[0].endswith("To go on: python run.py experiment=two_stage 'experiment.k=[1]'")
 
@@ -37,22 +41,21 @@ def test_a_handler_of_a_batch_system_ends_the_command_and_not_the_study(monkeypa
     """Such as submitit's, which queues the job again and exits."""
     done = []
 
-    def run(*_):
+    def run(*_, **__):
         os.kill(os.getpid(), signal.SIGUSR2)
         done.append("to its end")
-        return 0
+        return Outcome(0)
 
     def requeue(number, frame):
         raise SystemExit(-1)
 
-    monkeypatch.setattr(commands, "run", run)
+    monkeypatch.setattr(commands, "_draw_and_publish", run)
     before = signal.signal(signal.SIGUSR2, requeue)
     try:
-        with pytest.raises(SystemExit) as ending:
-            command_line(["experiment=two_stage"])
+        status = command_line(["experiment=two_stage"])
     finally:
         signal.signal(signal.SIGUSR2, before)
-    assert (ending.value.code, done) == (-1, ["to its end"])
+    assert (status, done) == (-1, ["to its end"])
     assert "the study's own code" not in capsys.readouterr().err
 
 
