@@ -243,7 +243,7 @@ def test_every_published_entry_is_counted_once_and_has_one_verdict(tmp_path):
     assert (shown[2].verdict, shown[2].ours) == ("differs (misprint)", "0.700 ± 0.002")
     assert counts_in_words([study]) == (
         "1 reproduced, 1 true as written, not as meant, 1 differs, 1 cannot be checked, "
-        "1 too few replicates; our own: 1 reproduced"
+        "1 too few replicates; extra checks: 1 reproduced"
     )
 
 
@@ -263,7 +263,7 @@ def by_terminal_and_report(titles: set[str]) -> dict[str, int]:
     for manifest in ROOT.glob("results/*/manifest.json"):
         if json.loads(manifest.read_text())["part"]["title"] in titles:
             claims = pd.read_parquet(manifest.parent / "claims.parquet").to_dict("records")
-            said = [text for label, text in count_claims(claims) if "of the document" in label]
+            said = [text for label, text in count_claims(claims) if "of the source" in label]
             for n, words in re.findall(VERDICT, " ".join(said)):
                 totals[next(v for v in totals if v.startswith(words))] += int(n)
     return totals

@@ -142,7 +142,6 @@ SWEEPS = {  # several runs, with the number of rows of their table
     "seed=1,2 n_rep=60 hydra.sweep.dir=swept2 'hydra.sweep.subdir=${hydra:job.num}'": 2,
     "seed=1,2 n_rep=60 hydra.sweeper.max_batch_size=1": 2,
     "hydra.mode=MULTIRUN seed=1,2 n_rep=60": 2,
-    "'hydra.sweeper.params={seed:\"1,2\"}' n_rep=60": 2,
 }
 REFUSED = {  # in one line that names it
     "experiment=fin": ("experiment=fin", "fine"),

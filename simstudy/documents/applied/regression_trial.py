@@ -25,7 +25,7 @@ from simstudy.documents.applied.tables import (
     complete_numbers,
     source_of_arrays,
 )
-from simstudy.documents.stats.models.pooled import (
+from simstudy.documents.stats.models._pooled import (
     METRICS,
     merge_rows,
     pool_of,

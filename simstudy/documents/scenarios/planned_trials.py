@@ -13,7 +13,7 @@ from simstudy.data.parts import Data
 from simstudy.design import Columns
 from simstudy.documents.stats.classifier.thresholds import Target, thresholds
 from simstudy.documents.stats.classifier.trial import critical_count
-from simstudy.documents.stats.models.pooled import METRICS, Pool, pooled_metric, stage_of_rows
+from simstudy.documents.stats.models._pooled import METRICS, Pool, pooled_metric, stage_of_rows
 from simstudy.documents.stats.models.trial import verdict
 from simstudy.measures import rejection_rate
 from simstudy.provenance.streams import Streams

@@ -82,7 +82,8 @@ def public_functions() -> dict[str, Callable[..., Any]]:
     found = {}
     for info in pkgutil.walk_packages(simstudy.documents.stats.__path__, PACKAGE):
         module = info.name.removeprefix(PACKAGE)
-        if module.split(".")[-1].startswith("_") or module.startswith("compiled"):
+        is_private = any(part.startswith("_") for part in module.split("."))
+        if is_private or module.startswith("compiled"):
             continue
         for name, value in vars(importlib.import_module(info.name)).items():
             own = getattr(value, "__module__", None) == info.name
