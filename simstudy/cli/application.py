@@ -76,6 +76,8 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
             if isinstance(error, HydraException) or not sweep.write_unfinished():
                 raise
             complain(f"a job of the sweep was lost: {first_line(error)}")
+    if task.error is not None:
+        raise task.error
     return max([*task.statuses, *sweep.taken_statuses()], default=0)
 
 
@@ -160,17 +162,22 @@ class Task:
     ----------
     statuses
         Exit statuses of the runs in this process.
+    error
+        An error that ends the command: of a single run, or of the standard output.
     """
 
     def __init__(self, project: Project, arguments: tuple[str, ...]) -> None:
         self.project = project
         self.arguments = arguments
         self.statuses: list[int] = []
+        self.error: Exception | None = None
         self.__name__ = self.__qualname__ = "run"
         self.__module__ = "simstudy.cli.application"
 
     def __call__(self, config: DictConfig) -> float | None:
         """Run one study; returns the objective of a sweeper, if one is named."""
+        if self.error is not None:
+            return None
         cfg = HydraConfig.get()
         is_sweep = cfg.mode == RunMode.MULTIRUN
         if is_sweep:  # a process that is killed writes nothing more
@@ -179,7 +186,10 @@ class Task:
             outcome = self._run(config, is_sweep=is_sweep)
         except Exception as error:
             if not is_sweep or is_output_error(error):
-                raise
+                self.error = (
+                    error  # raised once Hydra has ended, which would print lines of its own
+                )
+                return None
             traceback.print_exc()  # and the other runs of the sweep go on
             outcome = sweep.Outcome(DEFECT, describe(error))
         self.statuses.append(outcome.status)

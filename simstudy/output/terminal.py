@@ -92,9 +92,8 @@ def _closing_lines(
         yield f"drawing took {format_run_time(result)}"
     n_files, where = len(published.files), relative_to_cwd(published.folder)
     yield f"{format_work(result, published.figure_seconds)} {counted(n_files, 'file')} in {where}"
-    page = published.folder / REPORT
-    if page in published.files:
-        yield f"report: {relative_to_cwd(page)}"
+    reports = [path for path in published.files if path.name == REPORT]
+    yield from (f"report: {relative_to_cwd(page)}" for page in reports)
 
 
 def _format_summary(result: Result) -> str:
