@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from simstudy.options import option, published
     from simstudy.output.folder import publish
     from simstudy.provenance.streams import Streams, seeded_globals
-    from simstudy.study import Rules, RunOptions, Study, discover, method_grid
+    from simstudy.study import Rules, Study, discover, method_grid
 
 __version__ = "0.1.0"
 
@@ -35,7 +35,6 @@ __all__ = [
     "IntendedQuantity",
     "Result",
     "Rules",
-    "RunOptions",
     "Streams",
     "Study",
     "Uncheckable",
@@ -69,7 +68,7 @@ _HOMES = {
     "options": ("option", "published"),
     "output.folder": ("publish",),
     "external.stored_result": ("load",),
-    "study": ("Rules", "RunOptions", "Study", "discover", "method_grid"),
+    "study": ("Rules", "Study", "discover", "method_grid"),
 }
 
 _PACKAGES = ("figures", "measures", "tables", "testing")

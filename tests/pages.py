@@ -62,6 +62,7 @@ def assert_accepted(arguments: list[str]) -> None:
     elif verb not in WITHOUT_STUDY:
         _, typed = split_flags(rest)
         words = [text for text in typed if "/" not in text[:20] and text != "all"]
+        words = [text for text in words if not text.startswith("group=")]
         first_of_each = [_first_value(text) for text in words]
         if first_of_each:
             assert compose_run(project, first_of_each), arguments

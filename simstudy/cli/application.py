@@ -78,6 +78,7 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
             complain(f"a job of the sweep was lost: {first_line(error)}")
     if task.error is not None:
         raise task.error
+    sweep.print_table()
     return max([*task.statuses, *sweep.taken_statuses()], default=0)
 
 

@@ -268,10 +268,18 @@ def format_plan(config: "Run") -> str:
             f"blocks   {len(found.every):,}{shard}: {found.n_stored:,} stored "
             f"({len(found.failed):,} with failures), {len(found.missing):,} missing",
             f"to draw  {n_drawn:,} blocks",
-            f"time     {_format_time(n_drawn, _manifest(config.folder))}",
+            f"time     {_format_time(n_drawn, _latest_manifest(config.folder))}",
             f"results  {config.run_folder}: {_format_outputs(config)}",
         )
     )
+
+
+def _latest_manifest(folder: Place) -> dict[str, Any]:
+    """The manifest of the published run, or of the first other run that drew blocks."""
+    from simstudy.store.runs import list_runs
+
+    found = [run.manifest for run in list_runs(folder)]
+    return dict(next((each for each in found if each.get("blocks_computed")), {}))
 
 
 def _format_time(n_blocks: int, manifest: Mapping[str, Any]) -> str:

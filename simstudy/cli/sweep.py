@@ -53,7 +53,16 @@ class Outcome:
 
 
 _statuses: list[int] = []
+_lines: list[str] = []
 _unfinished: list[Path] = []  # folders of sweeps that have begun and have no table yet
+
+
+def print_table() -> None:
+    """Print the table of the last sweep, if it has ended, and forget it."""
+    lines = list(_lines)
+    _lines.clear()
+    if lines:
+        print("\n".join(lines), flush=True)
 
 
 def taken_statuses() -> list[int]:
@@ -125,8 +134,8 @@ def write_table(folder: Path) -> bool:
         _statuses.extend(int(each["status"]) for each in outcomes)
         _write_summary(folder, outcomes)
         _write_index(folder, outcomes)
-        print("\n".join(["", *_table(outcomes)]), flush=True)
-        print(f"sweep: {relative_to_cwd(folder / 'index.html')}")
+        _lines.extend(["", *_table(outcomes)])
+        _lines.append(f"sweep: {relative_to_cwd(folder / 'index.html')}")
     return bool(outcomes)
 
 

@@ -81,6 +81,23 @@ class Data:
         """Take a pandas table; a Series is a table of one column.
 
         Column names, types, index and values count, and no layout in memory.
+
+        Parameters
+        ----------
+        frame
+            The table.
+        name
+            Name in labels.
+
+        Returns
+        -------
+        Data
+            The data.
+
+        Raises
+        ------
+        DesignError
+            For anything but a table.
         """
         import pandas as pd
 
@@ -94,7 +111,25 @@ class Data:
 
     @classmethod
     def from_array(cls, array: np.ndarray, name: str) -> "Data":
-        """Take a NumPy array: its type, shape and values count, not byte order or layout."""
+        """Take a NumPy array: its type, shape and values count, not byte order or layout.
+
+        Parameters
+        ----------
+        array
+            The array, of any shape.
+        name
+            Name in labels.
+
+        Returns
+        -------
+        Data
+            The data.
+
+        Raises
+        ------
+        DesignError
+            For anything but an array, and for masked values.
+        """
         if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
             raise DesignError(
                 f"Data.from_array takes a NumPy array, not {kind_of(array)}: make one with "
@@ -155,6 +190,11 @@ class Data:
         ----------
         **options
             For a file, of `pandas.read_csv` or `pandas.read_parquet`, by its ending.
+
+        Returns
+        -------
+        DataFrame
+            The table.
         """
         if isinstance(self.source, InMemory):
             _refuse_options(self, options)
@@ -169,7 +209,18 @@ class Data:
         return cast("pd.DataFrame", copied)
 
     def read_array(self) -> np.ndarray:
-        """Read the array, read-only; of a file in NumPy's own format (`.npy`)."""
+        """Read the array, read-only; of a file in NumPy's own format (`.npy`).
+
+        Returns
+        -------
+        ndarray
+            The array.
+
+        Raises
+        ------
+        StudyError
+            If the file does not end in `.npy`.
+        """
         if isinstance(self.source, InMemory):
             return cast(np.ndarray, self._held("ndarray", "Data.from_array"))
         if ending_of(self.source.place) != ".npy":

@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from scipy import special, stats
 
 from simstudy.design.plan import Plan
 from simstudy.engine.rng_checks import is_deterministic
+from simstudy.lazy import pc, special, stats
 from simstudy.store.arrow_schema import NOT_COMPARED
 from simstudy.store.blocks import Store
 

@@ -257,6 +257,11 @@ def from_file(path: Paths, **arguments: Any) -> Result:
     -------
     Result
         The result.
+
+    Raises
+    ------
+    ConfigError, StudyError
+        In one line, for files that cannot be read, and as `from_frame`.
     """
     several = not isinstance(path, str | os.PathLike)
     paths: list[Any] = list(path) if not isinstance(path, str | os.PathLike) else [path]

@@ -35,6 +35,7 @@ from simstudy.remote.paths import Place, place_of
 from simstudy.store.compaction import folder_lock
 from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.manifest import MANIFEST, listed_files
+from simstudy.store.runs import RUNS
 from simstudy.tables.summary import as_words, is_short
 from simstudy.tables.table import Table
 
@@ -150,6 +151,8 @@ def publish(
 
     Parameters
     ----------
+    result
+        The result, of `Study.run` or `partial_result`.
     folder
         Folder of these outputs, such as `results/two_stage`, or a URL. Default: the folder of the
         run. Replicates stay where the run stored them.
@@ -227,7 +230,7 @@ def publish(
         content["files"] = hashes_of(target, made.files)
         write_json(target / MANIFEST, content)
         made.files.append(target / MANIFEST)
-        if report:
+        if report and target.parent.name != RUNS:
             write_index(target.parent)
     return made
 

@@ -109,6 +109,11 @@ def seeded_globals(rng: np.random.Generator) -> Iterator[None]:
     ----------
     rng
         The generator of a replicate or of a block.
+
+    Returns
+    -------
+    ContextManager
+        For a `with` statement.
     """
     numpys, pythons = np.random.get_state(), random.getstate()  # noqa: NPY002
     np.random.seed(int(rng.integers(2**32)))  # noqa: NPY002

@@ -1,5 +1,6 @@
 """A result: tidy frames and arrays of what was drawn, and what failed with its address."""
 
+import gc
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -142,6 +143,7 @@ def test_what_is_held_in_memory_goes_with_the_result():
     folder = Path(result.details.store.files.path)
     assert folder.exists()
     del result
+    gc.collect()
     assert not folder.exists()
 
 

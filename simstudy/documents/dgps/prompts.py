@@ -198,7 +198,13 @@ class HoldsArray(Hashable, Protocol):
     """A part of a scenario that holds an array, as `simstudy.Data` does."""
 
     def read_array(self) -> np.ndarray:
-        """The array that it holds."""
+        """Read the array.
+
+        Returns
+        -------
+        ndarray
+            The array, read-only.
+        """
         ...
 
 
