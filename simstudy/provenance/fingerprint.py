@@ -21,6 +21,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from simstudy.provenance import modules, policy, source, values
 from simstudy.provenance.modules import is_project, is_standard, source_file
 from simstudy.provenance.policy import is_ours, is_passed_over
@@ -324,7 +326,8 @@ class Walk:
 
     def _binding(self, module: str, name: str, value: object) -> str:
         """The value of a module's name: code by reference, a constant as an entry."""
-        if is_code(value) and (is_project(module) or _is_of_the_project(value)):
+        is_followed = is_code(value) and not isinstance(value, np.ufunc)
+        if is_followed and (is_project(module) or _is_of_the_project(value)):
             self.names[Key(module, name)] = None
             return self.token(value, module)
         if type(value).__module__ == LATE:
@@ -348,7 +351,8 @@ class Walk:
     def _content_of(self, module: str, name: str, value: object) -> str:
         """A constant by content; by its statements if the code changes it or it has none."""
         is_changed = self._before is not None and Key(module, name) in self._before.changed
-        if not is_changed and not isinstance(value, values.GENERATORS):
+        is_opaque = isinstance(value, (*values.GENERATORS, np.ufunc))  # tells nothing of its making
+        if not is_changed and not is_opaque:
             return self.token(value, module)
         statements = source.statements_about(modules.text_of(module), name)
         if not statements:
