@@ -165,7 +165,7 @@ HYDRAS_OWN = {  # refused in Hydra's words
     "experiment=fine seed=1,2": "Ambiguous value",
     "experiment=fine experiment.n_obs=[5": "[5",
     "experiment=fine hydra.no_such=1": "no_such",
-    "experiment=fine hydra/launcher=jobib": "joblib",
+    "experiment=fine hydra/launcher=basik": "basic",
     "experiment=fine --config-name=no_such": "no_such",
     "experiment=fine --config-dir=no_such": "no_such",
     "-m experiment=fine 'seed=interval(1,2)'": "INTERVAL_SWEEP",
