@@ -45,9 +45,9 @@ def test_a_worker_computes_its_blocks_in_that_order(monkeypatch):
     drawn = []
     original = tasks.draw_block
 
-    def noted(plan, scenario, block, last):
+    def noted(plan, scenario, block, *rest):
         drawn.append(block)
-        return original(plan, scenario, block, last)
+        return original(plan, scenario, block, *rest)
 
     monkeypatch.setattr(tasks, "draw_block", noted)
     toy.study((3, 10, 30, 100)).run(N_REP, backend="inline", n_jobs=1)
