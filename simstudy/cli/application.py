@@ -65,6 +65,7 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
     program = project.command("run")
     register(project, parsed, program=program, sweep_folder=_sweep_folder(overrides))
     task = Task(project, tuple(arguments))
+    sweep.forget()
     folder, name = config_location(project)
     start = hydra.main(version_base=VERSION_BASE, config_path=folder, config_name=name)(task)
     with _hydra_process([program, *overrides, *flags]), hydra_errors_in_one_line():

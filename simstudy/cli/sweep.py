@@ -57,6 +57,12 @@ _lines: list[str] = []
 _unfinished: list[Path] = []  # folders of sweeps that have begun and have no table yet
 
 
+def forget() -> None:
+    """Forget a sweep that was interrupted in this process."""
+    _statuses.clear()
+    _lines.clear()
+
+
 def print_table() -> None:
     """Print the table of the last sweep, if it has ended, and forget it."""
     lines = list(_lines)
