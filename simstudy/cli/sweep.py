@@ -59,8 +59,8 @@ _unfinished: list[Path] = []  # folders of sweeps that have begun and have no ta
 
 def forget() -> None:
     """Forget a sweep that was interrupted in this process."""
-    _statuses.clear()
-    _lines.clear()
+    for each in (_statuses, _lines, _unfinished):
+        each.clear()
 
 
 def print_table() -> None:
