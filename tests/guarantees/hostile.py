@@ -281,13 +281,13 @@ CASES = {
     "an argument": Case(wrong_argument, r"TypeError: .*'axsi'", **MISTAKE),
     "each row": Case(row_by_row(raises, returns="x"), "LookupError: there is no", **MISTAKE),
     "an array for a number": Case(
-        row_by_row(lambda x: x, returns="x"), r"x has shape \(3,\), not one number", **MISTAKE
+        row_by_row(lambda x: x, returns="x"), r"x has shape \(3,\), not one number"
     ),
     "one method of two": Case(
         of_two(raises), "method 'two': all 20 .*LookupError", **MISTAKE, study={"axes": METHODS}
     ),
     "a method's short column": Case(
-        of_two(lambda x: {"x": x[:5]}), r"method 'two'.*\(5,\)", **MISTAKE, study={"axes": METHODS}
+        of_two(lambda x: {"x": x[:5]}), r"method 'two'.*\(5,\)", study={"axes": METHODS}
     ),
     "a method's rows": Case(
         of_two(lambda x: each_replicate(raises, x, returns="x")), "LookupError", **MISTAKE,
