@@ -15,8 +15,8 @@ from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
 from simstudy.engine.machine_code import drop_stale_machine_code
 from simstudy.engine.per_replicate import EachReplicate
-from simstudy.provenance.fingerprint import Fingerprint, Key, Trace, trace
-from simstudy.provenance.modules import STARTED, forget_modules, loaded_module, source_file
+from simstudy.provenance.fingerprint import Fingerprint, Key, Trace, trace, trace_names
+from simstudy.provenance.modules import STARTED, forget_modules, source_file
 from simstudy.provenance.scenario_id import parts_of, short_hash, typed
 from simstudy.provenance.source import definition_of
 from simstudy.provenance.streams import Streams
@@ -53,12 +53,15 @@ class LoadedCode:
         Hash of the code that is sent, so that workers of an earlier run are not used for other.
     files
         By module, the hash of its file.
+    constants
+        Those of the names that are constants and count by their values.
     """
 
     names: tuple[Key, ...] = ()
     entries: Mapping[str, frozenset[str]] = field(default_factory=dict)
     sent: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
+    constants: tuple[Key, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -68,9 +71,7 @@ class LoadedCode:
 
     def differences(self) -> list[str]:
         """In a worker: what this process has loaded otherwise, as text."""
-        held = [_held(key) for key in self.names]
-        (traced,) = trace([held])
-        found = {**traced.by_module, **_own_sources()}
+        found = {**trace_names(self.names, self.constants).by_module, **_own_sources()}
         return [
             f"{name} has changed"
             for name, texts in self.entries.items()
@@ -80,10 +81,6 @@ class LoadedCode:
     def edited_since(self) -> list[str]:
         """The modules whose files were edited since the run began."""
         return [name for name, hashed in self.files.items() if _file_hash(name) != hashed]
-
-
-def _held(key: Key) -> object:
-    return getattr(loaded_module(key.module), key.name, None)
 
 
 def _file_hash(module: str) -> str:
@@ -135,7 +132,9 @@ class RunProvenance:
                     entries[name] = entries.get(name, frozenset()) | texts
         sent = short_hash(json.dumps([traced.found for traced in self.traces], sort_keys=True))
         files = {name: _file_hash(name) for name in sorted(reached)}
-        return LoadedCode(imported, entries, sent, files)
+        constants = dict.fromkeys(key for traced in self.traces for key in traced.constants)
+        by_value = tuple(key for key in constants if key.module not in STARTED)
+        return LoadedCode(imported, entries, sent, files, by_value)
 
 
 def _module_in(name: str, reached: Collection[str]) -> bool:

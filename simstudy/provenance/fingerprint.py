@@ -98,6 +98,8 @@ class Trace:
         Functions of the project that read files, such as `open in trial.Trial.draw`.
     words
         Attributes, global names and strings in the code.
+    constants
+        Module and name of the constants that count by their values.
     """
 
     found: Fingerprint
@@ -109,6 +111,7 @@ class Trace:
     generators: tuple[str, ...] = ()
     readers: tuple[str, ...] = ()
     words: frozenset[str] = frozenset()
+    constants: tuple[Key, ...] = ()
 
 
 def fingerprint(parts: Iterable[object]) -> Fingerprint:
@@ -121,13 +124,30 @@ def trace(roots: Iterable[Iterable[object]]) -> list[Trace]:
     return [_trace(list(parts)) for parts in roots]
 
 
-def _trace(parts: Sequence[object]) -> Trace:
+def trace_names(names: Iterable[Key], constants: Iterable[Key]) -> Trace:
+    """Fingerprint what a process has loaded under these names of modules.
+
+    Parameters
+    ----------
+    constants
+        Those of them that count by their values.
+    """
+    return _trace([_loaded(key) for key in names], constants)
+
+
+def _loaded(key: Key) -> object:
+    return getattr(modules.loaded_module(key.module), key.name, None)
+
+
+def _trace(parts: Sequence[object], constants: Iterable[Key] = ()) -> Trace:
     """Walk twice: what the code itself changes is known only when all code has been seen."""
     walk = Walk(None)
     walk.tokens(parts, "")
     walk.follow()
     walk = Walk(walk)
     tokens = [walk.token(part, _module_of_part(part)) for part in parts]
+    for key in constants:
+        walk.binding(key.module, key.name, _loaded(key))
     walk.follow()
     homes = (module for module in map(_module_of_part, parts) if is_project(module))
     return walk.trace(tokens, _known_as(next(homes, "")))
@@ -174,6 +194,7 @@ class Walk:
         self.words: set[str] = set()
         self.changed: set[Key] = set()
         self.names: dict[Key, None] = {}
+        self.constants: dict[Key, None] = {}
         self.compiled: dict[int, Any] = {}
         self.cached: dict[int, Any] = {}
         self.generators: dict[str, str] = {}  # with the module that they belong to
@@ -216,6 +237,7 @@ class Walk:
             tuple(sorted(told)),
             tuple(sorted(self.readers)),
             frozenset(self.words),
+            tuple(self.constants),
         )
 
     # ------------------------------------------------------------ values
@@ -309,7 +331,7 @@ class Walk:
             self._note_generator(module, value, chain, code, reader)
         if isinstance(value, ModuleType):
             return f"{shown} is {self.token(value, module)}"
-        return f"{shown} is {self._binding(module, name, value)}"
+        return f"{shown} is {self.binding(module, name, value)}"
 
     def _note_generator(
         self, module: str, value: object, chain: Chain, code: Definition, reader: str
@@ -324,7 +346,7 @@ class Walk:
         elif not (is_seeded and _makes_a_generator(value)):
             self.generators[f"{'.'.join(chain)} in {_known_as(reader)}"] = home
 
-    def _binding(self, module: str, name: str, value: object) -> str:
+    def binding(self, module: str, name: str, value: object) -> str:
         """The value of a module's name: code by reference, a constant as an entry."""
         is_followed = is_code(value) and not isinstance(value, np.ufunc)
         if is_followed and (is_project(module) or _is_of_the_project(value)):
@@ -353,6 +375,7 @@ class Walk:
         is_changed = self._before is not None and Key(module, name) in self._before.changed
         is_opaque = isinstance(value, (*values.GENERATORS, np.ufunc))  # tells nothing of its making
         if not is_changed and not is_opaque:
+            self.constants[Key(module, name)] = None
             return self.token(value, module)
         statements = source.statements_about(modules.text_of(module), name)
         if not statements:
@@ -372,7 +395,7 @@ class Walk:
         loaded = modules.loaded_module(base)
         for name in statement.names:
             if hasattr(loaded, name) and not isinstance(getattr(loaded, name), ModuleType):
-                yield f"{name} is {self._binding(base, name, getattr(loaded, name))}"
+                yield f"{name} is {self.binding(base, name, getattr(loaded, name))}"
             else:
                 self._whole(f"{base}.{name}")
                 yield name

@@ -221,12 +221,7 @@ def test_a_run_in_workers_leaves_this_process_as_it_was(projects, tmp_path):
 CONFIGURED = "P = {'c': 1.0}\ndef configure(**k):\n    P.update(k)\n"
 
 
-NOT_COMPARED = "code of a notebook is not compared in workers; only the second draw reports it"
-
-
-@pytest.mark.parametrize(
-    "backend", ["inline", pytest.param("loky", marks=pytest.mark.xfail(reason=NOT_COMPARED))]
-)
+@pytest.mark.parametrize("backend", ["inline", "loky"])
 @pytest.mark.slow
 def test_a_setting_that_only_this_process_has_is_not_lost_in_workers(backend, projects, tmp_path):
     (tmp_path / "conf.py").write_text(CONFIGURED)
