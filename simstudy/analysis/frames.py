@@ -184,3 +184,21 @@ def seconds_left(spent: Mapping[str, BlockTimings], n_blocks: int) -> float:
     """
     costs = [(each.own + each.data) / each.n_blocks for each in spent.values() if each.n_blocks]
     return n_blocks * sum(costs) / len(costs) if costs else float("nan")
+
+
+def level_counts(rows: pd.DataFrame, cells: Sequence[str], column: str) -> pd.DataFrame:
+    """Count the levels of a column in each cell; a level that a cell lacks has 0."""
+    present = [name for name in cells if name in rows]
+    known = rows[rows[column].notna()]
+    levels = sorted(known[column].unique())
+    parts = [known.groupby(present, sort=False, dropna=False)] if present else []
+    found = []
+    for where, cell in parts[0] if parts else [((), known)]:
+        counts = cell[column].value_counts().reindex(levels, fill_value=0)
+        frame = pd.DataFrame({column: levels, "n": counts.to_numpy()})
+        frame["share"] = frame["n"] / frame["n"].sum()
+        for name, level in zip(present, where, strict=True):
+            frame[name] = [level] * len(levels)
+        found.append(frame)
+    made = pd.concat(found, ignore_index=True)
+    return made[[*present, column, "n", "share"]]

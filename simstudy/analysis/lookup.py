@@ -15,6 +15,7 @@ from simstudy.analysis.summary import MEASURE, NUMBERS
 from simstudy.array_types import Bool
 from simstudy.errors import SimstudyError, TableError, nearest
 from simstudy.lazy import pd
+from simstudy.provenance.scenario_id import level_of
 
 if TYPE_CHECKING:
     from simstudy.tables.cells import Grid
@@ -30,7 +31,7 @@ def scenario_with(scenarios: Sequence[Any], where: Mapping[str, Any]) -> Any:
     """
     for name in where:
         _check_factor(scenarios, name)
-    found = [each for each in scenarios if all(_same(getattr(each, n), where[n]) for n in where)]
+    found = [each for each in scenarios if all(_same(level_of(each, n), where[n]) for n in where)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -39,7 +40,7 @@ def scenario_with(scenarios: Sequence[Any], where: Mapping[str, Any]) -> Any:
             "meant. Name more of their factors."
         )
     factors = {
-        name: list(dict.fromkeys(getattr(each, name) for each in scenarios)) for name in where
+        name: list(dict.fromkeys(level_of(each, name) for each in scenarios)) for name in where
     }
     raise LookupError(
         f"no scenario of this run has {_format_factors(where)}; "

@@ -432,6 +432,26 @@ class Result(SummaryAccess):
         of = self.details
         return warning_counts(self.plan.work_units, of.store, of.drawn_sizes, [*self.plan.axes])
 
+    def counts(self, column: str) -> pd.DataFrame:
+        """Count the levels of a column of texts, such as the model that each replicate selected.
+
+        Parameters
+        ----------
+        column
+            A column of texts; replicates without one are not counted.
+
+        Returns
+        -------
+        DataFrame
+            A row per scenario, cell of the axes and level: factors, axes, the level under the
+            column's name, `n` (replicates) and `share` (of those counted in the cell).
+        """
+        from simstudy.analysis.frames import level_counts
+        from simstudy.analysis.summary import factor_names
+
+        rows = self.rows(columns=[column])
+        return level_counts(rows, [*factor_names(self.plan), *self.plan.axes], column)
+
     def _frame(self, scenario: Scenario, names: Sequence[str] | None) -> pd.DataFrame:
         from simstudy.analysis.frames import replicate_frame
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from simstudy.design.reprs import format_factors, format_scenarios
 from simstudy.errors import DesignError, in_one_line, nearest
-from simstudy.provenance.scenario_id import identity, parts_of, short_hash, typed
+from simstudy.provenance.scenario_id import LEVEL_NAMES, identity, parts_of, short_hash, typed
 from simstudy.provenance.streams import Streams
 
 Columns = Mapping[str, np.ndarray]
@@ -166,7 +166,9 @@ def grid(
     where
         Keeps the scenarios for which it is true.
     **factors
-        A value, or several, for each factor. Factors left out keep their defaults.
+        A value, or several, for each factor. Factors left out keep their defaults. Levels that
+        are objects or arrays come as a mapping from names, `{"normal": norm(), "t3": t(3)}`: the
+        scenario's field is the object; tables, addresses and random streams have its name.
 
     Returns
     -------
@@ -188,7 +190,8 @@ def grid(
     _check_factors(scenario, names)
     combinations = itertools.product(*(link.rows for link in crossed))
     made = [
-        scenario(**dict(zip(names, itertools.chain(*rows), strict=True))) for rows in combinations
+        _scenario(scenario, dict(zip(names, itertools.chain(*rows), strict=True)))
+        for rows in combinations
     ]
     kept = made if where is None else list(filter(where, made))
     if not kept:
@@ -215,8 +218,33 @@ def _name(scenario: object) -> str:
     return str(getattr(scenario, "__name__", scenario))
 
 
+@dataclass(frozen=True, eq=False)
+class NamedLevel:
+    """A level of a factor that is shown by a name."""
+
+    name: str
+    value: Any
+
+
+def _scenario(kind: Callable[..., ScenarioT], levels: Mapping[str, Any]) -> ScenarioT:
+    """One scenario, which knows the names of its levels that are objects."""
+    named = {factor: level for factor, level in levels.items() if isinstance(level, NamedLevel)}
+    made = kind(**{**levels, **{factor: level.value for factor, level in named.items()}})
+    if named and hasattr(made, "__dict__"):
+        names = {factor: level.name for factor, level in named.items()}
+        object.__setattr__(made, LEVEL_NAMES, names)
+    elif named:
+        raise DesignError(
+            f"{_name(kind)} has slots, so it has no place for the names of the levels of "
+            f"{', '.join(named)}. Leave slots=True out."
+        )
+    return made
+
+
 def _column(name: str, value: Any) -> tuple[tuple[Any, ...], ...]:
-    many = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    if isinstance(value, Mapping):
+        value = [_named_level(name, key, held) for key, held in value.items()]
+    many = isinstance(value, Iterable) and not isinstance(value, str | bytes)
     if isinstance(value, Set):
         raise DesignError(
             f"factor {name} has a set of values, which has another order in each run, and so would "
@@ -226,6 +254,15 @@ def _column(name: str, value: Any) -> tuple[tuple[Any, ...], ...]:
     if not values:
         raise DesignError(f"factor {name} has no values, so the grid is empty. Give at least one.")
     return tuple((single,) for single in values)
+
+
+def _named_level(factor: str, name: object, value: Any) -> NamedLevel:
+    if not isinstance(name, str):
+        raise DesignError(
+            f"factor {factor} has a level named {name!r}: a mapping gives each level a name, which "
+            "is a text. Where the mapping itself is one level, put it into a list."
+        )
+    return NamedLevel(name, value)
 
 
 def _check_factors(scenario: Callable[..., Scenario], names: Sequence[str]) -> None:

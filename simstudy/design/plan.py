@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import AnyScenario, PlainFactor, Scenario
-from simstudy.provenance.scenario_id import identity, names_itself, short_hash
+from simstudy.provenance.scenario_id import identity, level_of, names_itself, short_hash
 from simstudy.provenance.streams import Streams
 
 SCENARIO_CLASS = "scenario_class"  # the factor that tells classes of scenarios apart
@@ -83,7 +83,7 @@ def factors_of(scenario: Scenario) -> dict[str, PlainFactor]:
     """The factors of a scenario as plain values; parts are shown by identity, data by name."""
     if isinstance(scenario, Analysed):
         return factors_of(scenario.scenario) | {scenario.method.axis: scenario.method.name}
-    values = ((field.name, getattr(scenario, field.name)) for field in fields(scenario))
+    values = ((field.name, level_of(scenario, field.name)) for field in fields(scenario))
     return {name: _shown(value) for name, value in values}
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
+from simstudy.provenance.scenario_id import level_of
+
 VALUES = 5  # of a factor that are named; names of methods and measures twice as many
 LETTERS = 24  # of a value
 FACTORS = 6  # in a line
@@ -37,7 +39,7 @@ def format_names(names: Iterable[str]) -> str:
 
 def _values(scenarios: Sequence[Any], name: str) -> list[str]:
     """The distinct values of a factor as texts, in order of appearance."""
-    there = (getattr(scenario, name) for scenario in scenarios if hasattr(scenario, name))
+    there = (level_of(scenario, name) for scenario in scenarios if hasattr(scenario, name))
     return list(dict.fromkeys(map(str, there)))
 
 

@@ -45,6 +45,7 @@ Any column
     median                        median of a column
     quantile                      quantile of a column
     proportion                    share of replicates with an event
+    level_share                   share of replicates with one level of a column
     convergence_rate              share of replicates that did not fail
     run_time                      mean of a column of seconds
     rank_check                    p-value of uniform ranks of the truth among posterior draws
@@ -114,7 +115,7 @@ from simstudy.measures.estimation import (
 from simstudy.measures.failures import all_methods, complete_case, impute_worst
 from simstudy.measures.intervals import Interval, wilson
 from simstudy.measures.moments import MomentMeasure, centred, ratio, variance_of
-from simstudy.measures.proportions import proportion
+from simstudy.measures.proportions import level_share, proportion
 from simstudy.measures.quantiles import OutlierRate, median, median_bias, outlier_rate, quantile
 from simstudy.measures.relative_precision import relative_precision
 from simstudy.measures.sbc import rank_check
@@ -162,6 +163,7 @@ __all__ = [
     "impute_worst",
     "interval_score",
     "interval_width",
+    "level_share",
     "mae",
     "mean",
     "median",

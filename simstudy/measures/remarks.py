@@ -8,6 +8,9 @@ from simstudy.measures.columns import total
 ALL_ALIKE = 1000  # replicates without any spread: with fewer, a rare outcome may just be missing
 FEW = 10  # replicates below which an interval rests on the assumption of normal values
 TOO_SKEW = 0.06  # squared skewness of influences per replicate: 1.5 points less coverage
+HEAVY_SHARE = 0.1  # of a squared error: as much from one replicate is rare with finite variance
+HEAVY_NORMAL = 150  # over n: above it, one replicate in millions of squared normal values lies
+HEAVY = "one replicate carries {share:.0%} of the squared error: the variance may be infinite"
 ALIKE = "all {n:,.0f} are alike: an outcome rarer than 1 in {rare:,.0f} may just be missing"
 NORMAL_ONLY = "fewer than 10 replicates: the interval holds for normal values only"
 SKEW = "few replicates for values this skew: the interval is too short"
@@ -16,7 +19,7 @@ SKEW = "few replicates for values this skew: the interval is too short"
 def doubts(
     n: Float[np.ndarray, " *cells"], mcse: Float[np.ndarray, " *cells"], psi: np.ndarray
 ) -> Shaped[np.ndarray, " *cells"] | None:
-    """Remarks on errors from few replicates: no spread among them, or too skew an influence.
+    """Remarks on errors that may be too small: no spread, few replicates, skew or heavy tails.
 
     A 95% interval covers about 0.25 g^2/n less than it states, where g is the skewness of the
     influences (Hall 1992, The Bootstrap and Edgeworth Expansion, section 2.6).
@@ -39,9 +42,12 @@ def doubts(
         psi = np.nan_to_num(psi)
         squares = psi * psi
         skew = known & (total(squares * psi) ** 2 > TOO_SKEW * total(squares) ** 3)
-    if not (alike | few | skew).any():
+        largest = np.asarray(squares.max(axis=0) / total(squares))
+        heavy = known & (largest > np.maximum(HEAVY_SHARE, HEAVY_NORMAL / n))
+    if not (alike | few | skew | heavy).any():
         return None
     remark = np.where(few, NORMAL_ONLY, np.where(skew, SKEW, "")).astype(object)
+    remark[heavy] = [HEAVY.format(share=share) for share in largest[heavy]]
     remark[alike] = [ALIKE.format(n=count, rare=count / 3) for count in n[alike]]
     return remark
 

@@ -12,6 +12,14 @@ from typing import Any, Protocol, TypeGuard
 import numpy as np
 
 PLAIN = (type(None), bool, int, float, str)
+LEVEL_NAMES = "_level_names"
+"""Attribute of a scenario with the names of its levels that are objects, by factor."""
+
+
+def level_of(scenario: object, factor: str) -> Any:
+    """The value of a factor as tables show it: of a named level its name."""
+    names: Mapping[str, str] = getattr(scenario, LEVEL_NAMES, {})
+    return names[factor] if factor in names else getattr(scenario, factor)
 
 
 class NamesItself(Protocol):
@@ -65,7 +73,7 @@ def _non_default(part: object, without: Collection[str]) -> Iterable[tuple[str, 
     kind: Any = part.__class__
     for name, default in _defaults(kind):
         if name not in without:
-            value = identity(getattr(part, name))
+            value = identity(level_of(part, name))
             if value != default:
                 yield name, value
 
@@ -117,7 +125,7 @@ def typed(value: object) -> str:
     Arithmetic may tell them apart, so blocks that were drawn with one are not taken for another's.
     """
     if is_dataclass(value) and not isinstance(value, type) and not hasattr(value, "identity_text"):
-        named = (f"{field.name}={typed(getattr(value, field.name))}" for field in fields(value))
+        named = (f"{field.name}={typed(level_of(value, field.name))}" for field in fields(value))
         return f"{type(value).__name__}({', '.join(named)})"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {typed(held)}" for key, held in value.items()) + "}"
@@ -164,8 +172,11 @@ def _advice(value: object) -> str:
     if isinstance(value, os.PathLike):
         maker = f"Data.file({os.fspath(value)!r})"
     if maker is None:
-        return "Give data as a part that is named by its content: simstudy.Data."
-    return f"Make it a Data part, which is named by its content: {maker}, from simstudy."
+        return 'Give each value a name: a mapping such as {"name": value} in grid(...).'
+    return (
+        f"Make it a Data part, which is named by its content: {maker}, from simstudy; or give it a "
+        'name: a mapping such as {"name": value} in grid(...).'
+    )
 
 
 def short_hash(text: str, n_hex: int = 16) -> str:

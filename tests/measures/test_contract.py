@@ -36,6 +36,7 @@ MEASURES = {
     "exaggeration": [m.exaggeration(X, TRUTH, significant="reject")],
     "interval_score": [m.interval_score("lower", "upper", TRUTH)],
     "interval_width": [m.interval_width("lower", "upper")],
+    "level_share": [m.level_share("reject", 1.0), m.level_share("reject", 1.0, given="given")],
     "mae": [m.mae(X, TRUTH)],
     "mean": [m.mean(X), m.mean("reject"), m.mean(X, given="given")],
     "median": [m.median(X)],

@@ -167,6 +167,9 @@ CASES = {
         m.proportion("share", ("p",), lambda columns: columns["p"] < 0.5, given="given"), "p given",
         lambda p, given: share_among([v < 0.5 for v in p], given),
     ),
+    "level_share": (
+        m.level_share("reject", 1.0, given="given"), "reject given", share_among,
+    ),
     "type_s_rate": (m.type_s_rate("x", -1.0, significant="reject"), "x reject", wrong_signs),
     "exaggeration": (
         m.exaggeration("x", "truth", significant="reject"), "x reject",

@@ -1,0 +1,83 @@
+"""Levels that are objects or arrays: the name is the level, the object is what the study gets."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simstudy import Study, grid
+from simstudy.errors import DesignError, StoreError
+from simstudy.lazy import stats
+from simstudy.measures import mean
+from simstudy.provenance.scenario_id import identity
+
+
+@dataclass(frozen=True)
+class Trial:
+    law: Any
+    shift: Any = 0.0
+
+    def draw(self, streams, n_rep):
+        return {"x": self.law.rvs(size=(n_rep, 5), random_state=streams("data"))}
+
+
+@dataclass(frozen=True)
+class ByName:
+    """The same with names as levels."""
+
+    law: str
+
+
+def shifted(x, shift):
+    return {"x": x.mean(axis=1) + np.sum(shift)}
+
+
+def study(**factors) -> Study:
+    return Study("laws", grid(Trial, **factors), [mean("x")], methods={"mean": shifted}, n_rep=40,
+                 block_size=20)  # fmt: skip
+
+
+LAWS = {"normal": stats.norm(), "t": stats.t(3.0)}
+
+
+def test_a_scenario_has_the_object_and_is_known_by_the_name():
+    normal, t = grid(Trial, law=LAWS)
+    assert t.law is LAWS["t"]
+    assert identity(t) == "Trial(law='t')"
+    assert identity(grid(ByName, law=["normal", "t"])[0]) == identity(normal).replace(
+        "Trial", "ByName"
+    )
+
+
+def test_tables_and_selection_use_the_name():
+    result = study(law=LAWS, shift={"none": np.zeros(2), "one": np.array([1.0, 0.0])}).run()
+    assert result.summary["law"].tolist() == ["normal", "normal", "t", "t"]
+    one = result.scenario(law="t", shift="one")
+    estimate = result.row("mean_x", law="t", shift="one")["estimate"]
+    assert estimate == pytest.approx(result.columns(one, "x")["x"].mean())
+    assert one.shift[0] == 1
+
+
+@pytest.mark.parametrize("backend", ["inline", "threads", "loky"])
+def test_numbers_are_the_same_in_workers(backend):
+    here = study(law=LAWS).run(backend="inline").summary
+    there = study(law=LAWS).run(backend=backend, n_jobs=2).summary
+    assert here.equals(there)
+
+
+def test_another_object_under_the_name_is_refused(tmp_path):
+    study(law=LAWS).run(out=tmp_path)
+    again = study(law=LAWS).run(out=tmp_path)
+    assert again.outcome.n_blocks == 0
+    with pytest.raises(StoreError, match="law='t'"):
+        study(law=LAWS | {"t": stats.t(4.0)}).run(out=tmp_path)
+
+
+def test_refusals():
+    with pytest.raises(DesignError, match="has a level named 3"):
+        grid(Trial, law={3: LAWS["t"]})
+    slotted = dataclasses.make_dataclass("Slotted", ["law"], frozen=True, slots=True)
+    with pytest.raises(DesignError, match="slots=True"):
+        grid(slotted, law=LAWS)
