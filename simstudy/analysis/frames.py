@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -191,9 +191,11 @@ def level_counts(rows: pd.DataFrame, cells: Sequence[str], column: str) -> pd.Da
     present = [name for name in cells if name in rows]
     known = rows[rows[column].notna()]
     levels = sorted(known[column].unique())
-    parts = [known.groupby(present, sort=False, dropna=False)] if present else []
+    groups: Iterable[tuple[Any, pd.DataFrame]] = [((), known)]
+    if present:
+        groups = known.groupby(present, sort=False, dropna=False)
     found = []
-    for where, cell in parts[0] if parts else [((), known)]:
+    for where, cell in groups:
         counts = cell[column].value_counts().reindex(levels, fill_value=0)
         frame = pd.DataFrame({column: levels, "n": counts.to_numpy()})
         frame["share"] = frame["n"] / frame["n"].sum()

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from simstudy.design.plan import Plan
 from simstudy.engine.rng_checks import is_deterministic
-from simstudy.lazy import pc, special, stats
+from simstudy.lazy import pc, special
 from simstudy.store.arrow_schema import NOT_COMPARED
 from simstudy.store.blocks import Store
 
@@ -108,7 +108,8 @@ def block_spread(values: np.ndarray) -> tuple[float, float]:
     Kruskal and Wallis (1952), Journal of the American Statistical Association 47, 583-621.
     """
     n_blocks, size = values.shape
-    ranks = stats.rankdata(values.ravel()).reshape(values.shape)
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (counts.cumsum() - (counts - 1) / 2)[places].reshape(values.shape)  # means of ties
     variance = ranks.var(ddof=1)
     if variance == 0 or size < 2:
         return 1.0, 1.0
