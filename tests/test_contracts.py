@@ -327,11 +327,6 @@ FIGURE_FLAWS = {
         f"{RETURNED}",
     ),
     "of_chance": with_estimate_plus("np.random.default_rng().normal()"),
-    "reads": (RETURNED, f"    open(__file__).close()\n{RETURNED}"),
-    "lists": (
-        RETURNED,
-        "    from pathlib import Path\n    list(Path(__file__).parent.iterdir())\n" + RETURNED,
-    ),
     "runs_late": with_layer(
         "geom_blank(data=lambda frame: frame[: len(study(Config()).run(50).n_rep)])"
     ),

@@ -16,7 +16,7 @@ from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
 from simstudy.engine.machine_code import drop_stale_machine_code
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.provenance.fingerprint import Fingerprint, Key, Trace, trace, trace_names
-from simstudy.provenance.modules import STARTED, forget_modules, source_file
+from simstudy.provenance.modules import STARTED, forget_modules, library, source_file
 from simstudy.provenance.scenario_id import parts_of, short_hash, typed
 from simstudy.provenance.source import definition_of
 from simstudy.provenance.streams import Streams
@@ -55,6 +55,8 @@ class LoadedCode:
         By module, the hash of its file.
     constants
         Those of the names that are constants and count by their values.
+    libraries
+        By name, the version of each library that the code imports.
     """
 
     names: tuple[Key, ...] = ()
@@ -62,20 +64,27 @@ class LoadedCode:
     sent: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     constants: tuple[Key, ...] = ()
+    libraries: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
         """One hash of all of it."""
         entries = {name: sorted(texts) for name, texts in self.entries.items()}
-        return short_hash(json.dumps([entries, self.sent], sort_keys=True), 32)
+        return short_hash(json.dumps([entries, self.libraries, self.sent], sort_keys=True), 32)
 
     def differences(self) -> list[str]:
         """In a worker: what this process has loaded otherwise, as text."""
         found = {**trace_names(self.names, self.constants).by_module, **_own_sources()}
-        return [
+        edited = [
             f"{name} has changed"
             for name, texts in self.entries.items()
             if name in found and not texts <= found[name]
+        ]
+        here = dict(known for name in self.libraries if (known := library(name)))
+        return edited + [
+            f"{name} was {version} and is {here.get(name)}"
+            for name, version in self.libraries.items()
+            if here.get(name) != version
         ]
 
     def edited_since(self) -> list[str]:
@@ -134,7 +143,9 @@ class RunProvenance:
         files = {name: _file_hash(name) for name in sorted(reached)}
         constants = dict.fromkeys(key for traced in self.traces for key in traced.constants)
         by_value = tuple(key for key in constants if key.module not in STARTED)
-        return LoadedCode(imported, entries, sent, files, by_value)
+        found = [item for traced in self.traces for item in traced.found.items()]
+        libraries = {name: text for name, text in found if library(name) == (name, text)}
+        return LoadedCode(imported, entries, sent, files, by_value, dict(sorted(libraries.items())))
 
 
 def _module_in(name: str, reached: Collection[str]) -> bool:

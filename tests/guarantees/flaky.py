@@ -82,6 +82,8 @@ class Deadly:
     def die(self, block: int) -> None:
         if self.how == "exit":
             os._exit(7)
+        if self.how == "exit 1":
+            os._exit(1)
         if self.how == "leave":
             sys.exit(0)
         if self.how == "segfault":

@@ -131,6 +131,7 @@ def test_a_block_that_raises_is_recorded_and_the_rest_goes_on(backend):
 DIED = {  # how it is said of a process of the engine's, and whether a later run tries again
     "leave": ("SystemExit: 0", False),
     "exit": ("the process died: EXIT(7)", False),
+    "exit 1": ("the process died: EXIT(1)", True),
     "kill": ("the process died: SIGKILL(-9)", True),
     "segfault": ("the process died: SIGSEGV(-11)", True),
 }

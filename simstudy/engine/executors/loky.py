@@ -111,7 +111,8 @@ class Loky(Executor):
         self._pool = None
         codes = re.search(r"exit codes of the workers are \{(.+?)\}", str(error))
         how = codes[1] if codes else describe(error)
-        return WorkerDiedError(f"the process died: {how}", by_signal="EXIT(" not in how)
+        is_own_exit = "EXIT(" in how and "EXIT(1)" not in how  # 1 is that of a broken start, too
+        return WorkerDiedError(f"the process died: {how}", by_signal=not is_own_exit)
 
 
 class IsolatedWorker(Loky):

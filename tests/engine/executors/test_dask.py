@@ -17,7 +17,9 @@ import numpy as np
 import psutil
 import pytest
 
+from simstudy.engine import provenance
 from simstudy.engine.executors import dask, executor_of
+from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, SchedulerLostError, StoreError
 from simstudy.measures import mean
 from simstudy.provenance import modules
@@ -110,7 +112,7 @@ def test_a_cluster_that_runs_draws_the_same_bytes(tmp_path, address, monkeypatch
 
 def test_it_opens_no_port_beyond_the_loopback():
     seen = set()
-    backend = executor_of(OWN, "")
+    backend = executor_of(Workers("dask", 2), "")
     try:
         for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
             seen |= {c.laddr.ip for c in process.net_connections() if c.status == "LISTEN"}
@@ -244,9 +246,10 @@ def test_workers_with_other_versions_are_refused(monkeypatch, tmp_path, address)
     """Here this process finds another NumPy than they have."""
     found = modules.library
     old = ("numpy", "1.0")
-    monkeypatch.setattr(
-        modules, "library", lambda name: old if name.startswith("numpy") else found(name)
-    )
+    for module in (modules, provenance):
+        monkeypatch.setattr(
+            module, "library", lambda name: old if name.startswith("numpy") else found(name)
+        )
     with pytest.raises(StoreError, match=r"workers load other code .*: numpy was 1\.0 and is 2"):
         run(
             toy.study(),
