@@ -126,7 +126,7 @@ def _squared_spread(result: Result, check: AccuracyCheck) -> Finding:
     row = _row(result, check, "empirical_se")
     spread, n_rep = row["estimate"], float(row["n_rep"])
     by_theory = spread / np.sqrt(2 * (n_rep - 1)) if n_rep > 1 else np.inf
-    return Finding(spread**2, 2 * spread * max(row["mcse"], by_theory), n_rep=n_rep)
+    return Finding(spread**2, 2 * spread * np.fmax(row["mcse"], by_theory), n_rep=n_rep)
 
 
 def below_reference(result: Result, upper: bool = False) -> Finding:

@@ -179,7 +179,7 @@ def test_processes_that_compile_at_once(tree):
     started = [start(tree, CALL) for _ in range(4)]
     assert [answer(one)[0] for one in started] == [OLD] * 4
     assert run(tree)[:2] == [OLD, 1]
-    (folder,) = (tree / "simstudy" / "__pycache__").glob("machine-code-*")
+    (folder,) = (tree / "simstudy" / "documents" / "__pycache__").glob("machine-code-*")
     assert all(path.suffix == ".bin" for path in folder.iterdir()), "pieces are left"
 
 
@@ -201,7 +201,7 @@ def block(path: Path) -> None:
 @pytest.mark.slow
 def test_where_nothing_can_be_written(tree):
     user = getattr(os, "geteuid", lambda: 0)()
-    places = [tree / "simstudy" / "__pycache__", tree / "home", tree / f"simstudy-{user}"]
+    places = [tree / "simstudy" / "documents" / "__pycache__", tree / "home", tree / f"simstudy-{user}"]
     for place in places:
         value, hits, used = run(tree)
         assert (value, hits) == (OLD, 0)
@@ -228,7 +228,7 @@ def test_a_temporary_folder_open_to_others_is_not_used(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_unused_folders_are_deleted(tree):
-    parent = tree / "simstudy" / "__pycache__"
+    parent = tree / "simstudy" / "documents" / "__pycache__"
     old, recent, other = (parent / name for name in ("machine-code-0", "machine-code-1", "other"))
     for folder in (old, recent, other):
         folder.mkdir(parents=True)
