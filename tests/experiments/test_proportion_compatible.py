@@ -47,7 +47,8 @@ def test_scenarios_are_each_share_with_each_shift_and_1_without():
 
 
 def test_with_few_replicates_no_statement_holds_for_want_of_them():
-    few = replace(study(Config(**FEW)), methods={k: METHODS[k] for k in ("cfdr", "cfdr_by_p")})
+    two = {name: METHODS[name] for name in ("cfdr", "cfdr_by_p")}
+    few = replace(study(Config(**FEW)), methods=two, axes={"estimator": tuple(two)})
     lists = [Proportion(**factors_of(trial)) for trial in few.scenarios]
     found = replace(few, scenarios=lists).run(3, **INLINE)
     known = {name: verdict for name, verdict in verdicts(found).items() if verdict != "no data"}

@@ -20,7 +20,8 @@ CLAIMED = {name: INTERVAL_METHODS[name] for name in ("cfdr", "cfdr_clipped", "st
 def of_half_a_list():
     """Half of the predictions compatible, with and without a common factor."""
     config = proportion_intervals.Config(null_share=[0.5])
-    return replace(proportion_intervals.study(config), methods=CLAIMED)
+    axes = {"estimator": tuple(CLAIMED)}
+    return replace(proportion_intervals.study(config), methods=CLAIMED, axes=axes)
 
 
 def test_claims_come_out_as_derived_and_rivals_fall():
