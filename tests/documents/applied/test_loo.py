@@ -45,13 +45,15 @@ def test_utilities_and_errors_of_predictions_by_the_reports_formulas(seed):
     assert found["elpd"][2] == pytest.approx(expected, rel=5 / math.sqrt(2 * 4000))
 
 
-def test_a_linear_model_predicts_as_least_squares_where_the_prior_is_weak():
+@pytest.mark.parametrize("n", [400, 2048, 5000])  # 2048 observations are computed at a time
+def test_a_linear_model_predicts_as_least_squares_where_the_prior_is_weak(n):
     rng = np.random.default_rng(5)
-    features = rng.normal(size=(400, 2))
-    y = features @ [1.0, -1.0] + rng.normal(size=400)
-    design = np.column_stack([np.ones(400), features])
-    hat = design @ np.linalg.pinv(design)
-    refit = (y - hat @ y) / (1 - np.diag(hat))
+    features = rng.normal(size=(n, 2))
+    y = features @ [1.0, -1.0] + rng.normal(size=n)
+    design = np.column_stack([np.ones(n), features])
+    inverse = np.linalg.pinv(design)
+    leverage = (design * inverse.T).sum(axis=1)
+    refit = (y - design @ (inverse @ y)) / (1 - leverage)
     found = estimate_loo(y, features)
     assert found.errors == pytest.approx(refit, abs=0.01)
     assert of(found.utilities)["r2"][0] == pytest.approx(1 - (refit**2).mean() / y.var(), abs=1e-4)

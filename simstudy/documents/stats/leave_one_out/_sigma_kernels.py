@@ -40,9 +40,11 @@ STEP = 0.5  # of log σ, over √n
 FEW = 15  # observations; fewer do not let the step grow
 DROP = 42.0  # in logs: how far below its peak the full posterior is left at the ends
 ENOUGH = 34.0  # how far below its own peak every leave-one-out posterior is
-SCAN = 0.1  # step of the search for the peak; it need not meet it, only come near
+SCAN = 0.1  # step of the search for the peak in log σ; smaller for many observations
+SCAN_WIDTH = 3.2  # largest step of that search, in units of 1 / √n
 SCAN_LIMIT = 20_000
 NODE_LIMIT = 20_000
+AT_ONCE = 2048  # observations at a time: their arrays stay in the cache
 GROWTH = 0.25  # of the window, where it does not hold a leave-one-out posterior
 LOG_2PI = math.log(2 * math.pi)
 
@@ -136,19 +138,20 @@ def window(
     lowest = _lowest_scale(squares, rest_square, n_obs, top)
     peak = log_joint(top, *data)
     value, low, steps = peak, top, 0
+    scan = min(SCAN, SCAN_WIDTH / math.sqrt(n_obs))
     while low > lowest or value > peak - DROP:
-        low -= SCAN
+        low -= scan
         value = log_joint(low, *data)
         peak, steps = max(peak, value), steps + 1
         if steps > SCAN_LIMIT:
             return math.nan, math.nan
     high = top
     while log_joint(high, *data) > peak - DROP:
-        high += SCAN
-    while log_joint(high - SCAN, *data) < peak - DROP:
-        high -= SCAN
-    while log_joint(low + SCAN, *data) < peak - DROP:
-        low += SCAN
+        high += scan
+    while log_joint(high - scan, *data) < peak - DROP:
+        high -= scan
+    while log_joint(low + scan, *data) < peak - DROP:
+        low += scan
     return low, high
 
 
@@ -205,6 +208,7 @@ def _at_nodes(
     rest_square: float,
     remaining: Float[np.ndarray, " obs"],
     n_rest: int,
+    n_obs: int,
     rate: float,
     errors: Float[np.ndarray, "node obs"],
     variances: Float[np.ndarray, "node obs"],
@@ -212,10 +216,9 @@ def _at_nodes(
 ) -> None:
     """Leave-one-out errors and variances, and the log of p(y without i, σ) σ, at every node.
 
-    `remaining` is R a - r².
+    `remaining` is R a - r²; `n_obs` counts all observations, of which these may be a part.
     """
-    n_obs = rest.shape[0]
-    along, diagonal = np.empty(n_obs), np.empty(n_obs)
+    along, diagonal = np.empty(rest.shape[0]), np.empty(rest.shape[0])
     for k in range(nodes.shape[0]):
         variance = math.exp(2 * nodes[k])
         _add_directions(variance, left, squares, projected, along, diagonal)
@@ -223,7 +226,7 @@ def _at_nodes(
         log_shared += _log_scales(variance, squares)
         explained = _explained(variance, squares, projected)
         log_prior = _log_prior(nodes[k], rate)
-        for i in range(n_obs):
+        for i in range(rest.shape[0]):
             scaled = rest_leverage[i] + variance * diagonal[i]  # q σ²
             moved = rest[i] + variance * along[i]  # α σ²
             errors[k, i], variances[k, i] = moved / scaled, variance / scaled
@@ -331,20 +334,24 @@ def _exact_of_one(
     """
     squares, projected, rest_square, n_rest, n_obs, rate = data
     low, high = window(*data)
-    peaks = np.empty(n_obs)
     while high - low < reach:
         nodes, full = _grid(low, high, step, data)
-        shape = (nodes.shape[0], n_obs)
-        errors, variances, without = np.empty(shape), np.empty(shape), np.empty(shape)
-        _at_nodes(
-            nodes, left, squares, projected, rest, rest_leverage, rest_square, remaining, n_rest,
-            rate, errors, variances, without,
-        )  # fmt: skip
-        _peaks(without, peaks)
-        below, above = _ends_in(without[0], peaks), _ends_in(without[-1], peaks)
+        summary[0], summary[1] = _average_full(step, nodes, full, squares, shrinkage)
+        below, above = True, True
+        for start in range(0, n_obs, AT_ONCE):
+            part = slice(start, min(start + AT_ONCE, n_obs))
+            shape = (nodes.shape[0], part.stop - start)
+            errors, variances, without = np.empty(shape), np.empty(shape), np.empty(shape)
+            peaks = np.empty(shape[1])
+            _at_nodes(
+                nodes, left[:, part], squares, projected, rest[part], rest_leverage[part],
+                rest_square, remaining[part], n_rest, n_obs, rate, errors, variances, without,
+            )  # fmt: skip
+            _peaks(without, peaks)
+            below &= _ends_in(without[0], peaks)
+            above &= _ends_in(without[-1], peaks)
+            _average(math.log(step), summary[1], peaks, errors, variances, without, answer[:, part])
         if below and above:
-            summary[0], summary[1] = _average_full(step, nodes, full, squares, shrinkage)
-            _average(math.log(step), summary[1], peaks, errors, variances, without, answer)
             return nodes.shape[0]
         low -= 0.0 if below else GROWTH * (high - low)
         high += 0.0 if above else GROWTH * (high - low)
