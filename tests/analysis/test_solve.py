@@ -12,11 +12,10 @@ import pytest
 from scipy import interpolate, linalg, special
 
 from simstudy.analysis.solve import Solution, solve
-from simstudy.analysis.solve.crossing import cross
-from simstudy.analysis.solve.problem import FactorScale, Number, Question
+from simstudy.analysis.solve.curve import ROUGHNESS, Curve, cross
+from simstudy.analysis.solve.problem import Number, Question
 from simstudy.analysis.solve.search import Evaluation, Search
 from simstudy.analysis.solve.simulation import ONE_SE
-from simstudy.analysis.solve.spline import ROUGHNESS, Curve
 from simstudy.design import Columns
 from simstudy.documents.scenarios.two_stage import MEASURES, TwoStage
 from simstudy.documents.stats.two_stage.design import solve_design
@@ -132,13 +131,10 @@ def test_curve_keeps_its_digits_however_small_noise_and_gaps_are(noise: float, g
 
 
 def test_factor_is_on_a_log_scale_where_it_can_be() -> None:
-    for scale, middle in (
-        (FactorScale(10, 1000), 100.0),
-        (FactorScale(0, 1000), 500.0),
-        (FactorScale(-1, 3), 1.0),
-    ):
-        assert scale.value(0.5) == pytest.approx(middle)
-        assert scale.unit(scale.value(0.3)) == pytest.approx(0.3)
+    for low, high, middle in ((10, 1000, 100.0), (0, 1000, 500.0), (-1, 3, 1.0)):
+        question = z_question(low=low, high=high)
+        assert question.value(0.5) == pytest.approx(middle)
+        assert question.unit(question.value(0.3)) == pytest.approx(0.3)
 
 
 # ---------------------------------------------------------------- the search, on a known curve

@@ -111,25 +111,15 @@ class Question:
         value = min(max(value, self.low), self.high)
         return round(value) if self.integer else value
 
-
-@dataclass(frozen=True)
-class FactorScale:
-    """The factor on [0, 1]: logarithmic if the bracket is positive, otherwise linear."""
-
-    low: float
-    high: float
-
-    @property
-    def is_log(self) -> bool:
-        return self.low > 0
-
     def unit(self, value: Number) -> float:
-        if self.is_log:
+        """Return the place of a value on [0, 1]: logarithmic if the bracket is positive."""
+        if self.low > 0:
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
     def value(self, unit: float) -> float:
-        if self.is_log:
+        """Return the value of the factor at a place on [0, 1]."""
+        if self.low > 0:
             return float(self.low * (self.high / self.low) ** unit)
         return self.low + unit * (self.high - self.low)
 
@@ -153,12 +143,11 @@ class Solution:
     reached
         Whether the interval is as narrow as was asked; false where the budget ran out first.
     integer
-        The least whole number at or above the answer, if only whole numbers are possible: where a
-        rising measure has reached its target, or a falling one has come down to it.
+        The least whole number at or above the answer, if only whole numbers are possible.
     trace
         One row per round and value of the factor (`at`): replicates drawn there in this round,
-        estimate and MCSE of all that were drawn there until then, and the answer after the round
-        (NaN before both ends are told from the target).
+        estimate and MCSE over all drawn there so far, and the answer after the round (NaN until
+        both ends of the bracket differ clearly from the target).
     """
 
     factor: str

@@ -1,16 +1,19 @@
-"""A curve through noisy readings, without a guess of how much it bends.
+"""A curve through noisy readings, and the interval in which it crosses a level.
 
 The curve is a straight line plus an integrated Wiener process, so that its mean is a cubic
-smoothing spline. How much it bends is not taken for known but averaged over, with the restricted
-likelihood as weight.
+smoothing spline. How much it bends is averaged over, with the restricted likelihood as weight.
 
 References
 ----------
+Fieller (1954), J. R. Statist. Soc. B 16, 175-185.
 Wahba (1978), J. R. Statist. Soc. B 40, 364-372.
 Wecker & Ansley (1983), J. Am. Statist. Assoc. 78, 81-89.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from scipy import optimize
 
 from simstudy.array_types import Float
 
@@ -25,20 +28,20 @@ nearly straight to a step. A curve's distance from its chord, halfway, has a sta
 class Curve:
     """Curves through measured heights that may bend: mean and standard error at any place.
 
-    A second difference of the heights does not depend on the line, only on how the curve bends
-    and on the noise. All is computed from these differences, which keeps every digit however
-    small the noise is, and their likelihood is the restricted likelihood.
+    A second difference of the heights depends only on how the curve bends and on the noise, not
+    on the line. Everything is computed from these differences, which keeps every digit however
+    small the noise is. Their likelihood is the restricted likelihood.
 
     Parameters
     ----------
     places
         Ascending, all different; at least two.
     heights, errors
-        What was measured there, with its standard errors; independent.
+        Independent readings at these places, with their standard errors.
     rise
-        What the roughness is in units of.
+        The unit of the roughness.
     roughness
-        Sizes of the process to average over, all taken for equally likely beforehand.
+        Sizes of the process to average over, equally likely beforehand.
     """
 
     def __init__(
@@ -66,9 +69,9 @@ class Curve:
     def __call__(self, at: Points) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard error of the curve at places between the first and the last.
 
-        A place between two readings is their chord, and what the curve departs from it: of that
-        the differences tell a part (for the spline this is the usual cubic, a^3 - a), and the rest
-        has the variance of a bridge of the process, a^2 b^2 gap^3 / 3.
+        Between two readings the curve is their chord plus a departure from it. The differences
+        determine a part of the departure (for the spline the usual cubic, a^3 - a); the rest has
+        the variance of a bridge of the process, a^2 b^2 gap^3 / 3.
         """
         i = np.clip(np.searchsorted(self._places, at, side="right") - 1, 0, len(self._gaps) - 1)
         gap = self._gaps[i]
@@ -76,14 +79,78 @@ class Curve:
         a = 1 - b
         chord = _pairs(i, a, b, len(self._places))
         cubic = _pairs(i, a**3 - a, b**3 - b, len(self._places))[:, 1:-1]
-        told = self._sizes * cubic * (gap**2 / 6)[:, None] - (chord * self._noise) @ self._contrasts
-        means = chord @ self._heights + (told @ self._bend)[..., 0]
+        shift = (
+            self._sizes * cubic * (gap**2 / 6)[:, None] - (chord * self._noise) @ self._contrasts
+        )
+        means = chord @ self._heights + (shift @ self._bend)[..., 0]
         bridge = self._sizes[..., 0] * (a * b) ** 2 * gap**3 / 3
-        known = ((told @ self._inverse) * told).sum(axis=-1)
+        known = ((shift @ self._inverse) * shift).sum(axis=-1)
         variances = bridge + chord**2 @ self._noise - known
         mean = self._likely @ means
         spread = self._likely @ (np.maximum(variances, 0.0) + (means - mean) ** 2)
         return mean, np.sqrt(spread)
+
+
+class Crossing(NamedTuple):
+    """The crossing of a curve and a level on [0, 1], with its interval and the slope there."""
+
+    place: float
+    lower: float
+    upper: float
+    slope: float
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval's width."""
+        return (self.upper - self.lower) / 2
+
+
+DISTANCES = np.geomspace(1e-7, 1, 60)  # from a crossing, to bracket the ends of its interval
+
+
+def cross(curve: Curve, goal: float, z: float) -> Crossing:
+    """Find where a curve crosses a level.
+
+    Parameters
+    ----------
+    curve
+        The curve, with its standard errors.
+    goal
+        The level to be crossed.
+    z
+        Standard errors, > 0: the interval extends to the first places at which the curve is this
+        many standard errors from the level (Fieller 1954), or to the ends of the bracket.
+
+    Returns
+    -------
+    Crossing
+        The crossing with its interval.
+    """
+
+    def above(at: float) -> float:
+        return float(curve(np.array([at]))[0][0] - goal)
+
+    def excess(at: Points) -> np.ndarray:
+        mean, error = curve(at)
+        return np.abs(mean - goal) - z * error
+
+    def edge(end: float) -> float:
+        places = place + (end - place) * DISTANCES
+        outside = np.flatnonzero(excess(places) > 0)
+        if not len(outside):
+            return end
+        inner, outer = places[max(outside[0] - 1, 0)], places[outside[0]]
+        if inner == outer:
+            return float(outer)
+        return float(optimize.brentq(lambda at: excess(np.array([at]))[0], inner, outer))
+
+    if above(0.0) * above(1.0) < 0:
+        place = float(optimize.brentq(above, 0.0, 1.0))
+    else:
+        place = min(0.0, 1.0, key=lambda end: abs(above(end)))
+    lower, upper = edge(0.0), edge(1.0)
+    ends = np.clip([2 * lower - place, 2 * upper - place], 0, 1)  # twice as far: a steadier slope
+    return Crossing(place, lower, upper, float(np.diff(curve(ends)[0])[0] / np.diff(ends)[0]))
 
 
 def _pairs(
