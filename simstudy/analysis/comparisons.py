@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from simstudy.analysis.summary import REMARK, cell_rows, factor_names
+from simstudy.analysis.undefined import Undefined
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, factors_in
-from simstudy.errors import StudyError, nearest
+from simstudy.errors import StudyError, UndefinedError, nearest
 from simstudy.lazy import pd
-from simstudy.measures import Measure, paired, paired_methods, unpaired
-from simstudy.measures.contrasts import Scale
+from simstudy.measures import Columns, Estimates, Measure, paired, unpaired
+from simstudy.measures.contrasts import Scale, take_index
 from simstudy.provenance.scenario_id import identity
+
+Compare = Callable[..., Estimates]  # `paired` or `unpaired`
+SIDES = ("first ", "second ")  # prefixes of the names of columns
 
 
 @dataclass(frozen=True)
@@ -42,15 +46,9 @@ class Comparisons:
         rest = replace(self.plan, axes=others)
         rows = []
         for scenario in self.plan.scenarios:
-            numbers = paired_methods(
-                measure,
-                self.read(scenario, measure),
-                method=method,
-                reference=reference,
-                axis=place,
-                scale=scale,
-                level=self.level,
-            )
+            columns = self.read(scenario, measure)
+            sides = [take_index(columns, axis=place, index=i) for i in (method, reference)]
+            numbers = self._contrast(paired, measure, sides, scale)
             named = factors_in(self.plan, scenario) | {"contrast": f"{first} against {second}"}
             rows += [named | row for row in cell_rows(rest, measure, numbers._asdict())]
         return _frame(rows, factor_names(self.plan))
@@ -60,14 +58,20 @@ class Comparisons:
     ) -> pd.DataFrame:
         """Compare two scenarios, paired if they share random numbers."""
         shared = self._stream(first) == self._stream(second)
-        compare = paired if shared else unpaired
-        columns = (self.read(scenario, measure) for scenario in (first, second))
-        numbers = compare(measure, *columns, scale=scale, level=self.level)
+        sides = [self.read(scenario, measure) for scenario in (first, second)]
+        numbers = self._contrast(paired if shared else unpaired, measure, sides, scale)
         named = {
             "contrast": f"{identity(first)} against {identity(second)}",
             "paired": shared,
         }
         return _frame([named | row for row in cell_rows(self.plan, measure, numbers._asdict())], [])
+
+    def _contrast(
+        self, compare: Compare, measure: Measure, sides: Sequence[Columns], scale: Scale
+    ) -> Estimates:
+        """A contrast; a cell in which a side is undefined is NaN with the reason."""
+        contrast = _Contrast(compare, measure, scale)
+        return Undefined(self.level, UndefinedError).estimate(contrast, contrast.columns(sides))
 
     def _stream(self, scenario: Scenario) -> str:
         return identity(scenario, without=self.plan.common)
@@ -85,6 +89,43 @@ class Comparisons:
         if label not in labels:
             raise StudyError(f"axis {axis!r} has no {label!r}; {nearest(label, labels)}")
         return labels.index(label)
+
+
+@dataclass(frozen=True)
+class _Contrast:
+    """The contrast of a measure as a measure of the columns of both sides."""
+
+    compare: Compare
+    measure: Measure
+    scale: Scale
+
+    @property
+    def name(self) -> str:
+        return self.measure.name
+
+    @property
+    def reads(self) -> list[str]:
+        return [side + name for side in SIDES for name in self.measure.reads]
+
+    @property
+    def axes(self) -> Mapping[str, tuple[float, ...]]:
+        return self.measure.axes
+
+    @property
+    def by_cell(self) -> bool:
+        return self.measure.by_cell
+
+    def columns(self, sides: Sequence[Columns]) -> Columns:
+        """The columns of both sides, each under a name of its own."""
+        pairs = zip(SIDES, sides, strict=True)
+        return {side + name: column for side, of in pairs for name, column in of.items()}
+
+    def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
+        first, second = (
+            {name: columns[side + name] for name in self.measure.reads if side + name in columns}
+            for side in SIDES
+        )
+        return self.compare(self.measure, first, second, scale=self.scale, level=level)
 
 
 def _frame(rows: list[dict[str, Any]], factors: list[str]) -> pd.DataFrame:

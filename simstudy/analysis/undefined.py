@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from simstudy.errors import StudyError, UndefinedError, in_one_line
-from simstudy.measures import Estimates, Measure
+from simstudy.measures import Estimates
 
 Columns = Mapping[str, np.ndarray]
 NOTHING = {"reason": "", "remark": "", "n_rep": 0, "n_failed": 0, "n_given": 0}  # else NaN
+
+
+class Measurable(Protocol):
+    """A measure, or a contrast of one."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def reads(self) -> Sequence[str]: ...
+    @property
+    def axes(self) -> Mapping[str, Sequence[float]]: ...
+    @property
+    def by_cell(self) -> bool: ...
+    def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates: ...
 
 
 @dataclass
@@ -19,17 +34,25 @@ class Undefined:
     """Computes measures; a cell in which one raises is NaN with the reason.
 
     A measure that raises everywhere is a mistake of the study: `check` raises its first error.
+
+    Parameters
+    ----------
+    level
+        Coverage of the intervals.
+    caught
+        The errors that become NaN.
     """
 
     level: float
+    caught: type[StudyError] = StudyError
     _first: dict[str, StudyError] = field(default_factory=dict)
     _defined: set[str] = field(default_factory=set)
 
-    def estimate(self, measure: Measure, columns: Columns) -> Estimates:
+    def estimate(self, measure: Measurable, columns: Columns) -> Estimates:
         """Compute a measure of some columns `(rep, *axes)`."""
         try:
             found = measure.estimate(columns, level=self.level)
-        except StudyError as error:
+        except self.caught as error:
             return self._by_cell(measure, columns, error)
         self._defined.add(measure.name)
         return found
@@ -51,7 +74,7 @@ class Undefined:
         if errors:
             raise (mistakes or errors)[0]
 
-    def _by_cell(self, measure: Measure, columns: Columns, error: StudyError) -> Estimates:
+    def _by_cell(self, measure: Measurable, columns: Columns, error: StudyError) -> Estimates:
         """Compute cell by cell; one estimate for all cells where cells need each other."""
         self._first.setdefault(measure.name, error)
         read = {name: columns[name] for name in measure.reads if name in columns}
@@ -68,8 +91,8 @@ class Undefined:
                 one = {name: column[:, *cell] for name, column in full.items()}
                 each.append(measure.estimate(one, level=self.level))
                 self._defined.add(measure.name)
-            except StudyError as of_cell:
-                each.append(_without_value(of_cell, own))
+            except self.caught as undefined:
+                each.append(_without_value(undefined, own))
         return stacked(each).map(lambda part: part.reshape((*shape, *own)))
 
 

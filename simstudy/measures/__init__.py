@@ -66,6 +66,7 @@ Comparing, and what to do about failures
     complete_case                 each cell with the replicates that did not fail in it
     all_methods                   only replicates in which no method failed
     impute_worst                  a failure as the worst value
+    given                         any measure, of the replicates that meet a condition
 
 What measures are made of
     Measure, OutlierRate, MeasureContext, Estimates, Influence, Columns, Operand, Interval
@@ -80,6 +81,7 @@ contrasted between methods on common data.
 from simstudy.measures.association import area_under_curve, correlation
 from simstudy.measures.bootstrapped import bootstrapped
 from simstudy.measures.columns import Columns, Operand
+from simstudy.measures.condition import given
 from simstudy.measures.contrasts import paired, paired_methods, unpaired
 from simstudy.measures.core import Estimates, Influence, Measure, MeasureContext
 from simstudy.measures.coverage import (
@@ -160,6 +162,7 @@ __all__ = [
     "coverage",
     "empirical_se",
     "exaggeration",
+    "given",
     "impute_worst",
     "interval_score",
     "interval_width",

@@ -7,7 +7,7 @@ import pytest
 
 from simstudy.design import Columns, grid
 from simstudy.errors import StudyError
-from simstudy.measures import mean
+from simstudy.measures import mean, relative_bias
 from simstudy.provenance.streams import Streams
 from simstudy.study import Rules, Study
 from tests import toy
@@ -84,3 +84,31 @@ def test_refuses_what_is_not_there(result, ask, says):
 def test_two_names_without_their_axis_are_refused(result):
     with pytest.raises(StudyError, match=r"add axis=\.\.\., one of method"):
         result.contrast("coverage", first="t", second="z")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Two methods and two terms, one of which has a truth of 0."""
+
+    scale: float
+
+    def simulate(self, streams: Streams, n_rep: int) -> Columns:
+        truth = np.array([0.0, self.scale])
+        x = truth + streams("data").standard_normal((n_rep, 2, 2))
+        return {"x": x, "truth": np.broadcast_to(truth, x.shape)}
+
+
+def test_a_contrast_is_nan_with_the_reason_where_a_side_is_undefined():
+    axes = {"method": ("a", "b"), "term": ("none", "some")}
+    scenarios = grid(Terms, scale=[2.0, 0.0])
+    study = Study("terms", scenarios, [relative_bias("x", "truth")], axes=axes)
+    result = study.run(200, **INLINE)
+    found = result.contrast("relative_bias", axis="method", first="a", second="b")
+    assert found["estimate"].isna().tolist() == [True, False, True, True]
+    assert found["reason"].tolist() == ["the truth is 0", "", "the truth is 0", "the truth is 0"]
+    x = result.columns(scenarios[0], "x")["x"][..., 1] / 2
+    assert found["estimate"][1] == pytest.approx((x[:, 0] - x[:, 1]).mean())
+    both = result.contrast("relative_bias", first=scenarios[0], second=scenarios[1])
+    assert both["estimate"].isna().all()
+    with pytest.raises(StudyError, match="has no 'c'"):
+        result.contrast("relative_bias", axis="method", first="a", second="c")
