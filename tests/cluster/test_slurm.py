@@ -133,7 +133,7 @@ def test_what_becomes_of_jobs_moves_no_byte_of_the_result(project):
     array, join = said[3].rstrip(","), said[10].rstrip(";")
 
     store = project.folder / "results" / "slow" / "replicates"
-    project.wait("begun", lambda: len(running(project, array)) == N_SHARES and any(store.iterdir()))
+    project.wait("begun", lambda: len(running(project, array)) == N_SHARES and any(store.glob("*")))
     project.said("scancel", f"{array}_1")
     project.said("scontrol", "requeue", f"{array}_2")
     project.said("scancel", "--signal=KILL", "--full", f"{array}_3")
