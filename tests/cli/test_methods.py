@@ -95,7 +95,7 @@ def test_a_method_is_edited_and_drawn_anew_alone(project):
 
     write(project, {"weights.py": WEIGHTS.replace("WEIGHT = 1.0", "WEIGHT = 2.0")})
     refusal = said(project, "run", *RUN, status=2)
-    assert "method weighted changed: weights.WEIGHT has changed" in refusal
+    assert "method weighted changed: WEIGHT has changed" in refusal
     assert "redraw=weighted" in refusal
     assert "to draw  3 blocks" in said(project, "plan", *RUN, "redraw=weighted", status=0)
     said(project, "run", *RUN, "redraw=weighted", status=3)
@@ -105,12 +105,14 @@ def test_a_method_is_edited_and_drawn_anew_alone(project):
     assert "nothing to do" in said(project, "run", *RUN, status=3)
 
 
-def test_moved_code_is_adopted(project):
+def test_a_module_has_another_name_for_nothing_and_renamed_code_is_adopted(project):
     said(project, "run", *RUN, status=3)
     (project / "weights.py").unlink()
     moved = EXPERIMENT.replace("from weights import", "from moved import")
     write(project, {"moved.py": WEIGHTS, "experiments/centre.py": moved})
-    assert "refused  method weighted changed" in said(project, "plan", *RUN)
+    assert "0 blocks drawn now" in said(project, "run", *RUN, status=3)
+    write(project, {"moved.py": WEIGHTS.replace("WEIGHT", "FACTOR")})
+    assert "refused  method weighted changed" in said(project, "plan", *RUN, status=2)
     adopted = said(project, "run", *RUN, "adopt=true", status=3)
     assert "adopted: the current code drew 1 block" in adopted
     assert "nothing to do" in said(project, "run", *RUN, status=3)
