@@ -114,5 +114,5 @@ def test_a_module_has_another_name_for_nothing_and_renamed_code_is_adopted(proje
     write(project, {"moved.py": WEIGHTS.replace("WEIGHT", "FACTOR")})
     assert "refused  method weighted changed" in said(project, "plan", *RUN, status=2)
     adopted = said(project, "run", *RUN, "adopt=true", status=3)
-    assert "adopted: the current code drew 1 block" in adopted
+    assert "with the current code, and all bits agree" in adopted
     assert "nothing to do" in said(project, "run", *RUN, status=3)
