@@ -19,19 +19,18 @@ from omegaconf import DictConfig
 from simstudy.cli import sweep
 from simstudy.cli.composition import (
     VERSION_BASE,
-    check_names,
+    check_overrides,
     config_location,
     first_line,
     hydra_errors_in_one_line,
     parse_overrides,
     register,
     resolve,
-    without_hydra,
+    short_name,
 )
 from simstudy.cli.exit_status import DEFECT, REFUSED, complain, is_output_error, refuse
 from simstudy.cli.experiment_groups import ALL, default_group, members
 from simstudy.cli.project import COMMANDS, Project
-from simstudy.cli.run_folders import short_name
 from simstudy.cli.settings import SILENT
 from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 
@@ -61,7 +60,7 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
     flags, overrides = split_flags(arguments)
     flags, overrides = with_experiments(flags, overrides, project)
     parsed = parse_overrides(overrides)
-    check_names(project, parsed)
+    check_overrides(parsed)
     program = project.command("run")
     register(project, parsed, program=program, sweep_folder=_sweep_folder(overrides))
     task = Task(project, tuple(arguments))
@@ -75,6 +74,7 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
             return int(ending.code or 0)
         except Exception as error:
             if isinstance(error, HydraException) or not sweep.write_unfinished():
+                sweep.forget()
                 raise
             complain(f"a job of the sweep was lost: {first_line(error)}")
     if task.error is not None:
@@ -203,17 +203,13 @@ class Task:
         from simstudy.cli.commands import carry_out
 
         cfg = HydraConfig.get()
-        overrides = list(cfg.overrides.task)
         try:
-            with hydra_errors_in_one_line():
-                values = without_hydra(config)
             _check_launcher(cfg)
-            choices, cwd = dict(cfg.runtime.choices), str(cfg.runtime.cwd)
-            run = resolve(values, choices, overrides, self.project, cwd=cwd)
+            run = resolve(config, cfg, self.project)
         except SimstudyError as error:
-            refuse(error, overrides)
+            refuse(error, self.arguments)
             return sweep.Outcome(REFUSED, reason=str(error))
-        return carry_out(run, overrides if is_sweep else self.arguments, is_sweep=is_sweep)
+        return carry_out(run, run.overrides if is_sweep else self.arguments, is_sweep=is_sweep)
 
 
 def _check_launcher(cfg: Any) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from simstudy.atomic_files import write_json
 from simstudy.cli import signals
 from simstudy.cli.composition import Run
 from simstudy.cli.exit_status import (
@@ -22,7 +23,7 @@ from simstudy.cli.experiment_groups import part_of
 from simstudy.cli.settings import read_seconds, read_shard
 from simstudy.cli.sweep import Outcome
 from simstudy.engine.graceful_stop import OutOfTime, host_signals_deferred
-from simstudy.engine.progress import Progress
+from simstudy.engine.progress import Bar, Progress
 from simstudy.errors import (
     ConfigError,
     DiskFullError,
@@ -31,6 +32,7 @@ from simstudy.errors import (
     StoreError,
     describe,
 )
+from simstudy.store.runs import UNFINISHED
 
 
 @host_signals_deferred()
@@ -74,17 +76,15 @@ def carry_out(run: Run, typed: Sequence[str], *, is_sweep: bool = False) -> Outc
 
 
 def _draw_and_publish(run: Run, *, is_sweep: bool) -> Outcome:
-    from simstudy.engine.progress import Bar
-
     if run.settings.join:
         from simstudy.cli.status import check_join
 
         check_join(run)
-    with Bar(run.name, visible=run.settings.progress) as bar:
-        result = draw(run, bar)
+    result = draw(run)
     status = publish_result(run, result, is_sweep=is_sweep)
     objective = _objective(run, result)
     if not result.details.n_left:
+        (run.run_folder / UNFINISHED).unlink(missing_ok=True)
         return Outcome(status, "", run, result, objective=objective)
     print(
         f"budget={run.settings.budget} is spent, and {result.details.n_left:,} blocks are missing"
@@ -115,8 +115,37 @@ def _time_left(result: Any) -> str:
     return "" if math.isnan(seconds) else f", about {format_time(seconds)} on one core"
 
 
-def draw(run: Run, progress: Progress, **share: Any) -> Any:
+class _RecordingBar(Bar):
+    """Progress of a run that writes, with its first block, which blocks it is going to use.
+
+    The record keeps `clean` from removing the blocks of a run that was interrupted.
+    """
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run.name, visible=run.settings.progress)
+        n_rep = run.settings.max_rep if run.settings.precision else run.n_rep
+        self.path = run.run_folder / UNFINISHED
+        self.record: dict[str, Any] | None = {
+            "study": run.study.name,
+            "seed": run.settings.seed,
+            "replicates_per_scenario": n_rep,
+        }
+
+    def advance(self, n_rep: int) -> None:
+        """Count replicates."""
+        if self.record:
+            write_json(self.path, self.record)
+            self.record = None
+        super().advance(n_rep)
+
+
+def draw(run: Run, **share: Any) -> Any:
     """Draw what is missing, or a share of it; returns the result of all stored blocks."""
+    with _RecordingBar(run) as bar:
+        return _draw(run, bar, **share)
+
+
+def _draw(run: Run, progress: Progress, **share: Any) -> Any:
     settings = run.settings
     return run.study.run(
         run.n_rep,
@@ -142,12 +171,9 @@ def draw(run: Run, progress: Progress, **share: Any) -> Any:
 
 def _draw_shard(run: Run) -> int:
     """Draw a share of the blocks, and publish nothing."""
-    from simstudy.engine.progress import Bar
-
     shard = read_shard(run.settings.shard)
     assert shard is not None
-    with Bar(run.name, visible=run.settings.progress) as bar:
-        result = draw(run, bar, shard=shard)
+    result = draw(run, shard=shard)
     done = result.outcome
     print(
         f"shard {shard[0]}/{shard[1]}: {done.n_blocks} blocks computed; "
@@ -288,7 +314,7 @@ def protocol(run: Run) -> int:
 
 
 def clean(run: Run, confirm: Callable[[str], bool]) -> int:
-    """Delete the blocks that no finished run of a study uses.
+    """Delete the blocks that no run of a study uses.
 
     Parameters
     ----------

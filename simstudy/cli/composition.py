@@ -1,8 +1,10 @@
 """Composed settings: Hydra's configuration, checked and typed, with the study it declares."""
 
 import difflib
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,10 +13,10 @@ from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import ChoiceSweep, Override, RangeSweep
 from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from simstudy.cli.project import (
     PACKAGE_CONF,
@@ -30,8 +32,10 @@ from simstudy.cli.settings import (
     read_backend,
     read_scale,
 )
-from simstudy.errors import ConfigError, nearest
+from simstudy.cli.sweep import typed_overrides
+from simstudy.errors import ConfigError, SimstudyError, nearest
 from simstudy.options import build, format_setting, option_help
+from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote.paths import Place, place_of
 
 if TYPE_CHECKING:
@@ -41,7 +45,9 @@ VERSION_BASE = "1.3"
 GLOBAL_PACKAGE = "@package _global_"  # in a file of `conf/experiment/` that sets more than options
 HOW_TO_QUOTE = """put text with special letters in two pairs of marks: 'out="a (b"'"""
 MISSPELT = 0.8  # similarity (difflib) from which an unknown key in conf/ is a misspelt setting
+MAX_NAME_LENGTH = 100  # characters of a folder's name
 MAX_BLOCKS = 200_000_000  # a run keeps some bytes for each block
+MAX_RUNS = 10_000  # Hydra's own sweeper composes all runs of a sweep before the first begins
 HELP_TEMPLATE = """Usage: {program} experiment=NAME [SETTING=VALUE ...]
 Draw what is missing; summarise, draw figures, check claims, write a report.
 
@@ -79,6 +85,9 @@ class Run:
         The overrides of this run, as typed.
     differences
         Settings that differ from the published ones and change numbers, by name.
+    interpolated
+        Options that were composed from others or from the environment, with their text. Files and
+        folders show that text or a hash, never the value, which may be a secret.
     """
 
     name: str
@@ -93,6 +102,7 @@ class Run:
     overrides: tuple[str, ...]
     backend_options: Mapping[str, Any] = field(default_factory=dict)
     differences: Mapping[str, Any] = field(default_factory=dict)
+    interpolated: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def folder(self) -> Place:
@@ -101,10 +111,17 @@ class Run:
 
     @property
     def run_folder(self) -> Place:
-        """The folder of this run's outputs."""
-        from simstudy.cli.run_folders import run_folder
+        """The folder of this run's outputs: the study's own, or one named after what differs."""
+        if not self.differences:
+            return self.folder
+        from simstudy.store.runs import RUNS
 
-        return run_folder(self.folder, self.differences)
+        shown = {
+            name: short_hash(str(value), 8) if name in self.interpolated else format_setting(value)
+            for name, value in sorted(self.differences.items())
+        }
+        name = ",".join(f"{name}={value}" for name, value in shown.items())
+        return self.folder / RUNS / short_name(name)
 
     @property
     def is_published(self) -> bool:
@@ -124,11 +141,19 @@ class Run:
     @property
     def record(self) -> dict[str, Any]:
         """The settings that numbers depend on, for the manifest."""
-        made_by = {"experiment": self.name, **asdict(self.config)}
+        made_by = {"experiment": self.name, **asdict(self.config), **self.interpolated}
         if not self.settings.precision:
             return made_by
         decided = {"precision": self.settings.precision, "stop_by": self.settings.stop_by}
         return made_by | decided | {"at_least": self.n_rep}
+
+
+def short_name(text: str) -> str:
+    """A text as a folder's name; a long or unusual one ends with a hash."""
+    name = re.sub(r"[^\w.,=+\-\[\]]+", "_", text)
+    if name == text and len(name) <= MAX_NAME_LENGTH:
+        return name
+    return f"{name[: MAX_NAME_LENGTH - 9]}-{short_hash(text, 8)}"
 
 
 # ---------------------------------------------------------------- Hydra's side
@@ -140,23 +165,30 @@ def parse_overrides(overrides: Sequence[str]) -> list[Override]:
     ConfigError
         With Hydra's words, if one cannot be parsed.
     """
-    try:
-        parsed: list[Override] = OverridesParser.create().parse_overrides(list(overrides))
-        return parsed
-    except HydraException as error:
-        raise ConfigError(f"{first_line(error)}; {HOW_TO_QUOTE}") from None
+    parsed = list[Override]()
+    for text in overrides:
+        try:
+            parsed += OverridesParser.create().parse_overrides([text])
+        except HydraException as error:
+            raise ConfigError(f"{first_line(error)}; {HOW_TO_QUOTE}") from None
+        except ValueError as error:  # an integer of too many digits
+            raise ConfigError(f"{text}: {first_line(error)}") from None
+    return parsed
 
 
 def first_line(error: BaseException) -> str:
     """The first line of an error of Hydra's or OmegaConf's, with its cause or the nearest name."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    cause = [line.strip() for line in str(error.__cause__ or "").splitlines() if line.strip()]
-    texts = [*(lines or [type(error).__name__])[:1], *cause[:1]]
-    text = ": ".join(text.rstrip(".") for text in dict.fromkeys(texts))
-    if not (isinstance(error, MissingConfigException) and error.options):
-        return text
-    group, _, name = str(error.missing_cfg_file).rpartition("/")
-    return f"{group}={name}: no such {group}; {nearest(name, list(error.options))}"
+    cause = error.__cause__
+    if isinstance(cause, ConfigKeyError | ConfigAttributeError) and "not in struct" in str(cause):
+        known = cause.parent_node if isinstance(cause.parent_node, DictConfig) else {}
+        names = [str(name) for name in known if name != "hydra"]
+        return f"{cause.full_key} is not a setting; {nearest(cause.key, names)}"
+    if isinstance(error, MissingConfigException) and error.options:
+        group, _, name = str(error.missing_cfg_file).rpartition("/")
+        return f"{group}={name}: no such {group}; {nearest(name, list(error.options))}"
+    lines = [str(each).strip().partition("\n")[0] for each in (error, cause) if each]
+    texts = [line.rstrip(".") for line in lines if line] or [type(error).__name__]
+    return ": ".join(dict.fromkeys(texts))
 
 
 def register(
@@ -260,15 +292,13 @@ def compose_run(project: Project, overrides: Sequence[str]) -> Run:
         In one line, for anything that cannot be composed or is not allowed.
     """
     parsed = parse_overrides(overrides)
-    check_names(project, parsed)
+    check_overrides(parsed)
     register(project, parsed)
     folder, name = config_location(project)
     with hydra_errors_in_one_line(), _own_hydra():
         with initialize_config_dir(folder, version_base=VERSION_BASE):
             config = compose(name, list(overrides), return_hydra_config=True)
-        choices = dict(config.hydra.runtime.choices)
-        values = without_hydra(config)
-    return resolve(values, choices, overrides, project)
+        return resolve(config, config.hydra, project)
 
 
 @contextmanager
@@ -285,46 +315,41 @@ def hydra_errors_in_one_line() -> Iterator[None]:
     """Context that turns errors of Hydra and OmegaConf into a ConfigError of one line."""
     try:
         yield
-    except (HydraException, OmegaConfBaseException) as error:
-        raise ConfigError(first_line(error)) from None
+    except SimstudyError:
+        raise
+    except (HydraException, OmegaConfBaseException, ValueError, TypeError, LookupError) as error:
+        raise ConfigError(first_line(error)) from None  # Hydra raises Python's own errors, too
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise ConfigError(f"cannot use {error.filename}: {error.strerror}") from None
 
 
-def without_hydra(config: DictConfig) -> dict[str, Any]:
+def _as_values(config: DictConfig, *, interpolated: bool) -> dict[str, Any]:
     """The composed settings as plain values, without Hydra's own."""
     own = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
-    plain = OmegaConf.to_container(own, resolve=True)
-    assert isinstance(plain, dict)
-    return {str(name): value for name, value in plain.items()}
+    return dict(OmegaConf.to_container(own, resolve=interpolated))  # type: ignore[arg-type]
 
 
-def check_names(project: Project, overrides: Sequence[Override]) -> None:
-    """Refuse a misspelled setting or experiment, with the nearest name.
+def check_overrides(overrides: Sequence[Override]) -> None:
+    """Refuse values that Hydra would accept, or refuse late or in many lines.
 
     Raises
     ------
     ConfigError
-        For names that neither the settings, the project's `conf/` nor Hydra know.
+        For a value of a setting that is not allowed, a group that is not chosen by a name, and a
+        sweep that is too large.
     """
-    known = _known_names(project)
     options = [each.name for each in fields(Settings)]
-    for override in overrides:
-        key = override.key_or_group.partition(".")[0].partition("/")[0].partition("@")[0]
-        if override.is_add() or override.is_force_add() or key in known:
-            continue
-        near = nearest(key, [*options, "experiment", "scale"])
-        raise ConfigError(f"{override.input_line}: {key} is not a setting; {near}")
-    plain = {override.key_or_group: override.value() for override in overrides
-             if override.key_or_group in options and not override.is_sweep_override()}  # fmt: skip
+    given = {each.key_or_group: each for each in overrides if not each.is_sweep_override()}
+    for name in ("experiment", "scale", "backend"):
+        if name in given and not given[name].is_delete():
+            if not isinstance(given[name].value(), str):
+                raise ConfigError(f"{given[name].input_line}: choose one by its name, {name}=NAME")
+            del given[name]
+    plain = {name: each.value() for name, each in given.items() if name in options}
     build(Settings, {name: value for name, value in plain.items() if _is_plain(value)})
-    for override in overrides:
-        if override.key_or_group == "experiment":
-            files = project.options("experiment")
-            for name in _names(override, project):
-                if name not in files:
-                    raise ConfigError(
-                        f"experiment={name}: no such experiment; {nearest(name, files)}"
-                    )
-            _check_options(override, overrides, project)
+    _check_sweep(overrides)
 
 
 def _is_plain(value: Any) -> bool:
@@ -332,65 +357,53 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, bool | int | float) or (isinstance(value, str) and "${" not in value)
 
 
-def _check_options(named: Override, overrides: Sequence[Override], project: Project) -> None:
-    """Refuse an unknown option of an experiment, with the nearest name."""
-    for name in _names(named, project):
-        known = [each.name for each in fields(load_experiment(name, project.root).Config)]
-        for override in overrides:
-            group, _, option = override.key_or_group.partition(".")
-            is_new = override.is_add() or override.is_force_add()
-            if group != "experiment" or not option or is_new:
-                continue
-            if option.partition(".")[0] not in known:
-                raise ConfigError(
-                    f"{override.input_line}: {name} has no option {option!r}; "
-                    f"{nearest(option, known)}"
-                )
-
-
-def _known_names(project: Project) -> set[str]:
-    """First words of settings: those of a run, groups, and what the project's config has."""
-    names = {each.name for each in fields(Settings)} | {"experiment", "scale", "backend", "hydra"}
-    if project.conf.is_dir():
-        names |= {path.name for path in project.conf.iterdir() if path.is_dir()}
-        for path in project.conf.rglob("*.yaml"):
-            with suppress(ConfigError, OSError, UnicodeDecodeError):  # another command's file
-                if path.parent.name != "experiment" or GLOBAL_PACKAGE in path.read_text("utf-8"):
-                    names |= set(map(str, read_settings(path)))
-    return names
+def _check_sweep(overrides: Sequence[Override]) -> None:
+    """Refuse a sweep of more runs than Hydra's own sweeper can hold."""
+    if any(each.key_or_group == "hydra/sweeper" for each in overrides):
+        return
+    n_runs = 1
+    for values in (each.value() for each in overrides):
+        if isinstance(values, ChoiceSweep):
+            n_runs *= max(1, len(values.list))
+        elif isinstance(values, RangeSweep) and values.step:
+            n_runs *= max(1, math.ceil((values.stop - values.start) / values.step))
+    if n_runs > MAX_RUNS:
+        raise ConfigError(
+            f"this sweep has {n_runs:,} runs, and one may have {MAX_RUNS:,}: sweep over fewer "
+            "values, or make them factors of the study, as in experiment.NAME=[1,2,3]"
+        )
 
 
 # ---------------------------------------------------------------- our side
-def resolve(
-    values: dict[str, Any],
-    choices: Mapping[str, str],
-    overrides: Sequence[str],
-    project: Project,
-    *,
-    cwd: str | None = None,
-) -> Run:
+def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     """Check types and ranges of all settings, and declare the study.
 
     Parameters
     ----------
-    values
+    config
         The composed settings.
-    choices
-        The chosen file of each group.
-    cwd
-        Folder that a relative `out` starts from, if Hydra has left it (`hydra.job.chdir`).
+    hydra
+        Those of Hydra: the overrides, the chosen file of each group, and the folder from which a
+        relative `out` starts (`hydra.job.chdir` leaves it).
     """
     from simstudy.provenance.modules import sources_digest
     from simstudy.study.validation import check_whole_groups
 
+    with hydra_errors_in_one_line():
+        values = _as_values(config, interpolated=True)
+        texts = _as_values(config, interpolated=False).get("experiment")
+        choices = dict(hydra.runtime.choices)
+        overrides = typed_overrides(hydra)
     name = choices.get("experiment")
     if not name:
         known = ", ".join(project.options("experiment")) or "none"
         raise ConfigError(f"no experiment is named: write experiment=NAME; available: {known}")
+    if missing := {"scale", "backend"} - choices.keys():
+        raise ConfigError(f"every run has a {min(missing)}: choose one, {min(missing)}=NAME")
     scale = read_scale(values.pop("scale", None), choices["scale"])
     backend, options = read_backend(values.pop("backend", None), choices["backend"])
     module = load_experiment(name, project.root)
-    config = _read_config(module, values.pop("experiment", None), project)
+    own_config = _read_config(module, values.pop("experiment", None), project)
     own = {each.name for each in fields(Settings)}
     given = {key: value for key, value in values.items() if key in own}
     for key in values.keys() - own:  # variables for interpolation have names of their own
@@ -403,7 +416,7 @@ def resolve(
         from simstudy.engine.workers import Workers
 
         maker_of(Workers(backend, settings.n_jobs, options))
-    study = _make_study(module, config, project.root)
+    study = _make_study(module, own_config, project.root)
     published = _published(module, name, project)
     published_rep = published.settings.get("n_rep") or scale.replicates(
         study.n_rep, study.rules.group_size
@@ -412,16 +425,17 @@ def resolve(
     check_whole_groups(study.rules.group_size, n_rep)
     _check_size(study, settings, n_rep)
     out = settings.out or str(scale.out)
-    if cwd and Path(cwd) != Path.cwd() and "://" not in out:
-        out = str(Path(cwd) / out)
+    if Path(hydra.runtime.cwd) != Path.cwd() and "://" not in out:
+        out = str(Path(hydra.runtime.cwd) / out)
     if settings.shard:
         refuse_own_memory(out, f"shard={settings.shard}")
     differences = {} if n_rep == published_rep or settings.precision else {"n_rep": n_rep}
-    differences |= _differences(settings, config, published)
+    differences |= _differences(settings, own_config, published)
+    interpolated = {key: text for key, text in (texts or {}).items() if "${" in str(text)}
     sources = sources_digest(module.__file__)  # they may be edited during the run
     return Run(
-        name, module, config, study, settings, n_rep, out, sources, project, tuple(overrides),
-        options, differences,
+        name, module, own_config, study, settings, n_rep, out, sources, project, tuple(overrides),
+        options, differences, interpolated,
     )  # fmt: skip
 
 

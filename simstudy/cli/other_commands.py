@@ -213,7 +213,7 @@ def clean(
     overrides: Overrides = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> int:
-    """Delete blocks that no finished run of a study uses."""
+    """Delete blocks that no run of a study uses."""
     from simstudy.cli import commands
 
     def confirm(text: str) -> bool:

@@ -6,12 +6,13 @@ reads these files when the last run has ended.
 
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hydra.experimental.callback import Callback
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from simstudy.atomic_files import read_json, write_json
 from simstudy.cli.exit_status import DEFECT, FAILED, OUT_OF_TIME, REFUSED
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from simstudy.cli.composition import Run
 
 OUTCOME = "outcome.json"
+MULTIRUN = "multirun.yaml"  # Hydra's own record of a sweep
 STATES = {0: "done", DEFECT: "not published", REFUSED: "refused", FAILED: "with failures",
           OUT_OF_TIME: "out of time"}  # fmt: skip
 
@@ -58,7 +60,12 @@ _unfinished: list[Path] = []  # folders of sweeps that have begun and have no ta
 
 
 def forget() -> None:
-    """Forget a sweep that was interrupted in this process."""
+    """Forget a sweep that ended in this process without a table, with its folder if empty."""
+    for folder in _unfinished:
+        (folder / MULTIRUN).unlink(missing_ok=True)
+        with suppress(OSError):  # something is in it, or it was never made
+            for path in (folder, *folder.parents):
+                path.rmdir()
     for each in (_statuses, _lines, _unfinished):
         each.clear()
 
@@ -92,7 +99,7 @@ def write_outcome(outcome: Outcome, cfg: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     run = outcome.run
     content = {
-        "overrides": dict(text.lstrip("+").partition("=")[::2] for text in cfg.overrides.task),
+        "overrides": dict(text.lstrip("+").partition("=")[::2] for text in typed_overrides(cfg)),
         "status": outcome.status,
         "reason": outcome.reason,
         "seconds": round(outcome.seconds, 3),
@@ -100,6 +107,12 @@ def write_outcome(outcome: Outcome, cfg: Any) -> None:
         "number": cfg.job.num,
     }
     write_json(folder / OUTCOME, content)
+
+
+def typed_overrides(cfg: Any) -> list[str]:
+    """The overrides of a run as typed, with their interpolations: values may be secrets."""
+    typed: Any = OmegaConf.to_container(cfg.overrides.task, resolve=False)
+    return list(typed)
 
 
 class SweepTable(Callback):  # type: ignore[misc]
@@ -173,6 +186,8 @@ def _write_summary(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
     """One table of all estimates, with a column for each override, state and seconds."""
     import pandas as pd
 
+    from simstudy.tables.table import as_csv
+
     frames = []
     for each in outcomes:
         path = Path(each["folder"] or "") / "summary.parquet"
@@ -184,7 +199,7 @@ def _write_summary(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
     table = pd.concat(frames, ignore_index=True)
     table = table.astype({name: "string" for name in table if _is_mixed(table[name])})
     table.to_parquet(folder / "summary.parquet", index=False)
-    table.to_csv(folder / "summary.csv", index=False)
+    (folder / "summary.csv").write_text(as_csv(table), encoding="utf-8")
     if "measure" in table:
         from simstudy.output.explorer import EXPLORER, write_explorer
 

@@ -44,6 +44,9 @@ def _translated(error: OSError, path: object) -> Exception:
         return StoreError(f"cannot write to {path}: {error.strerror}. Choose another out=...")
     what = str(error.filename2 or error.filename or path)
     name = errno.errorcode.get(error.errno or 0, "")
+    if name == "ENOENT" and str(path).startswith(f"{what}/"):  # a folder that cannot be made
+        reason = f"cannot make the folder {what}: {error.strerror}"
+        return StoreError(f"{reason}. Choose another out=...")
     advice = next((text for names, text in ADVICE.items() if name in names.split()), "")
     if not advice or (name == "ENOENT" and not what.startswith(str(path))):
         return error  # a file of the study's own is missing

@@ -23,6 +23,7 @@ from simstudy.store.provenance import UNKNOWN, Provenance
 RUNS = "runs"  # folder below a study's own, with a folder for each run of other settings
 SCENARIOS = "scenarios.parquet"  # file with the scenarios of a run
 UNLIMITED = 1 << 62  # blocks
+UNFINISHED = "unfinished.json"  # in the folder of a run that is under way or was interrupted
 ORIGINS = "origins"  # in a manifest: hashes of settings and code of the blocks that a run uses
 
 
@@ -47,7 +48,7 @@ def is_used(manifest: Mapping[str, Any], provenance: Provenance, key: str) -> bo
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A finished run of a study.
+    """A run of a study.
 
     Parameters
     ----------
@@ -85,16 +86,18 @@ class StoredRun:
             return frozenset()
 
 
-def list_runs(study: Place) -> list[StoredRun]:
+def list_runs(study: Place, record: str = MANIFEST) -> list[StoredRun]:
     """The finished runs of a study: the one in its own folder first, then by name.
 
     Parameters
     ----------
     study
         Folder of the study, such as `results/NAME`.
+    record
+        The file that makes a folder a run's; `UNFINISHED` lists those that can be continued.
     """
     below = sorted((study / RUNS).iterdir(), key=str) if (study / RUNS).is_dir() else []
-    found = ((folder, read_json(folder / MANIFEST)) for folder in (study, *below))
+    found = ((folder, read_json(folder / record)) for folder in (study, *below))
     return [
         StoredRun("" if folder == study else folder.name, folder, manifest)
         for folder, manifest in found
@@ -103,10 +106,11 @@ def list_runs(study: Place) -> list[StoredRun]:
 
 
 def clean(study: Place, *, dry_run: bool = False) -> Removed:
-    """Remove the blocks that no finished run of a study uses, and damaged or unfinished files.
+    """Remove the blocks that no run of a study uses, and damaged or unfinished files.
 
-    Blocks of other studies are left alone. A run that was interrupted has no manifest, so its
-    blocks count as unused, as do those of older versions that do not state their provenance.
+    Blocks of other studies are left alone, as are those of a run of the command line that was
+    interrupted and can be continued. Blocks of older versions that do not state their provenance
+    count as unused, as do those of an interrupted run in Python, which leaves no record.
 
     Parameters
     ----------
@@ -123,9 +127,9 @@ def clean(study: Place, *, dry_run: bool = False) -> Removed:
     Raises
     ------
     StoreError
-        If the folder has no finished run: all blocks would go.
+        If the folder has no run: all blocks would go.
     """
-    runs = list_runs(study)
+    runs = list_runs(study) + list_runs(study, UNFINISHED)
     if not runs:
         raise StoreError(
             f"{study} has no finished run, so no block is known to be in use and all would be "

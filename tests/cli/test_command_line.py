@@ -74,7 +74,7 @@ def test_a_damaged_file_is_named_on_the_way(capsys, tmp_path):
 def test_an_interrupt_ends_a_whole_sweep(monkeypatch, capsys, tmp_path):
     begun = []
 
-    def interrupted(run, progress):
+    def interrupted(run):
         begun.append(run.name)
         raise KeyboardInterrupt
 

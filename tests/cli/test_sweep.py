@@ -6,9 +6,10 @@ import signal
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
-from simstudy.cli import main
+from simstudy.cli import commands, main
 from tests.cli.projects import ENTRY_POINT, STUDY, alive, inside, wait_for, write
 from tests.support import ROOT
 
@@ -155,3 +156,43 @@ def test_what_was_typed_is_refused_before_any_study_is_drawn(project, capsys):
     with inside(project):
         assert said(capsys, "all", "n_rep=none", status=2)[0] == ""
     assert not (project / "results").exists()
+
+
+@pytest.mark.parametrize("flags", [(), ("-m", "seed=1,2")], ids=["run", "sweep"])
+def test_a_value_of_the_environment_is_in_no_file(flags, project, capsys, monkeypatch):
+    monkeypatch.setenv("TOKEN", "s3cret-word")
+    with inside(project):
+        out, err = said(capsys, *flags, "experiment=last", "experiment.label=${oc.env:TOKEN}")
+    files = [path for path in project.rglob("*") if path.is_file()]
+    assert "s3cret-word" not in f"{out}{err}{files}"
+    assert not [path for path in files if b"s3cret-word" in path.read_bytes()]
+    (path, *_) = (project / "results" / "last" / "runs").glob("*/manifest.json")
+    assert json.loads(path.read_text())["config"]["label"] == "${oc.env:TOKEN}"
+
+
+def test_cells_of_a_sweeps_table_are_no_formulas(project, capsys):
+    with inside(project):
+        said(capsys, "-m", "experiment=last", "figures=false", "experiment.label=-x,a")
+    (path,) = (project / "results" / "sweeps").glob("*/summary.csv")
+    assert set(pd.read_csv(path)["experiment.label"]) == {"'-x", "a"}
+
+
+def test_cleaning_keeps_the_blocks_of_an_interrupted_run(project, capsys, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    asked = ["experiment=last", "seed=2", "figures=false", "report=false"]
+    with inside(project):
+        said(capsys, "experiment=last", "figures=false")
+        with monkeypatch.context() as patch:
+            patch.setattr(commands, "publish_result", interrupted)
+            said(capsys, *asked, status=130)
+        assert main(["clean", "last", "--yes"]) == 0
+        assert "nothing to delete" in capsys.readouterr().out
+        out, _ = said(capsys, *asked)
+        assert "0 blocks drawn now" in out
+        folder = project / "results" / "last" / "runs" / "seed=2"
+        assert not (folder / "unfinished.json").exists()
+        (folder / "manifest.json").unlink()
+        assert main(["clean", "last", "--yes"]) == 0
+        assert "deleted: 4 blocks" in capsys.readouterr().out

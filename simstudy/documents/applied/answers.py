@@ -19,6 +19,7 @@ from simstudy.errors import ConfigError
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.io_errors import translate_io_errors
+from simstudy.tables.table import as_csv
 
 if TYPE_CHECKING:
     import jinja2
@@ -137,7 +138,7 @@ class Answer:
         with translate_io_errors(place.parent if is_file else place):
             if not is_file:
                 write_bytes(place / "answer.txt", f"{self.text}\n".encode())
-                write_bytes(place / "answer.csv", self.table().to_csv(index=False).encode())
+                write_bytes(place / "answer.csv", as_csv(self.table()).encode())
                 write_bytes(place / "answer.parquet", self.table().to_parquet(index=False))
                 if (figure := self.figure()) is not None:
                     save_figure(figure, place, "answer")
