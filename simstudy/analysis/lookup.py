@@ -15,7 +15,7 @@ from simstudy.analysis.summary import MEASURE, NUMBERS
 from simstudy.array_types import Bool
 from simstudy.errors import SimstudyError, TableError, nearest
 from simstudy.lazy import pd
-from simstudy.provenance.scenario_id import level_of
+from simstudy.provenance.scenario_id import identity, is_short_array, level_of
 
 if TYPE_CHECKING:
     from simstudy.tables.cells import Grid
@@ -40,7 +40,8 @@ def scenario_with(scenarios: Sequence[Any], where: Mapping[str, Any]) -> Any:
             "meant. Name more of their factors."
         )
     factors = {
-        name: list(dict.fromkeys(level_of(each, name) for each in scenarios)) for name in where
+        name: list(dict.fromkeys(_as_shown(level_of(each, name)) for each in scenarios))
+        for name in where
     }
     raise LookupError(
         f"no scenario of this run has {_format_factors(where)}; "
@@ -115,6 +116,7 @@ def rows_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
 def _has(values: pd.Series, value: Any) -> Bool[np.ndarray, " row"]:
     if isinstance(value, list):
         return np.asarray(np.any([_has(values, each) for each in value], axis=0))
+    value = _as_shown(value)
     if value is None:
         return np.asarray(values.isna().to_numpy(bool))
     if isinstance(value, float) and pd.api.types.is_numeric_dtype(values):
@@ -131,7 +133,12 @@ def _check_factor(scenarios: Sequence[Any], name: str) -> None:
 def _same(value: Any, expected: Any) -> bool:
     if isinstance(value, float) and isinstance(expected, int | float):
         return math.isclose(value, expected, rel_tol=SAME)
-    return bool(value == expected)
+    return bool(_as_shown(value) == _as_shown(expected))
+
+
+def _as_shown(level: Any) -> Any:
+    """A level; of an array or tuple its text, as tables show it."""
+    return identity(level) if isinstance(level, tuple | list) or is_short_array(level) else level
 
 
 def _format_factors(factors: Mapping[str, Any]) -> str:

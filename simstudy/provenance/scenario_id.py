@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeGuard
 import numpy as np
 
 PLAIN = (type(None), bool, int, float, str)
+MAX_NAMED = 20  # values of an array that is named by them
 LEVEL_NAMES = "_level_names"
 """Attribute of a scenario with the names of its levels that are objects, by factor."""
 
@@ -45,7 +46,7 @@ def identity(part: object, *, without: Collection[str] = ()) -> str:
     ----------
     part
         A dataclass instance, a number, a string, None, an enum member, a part with
-        `identity_text`, or a tuple, list or mapping of these.
+        `identity_text`, or a tuple, list or mapping of these, or an array of up to 20 values.
     without
         Fields of `part` itself to leave out.
     """
@@ -61,7 +62,16 @@ def identity(part: object, *, without: Collection[str] = ()) -> str:
         return "{" + ",".join(f"{k!r}:{identity(v)}" for k, v in pairs) + "}"
     if isinstance(part, tuple | list):
         return "(" + ",".join(map(identity, part)) + ")"
+    if is_short_array(part):
+        return identity(part.tolist())
     return _scalar(part)
+
+
+def is_short_array(part: object) -> TypeGuard[np.ndarray]:
+    """Whether a part is a vector short enough to be named by its values, as a list is."""
+    if not isinstance(part, np.ndarray):
+        return False
+    return part.ndim == 1 and len(part) <= MAX_NAMED and part.dtype.kind in "biufU"
 
 
 def names_itself(part: object) -> TypeGuard[NamesItself]:
@@ -135,6 +145,8 @@ def typed(value: object) -> str:
         return "[" + ", ".join(map(typed, value)) + "]"
     if isinstance(value, np.generic):
         return f"{value.dtype}({value.item()!r})"
+    if is_short_array(value):
+        return f"array({value.tolist()}, {value.dtype})"
     return repr(value) if type(value) in PLAIN else identity(value)
 
 

@@ -195,7 +195,7 @@ class _Run:
         """The requested replicates of each scenario, given or by a pilot."""
         options = self.options
         if options.stop_by != PILOT:
-            return dict.fromkeys(self.plan.keys, options.size)
+            return options.sizes(self.plan)
         self.pilot = self._pilot_run()
         found = sizes_by_pilot(
             self.pilot, self.targets, least=options.size, ceiling=options.ceiling(self.study)
@@ -227,8 +227,12 @@ class _Run:
 
     def _balanced(self, sizes: Sizes) -> Sizes:
         """Replicates from stored blocks: equal for all scenarios, unless precision decides."""
-        n_each = sizes if self.targets else dict.fromkeys(sizes, min(sizes.values()))
-        return {key: n * self.study.block_size for key, n in n_each.items()}
+        n_blocks = sizes if self.targets else dict.fromkeys(sizes, min(sizes.values()))
+        n_each = {key: n * self.study.block_size for key, n in n_blocks.items()}
+        if isinstance(self.options.n_rep, dict):
+            wanted = self.options.sizes(self.plan).items()
+            return {key: min(n, sizes[key] * self.study.block_size) for key, n in wanted}
+        return n_each
 
     def _result(self, sizes: Sizes) -> Result:
         work = self.work

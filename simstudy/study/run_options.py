@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import numbers
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, cast
 
 from simstudy.analysis.precision import PILOT, SEQUENTIAL, STOPS_BY, Target, read_targets
-from simstudy.design.plan import Plan
+from simstudy.design import Scenario, scenario_key
+from simstudy.design.plan import Plan, factors_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.remote.paths import Place
@@ -20,6 +21,8 @@ from simstudy.study.validation import check_n_rep, check_whole_groups
 from simstudy.validation import check_one_of, check_whole, is_whole
 
 Out = str | os.PathLike[str] | Place | None
+Replicates = int | Mapping[str, int] | Callable[[Any], int] | None
+"""Replicates per scenario: one number, or numbers by factors or by a function of the scenario."""
 MAX_BLOCKS, MAX_SHARES = 10**9, 10**6
 PILOT_REP = 10_000  # replicates that tell an MCSE to a hundredth of itself
 
@@ -34,7 +37,9 @@ class RunOptions:
     ----------
     n_rep
         Replicates per scenario: the first `n_rep` of an endless sequence. Default: the study's own
-        number.
+        number. Numbers that differ by scenario are a function of the scenario, or a mapping such
+        as `{"n=20": 5000, "n=50, effect=0": 2000}`: the first entry that fits a scenario counts,
+        and one that no entry fits has the study's own number.
     seed
         Each seed gives another sequence.
     n_jobs
@@ -91,7 +96,7 @@ class RunOptions:
         scenarios, summary, failures and a manifest. Published files are not replaced.
     """
 
-    n_rep: int | None = None
+    n_rep: Any = None
     seed: int = 1
     n_jobs: int | None = None
     out: Any = None
@@ -126,15 +131,24 @@ class RunOptions:
         given = dict(arguments)
         if given.get("n_rep") is None:
             given["n_rep"] = study.n_rep
+        elif callable(given["n_rep"]) or isinstance(given["n_rep"], Mapping):
+            given["n_rep"] = sizes_by_scenario(given["n_rep"], study)
         options = cls(**given)
         options.check_options(study)
-        options.n_rep = int(options.size)  # NumPy's integers are no JSON
+        if not isinstance(options.n_rep, dict):
+            options.n_rep = int(options.size)  # NumPy's integers are no JSON
         return options
 
     @property
     def size(self) -> int:
-        """Replicates per scenario; a study's own number is filled in by `read`."""
-        return cast(int, self.n_rep)
+        """Replicates per scenario, at most; a study's own number is filled in by `read`."""
+        return max(self.n_rep.values()) if isinstance(self.n_rep, dict) else cast(int, self.n_rep)
+
+    def sizes(self, plan: Plan) -> dict[str, int]:
+        """Replicates by scenario key."""
+        if isinstance(self.n_rep, dict):
+            return {key: self.n_rep[key] for key in plan.keys}
+        return dict.fromkeys(plan.keys, self.size)
 
     @property
     def workers(self) -> Workers:
@@ -157,13 +171,20 @@ class RunOptions:
         check_by_name(precision=self.precision, backend_options=self.backend_options)
         _ = self.workers  # checks its arguments
         check_budget(self.budget)
-        check_n_rep(self.size)
-        check_n_blocks(self.size, study.block_size)
+        by_scenario = isinstance(self.n_rep, dict)
+        for n_rep in dict.fromkeys(self.n_rep.values()) if by_scenario else (self.n_rep,):
+            check_n_rep(n_rep)
+            check_n_blocks(n_rep, study.block_size)
+            check_whole_groups(study.rules.group_size, n_rep)
         check_whole("max_rep", self.max_rep, least=1, usual=1_000_000)
-        check_whole_groups(study.rules.group_size, self.size)
         check_one_of("retry", self.retry, (None, "failed"))
         check_redraw(self.redraw, study.methods)
         check_stop_by(self.stop_by, self.precision)
+        if by_scenario and self.stop_by == PILOT:
+            raise ConfigError(
+                "n_rep by scenario with stop_by='pilot': a pilot has as many replicates of each "
+                "scenario and decides on the others. Give one number, such as n_rep=2000."
+            )
         check_shard(self.shard, self.precision)
         self.targets(study)
 
@@ -188,6 +209,48 @@ class RunOptions:
     def is_all(self) -> bool:
         """Whether the run is not a share."""
         return self.shard is None
+
+
+def sizes_by_scenario(n_rep: Any, study: StudySpec) -> dict[str, int]:
+    """Replicates by scenario key, from a function of the scenario or a mapping from its factors.
+
+    Raises
+    ------
+    ConfigError
+        For a factor that no scenario has, and an entry that fits no scenario.
+    """
+    if callable(n_rep):
+        return {scenario_key(each): n_rep(each) for each in study.scenarios}
+    found = dict[str, int]()
+    for entry, n in n_rep.items():
+        fitting = [each for each in study.scenarios if _fits(each, str(entry))]
+        if not fitting:
+            known = dict.fromkeys(name for each in study.scenarios for name in factors_of(each))
+            raise ConfigError(
+                f"n_rep: no scenario has {entry!r}; an entry names values of factors, such as "
+                f"'n=20' or 'n=20, effect=0'. The factors are {', '.join(known) or 'none'}."
+            )
+        for each in fitting:
+            found.setdefault(scenario_key(each), n)
+    return {key: found.get(key, study.n_rep) for key in map(scenario_key, study.scenarios)}
+
+
+def _fits(scenario: Scenario, entry: str) -> bool:
+    """Whether a scenario has the values of factors that an entry names."""
+    factors = {name: str(value) for name, value in factors_of(scenario).items()}
+    for part in entry.split(","):
+        name, _, value = (text.strip() for text in part.partition("="))
+        if name not in factors or not _is_level(factors[name], value):
+            return False
+    return True
+
+
+def _is_level(level: str, text: str) -> bool:
+    """Whether a text is a level, or the same number."""
+    try:
+        return math.isclose(float(level), float(text), rel_tol=1e-9)
+    except ValueError:
+        return level == text
 
 
 def pilot_rep(study: StudySpec, n_rep: int) -> int:

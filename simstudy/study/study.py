@@ -17,7 +17,7 @@ from simstudy.store.files import REPLICATES
 from simstudy.store.runs import RUNS
 from simstudy.study.results import merge, partial_result
 from simstudy.study.run import run, warn_of
-from simstudy.study.run_options import RunOptions, check_by_name, pilot_rep
+from simstudy.study.run_options import Replicates, RunOptions, check_by_name, pilot_rep
 from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep
 from simstudy.validation import check_whole
@@ -140,14 +140,16 @@ class Study(StudySpec):
     True
     """
 
-    def run(self, n_rep: int | None = None, seed: int = 1, **options: Any) -> Result:
+    def run(self, n_rep: Replicates = None, seed: int = 1, **options: Any) -> Result:
         """Draw missing replicates and return the result.
 
         Parameters
         ----------
         n_rep
             Replicates per scenario: the first `n_rep` of an endless sequence. Default: the study's
-            own number.
+            own number. For numbers that differ by scenario, a function of the scenario, or a
+            mapping such as `{"n=20": 5000, "n=50, effect=0": 2000}`, where the first entry that
+            fits a scenario counts; a scenario that none fits has the study's own number.
         seed
             Each seed gives another sequence.
         **options

@@ -81,3 +81,33 @@ def test_refusals():
     slotted = dataclasses.make_dataclass("Slotted", ["law"], frozen=True, slots=True)
     with pytest.raises(DesignError, match="slots=True"):
         grid(slotted, law=LAWS)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A scenario whose factor is a vector."""
+
+    weights: Any
+
+    def simulate(self, streams, n_rep):
+        return {"x": streams("data").normal(size=n_rep) + np.sum(self.weights)}
+
+
+def weighted(*levels: Any) -> Study:
+    scenarios = grid(Weighted, weights=levels)
+    return Study("weighted", scenarios, [mean("x")], n_rep=40, block_size=20)
+
+
+def test_short_vectors_are_levels_named_by_their_values(tmp_path):
+    """A vector draws the numbers of the same values in a list."""
+    first, second = np.array([1.0, 2.0]), np.array([0.5, 0.25])
+    found = weighted(first, second).run(out=tmp_path)
+    assert found.summary["weights"].tolist() == ["(1,2)", "(0.5,0.25)"]
+    assert found.summary.equals(weighted([1, 2], [0.5, 0.25]).run().summary)
+    assert weighted(first, second).run(out=tmp_path).outcome.n_blocks == 0
+    for level in (second, [0.5, 0.25], "(0.5,0.25)"):
+        assert found.scenario(weights=level).weights is second
+    with pytest.raises(LookupError, match=r"\(1,2\)"):
+        found.scenario(weights=[3])
+    with pytest.raises(TypeError, match="shape"):
+        weighted(np.zeros(21)).run()

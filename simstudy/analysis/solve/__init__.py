@@ -15,7 +15,7 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.measures import Measure, MeasureContext
 
-__all__ = ["Question", "ScenarioOf", "Search", "Simulation", "Solution", "Solvable", "solve"]
+__all__ = ["ScenarioOf", "Solution", "Solvable", "solve"]
 
 
 class Solvable(Protocol):
