@@ -118,7 +118,7 @@ def test_texts_cannot_imitate_one_another(pairs):
 
 @pytest.mark.parametrize("part", [object(), Normal, {1, 2}, b"x", 1j])
 def test_what_has_no_lasting_name_is_refused(part):
-    with pytest.raises(TypeError, match="has no lasting name.*Give each value a name"):
+    with pytest.raises(TypeError, match=r"has no lasting name.*Give each value a name"):
         identity(part)
 
 
