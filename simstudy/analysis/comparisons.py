@@ -48,7 +48,7 @@ class Comparisons:
         for scenario in self.plan.scenarios:
             columns = self.read(scenario, measure)
             sides = [take_index(columns, axis=place, index=i) for i in (method, reference)]
-            numbers = self._contrast(paired, measure, sides, scale)
+            numbers = contrast_of(paired, measure, sides, scale, self.level)
             named = factors_in(self.plan, scenario) | {"contrast": f"{first} against {second}"}
             rows += [named | row for row in cell_rows(rest, measure, numbers._asdict())]
         return _frame(rows, factor_names(self.plan))
@@ -58,20 +58,14 @@ class Comparisons:
     ) -> pd.DataFrame:
         """Compare two scenarios, paired if they share random numbers."""
         shared = self._stream(first) == self._stream(second)
+        compare = paired if shared else unpaired
         sides = [self.read(scenario, measure) for scenario in (first, second)]
-        numbers = self._contrast(paired if shared else unpaired, measure, sides, scale)
+        numbers = contrast_of(compare, measure, sides, scale, self.level)
         named = {
             "contrast": f"{identity(first)} against {identity(second)}",
             "paired": shared,
         }
         return _frame([named | row for row in cell_rows(self.plan, measure, numbers._asdict())], [])
-
-    def _contrast(
-        self, compare: Compare, measure: Measure, sides: Sequence[Columns], scale: Scale
-    ) -> Estimates:
-        """A contrast; a cell in which a side is undefined is NaN with the reason."""
-        contrast = _Contrast(compare, measure, scale)
-        return Undefined(self.level, UndefinedError).estimate(contrast, contrast.columns(sides))
 
     def _stream(self, scenario: Scenario) -> str:
         return identity(scenario, without=self.plan.common)
@@ -89,6 +83,18 @@ class Comparisons:
         if label not in labels:
             raise StudyError(f"axis {axis!r} has no {label!r}; {nearest(label, labels)}")
         return labels.index(label)
+
+
+def contrast_of(
+    compare: Compare,
+    measure: Measure,
+    sides: Sequence[Columns],
+    scale: Scale,
+    level: float = 0.95,
+) -> Estimates:
+    """A contrast of a measure between two sides; NaN with the reason in undefined cells."""
+    contrast = _Contrast(compare, measure, scale)
+    return Undefined(level, UndefinedError).estimate(contrast, contrast.columns(sides))
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ class Details:
     group_size
         So many replicates, one after the other, may depend on each other.
     not_applied
-        By scenario key, labels of the first axis that tables leave out there.
+        Labels of the first axis that tables leave out, by scenario key.
     """
 
     plan: Plan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,7 @@ from simstudy.store.columns import (
 )
 from simstudy.store.run_records import BlockTimings
 
-BETWEEN_WARNINGS = re.compile(r"; (?=\w*Warning: )")  # of one replicate, each after its class
+BETWEEN_WARNINGS = re.compile(r"; (?=\w*Warning: )")  # separates the warnings of a replicate
 
 
 # ---------------------------------------------------------------- replicates
@@ -133,14 +133,14 @@ def warning_counts(
 class _Count:
     first: Address
     n: int = 0
-    scenarios: set[int] = field(default_factory=set)  # by their places in memory
+    scenarios: set[int] = field(default_factory=set)  # identities in memory
 
     def add(self, scenario: Scenario) -> None:
         self.n += 1
         self.scenarios.add(id(base_scenario(scenario)))
 
 
-DATA = "(data)"  # in the place of a method: drawing what all of them analyse
+DATA = "(data)"  # method label of the time for drawing data
 PER_REPLICATE, IN_ALL, TIMED = "seconds_per_replicate", "seconds", "replicates_timed"
 
 
@@ -191,16 +191,11 @@ def level_counts(rows: pd.DataFrame, cells: Sequence[str], column: str) -> pd.Da
     present = [name for name in cells if name in rows]
     known = rows[rows[column].notna()]
     levels = sorted(known[column].unique())
-    groups: Iterable[tuple[Any, pd.DataFrame]] = [((), known)]
-    if present:
-        groups = known.groupby(present, sort=False, dropna=False)
-    found = []
-    for where, cell in groups:
-        counts = cell[column].value_counts().reindex(levels, fill_value=0)
-        frame = pd.DataFrame({column: levels, "n": counts.to_numpy()})
-        frame["share"] = frame["n"] / frame["n"].sum()
-        for name, level in zip(present, where, strict=True):
-            frame[name] = [level] * len(levels)
-        found.append(frame)
-    made = pd.concat(found, ignore_index=True)
-    return made[[*present, column, "n", "share"]]
+    keys = (
+        known.groupby(present, sort=False, dropna=False).ngroup() if present else known["rep"] * 0
+    )
+    table = pd.crosstab(keys, known[column]).reindex(columns=levels)
+    made = pd.Series(table.stack(), name="n").reset_index(level=column)
+    made["share"] = made["n"] / made.groupby(level=0)["n"].transform("sum")
+    labels = known.assign(cell=keys).drop_duplicates("cell").set_index("cell")[present]
+    return labels.join(made).reset_index(drop=True)[[*present, column, "n", "share"]]

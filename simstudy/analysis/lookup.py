@@ -55,9 +55,9 @@ def row_with(summary: pd.DataFrame, measure: str, where: Mapping[str, Any]) -> p
     Raises
     ------
     KeyError
-        Where the summary has no such column.
+        If the summary has no such column.
     LookupError
-        Where there is no such row, or more than one.
+        If there is no such row, or more than one.
     """
     found = rows_with(summary, {"measure": measure} | dict(where))
     if len(found) == 1:
@@ -214,7 +214,7 @@ class SummaryAccess:
         Raises
         ------
         LookupError
-            Where there is none, or more than one; KeyError for a factor that it does not have.
+            If there is none, or more than one; KeyError for a factor that it does not have.
         """
         return row_with(self.summary, measure, factors)
 

@@ -1,8 +1,8 @@
 """The number of replicates that a requested Monte Carlo error needs.
 
-By looks, a scenario runs on until its own error is small enough. It then stops where the error
-happens to look small, and estimates whose error grows with them come out low: a rate by about one
-hit of those that it was stopped with, (1 - p) / n. By a pilot of other random numbers, the size is
+With sequential stopping, a scenario runs on until its own error is small enough. It then stops
+when the error happens to look small, and estimates whose error grows with them come out low: a rate
+by about one of the hits at its stop, (1 - p) / n. By a pilot of other random numbers, the size is
 fixed before the first replicate is drawn, so nothing is biased. It costs the pilot, and what makes
 up for the pilot's luck: its errors are taken at the upper end of what they may be.
 """
@@ -26,10 +26,8 @@ from simstudy.provenance.scenario_id import identity
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
 
-STOPS_BY = SEQUENTIAL, PILOT = (
-    "sequential",
-    "pilot",
-)  # what ends a scenario: its own error, or a pilot's
+STOPS_BY = SEQUENTIAL, PILOT = ("sequential", "pilot")
+"""A scenario ends by its own error, or by that of a pilot."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class Target:
 def with_unlucky_errors(estimates: Estimates, measure: Measure, level: float) -> Estimates:
     """Estimates with errors at the upper end of their own uncertainty.
 
-    Of a plain share, the error at that end of its interval which is nearest to one half; of
+    For a plain share this is the error at the end of its interval nearest to one half; for
     anything else, the upper limit of a standard deviation of normal values, by chi-squared.
     """
     n = independent_values(estimates, measure)
@@ -113,13 +111,13 @@ def _read_target(name: str, value: Any, measures: Sequence[Measure]) -> Target:
 
 
 MARGIN = 1.05  # the MCSE is an estimate itself: ask for a little more than it says
-FASTEST_GROWTH = 4.0  # of a scenario in one round, while its MCSE rests on few replicates
+FASTEST_GROWTH = 4.0  # per round, because an early MCSE rests on few replicates
 
 
 def precision_ratios(
     result: Result, targets: Sequence[Target], *, cautious: bool = False
 ) -> dict[str, float]:
-    """By scenario key, the worst ratio of error to target; 1 or less suffices.
+    """The worst ratio of error to target, by scenario key; 1 or less suffices.
 
     Parameters
     ----------
@@ -277,7 +275,7 @@ def forecast(pilot: Result, targets: Sequence[Target], stop_by: str = SEQUENTIAL
 
 
 def seconds_of_a_block(pilot: Result) -> dict[str, float]:
-    """By scenario key, the seconds for a block's data and all methods."""
+    """Seconds for a block's data and all methods, by scenario key."""
     known = pilot.outcome.seconds_per_block
     return {
         key: sum(known.get(part, math.nan) for part in drawn)

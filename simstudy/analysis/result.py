@@ -36,7 +36,7 @@ class Result(SummaryAccess):
     Parameters
     ----------
     details
-        What it rests on: the store, what the study declares, how it was run.
+        The store, the declarations of the study, and how it was run.
 
     Attributes
     ----------
@@ -270,7 +270,7 @@ class Result(SummaryAccess):
         scenarios
             Scenarios of this run; all, if none is named.
         columns
-            Those that `simulate` returned; all, if None.
+            Columns that `simulate` returned. Default: all.
 
         Returns
         -------
@@ -346,7 +346,7 @@ class Result(SummaryAccess):
         Raises
         ------
         TableError
-            Where there is no such table, and for `columns` of another table than the summary's.
+            If there is no such table, and for `columns` with another table than the summary.
         """
         tables = self.details.tables
         if columns is not None or (name == SUMMARY and name not in tables):
@@ -357,7 +357,7 @@ class Result(SummaryAccess):
         return tables[name](self._with_own_summary())
 
     def _with_own_summary(self) -> Result:
-        """Copy the result with a summary of its own, which a figure or a table may change."""
+        """Copy the result with its summary, which a figure or a table may change."""
         lent = copy.copy(self)
         lent.summary = self.summary.copy()
         return lent
@@ -378,7 +378,7 @@ class Result(SummaryAccess):
         Raises
         ------
         LookupError
-            Where there is none, or more than one.
+            If there is none, or more than one.
         """
         from simstudy.analysis.lookup import scenario_with
 
@@ -403,7 +403,7 @@ class Result(SummaryAccess):
         Raises
         ------
         LookupError
-            Where it is open which scenario or position is meant, or there is none.
+            If several scenarios or positions fit, or none.
         """
         from simstudy.analysis.lookup import place_on_axes
 

@@ -161,7 +161,7 @@ def seconds_by_method(plan: Plan, seconds_per_block: Mapping[str, float]) -> dic
     Parameters
     ----------
     seconds_per_block
-        By the key of what was drawn; a method of which nothing was drawn is left out.
+        Keys are those of work units; a method of which nothing was drawn is left out.
     """
     spent: dict[str, list[float]] = {}
     for drawn in plan.drawn_keys.values():
@@ -175,12 +175,12 @@ def seconds_by_method(plan: Plan, seconds_per_block: Mapping[str, float]) -> dic
 class DerivedColumns:
     """Derived columns of stored blocks, computed on demand.
 
-    The columns of one scenario are at hand until another's are asked for.
+    The columns of the last scenario are kept in memory.
 
     Parameters
     ----------
     plan
-        As it is drawn: of each method, where there are any.
+        The plan of work units: one per scenario and method.
     """
 
     plan: Plan

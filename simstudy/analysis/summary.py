@@ -35,7 +35,7 @@ def summarize(plan: Plan, measures: Sequence[Measure], estimates: Estimator) -> 
     Parameters
     ----------
     estimates
-        Of a scenario and a measure, such as `FromRows`.
+        A function of a scenario and a measure, such as `FromRows`.
     """
     rows = [
         row
@@ -83,7 +83,7 @@ def _like_cells(
     Raises
     ------
     StudyError
-        Where it is of another shape, or no number.
+        If it has another shape, or is no number.
     """
     try:
         return np.broadcast_to(np.asarray(truth, dtype=float), shape)

@@ -67,7 +67,7 @@ class Undefined:
         Raises
         ------
         StudyError
-            As the measure raised it.
+            The error that the measure raised.
         """
         errors = [error for name, error in self._first.items() if name not in self._defined]
         mistakes = [error for error in errors if not isinstance(error, UndefinedError)]

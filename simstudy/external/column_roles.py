@@ -19,7 +19,7 @@ from simstudy.errors import ConfigError, in_one_line, nearest
 from simstudy.lazy import pd
 from simstudy.store.arrow_schema import CELL_ERROR, CONVERGED, ERROR, REP, SCENARIO, WARNING
 
-OWN = {SCENARIO, REP, ERROR, CELL_ERROR, WARNING, CONVERGED}  # of rows as they are stored
+OWN = {SCENARIO, REP, ERROR, CELL_ERROR, WARNING, CONVERGED}  # names of stored columns
 TAKEN = {*OWN, "block", "address", MEASURE, *NUMBERS, *SOMETIMES}
 """Names that columns of summaries, replicates or failures have anyway."""
 LOWER, UPPER, REJECT, TRUTH = "lower_limit", "upper_limit", "reject", "truth"  # made of others
@@ -39,7 +39,7 @@ class ColumnRoles:
     df
         Degrees of freedom of t intervals: a number or a column.
     truth
-        What is estimated.
+        The true value.
     method, rep
         Columns that tell methods, and data sets, apart.
     by
@@ -169,7 +169,7 @@ def factor_names(columns: Iterable[str]) -> dict[str, str]:
     Raises
     ------
     ConfigError
-        Where a name is that of a column which summaries have anyway, or of two columns.
+        If a name is also that of a column of every summary, or of two factors.
     """
     named: dict[str, str] = {}
     for column in columns:
@@ -196,7 +196,7 @@ def long_table(
     Parameters
     ----------
     columns
-        By role (`estimate`, `se`, `lower`, `upper`, `p_value`) the columns, one of each method:
+        The columns of each role (`estimate`, `se`, `lower`, `upper`, `p_value`), one per method:
         `se_cc` belongs to `b_cc`, in whatever order they are given.
     rep
         Column that numbers data sets; without it each row is one.
@@ -211,7 +211,7 @@ def long_table(
     Raises
     ------
     ConfigError
-        Where roles have unequal numbers of columns, or a column of methods is named too.
+        If roles have unequal numbers of columns, or a column of methods is named as well.
     """
     listed = {r: [c] if isinstance(c, str) else list(c) for r, c in columns.items() if c}
     estimates = listed["estimate"]
@@ -268,7 +268,7 @@ def _differences(names: Sequence[str]) -> list[str]:
 
 
 def method_labels(columns: Sequence[str]) -> list[str]:
-    """Names of methods from column names, without what all begin or end with beside a `_`."""
+    """Names of methods from column names, without the common parts next to a `_` or `.`."""
     shared = os.path.commonprefix(list(columns))  # noqa: RUF071 - letter by letter is meant
     start = max(shared.rfind("_"), shared.rfind(".")) + 1
     ending = os.path.commonprefix([name[::-1] for name in columns])  # noqa: RUF071
@@ -285,7 +285,7 @@ def numbered_by_order(
     Raises
     ------
     ConfigError
-        Where methods have unequal numbers of rows in a cell, so that nobody knows which data sets
+        If methods have unequal numbers of rows in a cell, so that it is unknown which data sets
         they lack.
     """
     cells = [*by, method]

@@ -60,8 +60,8 @@ from simstudy.study.validation import check_study_name, check_unique
 NO_SEED = 0  # nothing was drawn here
 NO_ROW, NO_ESTIMATE = "no row", "no estimate"  # why a method has failed on a data set
 NOT_CONVERGED = "not converged"
-NOTHING = ["", "NA", "<NA>", "N/A", "n/a", "NaN", "nan"]  # where a level is to stand
-EMPTY = [*NOTHING, "None", "null", "NULL", "#N/A", "."]  # where a number is to stand
+NOTHING = ["", "NA", "<NA>", "N/A", "n/a", "NaN", "nan"]  # an empty level
+EMPTY = [*NOTHING, "None", "null", "NULL", "#N/A", "."]  # an empty number
 
 
 Columns = str | Sequence[str] | None
@@ -115,8 +115,8 @@ def from_frame(
         `se_cc` belongs to `b_cc` in any order. Limits may be infinite; one limit alone makes a
         one-sided interval.
     truth
-        What is estimated: a number, a column, or a mapping to numbers from the levels of one of
-        `by`, from those of all of `by` (in a tuple), or from methods.
+        The true value: a number, a column, or a mapping to numbers from the levels of one of `by`,
+        from those of all of `by` (in a tuple), or from methods.
     method, rep
         Columns that say by which method (several columns are put together), and on which data set:
         methods are compared on the data sets that they share. Without `rep`, the k-th row of each
@@ -127,8 +127,8 @@ def from_frame(
         Degrees of freedom of t intervals, a number or a column; without them and without limits,
         intervals are normal.
     level
-        Of the intervals; tests without p-values are whether they exclude `null`, with p-values
-        whether these are at most one less it.
+        Coverage of the intervals. Tests reject if the interval excludes `null`, or if the p-value
+        is at most one minus the level.
     reference
         The method that others' precision is relative to; the first, if None.
     null
@@ -136,13 +136,13 @@ def from_frame(
     converged
         A column of truth values (or 1 and 0): a method failed where it is false.
     measures
-        Of `simstudy.measures`, over the columns, or names of those that need no other columns;
-        None takes all usual ones for which there are columns. Limits that were made of standard
-        errors are `lower_limit` and `upper_limit`, tests `reject`, a truth by levels `truth`.
+        Measures of `simstudy.measures` over the columns, or names of those that need no other
+        columns. Default: all usual ones for which there are columns. Measures read computed limits
+        as `lower_limit` and `upper_limit`, tests as `reject`, a truth by levels as `truth`.
     name
-        Of the result, and of its folder below `out`.
+        Name of the result and of its folder below `out`.
     out
-        Where its rows are kept, and `publish` writes; None keeps them as long as the result lives.
+        Folder for the rows and for `publish`. Default: a temporary one, deleted with the result.
     restart
         Whether to delete first what that folder holds of another table.
 
@@ -155,7 +155,7 @@ def from_frame(
     Raises
     ------
     ConfigError, DesignError
-        In a line, for columns that are not there, and rows that cannot be what they are said to be.
+        For missing columns, and for rows that contradict the role of their column.
     """
     columns = {
         "estimate": estimate, "se": se, "lower": lower, "upper": upper, "p_value": p_value,
@@ -343,9 +343,9 @@ def _reshape(
     names = frame[roles.method].astype(str) if roles.method else [""] * len(frame)
     codes = pd.Categorical(names, categories=methods or [""]).codes
     cells: list[Cell] = []
-    left_out = dict[str, list[str]]()  # by method, the cells in which it has no row at all
+    left_out = dict[str, list[str]]()  # cells without any row, by method
     converged = is_true(frame, roles.converged) if roles.converged else np.ones(len(frame), bool)
-    absent = dict[str, list[str]]()  # by method, the data sets of which it has no row
+    absent = dict[str, list[str]]()  # data sets without a row, by method
     for levels, rows in cells_of(frame, roles.by):
         reps, labels = _data_sets(rows, roles)
         at = rows.index.to_numpy()

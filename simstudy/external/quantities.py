@@ -12,12 +12,12 @@ from simstudy.errors import ConfigError, DesignError, in_one_line
 from simstudy.external.column_roles import LOWER, REJECT, TRUTH, UPPER, ColumnRoles
 from simstudy.lazy import pd, special
 
-MISSING = {"", ".", "na", "nan", "n/a", "null", "none", "<na>"}  # as R, Stata and Python write it
+MISSING = {"", ".", "na", "nan", "n/a", "null", "none", "<na>"}  # in R, Stata and Python
 
 LEAVE_EMPTY = "leave it empty where a method failed"
 
-ROUNDING = 1e-12  # of 1 - level, which is 0.050000000000000044 for 0.95
-MANY_TIMES = 20  # of one row: an estimate with few distinct values, and no file put in twice
+ROUNDING = 1e-12  # 1 - 0.95 is 0.050000000000000044
+MANY_TIMES = 20  # repeats of one row: few distinct values rather than a file read twice
 
 Quantities = dict[str, Float[np.ndarray, " row"]]
 """Numbers of each row, by the name under which measures read them."""
@@ -34,7 +34,7 @@ def quantities_of(frame: pd.DataFrame, roles: ColumnRoles, reads: Iterable[str])
     Raises
     ------
     DesignError
-        For what is no number, and for numbers that cannot be what they are said to be.
+        For entries that are not numbers, and numbers that contradict the role of their column.
     """
     limits = (roles.lower, roles.upper)
     read = {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from simstudy.analysis.comparisons import contrast_of
 from simstudy.analysis.lookup import SUMMARY, SummaryAccess, rows_with
 from simstudy.design.plan import Plan
 from simstudy.errors import StoreError, StudyError, describe, in_one_line, nearest
@@ -49,7 +50,7 @@ def load(folder: str | os.PathLike[str] | Place) -> StoredResult:
     Raises
     ------
     StoreError
-        Where there are no results.
+        If there are no results.
     """
     place = place_of(folder)
     manifest = read_manifest(place)
@@ -71,9 +72,9 @@ class StoredResult(SummaryAccess):
     Parameters
     ----------
     folder
-        Where it lies.
+        The folder of one study.
     manifest
-        What it says of how it was made.
+        Its manifest.
     """
 
     folder: Place
@@ -192,7 +193,7 @@ class StoredResult(SummaryAccess):
         Raises
         ------
         LookupError
-            Where more than one scenario, or more than one position, is meant.
+            If several scenarios, or several positions, have these factors.
         """
         rows = self.rows([column], **factors)
         if rows[REP].duplicated().any():
@@ -210,7 +211,7 @@ class StoredResult(SummaryAccess):
         Parameters
         ----------
         columns
-            Of those that were drawn; all, if None.
+            Stored columns. Default: all.
         **where
             Values of factors, or labels of axes: rows that have others are left out, and of other
             scenarios nothing is read.
@@ -224,7 +225,7 @@ class StoredResult(SummaryAccess):
         Raises
         ------
         StoreError
-            Where none were kept.
+            If no replicates were kept.
         """
         of_factors = {name: value for name, value in where.items() if name in self.scenarios}
         chosen = rows_with(self.scenarios, of_factors)
@@ -273,7 +274,7 @@ class StoredResult(SummaryAccess):
         Raises
         ------
         StudyError
-            Where there is no such axis or label, or no column that the measure reads.
+            If there is no such axis or label, or the measure reads a column that is not stored.
         """
         if not isinstance(measure, Measure):
             raise StudyError(
@@ -302,7 +303,7 @@ class StoredResult(SummaryAccess):
                 sides.append({n: side[n].to_numpy(float) for n in measure.reads})
             n_pairs = {len(column) for side in sides for column in side.values()}
             if len(n_pairs) == 1:
-                numbers = paired(measure, *sides, scale=scale)._asdict()
+                numbers = contrast_of(paired, measure, sides, scale)._asdict()
                 named = dict(zip(keys, levels, strict=True))
                 about = {"contrast": f"{first} against {second}", "measure": measure.name}
                 found.append(
@@ -372,13 +373,7 @@ class StoredResult(SummaryAccess):
         return np.broadcast_to(flat, (len(column), n_cells)).ravel()
 
 
-def _side(rows: pd.DataFrame, measure: Measure) -> dict[str, np.ndarray]:
-    """The columns that a measure reads, in the order of the replicates."""
-    in_order = rows.sort_values(REP)
-    return {name: in_order[name].to_numpy(float) for name in measure.reads}
-
-
-# ---------------------------------------------------------------- whose blocks they are
+# ---------------------------------------------------------------- the store
 def _open_store(folder: Place, keys: Collection[str], manifest: Mapping[str, Any]) -> Store:
     """Open the stored replicates of some scenarios of a run.
 

@@ -19,7 +19,7 @@ __all__ = ["ScenarioOf", "Solution", "Solvable", "solve"]
 
 
 class Solvable(Protocol):
-    """What `solve` needs from a study."""
+    """The part of a study that `solve` needs."""
 
     @property
     def measures(self) -> Sequence[Measure]: ...
@@ -93,7 +93,7 @@ def solve(
     ConfigError
         For a setting that makes no sense.
     StudyError
-        Where the ends of the bracket are not on different sides of the target; the message says
+        If the ends of the bracket are not on different sides of the target; the message says
         what the measure is there, with its MCSE.
     """
     chosen = _chosen_measure(measure, study.measures)

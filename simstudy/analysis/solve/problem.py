@@ -131,7 +131,7 @@ class Solution:
     Parameters
     ----------
     factor, measure, target
-        What was asked.
+        The question.
     value
         The answer on the scale of the factor; between whole numbers if only these are possible.
     lower, upper

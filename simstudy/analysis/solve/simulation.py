@@ -46,7 +46,7 @@ class Simulation:
     cell
         Labels that choose one cell of the measure, by axis.
     worst
-        What failed values count as, if the study says so.
+        Values that failures count as, if the study sets any.
     workers
         How blocks are drawn.
     """
