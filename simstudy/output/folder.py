@@ -28,7 +28,8 @@ from simstudy.output.up_to_date import (
     TABLES,
     code_digest,
     hashes_of,
-    origin_of,
+    output_digest,
+    versions_of,
 )
 from simstudy.provenance.modules import source_files
 from simstudy.remote.paths import Place, place_of
@@ -40,7 +41,6 @@ from simstudy.tables.summary import as_words, is_short
 from simstudy.tables.table import Table
 
 START_SECONDS = 2.0  # until a worker process has started and loaded what draws a figure
-NAMED_APART = ("blocks", "sources", "protocol")  # of what outputs are made from
 NOT_IN_THE_DATA = (FigureError, StudyError, LookupError)  # what a run has no data for, it says
 
 
@@ -194,7 +194,7 @@ def publish(
         )
     target.mkdir(parents=True, exist_ok=True)
     with translate_io_errors(target), folder_lock(target):
-        made_from = origin_of(result, config or {}, module_file, sources, target)
+        made_from = output_digest(result, config or {}, module_file, sources, target)
         start = time.perf_counter()
         for place in (target, target / FIGURES, target / TABLES):
             forget_unfinished(place)
@@ -208,7 +208,8 @@ def publish(
             made.figures = _draw_figures(result, target, pdf, n_jobs)
             made.figure_seconds = time.perf_counter() - before
         made.files += [path for each in (*made.tables, *made.figures) for path in each.files]
-        content = _manifest(result, made, made_from, module_file, previous)
+        content = _manifest(result, made, module_file, previous)
+        content |= {"config": config or {}, "made_from": {"digest": made_from}}
         content["question"] = about.strip().partition("\n")[0]
         content["answer"] = made.answer
         content |= {"part": dict(part)} if part else {}
@@ -238,19 +239,16 @@ def publish(
 def _manifest(
     result: Result,
     published: Published,
-    inputs: Mapping[str, Any],
     module_file: str | None,
     previous: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The manifest's entries about the result, figures and tables."""
     return {
-        **facts_of(result, inputs["blocks"]),
+        **facts_of(result),
         "code": code_digest(module_file),
-        "config": inputs["config"],
-        "made_from": {name: value for name, value in inputs.items() if name in NAMED_APART},
         "figures_failed": [each.name for each in published.figures if each.failed],
         "tables_failed": [each.name for each in published.tables if each.failed],
-        **environment(source_files(module_file), inputs["versions"]),
+        **environment(source_files(module_file), versions_of(result, module_file)),
         **facts_of_drawing(result, previous),
         **({"protocol": published.protocol} if published.protocol else {}),
         "figures_not_drawn": published.not_drawn,

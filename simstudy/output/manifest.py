@@ -16,7 +16,8 @@ from simstudy.lazy import pd
 from simstudy.output.environment import program
 from simstudy.output.frames import frames_of, write_frames
 from simstudy.output.protocol import read_protocol
-from simstudy.output.up_to_date import design_of, hashes_of, is_unpublished
+from simstudy.output.up_to_date import hashes_of, is_unpublished
+from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote.paths import Place
 from simstudy.store.compaction import folder_lock
 from simstudy.store.io_errors import translate_io_errors
@@ -26,14 +27,8 @@ from simstudy.store.runs import ORIGINS
 DRAWN = "drawn"  # in a manifest, when the first block was begun and the last was there
 
 
-def facts_of(result: Result, blocks: str) -> dict[str, Any]:
-    """The manifest's facts about a result: size and numbers.
-
-    Parameters
-    ----------
-    blocks
-        Digest of whose blocks they are, and how many.
-    """
+def facts_of(result: Result) -> dict[str, Any]:
+    """The manifest's facts about a result: size and numbers."""
     plan, mcse = result.plan, result.summary["mcse"]
     return {
         "study": plan.name,
@@ -46,10 +41,10 @@ def facts_of(result: Result, blocks: str) -> dict[str, Any]:
         "failed_replicates": result.n_failed,
         "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
         "digest": digest(result),
-        "made_from": {"blocks": blocks},
+        "made_from": {},
         ORIGINS: result.details.store.provenance.origins(result.details.drawn_sizes),
         **_data_of(plan),
-        "design": design_of(result.details.design or plan.work_units.keys),
+        "design": short_hash(",".join(sorted(result.details.design or plan.work_units.keys))),
     }
 
 
@@ -162,7 +157,7 @@ def _write(folder: Place, previous: Mapping[str, Any], result: Result) -> None:
     files = write_frames(result, folder, frames_of(result))
     owner = result.details.store.provenance
     libraries = owner.only(result.details.drawn_sizes).libraries
-    content = facts_of(result, owner.digest(result.details.drawn_sizes)) | program(libraries)
+    content = facts_of(result) | program(libraries)
     content |= facts_of_drawing(result, previous)
     content |= {"published": False, "files": hashes_of(folder, files)}
     write_json(folder / MANIFEST, content)

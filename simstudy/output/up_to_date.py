@@ -22,29 +22,29 @@ REPORT = "report.html"
 FIGURES, TABLES = "figures", "tables"  # folders
 CELLS = "cells.parquet"  # of a study with axes
 SCENARIOS = "scenarios.parquet"
-FORMER = "keep"  # a setting in older manifests, which changes no number
 
 
-def origin_of(
+def output_digest(
     result: Result,
     config: Mapping[str, Any],
     module_file: str | None,
     sources: str | None = None,
     folder: Place | None = None,
-) -> dict[str, Any]:
-    """What outputs are made from: blocks, settings, code and libraries.
+) -> str:
+    """The digest of all that outputs depend on: blocks, settings, code, libraries, protocol.
 
-    Two results with the same origin are published as the same files.
+    Two results with the same digest are published as the same files. The manifest holds it as
+    `made_from`.
     """
     target = folder or result.folder
-    planned = "" if target is None else hash_of_protocol(target)
-    return {
+    content = {
         "config": dict(config),
         "blocks": result.details.store.provenance.digest(result.details.drawn_sizes),
         "sources": sources or sources_digest(module_file),
-        "versions": _versions(result, module_file),
-        **({"protocol": planned} if planned else {}),
+        "versions": versions_of(result, module_file),
+        "protocol": "" if target is None else _hash_of_protocol(target),
     }
+    return short_hash(json.dumps(content, sort_keys=True, default=str), 32)
 
 
 def code_digest(module_file: str | None) -> str:
@@ -72,14 +72,8 @@ def code_digest(module_file: str | None) -> str:
     return f"{found['python']} {short_hash(json.dumps(code, sort_keys=True))}"
 
 
-def hash_of_protocol(folder: Place) -> str:
-    """The hash of the protocol beside the results, if there is one.
-
-    Raises
-    ------
-    StoreError
-        Where its record has been edited or damaged.
-    """
+def _hash_of_protocol(folder: Place) -> str:
+    """The hash of the protocol beside the results; empty if there is none."""
     if not (folder / PROTOCOL).exists():
         return ""
     from simstudy.output.protocol import read_protocol
@@ -88,7 +82,7 @@ def hash_of_protocol(folder: Place) -> str:
     return planned.hash if planned else ""
 
 
-def _versions(result: Result, module_file: str | None) -> dict[str, str]:
+def versions_of(result: Result, module_file: str | None) -> dict[str, str]:
     """The versions of libraries behind numbers and figures."""
     few = result.details.store.provenance.only(result.details.drawn_sizes)
     named = library_versions() | experiment_libraries(module_file) | few.libraries
@@ -111,9 +105,10 @@ def is_current(
     manifest = read_json(folder / MANIFEST) if folder else None
     if folder is None or manifest is None or result.outcome.n_blocks:
         return False
-    if said_origin(manifest) != as_json(origin_of(result, config, module_file, sources)):
+    made_from = {"digest": output_digest(result, config, module_file, sources, folder)}
+    if manifest.get("made_from") != made_from or manifest.get("tables_failed"):
         return False
-    if manifest.get("tables_failed") or (figures and manifest.get("figures_failed")):
+    if figures and manifest.get("figures_failed"):
         return False
     listed = listed_files(manifest, folder)
     settings_now = {FIGURES: figures, REPORT: report}  # all else is made by every run
@@ -125,27 +120,9 @@ def is_current(
     return all(name in listed and file_hash(folder / name) == listed[name] for name in wanted)
 
 
-def said_origin(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The origin in a manifest."""
-    config = {name: v for name, v in (manifest.get("config") or {}).items() if name != FORMER}
-    return {"config": config, "versions": manifest.get("versions")} | (
-        manifest.get("made_from") or {}
-    )
-
-
-def as_json(content: Mapping[str, Any]) -> Any:
-    """A value after a round trip through JSON."""
-    return json.loads(json.dumps(content, default=str))
-
-
 def hashes_of(folder: Place, files: Iterable[Place]) -> dict[str, str]:
     """The hashes of files, by name below a folder."""
     return {name_below(folder, path): file_hash(path) for path in sorted(set(files))}
-
-
-def design_of(keys: Iterable[str]) -> str:
-    """An identifier for a set of scenarios."""
-    return short_hash(",".join(sorted(keys)))
 
 
 def is_unpublished(manifest: Mapping[str, Any]) -> bool:
