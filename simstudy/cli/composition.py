@@ -35,7 +35,6 @@ from simstudy.cli.settings import (
 from simstudy.cli.sweep import typed_overrides
 from simstudy.errors import ConfigError, SimstudyError, nearest
 from simstudy.options import build, format_setting, option_help
-from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote.paths import Place, place_of
 
 if TYPE_CHECKING:
@@ -114,6 +113,7 @@ class Run:
         """The folder of this run's outputs: the study's own, or one named after what differs."""
         if not self.differences:
             return self.folder
+        from simstudy.provenance.scenario_id import short_hash
         from simstudy.store.runs import RUNS
 
         shown = {
@@ -153,6 +153,8 @@ def short_name(text: str) -> str:
     name = re.sub(r"[^\w.,=+\-\[\]]+", "_", text)
     if name == text and len(name) <= MAX_NAME_LENGTH:
         return name
+    from simstudy.provenance.scenario_id import short_hash
+
     return f"{name[: MAX_NAME_LENGTH - 9]}-{short_hash(text, 8)}"
 
 
@@ -348,7 +350,8 @@ def check_overrides(overrides: Sequence[Override]) -> None:
                 raise ConfigError(f"{given[name].input_line}: choose one by its name, {name}=NAME")
             del given[name]
     plain = {name: each.value() for name, each in given.items() if name in options}
-    build(Settings, {name: value for name, value in plain.items() if _is_plain(value)})
+    if plain := {name: value for name, value in plain.items() if _is_plain(value)}:
+        build(Settings, plain)  # which loads pydantic
     _check_sweep(overrides)
 
 
