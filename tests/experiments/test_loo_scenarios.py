@@ -7,8 +7,7 @@ from scipy import stats
 from simstudy.documents.dgps.normals import standard_normals
 from simstudy.documents.scenarios.leave_one_out import ImportanceSampling, LeaveOneOut
 from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import (
-    bayesian_bootstrap,
-    bayesian_bootstrap_difference,
+    bayesian_bootstrap_against,
 )
 from simstudy.documents.stats.leave_one_out.priors import default_prior, wide_prior
 from simstudy.documents.stats.leave_one_out.regression import exact_leave_one_out
@@ -72,12 +71,8 @@ def test_the_bootstrap_is_that_of_each_model_and_pair():
     def rng():
         return streams()("bootstrap")
 
-    alone = bayesian_bootstrap(fits[0], rng(), n_draw=SMALL.n_draw)
-    pairs = [
-        bayesian_bootstrap_difference(fits[0], other, rng(), n_draw=SMALL.n_draw)
-        for other in fits[1:]
-    ]
-    for place, wanted in enumerate([alone, *pairs]):
+    each = bayesian_bootstrap_against(fits[0], fits[1:], rng(), n_draw=SMALL.n_draw)
+    for place, wanted in enumerate(each):
         np.testing.assert_array_equal(found["estimate"][:, place, :, 1], wanted.value)
         np.testing.assert_array_equal(found["std_error"][:, place, :, 1], wanted.std_error)
 

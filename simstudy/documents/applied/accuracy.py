@@ -28,7 +28,7 @@ from simstudy.documents.stats.accuracy._of_scores.mean_tests import (
 from simstudy.documents.stats.accuracy._of_scores.rule import UNCHANGED, Rule
 from simstudy.documents.stats.accuracy._of_scores.scores import RIGHT, Scores, Values
 from simstudy.errors import DesignError
-from simstudy.lazy import ggplot, pd
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.options import build
 
 REGRESSION, NO_REGRESSION = "regression", "no regression shown"
@@ -143,9 +143,13 @@ class AccuracyCheck(Answer):
         effects = np.linspace(0, reach, 60)
         powers = [self.rule.power(float(effect)) for effect in effects]
         frame = pd.DataFrame({"worse by": effects, "power": powers, "test": self.test})
-        title = f"Chance that a candidate fails, by {self.metric}"
+        title = f"Power of the check of {self.metric}"
         given = {"x": "worse by", "y": "power", "color": "test", "title": title}
-        return curves(frame, **given, dashed=1 - self.beta)
+        figure = curves(frame, **given, dashed=1 - self.beta)
+        return figure + p9.labs(
+            x=f"true loss of the candidate, in units of {self.metric}",
+            y="probability that it fails (dashed: 1 - beta)",
+        )
 
 
 def accuracy_check(

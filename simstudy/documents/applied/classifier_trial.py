@@ -162,7 +162,10 @@ class ClassifierPlan(Answer):
         frame = frame.dropna()
         figure = curves(frame, x="confidence", y="threshold", color="method", title=title)
         figure += p9.geom_vline(xintercept=self.confidence, linetype="dotted")
-        return figure + p9.geom_hline(yintercept=self.threshold, linetype="dotted")
+        figure += p9.geom_hline(yintercept=self.threshold, linetype="dotted")
+        return figure + p9.labs(
+            x="confidence (dotted: the plan)", y="threshold, in the units of the scores"
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -221,10 +224,13 @@ class ClassifierVerdict(Answer):
         counts = np.arange(max(int(self.n * self.null) - 60, 0), self.n + 1)
         law = stats.binom.pmf(counts, self.n, self.null)
         frame = pd.DataFrame({"true positives": counts, "probability": law, "law": "null"})
-        title = f"Found {self.found:,}; dashed: {self.critical:,} reject"
+        title = (
+            f"{self.found:,} positive cases found; dashed: the test rejects from {self.critical:,}"
+        )
         figure = curves(frame, x="true positives", y="probability", color="law", title=title)
         figure += p9.geom_vline(xintercept=self.found)
-        return figure + p9.geom_vline(xintercept=self.critical, linetype="dashed")
+        figure += p9.geom_vline(xintercept=self.critical, linetype="dashed")
+        return figure + p9.labs(x="positive cases found", y="probability under the null")
 
 
 # ---------------------------------------------------------------- functions

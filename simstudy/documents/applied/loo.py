@@ -34,7 +34,7 @@ from simstudy.documents.stats.leave_one_out.utilities import (
     taylor_difference,
 )
 from simstudy.errors import ConfigError, DesignError, describe
-from simstudy.lazy import ggplot, pd, special
+from simstudy.lazy import ggplot, p9, pd, special
 from simstudy.options import build
 
 SHOWN = {"r2": "r2_mean_square", "rmse": "rmse", "mae": "mae", "elpd": "elpd"}
@@ -100,7 +100,11 @@ class LooEstimate(Answer):
             for law, values in (("leave-one-out errors", share), ("normal law", normal))
         ])  # fmt: skip
         title = f"Leave-one-out errors of {self.n:,} observations"
-        return curves(frame, x="error", y="share", color="law", title=title)
+        figure = curves(frame, x="error", y="share", color="law", title=title)
+        return figure + p9.labs(
+            x="leave-one-out error, in the units of the response",
+            y="share of smaller errors", color="",
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers but the single errors.

@@ -107,7 +107,10 @@ class PredictiveFit(Answer):
         for height in (expected - error, expected, expected + error):
             style = "solid" if height == expected else "dashed"
             figure += p9.geom_hline(yintercept=max(height, 0), linetype=style)
-        return figure + p9.labs(title=f"P-values of {self.n:,} predictions") + theme_study()
+        return figure + theme_study() + p9.labs(
+            title=f"P-values of {self.n:,} predictions (lines: all fit, ± 2 standard errors)", x="predictive p-value",
+            y="predictions",
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers but the single p-values.

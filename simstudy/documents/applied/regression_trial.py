@@ -46,6 +46,7 @@ from simstudy.errors import DesignError
 from simstudy.lazy import ggplot, p9, pd, special
 from simstudy.options import build
 
+METRIC_TITLES = {"mae": "MAE", "mse": "MSE", "rmse": "RMSE", "mape": "MAPE", "r2": "R²"}
 OF_ERRORS = ("mae", "mse", "rmse")  # metrics that need no more than the errors
 FEWEST = 5  # cases or groups; with fewer the bootstrap has too few different resamples
 MOST_ROWS = 20_000  # rows that are resampled one by one; more are merged into random groups
@@ -145,11 +146,14 @@ class RegressionPlan(Answer):
                 (f"level {self.alpha:.3g} at the boundary", boundary_power(*given)),
             )
         ])  # fmt: skip
-        title = f"Power to show that the {self.metric} is better than {number(self.bound)}"
+        name = METRIC_TITLES.get(self.metric, self.metric.replace("_", " "))
+        title = f"Power to show that the {name} is {self.better} {number(self.bound)}"
         figure = curves(frame, x="n2", y="power", color="test", title=title, dashed=self.power)
         figure += p9.geom_vline(xintercept=self.n2, linetype="dotted")
+        figure += p9.scale_y_continuous(limits=(0, 1))
+        unit = "groups" if self.is_clustered else "cases"
         return figure + p9.labs(
-            x=f"{'groups' if self.is_clustered else 'cases'} of the second sample"
+            x=f"{unit} of the second sample (dotted: the plan)", y="power (dashed: the plan)"
         )
 
 
@@ -210,9 +214,12 @@ class RegressionVerdict(Answer):
         """
         reach = float(special.ndtri(0.95)) * self.std_error
         ends = {"metric": [self.estimate - reach, self.estimate + reach], "y": "", "sample": "new"}
-        title = f"{self.metric} of the second sample with its 90% interval; dashed: the bound"
+        name = METRIC_TITLES.get(self.metric, self.metric.replace("_", " "))
+        title = f"{name} of the second sample with its 90% interval; dashed: the bound"
         figure = curves(pd.DataFrame(ends), x="metric", y="y", color="sample", title=title)
-        return figure + p9.geom_vline(xintercept=self.bound, linetype="dashed")
+        figure += p9.geom_vline(xintercept=self.bound, linetype="dashed")
+        figure += p9.geom_point(p9.aes(x=self.estimate, y="y"), size=3, show_legend=False)
+        return figure + p9.labs(x=name, y="")
 
 
 def _sign(metric: str) -> int:

@@ -11,15 +11,12 @@ Subsets are drawn with replacement: scores are independent draws from the popula
 of these tests takes them to be.
 """
 
-import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from simstudy.array_types import Float, Int
 from simstudy.documents.stats.arguments import check_count, check_proportion
@@ -194,127 +191,11 @@ class GaussianScores:
         return replace(self, mean=self.mean - effect)
 
 
-class HoldsArray(Hashable, Protocol):
-    """A part of a scenario that holds an array, as `simstudy.Data` does."""
-
-    def read_array(self) -> np.ndarray:
-        """Read the array.
-
-        Returns
-        -------
-        ndarray
-            The array, read-only.
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class EmpiricalScores:
-    """Scores of one's own, one for each prompt of a data set.
-
-    Parameters
-    ----------
-    scores
-        `Data.from_array(scores, name=...)` of a flat array, or a part that reads one from a file.
-    lower_is_better
-        For perplexity, error rates.
-    worsened
-        By how much the mean is worse than that of the scores. The scores keep their values and
-        support, and are reweighted: with weights proportional to exp(∓λ score), of all weights
-        with that mean the nearest to equal ones in the sense of Kullback and Leibler.
-
-    References
-    ----------
-    Efron (1981), Can. J. Statist. 9, 139-158, for the tilt.
-    """
-
-    scores: HoldsArray
-    lower_is_better: bool = False
-    worsened: float = 0.0
-
-    @property
-    def step(self) -> float:
-        """The largest that all scores are whole multiples of apart; 0 where there is none."""
-        return _own_step(self.scores)
-
-    def quantile(self, level: Level) -> Scores:
-        ordered = np.sort(_own_scores(self.scores))
-        reached = np.cumsum(self._weights(ordered))
-        return np.asarray(ordered[np.searchsorted(reached[:-1], level, side="left")])
-
-    def worse_by(self, effect: float) -> Self:
-        return replace(self, worsened=self.worsened + effect)
-
-    def _weights(self, ordered: Scores) -> Scores:
-        """Weights of the scores, summing to 1; bisection on the tilt that moves the mean."""
-        sign = 1.0 if self.lower_is_better else -1.0
-        worst = float(max(sign * ordered[0], sign * ordered[-1]) - sign * ordered.mean())
-        if not -worst < self.worsened < worst and self.worsened != 0:
-            raise DesignError(
-                f"worsened={self.worsened:g} is not to be had: the worst of the scores is "
-                f"{worst:g} worse than their mean. Ask for a smaller effect."
-            )
-        unit = (ordered - ordered.mean()) / max(float(np.ptp(ordered)), np.finfo(float).tiny)
-
-        def moved(tilt: float) -> float:
-            return float(sign * (_tilted(unit, sign * tilt) @ ordered - ordered.mean()))
-
-        tilt = _increasing_root(moved, self.worsened) if self.worsened else 0.0
-        return _tilted(unit, sign * tilt)
-
-
-def _tilted(unit: Scores, tilt: float) -> Scores:
-    weights = np.exp(tilt * unit - np.max(tilt * unit))
-    return np.asarray(weights / weights.sum())
-
-
-def _increasing_root(function: Callable[[float], float], value: float) -> float:
-    """Root of an increasing function; the interval is doubled until it holds the root."""
-    reach = 1.0
-    while not function(-reach) <= value <= function(reach):
-        reach *= 2
-    return _bisected(function, value, -reach, reach)
-
-
 def _bisected(function: Callable[[float], float], value: float, low: float, high: float) -> float:
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         low, high = (middle, high) if function(middle) < value else (low, middle)
     return high
-
-
-@lru_cache(maxsize=64)
-def _own_step(part: HoldsArray) -> float:
-    """The step of a lattice that own scores are on, from the least of them to the greatest.
-
-    As shares of the range their distances from the least are fractions then, of which the last is
-    1: the least common denominator is the number of steps.
-    """
-    values = np.unique(_own_scores(part))
-    extent = float(np.ptp(values))
-    if extent == 0:
-        return 0.0
-    shares = (values - values[0]) / extent
-    # Two scores and their difference are each rounded by half a spacing of doubles at most.
-    rounding = 4 * np.finfo(float).eps * max(1.0, float(np.abs(values).max()) / extent)
-    n_steps = 1
-    for share in shares:
-        nearest = Fraction(float(share)).limit_denominator(MOST_STEPS)
-        n_steps = math.lcm(n_steps, nearest.denominator)
-        if abs(float(nearest) - share) > rounding or n_steps > MOST_STEPS:
-            return 0.0
-    return extent / n_steps
-
-
-def _own_scores(part: HoldsArray) -> Scores:
-    scores = np.asarray(part.read_array(), dtype=float)
-    if scores.ndim != 1 or scores.size < 2 or not np.isfinite(scores).all():
-        raise DesignError(
-            f"the scores have shape {scores.shape} and {np.count_nonzero(~np.isfinite(scores))} "
-            "values that are no finite number, so there is no population to draw from. Give a flat "
-            "array with one finite score for each prompt, at least 2."
-        )
-    return scores
 
 
 # ---------------------------------------------------------------- populations
@@ -462,45 +343,6 @@ def _correlation(x: Scores, y: Scores) -> float:
     about = (x - x.mean()) @ (y - y.mean()) / len(x)
     spread = float(x.std() * y.std())
     return float(about / spread) if spread else 0.0
-
-
-def own_population(
-    reference: ArrayLike, check: ArrayLike, *, lower_is_better: bool = False
-) -> Population:
-    """Make the population of two runs' own scores, prompt by prompt.
-
-    Parameters
-    ----------
-    reference
-        Scores of the reference run.
-    check
-        Scores of the check, in the same order of prompts.
-    lower_is_better
-        Whether lower scores are better.
-
-    Returns
-    -------
-    Population
-        The population.
-
-    Raises
-    ------
-    DesignError
-        If the runs have scores of different shapes, too few, or ones that are not finite.
-    """
-    x, y = np.asarray(reference, float), np.asarray(check, float)
-    if x.shape != y.shape or x.ndim != 1:
-        raise DesignError(
-            f"the runs have scores of shape {x.shape} and {y.shape}, so it cannot be said which "
-            "two belong to one prompt. Give two flat arrays in the same order of prompts."
-        )
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise DesignError(
-            "some scores are no finite numbers, so the runs have no means to compare. Leave those "
-            "prompts out of both runs, or give them the score that a failure counts as."
-        )
-    _check_population(0.0, len(x))
-    return Population(x, y, lower_is_better)
 
 
 # ---------------------------------------------------------------- drawing

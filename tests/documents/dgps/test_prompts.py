@@ -4,16 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.data.parts import Data
 from simstudy.documents.dgps.prompts import (
     BinaryScores,
     BoundedScores,
-    EmpiricalScores,
     GaussianScores,
     PerplexityScores,
-    draw_pairs,
     draw_run,
-    own_population,
     paired_population,
 )
 from tests.documents.stats.words import GOLDEN, WORD, mixed, place
@@ -53,19 +49,6 @@ def test_a_run_is_the_sum_over_its_prompts_to_the_last_bit(n_prompts, n):
     about = scores[indices(np.random.default_rng(5), n_prompts, 4, n)] - 1.5
     assert drawn.total.tolist() == [chained_sum(row) for row in about]
     assert drawn.squares.tolist() == [chained_sum(row * row) for row in about]
-
-
-@pytest.mark.parametrize("lower_is_better", [False, True])
-def test_pairs_are_the_sums_over_the_same_prompts_to_the_last_bit(lower_is_better):
-    x, y = np.random.default_rng(1).lognormal(size=(2, 1000))
-    runs = own_population(x, y, lower_is_better=lower_is_better)
-    drawn = draw_pairs(np.random.default_rng(5), runs, 4, 45)
-    at = indices(np.random.default_rng(5), 1000, 4, 45)
-    worse = (y - x if lower_is_better else x - y)[at]
-    about, check = x[at] - x.mean(), y[at] - x.mean()
-    slow = [about, worse, about * about + check * check, worse * worse]
-    for column, values in zip(drawn, slow, strict=True):
-        assert column.tolist() == [chained_sum(row) for row in values]
 
 
 def test_the_first_replicates_of_many_are_those_of_few():
@@ -136,54 +119,3 @@ def test_a_worse_run_is_worse_by_the_effect_as_far_as_quantiles_say(scores, effe
     lost = abs(mean - scores.mean) * (1 + effect / max(abs(scores.mean), effect)) + 1 / 4096
     assert made.effect == pytest.approx(effect, abs=lost)
     assert made.effect > 0
-
-
-# ---------------------------------------------------------------- one's own scores
-OWN = np.random.default_rng(4).gamma(2.0, size=500)
-
-
-def own(**about) -> EmpiricalScores:
-    return EmpiricalScores(Data.from_array(OWN, name="own"), **about)
-
-
-def test_own_scores_are_their_own_quantiles():
-    made = paired_population(own(), n_prompts=len(OWN))
-    np.testing.assert_array_equal(made.reference, np.sort(OWN))
-
-
-@pytest.mark.parametrize("lower_is_better", [False, True])
-def test_own_scores_become_worse_by_other_weights_on_the_same_values(lower_is_better):
-    made = paired_population(own(lower_is_better=lower_is_better), effect=0.4, n_prompts=60_000)
-    assert set(made.check) <= set(OWN)
-    assert made.effect == pytest.approx(0.4, abs=np.ptp(OWN) * len(OWN) / 60_000)
-    values, counts = np.unique(made.check, return_counts=True)
-    slope = np.polyfit(values, np.log(counts), 1, w=np.sqrt(counts))[0]
-    tilted = np.exp(slope * OWN)  # the same family, with the slope that the counts have
-    mean = tilted @ OWN / tilted.sum()
-    assert abs(mean - OWN.mean()) == pytest.approx(0.4, rel=0.01)
-
-
-def test_own_scores_of_right_and_wrong_become_worse_as_binary_ones_do():
-    right = np.repeat([0.0, 1.0], [100, 400])
-    mine = EmpiricalScores(Data.from_array(right, name="right"))
-    found = paired_population(mine, effect=0.1, n_prompts=1000)
-    known = paired_population(BinaryScores(mean=0.8), effect=0.1, n_prompts=1000)
-    np.testing.assert_array_equal(found.check, known.check)
-
-
-@pytest.mark.parametrize(
-    ("scores", "step"),
-    [
-        ([0, 1, 1, 0], 1.0),
-        ([0.1, 0.4, 0.8], 0.1),
-        ([1 / 3, 1, 2 / 3, 1 / 4], 1 / 12),  # from the least: 1/12, 3/4, 5/12
-        ([np.pi, 3 * np.pi, 6 * np.pi], np.pi),
-        ([-2.5, 7.5, 2.5], 5.0),
-        ([0, 1, np.sqrt(2)], 0.0),
-        (OWN, 0.0),
-        ([0.3, 0.3], 0.0),
-    ],
-)
-def test_own_scores_have_the_step_of_their_lattice(scores, step):
-    mine = EmpiricalScores(Data.from_array(np.array(scores, float), name="scores"))
-    assert mine.step == pytest.approx(step, rel=1e-12)

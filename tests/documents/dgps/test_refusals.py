@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from simstudy.data.parts import Data
 from simstudy.documents.dgps.friedman import Friedman
 from simstudy.documents.dgps.linear import LinearModel
 from simstudy.documents.dgps.location import (
@@ -20,10 +19,8 @@ from simstudy.documents.dgps.prices import Prices
 from simstudy.documents.dgps.prompts import (
     BinaryScores,
     BoundedScores,
-    EmpiricalScores,
     GaussianScores,
     PerplexityScores,
-    own_population,
     paired_population,
 )
 from simstudy.documents.dgps.scores import (
@@ -37,10 +34,6 @@ from simstudy.errors import DesignError
 
 def rng() -> np.random.Generator:
     return np.random.default_rng(1)
-
-
-def own(*values: float) -> EmpiricalScores:
-    return EmpiricalScores(Data.from_array(np.array(values), name="own"))
 
 
 REFUSED = {
@@ -86,10 +79,6 @@ REFUSED = {
         (lambda: paired_population(GaussianScores(), n_prompts=2**16), "n_prompts=65536"),
         (lambda: paired_population(GaussianScores(), n_prompts=1), "n_prompts=1"),
         (lambda: paired_population(GaussianScores(), correlation=1.0), "correlation=1"),
-        (lambda: paired_population(own(1.0, 2.0), effect=100.0), "worsened=100"),
-        (lambda: own_population(np.zeros(3), np.zeros(4)), r"\(3,\) and \(4,\)"),
-        (lambda: own_population(np.zeros(2), np.array([0, np.nan])), "no finite"),
-        (lambda: paired_population(own(1.0, np.inf)), "1 values that are no finite number"),
     ],
     "scores": [
         (lambda: NormalScores(sd=0.0), "NormalScores .* 0 "),

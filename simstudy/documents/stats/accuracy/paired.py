@@ -212,33 +212,6 @@ def _refuse_beyond_one(loss: Real, gain: Real) -> None:
 
 # ---------------------------------------------------------------- scores of any kind
 @reading
-def paired_z(
-    mean_difference: Numbers, sd: Numbers, n: Numbers, *, lower_is_better: bool = False
-) -> Any:
-    """Compute the one-sided p-value of the mean difference with a known standard deviation.
-
-    Parameters
-    ----------
-    mean_difference
-        Mean over prompts of the check's score less the reference's.
-    sd
-        Standard deviation of these differences, ≥ 0, in the same units. Where it is 0, any
-        difference is infinitely many standard errors, and none is none.
-    n
-        Prompts, at least 1.
-    lower_is_better
-        For perplexity, error rates.
-
-    Returns
-    -------
-    float or array
-        p-values.
-    """
-    z = _standardised(mean_difference, sd, n, lower_is_better, least=1)
-    return plain(special.ndtr(z))
-
-
-@reading
 def paired_t(
     mean_difference: Numbers, sd: Numbers, n: Numbers, *, lower_is_better: bool = False
 ) -> Any:

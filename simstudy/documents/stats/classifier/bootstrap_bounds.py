@@ -11,28 +11,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from simstudy.array_types import Float
-from simstudy.documents.stats.arguments import as_scores, check_choice, check_count, complement
+from simstudy.documents.stats.arguments import as_scores, check_choice, complement
 from simstudy.documents.stats.bootstrap import quantiles as bootstrap
 from simstudy.documents.stats.bootstrap.resamples import (
     Resamples,
-    draw_resamples,
-    in_order,
     resampled_quantile,
     resampled_shape,
     shares_below,
 )
 from simstudy.documents.stats.classifier.direct_bounds import check_bound, level_of
 from simstudy.documents.stats.reading import reading
-from simstudy.errors import DesignError
 from simstudy.lazy import special
 
 EXACT_METHODS = ("percentile", "basic", "normal", "bc", "bca")
-BOOTSTRAP_METHODS = (*EXACT_METHODS, "studentized")
 TIES = ("strict", "mid", "weak")
-RESAMPLED_VALUES = 4_000_000
-"""Resampled scores held at once by the studentized bootstrap: 32 MB a work array."""
-
-
 PerRep = Float[np.ndarray, " rep"]
 Bounds = dict[str, PerRep]
 
@@ -74,7 +66,6 @@ def exact_bootstrap_bounds(
         equal the bound is that score: no method failed, all were confidently wrong.
     """
     _check(q, confidence, side, methods, ties)
-    refuse_exact_studentized(methods)
     ordered = np.sort(as_scores(scores, least=2), axis=1)
     law = bootstrap.quantile_law(ordered.shape[1], q, quantile_method)
     estimate = _estimate(ordered, q, quantile_method)
@@ -89,76 +80,6 @@ def exact_bootstrap_bounds(
         std = bootstrap.moments_of_sorted(ordered, estimate, law).std
         bounds["normal"] = estimate + special.ndtri(alpha) * std
     return _mirrored(bounds, estimate, methods)
-
-
-@reading
-def monte_carlo_bootstrap_bounds(
-    rng: np.random.Generator,
-    scores: Float[np.ndarray, "rep obs"],
-    *,
-    q: float,
-    confidence: float,
-    n_boot: int,
-    side: str = "lower",
-    methods: Sequence[str] = BOOTSTRAP_METHODS,
-    ties: str = "mid",
-    quantile_method: str = "linear",
-) -> Bounds:
-    """Compute bootstrap bounds of each row's quantile from `n_boot` resamples.
-
-    The studentized bound divides by each resample's own standard error, which is the exact
-    bootstrap standard error of that resample (an inner bootstrap without inner noise). It needs
-    whole resamples, drawn after the others, so that asking for it moves no other number.
-
-    Parameters
-    ----------
-    rng
-        Generator of the resamples.
-    scores : float array (rep, obs)
-        One replicate per row, any units, in any order.
-    q
-        Probability of the quantile that is bounded, in (0, 1).
-    confidence
-        Probability that the bound is on the safe side, in (0, 1).
-    n_boot
-        Resamples of each row, at least 1.
-    side
-        "lower" or "upper": on which side of the quantile the bound is.
-    methods
-        Names of bootstrap methods.
-    ties
-        How resamples equal to the estimate count in the bias correction, as in
-        `exact_bootstrap_bounds`.
-    quantile_method
-        A name of NumPy's, as in `interpolation`.
-
-    Returns
-    -------
-    Bounds
-        A bound for each row, by method, in score units.
-    """
-    _check(q, confidence, side, methods, ties)
-    ordered = np.sort(as_scores(scores, least=2), axis=1)
-    estimate = _estimate(ordered, q, quantile_method)
-    resamples = draw_resamples(rng, ordered, n_boot=n_boot, q=q, quantile_method=quantile_method)
-    acceleration = bootstrap.jackknife_acceleration(ordered, q=q, quantile_method=quantile_method)
-    plain = [name for name in methods if name != "studentized"]
-    bounds = bounds_from_resamples(
-        resamples,
-        estimate,
-        acceleration,
-        confidence=confidence,
-        side=side,
-        methods=plain,
-        ties=ties,
-    )
-    if "studentized" in methods:
-        roots = studentized_draws(rng, ordered, n_boot=n_boot, q=q, quantile_method=quantile_method)
-        std = estimate_and_std_error(ordered, q=q, quantile_method=quantile_method)[1]
-        bounds["studentized"] = studentized_bound(
-            roots, estimate, std, confidence=confidence, side=side
-        )
-    return {name: bounds[name] for name in methods}
 
 
 @reading
@@ -207,98 +128,6 @@ def bounds_from_resamples(
     if "normal" in methods:
         bounds["normal"] = estimate + special.ndtri(alpha) * resampled_shape(resamples).std
     return _mirrored(bounds, estimate, methods)
-
-
-@reading
-def studentized_draws(
-    rng: np.random.Generator,
-    scores: Float[np.ndarray, "rep obs"],
-    *,
-    n_boot: int,
-    q: float,
-    quantile_method: str = "linear",
-) -> Float[np.ndarray, "rep boot"]:
-    """Draw (estimate* − estimate)/se* of `n_boot` whole resamples of each row.
-
-    A resample whose scores agree wherever its se* looks has se* = 0: its root is 0 where its
-    estimate is unmoved and infinite otherwise. Rows are worked off in groups, to bound memory;
-    the numbers do not depend on the grouping.
-
-    Parameters
-    ----------
-    rng
-        Generator of the resamples.
-    scores : float array (rep, obs)
-        One replicate per row, any units, in any order.
-    n_boot
-        Resamples of each row, at least 1.
-    q
-        Probability of the quantile that is bounded, in (0, 1).
-    quantile_method
-        A name of NumPy's, as in `interpolation`.
-
-    Returns
-    -------
-    float array (rep, boot)
-        Studentized roots, one for each resample.
-    """
-    check_count("n_boot", n_boot, least=1, meaning="a bootstrap")
-    block = as_scores(scores, least=2)
-    step = max(1, RESAMPLED_VALUES // (n_boot * block.shape[1]))
-    starts = range(0, max(block.shape[0], 1), step)
-    groups = [block[start : start + step] for start in starts]
-    return np.concatenate([_roots(rng, group, n_boot, q, quantile_method) for group in groups])
-
-
-@reading
-def studentized_bound(
-    roots: Float[np.ndarray, "rep boot"],
-    estimate: PerRep,
-    std_error: PerRep,
-    *,
-    confidence: float,
-    side: str = "lower",
-) -> PerRep:
-    """Compute the estimate less the quantile of the studentized roots times the standard error.
-
-    A standard error of 0 leaves the estimate; NaN in a root or in either of them gives NaN.
-
-    Parameters
-    ----------
-    roots : float array (rep, boot)
-        Studentized roots, from `studentized_draws`.
-    estimate, std_error
-        Of each row, in score units.
-    confidence
-        Probability that the bound is on the safe side, in (0, 1).
-    side
-        "lower" or "upper": on which side of the quantile the bound is.
-
-    Returns
-    -------
-    PerRep
-        Bounds, in score units.
-
-    Raises
-    ------
-    DesignError
-        If a standard error is negative.
-
-    References
-    ----------
-    Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 12.5.
-    """
-    if (std_error < 0).any():
-        raise DesignError(
-            f"std_error={std_error[std_error < 0][0]:g} is below 0, which would turn the bound to "
-            "the other side. Give standard errors, not log or signed ones."
-        )
-    level = np.full(estimate.shape, complement(level_of(confidence, side)))
-    root = resampled_quantile(in_order(roots), level)
-    constant = (std_error == 0) & ~np.isnan(root)
-    with np.errstate(invalid="ignore"):  # infinite roots of no spread: replaced
-        reach = root * std_error
-    return np.asarray(estimate - np.where(constant, 0.0, reach))
 
 
 def _estimate(ordered: Float[np.ndarray, "rep obs"], q: float, quantile_method: str) -> PerRep:
@@ -385,24 +214,6 @@ def _at_levels(
     return dict(zip(levels, values.T, strict=True))
 
 
-def _roots(
-    rng: np.random.Generator,
-    block: Float[np.ndarray, "rep obs"],
-    n_boot: int,
-    q: float,
-    quantile_method: str,
-) -> Float[np.ndarray, "rep boot"]:
-    n_rep, n_obs = block.shape
-    ranks = rng.integers(n_obs, size=(n_rep, n_boot * n_obs))
-    resamples = np.take_along_axis(block, ranks, axis=1).reshape(n_rep * n_boot, n_obs)
-    values, std = estimate_and_std_error(resamples, q=q, quantile_method=quantile_method)
-    center = np.repeat(_estimate(np.sort(block, axis=1), q, quantile_method), n_boot)
-    moved = values - center
-    infinite = np.where(moved == 0, 0.0, np.copysign(np.inf, moved))
-    roots = np.divide(moved, std, out=infinite, where=std > 0)
-    return np.asarray(roots.reshape(n_rep, n_boot))
-
-
 @reading
 def estimate_and_std_error(
     scores: Float[np.ndarray, "rep obs"], *, q: float, quantile_method: str = "linear"
@@ -437,25 +248,4 @@ def _check(q: float, confidence: float, side: str, methods: Sequence[str], ties:
 def _check_names(methods: Sequence[str], ties: str) -> None:
     check_choice("ties", ties, TIES)
     for name in methods:
-        check_choice("method", name, BOOTSTRAP_METHODS)
-
-
-def refuse_exact_studentized(methods: Sequence[str]) -> None:
-    """Raise an error if the studentized method is among those to be computed exactly.
-
-    Parameters
-    ----------
-    methods
-        Names of bootstrap methods.
-
-    Raises
-    ------
-    DesignError
-        If `methods` has "studentized".
-    """
-    if "studentized" in methods:
-        raise DesignError(
-            "method='studentized' has no exact bootstrap: its root depends on the whole resample, "
-            "not on two order statistics, and there are C(2n-1, n) resamples. Use "
-            "monte_carlo_bootstrap_bounds, whose inner standard error is exact."
-        )
+        check_choice("method", name, EXACT_METHODS)

@@ -10,7 +10,6 @@ basic              2·estimate − quantile at 1 − α
 normal             estimate + z_α · bootstrap standard error
 bc                 percentile at Φ(2·z0 + z_α)
 bca                percentile at Φ(z0 + (z0 + z_α)/(1 − a·(z0 + z_α)))
-studentized        estimate − quantile at 1 − α of (estimate* − estimate)/se*, times se
 order_statistic    the order statistic with at least the confidence (Neyman-Pearson umbrella)
 normal_tolerance   exact for normal scores
 smoothed           percentile of the bootstrap from a kernel-smoothed distribution
@@ -21,7 +20,7 @@ with α = 1 − confidence for a lower and α = confidence for an upper bound. z
 bootstrap values below the estimate) depends on what is done with those **equal** to it, about one
 in ten for a 5% quantile: "strict" leaves them out, "weak" counts them, "mid" counts half.
 
-The first six are in `bootstrap_bounds`, with sources; the others in `direct_bounds`.
+The first five are in `bootstrap_bounds`, with sources; the others in `direct_bounds`.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,11 +28,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from simstudy.array_types import Float
-from simstudy.documents.stats.arguments import check_choice, check_proportion, complement_of
+from simstudy.documents.stats.arguments import check_choice
 from simstudy.documents.stats.classifier.bootstrap_bounds import (
     EXACT_METHODS,
     exact_bootstrap_bounds,
-    refuse_exact_studentized,
 )
 from simstudy.documents.stats.classifier.direct_bounds import (
     bayesian_bootstrap_bound,
@@ -85,8 +83,6 @@ def quantile_bound(
     float array (rep,)
         Bounds, in score units.
     """
-    if method == "studentized":
-        refuse_exact_studentized((method,))
     check_choice("method", method, METHODS)
     if method in DIRECT:
         return DIRECT[method](scores, q=q, confidence=confidence, side=side)
@@ -99,91 +95,3 @@ def quantile_bound(
         ties=ties,
         quantile_method=quantile_method,
     )[method]
-
-
-@reading
-def sensitivity_threshold(
-    scores: Float[np.ndarray, "rep obs"],
-    *,
-    sensitivity: float,
-    confidence: float,
-    method: str = "bca",
-    ties: str = "mid",
-    quantile_method: str = "linear",
-) -> Float[np.ndarray, " rep"]:
-    """Set a threshold from positive scores: a lower bound for their (1 − sensitivity)-quantile.
-
-    To be used with score >= threshold.
-
-    Parameters
-    ----------
-    scores : float array (rep, obs)
-        One replicate per row, any units, in any order.
-    sensitivity
-        Share of positives to keep, in (0, 1).
-    confidence
-        Probability that the bound is on the safe side, in (0, 1).
-    method
-        Any of `METHODS`.
-    ties, quantile_method
-        Of the bootstrap methods, as in `exact_bootstrap_bounds`.
-
-    Returns
-    -------
-    float array (rep,)
-        Thresholds, in score units.
-    """
-    check_proportion("sensitivity", sensitivity, "a target to keep")
-    return quantile_bound(
-        scores,
-        method=method,
-        q=complement_of("sensitivity", sensitivity),
-        confidence=confidence,
-        ties=ties,
-        quantile_method=quantile_method,
-    )
-
-
-@reading
-def specificity_threshold(
-    scores: Float[np.ndarray, "rep obs"],
-    *,
-    specificity: float,
-    confidence: float,
-    method: str = "bca",
-    ties: str = "mid",
-    quantile_method: str = "linear",
-) -> Float[np.ndarray, " rep"]:
-    """Set a threshold from negative scores: an upper bound for their specificity-quantile.
-
-    To be used with score >= threshold. With tied scores take the next larger number
-    (`numpy.nextafter`), so that cases tied with the threshold stay negative.
-
-    Parameters
-    ----------
-    scores : float array (rep, obs)
-        One replicate per row, any units, in any order.
-    specificity
-        Share of negatives to keep, in (0, 1).
-    confidence
-        Probability that the bound is on the safe side, in (0, 1).
-    method
-        Any of `METHODS`.
-    ties, quantile_method
-        Of the bootstrap methods, as in `exact_bootstrap_bounds`.
-
-    Returns
-    -------
-    float array (rep,)
-        Thresholds, in score units.
-    """
-    check_proportion("specificity", specificity, "a target to keep")
-    return quantile_bound(
-        scores,
-        method=method,
-        q=specificity,
-        confidence=confidence,
-        side="upper",
-        ties=ties,
-        quantile_method=quantile_method,
-    )

@@ -439,68 +439,6 @@ def normal_power(n_obs: Fractional, sensitivity: Numbers, margin: Numbers, alpha
 
 
 @reading
-def normal_alpha(n_obs: Fractional, sensitivity: Numbers, margin: Numbers, power: Numbers) -> Any:
-    """Compute the level of the normal approximation: `normal_sample_size` solved for alpha.
-
-    Parameters
-    ----------
-    n_obs
-        Positive cases in the trial, at least 1.
-    sensitivity
-        True sensitivity k, in (0, 1).
-    margin
-        By how much the null sensitivity is below the true one.
-    power
-        Power that is required, in (0, 1).
-
-    Returns
-    -------
-    float or array
-        Probabilities.
-    """
-    check_size("n_obs", n_obs, "a trial")
-    k, null = _hypotheses(sensitivity, margin)
-    check_proportion("power", power, "a requirement")
-    shift = np.sqrt(k * (1 - k)) * special.ndtri(power) - np.sqrt(n_obs) * np.asarray(margin)
-    return special.ndtr(shift / np.sqrt(null * (1 - null)))[()]
-
-
-@reading
-def normal_margin(n_obs: Fractional, sensitivity: Numbers, power: Numbers, alpha: Numbers) -> Any:
-    """Compute the margin of the normal approximation: `normal_sample_size` solved for k − l.
-
-    The sensitivity that is observed or exceeded with the required power is k − √(k(1−k)/n)·Φ⁻¹
-    (power); the null just rejected there is its Wilson limit. NaN where that share is below 0,
-    because no null is then weak enough.
-
-    Parameters
-    ----------
-    n_obs
-        Positive cases in the trial, at least 1.
-    sensitivity
-        True sensitivity k, in (0, 1).
-    power
-        Power that is required, in (0, 1).
-    alpha
-        Level of the test, in (0, 1).
-
-    Returns
-    -------
-    float or array
-        Margins; NaN where no null is weak enough.
-    """
-    check_size("n_obs", n_obs, "a trial")
-    check_proportion("sensitivity", sensitivity, "a trial that should show it")
-    _check_errors(power, alpha)
-    k = np.asarray(sensitivity, dtype=float)
-    observed = k - np.sqrt(k * (1 - k) / n_obs) * special.ndtri(power)
-    possible = (observed >= 0) & (observed <= 1)
-    share = np.where(possible, observed, 0.5)
-    margin = k - wilson_lower(share * n_obs, n_obs, alpha)
-    return np.where(possible, margin, np.nan)[()]
-
-
-@reading
 def exact_margin(
     n_obs: Numbers,
     sensitivity: Numbers,
@@ -540,43 +478,6 @@ def exact_margin(
     limits = {"score": wilson_lower, "exact": clopper_pearson_lower, "mid_p": mid_p_lower}
     margin = np.asarray(sensitivity) - limits[rule](reached, n_obs, alpha)
     return np.where(reached > 0, margin, np.nan)[()]
-
-
-@reading
-def exact_alpha(
-    n_obs: Numbers,
-    sensitivity: Numbers,
-    margin: Numbers,
-    power: Numbers,
-    *,
-    rule: str = "exact",
-) -> Any:
-    """Compute the infimum of the nominal levels at which `n_obs` cases have the power.
-
-    The p-value of the count that is reached with the required power; every larger level has it.
-
-    Parameters
-    ----------
-    n_obs
-        Positive cases in the trial, at least 1.
-    sensitivity
-        True sensitivity k, in (0, 1).
-    margin
-        By how much the null sensitivity is below the true one.
-    power
-        Power that is required, in (0, 1).
-    rule
-        "exact", "score" or "mid_p".
-
-    Returns
-    -------
-    float or array
-        Levels.
-    """
-    check_choice("rule", rule, RULES)
-    _, null = _hypotheses(sensitivity, margin)
-    reached = np.asarray(reached_count(n_obs, sensitivity, power))
-    return _p_value(reached, np.asarray(n_obs), null, rule)[()]
 
 
 @reading
@@ -668,56 +569,6 @@ def _refuse_too_long(enough: float, margin: float) -> None:
 
 
 @reading
-def solve_trial(
-    sensitivity: Numbers,
-    *,
-    n_obs: Fractional | None = None,
-    margin: Numbers | None = None,
-    power: Numbers | None = None,
-    alpha: Numbers | None = None,
-    rule: str = "normal",
-    guarantee: str = "first",
-) -> Any:
-    """Solve for whichever of n, margin, power and alpha is left out, from the other three.
-
-    Parameters
-    ----------
-    sensitivity
-        True sensitivity k.
-    n_obs, margin, power, alpha
-        Three of the four; arrays broadcast.
-    rule
-        "normal" (the approximation), "score", "exact" or "mid_p".
-    guarantee
-        For n of a rule other than "normal": "first" or "forever", a field of `SampleSizes`.
-
-    Returns
-    -------
-    Any
-        For "normal", a real n; for the others a whole one.
-
-    Raises
-    ------
-    DesignError
-        If not exactly one of the four is left out, or one is out of range.
-    """
-    check_choice("rule", rule, ("normal", *RULES))
-    check_choice("guarantee", guarantee, SampleSizes._fields)
-    given = {"n_obs": n_obs, "margin": margin, "power": power, "alpha": alpha}
-    missing = [name for name, value in given.items() if value is None]
-    if len(missing) != 1:
-        raise DesignError(
-            f"{len(missing)} of n_obs, margin, power and alpha are left out "
-            f"({', '.join(missing) or 'none'}), so there is no single answer. Give three of them."
-        )
-    if rule == "normal":
-        return _solve_normal(missing[0], sensitivity, *given.values())
-    if missing[0] == "n_obs":
-        return _each_sample_size(sensitivity, margin, power, alpha, rule, guarantee)
-    return _solve_exact(missing[0], sensitivity, *given.values(), rule=rule)
-
-
-@reading
 def proven_sample_size(sensitivity: float, margin: float, power: float, alpha: float) -> int:
     """Compute a sample size from which every rule here has the power, by Hoeffding's inequality.
 
@@ -758,47 +609,6 @@ def proven_sample_size(sensitivity: float, margin: float, power: float, alpha: f
     if not np.isfinite(enough):
         _refuse_too_long(enough, margin)
     return int(enough)
-
-
-def _solve_normal(missing: str, k: Any, n: Any, margin: Any, power: Any, alpha: Any) -> Any:
-    if missing == "n_obs":
-        return normal_sample_size(k, margin, power, alpha)
-    if missing == "margin":
-        return normal_margin(n, k, power, alpha)
-    if missing == "power":
-        return normal_power(n, k, margin, alpha)
-    return normal_alpha(n, k, margin, power)
-
-
-def _solve_exact(
-    missing: str,
-    k: Any,
-    n: Any,
-    margin: Any,
-    power: Any,
-    alpha: Any,
-    *,
-    rule: str,
-) -> Any:
-    if missing == "margin":
-        return exact_margin(n, k, power, alpha, rule=rule)
-    if missing == "power":
-        return trial_power(n, k, _hypotheses(k, margin)[1], alpha, rule=rule).power
-    return exact_alpha(n, k, margin, power, rule=rule)
-
-
-def _each_sample_size(
-    sensitivity: Any,
-    margin: Any,
-    power: Any,
-    alpha: Any,
-    rule: str,
-    guarantee: str,
-) -> Any:
-    def whole_size(k: float, b: float, p: float, a: float) -> int:
-        return int(getattr(sample_sizes(k, b, p, a, rule=rule), guarantee))
-
-    return np.vectorize(whole_size, otypes=[np.int64])(sensitivity, margin, power, alpha)[()]
 
 
 def _p_value(successes: Count, n_obs: Count, null: Real, rule: str) -> Real:

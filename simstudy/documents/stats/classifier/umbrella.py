@@ -53,21 +53,6 @@ class RankTable(NamedTuple):
     violation: Float[np.ndarray, " rank"]
 
 
-class RandomisedRank(NamedTuple):
-    """Two neighbouring ranks, one of which is drawn.
-
-    Attributes
-    ----------
-    rank
-        The lower rank; 0 is the threshold −∞.
-    chance_of_next
-        Probability with which `rank + 1` is used.
-    """
-
-    rank: int
-    chance_of_next: float
-
-
 @reading
 def violation(rank: Numbers, n_obs: Numbers, sensitivity: Numbers) -> Any:
     """v(r): the probability that X_(r) as the threshold leaves the sensitivity below its target.
@@ -211,110 +196,6 @@ def umbrella_threshold(
     if rank == 0 and infeasible == "error":
         _refuse(block.shape[1], sensitivity, confidence)
     return _order_statistic(block, rank)
-
-
-@reading
-def umbrella_specificity_threshold(
-    scores: Float[np.ndarray, "rep obs"],
-    *,
-    specificity: float,
-    confidence: float,
-    infeasible: str = "error",
-) -> Float[np.ndarray, " rep"]:
-    """Set the threshold of each row of negative scores that keeps the share below it.
-
-    The mirror image: the least number above X_(n+1−r), because score >= threshold must leave
-    X_(n+1−r) itself, and all scores tied with it, on the negative side. `infeasible="-inf"`
-    stands for the safe extreme, which here is +∞: nobody is called positive.
-
-    Parameters
-    ----------
-    scores : float array (rep, obs)
-        Negative scores, one replicate per row.
-    specificity
-        Share of negatives to keep, in (0, 1).
-    confidence
-        Probability that the threshold keeps it, in (0, 1).
-    infeasible
-        "error", or "-inf" for the safe extreme, which here is +∞.
-
-    Returns
-    -------
-    float array (rep,)
-        Thresholds, in score units.
-    """
-    check_proportion("specificity", specificity, "a target to keep")
-    mirrored = -as_scores(scores, least=1)
-    keep = umbrella_threshold(
-        mirrored, sensitivity=specificity, confidence=confidence, infeasible=infeasible
-    )
-    return np.asarray(np.nextafter(-keep, np.inf))
-
-
-@reading
-def randomised_rank(n_obs: int, sensitivity: float, confidence: float) -> RandomisedRank:
-    """Find two neighbouring ranks and the chance of each that spend the confidence exactly.
-
-    Feasible for every n: below `least_feasible_n` the two are −∞ and the minimum.
-
-    Parameters
-    ----------
-    n_obs
-        Positive scores, at least 1.
-    sensitivity
-        Share of positives to keep, in (0, 1).
-    confidence
-        Probability that the threshold keeps it, in (0, 1).
-
-    Returns
-    -------
-    RandomisedRank
-        The lower rank, and the chance of the next.
-    """
-    rank = int(umbrella_rank(n_obs, sensitivity, confidence))
-    here = float(violation(rank, n_obs, sensitivity))
-    after = float(violation(rank + 1, n_obs, sensitivity)) if rank < n_obs else 1.0
-    risk = float(complement(confidence))
-    return RandomisedRank(rank, min(max((risk - here) / (after - here), 0.0), 1.0))
-
-
-@reading
-def randomised_threshold(
-    rng: np.random.Generator,
-    scores: Float[np.ndarray, "rep obs"],
-    *,
-    sensitivity: float,
-    confidence: float,
-) -> Float[np.ndarray, " rep"]:
-    """Set a threshold that keeps the sensitivity with exactly the given confidence.
-
-    One uniform draw a row decides between two ranks; −∞ is among them where n is too small, and
-    rank n + 1, reached only where the whole sample is safe, is +∞.
-
-    Exact for continuous scores.
-
-    Parameters
-    ----------
-    rng
-        Gives a uniform number for each row.
-    scores : float array (rep, obs)
-        Positive scores, one replicate per row.
-    sensitivity
-        Share of positives to keep, in (0, 1).
-    confidence
-        Probability that the threshold keeps it, in (0, 1).
-
-    Returns
-    -------
-    float array (rep,)
-        Thresholds, in score units.
-    """
-    block = as_scores(scores, least=1)
-    choice = randomised_rank(block.shape[1], sensitivity, confidence)
-    go_on = rng.random(block.shape[0]) < choice.chance_of_next
-    return np.where(
-        go_on, _order_statistic(block, choice.rank + 1), _order_statistic(block, choice.rank)
-    )
 
 
 @reading

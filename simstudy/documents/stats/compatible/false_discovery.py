@@ -15,8 +15,6 @@ from simstudy.errors import DesignError
 
 ORDERS = ("nfdr", "p")
 PRINTED_RATIO = 1.6
-EXACT_RATIO = float(1 / (1 - np.exp(-1)))  # 1.582: that of which the paper's 1.6 is a rounding
-
 PValues = Float[np.ndarray, "... n"]
 Ranks = Float[np.ndarray, " n"]
 
@@ -79,7 +77,7 @@ def rfdr(p: PValues, *, order: str = "nfdr", ratio: float = PRINTED_RATIO) -> PV
     p, order
         As for `cfdr`.
     ratio
-        At least 1: as printed, or `EXACT_RATIO`. (1.6 i is never halfway between whole numbers.)
+        At least 1: as printed, or 1 / (1 - 1/e). (1.6 i is never halfway between whole numbers.)
 
     Returns
     -------
@@ -222,7 +220,7 @@ def later_ranks(n: int, ratio: float) -> Int[np.ndarray, " n"]:
     if not (np.isfinite(ratio) and ratio >= 1):
         raise DesignError(
             f"ratio={ratio:g} would give a prediction the rate of one with a smaller p-value, and "
-            "the correction is the other way. Use at least 1: 1.6 as printed, or EXACT_RATIO."
+            "the correction is the other way. Use at least 1: 1.6 as printed, or 1 / (1 - 1/e)."
         )
     later = np.floor(ratio * np.arange(1, n + 1) + 0.5)
     # As far above n as need be, and no farther: whole numbers have an end.

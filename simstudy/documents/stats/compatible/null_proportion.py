@@ -83,7 +83,7 @@ def rfdr_proportion(p: PValues, *, order: str = "nfdr", ratio: float = PRINTED_R
     order
         What is ranked: `nfdr` as in the paper, ties by p, or `p`.
     ratio
-        At least 1: as printed, or `EXACT_RATIO`.
+        At least 1: as printed, or 1 / (1 - 1/e).
 
     Returns
     -------

@@ -124,7 +124,7 @@ def mean_rfdr_proportion(mixture: Mixture, *, ratio: float = PRINTED_RATIO) -> f
     mixture
         Law of the p-values.
     ratio
-        At least 1: as printed, or `EXACT_RATIO`.
+        At least 1: as printed, or 1 / (1 - 1/e).
 
     Returns
     -------

@@ -75,37 +75,6 @@ def bayesian_bootstrap(
 
 
 @reading
-def bayesian_bootstrap_difference(
-    first: Pointwise, second: Pointwise, rng: np.random.Generator, *, n_draw: int = 4000
-) -> Estimate:
-    """Compare two models: `bayesian_bootstrap` of first less second, under the same weights.
-
-    Parameters
-    ----------
-    first, second
-        Predictions of two models of the same data.
-    rng
-        Gives two words per replicate, whatever the sizes (`replicate_seeds`).
-    n_draw
-        Draws of weights, at least 2; the first of many are those of few.
-
-    Returns
-    -------
-    Estimate
-        Differences with their standard errors.
-
-    Raises
-    ------
-    DesignError
-        If the responses differ: the two are then not paired.
-    """
-    check_paired(first, second)
-    return _summarise(
-        mine - theirs for mine, theirs in _pairs(_draws([first, second], rng, n_draw))
-    )
-
-
-@reading
 def bayesian_bootstrap_against(
     first: Pointwise, others: Sequence[Pointwise], rng: np.random.Generator, *, n_draw: int = 4000
 ) -> list[Estimate]:
@@ -170,10 +139,6 @@ def bootstrap_draws(pointwise: Pointwise, rng: np.random.Generator, *, n_draw: i
     """
     check_pointwise(pointwise)
     return np.concatenate(list(_draws([pointwise], rng, n_draw)))
-
-
-def _pairs(draws: Iterator[Draws]) -> Iterator[tuple[Draws, Draws]]:
-    return zip(draws, draws, strict=True)
 
 
 def _summarise(draws: Iterator[Draws]) -> Estimate:

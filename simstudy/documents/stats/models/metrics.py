@@ -13,12 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.array_types import Bool, Float, Int, UInt64
+from simstudy.array_types import Bool, Float, Int
 from simstudy.documents.stats.bootstrap.losses import (
     StudentizedBootstrap,
-    bootstrap_indices,
     check_knobs,
-    replicate_seeds,
     resampled_means,
 )
 from simstudy.documents.stats.reading import reading
@@ -28,8 +26,6 @@ from simstudy.lazy import special
 Block = Float[np.ndarray, "rep obs"]
 Means = Float[np.ndarray, "*rep moment"]
 Loss = Callable[[Block, Block], Block]
-MetricFunction = Callable[[Block, Block], Float[np.ndarray, " rep"]]
-
 # A spread below this share of the mean square is the rounding of one that is zero.
 RESOLUTION = 2.0**-40
 # Resampled means held at once: 4 million doubles, or 32 MB.
@@ -525,65 +521,6 @@ def _summarise(
         variance = draws.var(axis=1, ddof=ddof)
     known = np.isfinite(quantile) & (variance > 0)
     return value, variance, np.where(known, quantile, np.nan), (inner == 0).sum(axis=1)
-
-
-@reading
-def function_bootstrap(
-    function: MetricFunction,
-    y: Block,
-    prediction: Block,
-    rng: np.random.Generator,
-    *,
-    k: float,
-    n_boot: int = 1000,
-    n_inner: int = 250,
-    ddof: int = 1,
-) -> StudentizedBootstrap:
-    """Compute the studentized bootstrap of any metric at all, by resamples of resamples: slow.
-
-    Parameters
-    ----------
-    function
-        Takes responses and predictions of shape (draw, obs) and gives one value per draw.
-    y, prediction
-        One replicate per row.
-    rng
-        Two words per replicate; resamples and inner pattern are those of
-        `bootstrap.losses.studentized_bootstrap` with the same `n_inner`.
-    k, n_boot, n_inner, ddof
-        As there; `n_inner` is at least 2, for a general function has no closed form.
-
-    Returns
-    -------
-    StudentizedBootstrap
-        Variance and quantile of each replicate.
-    """
-    _check_blocks(y, prediction)
-    check_knobs(k=k, n_boot=n_boot, ddof=ddof, n_inner=n_inner)
-    rows = [
-        _function_row(function, np.stack(row), seeds, k, (n_boot, n_inner, ddof))
-        for *row, seeds in zip(y, prediction, replicate_seeds(rng, len(y)), strict=True)
-    ]
-    mean, variance, quantile, n_constant = (
-        np.concatenate(column) for column in zip(*rows, strict=True)
-    )
-    return StudentizedBootstrap(mean, variance, quantile, n_constant, float(k))
-
-
-def _function_row(
-    function: MetricFunction,
-    pair: Float[np.ndarray, "2 obs"],
-    seeds: UInt64[np.ndarray, " 2"],
-    k: float,
-    sizes: tuple[int, int, int],
-) -> Columns:
-    """Metric of one replicate."""
-    n_boot, n_inner, ddof = sizes
-    resamples = pair[:, bootstrap_indices(seeds[0], pair.shape[1], n_boot)]
-    pattern = bootstrap_indices(seeds[1], pair.shape[1], n_inner)
-    inner = [function(*resamples[:, b][:, pattern]).var(ddof=ddof) for b in range(n_boot)]
-    value, draws = function(*pair[:, np.newaxis]), function(*resamples)
-    return _summarise(value, draws[np.newaxis], np.array(inner)[np.newaxis], k, ddof)
 
 
 def _check_blocks(y: Float[np.ndarray, "..."], prediction: Float[np.ndarray, "..."]) -> None:

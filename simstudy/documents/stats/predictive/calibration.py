@@ -17,29 +17,6 @@ PerReplicate = Float[np.ndarray, "..."]
 
 
 @reading
-def pit(distribution: Predictive, y: ArrayLike) -> Float[np.ndarray, "..."]:
-    """Compute F(y) of each prediction: uniform where the distributions are right.
-
-    Parameters
-    ----------
-    distribution
-        A distribution for each prediction.
-    y
-        The values, (..., obs), in the units of the distributions.
-
-    Returns
-    -------
-    float array (...)
-        Values in [0, 1].
-
-    References
-    ----------
-    Dawid (1984), J. R. Statist. Soc. A 147, 278-292.
-    """
-    return np.asarray(np.exp(distribution.log_cdf(y)))
-
-
-@reading
 def pit_distance(values: PerPrediction) -> PerReplicate:
     """Compute the largest distance of the PIT values' distribution from the uniform.
 

@@ -5,7 +5,6 @@ and `log_sf` (natural logs), `mean`, `quantile` and the continuous ranked probab
 in the units of the values.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from simstudy.array_types import Float
 from simstudy.documents.stats.arguments import check_proportion
-from simstudy.documents.stats.predictive.integrals import from_zero_to, over_half_line
 from simstudy.documents.stats.predictive.tails import log_student_below
 from simstudy.errors import DesignError
 from simstudy.lazy import special
@@ -23,7 +21,6 @@ Values = Float[np.ndarray, "..."]
 Parameter = Any  # given as whatever makes an array of floats, which it is from then on
 EPS = float(np.finfo(float).eps)
 FAR = 1e150  # its square is still a double
-DOUBLINGS = 1000  # of a bracket: from 1 to as far as doubles reach
 HALVINGS = 120  # of a bracket: to the last bit of what lies in it, unless that is next to 0
 
 
@@ -231,200 +228,6 @@ class StudentT:
         return np.asarray((np.asarray(y, float) - self.mean) / self.scale)
 
 
-@dataclass(frozen=True, eq=False)
-class Empirical:
-    """The distribution of some draws, each with the same weight.
-
-    Unless `with_value`, ties with the value count half (mid-rank).
-
-    Parameters
-    ----------
-    draws
-        (..., boot): draws of each prediction on the last axis, in the units of the values.
-    with_value
-        Whether the value asked about counts as one more draw, as in a permutation test. It counts
-        whole in both tails, and so do draws that are equal to it: where it comes from the same
-        distribution, a p-value is at most α with a probability of at most α, and never 0. The tails
-        then add up to more than 1. Without, a value beyond all draws has the log p-value -inf.
-
-    Raises
-    ------
-    DesignError
-        If there are no draws.
-    """
-
-    draws: Float[np.ndarray, "... boot"]
-    with_value: bool = False
-
-    def __post_init__(self) -> None:
-        draws = np.sort(np.asarray(self.draws, float), axis=-1)
-        if draws.ndim == 0 or draws.shape[-1] == 0:
-            raise DesignError(
-                f"draws have shape {draws.shape}, so there is nothing to rank a value among. Give "
-                "the draws of each prediction on the last axis, at least 1."
-            )
-        object.__setattr__(self, "draws", draws)
-
-    @property
-    def mean(self) -> Values:
-        """Mean of the draws."""
-        return np.asarray(self.draws.mean(axis=-1))
-
-    def log_cdf(self, y: ArrayLike) -> Values:
-        return self._log_share(np.asarray(y, float)[..., np.newaxis], self.draws)
-
-    def log_sf(self, y: ArrayLike) -> Values:
-        return self._log_share(-np.asarray(y, float)[..., np.newaxis], -self.draws)
-
-    def _log_share(self, y: Values, draws: Values) -> Values:
-        """Log share of the draws below, with half of those equal; all of them `with_value`."""
-        n_draw, own = draws.shape[-1], float(self.with_value)
-        tied = 1.0 if self.with_value else 0.5
-        count = (draws < y).sum(axis=-1) + tied * (draws == y).sum(axis=-1) + own
-        with np.errstate(divide="ignore"):
-            share = np.log(count / (n_draw + own))
-        return np.where(np.isnan(y[..., 0] + draws.sum(axis=-1)), np.nan, share)
-
-    def quantile(self, probability: ArrayLike) -> Values:
-        """Return the least draw that has such a share of draws at or below it.
-
-        Parameters
-        ----------
-        probability
-            Probabilities, which broadcast with the distributions.
-
-        Returns
-        -------
-        Values
-            In the units of the values.
-        """
-        n_draw = self.draws.shape[-1]
-        rank = np.ceil(_checked(probability) * n_draw * (1 - 4 * EPS)).astype(int) - 1
-        shape = np.broadcast_shapes(rank.shape, self.draws.shape[:-1])
-        draws = np.broadcast_to(self.draws, (*shape, n_draw))
-        at = np.broadcast_to(np.maximum(rank, 0), shape)[..., np.newaxis]
-        return np.asarray(np.take_along_axis(draws, at, axis=-1)[..., 0])
-
-    def crps(self, y: ArrayLike) -> Values:
-        """Compute the mean distance of draws from the value, less half that of two draws.
-
-        Parameters
-        ----------
-        y
-            Values, which broadcast with the distributions.
-
-        Returns
-        -------
-        Values
-            In the units of the values.
-
-        References
-        ----------
-        Gneiting & Raftery (2007), J. Am. Stat. Assoc. 102, 359-378, equation 21.
-        """
-        n_draw = self.draws.shape[-1]
-        weight = (2 * np.arange(1, n_draw + 1) - n_draw - 1) / n_draw**2
-        off = np.abs(self.draws - np.asarray(y, float)[..., np.newaxis]).mean(axis=-1)
-        return np.asarray(off - self.draws @ weight)
-
-
-@dataclass(frozen=True, eq=False)
-class Custom:
-    """A distribution that its cumulative distribution function says, taken to be continuous.
-
-    Parameters
-    ----------
-    cdf
-        Function of an array of values, elementwise; it may have parameters of its own that
-        broadcast with the last axes.
-    sf
-        1 - cdf, where the upper tail is to be accurate below 1e-16; unless given, it is that
-        difference.
-    """
-
-    cdf: Callable[[Values], Values]
-    sf: Callable[[Values], Values] | None = None
-
-    def _above(self, y: Values) -> Values:
-        return np.asarray(1 - self.cdf(y) if self.sf is None else self.sf(y))
-
-    def log_cdf(self, y: ArrayLike) -> Values:
-        at = np.asarray(y, float)
-        return _log_of_smaller(_share(self.cdf(at), "cdf"), _share(self._above(at), "sf"))
-
-    def log_sf(self, y: ArrayLike) -> Values:
-        at = np.asarray(y, float)
-        return _log_of_smaller(_share(self._above(at), "sf"), _share(self.cdf(at), "cdf"))
-
-    @property
-    def mean(self) -> Values:
-        """The median, and what both sides of it add: by quadrature, for smooth functions."""
-        center, scale = self._center_and_scale()
-        above = over_half_line(lambda u: self._above(center + u), scale)
-        return np.asarray(center + above - over_half_line(lambda u: self.cdf(center - u), scale))
-
-    def quantile(self, probability: ArrayLike) -> Values:
-        """Compute quantiles by bisection.
-
-        Parameters
-        ----------
-        probability
-            Probabilities, which broadcast with the distributions.
-
-        Returns
-        -------
-        Values
-            In the units of the values; NaN where the distribution function is NaN.
-        """
-        wanted = _checked(probability)
-        low, high = self._bracket(wanted)
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            below = self.cdf(middle) < wanted
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        found = np.asarray((low + high) / 2)
-        return np.where(np.isnan(self.cdf(found)), np.nan, found)
-
-    def crps(self, y: ArrayLike) -> Values:
-        """Compute the continuous ranked probability score by quadrature.
-
-        It is the score of the median, and from there on the integral of 2 F - 1: up to the value
-        the integrand is F² instead of (1 - F)², and they differ by that.
-
-        Parameters
-        ----------
-        y
-            Values, which broadcast with the distributions.
-
-        Returns
-        -------
-        Values
-            In the units of the values.
-        """
-        center, scale = self._center_and_scale()
-        below = over_half_line(lambda u: self.cdf(center - u) ** 2, scale)
-        above = over_half_line(lambda u: self._above(center + u) ** 2, scale)
-        off = np.asarray(y, float) - center
-        return np.asarray(below + above + from_zero_to(off, lambda u: 2 * self.cdf(center + u) - 1))
-
-    def _center_and_scale(self) -> tuple[Values, Values]:
-        lower, center, upper = (self.quantile(share) for share in (0.25, 0.5, 0.75))
-        return center, np.asarray((upper - lower) / 2)
-
-    def _bracket(self, wanted: Values) -> tuple[Values, Values]:
-        low, high = np.full(wanted.shape, -1.0), np.full(wanted.shape, 1.0)
-        for _ in range(DOUBLINGS):
-            too_high, too_low = self.cdf(low) >= wanted, self.cdf(high) < wanted
-            if not (too_high.any() or too_low.any()):
-                return low, high
-            low, high = np.where(too_high, 2 * low, low), np.where(too_low, 2 * high, high)
-        raise DesignError(
-            f"cdf does not go from 0 to 1: at {low.min():g} it is not below, or at {high.max():g} "
-            f"not above {wanted.flat[0]:g}, so there is no such quantile. Give a distribution "
-            "function, elementwise."
-        )
-
-
 # ---------------------------------------------------------------- arguments
 def _read(distribution: object, *names: str) -> None:
     """Parameters as arrays of floats, in a frozen dataclass."""
@@ -445,12 +248,6 @@ def _refuse_spread(spread: Values, name: str, *, least_is_allowed: bool) -> None
 def _checked(probability: ArrayLike) -> Values:
     check_proportion("probability", probability, "a quantile at that level")
     return np.asarray(probability, float)
-
-
-def _log_of_smaller(share: Values, rest: Values) -> Values:
-    """Log of a share, from the rest of it where that is the smaller: its digits are all there."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.where(share < 0.5, np.log(share), np.log1p(-rest)))
 
 
 def _share(found: Values, what: str) -> Values:

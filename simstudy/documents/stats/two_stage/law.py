@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simstudy.array_types import Float
 from simstudy.documents.stats.accuracy.checks import check_probability
 from simstudy.documents.stats.reading import MOST, reading
 from simstudy.errors import DesignError, in_one_line
@@ -219,38 +218,6 @@ class TwoStageStatistic:
             Quantiles; infinite at 0 and 1.
         """
         return self._quantile(_log_probability(p), upper=True)
-
-    @reading
-    def ilogcdf(self, log_p: ArrayLike) -> Any:
-        """Compute the x with logcdf(x) = log_p, also where exp(log_p) underflows.
-
-        Parameters
-        ----------
-        log_p
-            Logs of probabilities, at most 0; broadcast with the parameters.
-
-        Returns
-        -------
-        float or array
-            Quantiles.
-        """
-        return self._quantile(_checked_log(log_p), upper=False)
-
-    @reading
-    def ilogsf(self, log_p: ArrayLike) -> Any:
-        """Compute the x with logsf(x) = log_p, also where exp(log_p) underflows.
-
-        Parameters
-        ----------
-        log_p
-            Logs of probabilities, at most 0; broadcast with the parameters.
-
-        Returns
-        -------
-        float or array
-            Quantiles.
-        """
-        return self._quantile(_checked_log(log_p), upper=True)
 
     def median(self) -> Any:
         """Compute the x that X exceeds with probability one half.
@@ -565,14 +532,3 @@ def _log_probability(p: ArrayLike) -> Any:
         )
     with np.errstate(divide="ignore"):
         return np.log(values)
-
-
-def _checked_log(log_p: ArrayLike) -> Float[np.ndarray, "..."]:
-    values = np.asarray(log_p, dtype=float)
-    bad = (values > 0) | ((values < DEEPEST) & np.isfinite(values))
-    if bad.any():
-        raise DesignError(
-            f"log_p={values[bad].flat[0]:g} is the logarithm of more than 1, or too deep for its "
-            f"quantile to be found. Give log_p between {DEEPEST:g} and 0."
-        )
-    return values

@@ -144,14 +144,6 @@ def test_t_of_scores_is_that_of_scipy(lower_is_better):
     assert found == pytest.approx(theirs, rel=1e-12)
 
 
-def test_z_of_scores_is_the_normal_tail_and_broadcasts():
-    mean, n = np.array([[-1.0], [0.5]]), np.array([4, 25])
-    expected = stats.norm.cdf(mean * np.sqrt(n) / 2.0)
-    np.testing.assert_allclose(paired.paired_z(mean, 2.0, n), expected, rtol=1e-12)
-    flipped = paired.paired_z(mean, 2.0, n, lower_is_better=True)
-    np.testing.assert_allclose(flipped, 1 - expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("test", [paired.paired_z, paired.paired_t])
+@pytest.mark.parametrize("test", [paired.paired_t])
 def test_differences_without_spread_are_decided_by_their_sign(test):
     assert test(np.array([-0.1, 0.0, 0.1]), 0.0, 5).tolist() == [0.0, 0.5, 1.0]

@@ -52,20 +52,6 @@ def test_bounds_from_resamples_are_archs_on_the_same_resamples(side):
             assert ours[name][0] == pytest.approx(arch_bound(sample, theirs, side), abs=1e-10)
 
 
-@pytest.mark.parametrize("side", direct.SIDES)
-def test_studentized_bound_is_archs_on_the_same_resamples(side):
-    sample = block(1)[0]
-    theirs = arch_bound(sample, "studentized", side, std_err_func=own_std_error)
-    whole = bootstrapped(sample, seed=5)
-    resamples = np.array([data[0][0] for data in whole.bootstrap(400)])
-    values, std = boot.estimate_and_std_error(resamples, q=Q)
-    estimate = np.array([np.quantile(sample, Q)])
-    ours = boot.studentized_bound(
-        ((values - estimate) / std)[None], estimate, values.std()[None], confidence=0.8, side=side
-    )
-    assert ours[0] == pytest.approx(theirs, abs=1e-10)
-
-
 @pytest.mark.parametrize(("side", "alternative"), [("lower", "greater"), ("upper", "less")])
 def test_mid_rank_bca_is_scipys_on_the_same_resamples(side, alternative):
     for sample in block(3):
@@ -93,6 +79,9 @@ def test_mid_rank_bca_is_scipys_on_the_same_resamples(side, alternative):
 # The exact bootstrap.
 
 
+# Order statistics.
+
+
 def exact_at(sample, level):
     return qb.bootstrap_quantile(sample[None], np.clip(level, 0, 1), q=Q)[0, 0]
 
@@ -116,9 +105,6 @@ def test_exact_bounds_are_their_formulas_with_the_exact_law(ties, side):
     assert found["normal"][0] == pytest.approx(
         estimate[0] + special.ndtri(alpha) * qb.bootstrap_moments(sample[None], q=Q).std[0]
     )
-
-
-# Order statistics.
 
 
 @pytest.mark.parametrize("method", ["percentile", "bc"])
@@ -231,30 +217,6 @@ def plain_roots(rng, sample, n_boot):
     return roots
 
 
-def test_studentized_draws_are_those_of_a_plain_loop(monkeypatch):
-    sample = np.sort(block(3, 12), axis=1)
-    ours = boot.studentized_draws(np.random.default_rng(1), sample, n_boot=15, q=Q)
-    rng = np.random.default_rng(1)
-    plain = [plain_roots(rng, row, 15) for row in sample]
-    np.testing.assert_allclose(ours, plain, rtol=1e-8, atol=1e-10)
-    monkeypatch.setattr(boot, "RESAMPLED_VALUES", 1)
-    again = boot.studentized_draws(np.random.default_rng(1), sample, n_boot=15, q=Q)
-    np.testing.assert_array_equal(again, ours)
-
-
-def test_asking_for_the_studentized_bound_moves_no_other():
-    def bounds(methods):
-        rng = np.random.default_rng(1)
-        return boot.monte_carlo_bootstrap_bounds(
-            rng, block(), q=Q, confidence=0.8, n_boot=99, methods=methods
-        )
-
-    few, many = bounds(boot.EXACT_METHODS), bounds(boot.BOOTSTRAP_METHODS)
-    assert tuple(many) == boot.BOOTSTRAP_METHODS
-    for name in few:
-        np.testing.assert_array_equal(few[name], many[name])
-
-
 # What holds for every method.
 
 
@@ -288,17 +250,6 @@ def test_all_scores_equal_give_that_score(method):
             np.full((2, 40), 0.7), method=method, q=0.05, confidence=0.8, ties=ties
         )
         np.testing.assert_allclose(bound, 0.7, rtol=1e-15)
-
-
-@pytest.mark.parametrize("method", tb.METHODS)
-def test_thresholds_are_bounds_of_the_right_quantile(method):
-    sample = block(3, 59)
-    keep = tb.sensitivity_threshold(sample, sensitivity=0.95, confidence=0.8, method=method)
-    lower = tb.quantile_bound(sample, method=method, q=0.05, confidence=0.8)
-    np.testing.assert_array_equal(keep, lower)
-    keep = tb.specificity_threshold(sample, specificity=0.9, confidence=0.8, method=method)
-    upper = tb.quantile_bound(sample, method=method, q=0.9, confidence=0.8, side="upper")
-    np.testing.assert_array_equal(keep, upper)
 
 
 def test_of_an_estimate_that_is_not_known_no_method_has_a_bound():

@@ -102,25 +102,6 @@ def test_infeasible_is_an_error_or_minus_infinity():
     np.testing.assert_array_equal(open_end, -np.inf)
 
 
-def test_specificity_keeps_tied_cases_negative():
-    scores = np.repeat(np.arange(10.0), 10)[np.newaxis]
-    threshold = um.umbrella_specificity_threshold(scores, specificity=0.8, confidence=0.9)
-    rank = 101 - int(um.umbrella_rank(100, 0.8, 0.9))
-    assert threshold[0] == np.nextafter(scores[0, rank - 1], np.inf)
-    nobody = um.umbrella_specificity_threshold(
-        scores[:, :2], specificity=0.9, confidence=0.9, infeasible="-inf"
-    )
-    assert nobody[0] == np.inf
-
-
-@pytest.mark.parametrize("n_obs", [1, 20, 31, 32, 50, 1000])
-def test_randomised_rank_spends_the_risk_exactly(n_obs):
-    rank, chance = um.randomised_rank(n_obs, 0.95, 0.8)
-    after = exact_violation(rank + 1, n_obs, K) if rank < n_obs else 1
-    spent = (1 - chance) * float(exact_violation(rank, n_obs, K)) + chance * float(after)
-    assert spent == pytest.approx(0.2, abs=1e-13)
-
-
 N_REP = replicates_to_catch(0.02, sd=0.4)
 
 
@@ -128,13 +109,6 @@ def coverage_of(threshold):
     """Share of thresholds at or below the true one, of 50 uniform scores."""
     rng = np.random.default_rng(8)
     return np.mean(threshold(rng, rng.random((N_REP, 50))) <= 0.05)
-
-
-def test_randomised_threshold_covers_exactly():
-    covered = coverage_of(
-        lambda rng, x: um.randomised_threshold(rng, x, sensitivity=0.95, confidence=0.8)
-    )
-    assert_within_mcse(covered, 0.8, 0.4 / math.sqrt(N_REP))
 
 
 def test_interpolated_threshold_covers_where_the_density_is_flat():

@@ -201,7 +201,11 @@ def block(path: Path) -> None:
 @pytest.mark.slow
 def test_where_nothing_can_be_written(tree):
     user = getattr(os, "geteuid", lambda: 0)()
-    places = [tree / "simstudy" / "documents" / "__pycache__", tree / "home", tree / f"simstudy-{user}"]
+    places = [
+        tree / "simstudy" / "documents" / "__pycache__",
+        tree / "home",
+        tree / f"simstudy-{user}",
+    ]
     for place in places:
         value, hits, used = run(tree)
         assert (value, hits) == (OLD, 0)

@@ -35,7 +35,6 @@ WITHOUT = {
     "accuracy.supremum": "arguments of two_binomials",
     "accuracy.noncentral": "arguments of t_tests",
     "networks.architecture": "numbers of Network and Training, which check them",
-    "predictive.integrals": "arguments of distributions",
 }
 """Modules whose functions read nothing, and whose arguments they get."""
 IS_A_CHECK = re.compile(r"\.(check_\w+|checked|checked_parameters|refuse_\w+)$")
@@ -62,7 +61,7 @@ OUTSIDE = {
 }
 """Values that no argument of these names may have."""
 MAY_HAVE = frozenset({
-    "classifier.trial.normal_alpha.n_obs", "classifier.trial.normal_margin.n_obs",
+
     "classifier.trial.normal_power.n_obs", "classifier.trial.upper_tail.count",
     "compatible.false_discovery.later_ranks.n", "compatible.theory.storey_moments.lam",
     "leave_one_out.regression.leverages.sigma", "models.metrics.tweedie_deviance.power",

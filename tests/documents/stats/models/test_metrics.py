@@ -9,7 +9,6 @@ from simstudy.documents.stats.bootstrap.losses import (
     bootstrap_indices,
     ideal_variance,
     replicate_seeds,
-    studentized_bootstrap,
 )
 from simstudy.documents.stats.models import metrics
 from simstudy.documents.stats.models.metrics import (
@@ -22,7 +21,6 @@ from simstudy.documents.stats.models.metrics import (
     RMSE,
     absolute_error,
     estimate,
-    function_bootstrap,
     influence,
     metric_bootstrap,
     squared_error,
@@ -136,30 +134,6 @@ def test_metric_bootstrap_is_a_loop_over_resamples(metric):
         assert found.mean[rep] == whole[rep]
         assert found.variance[rep] == pytest.approx(draws.value.var(ddof=1), rel=rounding)
         assert found.quantile[rep] == pytest.approx(np.quantile(t, special.ndtr(-K)), rel=rounding)
-
-
-def test_bootstrap_of_any_function_is_the_compiled_one_where_that_is_a_mean():
-    (y, prediction), sizes = make_pair(2, 15), {"k": K, "n_boot": 99, "n_inner": 12}
-    losses = squared_error(y, prediction)[..., np.newaxis]
-    compiled = studentized_bootstrap(losses, rng_at(), **sizes)
-    found = function_bootstrap(
-        lambda y, f: ((y - f) ** 2).mean(axis=1), y, prediction, rng_at(), **sizes
-    )
-    for name in ("mean", "variance", "quantile"):
-        np.testing.assert_allclose(
-            getattr(found, name), getattr(compiled, name)[:, 0], rtol=1e5 * EPS
-        )
-
-
-def test_bootstrap_of_a_function_that_is_no_function_of_means():
-    y, prediction = make_pair(2, 15)
-    found = function_bootstrap(
-        lambda y, f: np.median(np.abs(y - f), axis=1), y, prediction, rng_at(), k=K, n_boot=99
-    )
-    seeds = replicate_seeds(rng_at(), 2)[0]
-    draws = np.median(np.abs(y - prediction)[0][bootstrap_indices(seeds[0], 15, 99)], axis=1)
-    assert found.mean[0] == np.median(np.abs(y - prediction)[0])
-    assert found.variance[0] == draws.var(ddof=1)
 
 
 def test_the_share_of_memory_moves_no_number(monkeypatch):
