@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,7 +27,7 @@ from simstudy.store.arrow_schema import CONVERGED, ERROR, stored_column
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, simulated_columns, stored_names
 
-AT_HAND = 256 << 20  # bytes of columns that were read last: many claims ask for the same ones
+AT_HAND = 256 << 20  # bytes of cached columns: many claims read the same ones
 
 
 @dataclass
@@ -105,25 +104,19 @@ class ResultColumns:
         }
 
 
-class RecentColumns(OrderedDict[Hashable, np.ndarray]):
-    """A cache of recently read columns; callers get copies."""
-
-    n_bytes = 0
+class RecentColumns(dict[Hashable, np.ndarray]):
+    """A cache of recently read columns, emptied when it is full; callers get copies."""
 
     def note(self, key: Hashable, column: np.ndarray) -> None:
-        """Add an item, and drop the least recently used ones."""
+        """Add a column."""
+        if column.nbytes + sum(held.nbytes for held in self.values()) > AT_HAND:
+            self.clear()
         if column.nbytes <= AT_HAND:
             self[key] = _copied(column)
-            self.n_bytes += column.nbytes
-        while self.n_bytes > AT_HAND:
-            self.n_bytes -= self.popitem(last=False)[1].nbytes
 
     def again(self, key: Hashable) -> np.ndarray | None:
-        """The cached columns, or None."""
-        if key not in self:
-            return None
-        self.move_to_end(key)
-        return _copied(self[key])
+        """The cached column, or None."""
+        return _copied(self[key]) if key in self else None
 
     def __reduce__(self) -> Any:
         """In another process the cache is empty."""
