@@ -16,7 +16,7 @@ from simstudy.documents.scenarios.models import Model, ModelTrial, RegressionDgp
 from simstudy.documents.stats.models.metrics import Metric
 from simstudy.documents.stats.models.trial import METHODS
 from simstudy.errors import ConfigError
-from simstudy.figures import captions, measure_curves
+from simstudy.figures import captions, in_order, measure_curves
 from simstudy.figures.captions import format_name
 from simstudy.figures.frame import with_labels
 from simstudy.figures.theme import (
@@ -192,6 +192,10 @@ def trial_figure(result: Result, measure: str, labels: Mapping[RegressionDgp, st
     every = in_readers_words(result, labels)
     every = every[every["method"] == "studentized"]
     rows = without_repetition(every)
+    joined = _is_joined(rows, measure)
+    if not joined:  # as levels, with more room between the points of different models
+        sizes = {n: f"{n:,g}" for n in sorted(rows["n_test"].unique())}
+        rows = rows.assign(n_test=in_order(rows["n_test"], sizes))
     trial: ModelTrial = result.plan.scenarios[0]
     figure = measure_curves(
         rows,
@@ -202,8 +206,9 @@ def trial_figure(result: Result, measure: str, labels: Mapping[RegressionDgp, st
         rows="metric",
         nominal=(level := design_levels(trial)[measure]),
         exact=False,
-        log_x=True,
-        joined=(joined := _is_joined(rows, measure)),
+        log_x=joined,
+        joined=joined,
+        dodge=1.0 if joined else 1.6,
         colors=colors_of(map(format_name, result.plan.axes["model"]), MODEL_COLORS),
     )
     n_metric, n_data = rows["metric"].nunique(), rows["data"].nunique()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -55,7 +54,6 @@ TARGETS = (10.0, 5.0, 2.0, 1.0)  # effects to be detected, in points
 FIRST_SIZE = 32  # from which the document doubles
 LATTICE_TO = 160  # prompts that the figure of the lattice shows: beyond, cycles run together
 SHARE = "share of checks that fail"
-WIDE = 1.7  # of a line that another of 0.7 lies on
 
 
 # ---------------------------------------------------------------- what is drawn
@@ -439,29 +437,23 @@ def lattice_figure(result: Result) -> ggplot:
     cells = {each.effect: each for each in chosen}.values()
     finer = pd.concat(_at_or_below(replace(each, n=n)) for n in sizes for each in cells)
     finer = _with_words(finer, AT_OR_BELOW, result).drop(columns="effect")
-    figure = _panels(rows, finer, x="n", methods=AT_OR_BELOW, log_x=True)
-    return _document_beneath(figure, finer) + captions.titles(
-        "Accuracy 1/2. As computed, γ never falls on a number of right answers, so checks that "
-        "fail at γ and checks that fail only below it are the same. Once γ is rounded to a number "
-        "of right answers they differ. Wide blue line: the document's γ, as computed; at each n "
-        "one of the others lies on it. "
-        f"{captions.BARS} Solid lines: exact, at every n. Dashed: asked for.",
-        captions.format_replicates(rows),
-        x="prompts n (log scale)",
-        y=SHARE,
-        size=(theme.FULL_WIDTH, 6.0),
+    panels = {METHOD_WORDS[name]: METHOD_WORDS[name] for name in AT_OR_BELOW}
+    rows, finer = (each.assign(test=in_order(each["method"], panels)) for each in (rows, finer))
+    figure = _panels(rows, finer, x="n", methods=AT_OR_BELOW, panel="test", log_x=True)
+    without_key = p9.theme(legend_position="none")
+    return (
+        figure
+        + without_key
+        + captions.titles(
+            "Accuracy 1/2. As computed, γ never falls on a number of right answers; rounded to "
+            "one, it makes checks that fail at γ and checks that fail only below it differ. "
+            f"{captions.BARS} Solid lines: exact, at every n. Dashed: asked for.",
+            captions.format_replicates(rows),
+            x="prompts n (log scale)",
+            y=SHARE,
+            size=(theme.FULL_WIDTH, 6.0),
+        )
     )
-
-
-def _document_beneath(figure: ggplot, finer: pd.DataFrame) -> ggplot:
-    """The figure with a wide line below all others: the document's, which they would cover."""
-    lines = finer[finer["method"] == METHOD_WORDS["document"]].assign(
-        rows=lambda at: at["question"]
-    )
-    beneath = deepcopy(figure)
-    wide = {"color": COLORS[METHOD_WORDS["document"]], "size": WIDE, "inherit_aes": False}
-    beneath.layers.insert(0, p9.geom_line(p9.aes("n", "exact"), lines, **wide).to_layer())
-    return beneath
 
 
 def _at_or_below(about: AccuracyCheck) -> pd.DataFrame:

@@ -15,13 +15,7 @@ from simstudy.documents.dgps.prompts import (
     PerplexityScores,
     ScoreDistribution,
 )
-from simstudy.documents.scenarios.score_checks import ScoreCheck
-from simstudy.documents.stats.accuracy.design import (
-    detectable_effect,
-    level_given_reference,
-    rejection_probability,
-    standard_error,
-)
+from simstudy.documents.stats.accuracy.design import level_given_reference
 from simstudy.figures import (
     caption,
     captions,
@@ -57,6 +51,7 @@ METHOD_WORDS = {
 COLORS = colors_of(METHOD_WORDS.values())
 SIGMA = ("z", "z_sigma_small", "z_sigma_large", "z_pilot_32", "z_pilot_256", "t")
 PAIRED = ("z", "t", "paired_z", "paired_t")
+NORMAL_ONLY = "Theory is that of normal scores."
 NORMAL_THEORY = "Solid lines: theory of normal scores."
 RATES = {"level": "type-I error", "power": "power"}
 
@@ -64,11 +59,13 @@ RATES = {"level": "type-I error", "power": "power"}
 def sigma_figure(result: Result) -> ggplot:
     """Type-I error and power by n and distribution, for each treatment of σ."""
     rows = _redrawn(result, SIGMA)
-    rows = rows[rows["correlation"] == 0]
-    size = "scores in each run, n (log scale)"
-    figure = _by_rate(rows, "n", SIGMA, log_x=True)
-    return figure + captions.titles(
-        x=size, y="share of checks that fail", size=(theme.FULL_WIDTH, 6.4)
+    figure = _by_rate(_as_levels(rows[rows["correlation"] == 0], "n"), "n", SIGMA)
+    return (
+        figure
+        + captions.titles(
+            x="scores in each run, n", y="share of checks that fail", size=(theme.FULL_WIDTH, 6.4)
+        )
+        + p9.labs(caption=caption(figure.labels.caption, NORMAL_ONLY))
     )
 
 
@@ -76,43 +73,18 @@ def pairing_figure(result: Result) -> ggplot:
     """Type-I error and power by the correlation of the scores of one prompt, at one n."""
     n = _middle_n(result)
     rows = _redrawn(result, PAIRED)
-    rows = rows[rows["n"] == n]
-    theory = _normal_theory(rows, n, result.plan.scenarios[0])
-    figure = _by_rate(rows, "correlation", PAIRED, exact=theory, joined=False)
-    beside = "Points of one correlation are set apart, and with them their theory."
-    words = p9.labs(caption=caption(NORMAL_THEORY, _without_lines(figure), beside))
+    figure = _by_rate(_as_levels(rows[rows["n"] == n], "correlation"), "correlation", PAIRED)
     title = f"correlation of the two scores of a prompt, n = {n}"
     size = captions.titles(x=title, y="share of checks that fail", size=(theme.FULL_WIDTH, 6.4))
-    return figure + size + words + _at_correlations(rows)
+    return figure + size + p9.labs(caption=caption(figure.labels.caption, NORMAL_ONLY))
 
 
-def _normal_theory(rows: pd.DataFrame, n: int, about: ScoreCheck) -> pd.DataFrame:
-    """Of both z tests: the one without the correlation in its standard error, and with it."""
-    correlation = np.linspace(rows["correlation"].min(), rows["correlation"].max(), 201)
-    true, independent = standard_error(1.0, n, correlation=correlation), standard_error(1.0, n)
-    effects = {"type-I error": 0.0, "power": detectable_effect(about.alpha, about.beta, 1.0, n)}
-    methods = {METHOD_WORDS["z"]: independent, METHOD_WORDS["paired_z"]: true}
-    return pd.concat(
-        pd.DataFrame(
-            {
-                "correlation": correlation,
-                "exact": rejection_probability(about.alpha, assumed, true, effect),
-                "method": method,
-                "rate": rate,
-                "scores": scores,
-                "measure": "rejection_rate",
-            }
-        )
-        for method, assumed in methods.items()
-        for rate, effect in effects.items()
-        for scores in rows["scores"].unique()
+def _as_levels(rows: pd.DataFrame, factor: str) -> pd.DataFrame:
+    """Rows with a quantity as levels in its order: as far apart, with room for every method."""
+    values = sorted(rows[factor].unique())
+    return rows.assign(
+        **{factor: in_order(rows[factor], {value: f"{value:,g}" for value in values})}
     )
-
-
-def _at_correlations(rows: pd.DataFrame) -> object:
-    places = sorted(rows["correlation"].unique())
-    upright = p9.theme(axis_text_x=p9.element_text(angle=90))  # 0.8 and 0.95 would touch
-    return [p9.scale_x_continuous(breaks=places, labels=[f"{at:g}" for at in places]), upright]
 
 
 def saving_figure(result: Result) -> ggplot:
@@ -122,18 +94,20 @@ def saving_figure(result: Result) -> ggplot:
     rows = rows[rows["reference"].isna() & (rows["detectable_at"] == n_full)]
     smallest = rows.groupby(["scores", "correlation"], observed=True)["n"].transform("min")
     rows = rows[rows["n"] == smallest]
+    words = {
+        rho: f"{rho:g}\nn = {n}"
+        for rho, n in sorted(dict(zip(rows["correlation"], rows["n"], strict=True)).items())
+    }
     figure = measure_curves(
-        rows.drop(columns="n"), x="correlation", y="rejection_rate", color="method",
-        panel="scores", nominal=1 - result.plan.scenarios[0].beta, exact=False,
-        colors=_colors(PAIRED), dodge=False,
+        rows.drop(columns="n").assign(correlation=in_order(rows["correlation"], words)),
+        x="correlation", y="rejection_rate", color="method", panel="scores",
+        nominal=1 - result.plan.scenarios[0].beta, exact=False, colors=_colors(PAIRED), dodge=1.3,
     )  # fmt: skip
-    sizes = dict(sorted(zip(rows["correlation"], rows["n"], strict=True)))
-    said = ", ".join(f"{n} at {rho:g}" for rho, n in sizes.items())
-    effect = f"The effect is that which z detects on {n_full} other prompts; n is {said}."
-    title = f"correlation ρ of the two scores of a prompt (n = {n_full} (1 − ρ))"
-    words = p9.labs(caption=caption(figure.labels.caption, effect))
+    effect = f"The effect is that which z detects on {n_full} other prompts."
+    title = f"correlation ρ of the two scores of a prompt, and n = {n_full} (1 − ρ)"
+    upright = p9.theme(axis_text_x=p9.element_text(angle=0, ha="center"))
     size = captions.titles(x=title, y="power", size=(theme.FULL_WIDTH, 5))
-    return figure + size + words + _at_correlations(rows)
+    return figure + size + upright + p9.labs(caption=caption(figure.labels.caption, effect))
 
 
 def reference_figure(result: Result) -> ggplot:
@@ -201,16 +175,11 @@ def _by_rate(
     rows: pd.DataFrame,
     x: str,
     methods: tuple[str, ...],
-    *,
-    exact: bool | pd.DataFrame = True,
-    log_x: bool = False,
-    joined: bool = True,
 ) -> ggplot:
     """Both error rates over a factor, a panel for each distribution."""
     figure = measure_curves(
         rows.drop(columns="detectable_at"), x=x, y="rejection_rate", color="method",
-        panel="scores", rows="rate", nominal="asked", exact=exact, log_x=log_x,
-        joined=joined, colors=_colors(methods),
+        panel="scores", rows="rate", nominal="asked", colors=_colors(methods), dodge=1.4,
     )  # fmt: skip
     return figure + p9.facet_grid(rows="rows", cols="panel", scales="free_y")
 

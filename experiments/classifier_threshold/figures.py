@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments._method_names import METHOD_COLORS, colors_of
+from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import binomial_error
@@ -149,17 +149,19 @@ def figure_2(result: Result) -> ggplot:
     figure = law_histogram(bars, x="threshold", panel="panel")
     return (
         figure
-        + [
-            p9.geom_vline(
-                p9.aes(xintercept="value", color="line"), lines[lines["line"] == line],
-                linetype=stroke, size=0.8,
-            )
-            for line, stroke in zip(LINES, ("solid", "dashed"), strict=True)
-        ]
-        + p9.scale_color_manual(LINE_COLORS, limits=list(LINE_COLORS), name=" ")
+        + p9.geom_vline(
+            p9.aes(xintercept="value"), lines[lines["line"] == QUANTILE], color=theme.INK,
+            linetype="dashed", size=0.7,
+        )
+        + p9.geom_point(
+            p9.aes("value", "height", shape="line"), lines[lines["line"] == MEAN], size=3,
+            color=theme.INK, fill=theme.INK,
+        )
+        + p9.scale_shape_manual({MEAN: "^"}, name=" ")
         + p9.labs(
             x=f"bootstrapped threshold for {scenario.sensitivity:.0%} sensitivity",
             caption=caption(
+                "Bars: resamples drawn. Dashed: the empirical quantile. "
                 f"The first {N_SHOWN} test sets of {scenario.n_obs} positive cases, "
                 f"{_n_resamples(result, scenario):,} resamples each, of which "
                 f"{_equal_in_words(scenario)} equal the quantile, whatever the scores.",
@@ -173,12 +175,7 @@ def figure_2(result: Result) -> ggplot:
     )  # fmt: skip
 
 
-LINES = ("empirical quantile", "bootstrap mean, exact")
-LINE_COLORS = {
-    LINES[0]: METHOD_COLORS["empirical quantile"],
-    LINES[1]: theme.INK,
-    "theory": theme.VERMILLION,
-}
+QUANTILE, MEAN = "empirical quantile", "bootstrap mean, exact"
 
 
 def _equal_in_words(scenario: Any) -> str:
@@ -204,7 +201,8 @@ def _bootstrap_of(
     inside, _ = np.histogram(atoms, edges, weights=chance)
     panel = f"test set {i + 1}"
     bars = counts_with_law(stored[drawn], edges, np.minimum(inside, 1.0))
-    lines = pd.DataFrame({"line": pd.Categorical(LINES, LINES), "value": [estimate, mean]})
+    height = 0.03 * bars["count"].max()  # just above the axis
+    lines = pd.DataFrame({"line": (QUANTILE, MEAN), "value": [estimate, mean], "height": height})
     return bars.assign(panel=panel), lines.assign(panel=panel)
 
 

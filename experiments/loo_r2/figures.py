@@ -27,6 +27,7 @@ PUBLISHED = (
 )
 PAGE = (6.5, 9.0)  # inches: what a journal's page holds above a legend
 SQUARE = (6.5, 6.6)  # inches
+TWO_ROWS = (6.5, 5.0)  # inches
 MIDDLE = 1.0  # of the document's σ
 FEW = 20  # observations below which a sample is small here
 UTILITIES = {
@@ -100,7 +101,7 @@ def figure_simres_low_n(result: Result) -> ggplot:
     """Few observations; on logarithmic axes, for standard errors differ by powers of ten."""
     drawn = by_size(standard_errors(result, few_observations(result)))
     figure = agreement(drawn, rows="rows", shape="σ", log=True, ticks=powers_of_ten)
-    return figure + captions.titles(*_says(), not_drawn(drawn), x=X, y=Y, size=SQUARE)
+    return figure + captions.titles(*_says(), not_drawn(drawn), x=X, y=Y, size=TWO_ROWS)
 
 
 def in_features(drawn: pd.DataFrame) -> Any:

@@ -20,17 +20,20 @@ from experiments.predictive_pvalue.cells import (
 )
 from simstudy.analysis.result import Result
 from simstudy.figures import captions, dots_plot, in_order
-from simstudy.figures.theme import INK, TALLEST, WORDS_SIZE
+from simstudy.figures.theme import INK, WORDS_SIZE
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import with_error
 
 COMPATIBLE = 1.0  # what a share of compatible predictions is held against
-COMPATIBLE_SHARES = ("cfdr", "cfdr_clipped", "rfdr", "storey", "langaas")
+COMPATIBLE_SHARES = ("cfdr", "rfdr", "storey")
+NOT_DRAWN = ("mean_cfdr_clipped", "mean_langaas", "mean_rmse", "rmse")
+"""Measures whose panels would repeat another's; the table of the summary has them."""
 FAR = 4.0  # a method so many times as far out as the others leaves them a quarter of the panel
 FISHER = SHARES["mean_log10_p"]
+PANELS = {name: words for name, words in SHARES.items() if name not in NOT_DRAWN}
 ERRORS = (
-    "CRPS: continuous ranked probability score. RMSE: root mean squared error. True nulls are "
-    "p-values without predictions, and have neither."
+    "CRPS: continuous ranked probability score, which true nulls, p-values without predictions, "
+    "do not have."
 )
 
 
@@ -40,7 +43,7 @@ def figure_distributions(result: Result) -> ggplot:
     within, beyond = beyond_the_panel(rows)
     figure = dots_plot(
         within.rename(columns={"distribution": "predictive distribution"}),
-        measure=tuple(SHARES.values()),
+        measure=tuple(PANELS.values()),
         y="method",
         color="predictive distribution",
         nominal={
@@ -53,8 +56,8 @@ def figure_distributions(result: Result) -> ggplot:
         figure
         + _arrows(figure.data, beyond)
         + p9.facet_wrap("panel", scales="free_x", ncol=3)
-        + p9.theme(panel_spacing_x=0.03)  # so that ends of two scales do not touch
-        + captions.titles(*_says(result, rows, beyond), x="", y="", size=(9.6, TALLEST))
+        + p9.theme(panel_spacing_x=0.03, legend_title=p9.element_blank())  # ends of scales apart
+        + captions.titles(*_says(result, rows, beyond), x="", y="", size=(9.6, 6.8))
     )
 
 
@@ -63,9 +66,9 @@ def _rows(result: Result) -> pd.DataFrame:
     cell, rows = published_cell(result), first_rows(result)
     rows = rows[(rows["epochs"] == cell["epochs"])]
     rows = rows[(rows["n_boot_models"] == cell["n_boot_models"])]
-    rows = rows[rows["measure"].isin(list(SHARES)) & rows["estimate"].notna()]
+    rows = rows[rows["measure"].isin(list(PANELS)) & rows["estimate"].notna()]
     return rows.assign(
-        measure=in_order(rows["measure"], SHARES),
+        measure=in_order(rows["measure"], PANELS),
         method=in_order(rows["method"], methods_drawn(result)),
         distribution=in_order(rows["distribution"], DISTRIBUTION_WORDS),
     )
@@ -117,7 +120,7 @@ def _says(result: Result, rows: pd.DataFrame, beyond: pd.DataFrame) -> list[str]
         NAMES,
         ERRORS,
         _networks_in_words(result),
-        f"{predicted_in_words(first_scenario(result))}, in whose units CRPS and RMSE are; "
+        f"{predicted_in_words(first_scenario(result))}, in whose units the CRPS is; "
         f"{cell['epochs']} epochs, {cell['n_boot_models']} bootstrap models.",
         f"{n_replicates(result)} replicates.",
         SPLIT,

@@ -26,6 +26,7 @@ from simstudy.tables.rounding import with_error
 TINY = 1e-300  # where a bar on a logarithmic axis ends that would go on below 0
 GAP = 1.5  # letters, between two labels of an axis
 BETWEEN = 0.065  # inches, half of what is left free between two panels
+SMALL_MARKS = ("v", "o", "^", "s", "D")
 SEES_THROUGH = 2_000  # points in a panel from which on they are drawn lighter
 
 
@@ -285,10 +286,17 @@ def _points(
     if color is None:
         return [p9.geom_point(color=BLUE, **look)]
     by_shape = {"shape": "shape"} if shape is not None else {}
-    points = p9.geom_point(p9.aes(color="color", **by_shape), size=1.4, stroke=0, alpha=0.8)
-    named = [p9.labs(shape=format_name(shape))] if shape is not None else []
+    points = p9.geom_point(p9.aes(color="color", **by_shape), size=1.6, stroke=0, alpha=0.8)
+    named = [] if shape is None else _shapes(rows["shape"], format_name(shape))
     ramp = p9.scale_color_cmap(cmap_name=SEQUENTIAL, name=format_name(color), limits=limits)
     return [points, ramp, *named]
+
+
+def _shapes(levels: pd.Series[Any], title: str) -> list[Any]:
+    """Marks that differ at a small size, and a key with larger ones."""
+    marks = dict(zip(sorted(levels.unique()), SMALL_MARKS, strict=False))
+    key = p9.guide_legend(override_aes={"size": 3})
+    return [p9.scale_shape_manual(marks, name=title), p9.guides(shape=key)]
 
 
 def format_undrawn(n_lost: int, n_all: int) -> str:
