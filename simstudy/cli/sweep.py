@@ -4,17 +4,17 @@ Each run writes a small file into its Hydra output folder; `SweepTable`, a callb
 reads these files when the last run has ended.
 """
 
-import shlex
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
-from simstudy.atomic_files import read_json, write_json
+from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.cli.exit_status import DEFECT, FAILED, OUT_OF_TIME, REFUSED
 
 if TYPE_CHECKING:
@@ -216,40 +216,20 @@ def _is_mixed(column: Any) -> bool:
 
 def _write_index(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
     """One page with the figures of all runs side by side."""
-    import os
-    from html import escape
+    from simstudy.output.report.claims import page
 
-    cells = []
+    def relative(path: Path) -> PurePath:
+        return PurePath(os.path.relpath(path, folder))
+
+    names, runs = _own(outcomes), []
     for each in outcomes:
-        own = " ".join(f"{name}={each['overrides'].get(name)}" for name in _own(outcomes))
-        results = Path(each["folder"]) if each["folder"] else None
-        figures = sorted((results / "figures").glob("*.png")) if results else []
-        shown = "".join(
-            f'<a href="{(src := escape(os.path.relpath(path, folder)))}">'
-            f'<img src="{src}" alt="{escape(path.stem)} of {escape(own)}" loading="lazy"></a>'
-            for path in figures
-        )
-        report = results / "report.html" if results else None
-        link = (
-            f'<a href="{escape(os.path.relpath(report, folder))}">report</a>'
-            if report and report.is_file()
-            else escape(str(each["reason"]))
-        )
-        state = STATES.get(int(each["status"]), str(each["status"]))
-        cells.append(f"<section><h2>{escape(own)}</h2><p>{state}; {link}</p>{shown}</section>")
-    page = PAGE.format(title=escape(shlex.quote(folder.name)), cells="\n".join(cells))
-    (folder / "index.html").write_text(page, encoding="utf-8")
-
-
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1"><title>Sweep {title}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; margin: 1rem; }}
-main {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; }}
-h2 {{ font-size: 1rem; overflow-wrap: anywhere; }} img {{ max-width: 100%; }}
-</style></head>
-<body><h1>Sweep {title}</h1><p><a href="./explore.html">Explore all estimates</a></p><main>
-{cells}
-</main></body></html>
-"""
+        results = Path(each["folder"] or os.devnull)
+        report, figures = results / "report.html", sorted((results / "figures").glob("*.png"))
+        runs.append({
+            "name": " ".join(f"{name}={each['overrides'].get(name)}" for name in names),
+            "state": STATES.get(int(each["status"]), str(each["status"])),
+            "reason": each["reason"],
+            "report": relative(report) if report.is_file() else None,
+            "figures": [relative(path) for path in figures],
+        })  # fmt: skip
+    write_bytes(folder / "index.html", page("sweep.html", title=folder.name, runs=runs))
