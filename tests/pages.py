@@ -19,9 +19,8 @@ from plotnine import ggplot
 from simstudy.cli.application import split_flags
 from simstudy.cli.batch import batch_script
 from simstudy.cli.composition import compose_run
-from simstudy.cli.dispatch import COMMANDS
 from simstudy.cli.file_commands import names_file, read_arguments
-from simstudy.cli.project import Project
+from simstudy.cli.project import COMMANDS, Project
 from simstudy.engine import workers
 from simstudy.figures import save_figure
 from tests.support import ROOT

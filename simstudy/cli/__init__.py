@@ -7,6 +7,9 @@ from os import _exit
 
 from simstudy.cli import signals
 
+OWN_FLAGS = ("--version", "--install-completion", "--show-completion")
+"""Flags of Typer; all others are Hydra's."""
+
 
 def main(argv: Sequence[str] | None = None, *, script: str | None = None) -> int:
     """Run the command line; exit statuses are in `exit_status.end_with_status`.
@@ -23,15 +26,31 @@ def main(argv: Sequence[str] | None = None, *, script: str | None = None) -> int
     signals.resume_with(shlex.join([*program.split(), *arguments]))
     if argv is None:
         signals.listen(_end)
-    from simstudy.cli.dispatch import run_command
     from simstudy.cli.exit_status import end_with_status, format_command
     from simstudy.cli.project import program_name
 
     command = format_command(program_name(script), arguments)
     signals.resume_with(command)
-    status = end_with_status(lambda: run_command(arguments, script), arguments, command)
+    status = end_with_status(lambda: _run_command(arguments, script), arguments, command)
     signals.stop_listening()
     return status
+
+
+def _run_command(arguments: Sequence[str], script: str | None) -> int:
+    """Run a command: studies are run by the Hydra application, all others by Typer."""
+    from simstudy.cli.project import COMMANDS, Project, check_encoding
+
+    check_encoding(arguments)
+    project = Project.of(script)
+    first = arguments[0] if arguments else ""
+    is_help = first in ("", "--help", "-h") and len(arguments) < 2 and script is None
+    if first != "run" and (first in COMMANDS or first in OWN_FLAGS or is_help):
+        from simstudy.cli.other_commands import run_other_command
+
+        return run_other_command(project, list(arguments) or ["--help"])
+    from simstudy.cli.application import run_application
+
+    return run_application(project, arguments[first == "run" :])
 
 
 def _end(status: int) -> None:

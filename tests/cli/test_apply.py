@@ -144,7 +144,7 @@ def test_what_makes_no_sense_is_one_line(arguments, line, refused):
 def test_other_verbs_do_not_load_it():
     assert (
         imported_by(
-            "import simstudy.cli.dispatch",
+            "import simstudy.cli.project",
             ("simstudy.documents.applied", "simstudy.documents.stats"),
         )
         == []

@@ -21,7 +21,9 @@
   function usual() {
     choice.set("measure", factors[measure].levels[0]);
     for (const role in ROLES) choice.set(role, first[role] === undefined ? NONE : factors[first[role]].name);
-    for (const at of varying) choice.set(`is.${factors[at].name}`, factors[at].levels[0]);
+    // levels of a row that exists: in a design that is not crossed the first of each may not meet
+    const row = Math.max(0, column.estimate.findIndex((value, at) => value !== null && data.places[measure][at] === 0));
+    for (const at of varying) choice.set(`is.${factors[at].name}`, factors[at].levels[data.places[at][row]]);
   }
 
   function read() {  // the address, as far as it names what is there
