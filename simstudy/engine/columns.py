@@ -196,7 +196,8 @@ def _own_array(name: str, value: Any) -> np.ndarray:
         array = _writable_texts(name, array)
     refuse_inexact(name, array)
     if not _may_be_stored(name, array):
-        what = "text, and None where nothing failed" if name == ERROR else _STORED
+        is_message = name in (ERROR, WARNING)
+        what = f"text, and None where there is no {name}" if is_message else _STORED
         odd = next((v for v in array.flat if not isinstance(v, str | None)), None)
         example = f" such as {in_one_line(repr(odd))[:60]}" if array.dtype == object else ""
         raise StudyError(f"column {name!r} holds {array.dtype}{example}: return {what}.")

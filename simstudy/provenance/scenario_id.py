@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from typing import Any, Protocol, TypeGuard
 
 import numpy as np
@@ -21,6 +21,16 @@ def level_of(scenario: object, factor: str) -> Any:
     """The value of a factor as tables show it: of a named level its name."""
     names: Mapping[str, str] = getattr(scenario, LEVEL_NAMES, {})
     return names[factor] if factor in names else getattr(scenario, factor)
+
+
+def with_factor(scenario: Any, factor: str, value: object) -> Any:
+    """The scenario with another value of one factor; other levels keep their names."""
+    made = replace(scenario, **{factor: value})
+    names = dict(getattr(scenario, LEVEL_NAMES, {}))
+    names.pop(factor, None)
+    if names:
+        object.__setattr__(made, LEVEL_NAMES, names)
+    return made
 
 
 class NamesItself(Protocol):

@@ -11,7 +11,7 @@ from simstudy import Study, grid
 from simstudy.errors import DesignError, StoreError
 from simstudy.lazy import stats
 from simstudy.measures import mean
-from simstudy.provenance.scenario_id import identity
+from simstudy.provenance.scenario_id import identity, with_factor
 
 
 @dataclass(frozen=True)
@@ -111,3 +111,9 @@ def test_short_vectors_are_levels_named_by_their_values(tmp_path):
         found.scenario(weights=[3])
     with pytest.raises(TypeError, match="shape"):
         weighted(np.zeros(21)).run()
+
+
+def test_another_factor_leaves_the_names():
+    (t,) = grid(Trial, law={"t": LAWS["t"]}, shift=1.0)
+    assert identity(with_factor(t, "shift", 2.0)) == "Trial(law='t',shift=2)"
+    assert identity(with_factor(t, "law", "normal")) == "Trial(law='normal',shift=1)"

@@ -14,6 +14,7 @@ from simstudy.design.plan import Plan
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.measures import Measure, MeasureContext
+from simstudy.provenance.scenario_id import with_factor
 
 __all__ = ["ScenarioOf", "Solution", "Solvable", "solve"]
 
@@ -144,7 +145,7 @@ def _varied(scenario: Scenario | ScenarioOf, factor: str) -> ScenarioOf:
             raise ConfigError(
                 f"{type(scenario).__name__} has no factor {factor!r}; {nearest(factor, names)}"
             )
-        return lambda value: replace(scenario, **{factor: value})
+        return lambda value: with_factor(scenario, factor, value)
     if callable(scenario) and not isinstance(scenario, type):
         return scenario
     raise ConfigError(
