@@ -22,8 +22,8 @@ from simstudy.claims import (
 )
 from simstudy.design.plan import factors_of
 from simstudy.documents.scenarios.accuracy import (
-    LARGEST_SIGMA,
     METHODS,
+    SIGMA_LIMIT,
     AccuracyCheck,
     document_counts,
 )
@@ -135,7 +135,7 @@ def below_reference(result: Result, upper: bool = False) -> Finding:
     levels = {c.n: 1 - c.alpha if upper else c.alpha for c in checks}
     below = [(document_counts(n, alpha) < np.arange(n + 1)).all() for n, alpha in levels.items()]
     said = ", ".join(
-        f"{POINTS * design.threshold(0.0, alpha, LARGEST_SIGMA, n):.2f} at n = {n}"
+        f"{POINTS * design.threshold(0.0, alpha, SIGMA_LIMIT, n):.2f} at n = {n}"
         for n, alpha in levels.items()
     )
     return Finding(float(all(below)), detail=f"γ less x̄, in points: {said}")
@@ -176,7 +176,7 @@ def least_size(result: Result) -> Finding:
 
 def least_of_all(_: Result, by: str = "least") -> Finding:
     """Whether a size is enough for θ and one prompt less is not, for each target."""
-    asked = (0.05, 0.2, LARGEST_SIGMA)
+    asked = (0.05, 0.2, SIGMA_LIMIT)
     said, least = [], []
     for target in TARGETS:
         find = {"least": design.sample_size, "doubled": design.doubled_sample_size}[by]
@@ -224,7 +224,7 @@ def by_luck(result: Result, law: Callable[..., Any] = design.level_given_referen
     share, reach = _shares(result, checks, "document")
     luck, n = (np.array([getattr(check, name) for check in checks]) for name in ("luck", "n"))
     distance = np.abs(share - law(checks[0].alpha, luck))
-    moved = 1 / (2 * LARGEST_SIGMA * np.sqrt(2 * np.pi * n))
+    moved = 1 / (2 * SIGMA_LIMIT * np.sqrt(2 * np.pi * n))
     said = ", ".join(f"{distance[n == size].max():.4f} at n = {size}" for size in np.unique(n))
     lowest, highest = share.min(), share.max()
     detail = f"shares from {lowest:.4f} to {highest:.4f}; largest distance {said}"

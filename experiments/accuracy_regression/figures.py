@@ -13,7 +13,7 @@ from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float, Int
 from simstudy.documents.scenarios.accuracy import (
-    LARGEST_SIGMA,
+    SIGMA_LIMIT,
     AccuracyCheck,
     document_counts,
     exact_shares,
@@ -150,7 +150,7 @@ def hypotheses_figure(result: Result) -> ggplot:
     """Both distributions of a check about its reference, with the threshold, θ, α and β."""
     first = result.plan.scenarios[0]
     n = max(each.n for each in result.plan.scenarios)
-    about = first.alpha, POINTS * LARGEST_SIGMA, n
+    about = first.alpha, POINTS * SIGMA_LIMIT, n
     gamma = float(design.threshold(0.0, *about))
     theta = float(design.detectable_effect(first.alpha, first.beta, *about[1:]))
     error = float(design.standard_error(*about[1:]))
@@ -246,14 +246,14 @@ def sizes_figure(result: Result) -> ggplot:
 
 
 def _effects(n: Int[np.ndarray, " size"], about: AccuracyCheck) -> pd.DataFrame:
-    sigma = POINTS * LARGEST_SIGMA
+    sigma = POINTS * SIGMA_LIMIT
     effects = design.detectable_effect(about.alpha, about.beta, sigma, n)
     return pd.DataFrame({"n": n, "theta": effects})
 
 
 def sizes_of(target: float, about: AccuracyCheck) -> dict[str, Any]:
     """Prompts with which an effect, in points, is detectable: the least, and by doubling."""
-    asked = target, about.alpha, about.beta, POINTS * LARGEST_SIGMA
+    asked = target, about.alpha, about.beta, POINTS * SIGMA_LIMIT
     least = int(design.sample_size(*asked))
     doubled = int(design.doubled_sample_size(*asked, start=FIRST_SIZE))
     words = f"{least:,} prompts for {target:g} points"
@@ -332,7 +332,7 @@ def _each_n_and_effect(scenarios: Iterable[AccuracyCheck]) -> list[AccuracyCheck
 
 def _given_each_count(about: AccuracyCheck) -> pd.DataFrame:
     """Exact shares for every count of the reference within three standard errors."""
-    n, spread = about.n, LARGEST_SIGMA * np.sqrt(about.n)
+    n, spread = about.n, SIGMA_LIMIT * np.sqrt(about.n)
     counts = np.arange(np.ceil(n / 2 - 3 * spread), np.floor(n / 2 + 3 * spread) + 1).astype(int)
     critical, accuracy = document_counts(n, about.alpha), 0.5 - about.effect * about.theta
     shares = two_binomials.rejection_probability_given(critical, counts, n, accuracy)
@@ -343,7 +343,7 @@ def _given_each_count(about: AccuracyCheck) -> pd.DataFrame:
 
 def _by_formula(about: AccuracyCheck, luck: Float[np.ndarray, " luck"]) -> pd.DataFrame:
     """The normal approximation; an effect moves it as luck does."""
-    shift = about.effect * about.theta * np.sqrt(about.n) / LARGEST_SIGMA
+    shift = about.effect * about.theta * np.sqrt(about.n) / SIGMA_LIMIT
     share = design.level_given_reference(about.alpha, luck + shift)
     return pd.DataFrame({"n": about.n, "effect": about.effect, "luck": luck, "exact": share,
                          "method": "document"})  # fmt: skip

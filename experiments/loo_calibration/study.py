@@ -27,7 +27,12 @@ from experiments.loo_calibration.figures import (
 )
 from experiments.loo_calibration.tables import table_of_approximations, table_of_errors
 from simstudy.analysis.result import Result
-from simstudy.documents.scenarios.leave_one_out import MAY_BE_MISSING, MEASURES, OTHERS, axes
+from simstudy.documents.scenarios.leave_one_out import (
+    COMPARED_MODELS,
+    MAY_BE_MISSING,
+    MEASURES,
+    axes,
+)
 from simstudy.documents.scenarios.leave_one_out_cells import CellsConfig, cells
 from simstudy.options import published
 from simstudy.study import Rules, Study
@@ -57,8 +62,8 @@ def answer(result: Result) -> list[str]:
 def study(config: Config) -> Study:
     return Study(
         name="loo_calibration",
-        scenarios=cells(config, config.n_obs, coefficients="equal", against=[OTHERS]),
-        axes=axes(OTHERS),
+        scenarios=cells(config, config.n_obs, coefficients="equal", against=[COMPARED_MODELS]),
+        axes=axes(COMPARED_MODELS),
         measures=MEASURES,
         block_size=20,
         n_rep=config.n_rep,

@@ -42,7 +42,7 @@ from simstudy.lazy import ggplot, p9, pd, stats
 from simstudy.options import build
 
 MARGIN, POWER = 0.05, 0.8  # the document's values
-MOST_SCORES = 100_000  # positive scores up to which the exact bootstrap takes a second
+SCORE_LIMIT = 100_000  # positive scores up to which the exact bootstrap takes a second
 CONFIDENCES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99)
 STUDY_NAMES = {"bca": "bca strict"}  # the document leaves resamples equal to the estimate out
 NOT_BOOTSTRAPPED = ("umbrella", "empirical", "tolerance")
@@ -380,7 +380,7 @@ def all_thresholds(positive: Values, target: Target) -> dict[str, float]:
 
     Above 100,000 scores the exact bootstraps are left out, which then agree with each other.
     """
-    names = [n for n in THRESHOLD_METHODS if len(positive) <= MOST_SCORES or n in NOT_BOOTSTRAPPED]
+    names = [n for n in THRESHOLD_METHODS if len(positive) <= SCORE_LIMIT or n in NOT_BOOTSTRAPPED]
     known = [STUDY_NAMES.get(name, name) for name in names]
     found = thresholds(positive[np.newaxis], target, known)
     return {name: float(found[key][0]) for name, key in zip(names, known, strict=True)}
@@ -506,7 +506,7 @@ def _sizes(settings: ClassifierPlanSettings) -> _Sizes:
 
 def _missing(method: str) -> float:
     raise DesignError(
-        f"method={method} is left out with more than {MOST_SCORES:,} positive scores, where it "
+        f"method={method} is left out with more than {SCORE_LIMIT:,} positive scores, where it "
         f"takes long and agrees with the others. Use one of {', '.join(NOT_BOOTSTRAPPED)}."
     )
 

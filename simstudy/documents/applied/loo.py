@@ -39,10 +39,10 @@ from simstudy.options import build
 
 SHOWN = {"r2": "r2_mean_square", "rmse": "rmse", "mae": "mae", "elpd": "elpd"}
 SYMBOLS = {"r2": "R²", "rmse": "RMSE", "mae": "MAE", "elpd": "elpd"}
-FEWEST = 3
-MOST_WEIGHTS = 2 * 10**8  # draws times rows: beyond, the bootstrap takes minutes, and equals Taylor
+MIN_OBS = 3
+WEIGHT_LIMIT = 2 * 10**8  # draws times rows: beyond, the bootstrap takes minutes, and equals Taylor
 OFF = 0.1  # relative error of a standard error in the study, from which the warning is printed
-LARGEST_PARETO_K = 0.7  # beyond, importance sampling is not to be trusted
+PARETO_K_LIMIT = 0.7  # beyond, importance sampling is not to be trusted
 
 
 @dataclass(frozen=True, repr=False)
@@ -223,7 +223,7 @@ def estimate_of_inference(path: str, settings: LooSettings) -> LooEstimate:
     log_density = special.logsumexp(log_weights + log_likelihood, axis=1)
     models = _Models([], [prediction], [log_density], [f"draws of {source.name}"])
     answer = _estimate(parts["observed_data"].astype(float), models, None, settings, source)
-    far = int((pareto_k > LARGEST_PARETO_K).sum())
+    far = int((pareto_k > PARETO_K_LIMIT).sum())
     if far:
         note = f"{far} of {answer.n:,} observations have a Pareto k above 0.7: refit without them"
         answer = LooEstimate(**{**vars(answer), "notes": (*answer.notes, note)})
@@ -288,9 +288,9 @@ def _estimate(
     y: Values, models: _Models, cluster: Any, settings: LooSettings, source: Source
 ) -> LooEstimate:
     n = len(y)
-    if n < FEWEST:
+    if n < MIN_OBS:
         raise DesignError(
-            f"{n} observations are too few to leave one out, which needs at least {FEWEST}."
+            f"{n} observations are too few to leave one out, which needs at least {MIN_OBS}."
         )
     if not 1 <= len(models.designs) + len(models.given) <= 2:
         raise DesignError("give features, or predictions, of one model or of two to compare.")
@@ -322,7 +322,7 @@ def _bootstrap(
     parts: list[Pointwise], settings: LooSettings, n: int
 ) -> list[Mapping[str, float]] | None:
     """Standard errors of the Bayesian bootstrap by utility, of the model and of its difference."""
-    if n * settings.n_draw > MOST_WEIGHTS:
+    if n * settings.n_draw > WEIGHT_LIMIT:
         return None
     rng = np.random.default_rng(settings.seed)
     found = bayesian_bootstrap_against(parts[0], parts[1:], rng, n_draw=settings.n_draw)

@@ -34,11 +34,11 @@ from simstudy.options import build
 BINS = 10
 FEWEST, FEWEST_DRAWS = 2, 2
 COARSE = 100  # draws, below which the smallest p-value is above 0.02
-MOST_RESAMPLED = 10**6  # p-values drawn for the intervals: beyond, fewer resamples
-MOST_RANKED = (
+RESAMPLED_LIMIT = 10**6  # p-values drawn for the intervals: beyond, fewer resamples
+RANKED_LIMIT = (
     200_000  # predictions, beyond which CFDR and RFDR have no interval: sorting takes long
 )
-LEAST_BOOT = 19  # resamples: the extremes are then the limits of a 90% interval
+MIN_BOOT = 19  # resamples: the extremes are then the limits of a 90% interval
 MEASURES: dict[str, Callable[[Any], Any]] = {
     "cfdr": lambda p: cfdr(p, clipped=True).mean(axis=-1),
     "rfdr": lambda p: rfdr(p).mean(axis=-1),
@@ -108,8 +108,8 @@ class PredictiveFit(Answer):
             style = "solid" if height == expected else "dashed"
             figure += p9.geom_hline(yintercept=max(height, 0), linetype=style)
         return figure + theme_study() + p9.labs(
-            title=f"P-values of {self.n:,} predictions (lines: all fit, ± 2 standard errors)", x="predictive p-value",
-            y="predictions",
+            title=f"P-values of {self.n:,} predictions (lines: all fit, ± 2 standard errors)",
+            x="predictive p-value", y="predictions",
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -277,9 +277,9 @@ def _interval(
     """A measure with its percentile interval, from resampled predictions or groups."""
     measure, rng = MEASURES[name], np.random.default_rng(settings.seed)
     estimate = float(measure(p[np.newaxis])[0])
-    if len(p) > MOST_RANKED and name != "storey":
+    if len(p) > RANKED_LIMIT and name != "storey":
         return estimate, math.nan, math.nan
-    n_boot = int(np.clip(MOST_RESAMPLED // len(p), LEAST_BOOT, settings.n_boot))
+    n_boot = int(np.clip(RESAMPLED_LIMIT // len(p), MIN_BOOT, settings.n_boot))
     rows = (
         None
         if codes is None

@@ -47,9 +47,9 @@ from simstudy.lazy import ggplot, p9, pd, special
 from simstudy.options import build
 
 METRIC_TITLES = {"mae": "MAE", "mse": "MSE", "rmse": "RMSE", "mape": "MAPE", "r2": "R²"}
-OF_ERRORS = ("mae", "mse", "rmse")  # metrics that need no more than the errors
-FEWEST = 5  # cases or groups; with fewer the bootstrap has too few different resamples
-MOST_ROWS = 20_000  # rows that are resampled one by one; more are merged into random groups
+ERROR_METRICS = ("mae", "mse", "rmse")  # metrics that need no more than the errors
+MIN_CASES = 5  # cases or groups; with fewer the bootstrap has too few different resamples
+ROW_LIMIT = 20_000  # rows that are resampled one by one; more are merged into random groups
 K, ALPHA, POWER = 1.5, 0.05, 0.8  # the document's values, unless the others determine them
 
 
@@ -342,10 +342,10 @@ class _Cases:
         self.codes = codes_of(cluster, n_rows, name)
         self.n = n_rows if self.codes is None else int(self.codes.max()) + 1
         self.source = source or source_of_arrays(y, prediction)
-        if self.n < FEWEST:
+        if self.n < MIN_CASES:
             raise DesignError(
                 f"{self.n} {'cases' if self.codes is None else 'groups'} are too few for a "
-                f"bootstrap. Give at least {FEWEST}; 100 and more are usual."
+                f"bootstrap. Give at least {MIN_CASES}; 100 and more are usual."
             )
 
 
@@ -355,10 +355,10 @@ def _cases_of(table: Table, settings: RegressionPlanSettings | RegressionTestSet
         error = "error"
     if error is not None:
         errors = table.numbers(error, "error")
-        if settings.metric not in (None, *OF_ERRORS):
+        if settings.metric not in (None, *ERROR_METRICS):
             raise DesignError(
                 f"metric={settings.metric} needs responses and predictions, and {table.name} was "
-                f"read for its errors. Name y= and prediction=, or use {', '.join(OF_ERRORS)}."
+                f"read for its errors. Name y= and prediction=, or use {', '.join(ERROR_METRICS)}."
             )
         return _Cases(errors, np.zeros_like(errors), groups, table.source)
     y, prediction = (table.numbers(getattr(settings, role), role) for role in ("y", "prediction"))
@@ -371,7 +371,7 @@ def _stage(
     """The stage of one sample, and the pool that it was resampled from."""
     rng, has_sizes = np.random.default_rng(seed), cases.codes is not None
     pool = pool_of(METRICS[name], cases.y, cases.prediction, cases.codes)
-    if len(pool) > MOST_ROWS:
+    if len(pool) > ROW_LIMIT:
         pool, has_sizes = merge_rows(pool, rng, has_sizes=has_sizes), True
     metric = pooled_metric(METRICS[name], pool, has_sizes=has_sizes)
     stage = stage_of_rows(metric, np.arange(len(pool))[np.newaxis], rng, k=k, n_boot=n_boot)

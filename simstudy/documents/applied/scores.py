@@ -12,7 +12,7 @@ from simstudy.documents.stats.accuracy._of_scores.scores import Scores, Values
 from simstudy.errors import DesignError
 from simstudy.lazy import special
 
-FEWEST = 2
+MIN_SCORES = 2
 # Probability that scores in no order lie sorted by accident, below which that is not believed.
 BY_ACCIDENT = 1e-4
 NO_SCORE = (
@@ -71,10 +71,10 @@ def checked_scores(
         Where there are too few, as many as cannot be paired, or they lie on two scales.
     """
     for scores, name in zip((reference, candidate), names, strict=True):
-        if len(scores) < FEWEST:
+        if len(scores) < MIN_SCORES:
             raise DesignError(
                 f"{name} has {len(scores)} score, which says nothing about how scores vary. Give "
-                f"one for each prompt, at least {FEWEST}."
+                f"one for each prompt, at least {MIN_SCORES}."
             )
     if not same_scale:
         _refuse_two_scales(reference, candidate, names)

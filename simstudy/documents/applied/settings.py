@@ -16,7 +16,7 @@ AUTO = "auto"
 TEST_NAMES = ("z", "t", "pooled_t", *COUNT_TESTS, *CHANGE_TESTS)
 TO_BE_SOLVED = "?"
 THRESHOLD_METHODS = ("umbrella", "empirical", "percentile", "basic", "normal", "bca", "tolerance")
-LEAST_ERROR = 1e-4  # rate: at 1e-6 SciPy's noncentral t is wrong with one degree of freedom
+MIN_ERROR_RATE = 1e-4  # rate: at 1e-6 SciPy's noncentral t is wrong with one degree of freedom
 ALPHA = "chance that an unchanged candidate fails"
 BETA = "chance that a candidate worse by theta passes"
 THETA = "how much worse matters, in the units of the scores"
@@ -59,8 +59,8 @@ class Question:
         "whether a row is one prompt", default=AUTO, one_of=(AUTO, "true", "false")
     )
     test: str = option("how they are compared", default=AUTO, one_of=(AUTO, *TEST_NAMES))
-    alpha: float = option(ALPHA, default=0.05, at_least=LEAST_ERROR, below=0.5)
-    beta: float = option(BETA, default=0.2, at_least=LEAST_ERROR, below=0.5)
+    alpha: float = option(ALPHA, default=0.05, at_least=MIN_ERROR_RATE, below=0.5)
+    beta: float = option(BETA, default=0.2, at_least=MIN_ERROR_RATE, below=0.5)
     theta: float | None = option(THETA, above=0)
     sigma: float | None = option(SIGMA, above=0)
     correlation: float | None = option(CORRELATION, at_least=-1, below=1)

@@ -17,7 +17,7 @@ from simstudy.remote.paths import place_of as place_of_path
 Values = Float[np.ndarray, " row"]
 
 LARGEST = 1e100  # number: its square, times as many as there are, is a double
-MOST_SHOWN = 40  # characters of a cell in a message
+CELL_WIDTH = 40  # characters of a cell in a message
 TRUE_WORDS = ("1", "1.0", "true", "yes", "positive", "pos")
 FALSE_WORDS = ("0", "0.0", "false", "no", "negative", "neg")
 NO_NUMBER = "so nothing can be computed from it. Write a number, or leave the row out."
@@ -139,7 +139,7 @@ def numbers_of(name: str, cells: Any, source: str = "", advice: str = NO_NUMBER)
     at = int(wrong.argmax())
     what = "not a number" if np.isnan(numbers[at]) else "not finite"
     raise DesignError(
-        f"{place_of(column.index[at], source)}: {name} is {str(column.iloc[at])[:MOST_SHOWN]!r}, "
+        f"{place_of(column.index[at], source)}: {name} is {str(column.iloc[at])[:CELL_WIDTH]!r}, "
         f"which is {what}, {advice}"
     )
 

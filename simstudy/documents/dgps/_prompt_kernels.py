@@ -17,8 +17,8 @@ from simstudy.array_types import Float, UInt64
 from simstudy.documents.stats.bootstrap._resample_kernels import (
     ALL,
     COLUMNS,
-    MOST_BY_QUARTERS,
     ONE,
+    QUARTERS_LIMIT,
     U16,
     WORDS_PER_CHUNK,
     _chunks,
@@ -28,7 +28,7 @@ from simstudy.documents.stats.compiled.kernel import kernel
 from simstudy.documents.stats.compiled.lanes import aligned_zeros, counted, place_indices
 from simstudy.documents.stats.compiled.splitmix64 import GOLDEN, mixed
 
-MOST_PROMPTS = MOST_BY_QUARTERS  # one more place is the row of zeros
+PROMPT_LIMIT = QUARTERS_LIMIT  # one more place is the row of zeros
 
 
 @kernel
@@ -56,7 +56,7 @@ def drawn_sums(
 ) -> None:
     """Sums of the rows of `n_draw` prompts in each replicate; both arrays flat, row after row.
 
-    After the prompts, at most `MOST_PROMPTS`, `rows` has a row of zeros.
+    After the prompts, at most `PROMPT_LIMIT`, `rows` has a row of zeros.
     """
     n_prompts = rows.shape[0] // COLUMNS - 1
     n, n_chunk, n_looked_up = np.uint64(n_prompts), _chunks(n_draw), (n_draw + 7) // 8 * 8

@@ -28,7 +28,7 @@ Scores = Float[np.ndarray, " prompt"]
 PerRep = Float[np.ndarray, " rep"]
 
 GOLDEN_RATIO = (np.sqrt(5.0) - 1) / 2  # its multiples modulo 1 fill (0, 1) evenly (Weyl)
-MOST_STEPS = 10**6  # between own scores on a lattice; a finer one is as good as none
+STEP_LIMIT = 10**6  # between own scores on a lattice; a finer one is as good as none
 BISECTIONS = 60  # of an interval of length 2: down to the spacing of doubles
 
 
@@ -450,12 +450,12 @@ def _sums(
 
 # ---------------------------------------------------------------- refusals
 def _check_population(correlation: float, n_prompts: int) -> None:
-    from simstudy.documents.dgps._prompt_kernels import MOST_PROMPTS
+    from simstudy.documents.dgps._prompt_kernels import PROMPT_LIMIT
 
     check_count("n_prompts", n_prompts, least=2, meaning="a population with a spread")
-    if n_prompts > MOST_PROMPTS:
+    if n_prompts > PROMPT_LIMIT:
         raise DesignError(
-            f"n_prompts={n_prompts} is more than the {MOST_PROMPTS} that an index of 16 bits tells "
+            f"n_prompts={n_prompts} is more than the {PROMPT_LIMIT} that an index of 16 bits tells "
             "apart. Use fewer: tested is a population and not the law that it is made from, "
             "of which it lacks the far tail."
         )

@@ -18,7 +18,7 @@ from simstudy.errors import DesignError
 from simstudy.lazy import special
 
 Real = Float[np.ndarray, "..."]
-MOST_TIED = 1e-7
+TIE_LIMIT = 1e-7
 """Share of continuous scores that may be tied by rounding: one in ten million, of which no study
 here draws enough to tell a coverage or a sensitivity from theory's."""
 LATTICE_SLACK = 1e-9
@@ -221,7 +221,7 @@ class SkewedScores(ContinuousScores):
         least = abs(float(self._place(0.0)))
         resolved = np.spacing(least) / self.sd * np.sqrt(self.shape) + np.spacing(self.shape)
         tied = float(special.gammainc(self.shape, resolved))
-        if tied > MOST_TIED:
+        if tied > TIE_LIMIT:
             raise DesignError(
                 f"SkewedScores(skewness={self.skewness:g}) rounds a share of {tied:.2g} of its "
                 f"scores to its end, {least:g} in size, so they are tied where theory takes them "

@@ -31,7 +31,7 @@ from simstudy.errors import DesignError
 from simstudy.measures import empirical_se, rejection_rate
 from simstudy.provenance.streams import Streams
 
-LARGEST_SIGMA = 0.5  # standard deviation of a score of 0 or 1 at an accuracy of one half
+SIGMA_LIMIT = 0.5  # standard deviation of a score of 0 or 1 at an accuracy of one half
 
 BY_RIGHT = (
     "document",
@@ -104,9 +104,9 @@ def document_counts(
         -1 where no check fails.
     """
     if not rounded:
-        sigma = LARGEST_SIGMA
+        sigma = SIGMA_LIMIT
         return two_binomials.known_sigma_critical_counts(n, n, alpha, sigma, strictly=strictly)
-    exactly = n * threshold(np.arange(n + 1) / n, alpha, LARGEST_SIGMA, n)
+    exactly = n * threshold(np.arange(n + 1) / n, alpha, SIGMA_LIMIT, n)
     whole = np.floor(exactly + 0.5).astype(np.int64)
     return np.asarray(np.maximum(whole - strictly, -1))
 
@@ -169,7 +169,7 @@ class AccuracyCheck:
     @property
     def theta(self) -> float:
         """The document's detectable effect, as a difference of accuracies."""
-        return float(detectable_effect(self.alpha, self.beta, LARGEST_SIGMA, self.n))
+        return float(detectable_effect(self.alpha, self.beta, SIGMA_LIMIT, self.n))
 
     @property
     def chance(self) -> Chances:

@@ -58,7 +58,7 @@ from simstudy.provenance.streams import Streams
 METHODS = ("taylor", "bootstrap")
 PRIORS = {"default": default_prior, "wide": wide_prior}
 COEFFICIENTS = {"drawn": RandomCoefficients, "equal": LinearModel}
-OTHERS = ("half", "useless")
+COMPARED_MODELS = ("half", "useless")
 ANSWERS = ("exact", "importance")
 MAY_BE_MISSING = ("distance", "taylor_over")
 LEVEL = 0.95
@@ -161,7 +161,7 @@ class LeaveOneOut(_Setting):
     def __post_init__(self) -> None:
         super().__post_init__()
         for other in self.against:
-            check_choice("against", other, OTHERS)
+            check_choice("against", other, COMPARED_MODELS)
         if self.n_draw < 2:
             raise DesignError(
                 f"n_draw={self.n_draw} draws of the bootstrap have no spread, so there is no "

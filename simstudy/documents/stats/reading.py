@@ -213,10 +213,10 @@ def _holds_text(given: np.ndarray) -> bool:
 
 def _shown(value: Any) -> str:
     text = in_one_line(repr(value))
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+    return text if len(text) <= LIST_LENGTH else f"{text[:LIST_LENGTH]}..."
 
 
-MOST_SHOWN = 200  # letters of what came, in a refusal
+LIST_LENGTH = 200  # letters of what came, in a refusal
 SINGLE: dict[Any, Reader] = {int: _as_count, float: _as_number, bool: _as_flag}
 ARRAYS: dict[str, Reader] = {
     "Float": _floats,

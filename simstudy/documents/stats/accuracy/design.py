@@ -37,7 +37,7 @@ from simstudy.errors import DesignError
 from simstudy.lazy import special
 
 ROOT_EPS = float(np.sqrt(np.finfo(float).eps))  # relative: what agrees so far is a tie
-MOST_SCORES = 2**53  # from here on whole numbers are not all doubles
+SCORE_LIMIT = 2**53  # from here on whole numbers are not all doubles
 
 
 # ---------------------------------------------------------------- the standard error
@@ -439,8 +439,8 @@ def _real_sample_size(
     z = _both_quantiles(alpha, beta)
     with np.errstate(over="ignore"):
         n = 2 * (1 - np.asarray(correlation)) * (z * np.asarray(sigma) / np.asarray(theta)) ** 2
-    if (n >= MOST_SCORES / 4).any():
-        at = np.broadcast_to(np.asarray(theta, float), n.shape)[n >= MOST_SCORES / 4].flat[0]
+    if (n >= SCORE_LIMIT / 4).any():
+        at = np.broadcast_to(np.asarray(theta, float), n.shape)[n >= SCORE_LIMIT / 4].flat[0]
         raise DesignError(
             f"theta={at:g} takes some {n.max():.1g} scores, more than can be counted exactly. "
             "Give theta and sigma in the same units, and an effect that matters."

@@ -62,7 +62,7 @@ from simstudy.lazy import special
 TESTS = ("z_pooled", "z_unpooled", "fisher", "fisher_mid_p", "boschloo", "barnard")
 ORDERED_BY = {"boschloo": "fisher", "barnard": "z_pooled"}
 """Unconditional tests, and the test by whose p-values they order results."""
-MOST_TRIALS = 10_000
+TRIAL_LIMIT = 10_000
 """Of an unconditional test, reference and check together."""
 FEW_RESULTS = 4096  # that are ordered one by one
 
@@ -88,7 +88,7 @@ def p_values(
     successes_reference, successes_check
         Counts, within 0 to n and to n_check.
     n, n_check
-        Trials of each, at least 1; for "boschloo" and "barnard" at most `MOST_TRIALS` together.
+        Trials of each, at least 1; for "boschloo" and "barnard" at most `TRIAL_LIMIT` together.
 
     Returns
     -------
@@ -161,10 +161,10 @@ def _p_unconditional(test: str, x: int, y: int, n: int, m: int) -> float:
 
 
 def _refuse_too_many(test: str, n: int, m: int) -> None:
-    if n + m > MOST_TRIALS:
+    if n + m > TRIAL_LIMIT:
         raise DesignError(
             f"{n} and {m} trials are too many for {test!r}, which holds whole regions of "
-            f"results against all probabilities: beyond {MOST_TRIALS} trials it takes long. Use "
+            f"results against all probabilities: beyond {TRIAL_LIMIT} trials it takes long. Use "
             "'fisher_mid_p' or 'z_pooled', which hardly differ from it there."
         )
 
@@ -179,7 +179,7 @@ def critical_counts(test: str, n: int, n_check: int, alpha: float) -> Critical:
     test
         One of `TESTS`.
     n, n_check
-        Trials of each, at least 1; for "boschloo" and "barnard" at most `MOST_TRIALS` together.
+        Trials of each, at least 1; for "boschloo" and "barnard" at most `TRIAL_LIMIT` together.
     alpha
         Level, in (0, 1): results with p ≤ alpha fail, roundings aside.
 

@@ -33,7 +33,7 @@ ONE, TWO = np.uint64(1), np.uint64(2)
 U16, U32, U48 = np.uint64(16), np.uint64(32), np.uint64(48)
 # Parts of a word: the lowest first, as a little-endian view of the words has them.
 QUARTER, HALF = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
-MOST_BY_QUARTERS = 2**16 - 1  # observations: one more place is for nothing
+QUARTERS_LIMIT = 2**16 - 1  # observations: one more place is for nothing
 WORDS_PER_CHUNK = PER_CHUNK // 4
 ALL = np.uint32(2**PER_CHUNK - 1)
 CHUNKS_AT_ONCE = 64  # resamples are drawn by batches of these: 4 KB
@@ -123,7 +123,7 @@ def fill_indices(
     seed: np.uint64, first: int, n_obs: int, indices: UInt32[np.ndarray, "boot obs"]
 ) -> None:
     """Indices of resamples `first`, `first` + 1, ... of the stream that `seed` starts."""
-    if n_obs > MOST_BY_QUARTERS:
+    if n_obs > QUARTERS_LIMIT:
         n_word = np.uint64((n_obs + 1) // 2)
         for b in range(indices.shape[0]):
             state = seed + (np.uint64(first + b) * n_word + ONE) * GOLDEN
@@ -224,7 +224,7 @@ def resampled_sums(
 
     Both arrays are flat, row after row. After the observations `values` has a row of zeros.
     """
-    if n_obs > MOST_BY_QUARTERS:
+    if n_obs > QUARTERS_LIMIT:
         _sums_by_halves(values, n_obs, seed, sums)
         return
     n_column = values.shape[0] // (n_obs + 1)

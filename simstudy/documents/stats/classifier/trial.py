@@ -46,7 +46,7 @@ PIECES = 8
 """Into which sample sizes are split, of which some may reach a power and others not."""
 NEAR = 4
 """Cases within which the normal approximation of a critical count is tried first."""
-MOST_CASES = 10**8
+CASE_LIMIT = 10**8
 """Of a sample size that is searched for: beyond, the search takes minutes and tails lose digits."""
 
 Real = Float[np.ndarray, "..."]
@@ -529,7 +529,7 @@ def sample_sizes(
     SampleSizes
         `first` <= `forever`. The search ends at a sample size beyond which Hoeffding's inequality
         (1963, JASA 58(301), 13-30) rules out a loss of power, so `forever` is proved. Refused where
-        that is more than `MOST_CASES`.
+        that is more than `CASE_LIMIT`.
 
     Notes
     -----
@@ -560,9 +560,9 @@ def _split(low: Count, high: Count) -> tuple[Count, Count]:
 
 
 def _refuse_too_long(enough: float, margin: float) -> None:
-    if enough > MOST_CASES:
+    if enough > CASE_LIMIT:
         raise DesignError(
-            f"margin={margin:g} may take {enough:.2g} cases, and beyond {MOST_CASES:.0g} the exact "
+            f"margin={margin:g} may take {enough:.2g} cases, and beyond {CASE_LIMIT:.0g} the exact "
             "search lasts minutes and its tails lose digits. Use rule='normal', which agrees with "
             "the exact rules to all digits of interest there, or give a wider margin."
         )

@@ -8,9 +8,9 @@ from simstudy.array_types import Float, Int64
 from simstudy.documents.stats.compiled.kernel import kernel
 
 N_GRID = 100  # triangles, by where their base ends: 0.01, 0.02, ..., 1
-MOST_STEPS = 2000
-MOST_NEWTON = 60
-CLOSE = 1e-4  # of a step; the next one of Newton's is then closer by as much again
+STEP_LIMIT = 2000
+NEWTON_LIMIT = 60
+TOLERANCE = 1e-4  # of a step; the next one of Newton's is then closer by as much again
 
 
 @kernel
@@ -75,7 +75,7 @@ def _best_exchange(
 ) -> float:
     """Mass to move, from 0 to `most`, for the largest likelihood: by guarded Newton steps."""
     low, high, step = 0.0, most, 0.0
-    for _ in range(MOST_NEWTON):
+    for _ in range(NEWTON_LIMIT):
         slope, bend = 0.0, 0.0
         for i in range(density.shape[0]):
             share = change[i] / (density[i] + step * change[i])
@@ -91,7 +91,7 @@ def _best_exchange(
         if not low < proposed < high:
             ahead = slope >= 0.0 and high == most
             proposed = most if ahead else 0.5 * (low + high)
-        if abs(proposed - step) <= CLOSE * proposed:
+        if abs(proposed - step) <= TOLERANCE * proposed:
             return proposed
         step = proposed
     return step
@@ -106,7 +106,7 @@ def _convex_share(
     gradient, weights = np.empty(N_GRID + 1), np.zeros(N_GRID + 1)
     weights[0] = 1.0
     density[:] = 1.0
-    for _ in range(MOST_STEPS):
+    for _ in range(STEP_LIMIT):
         _fill_gradient(x, density, gradient)
         best = int(np.argmax(gradient))
         if gradient[best] <= n * (1.0 + tolerance):

@@ -21,7 +21,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
 LANES = 16
-MOST_ROWS, MOST_COLUMNS = 4, 5  # of a product at once: sums that 32 registers of 16 numbers hold
+TILE_ROWS, TILE_COLUMNS = 4, 5  # of a product at once: sums that 32 registers of 16 numbers hold
 
 I32, I64 = ir.IntType(32), ir.IntType(64)
 AS_LLVM = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
@@ -217,7 +217,7 @@ def multiply_tile(typing, a, a_at, a_row, a_in, b, b_at, b_in, b_column,
     so far. A matrix is an array, where it begins, and the distances between its vectors: from row
     to row, from one n to the next, from column to column.
 
-    At most `MOST_ROWS` and `MOST_COLUMNS`: the sums are then in registers, where each is added to
+    At most `TILE_ROWS` and `TILE_COLUMNS`: the sums are then in registers, where each is added to
     while others wait.
     """
     sixteen, whole = _of(a), types.int64
@@ -230,12 +230,12 @@ def multiply_tile(typing, a, a_at, a_row, a_in, b, b_at, b_in, b_column,
         )
         n_in, n_row, n_column = args[12:]
         done = builder.append_basic_block("done")
-        kind = builder.add(builder.mul(n_row, I64(MOST_COLUMNS + 1)), n_column)
+        kind = builder.add(builder.mul(n_row, I64(TILE_COLUMNS + 1)), n_column)
         choice = builder.switch(kind, done)
-        for rows in range(1, MOST_ROWS + 1):
-            for columns in range(1, MOST_COLUMNS + 1):
+        for rows in range(1, TILE_ROWS + 1):
+            for columns in range(1, TILE_COLUMNS + 1):
                 block = builder.append_basic_block(f"tile_{rows}_{columns}")
-                choice.add_case(I64(rows * (MOST_COLUMNS + 1) + columns), block)
+                choice.add_case(I64(rows * (TILE_COLUMNS + 1) + columns), block)
                 builder.position_at_end(block)
                 _tile(builder, sixteen, data, where, n_in, rows, columns)
                 builder.branch(done)

@@ -39,7 +39,7 @@ Data = tuple[
 STEP = 0.5  # of log σ, over √n
 FEW = 15  # observations; fewer do not let the step grow
 DROP = 42.0  # in logs: how far below its peak the full posterior is left at the ends
-ENOUGH = 34.0  # how far below its own peak every leave-one-out posterior is
+LOO_DROP = 34.0  # how far below its own peak every leave-one-out posterior is
 SCAN = 0.1  # step of the search for the peak in log σ; smaller for many observations
 SCAN_WIDTH = 3.2  # largest step of that search, in units of 1 / √n
 SCAN_LIMIT = 20_000
@@ -249,7 +249,7 @@ def _ends_in(ends: Float[np.ndarray, " obs"], peaks: Float[np.ndarray, " obs"]) 
     """Whether every observation's posterior is negligible at an end."""
     inside = True
     for i in range(peaks.shape[0]):
-        inside &= ends[i] <= peaks[i] - ENOUGH
+        inside &= ends[i] <= peaks[i] - LOO_DROP
     return inside
 
 

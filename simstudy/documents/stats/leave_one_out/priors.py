@@ -17,7 +17,7 @@ from simstudy.documents.stats.reading import reading
 from simstudy.errors import DesignError
 
 DEFAULT_SCALE = 2.5
-LEAST_SCALE = float(np.sqrt(np.finfo(float).tiny) / np.finfo(float).eps)  # squares keep all digits
+MIN_SCALE = float(np.sqrt(np.finfo(float).tiny) / np.finfo(float).eps)  # squares keep all digits
 
 
 class Prior(NamedTuple):
@@ -192,11 +192,11 @@ def check_prior(prior: Prior, n_rep: int, n_feature: int) -> None:
         )
     scales = [prior.intercept_sd, prior.coefficient_sd.ravel(), prior.sigma_rate]
     scale = np.concatenate(scales)
-    good = (scale >= LEAST_SCALE) & (scale <= 1 / LEAST_SCALE)
+    good = (scale >= MIN_SCALE) & (scale <= 1 / MIN_SCALE)
     if not (good.all() and np.isfinite(prior.intercept_mean).all()):
         worst = scale[~good][0] if not good.all() else np.nan
         raise DesignError(
             f"a prior has the scale {worst:g}, or a mean that is not finite. Use finite means, and "
-            f"scales from {LEAST_SCALE:.0e} to {1 / LEAST_SCALE:.0e}, whose squares are numbers "
+            f"scales from {MIN_SCALE:.0e} to {1 / MIN_SCALE:.0e}, whose squares are numbers "
             "(other units help); a large one stands for a flat prior."
         )

@@ -36,7 +36,7 @@ UTILITIES = ("mae", "mse", "rmse", *R2_FORMS, "elpd")
 CLIPPED_FROM = {"r2_clipped": "r2_variance", "r2_published": "r2_misplaced"}
 
 DOUBLES = np.finfo(float)
-LEAST_SIZE = float((DOUBLES.tiny / DOUBLES.eps**2) ** 0.25)  # fourth powers keep all digits
+MIN_SIZE = float((DOUBLES.tiny / DOUBLES.eps**2) ** 0.25)  # fourth powers keep all digits
 
 PerObservation = Float[np.ndarray, "rep obs"]
 
@@ -353,13 +353,13 @@ def check_pointwise(pointwise: Pointwise) -> None:
 
 def _check_size(what: str, size: Float[np.ndarray, " rep"]) -> None:
     """Refuse what is not 0 and has no fourth power; NaN passes, and stays NaN."""
-    off = ((size > 0) & (size < LEAST_SIZE)) | (size > 1 / LEAST_SIZE)
+    off = ((size > 0) & (size < MIN_SIZE)) | (size > 1 / MIN_SIZE)
     if off.any():
         rep = int(np.argmax(off))
         raise DesignError(
             f"{what} of replicate {rep} spread over {size[rep]:.1g}, and the variance of their "
             f"squares is no double. Give the response in other units, so that it lies between "
-            f"{LEAST_SIZE:.0e} and {1 / LEAST_SIZE:.0e}."
+            f"{MIN_SIZE:.0e} and {1 / MIN_SIZE:.0e}."
         )
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from simstudy.array_types import Float, Int
 from simstudy.documents.stats.compiled.kernel import kernel
 from simstudy.documents.stats.compiled.sixteen import (
-    MOST_COLUMNS,
-    MOST_ROWS,
+    TILE_COLUMNS,
+    TILE_ROWS,
     add_product,
     load,
     multiply_tile,
@@ -73,7 +73,7 @@ NEXT: Any = np.int64(1)
 @kernel
 def some_units(plan: Plan, layer: int, begin: int) -> Units:
     """As many of a layer's units as a product takes at once."""
-    return begin, min(begin + MOST_COLUMNS, plan.sizes[layer + 1])
+    return begin, min(begin + TILE_COLUMNS, plan.sizes[layer + 1])
 
 
 # ---------------------------------------------------------------- products of matrices
@@ -83,13 +83,13 @@ def multiply(a: Numbers, a_at: int, a_row: int, a_in: int,
              out: Numbers, out_at: int, out_row: int, out_column: int,
              n_row: int, n_in: int, n_column: int) -> None:  # fmt: skip
     """All rows and columns of a product, tile by tile: see `multiply_tile`."""
-    for r in range(0, n_row, MOST_ROWS):
-        for c in range(0, n_column, MOST_COLUMNS):
+    for r in range(0, n_row, TILE_ROWS):
+        for c in range(0, n_column, TILE_COLUMNS):
             multiply_tile(
                 a, a_at + r * a_row, a_row, a_in,
                 b, b_at + c * b_column, b_in, b_column,
                 out, out_at + r * out_row + c * out_column, out_row, out_column,
-                n_in, min(MOST_ROWS, n_row - r), min(MOST_COLUMNS, n_column - c),
+                n_in, min(TILE_ROWS, n_row - r), min(TILE_COLUMNS, n_column - c),
             )  # fmt: skip
 
 

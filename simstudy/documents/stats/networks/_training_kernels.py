@@ -16,7 +16,7 @@ from simstudy.array_types import Float, Int
 from simstudy.documents.stats.compiled.kernel import kernel
 from simstudy.documents.stats.compiled.sixteen import (
     LANES,
-    MOST_COLUMNS,
+    TILE_COLUMNS,
     add_product,
     load,
     root,
@@ -83,7 +83,7 @@ def batch_gradient(plan: Plan, values: OfBlock, gradient: OfBlock, running: OfBl
     n_layer, share = len(plan.sizes) - 1, spread(share)
     zero = share - share
     for layer in range(n_layer - 1):
-        for begin in range(0, plan.sizes[layer + 1], MOST_COLUMNS):
+        for begin in range(0, plan.sizes[layer + 1], TILE_COLUMNS):
             units = some_units(plan, layer, begin)
             linear(plan, layer, units, values, room, n_obs)
             activate(plan, layer, units, values, running, moments, room, n_obs, share, c)
@@ -91,7 +91,7 @@ def batch_gradient(plan: Plan, values: OfBlock, gradient: OfBlock, running: OfBl
     last_error(plan, values, gradient, room, n_obs, share, zero)
     weights_gradient(plan, n_layer - 1, some_units(plan, n_layer - 1, FIRST), gradient, room, n_obs)
     for layer in range(n_layer - 2, -1, -1):
-        for begin in range(0, plan.sizes[layer + 1], MOST_COLUMNS):
+        for begin in range(0, plan.sizes[layer + 1], TILE_COLUMNS):
             units = some_units(plan, layer, begin)
             outputs_gradient(plan, layer, units, values, room, n_obs)
             before_activation(
@@ -150,7 +150,7 @@ def say(plan: Plan, table: Float[np.ndarray, "obs chunk lane"], values: Paramete
                 for i in range(plan.sizes[0]):
                     store(room, i * n_obs + o, spread(flat[start + o, i]))
             for layer in range(last):
-                for begin in range(0, plan.sizes[layer + 1], MOST_COLUMNS):
+                for begin in range(0, plan.sizes[layer + 1], TILE_COLUMNS):
                     units = some_units(plan, layer, begin)
                     linear(plan, layer, units, values[block], room, n_obs)
                     activate_as_remembered(

@@ -8,7 +8,7 @@ from simstudy.lazy import special
 
 Values = Float[np.ndarray, "..."]
 SMALLEST = 1e-280  # below, the probability loses digits and then is 0
-MOST_TERMS = 10_000
+TERM_LIMIT = 10_000
 MANY = 1e9  # degrees of freedom, where the continued fraction has as few digits as a normal's tail
 TINY = 1e-300  # stands for 0 in a denominator (Lentz)
 
@@ -78,7 +78,7 @@ def _fraction(
 ) -> Float[np.ndarray, " value"]:
     """1 / (1 + d1 / (1 + d2 / (1 + ...))) with the coefficients of the incomplete beta function."""
     value, numerator, denominator = np.ones_like(x), np.ones_like(x), np.zeros_like(x)
-    for k in range(1, MOST_TERMS):
+    for k in range(1, TERM_LIMIT):
         coefficient = _coefficient(k, a, b, x)
         denominator = 1 / _not_zero(1 + coefficient * denominator)
         numerator = _not_zero(1 + coefficient / numerator)

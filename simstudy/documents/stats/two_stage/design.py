@@ -32,7 +32,7 @@ Reaches = Callable[[Count], Bool[np.ndarray, "..."]]
 LARGEST_N2 = 2**53
 """Beyond it a float no longer tells one whole number from the next."""
 
-LARGEST_K = 60.0
+K_LIMIT = 60.0
 """Far beyond any bound of use, and within reach of the tails."""
 
 
@@ -346,13 +346,13 @@ def _solve_k(*, n1: int, n2: int, alpha: float, goal: float) -> TwoStageDesign:
     def excess(k: float) -> float:
         return _excess(goal, alpha, k, n1, n2)
 
-    valley = float(optimize.minimize_scalar(excess, bounds=(-LARGEST_K / 4, LARGEST_K / 4)).x)
+    valley = float(optimize.minimize_scalar(excess, bounds=(-K_LIMIT / 4, K_LIMIT / 4)).x)
     setting = f"with alpha={alpha:g} and n2/n1={n2 / n1:g}"
     if excess(valley) > 0:
         _refuse_below_valley(goal, float(power(alpha, valley, n1, n2)), valley, setting)
-    if excess(LARGEST_K) < 0:
-        _refuse_beyond_k(goal, float(power(alpha, LARGEST_K, n1, n2)), setting)
-    return _design(n1, n2, _root(excess, valley, LARGEST_K), alpha, goal, n2)
+    if excess(K_LIMIT) < 0:
+        _refuse_beyond_k(goal, float(power(alpha, K_LIMIT, n1, n2)), setting)
+    return _design(n1, n2, _root(excess, valley, K_LIMIT), alpha, goal, n2)
 
 
 def _design(
@@ -434,6 +434,6 @@ def _refuse_below_valley(goal: float, least: float, k: float, setting: str) -> N
 
 def _refuse_beyond_k(goal: float, most: float, setting: str) -> None:
     raise DesignError(
-        f"power={goal:g} needs a bound more than {LARGEST_K:g} standard errors away: {setting} the "
+        f"power={goal:g} needs a bound more than {K_LIMIT:g} standard errors away: {setting} the "
         f"power is {most:.6g} there. Raise n2 or alpha, or ask for less."
     )

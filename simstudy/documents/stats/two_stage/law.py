@@ -31,8 +31,8 @@ from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy import special
 
 LOG_ROOT_TWO_PI = 0.5 * np.log(2 * np.pi)
-LARGEST_K = 1e3
-LARGEST_RATIO = 1e16
+K_LIMIT = 1e3
+RATIO_LIMIT = 1e16
 """Limits of k in size, and of n2/n1 and n1/n2, up to which the tails were checked."""
 
 DEEPEST = -1e10
@@ -464,18 +464,18 @@ def checked_parameters(k: ArrayLike, n1: ArrayLike, n2: ArrayLike) -> tuple[Any,
 
 
 def _refuse_extremes(k: Any, n1: Any, n2: Any) -> None:
-    far = np.abs(k) > LARGEST_K
+    far = np.abs(k) > K_LIMIT
     if np.any(far):
         raise DesignError(
             f"k={np.atleast_1d(k)[np.atleast_1d(far)][0]:g} puts the bound more than "
-            f"{LARGEST_K:g} standard errors away, where rounding swamps the tails. Give k in "
-            f"standard errors of the first mean, between -{LARGEST_K:g} and {LARGEST_K:g}."
+            f"{K_LIMIT:g} standard errors away, where rounding swamps the tails. Give k in "
+            f"standard errors of the first mean, between -{K_LIMIT:g} and {K_LIMIT:g}."
         )
     log_ratio = np.abs(np.log(n2) - np.log(n1))
-    if np.any(log_ratio > np.log(LARGEST_RATIO)):
+    if np.any(log_ratio > np.log(RATIO_LIMIT)):
         raise DesignError(
             f"one sample is e^{np.max(log_ratio):.3g} times as large as the other, where rounding "
-            f"swamps the statistic. Give n1 and n2 within a factor of {LARGEST_RATIO:g}."
+            f"swamps the statistic. Give n1 and n2 within a factor of {RATIO_LIMIT:g}."
         )
 
 

@@ -6,8 +6,8 @@ from numba import njit
 
 from simstudy.documents.stats.compiled.sixteen import (
     LANES,
-    MOST_COLUMNS,
-    MOST_ROWS,
+    TILE_COLUMNS,
+    TILE_ROWS,
     add_product,
     load,
     store,
@@ -62,8 +62,8 @@ def test_columns_of_chosen_rows_lie_where_they_were_asked_for():
 
 def test_products_of_all_sizes_are_those_of_einsum_and_nothing_else_is_written():
     rng = np.random.default_rng(1)
-    for n_row in range(1, 2 * MOST_ROWS):
-        for n_column in range(1, 2 * MOST_COLUMNS):
+    for n_row in range(1, 2 * TILE_ROWS):
+        for n_column in range(1, 2 * TILE_COLUMNS):
             n_in = 1 + (n_row + n_column) % 7
             a = rng.standard_normal((n_in, n_row, LANES)).astype(np.float32)
             b = rng.standard_normal((n_in, n_column, LANES)).astype(np.float32)

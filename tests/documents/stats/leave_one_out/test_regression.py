@@ -7,7 +7,7 @@ from simstudy.documents.dgps.linear import LinearModel
 from simstudy.documents.dgps.random_coefficients import RandomCoefficients
 from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap
 from simstudy.documents.stats.leave_one_out.priors import (
-    LEAST_SCALE,
+    MIN_SCALE,
     Prior,
     default_prior,
     wide_prior,
@@ -19,7 +19,7 @@ from simstudy.documents.stats.leave_one_out.regression import (
     leverages,
 )
 from simstudy.documents.stats.leave_one_out.utilities import (
-    LEAST_SIZE,
+    MIN_SIZE,
     UTILITIES,
     Pointwise,
     taylor,
@@ -303,7 +303,7 @@ def test_an_offset_costs_the_digits_that_it_takes_and_no_more(offset):
 
 @pytest.mark.parametrize("unit", [1e-145, 1e145])
 def test_scales_that_have_no_square_are_refused(unit):
-    assert not LEAST_SCALE < unit < 1 / LEAST_SCALE
+    assert not MIN_SCALE < unit < 1 / MIN_SCALE
     features, y = draw_data(1, 6, 1)
     for data in ((features, unit * y), (unit * features, y)):
         with pytest.raises(DesignError, match=r"scale .* from 7e-139 to 1e\+138, whose squares"):
@@ -314,7 +314,7 @@ def test_just_within_those_limits_every_digit_is_there():
     y, error = np.random.default_rng(1).standard_normal((2, 1, 9))
     at = UTILITIES.index("mse")
     usual = taylor(Pointwise(y, error)).std_error[0]
-    for unit in (100 * LEAST_SIZE, 0.01 / LEAST_SIZE):
+    for unit in (100 * MIN_SIZE, 0.01 / MIN_SIZE):
         found = taylor(Pointwise(unit * y, unit * error)).std_error[0]
         assert found[at] / unit**2 == pytest.approx(usual[at], rel=100 * EPS)
         same = [UTILITIES.index(name) for name in ("r2_mean_square", "r2_variance")]

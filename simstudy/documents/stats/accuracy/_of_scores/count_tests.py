@@ -37,7 +37,7 @@ CHANGE_TESTS: Final[Mapping[str, str]] = {
 }  # of right and wrong answers to the same prompts
 Shares = tuple[float, float]
 SIZED_BY = {"boschloo": "fisher"}  # fails whatever that fails, so it needs no more scores
-MOST_VARIANCE = 2_500  # of a count that is summed over: that of 10,000 answers, half of them right
+VARIANCE_LIMIT = 2_500  # of a count that is summed over: that of 10,000 answers, half of them right
 MOST = 10**9  # scores of each model: the product of two numbers of them is an int64
 LEFT_OUT = 1e-13  # probability beyond each end of a sum
 
@@ -104,7 +104,7 @@ def two_proportions(scores: Scores, alpha: float, test: str) -> Rule:
         variance=_of_two,
         power_of_size=power_of_size,
         most_sized=min(
-            most_counted(share), two_binomials.MOST_TRIALS // 2 if test == "barnard" else MOST
+            most_counted(share), two_binomials.TRIAL_LIMIT // 2 if test == "barnard" else MOST
         ),
     )
     failing = int(critical[x])
@@ -218,7 +218,7 @@ def _count_test(
 def most_counted(share: float) -> int:
     """The largest n for which power is summed exactly."""
     variance = share * (1 - share)
-    return int(min(MOST_VARIANCE / variance, MOST)) if variance > 0 else MOST
+    return int(min(VARIANCE_LIMIT / variance, MOST)) if variance > 0 else MOST
 
 
 def power_of_counts(test: str, n: int, alpha: float, p_reference: float, p_check: float) -> float:

@@ -10,7 +10,7 @@ from simstudy.documents.stats.accuracy._of_scores.rule import Rule, about_enough
 from simstudy.documents.stats.accuracy._of_scores.scores import Scores
 from simstudy.lazy import special, stats
 
-FEWEST = 2  # scores of each model, for a spread
+MIN_SCORES = 2  # scores of each model, for a spread
 # Standard errors, beyond which every t test finds an effect: SciPy's law ends there.
 FURTHEST = 1e8
 Spread = Callable[[Any, Any], tuple[Any, Any]]
@@ -109,7 +109,7 @@ def _t_test(scores: Scores, alpha: float, spread: Spread, words: str, name: str 
         sigma = float(spread(2.0, 2.0)[0])  # since 2/n is 1 for two scores of each
         about = about_enough(theta, alpha, beta, sigma)
         return enough_scores(
-            lambda n: power(theta, *spread(float(n), float(n))), 1 - beta, about, least=FEWEST
+            lambda n: power(theta, *spread(float(n), float(n))), 1 - beta, about, least=MIN_SCORES
         )
 
     return Rule(

@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate, stats
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
-from simstudy.documents.applied.settings import LEAST_ERROR
+from simstudy.documents.applied.settings import MIN_ERROR_RATE
 from simstudy.documents.stats.accuracy._of_scores.mean_tests import (
     known_sigma,
     paired_t,
@@ -128,7 +128,7 @@ def test_welch_is_the_pooled_test_where_sizes_and_variances_are_equal():
     assert one.n_needed(4.0, BETA) == other.n_needed(4.0, BETA)
 
 
-@pytest.mark.parametrize("error", [LEAST_ERROR, 0.499])
+@pytest.mark.parametrize("error", [MIN_ERROR_RATE, 0.499])
 @pytest.mark.parametrize("size", [2, 40])
 def test_errors_of_every_size_have_their_effect(error, size):
     few = paired_t(Scores(REFERENCE[:size], CANDIDATE[:size], True), error)
@@ -139,7 +139,7 @@ def test_errors_of_every_size_have_their_effect(error, size):
 @pytest.mark.parametrize("theta", [1.0, 30.0, 1e4])
 def test_power_at_the_least_level_is_that_of_quadrature(theta, size):
     """P(T > c) is the mean of P(S < (effect + z) / c) over a standard normal z."""
-    few = paired_t(Scores(REFERENCE[:size], CANDIDATE[:size], True), LEAST_ERROR)
+    few = paired_t(Scores(REFERENCE[:size], CANDIDATE[:size], True), MIN_ERROR_RATE)
     critical, effect = few.margin / few.standard_error, theta / few.standard_error
 
     def density(z):

@@ -8,7 +8,7 @@ from scipy import stats
 from simstudy.documents.stats.accuracy import paired, two_binomials
 from simstudy.documents.stats.accuracy._of_scores.count_tests import (
     MOST,
-    MOST_VARIANCE,
+    VARIANCE_LIMIT,
     most_counted,
     power_of_changes,
     power_of_counts,
@@ -17,8 +17,8 @@ from simstudy.documents.stats.accuracy._of_scores.rule import enough_scores
 
 
 def test_rare_events_are_counted_in_more_scores():
-    assert most_counted(0.5) == 4 * MOST_VARIANCE
-    assert most_counted(0.001) == pytest.approx(MOST_VARIANCE / 0.001 / 0.999, abs=1)
+    assert most_counted(0.5) == 4 * VARIANCE_LIMIT
+    assert most_counted(0.001) == pytest.approx(VARIANCE_LIMIT / 0.001 / 0.999, abs=1)
     assert most_counted(1.0) == most_counted(0.0) == MOST
 
 
