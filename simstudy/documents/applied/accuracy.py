@@ -41,7 +41,7 @@ class AccuracyCheck(Answer):
     """The result of an accuracy check; prints as a short report.
 
     Means, effects, margins and thresholds are in the units of the scores; an effect above 0 is
-    "worse by". NaN stands for what there is not, such as a threshold that no candidate can miss.
+    "worse by". NaN marks what does not exist, such as a threshold that no candidate can miss.
 
     Parameters
     ----------
@@ -66,19 +66,19 @@ class AccuracyCheck(Answer):
         Chance that an unchanged candidate fails: alpha, or in exact tests what is reached of it,
         at the share of right answers, or of changes, that was found.
     alpha, beta, theta
-        As asked.
+        The values of the settings.
     test, words
         The test's name as one asks for it, and in words with what it was given.
     paired
         Whether scores in the same place were taken as of one prompt.
     metric, lower_is_better
-        What the scores are, and whether smaller ones are better.
+        Name of the metric, and whether smaller ones are better.
     n_reference, n_candidate, reference_mean, candidate_mean
         Numbers and means of the scores.
     worse_by, standard_error
         How much worse the candidate is, negative where it is better, and the error of that.
     correlation
-        Of the two scores of a prompt; NaN where they are not paired, or constant.
+        Correlation of the two scores of a prompt; NaN where they are not paired, or constant.
     largest_effect
         The largest effect that such scores can have; infinite for scores without limits.
     rule
@@ -124,7 +124,7 @@ class AccuracyCheck(Answer):
         Returns
         -------
         dict
-            By name of the field.
+            Values by name of the field.
         """
         return {**super().to_dict(), "is_regression": self.is_regression}
 
@@ -179,25 +179,25 @@ def accuracy_check(
         A frame with both columns.
     paired
         Whether the same place is the same prompt; None: where there are as many of each, unless
-        the test says otherwise.
+        the test decides otherwise.
     test
         "z" (known `sigma`), "t" (paired, or Welch's), "pooled_t"; for answers that are right or
         wrong, scored 0 and 1 or 0 and 100, "fisher", "fisher_mid_p", "boschloo", "barnard",
         "z_pooled" of different prompts and "mcnemar", "mcnemar_mid_p", "paired_z" of the same.
-        "auto" is z where sigma is given, else Boschloo's or McNemar's for right and wrong answers,
+        "auto" is z if sigma is known, else Boschloo's or McNemar's for right and wrong answers,
         and t for other scores.
     alpha, beta
         Chances that an unchanged candidate fails, and that one that is worse by `theta` passes.
     theta
         How much worse matters, in the units of the scores.
     sigma, correlation
-        Of one score its standard deviation, and of the two scores of a prompt, where known.
+        Standard deviation of one score, and correlation of a prompt's two scores, if known.
     metric
-        What the scores are; the name says which way is better, unless `lower_is_better` does.
+        Name of the metric; the name says which way is better, unless `lower_is_better` does.
     lower_is_better
         Whether lower scores are better; None where the name of the metric says so.
     same_scale
-        Do not refuse scores of at most 1 beside others of up to 100.
+        Do not refuse scores of at most 1 next to others of up to 100.
 
     Returns
     -------
@@ -258,7 +258,7 @@ def check_scores(
     Parameters
     ----------
     names
-        What messages call the two.
+        Names of the two in messages.
     """
     lower = question.lower_is_better
     scores = checked_scores(
@@ -323,12 +323,12 @@ def _notes(scores: Scores, question: Question) -> Iterator[str]:
 def pairing(question: Question) -> bool | None:
     """Whether the test wants paired scores; None if their number decides.
 
-    The z test takes prompts for different ones unless it is told how their scores correlate.
+    The z test takes prompts for different ones unless it knows how their scores correlate.
 
     Raises
     ------
     DesignError
-        Where the test and what was said of the rows do not go together.
+        If the test and what the settings say of the rows do not go together.
     """
     test, paired = question.test, {"true": True, "false": False}.get(question.paired)
     if _is_z(question):
@@ -376,12 +376,12 @@ def _pairing_of_z(question: Question, paired: bool | None) -> bool:
 
 
 def choose_test(scores: Scores, question: Question) -> Rule:
-    """The test asked for, or the one that fits the scores; with the scores.
+    """The test requested, or the one that fits the scores; with the scores.
 
     Raises
     ------
     DesignError
-        Where the test is not of such scores, or they leave it no spread to compare with.
+        If the test is not of such scores, or they leave it no spread to compare with.
     """
     test, alpha = question.test, question.alpha
     if _is_z(question) and question.sigma is not None:

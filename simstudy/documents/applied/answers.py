@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import jinja2
 
 WIDTH = 14  # characters of the row names on the left
-FORMAT = 1  # of the JSON file: another number means that other fields are in it
+FORMAT = 1  # format of the JSON file; raised when its fields change
 APART = ("source", "settings")  # fields that stand beside the answer in the JSON file
 
 
@@ -77,7 +77,7 @@ class Answer:
         Returns
         -------
         dict
-            By name of the field.
+            Values by name of the field.
         """
         own = (each.name for each in fields(self) if each.compare)
         return {name: plain(getattr(self, name)) for name in own if name not in APART}
@@ -88,7 +88,7 @@ class Answer:
         Returns
         -------
         dict
-            As JSON can hold it.
+            Values that JSON can hold.
         """
         from simstudy.output.environment import environment
 
@@ -108,7 +108,7 @@ class Answer:
         Returns
         -------
         DataFrame
-            As it is written.
+            The table that is written.
         """
         cells = self.to_dict().items()
         return pd.DataFrame([{k: str(v) if isinstance(v, list) else v for k, v in cells}])
@@ -262,7 +262,7 @@ def per_cent(share: float) -> str:
     if math.isnan(share):
         return "unknown"
     text = f"{100 * share:.3g}%"
-    if text == "100%" and share < 1:  # as many digits as there are nines, and two more
+    if text == "100%" and share < 1:  # two digits more than there are nines
         return f"{100 - float(f'{100 * (1 - share):.2g}'):.12g}%"
     return text
 

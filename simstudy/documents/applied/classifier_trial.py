@@ -46,7 +46,7 @@ SCORE_LIMIT = 100_000  # positive scores up to which the exact bootstrap takes a
 CONFIDENCES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99)
 STUDY_NAMES = {"bca": "bca strict"}  # the document leaves resamples equal to the estimate out
 NOT_BOOTSTRAPPED = ("umbrella", "empirical", "tolerance")
-DRAWN = ("umbrella", "bca", "percentile", "tolerance")  # in the figure
+DRAWN = ("umbrella", "bca", "percentile", "tolerance")  # methods of the figure
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,12 +83,12 @@ class ClassifierPlan(Answer):
     power_with_threshold
         Power on average over thresholds set in this way (umbrella only).
     n_first, n_forever
-        The least n with the power that was asked for, and the least from which it is never lost;
+        The least n with the requested power, and the least from which it is never lost;
         None if n was given.
     n_formula, power_at_formula
         The document's formula, and the exact power there.
     lowest_score, highest_score
-        Of all cases of the file.
+        Number among all cases of the file.
     is_clustered
         Whether one positive case of each group was taken.
     positive
@@ -181,7 +181,7 @@ class ClassifierVerdict(Answer):
     planned_n
         Positive cases as planned.
     threshold, null, alpha
-        As in the plan.
+        Values of the plan.
     critical
         Fewest true positives that reject with n cases.
     p_value
@@ -189,7 +189,7 @@ class ClassifierVerdict(Answer):
     lower_bound
         Exact lower limit of the sensitivity, at one-sided level 1 - alpha.
     power
-        Of n cases, if the sensitivity is the one planned for.
+        Value with n cases, if the sensitivity is the one planned for.
     n_negative, n_false_positive
         Negative cases, and those of them at or above the threshold.
     is_clustered
@@ -272,12 +272,12 @@ def plan_classifier_trial(
         The trial is to show that the sensitivity is above `sensitivity` - `margin`. Default: 0.05,
         or, if `n` and `power` are given, the least margin with that power.
     alpha, power
-        Level of the exact test, and the power that is asked for. Default: 0.8, or computed if `n`
-        is given.
+        Level of the exact test, and the requested power. Default: 0.8, or computed if `n`
+        is set.
     n
         Positive cases of the trial; computed unless given.
     seed
-        Of the choice among a group's cases, and of the simulation.
+        Seed of the choice among a group's cases, and of the simulation.
     simulate, n_rep
         Whether to simulate the plan with scores drawn from these, and how many times.
 

@@ -19,7 +19,7 @@ class Evidence(NamedTuple):
     Attributes
     ----------
     key
-        What it stands for here, such as "threshold umbrella".
+        Its meaning here, such as "threshold umbrella".
     study, measure
         Names of the study and of the measure.
     cell

@@ -60,7 +60,7 @@ class LooEstimate(Answer):
     differences
         The same of the first model less the second; empty for one model.
     models
-        What the models are, in words.
+        Description of the models.
     errors
         Leave-one-out errors of the first model, in the units of the response.
     """
@@ -112,7 +112,7 @@ class LooEstimate(Answer):
         Returns
         -------
         dict
-            By name of the field.
+            Values by name of the field.
         """
         return {name: value for name, value in super().to_dict().items() if name != "errors"}
 
@@ -197,7 +197,7 @@ def estimate_of_inference(path: str, settings: LooSettings) -> LooEstimate:
     """Estimate with an ArviZ file, by Pareto-smoothed importance sampling.
 
     It needs the groups `observed_data`, `log_likelihood` and `posterior_predictive`, each with one
-    variable of one dimension beside chain and draw.
+    variable of one dimension besides chain and draw.
     """
     from simstudy.documents.stats.leave_one_out.importance import load_arviz, smoothed_log_weights
 

@@ -118,7 +118,7 @@ class PredictiveFit(Answer):
         Returns
         -------
         dict
-            By name of the field.
+            Values by name of the field.
         """
         return {name: value for name, value in super().to_dict().items() if name != "p_values"}
 
@@ -128,7 +128,7 @@ class PredictiveFit(Answer):
         Returns
         -------
         DataFrame
-            As it is written.
+            The table that is written.
         """
         return pd.DataFrame({"p_value": self.p_values})
 

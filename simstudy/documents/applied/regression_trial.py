@@ -87,7 +87,7 @@ class RegressionPlan(Answer):
     is_clustered
         Whether groups of cases were resampled.
     kurtosis
-        Of the errors; 3 for normal errors.
+        Kurtosis of the errors; 3 for normal errors.
     simulated
         Rates of the simulated plan, by name, each with its Monte Carlo standard error.
     """
@@ -173,7 +173,7 @@ class RegressionVerdict(Answer):
     critical_value, alpha
         The test rejects below this statistic, at this level.
     metric, estimate, std_error, bound
-        As in the plan, of the second sample.
+        Values of the plan, of the second sample.
     n2, planned_n2
         Cases of the second sample, and as planned.
     power

@@ -41,7 +41,7 @@ def _one_below_the_other(table: Table, settings: AccuracySettings) -> tuple[Valu
     Raises
     ------
     SimstudyError
-        Where a model has no rows, a prompt has two scores, or pairs are asked for and there are
+        If a model has no rows, a prompt has two scores, or pairs are requested and there are
         none.
     """
     if settings.paired == "true" and settings.prompt is None:

@@ -27,7 +27,7 @@ def scores_of(name: str, cells: Any, source: str = "") -> Values:
     Raises
     ------
     DesignError
-        Where there is no score, a cell that is none, or a blank one among them.
+        If there is no score, a cell that is none, or a blank one among them.
     """
     numbers = numbers_of(name, cells, source, NO_SCORE)
     filled = np.flatnonzero(~np.isnan(numbers))
@@ -55,20 +55,20 @@ def checked_scores(
     Parameters
     ----------
     names
-        What the reference and the candidate are called, for messages.
+        Names of the reference and the candidate, for messages.
     paired
         None: where there are as many of each, which holds the test's level even where rows are
         different prompts, as long as their order has nothing to do with the scores.
     pairs_are_said
         Whether the user says that rows are prompts; else pairs of columns that were sorted are
-        refused, whoever takes them for pairs.
+        refused, if they are taken as pairs.
     same_scale
-        Whether one column of at most 1 beside one of up to 100 is meant.
+        Whether one column of at most 1 next to one of up to 100 is meant.
 
     Raises
     ------
     DesignError
-        Where there are too few, as many as cannot be paired, or they lie on two scales.
+        If there are too few, as many as cannot be paired, or they lie on two scales.
     """
     for scores, name in zip((reference, candidate), names, strict=True):
         if len(scores) < MIN_SCORES:
@@ -96,9 +96,9 @@ def checked_scores(
 
 
 def _refuse_two_scales(reference: Values, candidate: Values, names: Sequence[str]) -> None:
-    """Refuse proportions beside percentages.
+    """Refuse proportions mixed with percentages.
 
-    By its mean or by its largest score: where the models differ much the means say little, but
+    Compares the means or the largest scores: where the models differ much the means say little, but
     right answers that score 1 here score 100 there.
     """
     pairs = ((reference, candidate), (candidate, reference))
@@ -116,7 +116,7 @@ def _refuse_two_scales(reference: Values, candidate: Values, names: Sequence[str
 def _is_sorted(scores: Values) -> bool:
     """Whether values are sorted, and hardly by accident.
 
-    Of n! / (n1! n2! ...) orders of scores with ties, two are sorted.
+    Among n! / (n1! n2! ...) orders of scores with ties, two are sorted.
     """
     steps = np.diff(scores)
     if not ((steps >= 0).all() or (steps <= 0).all()):

@@ -80,7 +80,7 @@ class AccuracySettings(Question, Columns):
 class ThresholdSettings:
     """The settings of `simstudy apply thresholds`: defaults for blank cells.
 
-    Those that a table may solve for may be "?": see `threshold_settings`.
+    Quantities that a table may solve for may be "?": see `threshold_settings`.
     """
 
     alpha: float | None = option(ALPHA, default=0.05, above=0, below=1)

@@ -24,7 +24,7 @@ NO_NUMBER = "so nothing can be computed from it. Write a number, or leave the ro
 
 
 class Source(NamedTuple):
-    """Where numbers came from.
+    """Source of numbers.
 
     Attributes
     ----------

@@ -52,7 +52,7 @@ def threshold_table(
     """Thresholds and sample sizes of the tasks of an accuracy suite.
 
     A task is tested by the z test: σ is known, and the check has as many scores as the reference.
-    Of θ, α, β, σ and n one may be missing, and follows from the others.
+    One of θ, α, β, σ and n may be missing, and follows from the others.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class TaskTable(Answer):
         Returns
         -------
         DataFrame
-            As it is written.
+            The table that is written.
         """
         return self.frame
 
@@ -202,7 +202,7 @@ class TaskTable(Answer):
         Returns
         -------
         dict
-            By name of the field.
+            Values by name of the field.
         """
         rows = self.frame.astype(object).where(self.frame.notna(), None).to_dict("records")
         return {"tasks": rows}

@@ -21,7 +21,7 @@ from simstudy.documents.stats.compiled.kernel import kernel
 from simstudy.documents.stats.compiled.splitmix64 import GOLDEN, mixed
 
 N_LAYERS = 256
-EDGE = 3.6541528853610088  # where the tail begins: the one for which the layers end at height 1
+EDGE = 3.6541528853610088  # start of the tail: the layers then end at height 1
 UNIT = 2.0**-53
 
 
@@ -37,7 +37,7 @@ def layer_area() -> float:
 
 
 def _layers() -> Float[np.ndarray, " layer"]:
-    """Half-widths from the base, whose width stands for its tail too, up to 0."""
+    """Half-widths from the base, whose width includes its tail, up to 0."""
     widths = [layer_area() / _density(EDGE), EDGE]
     while len(widths) < N_LAYERS:
         widths.append(math.sqrt(-2 * math.log(layer_area() / widths[-1] + _density(widths[-1]))))

@@ -5,7 +5,7 @@ Indices come from a counter, as those of bootstrap resamples do: a quarter of a 
 would favour an index is replaced by that quarter of the word mixed again. Here the number drawn
 has nothing to do with the number of prompts that there are.
 
-Where the number of prompts is a power of two no quarter is ever refused. Any other number costs
+If the number of prompts is a power of two no quarter is ever refused. Any other number costs
 another mixing of most chunks, which is about twice the time.
 """
 

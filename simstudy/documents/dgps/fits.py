@@ -63,7 +63,7 @@ def draw_errors(
     n_obs
         Observations of the new sample.
     draws
-        As in `draw_fit`.
+        See `draw_fit`.
 
     Returns
     -------

@@ -122,7 +122,7 @@ class LinearModel:
     noise_variance
         σ², mean variance of the errors, in the response's units squared.
     correlation
-        Of neighbouring features; that of features i and j is `correlation`^|i - j|.
+        Correlation of neighbouring features; that of features i and j is `correlation`^|i - j|.
     curvature
         Standard deviation of the curved part of the truth, in units of that of the linear part.
     heteroskedasticity
@@ -179,7 +179,7 @@ class LinearModel:
         n_obs
             Observations of each replicate.
         coefficients
-            Those of `n_rep` replicates; None draws new ones.
+            Values of `n_rep` replicates; None draws new ones.
 
         Returns
         -------

@@ -33,7 +33,7 @@ class ScoredPredictions:
         Standard deviation of the others' scores: √(1 + σ² / s²) for a predictive distribution with
         standard deviation s that lacks residual noise with standard deviation σ.
     correlation
-        Of the scores in a group, in [0, 1).
+        Correlation of the scores in a group, in [0, 1).
     n_together
         Neighbours in a group; 0 for all of them.
 

@@ -58,7 +58,7 @@ class Prices:
         n_obs
             Observations of each replicate.
         coefficients : float array (rep, feature) or None
-            Those of `n_rep` replicates, on the log scale; None draws new ones.
+            Values of `n_rep` replicates, on the log scale; None draws new ones.
 
         Returns
         -------

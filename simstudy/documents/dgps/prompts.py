@@ -29,7 +29,7 @@ PerRep = Float[np.ndarray, " rep"]
 
 GOLDEN_RATIO = (np.sqrt(5.0) - 1) / 2  # its multiples modulo 1 fill (0, 1) evenly (Weyl)
 STEP_LIMIT = 10**6  # between own scores on a lattice; a finer one is as good as none
-BISECTIONS = 60  # of an interval of length 2: down to the spacing of doubles
+BISECTIONS = 60  # halvings of an interval of length 2, down to the spacing of doubles
 
 
 # ---------------------------------------------------------------- distributions of scores
@@ -68,7 +68,7 @@ class ScoreDistribution(Hashable, Protocol):
         Parameters
         ----------
         effect
-            By how much the mean is worse, in the units of the scores.
+            Loss of the mean, in the units of the scores.
 
         Returns
         -------
@@ -141,7 +141,7 @@ class PerplexityScores:
     Parameters
     ----------
     mean
-        Of the scores. A worse run has every score larger by the same factor.
+        Mean of the scores. A worse run has every score larger by the same factor.
     spread
         Standard deviation of their logs; 1 gives a skewness of 6.2, and of 5.5 where the law is cut
         to 16384 prompts.
@@ -202,7 +202,7 @@ def _bisected(function: Callable[[float], float], value: float, low: float, high
 class Population(NamedTuple):
     """Equally likely prompts, with the score of each in both runs.
 
-    All that is said of it holds for these prompts and not for the distribution they were made
+    Every statement about it holds for these prompts and not for the distribution they were made
     from. Standard deviations divide by their number.
 
     Attributes
@@ -267,13 +267,13 @@ def paired_population(
     Parameters
     ----------
     scores
-        Of the reference run.
+        Mean of the reference run.
     correlation
-        Of the two scores of one prompt where nothing has changed, from 0 to below 1. It is met as
+        Correlation of unchanged scores of one prompt, from 0 to below 1. It is met as
         closely as so many prompts allow; `Population.correlation` says exactly. A check with an
         effect has the same normal pairs behind it, and what correlation these then give.
     effect
-        By how much the check's mean is worse, in units of the scores.
+        Loss of the check's mean, in units of the scores.
     n_prompts
         Prompts, at least 2 and at most 65535; drawing is fastest from a power of two.
 
@@ -319,9 +319,9 @@ def _paired_population(
 def _ranks_of_check(
     scores: ScoreDistribution, correlation: float, n_prompts: int
 ) -> Int[np.ndarray, " prompt"]:
-    """Rank of each prompt in the check, so that equal runs have the correlation asked for.
+    """Rank of each prompt in the check, so that equal runs have the correlation requested.
 
-    The lattice has (i + ½)/N beside the multiples of the golden ratio modulo 1, through the normal
+    The lattice has (i + ½)/N next to the multiples of the golden ratio modulo 1, through the normal
     quantile function; a mixture of the two is ranked. The correlation of the scores grows with the
     share of the first in it, in steps.
     """

@@ -193,7 +193,7 @@ class SkewedScores(ContinuousScores):
     Parameters
     ----------
     mean, sd
-        Of the scores, in their units.
+        Standard deviation of the scores, in their units.
     skewness
         Third standardised moment, not 0. Negative: the tail that sets a sensitivity is long.
 

@@ -1,6 +1,6 @@
 """Scenarios of trials, and of what they rest on: a truth to compare with, a standard error.
 
-They are general: what a study says of its own is the grid, the figures and the claims. Importing
+They are general: a study adds the grid, the figures and the claims. Importing
 this package, or a scenario from it, imports no other scenario.
 """
 
@@ -33,7 +33,7 @@ _NAMES = {
     "two_sample": ("ComparedSamples", "TwoSample"),
     "two_stage": ("TwoStage",),
     "umbrella": ("Umbrella",),
-}  # by module
+}  # names, module by module
 
 __all__ = [
     "AppliedTrial",

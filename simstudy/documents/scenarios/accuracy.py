@@ -122,12 +122,12 @@ class AccuracyCheck:
     accuracy
         Probability that the reference's model has a prompt right.
     effect
-        By how much the check's model is worse, in units of the document's θ: the effect that its
+        Loss of the check's model, in units of the document's θ: the effect that its
         own formula, with σ = 1/2, alpha and beta, says is detectable with n prompts.
     correlation
-        Of the two scores of one prompt; 0 is also what different prompts have.
+        Correlation of the two scores of one prompt; 0 is also what different prompts have.
     quantile
-        Of the reference's binomial, in (0, 1), at which one reference lies that is used again and
+        Probability of the reference's binomial, in (0, 1), for one reference that is used again and
         again: the least count whose distribution function reaches it. 0: a new one in each
         replicate.
     alpha, beta
@@ -191,7 +191,7 @@ class AccuracyCheck:
 
     @property
     def luck(self) -> float:
-        """How far the kept reference lies above its accuracy, in standard errors of its own."""
+        """How far the kept reference lies above its accuracy, in its standard errors."""
         if self.kept is None:
             return float("nan")
         spread = np.sqrt(self.n * self.accuracy * (1 - self.accuracy))

@@ -1,4 +1,4 @@
-"""A trial of a classifier whose threshold was set on a test set of its own."""
+"""A trial of a classifier whose threshold was set on its own test set."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -28,7 +28,7 @@ class AppliedTrial(Threshold):
     null_sensitivity, alpha
         Sensitivity that the trial is to exceed, and nominal size.
     power
-        What was asked of the trial.
+        Settings of the trial.
     n_trial
         Positive cases in the trial.
     """

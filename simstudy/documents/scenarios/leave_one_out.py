@@ -1,6 +1,6 @@
 """Leave-one-out utilities of a Bayesian regression, and how well standard errors know their error.
 
-What a standard error is an error of has two answers, and both are here. One is the spread of the
+The target of a standard error has two answers, and both are here. One is the spread of the
 estimate over data sets of the same size from the same process (`estimate`). The other, for which
 Vehtari & Lampinen (2002) made the Bayesian bootstrap, is the distance of the estimate from the
 utility that this very fit has on new data (`distance`): here the truth is known, since a linear
@@ -188,7 +188,7 @@ class LeaveOneOut(_Setting):
 
 @dataclass(frozen=True)
 class ImportanceSampling(_Setting):
-    """Leave-one-out by importance sampling beside the exact answer; needs ArviZ.
+    """Leave-one-out by importance sampling and the exact answer; needs ArviZ.
 
     The axes of its columns are answer, utility and method. The parameter `n_draw` counts posterior
     draws, and as many of the bootstrap.

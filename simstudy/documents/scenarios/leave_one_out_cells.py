@@ -33,7 +33,7 @@ def cells(config: CellsConfig, n_obs: Sequence[int], **common: Any) -> list[Leav
     Parameters
     ----------
     config
-        What is swept.
+        Factors of the sweep.
     n_obs
         Observations under the default prior, in the order of the scenarios.
     **common

@@ -86,7 +86,7 @@ class Model:
         return estimator
 
     def identity_text(self) -> str:
-        """Return the text that stands for the model in random streams and in the store.
+        """Return the text that represents the model in random streams and in the store.
 
         Returns
         -------
@@ -106,14 +106,14 @@ class ModelTrial:
     Parameters
     ----------
     dgp
-        What the observations are.
+        Law of the observations.
     metrics
-        What a model is tried by.
+        Metrics of the models.
     sizes
         Sizes of the test sample; each is the beginning of the largest, and so are the prospective
         samples.
     k, alpha, power
-        Of the trial.
+        Settings of the trial.
     n_train
         Observations that a model learns from.
     n_boot

@@ -36,7 +36,7 @@ class PlannedRegressionTrial:
     n1, n2
         Rows of the pool in the first and the second sample.
     k, critical_value
-        As planned.
+        Values of the plan.
     n_boot
         Resamples of each sample.
     has_sizes
@@ -87,7 +87,7 @@ class PlannedClassifierTrial:
     n_test, n
         Positive cases that set the threshold, and of the trial.
     threshold_method, sensitivity, confidence, null, alpha
-        As planned.
+        Values of the plan.
     """
 
     scores: Data
@@ -121,7 +121,7 @@ def regression_rates(pool: Pool, *, n_rep: int, seed: int, **plan: Any) -> Rates
     Parameters
     ----------
     pool : float array (row, moment)
-        What the first sample was resampled from.
+        Pool of the first sample.
     n_rep, seed
         Trials, and the seed of their random numbers.
     plan

@@ -35,7 +35,7 @@ DISTRIBUTIONS = ("centered", "fitted", "centered_noise", "fitted_noise")
 own mean (its example 2); without and with the noise of an observation."""
 
 RESPONSES = ("value", "log")
-LEVEL = 0.9  # of the central intervals whose coverage is a measure
+LEVEL = 0.9  # levels of the central intervals
 
 Columns = Mapping[str, Any]
 OfReplicate = dict[str, np.ndarray]
@@ -104,7 +104,7 @@ class Predictions:
     Parameters
     ----------
     source
-        Where observations come from.
+        Law of the observations.
     n_train, n_test
         Observations to learn from, at least 2, and to predict.
     n_boot
@@ -172,7 +172,7 @@ class Networks:
     Parameters
     ----------
     network, training
-        What is trained, and how.
+        Network and training.
     """
 
     network: Network
@@ -217,7 +217,7 @@ class Regressor:
     Parameters
     ----------
     model
-        What is fitted to the training data and to each bootstrap sample.
+        Model fitted to the training data and to each bootstrap sample.
     n_epochs
         Positions of the axis of epochs, at all of which its answers are the same.
     """
@@ -451,7 +451,7 @@ DERIVED: dict[str, Callable[..., np.ndarray]] = {
 """Functions of the p-values that are stored: another one trains no network again."""
 
 MEASURES: tuple[Measure, ...] = tuple(mean(name) for name in (*DERIVED, "crps", "rmse"))
-MAY_BE_MISSING = ("crps", "rmse", "residual_sd")  # of true nulls, which predict nothing
+MAY_BE_MISSING = ("crps", "rmse", "residual_sd")  # shares of true nulls, which predict nothing
 
 
 # ---------------------------------------------------------------- what must be there

@@ -25,7 +25,7 @@ from simstudy.provenance.streams import Streams
 
 WITHOUT_INTERVAL = ("langaas",)  # half a millisecond a list is too slow to be resampled
 
-ALIKE = 0.9  # of lists with one value, from which on theory is not held against a simulation
+ALIKE = 0.9  # share of lists with one value, above which theory is not compared
 
 PValues = Float[np.ndarray, "rep n"]
 PerEstimator = Float[np.ndarray, " estimator"]
@@ -38,7 +38,7 @@ class Proportion:
     Parameters
     ----------
     n_prediction, null_share, shift, spread, correlation, n_together
-        As `ScoredPredictions` has them.
+        The same as in `ScoredPredictions`.
     """
 
     n_prediction: int = 168

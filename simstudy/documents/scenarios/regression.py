@@ -43,7 +43,7 @@ class RegressionTrial:
     n_train, n_test
         Observations to learn from, and in the first stage.
     model
-        What the observations are.
+        Law of the observations.
     n_boot
         Bootstrap resamples of each sample.
     n_inner

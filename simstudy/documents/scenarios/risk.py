@@ -1,4 +1,4 @@
-"""The truth that a trial of a fitted regression compares with: its risk, beside its metrics."""
+"""The truth that a trial of a fitted regression compares with: its risk and its metrics."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class RegressionRisk:
     n_train, n_test
         Observations to learn from, and to test on.
     model
-        What the observations are.
+        Law of the observations.
     draws
         `law` draws the fit and its test errors from their exact laws; `raw` draws features and
         responses, and fits and predicts.
@@ -56,7 +56,7 @@ class RegressionRisk:
         Returns
         -------
         dict[str, object]
-            By measure; NaN where theory says nothing.
+            Exact values by measure; NaN where theory says nothing.
         """
         return {"bias": 0.0, "bias_printed": np.array([self.mean_square_intercept, np.nan])}
 

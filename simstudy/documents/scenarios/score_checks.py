@@ -48,7 +48,7 @@ PerRep = Float[np.ndarray, " rep"]
 class Differences(NamedTuple):
     """Differences of a replicate's two runs, in units of the scores; NaN where they are not seen.
 
-    By how much the check's mean is worse, the pooled standard deviation of one score, and that of
+    Loss of the check's mean, the pooled standard deviation of one score, and that of
     the difference of two scores of a prompt.
     """
 
@@ -71,7 +71,7 @@ class ScoreCheck:
         The check is worse by the effect that a z test with this many scores in each run, drawn
         independently, detects with probability 1 - beta; 0: it is not worse.
     correlation
-        Of the two scores of one prompt where nothing has changed.
+        Correlation of the two scores of one prompt if nothing has changed.
     same_prompts
         Whether both runs have the same prompts, or prompts of their own.
     reference
@@ -134,7 +134,7 @@ class ScoreCheck:
     @property
     def effect(self) -> float:
         """Difference by which the check is to be worse, in units of the scores."""
-        # Asked for in any case, so that errors that no test has are refused here.
+        # Requested in any case, so that errors that no test has are refused here.
         at = self.detectable_at or self.n
         found = float(detectable_effect(self.alpha, self.beta, self.sigma, at))
         return found if self.detectable_at else 0.0

@@ -34,7 +34,7 @@ class Trial:
     margin
         From the null l up to k.
     beta, alpha
-        Type-II error asked for, and nominal size.
+        Type-II error requested, and nominal size.
     n_obs
         Positive cases; 0 takes the normal approximation's number, rounded up.
     """

@@ -1,4 +1,4 @@
-"""What configurations of such trials have in common."""
+"""Settings shared by configurations of trials."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -21,7 +21,7 @@ class LinearConfig:
 
 @dataclass
 class TrialConfig:
-    """Settings of every study of models, beside its data, models and metrics."""
+    """Settings of every study of models, apart from its data, models and metrics."""
 
     n_test: list[int] = option("observations that the bound comes from", at_least=10)
     k: float = option("standard errors from the test metric to the bound", above=0, at_most=30)

@@ -26,7 +26,7 @@ class BootstrapSe:
     n_boot
         Resamples, at least 2; infinity is the limit, in closed form.
     model
-        What the observations are.
+        Law of the observations.
     draws
         `law` draws the fit and its test errors from their exact laws; `raw` draws features and
         responses, and fits and predicts.
@@ -81,7 +81,7 @@ class BootstrapSe:
         Returns
         -------
         dict[str, float]
-            By measure.
+            Exact values by measure.
         """
         resampled = 1.0 if math.isinf(self.n_boot) else 1 - 1 / self.n_boot
         return {"variance_bias": (1 - 1 / self.n_test) * resampled - 1}

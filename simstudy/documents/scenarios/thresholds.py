@@ -32,7 +32,7 @@ class Threshold:
     n_boot
         Resamples of each bootstrap; 0 for infinitely many, exactly.
     scores
-        What the scores of positive cases are.
+        Law of the scores of positive cases.
     """
 
     methods: ClassVar[tuple[str, ...]] = METHODS

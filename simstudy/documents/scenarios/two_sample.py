@@ -1,6 +1,6 @@
 """Two independent samples of one shape, with different variances: drawn, and compared seven ways.
 
-`TwoSample` draws; each function of `METHODS` analyses, by parameters that name what it is given.
+`TwoSample` draws; each function of `METHODS` analyses, by parameters that name what it is set.
 """
 
 from collections.abc import Callable, Mapping
@@ -156,7 +156,7 @@ def trimmed_t(
     Raises
     ------
     ValueError
-        Where no spread is left after trimming.
+        If no spread is left after trimming.
 
     References
     ----------
@@ -205,7 +205,7 @@ def _columns(found: Comparison, alpha: float, truth: float) -> Columns:
 
 
 def _about(p: Any, alpha: float, truth: float) -> dict[str, Any]:
-    """Columns that measures read beside the answer: the rejection, and the truth."""
+    """Columns that measures read besides the answer: the rejection, and the truth."""
     null_is_true = float(truth == 0)
     return {
         "reject": is_rejected(p, alpha),
@@ -229,7 +229,7 @@ class ComparedSamples(TwoSample):
         Returns
         -------
         dict[str, Float[np.ndarray, ' method']]
-            By measure; NaN where only simulation says.
+            Exact values by measure; NaN where only simulation says.
         """
         known = "power" if self.effect else "type_1_error"
         size = self._by_method(0.0)

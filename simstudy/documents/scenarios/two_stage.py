@@ -28,7 +28,7 @@ class TwoStage:
     alpha
         Probability of rejecting, given that the null is true.
     dgp
-        What the observations are.
+        Law of the observations.
     draws
         `raw` draws every observation; `sufficient` the sample means (and variances) by their own
         law, where the DGP knows it.

@@ -26,9 +26,9 @@ class TwoStageOutcomes:
     alpha
         Probability of rejecting, given that the null is true.
     power
-        That is asked for, given that the null is false.
+        The power requested, given that the null is false.
     draws
-        As in `TwoStage`.
+        See `TwoStage`.
     """
 
     k: float
@@ -64,7 +64,7 @@ class TwoStageOutcomes:
         return outcome_table(self.alpha, self.k, self.n1, self.design.n2)._asdict()
 
     def nominal(self) -> OutcomeTable:
-        """Rates of the outcomes at the power that was asked for: products of the error rates."""
+        """Rates of the outcomes at the requested power: products of the error rates."""
         is_true, is_false = special.ndtr(-self.k), special.ndtr(self.k)
         return OutcomeTable(
             reject_null_true=self.alpha * is_true,

@@ -47,7 +47,7 @@ def check_count(name: str, value: ArrayLike, *, least: int, meaning: str) -> Non
 
 
 def check_word(name: str, value: int) -> None:
-    """Refuse what is no word of 64 bits, as streams are told apart by."""
+    """Refuse what is no word of 64 bits, as streams differ by."""
     if not 0 <= value < 2**64:
         raise DesignError(
             f"{name} is below 0 or takes more than 64 bits, so no stream has it. Give {name} from "

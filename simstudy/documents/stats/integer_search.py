@@ -17,7 +17,7 @@ def least_count(
     Parameters
     ----------
     holds
-        Elementwise, and once true for a count true for every larger one. It is given an array of
+        Elementwise, and once true for a count true for every larger one. It takes an array of
         at least one axis, also where the bounds have none.
     low, high
         Inclusive, of one shape; `high` itself is never asked.

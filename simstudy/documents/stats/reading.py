@@ -4,7 +4,7 @@ Arithmetic in a narrow or unsigned type wraps or loses digits without a word, so
 any. Annotations say how an argument is read:
 
 ==========================  ====================================================================
-annotation                  what is given to the function
+annotation                  what the function receives
 ==========================  ====================================================================
 int, float, bool            one whole number, number, truth value; of Python's own
 Numbers, ArrayLike          counts if it is called as a count is (`COUNTS`), else numbers
@@ -103,7 +103,7 @@ def _reader(name: str, annotation: Any) -> Reader | None:
 
 
 def _kinds(annotation: Any) -> list[Any]:
-    """Types that an argument may have beside None."""
+    """Types that an argument may have besides None."""
     is_union = get_origin(annotation) in (Union, UnionType)
     members = get_args(annotation) if is_union else (annotation,)
     return [member for member in members if member is not type(None)]

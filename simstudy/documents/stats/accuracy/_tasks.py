@@ -15,8 +15,8 @@ SOLVERS: Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "beta": (design.type_2_error, ("theta", "alpha", "sigma", "n")),
     "sigma": (design.largest_sigma, ("theta", "alpha", "beta", "n")),
     "n": (design.sample_size, ("theta", "alpha", "beta", "sigma")),
-}  # of the related values, what computes each, and from which
-FROM_N = ("alpha", "beta", "sigma")  # where these follow, n is the least but for their rounding
+}  # related values: the function of each, and its arguments
+FROM_N = ("alpha", "beta", "sigma")  # if one of these follows, n is minimal up to its rounding
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Task:
     reference
         Mean of the reference.
     correlation
-        Of the two scores of a prompt; 0 for different prompts.
+        Correlation of the two scores of a prompt; 0 for different prompts.
     """
 
     task: str
@@ -74,7 +74,7 @@ def answered(task: Task) -> dict[str, Any]:
     Raises
     ------
     DesignError
-        Where more than one of the five is missing, or a value makes no sense.
+        If more than one of the five is missing, or a value makes no sense.
     """
     if task.sigma == 0:
         return _without_spread(task)

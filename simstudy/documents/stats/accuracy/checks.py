@@ -20,7 +20,7 @@ def check_finite(name: str, value: ArrayLike, meaning: str) -> None:
     value
         A number or an array.
     meaning
-        What cannot be computed from a wrong value, for the message.
+        The quantity that a wrong value leaves unknown, for the message.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def check_positive(name: str, value: ArrayLike, meaning: str) -> None:
     value
         A number or an array.
     meaning
-        What cannot be computed from a wrong value, for the message.
+        The quantity that a wrong value leaves unknown, for the message.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def check_not_negative(name: str, value: ArrayLike, meaning: str) -> None:
     value
         A number or an array.
     meaning
-        What cannot be computed from a wrong value, for the message.
+        The quantity that a wrong value leaves unknown, for the message.
 
     Raises
     ------

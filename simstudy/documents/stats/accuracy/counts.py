@@ -21,7 +21,7 @@ from simstudy.lazy import special
 # Prompts that are drawn together. A table of 32 fits into a core's own cache (200 kB); with 16 a
 # check takes 1.7 times as long, with 64 two thirds, and to fill a table eight times as long.
 TOGETHER = 32
-BITS = 21  # of a word, for each of three counts
+BITS = 21  # bits of a word for each of three counts
 LOW, LOST, GAINED = (np.uint64(number) for number in (2**BITS - 1, BITS, 2 * BITS))
 
 
@@ -63,7 +63,7 @@ def draw_counts(
     n
         Prompts, at least 1.
     chance
-        Of each prompt's outcomes.
+        Probabilities of each prompt's outcomes.
     kept
         Prompts that the reference had right, where it is the same in every replicate; unless
         given, it is drawn with the check.

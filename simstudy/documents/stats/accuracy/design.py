@@ -54,7 +54,7 @@ def standard_error(
     n, n_check
         Scores in the reference and in the check, whole, at least 1; `n_check=None`: as many.
     correlation
-        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        Correlation of a prompt's two scores, in [-1, 1); 0 for different prompts. Others need
         `n_check=None`.
 
     Returns
@@ -99,7 +99,7 @@ def threshold(
     n, n_check
         Scores in the reference and in the check, whole, at least 1; `n_check=None`: as many.
     correlation
-        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        Correlation of a prompt's two scores, in [-1, 1); 0 for different prompts. Others need
         `n_check=None`.
     lower_is_better
         For perplexity, error rates: the threshold then lies above the reference.
@@ -138,7 +138,7 @@ def p_value(
     n, n_check
         Scores in the reference and in the check, whole, at least 1; `n_check=None`: as many.
     correlation
-        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        Correlation of a prompt's two scores, in [-1, 1); 0 for different prompts. Others need
         `n_check=None`.
     lower_is_better
         For perplexity, error rates.
@@ -212,7 +212,7 @@ def detectable_effect(
     n, n_check
         Scores in the reference and in the check, whole, at least 1; `n_check=None`: as many.
     correlation
-        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        Correlation of a prompt's two scores, in [-1, 1); 0 for different prompts. Others need
         `n_check=None`.
 
     Returns
@@ -247,7 +247,7 @@ def type_2_error(
     Parameters
     ----------
     theta
-        By how much the check is worse, in the units of the scores.
+        Loss of the check, in the units of the scores.
     alpha
         Chance that a check of unchanged quality fails, in (0, 1).
     sigma
@@ -255,7 +255,7 @@ def type_2_error(
     n, n_check
         Scores in the reference and in the check, whole, at least 1; `n_check=None`: as many.
     correlation
-        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        Correlation of a prompt's two scores, in [-1, 1); 0 for different prompts. Others need
         `n_check=None`.
 
     Returns
@@ -281,7 +281,7 @@ def power(
     Parameters
     ----------
     theta
-        By how much the check is worse, in the units of the scores.
+        Loss of the check, in the units of the scores.
     alpha
         Chance that a check of unchanged quality fails, in (0, 1).
     sigma
@@ -289,7 +289,7 @@ def power(
     n, n_check
         Scores in the reference and in the check, whole, at least 1; `n_check=None`: as many.
     correlation
-        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        Correlation of a prompt's two scores, in [-1, 1); 0 for different prompts. Others need
         `n_check=None`.
 
     Returns
@@ -330,7 +330,7 @@ def level(
     Parameters
     ----------
     theta
-        By how much the check is worse, in the units of the scores.
+        Loss of the check, in the units of the scores.
     beta
         Chance that a check that is worse by `theta` passes, in (0, 1).
     sigma
@@ -338,7 +338,7 @@ def level(
     n, n_check
         Scores in the reference and in the check, whole, at least 1; `n_check=None`: as many.
     correlation
-        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        Correlation of a prompt's two scores, in [-1, 1); 0 for different prompts. Others need
         `n_check=None`.
 
     Returns
@@ -375,7 +375,7 @@ def largest_sigma(
     n, n_check
         Scores in the reference and in the check, whole, at least 1; `n_check=None`: as many.
     correlation
-        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        Correlation of a prompt's two scores, in [-1, 1); 0 for different prompts. Others need
         `n_check=None`.
 
     Returns
@@ -395,7 +395,7 @@ def sample_size(
 ) -> Any:
     """Find the least n, of the reference and as many of the check, with a detectable effect ≤ θ.
 
-    By the very comparison of `detectable_effect` with `theta`, which roundings cannot turn back
+    Uses the comparison of `detectable_effect` with `theta`, which roundings cannot turn back
     for a larger n: n is the least also where the formula's n is whole, or a rounding off it.
 
     Parameters
@@ -409,7 +409,7 @@ def sample_size(
     sigma
         Standard deviation of one score (not its variance), > 0.
     correlation
-        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        Correlation of a prompt's two scores, in [-1, 1); 0 for different prompts. Others need
         `n_check=None`.
 
     Returns
@@ -475,7 +475,7 @@ def doubled_sample_size(
     start
         The first n that is tried, at least 1.
     correlation
-        Of the two scores of one prompt, in [-1, 1); 0 for different prompts. Other values need
+        Correlation of a prompt's two scores, in [-1, 1); 0 for different prompts. Others need
         `n_check=None`.
 
     Returns
@@ -508,7 +508,7 @@ def rejection_probability(
     assumed_error, true_error
         Each from `standard_error`, > 0.
     theta
-        By how much the check is worse.
+        Loss of the check: reference mean less check mean, positive if it is worse.
 
     Returns
     -------
@@ -543,12 +543,12 @@ def level_given_reference(
     alpha
         Level over both draws, in (0, 1).
     delta
-        By how many of its own standard errors, σ/√n, the reference came out better than the mean
+        The number of standard errors, σ/√n, by which the reference came out better than the mean
         it estimates; below 0 for worse.
     n, n_check
-        As in `standard_error`; only their ratio counts, which is 1 where they are left out.
+        See `standard_error`; only their ratio counts, which is 1 where they are left out.
     correlation
-        As in `standard_error`, for normal scores: the same prompts carry the luck on.
+        See `standard_error`, for normal scores: the same prompts carry the luck on.
 
     Returns
     -------

@@ -34,7 +34,7 @@ def noncentral_t_cdf(df: Real, noncentrality: Real, t: Real) -> Real:
     noncentrality
         Mean of the normal numerator.
     t
-        Where it is computed; all three are broadcast.
+        Points of evaluation; all three are broadcast.
 
     Returns
     -------

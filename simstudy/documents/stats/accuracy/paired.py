@@ -85,7 +85,7 @@ def p_values(test: str, losses: ArrayLike, gains: ArrayLike, n: ArrayLike) -> An
     Returns
     -------
     Any
-        Where no answer has changed there is no evidence: "mcnemar" says 1, the others 1/2. Where
+        If no answer has changed there is no evidence: "mcnemar" says 1, the others 1/2. Where
         all n have changed for the worse, t is infinite and p is 0; for the better 1.
     """
     check_choice("test", test, PAIRED_TESTS)
@@ -144,7 +144,7 @@ def critical_losses(test: str, n: int, alpha: float) -> Critical:
     Returns
     -------
     Critical
-        Of length n + 1; n + 1 where not even all other prompts lost would fail.
+        Array of length n + 1; n + 1 where not even all other prompts lost would fail.
     """
     check_choice("test", test, PAIRED_TESTS)
     check_count("n", n, least=2 if test == "paired_t" else 1, meaning="a test")

@@ -19,7 +19,7 @@ from simstudy.errors import DesignError
 from simstudy.lazy import special
 
 NEGLIGIBLE = 1e-18  # probability of a count of the reference that enumeration leaves out
-ROUNDING = 1e-12  # by how much a correlation may be beyond its limit
+ROUNDING = 1e-12  # tolerance of a correlation beyond its limit
 
 CountTable = Int[np.ndarray, "count test"]
 Given = Int[np.ndarray, " given"]  # counts of the reference
@@ -48,12 +48,12 @@ class Chances(NamedTuple):
 
     @property
     def lost_if_right(self) -> float:
-        """That the check has a prompt wrong which the reference had right."""
+        """Probability that the check has a prompt wrong which the reference had right."""
         return self.lost / (self.right + self.lost) if self.lost else 0.0
 
     @property
     def gained_if_wrong(self) -> float:
-        """That the check has a prompt right which the reference had wrong."""
+        """Probability that the check has a prompt right which the reference had wrong."""
         return self.gained / (self.gained + self.wrong) if self.gained else 0.0
 
 
@@ -63,10 +63,10 @@ class CriticalCounts(NamedTuple):
     Attributes
     ----------
     right
-        Of tests that look at right answers: the largest count of the check that fails, by the
+        For tests that look at right answers: the largest count of the check that fails, by the
         reference's count; -1 where none does.
     lost
-        Of tests that look at changes: the least number of prompts lost that fails, by the
+        For tests that look at changes: the least number of prompts lost that fails, by the
         number gained; n + 1 where none does.
     """
 
@@ -84,7 +84,7 @@ def chances(accuracy: float, check_accuracy: float, correlation: float = 0.0) ->
     accuracy, check_accuracy
         Probabilities that a prompt is right, in (0, 1).
     correlation
-        Of the two scores of one prompt; its limits depend on the accuracies, and only scores of
+        Correlation of a prompt's scores; its limits depend on the accuracies, and only scores of
         one accuracy can have a correlation of 1.
 
     Returns
@@ -134,7 +134,7 @@ def binomial_law(n: int, probability: float) -> Float[np.ndarray, " count"]:
     n
         Trials, at least 0.
     probability
-        Of a success, in [0, 1].
+        Probability of a success, in [0, 1].
 
     Returns
     -------
@@ -160,16 +160,16 @@ def rejection_given(
     Parameters
     ----------
     critical
-        Of n prompts.
+        Counts of n prompts.
     count
         Prompts that the reference had right, in 0 to n.
     chance
-        Of each prompt's outcomes.
+        Probabilities of each prompt's outcomes.
 
     Returns
     -------
     Float[np.ndarray, " test"]
-        Those of `critical.right`, then those of `critical.lost`; absolute error about 1e-13.
+        For `critical.right`, then for `critical.lost`; absolute error about 1e-13.
     """
     n = len(critical.right) - 1
     check_count("count", count, least=0, meaning="a result of the reference")
@@ -241,7 +241,7 @@ def _changes(n: int, counts: Given, chance: Chances) -> tuple[Laws, Laws]:
 def _laws(n: Given, largest: int, probability: float) -> Laws:
     """Binomial laws of some numbers of trials, none above the largest: a row of 0 to that each.
 
-    As `binomial_law`, each factor looked up.
+    The same as `binomial_law`, with each factor looked up.
     """
     count = np.arange(largest + 1)
     factorial = special.gammaln(count + 1)

@@ -1,6 +1,6 @@
 """The size of a test with an unknown common success probability: its largest rejection rate.
 
-Of N trials in all, s of them successes, a test fails with some conditional probability g_s ≥ 0,
+With N trials in all, s of them successes, a test fails with some conditional probability g_s ≥ 0,
 so its rate is the sum of g_s·b(s), with b(s) the binomial masses. In θ, p = sin²θ,
 
     −b''/b = 4·N − 4·D²/(p·q) + 2·D·(1 − 2·p)/(p·q),    D = s − N·p,    q = 1 − p,

@@ -166,7 +166,7 @@ def power(
     Parameters
     ----------
     theta
-        By how much the check is worse.
+        Loss of the check: reference mean less check mean, positive if it is worse.
     alpha
         Chance that a check of unchanged quality fails, in (0, 1).
     sigma
@@ -192,7 +192,7 @@ def type_2_error(
     Parameters
     ----------
     theta
-        By how much the check is worse.
+        Loss of the check: reference mean less check mean, positive if it is worse.
     alpha
         Chance that a check of unchanged quality fails, in (0, 1).
     sigma

@@ -136,7 +136,7 @@ def student_cdf(df: np.ndarray, t: np.ndarray) -> Real:
     df
         Degrees of freedom.
     t
-        Where it is computed.
+        Points of evaluation.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def hypergeometric_tail(k: Count, successes: Count, n: Count, n_check: Count) ->
     k
         Successes of the check; possible ones.
     successes
-        Of reference and check together.
+        Number of reference and check together.
     n, n_check
         Trials of each.
 
@@ -204,7 +204,7 @@ def hypergeometric_tail(k: Count, successes: Count, n: Count, n_check: Count) ->
 def _sum_of_ratios(k: Count, successes: Count, n: Count, n_check: Count) -> Real:
     """Sum of all masses below that of k, over it; k is at most the mean, so that they fall."""
     term, total, step = np.ones(k.shape), np.zeros(k.shape), 0
-    while (term > EPS / 1024 * total).any():  # what is left is some multiples of the last term
+    while (term > EPS / 1024 * total).any():  # the rest is some multiples of the last term
         at = np.maximum(k - step, 0)
         down = at * np.maximum(n - successes + at, 0.0)
         term = term * down / ((n_check - at + 1.0) * (successes - at + 1.0))

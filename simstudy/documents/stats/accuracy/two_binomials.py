@@ -64,7 +64,7 @@ ORDERED_BY = {"boschloo": "fisher", "barnard": "z_pooled"}
 """Unconditional tests, and the test by whose p-values they order results."""
 TRIAL_LIMIT = 10_000
 """Of an unconditional test, reference and check together."""
-FEW_RESULTS = 4096  # that are ordered one by one
+FEW_RESULTS = 4096  # limit of ordering one by one
 
 Real = Float[np.ndarray, "..."]
 Count = Int[np.ndarray, "..."]
@@ -93,7 +93,7 @@ def p_values(
     Returns
     -------
     Any
-        Where all trials of both have succeeded, or none, no test sees a difference: z is 0, so p
+        If all trials of both have succeeded, or none, no test sees a difference: z is 0, so p
         is 1/2. Where the unpooled z has no standard error and the shares differ, z is infinite.
         Suprema are rates that are reached, and underestimated by at most a relative 1e-9 (above
         one half 1e-5).
@@ -186,7 +186,7 @@ def critical_counts(test: str, n: int, n_check: int, alpha: float) -> Critical:
     Returns
     -------
     Critical
-        Of length n + 1, never falling; -1 where no count fails.
+        Array of length n + 1, never falling; -1 where no count fails.
     """
     check_choice("test", test, TESTS)
     _check_one_design(n, n_check, alpha)
@@ -323,9 +323,9 @@ def t_critical_counts(n: int, n_check: int, alpha: float, *, pooled: bool = Fals
     Returns
     -------
     Critical
-        Of two constant samples there is no standard error: all right against all wrong, t is
+        Two constant samples have no standard error: all right against all wrong, t is
         infinite and the check fails; where they are equal t is 0 and it passes unless
-        alpha >= 1/2. One constant sample beside one that is not has the other's standard error,
+        alpha >= 1/2. One constant sample next to one that is not has the other's standard error,
         and with Welch the other's degrees of freedom.
     """
     check_sizes(n, n_check, least=2)

@@ -138,7 +138,7 @@ def _lane_variances(
     """Variance of the inner means of each lane; squares are of distances from the outer mean."""
     n_inner = total.shape[0] // LANES
     # About the outer mean, which the inner means scatter around: squares of the means themselves
-    # would cancel where the spread is small beside the mean. What is left of the distance, their
+    # would cancel where the spread is small next to the mean. What is left of the distance, their
     # mean, is taken out below.
     first, second, per_obs = np.zeros(LANES), np.zeros(LANES), 1.0 / n_obs
     for s in range(n_inner):

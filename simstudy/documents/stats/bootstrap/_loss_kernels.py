@@ -38,7 +38,7 @@ def _standardise(
     neither overflow nor vanish. It is 0 for a constant loss, NaN where a loss is not finite;
     `centred` is then left as it was.
     """
-    # Range and mean in one pass. Equality is told by the range: the mean of equal numbers may
+    # Range and mean in one pass. Equality is decided by the range: the mean of equal numbers may
     # differ from them by a rounding. A plain sum will do to centre by, as what it misses is common
     # to all resamples and drops out of their variance.
     n_obs, total, least, most = loss.shape[0], 0.0, loss[0], loss[0]
@@ -82,7 +82,7 @@ def _select(values: Float[np.ndarray, " boot"], at: int) -> None:
     """
     low, high = 0, values.shape[0]
     while high - low > 1:
-        # The value that stands there is the pivot: draws of a bootstrap come in no order, and many
+        # The value there is the pivot: draws of a bootstrap come in no order, and many
         # are equal, which the second partition takes out at once.
         pivot = values[at]
         middle = _split(values, low, high, pivot, False)
@@ -180,7 +180,7 @@ def studentize(
     """Divide deviations by inner standard errors, in place; the number of constant resamples.
 
     A resample of equal losses has a standard error of zero: infinite, by the sign of its
-    deviation, and zero where it has none. Below n roundings a spread is not told from none.
+    deviation, and zero where it has none. Below n roundings a spread counts as none.
     The loop has no branches: several resamples go side by side.
     """
     n_constant = 0

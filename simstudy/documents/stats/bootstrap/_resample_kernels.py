@@ -173,7 +173,7 @@ def _sum_columns(
 ) -> None:
     """Four chains of additions of four columns."""
     # Lane m of each chain belongs to column m, so a column's sum has one order whatever stands
-    # beside it. A chain for each quarter of a word: four additions under way at once.
+    # next to it. A chain for each quarter of a word: four additions under way at once.
     a, b, c, d = zeros(), zeros(), zeros(), zeros()
     for word in words:
         a = add(a, _row(rows, word & QUARTER))

@@ -217,7 +217,7 @@ def bootstrap_variance(
         One loss per replicate, observation and metric. A replicate with a loss that is not finite
         has the answer NaN.
     rng
-        As in `resampled_means`.
+        See `resampled_means`.
     n_boot
         Resamples per replicate, at least 2.
     ddof
@@ -280,7 +280,7 @@ def studentized_bootstrap(
         One loss per replicate, observation and metric; all metrics share the resamples. A loss
         that is not finite fails its own replicate and metric, and no other.
     rng
-        As in `resampled_means`.
+        See `resampled_means`.
     k
         The quantile is taken at Φ(-k), by the linear interpolation of `np.quantile`.
     n_boot

@@ -219,7 +219,7 @@ def quantile_law(n_obs: int, q: float, method: str = "linear") -> QuantileLaw:
     Raises
     ------
     DesignError
-        Where n·q·(1−q) exceeds 4900 and g > 0: the factors then leave the range of floating point.
+        If n·q·(1−q) exceeds 4900 and g > 0: the factors then leave the range of floating point.
     """
     where = interpolation(n_obs, q, method)
     lower, cdf_lower = _rank_law(n_obs, where.rank)
@@ -291,7 +291,7 @@ def atoms_of_sorted(
     lowest
         The lowest scores of one sample, ascending; all of them, or as many as matter.
     law
-        Of the whole sample.
+        Estimates of the whole sample.
 
     Returns
     -------

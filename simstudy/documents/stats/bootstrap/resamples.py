@@ -2,7 +2,7 @@
 
 A resample's quantile is made of a pair of ranks whose law depends on n and q alone
 (`simstudy.documents.stats.bootstrap.quantiles`). So all resamples of a row are one multinomial draw
-over pairs: a few hundred binomials stand for any number of resamples of n scores, with the same
+over pairs: a few hundred binomials represent any number of resamples of n scores, with the same
 law.
 """
 
@@ -197,7 +197,7 @@ def _likely_block(law: QuantileLaw) -> tuple[int, Float[np.ndarray, "some some"]
 # ---------------------------------------------------------------- what the draws say
 @reading
 def shares_below(resamples: Resamples, at: PerRep) -> tuple[PerRep, PerRep]:
-    """Compute the share of each row's resamples below, and at or below, a value of its own.
+    """Compute the share of each row's resamples below, and at or below, one value per row.
 
     NaN where that value or one of the row's resamples is.
 

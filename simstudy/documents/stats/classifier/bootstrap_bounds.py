@@ -1,6 +1,6 @@
 """Bootstrap bounds for a quantile of scores: exactly, and from a number of resamples.
 
-By the names in `simstudy.documents.stats.classifier.bounds`, with α = 1 − confidence for a lower
+Names as in `simstudy.documents.stats.classifier.bounds`, with α = 1 − confidence for a lower
 and α = confidence for an upper bound.
 
 Sources: Efron & Tibshirani (1993), chapters 12-14; Davison & Hinkley (1997), chapter 5.
@@ -55,7 +55,7 @@ def exact_bootstrap_bounds(
     methods
         Any of `EXACT_METHODS`.
     ties
-        What z0 does with bootstrap values equal to the estimate: "strict", "mid" or "weak".
+        Treatment by z0 of bootstrap values equal to the estimate: "strict", "mid" or "weak".
     quantile_method
         A name of NumPy's `quantile`, used for the estimate and in every resample.
 
@@ -100,7 +100,7 @@ def bounds_from_resamples(
     resamples
         From `draw_resamples`, or any others by `in_order`.
     estimate, acceleration
-        Of each row; the acceleration matters to "bca" alone.
+        Values of each row; the acceleration matters to "bca" alone.
     confidence
         Probability that the bound is on the safe side, in (0, 1).
     side

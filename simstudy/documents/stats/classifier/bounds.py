@@ -76,7 +76,7 @@ def quantile_bound(
     side
         "lower" or "upper": on which side of the quantile the bound is.
     ties, quantile_method
-        Of the bootstrap methods, as in `exact_bootstrap_bounds`.
+        For the bootstrap methods, as in `exact_bootstrap_bounds`.
 
     Returns
     -------

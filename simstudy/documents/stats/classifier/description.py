@@ -1,4 +1,4 @@
-"""What test sets of a threshold are like: exact bootstraps, lowest scores and some resamples."""
+"""Description of test sets of a threshold: exact bootstraps, lowest scores and some resamples."""
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def described(
     x : float array (rep, obs)
         Positive scores, a test set in each row.
     target
-        What a threshold should keep.
+        Share of cases that the threshold keeps.
     rng
         Generator of the resamples.
 

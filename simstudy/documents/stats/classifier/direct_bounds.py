@@ -1,6 +1,6 @@
 """Bounds for a quantile of scores that draw nothing: in closed form from the ordered scores.
 
-By the names in `simstudy.documents.stats.classifier.bounds`.
+Names of methods are those in `simstudy.documents.stats.classifier.bounds`.
 """
 
 import numpy as np
@@ -195,7 +195,7 @@ def smoothed_bound(
     scores
         One replicate per row, at least two columns.
     q, confidence, side
-        As for `exact_bootstrap_bounds`.
+        See `exact_bootstrap_bounds`.
     bandwidth
         Standard deviation of the normal kernel, in score units; None is 1.3·sd·n^(−1/3), the
         optimal order for a distribution function (Azzalini 1981, Biometrika 68(1), 326-328).

@@ -1,6 +1,6 @@
-"""What theory knows about thresholds made of order statistics: coverage, and any mean.
+"""Theory of thresholds made of order statistics: coverage, and any mean.
 
-Of the n positive scores only their ranks matter: with F their distribution function the F(X_(r))
+Only the ranks of the n positive scores matter: with F their distribution function the F(X_(r))
 are uniform order statistics, so every probability here is an integral over beta laws.
 """
 
@@ -18,9 +18,9 @@ from simstudy.lazy import special
 
 Real = Float[np.ndarray, "..."]
 Nodes = tuple[Float[np.ndarray, " node"], Float[np.ndarray, " node"]]
-N_NODES = 400  # of Gauss-Legendre, over a whole distribution
+N_NODES = 400  # Gauss-Legendre nodes over a whole distribution
 CROWDING = 6
-N_BETA = 64  # of Gauss-Legendre, over the part of a beta law that counts
+N_BETA = 64  # Gauss-Legendre nodes over the relevant part of a beta law
 
 
 class KnownScores(Protocol):
@@ -104,7 +104,7 @@ def exact_coverage(scores: KnownScores, method: str, n_obs: int, target: Target)
     n_obs
         Positive scores in the test set.
     target
-        What the threshold should keep.
+        Share of cases that the threshold keeps.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def exact_mean_sensitivity(scores: KnownScores, method: str, n_obs: int, target:
     n_obs
         Positive scores in the test set.
     target
-        What the threshold should keep.
+        Share of cases that the threshold keeps.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def expected_over_sensitivity(
     n_obs
         Positive scores in the test set.
     target
-        What the threshold should keep.
+        Share of cases that the threshold keeps.
     of
         The function, elementwise.
 
@@ -257,7 +257,7 @@ def threshold_cdf(
     law
         The order statistics that are the threshold.
     at : float array (point,)
-        Where it is computed, in score units.
+        Points of evaluation, in score units.
 
     Returns
     -------
@@ -283,7 +283,7 @@ def threshold_cdf(
 def threshold_density(scores: KnownScores, law: OrderLaw) -> tuple[Nodes, Nodes]:
     """Compute the density of an order statistic as threshold, and of its true sensitivity.
 
-    By differences of quantiles, of all but a thousandth of the law; continuous scores, g = 0.
+    Differences of quantiles, of all but a thousandth of the law; continuous scores, g = 0.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 The names are those of a study's axis. A method of the bootstrap comes in one of two ways: as
 infinitely many resamples would have it, exactly, or from a given number of them. The algorithms are
-in the modules beside this one; here is only which of them a name stands for.
+in the modules next to this one; here is only which of them a name means.
 """
 
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ def check_target(target: Target) -> None:
     Parameters
     ----------
     target
-        What a threshold should keep.
+        Share of cases that the threshold keeps.
 
     Raises
     ------
@@ -104,17 +104,17 @@ def thresholds(
     scores
         Scores of positive cases, one test set per row.
     target
-        What to keep.
+        Share of cases that the threshold keeps.
     methods
         Any of `METHODS` and `FURTHER`. The three `bca` differ in what they do with bootstrap
         values equal to the estimate: leave them out, count half, or count all.
     resamples
-        From `draw_resamples`; None stands for infinitely many.
+        From `draw_resamples`; None means infinitely many.
 
     Returns
     -------
     dict
-        By method, in score units. Where no score is safe enough the umbrella says −inf.
+        Thresholds by method, in score units. Where no score is safe enough the umbrella says −inf.
     """
     check_target(target)
     for name in methods:
@@ -187,7 +187,7 @@ def order_law(method: str, n_obs: int, target: Target) -> OrderLaw | None:
     n_obs
         Scores in the test set.
     target
-        What a threshold should keep.
+        Share of cases that the threshold keeps.
 
     Returns
     -------

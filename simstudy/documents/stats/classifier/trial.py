@@ -12,7 +12,7 @@ mid_p   the same less half of P(... = x)        mid-p
 ======  ======================================  ====================================
 
 each where the p-value is at most alpha, as is one that equals it but for the rounding of its
-tail: 0.03³ is at most 0.000027, and a power of 0.9² at least 0.81. "normal" stands for the
+tail: 0.03³ is at most 0.000027, and a power of 0.9² at least 0.81. "normal" represents the
 approximation of the score rule by two normal distributions, in which n need not be whole. Power as
 a function of whole n is a sawtooth: a case more can raise the critical count and lose power. So
 there are two sample sizes: the least n that reaches the power, and the least from which the power
@@ -184,7 +184,7 @@ def clopper_pearson_lower(successes: Numbers, n_obs: Numbers, alpha: Numbers) ->
 def mid_p_lower(successes: Numbers, n_obs: Numbers, alpha: Numbers) -> Any:
     """Compute the lower limit at one-sided level 1 − alpha: the null at which the mid-p rule turns.
 
-    By bisection between 0 and 1.
+    Bisection between 0 and 1.
 
     Parameters
     ----------
@@ -422,7 +422,7 @@ def normal_power(n_obs: Fractional, sensitivity: Numbers, margin: Numbers, alpha
     sensitivity
         True sensitivity k, in (0, 1).
     margin
-        By how much the null sensitivity is below the true one.
+        True sensitivity less the null sensitivity.
     alpha
         Level of the test, in (0, 1).
 
@@ -580,7 +580,7 @@ def proven_sample_size(sensitivity: float, margin: float, power: float, alpha: f
     sensitivity
         True sensitivity k, in (0, 1).
     margin
-        By how much the null sensitivity is below the true one.
+        True sensitivity less the null sensitivity.
     power
         Power that is required, in (0, 1).
     alpha
@@ -629,7 +629,7 @@ def _critical(n_obs: Count, null: Real, alpha: Real, rule: str) -> Count:
     guess = n_obs * null - special.ndtri(alpha) * np.sqrt(n_obs * null * (1 - null))
     below, above = (np.clip(np.rint(guess + step), 0, n_obs + 1) for step in (-NEAR, NEAR))
     below, above = below.astype(np.int64), above.astype(np.int64)
-    low = np.where(rejects(below), 0, below)  # where the guess is off, from end to end
+    low = np.where(rejects(below), 0, below)  # if the guess is off, from end to end
     return least_count(rejects, low, np.where(rejects(above), above, n_obs + 1))
 
 

@@ -6,7 +6,7 @@ at most v(r) = P(Binomial(n, 1 − k) <= r − 1), whatever the distribution, ti
 equality where it is continuous. With "above" in place of "at or above" the bound fails under ties.
 
 Source: Tong, Feng & Li (2018), Science Advances 4(2), eaao1659, proposition 1, stated for the
-positive class. Rank 0 stands for the threshold −∞: everybody is called positive.
+positive class. Rank 0 represents the threshold −∞: everybody is called positive.
 """
 
 from typing import Any, NamedTuple
@@ -183,7 +183,7 @@ def umbrella_threshold(
     sensitivity, confidence
         The target and the probability of keeping it, in (0, 1).
     infeasible
-        What to do where no score is safe: "error" refuses, "-inf" calls everybody positive.
+        If no score is safe: "error" refuses, "-inf" calls everybody positive.
 
     Returns
     -------

@@ -10,7 +10,9 @@ from simstudy.documents.stats.compiled.kernel import kernel
 N_GRID = 100  # triangles, by where their base ends: 0.01, 0.02, ..., 1
 STEP_LIMIT = 2000
 NEWTON_LIMIT = 60
-TOLERANCE = 1e-4  # of a step; the next one of Newton's is then closer by as much again
+TOLERANCE = (
+    1e-4  # relative size of a step; the next one of Newton's is then closer by as much again
+)
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Achieved, corrected and re-ranked false discovery rates of each prediction's p-value.
 
-p is (..., n), with NaN wherever one of the n is NaN; so is what comes back, place by place.
+p is (..., n), with NaN whenever one of the n is NaN; so is what comes back, place by place.
 """
 
 from collections.abc import Callable
@@ -51,7 +51,7 @@ def cfdr(p: PValues, *, order: str = "nfdr", clipped: bool = False) -> PValues:
     p
         p-values.
     order
-        What is ranked: `nfdr` as in the paper, ties by p, or `p`; equal p-values have the ranks of
+        Ranked values: `nfdr` as in the paper, ties by p, or `p`; equal p-values have the ranks of
         their places.
     clipped
         Whether values above 1 are taken for 1. As printed they are not, and are no probabilities.
@@ -75,7 +75,7 @@ def rfdr(p: PValues, *, order: str = "nfdr", ratio: float = PRINTED_RATIO) -> PV
     Parameters
     ----------
     p, order
-        As for `cfdr`.
+        See `cfdr`.
     ratio
         At least 1: as printed, or 1 / (1 - 1/e). (1.6 i is never halfway between whole numbers.)
 
@@ -182,7 +182,7 @@ def reranked(rates: PValues, *, ratio: float) -> PValues:
     rates
         NFDRs in the order of ranks.
     ratio
-        By how much later, at least 1.
+        Factor by which ranks are later, at least 1.
 
     Returns
     -------
@@ -198,14 +198,14 @@ def reranked(rates: PValues, *, ratio: float) -> PValues:
 
 @reading
 def later_ranks(n: int, ratio: float) -> Int[np.ndarray, " n"]:
-    """Compute the rank whose NFDR each rank is given: from 1 on, possibly above n.
+    """Compute the rank whose NFDR each rank gets: from 1 on, possibly above n.
 
     Parameters
     ----------
     n
         p-values of a list.
     ratio
-        By how much later, at least 1.
+        Factor by which ranks are later, at least 1.
 
     Returns
     -------

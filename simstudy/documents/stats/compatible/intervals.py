@@ -44,7 +44,7 @@ def percentile_interval(
     p
         One list per row.
     estimator
-        Of (..., n), one number for each list.
+        Array (..., n), one number for each list.
     rng
         Draws n places for each resample.
     n_boot

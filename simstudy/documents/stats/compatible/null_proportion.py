@@ -42,14 +42,14 @@ TOLERANCE = 1e-6
 def cfdr_proportion(p: PValues, *, order: str = "nfdr", clipped: bool = False) -> Shares:
     """Estimate the share of compatible predictions by the mean of the CFDRs.
 
-    It is above 1, as printed, wherever most predictions are compatible.
+    It is above 1, as printed, whenever most predictions are compatible.
 
     Parameters
     ----------
     p
         p-values in [0, 1], one list along the last axis; NaN gives NaN.
     order
-        What is ranked: `nfdr` as in the paper, ties by p, or `p`.
+        Ranked values: `nfdr` as in the paper, ties by p, or `p`.
     clipped
         Whether values above 1 are taken for 1.
 
@@ -81,7 +81,7 @@ def rfdr_proportion(p: PValues, *, order: str = "nfdr", ratio: float = PRINTED_R
     p
         p-values in [0, 1], one list along the last axis; NaN gives NaN.
     order
-        What is ranked: `nfdr` as in the paper, ties by p, or `p`.
+        Ranked values: `nfdr` as in the paper, ties by p, or `p`.
     ratio
         At least 1: as printed, or 1 / (1 - 1/e).
 
@@ -167,7 +167,7 @@ def storey_smoother(p: PValues) -> Shares:
 def storey_bootstrap(p: PValues, *, reference: float = 0.0) -> Shares:
     """Compute Storey's estimate at the threshold of least bootstrap mean squared error; at most 1.
 
-    Of infinitely many resamples: the count above a threshold is then binomial. The first of several
+    Infinitely many resamples: the count above a threshold is then binomial. The first of several
     least ones is taken.
 
     Parameters
@@ -190,7 +190,7 @@ def storey_bootstrap(p: PValues, *, reference: float = 0.0) -> Shares:
     check_probability("reference", reference)
     p = checked(p)
     n, found = p.shape[-1], _by_threshold(p, LAMBDAS)
-    share = found * (1 - LAMBDAS)  # of p-values above
+    share = found * (1 - LAMBDAS)  # number of p-values above
     variance = share * (1 - share) / (n * (1 - LAMBDAS) ** 2)
     low = np.quantile(found, reference, axis=-1) if reference else found.min(axis=-1)
     center = low[..., np.newaxis]
@@ -231,7 +231,7 @@ def _smoother_weights() -> Grid:
     """
     sizes, vectors = np.linalg.eigh(_roughness(LAMBDAS))
     sizes = np.maximum(sizes, 0.0)
-    low, high = -40.0, 40.0  # of log α
+    low, high = -40.0, 40.0  # step of log α
     for _ in range(100):
         middle = (low + high) / 2
         too_rough = (1 / (1 + np.exp(middle) * sizes)).sum() > SPLINE_DF

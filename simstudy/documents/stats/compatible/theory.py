@@ -23,7 +23,7 @@ from simstudy.documents.stats.reading import reading
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(4)
 EVENLY = np.linspace(0, 1, 33)  # further edges, for a few p-values
-N_HALVINGS = 60  # of the first interval: distributions of p may be steep at 0
+N_HALVINGS = 60  # first interval: distributions of p may be steep at 0
 Ranks = Float[np.ndarray, " n"]
 CountLaw = Float[np.ndarray, "place count"]
 

@@ -1,1 +1,1 @@
-"""Compiling: machine code that is never stale, vectors said outright, and a mixer of words."""
+"""Compiling: machine code that is never stale, explicit vectors, and a mixer of words."""

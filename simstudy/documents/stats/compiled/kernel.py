@@ -60,7 +60,7 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
         module imports only others of the project that compile: a constant from elsewhere would be
         frozen into the machine code without being part of its key.
     options
-        As for `numba.njit`; the lock of the interpreter is released.
+        See `numba.njit`; the lock of the interpreter is released.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
 
 
 def kernel_digest() -> str | None:
-    """Hash of all that the machine code of kernels is made from; None where nobody can say."""
+    """Hash of all that the machine code of kernels is made from; None if unknown."""
     running = {name: source for name, (_, source) in _RUNNING.items()}
     if None in running.values():
         return None
@@ -92,7 +92,7 @@ def on_disk() -> dict[str, str]:
 
 
 def _environment() -> Key:
-    """What else decides what machine code says; the processor is part of numba's own keys."""
+    """Further conditions of machine code; the processor is part of numba's own keys."""
     versions = sys.version, numba.__version__, llvmlite.__version__, np.__version__
     return (*versions, *(getattr(numba.config, name, None) for name in CODE_OPTIONS))
 

@@ -1,4 +1,4 @@
-"""Where machine code lies, and how it is kept: named by content, there whole or not at all."""
+"""Storage of machine code: named by content, there whole or not at all."""
 
 # mypy: disable-error-code="misc, no-any-return, no-untyped-call"
 
@@ -49,7 +49,7 @@ def folder_of(digest: str, beside: Path) -> Path | None:
 
 
 def _parents(beside: Path) -> Iterator[Path]:
-    """Where machine code may lie, the best place first."""
+    """Folders for machine code, the best place first."""
     if numba.config.CACHE_DIR:
         yield Path(numba.config.CACHE_DIR) / "simstudy"
     if beside.parent.is_dir():
@@ -62,7 +62,7 @@ def _parents(beside: Path) -> Iterator[Path]:
 
 
 def _temporary() -> Path:
-    """A temporary folder of this user's own: whoever can write to it can have any code run."""
+    """A temporary folder of this user's own: anyone who can write to it can have any code run."""
     user = os.geteuid() if hasattr(os, "geteuid") else 0
     folder = Path(tempfile.gettempdir()) / f"simstudy-{user}"
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -97,11 +97,11 @@ class ContentCache(FunctionCache):
     Parameters
     ----------
     dispatcher
-        Whose `_cache` this becomes.
+        Dispatcher that this cache is set for.
     digest
         Gives a hash of everything that the machine code is made from, or None for no cache.
     beside
-        Where the folder lies if it can.
+        The preferred folder.
     """
 
     def __init__(self, dispatcher: Any, digest: Callable[[], str | None], beside: Path) -> None:
@@ -173,7 +173,7 @@ def _can_be_kept(result: Any) -> bool:
 
 
 def _read(path: Path, key: Key) -> Any:
-    """What was kept under a key, or None."""
+    """Machine code of a key, or None."""
     try:
         content = path.read_bytes()
     except OSError:

@@ -21,7 +21,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
 LANES = 16
-TILE_ROWS, TILE_COLUMNS = 4, 5  # of a product at once: sums that 32 registers of 16 numbers hold
+TILE_ROWS, TILE_COLUMNS = 4, 5  # tile of a product: its sums fit in 32 registers of 16 numbers
 
 I32, I64 = ir.IntType(32), ir.IntType(64)
 AS_LLVM = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
@@ -111,7 +111,7 @@ def spread(typing, number):
 
 @intrinsic
 def store_columns(typing, table, rows, out, at, step):
-    """Of sixteen vectors of a table, element i of each to vector `at` + i · `step`, for all i.
+    """Store element i of each of sixteen vectors of a table to vector `at` + i · `step`, for all i.
 
     `rows` has the numbers of the vectors: what lay in vector k comes to lie in lane k.
     """
@@ -211,7 +211,7 @@ def where_above_zero(typing, sixteen, then):
 @intrinsic
 def multiply_tile(typing, a, a_at, a_row, a_in, b, b_at, b_in, b_column,
                   out, out_at, out_row, out_column, n_in, n_row, n_column):  # fmt: skip
-    """Some rows and columns of products of matrices, a lane of its own for each product.
+    """Some rows and columns of products of matrices, one lane for each product.
 
     `out[r, c]` is the sum of `a[r, n] · b[n, c]` over n from 0 on, each product fused with the sum
     so far. A matrix is an array, where it begins, and the distances between its vectors: from row

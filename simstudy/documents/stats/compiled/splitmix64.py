@@ -3,7 +3,7 @@
 The state of the generator is a word of 64 bits that grows by `GOLDEN` with each draw, modulo 2^64;
 the draw is the state, mixed. So draw w of a stream is `mixed(seed + (w + 1) * GOLDEN)`: nothing is
 stored, any draw can be had alone, and eight can be had at once (module `lanes`).
-A word mixed again after another `GOLDEN` is the first draw of a stream of its own; that is where
+A word mixed again after another `GOLDEN` is the first draw of another stream; that is where
 what is refused takes its further words from.
 
 References
@@ -30,7 +30,7 @@ ONE, BITS_32, HALF = np.uint64(1), np.uint64(32), np.uint64(0xFFFFFFFF)
 def mixed(state: np.uint64) -> np.uint64:
     """The output of the generator in a state, a bijection of words; eight at once for eight.
 
-    All constants are words of 64 bits: beside a signed integer numba would make floats of them.
+    All constants are words of 64 bits: next to a signed integer numba would make floats of them.
     """
     word = (state ^ (state >> BITS_30)) * FIRST_FACTOR
     word = (word ^ (word >> BITS_27)) * SECOND_FACTOR
@@ -41,7 +41,7 @@ def mixed(state: np.uint64) -> np.uint64:
 def place_of_half(word: np.uint64, shift: np.uint64, n: np.uint64) -> np.uint64:
     """A place from 0 to n - 1, each with the same probability, from the half of a word at a shift.
 
-    By Lemire's (2019, ACM Trans. Model. Comput. Simul. 29(1), 3) multiplication; a word whose half
+    Lemire's (2019, ACM Trans. Model. Comput. Simul. 29(1), 3) multiplication; a word whose half
     would favour a place is mixed again.
     """
     threshold, scaled = (ONE << BITS_32) % n, ((word >> shift) & HALF) * n

@@ -14,7 +14,7 @@ and what is left of the squares without observation i is
 
     Q_i = R / σ² + Σ g t² - α²/q = ((R a - r²) / σ² + R B - 2 r A - σ² A²) / (a + σ² B) + Σ g t².
 
-As σ falls the first form is a difference of infinities; in the second, R a - r² is the product of
+For small σ the first form is a difference of infinities; in the second, R a - r² is the product of
 a with the squares that remain, which is 0 where one direction only lies outside U.
 
 Over log σ the trapezoidal rule converges geometrically. Every integrand is analytic where
@@ -36,16 +36,16 @@ Data = tuple[
 ]
 """What `log_joint` needs besides log σ."""
 
-STEP = 0.5  # of log σ, over √n
+STEP = 0.5  # step of log σ, times √n
 FEW = 15  # observations; fewer do not let the step grow
-DROP = 42.0  # in logs: how far below its peak the full posterior is left at the ends
+DROP = 42.0  # log ratio of the peak of the full posterior to its ends
 LOO_DROP = 34.0  # how far below its own peak every leave-one-out posterior is
 SCAN = 0.1  # step of the search for the peak in log σ; smaller for many observations
 SCAN_WIDTH = 3.2  # largest step of that search, in units of 1 / √n
 SCAN_LIMIT = 20_000
 NODE_LIMIT = 20_000
 AT_ONCE = 2048  # observations at a time: their arrays stay in the cache
-GROWTH = 0.25  # of the window, where it does not hold a leave-one-out posterior
+GROWTH = 0.25  # relative growth of a window that cuts a leave-one-out posterior
 LOG_2PI = math.log(2 * math.pi)
 
 
@@ -75,7 +75,7 @@ def _explained(
 
 @kernel
 def _log_prior(log_sigma: float, rate: float) -> float:
-    """Of log σ."""
+    """Log density of log σ."""
     return math.log(rate) + log_sigma - rate * math.exp(log_sigma)
 
 

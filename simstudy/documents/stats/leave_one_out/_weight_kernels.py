@@ -21,7 +21,7 @@ from simstudy.documents.stats.compiled.splitmix64 import GOLDEN, mixed
 
 N_LAYERS = 256
 LAYER = np.uint64(N_LAYERS - 1)
-EDGE = 7.69711747013104972  # where the tail begins: the one for which the layers end at height 1
+EDGE = 7.69711747013104972  # start of the tail: the layers then end at height 1
 UNIT = 2.0**-53
 BITS_11 = np.uint64(11)
 AT_ONCE = 4  # draws side by side
@@ -33,7 +33,7 @@ def layer_area() -> float:
 
 
 def _layers() -> Float[np.ndarray, " layer"]:
-    """Widths from the base, whose width stands for its tail too, up to 0."""
+    """Widths from the base, whose width includes its tail, up to 0."""
     widths = [layer_area() / math.exp(-EDGE), EDGE]
     while len(widths) < N_LAYERS:
         widths.append(-math.log(layer_area() / widths[-1] + math.exp(-widths[-1])))

@@ -80,8 +80,8 @@ def bayesian_bootstrap_against(
 ) -> list[Estimate]:
     """Compute utilities of a model, and of it less each of others, under the same weights.
 
-    As `bayesian_bootstrap` and `bayesian_bootstrap_difference` with the same generator, to the last
-    bit, in one pass over the draws.
+    One pass over the draws serves all; the first estimate is that of `bayesian_bootstrap` with the
+    same generator, to the last bit.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Leave-one-out by Pareto-smoothed importance sampling from draws of the full posterior.
 
-The usual approximation, through ArviZ (the optional extra `loo`), to see its error beside the exact
+The usual approximation, by ArviZ (the optional extra `loo`), to compare its error with the exact
 answer: each draw is weighed by 1 / p(y_i | draw), the largest weights are smoothed by a generalised
 Pareto tail, and its shape k says how far to trust them (below 0.7, by custom).
 """
@@ -58,7 +58,7 @@ def importance_leave_one_out(
     Parameters
     ----------
     features, y
-        What the draws were made from.
+        Distribution of the draws.
     draws
         Independent, at least 25 per replicate. One replicate's predictions are held at a time.
 
@@ -151,7 +151,7 @@ def load_arviz() -> Any:
 def _imported() -> Any:
     """ArviZ, by an import statement: a fingerprint sees its version whether it is loaded or not.
 
-    As ArviZ is imported it announces its next version once a day, and keeps a file with that day,
+    On import ArviZ announces its next version once a day, and keeps a file with that day,
     which two processes that import it at once may take from each other.
     """
     import arviz

@@ -70,7 +70,7 @@ def posterior_draws(
     Parameters
     ----------
     features, y, prior
-        As in `exact_leave_one_out`.
+        See `exact_leave_one_out`.
     rng
         Gives a uniform for each σ, then a normal for each coefficient.
     n_draw

@@ -4,7 +4,7 @@
 
 The intercept's prior holds where features are at their means, as in rstanarm. Scales that come from
 the data come from all of them, once: leaving an observation out changes neither prior nor centring.
-That is what importance sampling from the full posterior estimates. A refit from scratch would scale
+Importance sampling from the full posterior estimates it. A refit from scratch would scale
 its priors anew to n - 1 observations, which is another model, and not offered.
 """
 
@@ -99,7 +99,7 @@ def wide_prior(
     Parameters
     ----------
     features, y
-        As in `default_prior`.
+        See `default_prior`.
     coefficient_sd
         s_j, whatever the scale of the features: as `prior = normal(0, coefficient_sd)` in rstanarm.
 

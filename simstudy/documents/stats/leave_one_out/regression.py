@@ -41,7 +41,7 @@ class Spectrum(NamedTuple):
     projected : float array (rep, direction)
         U' (y - m).
     rest : float array (rep, obs)
-        What is left of y - m outside U.
+        Part of y - m outside U.
     rest_leverage : float array (rep, obs)
         Diagonal of I - U U'.
     rest_square : float array (rep,)
@@ -121,7 +121,7 @@ def exact_leave_one_out(
         `default_prior` or `wide_prior` of the same data, or any other; it stays what it is when an
         observation is left out, and so do the means that features are centred on.
     refine
-        By how much to divide the quadrature's step: 2 shows how little the answers depend on it.
+        Divisor of the quadrature's step: 2 shows how little the answers depend on it.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def exact_leave_one_out(
     Raises
     ------
     DesignError
-        Where a posterior does not exist: responses that a model with fewer coefficients than
+        If a posterior does not exist: responses that a model with fewer coefficients than
         observations fits without error, with or without one of them, allow σ = 0.
 
     References
@@ -187,7 +187,7 @@ def decompose(
     Raises
     ------
     DesignError
-        Where a posterior does not exist; see `exact_leave_one_out`.
+        If a posterior does not exist; see `exact_leave_one_out`.
     """
     check_training(features, y)
     check_prior(prior, features.shape[0], features.shape[2])
@@ -237,7 +237,7 @@ def leverages(spectrum: Spectrum, sigma: Float[np.ndarray, " rep"]) -> Float[np.
 def _remaining(spectrum: Spectrum) -> Float[np.ndarray, "rep obs"]:
     """Squared residual without each observation, times its leverage outside U."""
     square = spectrum.rest_square[:, np.newaxis] * spectrum.rest_leverage - spectrum.rest**2
-    several = (spectrum.n_rest > 1)[:, np.newaxis]  # of one direction nothing remains, exactly
+    several = (spectrum.n_rest > 1)[:, np.newaxis]  # one direction leaves exactly nothing
     return np.where(several, np.maximum(square, 0.0), 0.0)
 
 

@@ -11,7 +11,7 @@ and psi is the influence of each observation. Taylor's standard error is that of
 The error of a difference of two models on the same data is that of the difference of their psi, so
 what the two share cancels. `docs/documents/leave_one_out.md` derives every row.
 
-R² stands in five forms. V is the mean square of y about its mean, e are leave-one-out errors.
+R² has five forms. V is the mean square of y about its mean, e are leave-one-out errors.
 
 ================  ==============================================================================
 `r2_mean_square`  1 - MSE / V: a ratio of two means, V about the mean of the sample
@@ -145,7 +145,7 @@ def taylor_difference(first: Pointwise, second: Pointwise) -> Estimate:
     Raises
     ------
     DesignError
-        Where the responses differ: the two are then not paired.
+        If the responses differ: the two are then not paired.
     """
     check_paired(first, second)
     values = [_value(first, name) - _value(second, name) for name in UTILITIES]

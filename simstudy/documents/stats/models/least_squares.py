@@ -60,7 +60,7 @@ class FitFailure(NamedTuple):
     replicate
         Its row.
     error
-        What its fit raised.
+        Exception of its fit.
     """
 
     replicate: int
@@ -95,7 +95,7 @@ def fit_least_squares(
     Parameters
     ----------
     features
-        One replicate per matrix; more observations than features, else refused: beside an
+        One replicate per matrix; more observations than features, else refused: next to an
         intercept no other number has a unique answer.
     y
         Response, in any unit; the coefficients are in that unit per unit of their feature.
@@ -194,7 +194,7 @@ def fit_each(
     features, y
         Training data, one replicate per matrix and per row.
     new_features
-        What to predict, for example the test and the prospective observations side by side.
+        Observations to predict, for example the test and the prospective observations side by side.
     rng
         Gives one word per replicate to every `random_state` of the estimator.
 

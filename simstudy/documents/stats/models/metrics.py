@@ -61,7 +61,7 @@ class Metric:
     lower_is_better: bool = True
 
     def identity_text(self) -> str:
-        """Return the text that stands for the metric in random streams and in the store.
+        """Return the text that represents the metric in random streams and in the store.
 
         Returns
         -------
@@ -439,7 +439,7 @@ def metric_bootstrap(
     rng
         Two words per replicate, as in `bootstrap.losses.resampled_means`.
     k, n_boot, ddof
-        As in `bootstrap.losses.studentized_bootstrap`; `ddof` is that of the bootstrap variance.
+        See `bootstrap.losses.studentized_bootstrap`; `ddof` is that of the bootstrap variance.
 
     Returns
     -------

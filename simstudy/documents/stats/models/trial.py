@@ -77,7 +77,7 @@ def stage_of_metric(
 ) -> Stage:
     """Compute the stage of one metric.
 
-    Where more is better, losses are minus the metric: so is k.
+    If more is better, losses are minus the metric: so is k.
 
     Parameters
     ----------

@@ -36,9 +36,9 @@ Units = tuple[int, int]
 
 
 class Plan(NamedTuple):
-    """Where things are: `sizes` of layers, then places by layer.
+    """Places in memory: `sizes` of layers, then places by layer.
 
-    Of parameters: `weights`, and of hidden layers `scales` and `shifts`; the last layer's shift is
+    Parameters: `weights`, and of hidden layers `scales` and `shifts`; the last layer's shift is
     its bias. In the room of a batch, as counts of units: `inputs`, what comes `out` of the linear
     layer (normalised in its place), and `errors`, the gradient by that, which takes the place of
     the next layer's inputs. `hidden` is how many hidden units come before a layer's.
@@ -55,7 +55,7 @@ class Plan(NamedTuple):
 
 
 class Constants(NamedTuple):
-    """Numbers in the type of everything else: beside a literal numba computes in doubles."""
+    """Numbers in the type of everything else: next to a literal numba computes in doubles."""
 
     one: Any
     floor: Any
@@ -72,7 +72,7 @@ NEXT: Any = np.int64(1)
 
 @kernel
 def some_units(plan: Plan, layer: int, begin: int) -> Units:
-    """As many of a layer's units as a product takes at once."""
+    """So many of a layer's units as a product takes at once."""
     return begin, min(begin + TILE_COLUMNS, plan.sizes[layer + 1])
 
 
@@ -110,7 +110,7 @@ def linear(
 @kernel(inline="always")
 def weights_gradient(plan: Plan, layer: int, units: Units, gradient: OfBlock, room: Numbers,
                      n_obs: int) -> None:  # fmt: skip
-    """Of the loss, by the weights of some units of a layer: a sum over observations."""
+    """Derivatives of the loss by the weights of some units of a layer: a sum over observations."""
     n_in, n_out, (begin, end) = plan.sizes[layer], plan.sizes[layer + 1], units
     multiply(
         room, plan.inputs[layer] * n_obs, n_obs, NEXT,
@@ -123,7 +123,7 @@ def weights_gradient(plan: Plan, layer: int, units: Units, gradient: OfBlock, ro
 @kernel(inline="always")
 def outputs_gradient(plan: Plan, layer: int, units: Units, values: OfBlock, room: Numbers,
                      n_obs: int) -> None:  # fmt: skip
-    """Of the loss, by what some units of a layer give the next one."""
+    """Derivatives of the loss by what some units of a layer give the next one."""
     n_next, (begin, end) = plan.sizes[layer + 2], units
     multiply(
         room, plan.errors[layer + 1] * n_obs, NEXT, n_obs,
@@ -138,7 +138,7 @@ def outputs_gradient(plan: Plan, layer: int, units: Units, values: OfBlock, room
 # another; what is left over goes to the first.
 @kernel
 def total(room: Numbers, at: int, n_obs: int, zero: Vector) -> Vector:
-    """Of as many vectors."""
+    """Mean of as many vectors."""
     a, b, c, d = zero, zero, zero, zero
     n_in_fours = n_obs // 4 * 4
     for o in range(at, at + n_in_fours, 4):
@@ -177,7 +177,7 @@ def masked(room: Numbers, error: int, normalised: Vector, scale: Vector, shift: 
 @kernel
 def error_sums(room: Numbers, error: int, at: int, n_obs: int,
                scale: Vector, shift: Vector, zero: Vector) -> tuple[Vector, Vector]:  # fmt: skip
-    """Of a unit's errors behind its ramp, and of their products with what was normalised."""
+    """Sums of a unit's errors behind its ramp, and of their products with what was normalised."""
     a, b, ax, bx = zero, zero, zero, zero
     n_in_twos = n_obs // 2 * 2
     for o in range(0, n_in_twos, 2):

@@ -1,4 +1,4 @@
-"""Compiled orders: a shuffle of its own for each network, from a word of its own."""
+"""Compiled orders: one shuffle for each network, from one word."""
 
 # mypy: disable-error-code="untyped-decorator, no-any-return"
 

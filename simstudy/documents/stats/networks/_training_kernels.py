@@ -1,6 +1,6 @@
 """Compiled training of networks side by side: a vector holds one number of sixteen networks.
 
-Each network's sums are taken in an order that is written here, whatever lies beside it, so the bits
+Each network's sums are taken in the order written here, whatever else is computed, so the bits
 depend neither on how many networks there are nor on how wide a machine's registers are: a register
 holds neighbouring networks. There is nothing but + - * / and square roots, and products that are
 added are fused on every machine (`simstudy.documents.stats.compiled.sixteen`).
@@ -79,7 +79,7 @@ def last_error(plan: Plan, values: OfBlock, gradient: OfBlock, room: Numbers, n_
 def batch_gradient(plan: Plan, values: OfBlock, gradient: OfBlock, running: OfBlock,
                    moments: OfBlock, room: Numbers, n_obs: int, share: Any,
                    c: Constants) -> None:  # fmt: skip
-    """Of each network's mean squared error over the observations in the room."""
+    """Gradients of each network's mean squared error over the observations in the room."""
     n_layer, share = len(plan.sizes) - 1, spread(share)
     zero = share - share
     for layer in range(n_layer - 1):
@@ -140,7 +140,7 @@ def epoch(plan: Plan, rows: Int[np.ndarray, "network draw"], ends: Int[np.ndarra
 def say(plan: Plan, table: Float[np.ndarray, "obs chunk lane"], values: Parameters,
         running: Parameters, room: Numbers, most: int, said: Float[np.ndarray, "block obs lane"],
         c: Constants) -> None:  # fmt: skip
-    """What each network says of all observations, as many at once as a batch may have."""
+    """Predictions of each network for all observations, as many at once as a batch may have."""
     last = len(plan.sizes) - 2
     flat = table.reshape(len(table), -1)
     for block in range(len(values)):

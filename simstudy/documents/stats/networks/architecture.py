@@ -22,7 +22,10 @@ from simstudy.errors import DesignError
 
 VARIANCE_FLOOR = 1e-3  # added to a batch's variance, in the squared units of a layer's output
 NEWEST = 0.1  # share of the latest batch in the means and variances that predictions use
-FIRST_DECAY, SECOND_DECAY = 0.9, 0.999  # of Adam's running mean of gradients, and of their squares
+FIRST_DECAY, SECOND_DECAY = (
+    0.9,
+    0.999,
+)  # Adam's decay of mean gradients, and of their squares
 ADAM_FLOOR = 1e-8  # added to the root of the latter
 
 Weights = list[np.ndarray]
@@ -101,7 +104,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Training:
-    """How networks are trained, and when they are asked for predictions.
+    """How networks are trained, and when they predict.
 
     Parameters
     ----------
@@ -111,7 +114,7 @@ class Training:
         Observations in a mini-batch, at most, unless one would be left alone: an epoch is cut into
         batches as equal as possible.
     learning_rate
-        Of Adam.
+        Step size of Adam.
 
     Raises
     ------

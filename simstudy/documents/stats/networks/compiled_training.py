@@ -5,7 +5,7 @@ The arithmetic is that of linear layers, batch normalisation and Adam in `torch.
 differ from these as those of two processors do.
 
 Networks are trained in blocks of sixteen, each for a whole epoch while its numbers are near. The
-last block is filled up with copies of the last network, which nobody sees.
+last block is filled up with copies of the last network, which are dropped.
 """
 
 from typing import Any
@@ -36,11 +36,11 @@ class CompiledTrainer:
     weights
         Initial weights; scales begin at 1, shifts and the last layer's bias at 0.
     features, y
-        Of all observations, standardised.
+        Features of all observations, standardised.
     training
         Batches and rate.
     dtype
-        Of all arithmetic; single precision is what networks are trained in.
+        Type of all arithmetic; single precision is what networks are trained in.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class CompiledTrainer:
         self._pass(order, batches, [self._next_step() for _ in batches])
 
     def gradient_of(self, rows: Int[np.ndarray, "network obs"]) -> None:
-        """Compute gradients of each network's mean squared error over one batch of its own.
+        """Compute gradients of each network's mean squared error over its own batch.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Predictions of many networks, each trained on rows of its own: bootstrap samples, say."""
+"""Predictions of many networks, each trained on its own rows: bootstrap samples, say."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def ensemble_predictions(
     training
         How the networks are trained.
     features
-        Of the training observations, and after them of those to predict.
+        Features of the training observations, and after them of those to predict.
     y
         Responses of the training observations.
     rows

@@ -1,7 +1,7 @@
 """Predictive distributions from models that were trained on bootstrap samples.
 
 Both hold what the trained function would have been on other data, and not how far observations
-scatter about it: unless `residual_sd` is given they are too narrow for an observation, by
+scatter about it: unless `residual_sd` is set they are too narrow for an observation, by
 construction.
 """
 
@@ -49,9 +49,9 @@ def centered(
     Parameters
     ----------
     draws, residual_sd
-        As for `fitted`.
+        See `fitted`.
     center
-        That model's predictions.
+        Predictions of that model.
 
     Returns
     -------

@@ -21,7 +21,7 @@ Values = Float[np.ndarray, "..."]
 Parameter = Any  # given as whatever makes an array of floats, which it is from then on
 EPS = float(np.finfo(float).eps)
 FAR = 1e150  # its square is still a double
-HALVINGS = 120  # of a bracket: to the last bit of what lies in it, unless that is next to 0
+HALVINGS = 120  # relative width of a bracket: the last bit, except next to 0
 
 
 class Predictive(Protocol):
@@ -143,7 +143,7 @@ class Normal:
         off = np.asarray(y, float) - self.mean
         z = self._standardised(y)
         density = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
-        # |off| beside z (2 Φ(z) - 1): so that an infinite z has an answer.
+        # |off| apart from z (2 Φ(z) - 1), so that an infinite z has an answer.
         share = special.erf(np.abs(z) / np.sqrt(2))
         return np.asarray(np.abs(off) * share + self.sd * (2 * density - 1 / np.sqrt(np.pi)))
 

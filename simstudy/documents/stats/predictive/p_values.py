@@ -55,7 +55,7 @@ def p_value(distribution: Predictive, y: ArrayLike, *, tail: str = "both") -> Va
     y
         The values, (..., obs).
     tail
-        As in `log_p_value`.
+        See `log_p_value`.
 
     Returns
     -------

@@ -48,7 +48,7 @@ def _nearly_normal(
     """The tail of a normal at w = √(df log(1 + t²/df)), times √(u / (1 - exp(-u))) for u = w²/df.
 
     With w in the place of t the density is that of a normal times such a factor, which moves so
-    slowly that its value at the end stands for all of the tail: to a relative error below 2/df.
+    slowly that its value at the end represents all of the tail: to a relative error below 2/df.
     """
     share = np.logaddexp(0.0, 2 * np.log(np.abs(t)) - np.log(df))  # u; t² itself may be too large
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -20,7 +20,7 @@ from simstudy.documents.stats.compiled.splitmix64 import GOLDEN, mixed, place_of
 
 U32 = np.uint64(32)  # shift to the upper half of a word
 ROOT_EPS = math.sqrt(float(np.finfo(np.float64).eps))
-HALVINGS = 26  # of a bracket, to the root of a rounding: what is closer is a tie
+HALVINGS = 26  # relative width of a bracket: closer values are ties
 # Standard errors: a limit beyond it is infinite. A shift costs sums of squares as many digits as
 # its square has; with this, half are left.
 FAR = 2.0**10

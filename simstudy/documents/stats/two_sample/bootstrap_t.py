@@ -89,7 +89,7 @@ def bootstrap_t(
 
 
 def _resampled(x: Sample, rng: np.random.Generator, n_boot: int) -> _Resampled:
-    """Variances have the divisor n - 1, and are 0 where no spread can be told from roundings."""
+    """Variances have the divisor n - 1, and are 0 where a spread is within roundings."""
     n_obs, about = x.shape[1], centred(x)
     off, square = np.moveaxis(
         resampled_means(np.stack([about, about**2], axis=-1), rng, n_boot=n_boot), -1, 0

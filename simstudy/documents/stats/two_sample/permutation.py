@@ -31,7 +31,7 @@ def permutation(
 ) -> Comparison:
     """Test equal means by permutations, and find the interval of the shifts that are not rejected.
 
-    Every statistic has the standard error of its own partition (Welch's, not pooled). With
+    Every statistic has the standard error of its partition (Welch's, not pooled). With
     `studentized=False` it is the plain difference of means. Both are exact where the distributions
     are the same, up to the shift that is tested. Where only the means are, the plain difference
     has in the permuted samples the variance of the pooled one, with the sizes exchanged:

@@ -1,4 +1,4 @@
-"""What every comparison of two samples is given and gives: checks, answers, standard errors."""
+"""Input and output of every comparison of two samples: checks, answers, standard errors."""
 
 from typing import NamedTuple
 
@@ -81,7 +81,7 @@ def checked(
     Raises
     ------
     DesignError
-        Where replicates do not match, or a sample has fewer than two observations.
+        If replicates do not match, or a sample has fewer than two observations.
     """
     check_proportion("alpha", alpha, "a test of that level")
     first, second = (np.asarray(sample, dtype=float) for sample in (x, y))

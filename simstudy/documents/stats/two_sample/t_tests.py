@@ -1,4 +1,4 @@
-"""Comparing two means by Student's t: with a standard error of its own for each, or pooled."""
+"""Comparing two means by Student's t: with its own standard error for each, or pooled."""
 
 import numpy as np
 

@@ -16,7 +16,7 @@ from simstudy.documents.stats.reading import reading
 from simstudy.documents.stats.two_sample.samples import fewest_as_extreme
 from simstudy.lazy import special
 
-N_NODES = 200  # of a smooth integrand: twice as many change the answers by roundings alone
+N_NODES = 200  # nodes for a smooth integrand: doubling them changes only roundings
 
 
 class _Shares(NamedTuple):

@@ -4,7 +4,7 @@ Every function works on the state "null is false", Y > 0 with Y = z1 + k and X =
 other state is its mirror image: -X with -k in place of k.
 
 In the (z1, z2) plane {X <= x, Y > 0} is a wedge of more than 90 degrees with its apex at (-k, x)
-and {X > x, Y > 0} the wedge of less than 90 degrees beside it. Their Gaussian mass comes from
+and {X > x, Y > 0} the wedge of less than 90 degrees next to it. Their Gaussian mass comes from
 
 - the angle integral of Drezner and Wesolowsky (1990), quick and accurate in the bulk of the
   distribution but with a cancellation in the small wedge, so used only where little is lost; or
@@ -214,7 +214,7 @@ def _acute_wedge(x: float, k: float, r: float) -> float:
 def _log_distant(x: float, k: float, r: float) -> float:
     """Log mass of a wedge whose nearest point is far away: minus half its squared distance.
 
-    That point is the foot of the perpendicular on the line z2 = x + r*(z1 + k), or the apex.
+    It is the foot of the perpendicular on the line z2 = x + r*(z1 + k), or the apex.
     """
     offset, square = x + r * k, 1 + r * r
     if -r * offset >= -k * square:
@@ -296,7 +296,7 @@ def tails(
 ) -> None:
     """Fill `out` with P(X <= x | Y > 0), P(X > x | Y > 0) where `upper`, or their logarithms.
 
-    What depends on k and r alone is kept from one point to the next.
+    Quantities of k and r alone are kept from one point to the next.
     """
     angles = np.empty((3, N_ANGLE))
     last_k, last_r = math.nan, math.nan
@@ -376,7 +376,7 @@ def _solve(target: float, k: float, r: float, upper: bool, x: float) -> float:
 def quantiles(
     log_tail: Points, k: Points, r: Points, upper: Bool[np.ndarray, " point"], out: Points
 ) -> None:
-    """Fill `out` with the x whose log P(X <= x | Y > 0), or log P(X > x | Y > 0), is given."""
+    """Fill `out` with the x whose log P(X <= x | Y > 0), or log P(X > x | Y > 0), is known."""
     for i in range(k.size):
         target, from_above = log_tail[i], upper[i]
         if math.isnan(target) or target == 0 or target == -math.inf:

@@ -5,7 +5,7 @@ given that the null is true; its power is the probability of that given that the
 Four quantities are tied together: n2/n1, k, alpha and the power. `solve_design` finds each of them
 from the other three.
 
-What can be reached: power rises with n2 from alpha, as n2 -> 0, to 1, as n2 -> infinity, whatever
+Attainable power: it rises with n2 from alpha, as n2 -> 0, to 1, as n2 -> infinity, whatever
 k is. (It is X/r that converges then, to -Y, whose sign is the state of the null.) Along k it falls
 from 1 to a minimum near k = 0 and rises to 1 again: far below 0 a false null is rare and barely
 false, and the critical value that controls all the very true nulls lies far above 0.
@@ -70,14 +70,14 @@ class TwoStageDesign:
     alpha
         Probability of rejecting given that the null is true.
     power
-        What was asked for; where the power was the unknown, what the others give.
+        The requested power; if the power was the unknown, the computed one.
     exact_n2
         The real n2 that has exactly that power, of which n2 is the next whole number; n2 itself
         where it was given.
     critical_value
         Reject where the statistic falls below it.
     achieved_power
-        Of the whole n2; at least `power` where n2 was the unknown.
+        Power with the whole n2; at least `power` if n2 was the unknown.
     """
 
     n1: int
@@ -371,7 +371,7 @@ def _design(
 
 
 def _excess(goal: float, alpha: float, k: float, n1: int, n2: float) -> float:
-    """Log odds of the power less those asked for: well scaled also where the power is near 1."""
+    """Log odds of the power less those of the requested power: well scaled also where the power is near 1."""
     limit = critical_value(alpha, k, n1, n2)
     law = TwoStageStatistic(k, n1, n2, null=False)
     return float(law.logcdf(limit) - law.logsf(limit) - special.logit(goal))

@@ -14,7 +14,7 @@ false and -1 where it is true and w = (x + r*k)/sqrt(1 + r^2), its density is th
 (Arnold, Beaver, Groeneveld & Meeker 1993, Psychometrika 58(3), 471-488). Its distribution function
 is a bivariate normal probability over Phi(s*k). Computed as that quotient it loses everything once
 Phi(s*k) is small; here it is the mass of a wedge, integrated on the logarithmic scale. The relative
-error is below 1e-10 in both tails for |k| up to 100 and n2/n1 from 1e-8 to 1e8, wherever rounding
+error is below 1e-10 in both tails for |k| up to 100 and n2/n1 from 1e-8 to 1e8, whenever rounding
 x itself does not cost more.
 """
 
@@ -236,7 +236,7 @@ class TwoStageStatistic:
         Parameters
         ----------
         confidence
-            That probability, in [0, 1].
+            The probability, in [0, 1].
 
         Returns
         -------
@@ -350,7 +350,7 @@ class TwoStageStatistic:
 def conditional_p_value(
     s2: ArrayLike, null_is_false: Any, k: ArrayLike, n1: ArrayLike, n2: ArrayLike
 ) -> Any:
-    """Compute the distribution function of each statistic under the state of its own null.
+    """Compute the distribution function of each statistic under the state of its null.
 
     Parameters
     ----------
@@ -359,7 +359,7 @@ def conditional_p_value(
     null_is_false
         The state that held for each of them; booleans, refused otherwise.
     k, n1, n2
-        As for `TwoStageStatistic`; all five broadcast.
+        See `TwoStageStatistic`; all five broadcast.
 
     Returns
     -------

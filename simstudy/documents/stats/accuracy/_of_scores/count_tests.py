@@ -29,15 +29,15 @@ COUNT_TESTS: Final[Mapping[str, str]] = {
     "boschloo": "Boschloo's exact test",
     "barnard": "Barnard's exact test",
     "z_pooled": "the pooled z test",
-}  # of right and wrong answers to different prompts
+}  # right and wrong answers to different prompts
 CHANGE_TESTS: Final[Mapping[str, str]] = {
     "mcnemar": "McNemar's exact test",
     "mcnemar_mid_p": "McNemar's test with the mid-p-value",
     "paired_z": "McNemar's z test",
-}  # of right and wrong answers to the same prompts
+}  # right and wrong answers to the same prompts
 Shares = tuple[float, float]
 SIZED_BY = {"boschloo": "fisher"}  # fails whatever that fails, so it needs no more scores
-VARIANCE_LIMIT = 2_500  # of a count that is summed over: that of 10,000 answers, half of them right
+VARIANCE_LIMIT = 2_500  # variance of a summed count: 10,000 answers, half of them right
 MOST = 10**9  # scores of each model: the product of two numbers of them is an int64
 LEFT_OUT = 1e-13  # probability beyond each end of a sum
 
@@ -60,11 +60,11 @@ class Counts:
     unchanged
         The shares of a candidate that is as good as the reference.
     shares
-        Of an effect, the shares of candidates that are worse by it, which is a share too.
+        Function of an effect: the shares of candidates that are worse by it, which is a share too.
     variance
-        Of shares and sizes, that of the difference of the means of right and wrong answers.
+        From shares and sizes, that of the difference of means of right and wrong answers.
     power_of_size
-        Of a number of scores of each model and the shares, the chance that a candidate fails.
+        Function of scores of each model and the shares: the chance that a candidate fails.
     most_sized
         The largest number of scores for which that is summed.
     """

@@ -25,7 +25,7 @@ def known_sigma(scores: Scores, alpha: float, sigma: float, correlation: float =
     sigma
         Standard deviation of one score, in its units.
     correlation
-        Of the two scores of a prompt; 0 takes them for different prompts.
+        Correlation of the two scores of a prompt; 0 takes them for different prompts.
     """
     n, n_check = scores.sizes
     sizes = {"n": n, "n_check": None if n == n_check else n_check}

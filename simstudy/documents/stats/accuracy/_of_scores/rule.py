@@ -20,11 +20,11 @@ class Rule:
     Parameters
     ----------
     name
-        As one asks for it.
+        Name of the test in the settings.
     words
         The test and what it was given, as after "by".
     standard_error
-        Of the difference of the means.
+        Standard error of the difference of the means.
     p_value
         Chance of a candidate as bad as this one, or worse, where nothing changed.
     fails
@@ -34,11 +34,11 @@ class Rule:
     level
         Chance that an unchanged candidate fails: alpha, or less where scores are counts.
     power
-        Of an effect, the chance that a candidate fails that is worse by it.
+        Function of an effect: the chance that a candidate with this loss fails.
     detectable_effect
-        Of beta, the effect of which such a share passes; NaN where even the worst would.
+        Function of beta: the effect of which such a share passes; NaN where even the worst would.
     n_needed
-        Of theta and beta, scores of each model with which theta is missed at most at rate beta.
+        From theta and beta, scores of each model that miss theta at most at rate beta.
     most_sized
         Scores of each model up to which `n_needed` is exact; beyond, by the normal formula.
     """
@@ -78,7 +78,7 @@ def about_enough(effect: float, alpha: float, beta: float, sigma: float) -> int:
     Parameters
     ----------
     sigma
-        Of one score, at least 0: the difference of two means of n has variance 2 sigma² / n.
+        For one score, at least 0; the difference of two means of n has variance 2 sigma² / n.
     """
     return int(design.sample_size(effect, alpha, beta, sigma)) if sigma > 0 else 1
 
@@ -99,11 +99,11 @@ def enough_scores(
     Parameters
     ----------
     power_of
-        Of a number of scores; it comes to be above the target.
+        Function of a number of scores; it comes to be above the target.
     about
         The number by the normal formula, which is the answer if it is more than `most`.
     least, most
-        The numbers that `power_of` is asked for. Where even the largest is too few, the answer is
+        Numbers for which `power_of` is evaluated. Where even the largest is too few, the answer is
         the next: more is not known.
     """
     if about > most:

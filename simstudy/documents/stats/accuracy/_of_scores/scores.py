@@ -8,7 +8,7 @@ import numpy as np
 from simstudy.array_types import Float
 
 Values = Float[np.ndarray, " score"]
-RIGHT = (1.0, 100.0)  # what right answers score where wrong ones score 0
+RIGHT = (1.0, 100.0)  # scores of right answers if wrong ones score 0
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,14 @@ class Scores:
 
     @cached_property
     def correlation(self) -> float:
-        """Of the two scores of a prompt, where they are paired; NaN where either is constant."""
+        """Correlation of paired scores; NaN if either is constant."""
         if self.reference.std() == 0 or self.candidate.std() == 0:
             return float("nan")
         return float(np.corrcoef(self.reference, self.candidate)[0, 1])
 
     @cached_property
     def unit(self) -> float:
-        """What a right answer scores, 1 or 100, where the others score 0; 0 for other scores."""
+        """Score of a right answer, 1 or 100, if the others score 0; 0 for other scores."""
         both = np.union1d(self.reference, self.candidate)
         return next((unit for unit in RIGHT if np.isin(both, (0.0, unit)).all()), 0.0)
 
