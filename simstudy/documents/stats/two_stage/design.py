@@ -371,7 +371,7 @@ def _design(
 
 
 def _excess(goal: float, alpha: float, k: float, n1: int, n2: float) -> float:
-    """Log odds of the power less those of the requested power: well scaled also where the power is near 1."""
+    """Log odds of the power less those of the goal: well scaled also where the power is near 1."""
     limit = critical_value(alpha, k, n1, n2)
     law = TwoStageStatistic(k, n1, n2, null=False)
     return float(law.logcdf(limit) - law.logsf(limit) - special.logit(goal))
