@@ -9,7 +9,18 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["LazyModule", "exports", "ggplot", "p9", "pc", "pd", "special", "stats", "torch"]
+__all__ = [
+    "LazyModule",
+    "exports",
+    "ggplot",
+    "optimize",
+    "p9",
+    "pc",
+    "pd",
+    "special",
+    "stats",
+    "torch",
+]
 
 
 class LazyModule:
@@ -34,11 +45,12 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
     import torch
     from plotnine import ggplot
-    from scipy import special, stats
+    from scipy import optimize, special, stats
 else:
     p9 = LazyModule("plotnine")
     pc = LazyModule("pyarrow.compute")
     pd = LazyModule("pandas")
+    optimize = LazyModule("scipy.optimize")
     special = LazyModule("scipy.special")
     stats = LazyModule("scipy.stats")
     torch = LazyModule("torch")

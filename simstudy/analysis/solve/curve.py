@@ -13,9 +13,9 @@ Wecker & Ansley (1983), J. Am. Statist. Assoc. 78, 81-89.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize
 
 from simstudy.array_types import Float
+from simstudy.lazy import optimize
 
 Points = Float[np.ndarray, " point"]
 
