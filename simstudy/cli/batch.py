@@ -44,12 +44,12 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
     Parameters
     ----------
     arguments
-        What the user typed after the verb: settings of `BatchJob`, and those of the run.
+        The arguments as typed: settings of `BatchJob` and of the run.
 
     Raises
     ------
     ConfigError
-        Where Slurm, or the run, could not be asked for that.
+        If the settings of the job or of the run are not allowed.
     """
     known = {each.name for each in fields(BatchJob)}
     ours = [text for text in arguments if _name(text) in known]
@@ -65,7 +65,7 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
     made_by = f"{project.command('batch')} {shlex.join(arguments)}"
     values = {
         "name": config.name,
-        "made_by": " ".join(made_by.splitlines()),  # in a comment, which a line break would end
+        "made_by": " ".join(made_by.splitlines()),  # one line: it stands in a comment
         "folder": shlex.quote(str(Path.cwd())),
         "command": shlex.join([*_command(project), *rest]),
         "shares": str(job.shares),

@@ -1,4 +1,4 @@
-"""What each command does with a composed study."""
+"""The commands that work on a composed study."""
 
 import math
 import sys
@@ -164,7 +164,7 @@ def _draw(run: Run, progress: Progress, **share: Any) -> Any:
         stop_by=settings.stop_by,
         budget=read_seconds(settings.budget),
         progress=progress,
-        explain=False,  # what is published says more
+        explain=False,  # `publish` writes more files
         **share,
     )
 

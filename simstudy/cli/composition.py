@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from simstudy.engine.workers import Workers
 
 VERSION_BASE = "1.3"
-GLOBAL_PACKAGE = "@package _global_"  # in a file of `conf/experiment/` that sets more than options
+GLOBAL_PACKAGE = "@package _global_"  # marks a file of `conf/experiment/` with run settings
 HOW_TO_QUOTE = """put text with special letters in two pairs of marks: 'out="a (b"'"""
 MISSPELT = 0.8  # similarity (difflib) from which an unknown key in conf/ is a misspelt setting
 MAX_NAME_LENGTH = 100  # characters of a folder's name
@@ -386,8 +386,8 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     config
         The composed settings.
     hydra
-        Those of Hydra: the overrides, the chosen file of each group, and the folder from which a
-        relative `out` starts (`hydra.job.chdir` leaves it).
+        Hydra's own settings: the overrides, the chosen file of each group, and the folder that a
+        relative `out` starts from (`hydra.job.chdir` changes the current one).
     """
     from simstudy.provenance.modules import sources_digest
     from simstudy.study.validation import check_whole_groups
@@ -458,7 +458,7 @@ def _differences(settings: Settings, config: Any, published: "_Published") -> di
 
 
 class _Published(NamedTuple):
-    """What the files of `conf/` state: the settings of the published run and its `Config`."""
+    """The settings of the published run and its `Config`, from the files of `conf/`."""
 
     settings: Mapping[str, Any]
     config: Any

@@ -27,7 +27,7 @@ def end_with_status(work: Callable[[], int], typed: Sequence[str], command: str)
     Parameters
     ----------
     typed
-        What the user typed, whose long values are shortened in a refusal.
+        The arguments as typed; long values are shortened in error messages.
     command
         The whole command.
 
@@ -37,7 +37,7 @@ def end_with_status(work: Callable[[], int], typed: Sequence[str], command: str)
         0 all is well; 1 a defect, with its traceback, or an output that cannot be written;
         2 refused before any work; 3 some replicates failed or drawing a figure raised an error;
         75 warned by SIGUSR1 that the time is nearly up, and some blocks are to go; 129 hung up;
-        130 interrupted; 141 nobody reads the output any more; 143 terminated.
+        130 interrupted; 141 broken pipe; 143 terminated.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -82,7 +82,7 @@ def refuse(error: BaseException, typed: Sequence[str] = ()) -> int:
 def is_output_error(error: BaseException) -> bool:
     """Whether standard output cannot be written: closed pipe or full disk.
 
-    Where a study's folder has no room, that has been said in words of its own by then.
+    A full disk below a study's folder is another error, raised where its files are written.
     """
     full = isinstance(error, OSError) and error.errno == errno.ENOSPC
     return full or isinstance(error, BrokenPipeError)
@@ -119,7 +119,7 @@ def format_command(program: str, arguments: Sequence[str]) -> str:
 def early_warning() -> Iterator[None]:
     """Context: SIGUSR1, sent by a batch system ahead of a time limit, stops the run gracefully.
 
-    What is under way is finished first: that may be a block of an hour.
+    Blocks under way are finished first, even if one takes an hour.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not (is_main and hasattr(signal, "SIGUSR1")):  # there is none on Windows

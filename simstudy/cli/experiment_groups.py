@@ -51,8 +51,8 @@ def read_group(name: str, project: Project) -> Group:
     Raises
     ------
     ConfigError
-        Where there is none of this name, or its file names experiments that there are not, or
-        one twice.
+        If no group has this name, or its file names an experiment twice or one that does not
+        exist.
     """
     known = project.options(FOLDER)
     if name not in known:

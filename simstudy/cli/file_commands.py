@@ -15,9 +15,9 @@ from simstudy.options import build, option
 # ---------------------------------------------------------------- summarize
 USAGE = "simstudy summarize FILE ... estimate=COLUMN [se=COLUMN method=COLUMN by=[COLUMN]]"
 HELP = "measures, figures, tables and a report of replicates that other software made, in a file"
-OF_THE_OUTPUT = ("out", "name", "restart", "figures", "report")
+OUTPUT_SETTINGS = ("out", "name", "restart", "figures", "report")
 COLUMN = "column of "
-WIDE = ("estimate", "se", "lower", "upper", "p_value")  # of which each method may have one
+WIDE = ("estimate", "se", "lower", "upper", "p_value")  # each may list one column per method
 
 
 @dataclass
@@ -52,7 +52,7 @@ class FileSettings:
 
 
 def names_file(arguments: Sequence[str]) -> bool:
-    """Whether `summarize` is given a file rather than an experiment."""
+    """Whether the arguments of `summarize` name a file."""
     return any(map(_is_file, arguments))
 
 
@@ -80,7 +80,7 @@ def summarize_file(arguments: Sequence[str]) -> int:
     from simstudy.external.from_frame import from_file
 
     files, settings = read_arguments(arguments)
-    given = {name: v for name, v in asdict(settings).items() if name not in OF_THE_OUTPUT}
+    given = {name: v for name, v in asdict(settings).items() if name not in OUTPUT_SETTINGS}
     columns = {name: value for name, value in given.items() if value is not None}
     if not columns.get("estimate"):
         raise ConfigError(f"estimate= is not given, so nothing can be summarised: {USAGE}")

@@ -103,7 +103,7 @@ def experiment_files(root: Path) -> dict[str, Path]:
     Raises
     ------
     ConfigError
-        Where there is no folder for them.
+        If the project has no folder `experiments/`.
     """
     folder = root / FOLDER
     if not folder.is_dir():
@@ -149,8 +149,8 @@ def load_experiment(name: str, root: Path) -> ModuleType:
     Raises
     ------
     ConfigError
-        Where there is none of this name; `BrokenExperimentError` where importing it raises, or it
-        declares no study.
+        If no experiment has this name; `BrokenExperimentError` if importing it raises an error or
+        it declares no study.
     """
     files = experiment_files(root)
     if name not in files:
@@ -239,8 +239,7 @@ def lay_out(name: str) -> str:
     Raises
     ------
     ConfigError
-        Where the name is none, or holds something already, and nothing is written; or where
-        nothing can be.
+        If the name is not valid, the folder is not empty, or it cannot be written.
     """
     folder = Path(name)
     _check_name(name)

@@ -1,10 +1,10 @@
 """Handlers of the signals that stop a command.
 
-Where there is nothing to put in order the process ends at once, with one line and its status: an
-exception in the middle of an import ends in a traceback, or in nothing. While blocks are drawn a
+If there is nothing to clean up, the process ends at once, with one line and its status: an
+exception in the middle of an import would print a traceback or be lost. While blocks are drawn a
 signal raises an exception, which stops workers on its way.
 
-This module imports as little as possible: until it is loaded, nobody listens.
+Imports little, because signals are not handled until this module is loaded.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-POOLS = "joblib.externals.loky.process_executor"  # where loaded, there may be workers to stop
+POOLS = "joblib.externals.loky.process_executor"  # loaded if workers may be running
 BY_SIGNAL = 128  # a shell's status of a program that a signal ended, less the signal's number
 
 
@@ -45,7 +45,7 @@ class _Listener:
     raises
         Whether exceptions are raised instead.
     command
-        What goes on after it.
+        The command that continues an interrupted one.
     """
 
     end: Callable[[int], None] | None = None
@@ -56,7 +56,7 @@ class _Listener:
 def listen(end: Callable[[int], None]) -> None:
     """Install the signal handlers: signals end this process.
 
-    What is ignored stays so: `nohup`, and shells for what they run in the background, see to it.
+    Signals that are ignored stay ignored, as under `nohup` or in a shell's background.
     """
     if threading.current_thread() is threading.main_thread():
         _Listener.end = end

@@ -1,7 +1,7 @@
-"""What is stored and published of each study, and what is missing.
+"""The stored, published and missing parts of each study.
 
-Of one study its blocks are counted, as a run would find them. Of all studies only files of their
-folders are read: no experiment is imported, and no network is asked.
+For one study, its blocks are counted as a run would find them. For all studies, only the files
+in their folders are read: no experiment is imported, and no network is used.
 """
 
 import os
@@ -152,13 +152,13 @@ class Inventory:
     Parameters
     ----------
     plan
-        Of what is drawn: scenarios, or each in the hands of a method.
+        The units of work: scenarios, or pairs of scenario and method.
     every
-        All that are asked for.
+        All blocks of the settings.
     missing
-        Those of them that are not there, or not drawn by the code and settings of this study.
+        Blocks that are not stored, or were drawn by other code or settings.
     failed
-        Those that are there and in which any replicate failed.
+        Stored blocks with a failed replicate.
     """
 
     plan: "Plan"
@@ -199,7 +199,7 @@ def take_inventory(config: "Run") -> Inventory:
     Raises
     ------
     StoreError
-        Where a run would refuse the folder.
+        If a run would refuse the folder.
     """
     from simstudy.engine.provenance import compute_provenance
     from simstudy.engine.work_queue import all_blocks, blocks_with_failures, missing_blocks
@@ -256,7 +256,7 @@ def _array_command(config: "Run", n_shares: int, shares: Iterable[int]) -> str:
 
 
 def format_plan(config: "Run") -> str:
-    """What a run would do, line by line."""
+    """The plan of a run: blocks, time, results."""
     study, settings, size = config.study, config.settings, config.study.block_size
     found = take_inventory(config).of_shard(read_shard(settings.shard))
     n_drawn = len(found.missing) + (len(found.failed) if settings.retry else 0)
@@ -369,7 +369,7 @@ def write_index_of(project: Project, arguments: Sequence[str]) -> Place:
     Raises
     ------
     SimstudyError
-        Where there is no such folder, it is a study's own, or it cannot be read or written.
+        If the folder does not exist, belongs to one study, or cannot be read or written.
     """
     from simstudy.output.report import write_index
     from simstudy.store.io_errors import translate_io_errors
