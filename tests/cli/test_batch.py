@@ -158,7 +158,7 @@ def test_a_terminated_job_ends_its_command_and_is_not_requeued(slurm, ours):
         (["shares=2", "n_rep=0"], "n_rep=0 is not allowed: "),
         (
             ["shares=2", "expriment=x"],
-            "expriment=x: expriment is not a setting; did you mean 'experiment'?",
+            "expriment is not a setting; did you mean 'experiment'?",
         ),
     ],
 )
