@@ -333,7 +333,7 @@ class BlockConstants:
         Raises
         ------
         StudyError
-            Where one has another value than a block before had.
+            If one has another value than a block before had.
         """
         for key, name, values in constants:
             before = self._said.setdefault((key, name), values)

@@ -25,7 +25,7 @@ def apply_derived_columns(
     Raises
     ------
     StudyError
-        Where a derived column reads what there is not, even if it is to be made later.
+        If a derived column reads what there is not, even if it is to be made later.
     """
     if not plan.derived or set(columns) <= {ERROR}:
         return dict(columns)

@@ -153,7 +153,7 @@ def by_method(
     Raises
     ------
     StudyError
-        Where methods return different columns, or the study has no axis of their names.
+        If methods return different columns, or the study has no axis of their names.
     """
     made = {name: _attempt_method(name, run, n_rep) for name, run in methods.items()}
     made = {name: made[name] for name in _in_order(tuple(made))}

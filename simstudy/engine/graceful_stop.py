@@ -119,7 +119,7 @@ def raise_if_stopped(n_left: int) -> None:
     Raises
     ------
     OutOfTime
-        Where it was warned, and there are any.
+        If it was warned, and there are any.
     """
     if n_left and stop_requested():
         raise OutOfTime(n_left)

@@ -32,7 +32,7 @@ def in_axis_order(name: str, value: Any, axes: Axes) -> Any:
     Raises
     ------
     StudyError
-        Where a label of the axis is missing, or stands twice.
+        If a label of the axis is missing, or stands twice.
     """
     if isinstance(value, Mapping) and axes:
         return _ordered(name, np.array(list(value.values())), [list(value)], axes)

@@ -300,7 +300,7 @@ def analysed(
     Raises
     ------
     StudyError
-        Where it asks for what there is not.
+        If it asks for what there is not.
     """
     scenario, function = drawn.scenario, drawn.method.function
     if isinstance(function, EachReplicate):
@@ -369,7 +369,7 @@ def with_drawn_columns(plan: Plan, data: Data, columns: Any) -> Any:
     Raises
     ------
     StudyError
-        Where a method returned other values under the name of a drawn number.
+        If a method returned other values under the name of a drawn number.
     """
     if not isinstance(columns, Mapping) or set(columns) <= {*TEXTS}:  # every replicate failed
         return columns

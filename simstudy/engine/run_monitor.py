@@ -79,7 +79,7 @@ class RunMonitor:
         Raises
         ------
         StudyError
-            Where more has failed than the study allows, or what is one value for all of a block
+            If more has failed than the study allows, or what is one value for all of a block
             is another in another.
         """
         self._n_results += 1
@@ -187,7 +187,7 @@ class RunMonitor:
         Raises
         ------
         StudyError
-            Where the limit is exceeded.
+            If the limit is exceeded.
         """
         share, size = self.plan.max_failed, self.plan.block_size
         if share is None:

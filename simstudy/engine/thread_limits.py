@@ -99,7 +99,7 @@ def drawn_with_one_thread(draw: Callable[[], Drawn]) -> Drawn:
     Raises
     ------
     StudyError
-        Where there are more threads after every call.
+        If there are more threads after every call.
     """
     _limit_new_pools()
     n_wide = 0

@@ -47,7 +47,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     Raises
     ------
     BlockTimeoutError
-        Where Python code takes longer.
+        If Python code takes longer.
     """
     with contextlib.ExitStack() as limits:
         if seconds is not None and _is_worker.is_set():

@@ -130,7 +130,7 @@ def put_file(source: Path, path: UPath) -> None:
     Raises
     ------
     UnreachableError
-        Where the store refuses it, or there is no bucket.
+        If the store refuses it, or there is no bucket.
     """
     try:
         if path.protocol in PUT_WHOLE:

@@ -174,7 +174,7 @@ def unified(schemas: Iterable[pa.Schema]) -> pa.Schema:
     Raises
     ------
     StudyError
-        Where a column is numbers in one table and text in another.
+        If a column is numbers in one table and text in another.
     """
     kinds: dict[str, pa.DataType] = {}
     for schema in schemas:

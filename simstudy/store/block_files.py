@@ -60,7 +60,7 @@ def file_metadata(parquet: pq.FileMetaData) -> FileMetadata:
     Raises
     ------
     StoreError
-        Where they do not say which blocks it holds.
+        If they do not say which blocks it holds.
     """
     content = parquet.metadata or {}
     if RANGES_KEY not in content:

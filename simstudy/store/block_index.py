@@ -70,7 +70,7 @@ def slices_of_file(
     Raises
     ------
     StoreError
-        Where the blocks have other numbers of rows.
+        If the blocks have other numbers of rows.
     """
     slices = np.zeros(len(ranges), SLICE)
     slices["key"], slices["first"], slices["n"] = np.array(ranges, dtype=np.int64).T

@@ -260,7 +260,7 @@ class Store:
         Raises
         ------
         StoreError
-            Where a block is missing, or other runs never leave the files alone.
+            If a block is missing, or other runs never leave the files alone.
         """
         parts: list[pa.Table] = []
         first, n_blocks = 0, -(-n_rows // self.rows_per_block)
@@ -283,7 +283,7 @@ class Store:
         Raises
         ------
         StoreError
-            Where one is missing.
+            If one is missing.
         """
         there = self.n_blocks(key)
         if there < n_blocks:

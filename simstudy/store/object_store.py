@@ -111,7 +111,7 @@ class ObjectStore:
         Raises
         ------
         StoreError
-            Where they are not.
+            If they are not.
         """
         with self._lock:
             error = self._fetch([name]).get(name)

@@ -20,16 +20,16 @@ from simstudy.store.compaction import adopt_blocks
 from simstudy.store.provenance import Provenance
 from simstudy.store.study_folder import StudyFolder
 
-COMPARED = 0.02  # part of the stored blocks that is drawn again, spread over all of them
-LEAST_COMPARED = 2  # blocks of each scenario and method: the first and the last one
-MOST_FAILING = 20  # blocks with failures of each scenario and method
+SHARE_COMPARED = 0.02  # proportion of stored blocks to draw again, spread over all of them
+MIN_COMPARED = 2  # blocks per scenario and method: the first and the last one
+MAX_FAILED_BLOCKS = 20  # blocks with failures to compare, per scenario and method
 
 
 def blocks_of_other_code(plan: Plan, store: Store) -> Provenance:
     """Find the stored blocks of scenarios and methods without blocks of the current code.
 
-    Of several provenances of one scenario it is the one with the fewest differences. Blocks of
-    other settings are left out.
+    If a scenario has blocks of several provenances, the one with the fewest differences is taken.
+    Blocks of other settings are left out.
     """
     wanted = store.provenance
     found: dict[str, Provenance] = {}
@@ -45,7 +45,7 @@ def blocks_of_other_code(plan: Plan, store: Store) -> Provenance:
 
 
 def with_blocks_of_other_code(store: Store, other: Provenance) -> Store:
-    """The same files, read with blocks of other code where there are none of the current code."""
+    """Open the same files with blocks of other code for keys without blocks of the current code."""
     own = store.provenance
     both = replace(own, values={**own.values, **other.values}, codes={**own.codes, **other.codes})
     return Store(store.files, store.rows_per_block, both)
@@ -54,27 +54,27 @@ def with_blocks_of_other_code(store: Store, other: Provenance) -> Store:
 def adopt_equal_blocks(
     plan: Plan, home: StudyFolder, other: Provenance, provenance: RunProvenance, workers: Workers
 ) -> str:
-    """Adopt blocks of other code if those that are compared equal ones drawn anew.
+    """Adopt blocks of other code if the current code draws some of them again without a difference.
 
-    Compared are blocks spread over the stored ones, the first and the last among them, and blocks
-    with failures.
+    The compared blocks are spread over the stored ones, from the first to the last. Some blocks
+    with failures are compared as well.
 
     Parameters
     ----------
     other
-        What made the stored blocks.
+        Provenance of the stored blocks.
     provenance
-        Of the current code.
+        Provenance of the current code.
 
     Returns
     -------
     str
-        What was compared.
+        A remark with the number of compared blocks.
 
     Raises
     ------
     StoreError
-        Naming those that differ; then nothing is adopted.
+        If a compared block differs; then nothing is adopted.
     """
     stored = with_blocks_of_other_code(home.store, other)
     stored_blocks = {key: stored.n_blocks(key) for key in other.codes}
@@ -88,9 +88,9 @@ def adopt_equal_blocks(
     )
     if differing:
         raise StoreError(
-            f"adopt=true: the current code draws other numbers in a block of "
+            f"adopt=true: the current code draws different numbers in a block of "
             f"{first_few([*differing])}, so it was not only rewritten. Nothing in {home.path} was "
-            "adopted. Draw anew what changed with redraw=changed, or undo the change."
+            "adopted. Use redraw=changed to draw the changed parts again, or undo the change."
         )
     adopt_blocks(home.store, other)
     return (
@@ -104,16 +104,16 @@ def _to_compare(plan: Plan, stored: Store, n_blocks: dict[str, int]) -> Iterator
     changed = plan.only([plan.keys[key] for key in n_blocks])
     failing = blocks_with_failures(changed, n_blocks, stored).chosen
     for key, n in n_blocks.items():
-        n_spread = min(n, max(LEAST_COMPARED, round(COMPARED * n)))
+        n_spread = min(n, max(MIN_COMPARED, round(SHARE_COMPARED * n)))
         spread = np.linspace(0, n - 1, n_spread).round().astype(int)
         failed = np.flatnonzero(failing[key])
-        some = failed[:: max(1, -(-len(failed) // MOST_FAILING))]
+        some = failed[:: max(1, -(-len(failed) // MAX_FAILED_BLOCKS))]
         for number in sorted({*spread.tolist(), *some.tolist()}):
             yield BlockId(plan.keys[key], number, key)
 
 
 def _rows(store: Store, block: BlockId) -> str:
-    """The rows of a block as exact text."""
+    """The rows of a block as exact text, without empty columns."""
     rows = store.gather(store.index.between(block.key, block.block, block.block + 1))
     columns: pa.Table = rows
     named = {name: columns.column(name).to_pylist() for name in sorted(columns.column_names)}

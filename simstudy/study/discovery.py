@@ -17,31 +17,31 @@ from simstudy.errors import StudyError
 
 
 def discover(folder: str) -> dict[str, Any]:
-    """Import from each file of a folder the object that is named like the file.
+    """Import one object from each file of a folder: the object named like the file.
 
-    A file takes part in a study because it lies in the folder: `methods/ridge.py` defines `ridge`,
-    and `dgps/heavy_tails.py` defines the class `HeavyTails` (capitals and underscores do not
-    count). Where that object is a dict, as from `method_grid`, its entries are taken. Files whose
-    names begin with an underscore are left out.
+    A new file in the folder takes part in the study without further changes: `methods/ridge.py`
+    defines `ridge`, and `dgps/heavy_tails.py` defines the class `HeavyTails` (capitals and
+    underscores are ignored). If the object is a dict, for example from `method_grid`, its entries
+    are taken. Files whose names begin with an underscore are left out.
 
     Parameters
     ----------
     folder
-        Its name as for an import: `"methods"` is a folder beside `experiments/`, or beside the
+        Import name of the folder: `"methods"` is a folder next to `experiments/`, or next to the
         script that is run.
 
     Returns
     -------
     dict
-        The objects by their files' names, in the order of these names.
+        The objects by file name, in the order of these names; the entries of dicts by their own.
 
     Raises
     ------
     ModuleNotFoundError
-        Where there is no such folder.
+        If there is no such folder.
     StudyError
-        Where it has no files, one does not define what it should, or two define methods of one
-        name.
+        If the folder has no files, a file does not define an object named like it, or two files
+        define the same name.
     """
     package = importlib.import_module(folder)
     found: dict[str, Any] = {}
@@ -52,13 +52,13 @@ def discover(folder: str) -> dict[str, Any]:
         if twice := found.keys() & entries:
             raise StudyError(
                 f"{folder}/{name}.py defines {', '.join(sorted(twice))}, which another file in "
-                f"{folder} defines too, and each needs a name of its own: rename one of them."
+                f"{folder} defines too: rename one of them."
             )
         found |= entries
     if not found:
         raise StudyError(
-            f"discover({folder!r}): the folder has no Python file, so the study would have "
-            "nothing from it. Add one file for each method or scenario class."
+            f"discover({folder!r}): the folder has no Python file. Add one file for each method "
+            "or scenario class."
         )
     return found
 
@@ -70,8 +70,8 @@ def _object_named(file: str, module: ModuleType) -> Any:
         return named[0]
     raise StudyError(
         f"{module.__name__.replace('.', '/')}.py defines {len(named) or 'no'} objects named "
-        f"{file}, and it takes part in the study by the one object that is named like the file: "
-        f"define {file}, or let the file's name begin with _."
+        f"{file}, and needs exactly one: define {file}, or rename the file to _{file}.py if it "
+        "is not part of the study."
     )
 
 
@@ -87,7 +87,7 @@ def method_grid(method: Callable[..., Any], **levels: Iterable[Any]) -> dict[str
     method
         A function, or `each_replicate(function)`.
     levels
-        By parameter of the method, the values that it takes.
+        Values to combine, by parameter of the method.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def method_grid(method: Callable[..., Any], **levels: Iterable[Any]) -> dict[str
     """
     function = method.analyse if isinstance(method, EachReplicate) else method
     name = getattr(function, "__name__", type(function).__name__)
-    inspect.signature(function).bind_partial(**levels)  # a TypeError for parameters it lacks
+    inspect.signature(function).bind_partial(**levels)  # TypeError for unknown parameters
     methods: dict[str, Any] = {}
     for values in itertools.product(*levels.values()):
         bound = partial(function, **dict(zip(levels, values, strict=True)))

@@ -1,4 +1,4 @@
-"""Stored blocks of a study: the result of all or of those drawn so far, and more from elsewhere."""
+"""Results from stored blocks, and copies of blocks from another folder."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def result_of(
 
 
 def blocks_of_each(plan: Plan, store: Store) -> dict[str, int]:
-    """By scenario key, the number of first blocks that all methods have."""
+    """Count the first blocks of each scenario, by its key, that are stored for all methods."""
     return {
         key: min(store.n_blocks(drawn) for drawn in of_each_method)
         for key, of_each_method in plan.drawn_keys.items()
@@ -70,13 +70,13 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
     Parameters
     ----------
     n_rep
-        At most so many replicates of each scenario; None for all that are stored. Of the last
-        block, those that the run was asked for are used.
+        Maximum number of replicates per scenario; None for all stored ones. If the run ended
+        within a block, the rest of that block is left out.
 
     Raises
     ------
     StoreError
-        Where no block is stored.
+        If no block is stored.
     """
     plan = options.planned(study)
     folder = place_of(options.out or "") / study.name
@@ -100,19 +100,19 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
         raise no_blocks_error(folder)
     sizes = {key: stored[key] for key in begun.keys}
     records = read_records(folder / REPLICATES, home.store.provenance)
-    known = [*records.first_warnings.values(), *_said_of(other, provenance)]
+    known = [*records.first_warnings.values(), *_remarks_on_other_code(other, provenance)]
     result = result_of(study, begun, home, RunStats(noticed=known), sizes)
     return Result(replace(result.details, design=tuple(plan.work_units.keys)))
 
 
 def _replicates_of(plan: Plan, n_blocks: int, asked: Iterable[int]) -> int:
-    """The replicates in so many blocks: all, or a number asked for that ends in the last one."""
+    """Count the replicates of stored blocks: a requested number if it ends in the last block."""
     ends_there = (n for n in asked if n and plan.n_blocks(n) == n_blocks)
     return next(ends_there, n_blocks * plan.block_size)
 
 
-def _said_of(other: Provenance, current: Provenance) -> list[str]:
-    """A remark on stored blocks of other code or libraries, if there are any."""
+def _remarks_on_other_code(other: Provenance, current: Provenance) -> list[str]:
+    """A remark if there are stored blocks of other code or libraries."""
     found = dict.fromkeys(line for key in other.codes for line in other.differences(current, key))
     if not found:
         return []
@@ -124,12 +124,12 @@ def _said_of(other: Provenance, current: Provenance) -> list[str]:
 
 # ---------------------------------------------------------------- blocks from another folder
 def merge(study: StudySpec, options: RunOptions, source: Out) -> int:
-    """Copy the blocks of a study from another results folder; returns the number of new blocks.
+    """Copy the blocks of a study from another results folder and return how many are new.
 
     Raises
     ------
     StoreError
-        Where there is none, or any was made from other code, settings or seed.
+        If the source has no blocks, or any was made from other code, settings or seed.
     """
     plan = options.planned(study)
     blocks: Place = place_of(source or "") / study.name / REPLICATES
@@ -151,9 +151,9 @@ def merge(study: StudySpec, options: RunOptions, source: Out) -> int:
     ]
     if differing:
         raise StoreError(
-            f"nothing was merged: blocks in {blocks.parent} were made from something else than "
-            f"this study's would be ({'; '.join(differing[:3])}), and these cannot be mixed. Draw "
-            "them there with this study's code, settings and seed, or leave them out."
+            f"nothing was merged: blocks in {blocks.parent} were made from other code than this "
+            f"study's ({'; '.join(differing[:3])}), and these cannot be mixed. Draw them there "
+            "with this study's code, settings and seed, or leave them out."
         )
     home = StudyFolder.open(plan.work_units, options.out, provenance)
     n_new = copy_blocks(theirs, home.store)
@@ -164,22 +164,22 @@ def merge(study: StudySpec, options: RunOptions, source: Out) -> int:
 
 
 def _settings_there(blocks: Place, provenance: Provenance) -> str:
-    """The differences to the settings of the stored blocks that are nearest; empty if unknown."""
+    """The fewest differences between settings of stored blocks and ours; empty if unknown."""
     found = [p.setting_differences(provenance) for _, p in provenance_of_files(files_at(blocks))]
     return f" ({first_few(min(found, key=len))})" if found else ""
 
 
 # ---------------------------------------------------------------- copying
 def copy_blocks(source: Store, target: Store) -> int:
-    """Copy files with blocks that a store lacks; returns the number of such blocks.
+    """Copy files with blocks that the target lacks and return the number of these blocks.
 
     Parameters
     ----------
     source, target
-        Stores of one provenance.
+        Stores with the same provenance.
     """
     names = {number: key for key, number in source.index.keys.items()}
-    lacking: dict[int, int] = {}  # blocks by number of the source's file
+    lacking: dict[int, int] = {}  # number of missing blocks by number of the source's file
     for piece in source.index.slices:
         end = int(piece["first"] + piece["n"])
         is_stored = target.has_blocks(names[piece["key"]], end)[int(piece["first"]) :]

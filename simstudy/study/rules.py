@@ -1,4 +1,4 @@
-"""Rules for the replicates of a study: how they depend on each other, and when they have failed."""
+"""Rules for the replicates of a study: dependence between them, and failures."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ class Rules:
     Parameters
     ----------
     max_failed
-        Largest proportion of a scenario's replicates that may fail (with methods: of each
-        method's), from 0 to 1; beyond it the run stops. Failures up to there are recorded. None
-        records any number of them, but takes an error that all replicates of a first block share
-        for a mistake of the study, and stops. 1 records those as well, as for a method that cannot
-        work in some of the scenarios.
+        Largest proportion of failed replicates per scenario (with methods: per scenario and
+        method), from 0 to 1. The run stops if it is exceeded; until then failures are recorded.
+        None records any number of failures, but stops if all replicates of a first block fail
+        with the same error, which is most likely a mistake in the study. 1 records those as well,
+        for example for a method that cannot work in some scenarios.
     may_be_missing
-        Float columns where NaN is a result and not a failure.
+        Float columns in which NaN is a result and not a failure.
     on_failure
         `record` keeps a failed replicate as a row with its error and leaves it out of the measures;
         `abort` stops the run; `impute_worst` records it and counts it as `worst`.
     worst
-        With `impute_worst`: by column, the value that counts most against a method.
+        Worst value of each column, for `impute_worst`: the one that counts most against a method.
     block_seconds
-        Time limit for drawing a block, in seconds; a block that takes longer has failed. No number
-        depends on it, and `Study.run` can set another.
+        Time limit for drawing a block, in seconds; a block that takes longer has failed. It changes
+        no number. `Study.run` can set another limit.
     common
-        Factors whose values share random numbers.
+        Factors whose values share random numbers (common random numbers).
     group_size
         Number of consecutive replicates that may depend on each other, as antithetic or stratified
-        draws do; groups are independent. Monte Carlo errors are then those of groups, and numbers
-        of replicates are whole groups.
+        draws do; groups are independent. Monte Carlo errors are then computed from groups, and
+        numbers of replicates must be multiples of the group size.
     across_replicates
-        Methods that are right to look across the replicates of a block, as an empirical Bayes
-        estimate does. For every other block method without random numbers, a few rows of the first
-        block are analysed again on their own, and a difference is reported.
+        Methods that combine the replicates of a block on purpose, as an empirical Bayes estimate
+        does. For every other block method without random numbers, a few rows of the first block
+        are analysed again on their own, and a difference is reported.
     vectors
-        Columns with a last axis of their own, such as a p-value for each test point, by name: its
-        length, or the name of the scenario's field or property that has it. Measures read columns
-        derived from them.
+        Lengths of columns with one more axis, such as a p-value for each test point, by name: a
+        number, or the name of a field or property of the scenario. Measures cannot read vectors,
+        only columns derived from them.
     keep_vectors
-        Whether vectors are stored, or only what is derived from them.
+        Whether vectors are stored; if not, only the columns derived from them are.
     """
 
     max_failed: float | None = None

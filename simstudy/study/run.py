@@ -49,9 +49,9 @@ def run(study: StudySpec, options: RunOptions) -> Result:
     Raises
     ------
     ConfigError, StoreError
-        Where a setting makes no sense, or the folder cannot be used.
+        If a setting is not allowed, or the folder cannot be used.
     OutOfTime
-        Where the budget is spent before every scenario has a block.
+        If the budget is spent before every scenario has a block.
     """
     with progress_of(study.name, options.progress) as progress:
         under_way = _Run.begun(study, options, progress)
@@ -69,7 +69,7 @@ def warn_of(result: Result, options: RunOptions, *, stacklevel: int) -> None:
     if options.progress is not None and not isinstance(options.progress, bool):
         return
     texts = list(result.outcome.noticed)
-    if options.is_all and options.explain:  # a pilot's remarks are those of the run
+    if options.is_all and options.explain:  # a pilot's remarks would repeat those of the run
         texts += remarks_of(result)
     for text in texts:
         warnings.warn(text, stacklevel=stacklevel + 1)
@@ -98,7 +98,7 @@ class _Run:
 
     @classmethod
     def begun(cls, study: StudySpec, options: RunOptions, progress: Progress) -> _Run:
-        """Open the folder, before anything is drawn."""
+        """Check the data, open the folder, and adopt blocks if requested."""
         plan = options.planned(study)
         _check_data(plan)
         provenance = compute_provenance(plan)
@@ -129,7 +129,7 @@ class _Run:
         return started
 
     def draw(self, is_spent: Callable[[], bool]) -> Sizes:
-        """Draw; returns the replicates of each scenario when all are stored or time is up."""
+        """Draw until all is stored or time is up, and return the replicates by scenario key."""
         sizes = self._requested_sizes()
         try:
             if self.options.retry:
@@ -161,7 +161,7 @@ class _Run:
         self._is_checked = self._is_checked or self._check_measures(result.files)
 
     def _check_measures(self, files: Sequence[str] | None) -> bool:
-        """Compute the measures from a first block; returns whether there was one."""
+        """Compute the measures from a first block and return whether there was one."""
         store = self.home.store
         if files is not None:
             store = self._store_of(files)
@@ -192,7 +192,7 @@ class _Run:
         return Store(store.files, size, made_from, only_files=files, label=store.label)
 
     def _requested_sizes(self) -> Sizes:
-        """The requested replicates of each scenario, given or by a pilot."""
+        """The requested replicates by scenario key; with `stop_by=pilot`, after a pilot run."""
         options = self.options
         if options.stop_by != PILOT:
             return options.sizes(self.plan)
@@ -222,11 +222,11 @@ class _Run:
             explain=False,
         )
         pilot = run(study, of_pilot)
-        warn_of(pilot, replace(options, explain=False), stacklevel=6)  # whoever called Study.run
+        warn_of(pilot, replace(options, explain=False), stacklevel=6)  # the caller of Study.run
         return pilot
 
     def _balanced(self, sizes: Sizes) -> Sizes:
-        """Replicates from stored blocks: equal for all scenarios, unless precision decides."""
+        """Replicates from stored blocks: equal for all scenarios, unless there are targets."""
         n_blocks = sizes if self.targets else dict.fromkeys(sizes, min(sizes.values()))
         n_each = {key: n * self.study.block_size for key, n in n_blocks.items()}
         if isinstance(self.options.n_rep, dict):
@@ -260,14 +260,14 @@ def _adopt(
     Raises
     ------
     StoreError
-        Where a block differs, or is of other settings.
+        If a compared block differs, or stored blocks cannot be adopted.
     """
     other = blocks_of_other_code(plan.work_units, home.store)
     if other.codes:
-        said = adopt_equal_blocks(plan.work_units, home, other, provenance, workers)
+        remark = adopt_equal_blocks(plan.work_units, home, other, provenance, workers)
         if home.blocks is not None:
             adopt_records(home.blocks, other, home.store.provenance)
-        progress.note(said)
+        progress.note(remark)
     if home.path is not None:
         check_provenance(plan.work_units, home.path, home.store)
 
@@ -281,18 +281,18 @@ def _check_data(plan: Plan) -> None:
 
 # ---------------------------------------------------------------- measures of a first block
 def try_measures(result: Result) -> None:
-    """Compute every measure from a few replicates, as it will be computed from all.
+    """Compute every measure from the replicates of one block, to find mistakes early.
 
     Raises
     ------
     StudyError
-        Where a measure, or a derived column that it reads, cannot be taken.
+        If a measure, or a derived column that it reads, cannot be computed.
     """
-    if result.n_failed == sum(result.n_rep.values()):  # which says nothing of a measure
+    if result.n_failed == sum(result.n_rep.values()):  # no replicate to compute a measure from
         return
     (scenario,), declared = result.plan.scenarios, result.details.declared
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # of few replicates, which say nothing of many
+        warnings.simplefilter("ignore")  # they may be due to the few replicates
         estimate = result.details.estimator(declared)
         for measure in declared:
             try:
@@ -303,8 +303,8 @@ def try_measures(result: Result) -> None:
                 raise
             except Exception as error:
                 raise StudyError(
-                    f"{scenario!r}: measure {measure.name!r} cannot be taken of the first block: "
-                    f"{describe(error)}. It would be the same when all is drawn, so nothing more "
-                    "was. Mend what the measure is given (its columns, its truth, worst=...) to "
-                    "have the shape and type of what is returned."
+                    f"{scenario!r}: measure {measure.name!r} cannot be computed from the first "
+                    f"block: {describe(error)}. The run stopped, because the error would be the "
+                    "same for all blocks. Check that the columns, the truth and worst=... have "
+                    "the shapes and types that the measure needs."
                 ) from error

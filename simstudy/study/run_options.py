@@ -24,76 +24,76 @@ Out = str | os.PathLike[str] | Place | None
 Replicates = int | Mapping[str, int] | Callable[[Any], int] | None
 """Replicates per scenario: one number, or numbers by factors or by a function of the scenario."""
 MAX_BLOCKS, MAX_SHARES = 10**9, 10**6
-PILOT_REP = 10_000  # replicates that tell an MCSE to a hundredth of itself
+PILOT_REP = 10_000  # replicates that estimate an MCSE to within about 1%
 
 
 @dataclass
 class RunOptions:
-    """The arguments of `Study.run`, of which daily ones come first.
+    """The arguments of `Study.run`, the most common ones first.
 
     The dataclass is not frozen and has plain types, so that Hydra can use it as a schema.
 
     Parameters
     ----------
     n_rep
-        Replicates per scenario: the first `n_rep` of an endless sequence. Default: the study's own
-        number. Numbers that differ by scenario are a function of the scenario, or a mapping such
-        as `{"n=20": 5000, "n=50, effect=0": 2000}`: the first entry that fits a scenario counts,
-        and one that no entry fits has the study's own number.
+        Replicates per scenario: the first `n_rep` of an endless sequence. Default: the study's
+        `n_rep`. For numbers that differ by scenario, a function of the scenario, or a mapping such
+        as `{"n=20": 5000, "n=50, effect=0": 2000}`: the first entry that fits a scenario counts. A
+        scenario that no entry fits has the study's `n_rep`.
     seed
-        Each seed gives another sequence.
+        Seed of the sequence of random numbers.
     n_jobs
         Number of workers. Default: one per core. It changes no number.
     out
-        Folder in which the study makes a folder of its own, or a URL such as
-        `s3://bucket/folder`. Default: a temporary folder, deleted with the result.
+        Parent of the study's folder, as a path or a URL such as `s3://bucket/folder`. Default: a
+        temporary folder, deleted with the result.
     progress
-        None shows progress in a terminal and in a notebook, True everywhere, False nowhere. An
-        object with `begin`, `advance` and `note` is called instead.
+        Whether progress is shown. Default: only in a terminal or a notebook. An object with
+        `begin`, `advance` and `note` is called instead.
     precision
         Monte Carlo standard errors to reach, by measure: `{"power": 0.005}`, or `"2%"` of the
-        estimate. Each scenario then runs on, from `n_rep` up to `max_rep` replicates, until it has
-        reached them; the replicates are still the first of the same sequence.
+        estimate. After `n_rep` replicates each scenario continues until it has reached them, up to
+        `max_rep` replicates; the replicates are still the first of the same sequence.
     max_rep
         Largest number of replicates of a scenario with `precision`.
     stop_by
-        What decides that a precision is reached. `sequential`: the scenario's own error, which
-        stops it where that error happens to look small, so that rates of rare outcomes come out
-        low by about one hit. `pilot`: the error in a pilot of other random numbers, of `n_rep`
-        replicates or `PILOT_REP`, which is stored next to the blocks; this biases nothing.
+        Rule that decides that a precision is reached. `sequential`: the scenario's own error. It
+        has a small bias, since a scenario stops when its error happens to be small: rates of rare
+        outcomes come out low by about one hit. `pilot`: the error in a pilot run with other random
+        numbers, of `n_rep` replicates or `PILOT_REP`, stored next to the blocks. It has no bias.
     budget
-        Seconds after which no more blocks are begun. The result then has as many replicates of
-        each scenario as all of them have (with `precision`, as each has), and `details.n_left` is
-        the number of missing blocks. Running again goes on.
+        Time in seconds after which no more blocks are begun. The result then has the same number
+        of replicates for every scenario (with `precision`, all that each has), and
+        `details.n_left` is the number of missing blocks. A second run continues.
     redraw
-        Methods whose code has changed since their blocks were stored: these are drawn again, and
-        no other method. `changed` stands for all scenarios and methods whose code changed. The old
-        blocks stay in the folder.
+        Methods to draw again because their code has changed since their blocks were stored; no
+        other method is drawn again. `changed` means all scenarios and methods whose code changed.
+        The old blocks stay in the folder.
     adopt
-        If code was only rewritten, moved or renamed: draw again some stored blocks of other code,
-        2% of them spread over all and those with failures. If every bit agrees, all of them count
-        as the new code's; otherwise nothing is adopted. It is no proof for blocks that were not
-        compared: `redraw` is safer.
+        Whether to accept stored blocks of other code, if code was only rewritten, moved or
+        renamed. Some of these blocks are drawn again: 2%, spread over all, and those with
+        failures. If every bit agrees, all of them count as the new code's; otherwise nothing is
+        adopted. Blocks that were not compared may still differ: `redraw` is safer.
     retry
-        `failed` draws blocks with recorded failures again and keeps the new ones. Blocks that
-        failed with their worker process are always drawn again.
+        Blocks to draw again: `failed` for those with recorded failures, whose new rows replace the
+        old ones. Blocks whose worker process died are always drawn again.
     restart
-        Delete the stored blocks of these settings first: those of the run's scenarios, seed and
-        replicates, of any code.
+        Whether to delete the stored blocks of these settings first: those of the run's scenarios,
+        seed and replicates, of any code.
     shard
-        `(i, n)`: draw only every n-th block, beginning with the i-th.
+        Share `(i, n)` of the blocks: every n-th one, beginning with the i-th. Default: all blocks.
     backend
-        `auto` (this process while less than about a second of work is left, then loky), `loky`
-        (processes), `threads`, `inline` (this process, where a debugger sees them), `dask` (a
-        cluster), or a backend of your own as `module:Class`.
+        Kind of workers: `auto` (this process for less than about a second of work, otherwise
+        loky), `loky` (processes), `threads`, `inline` (this process, for a debugger), `dask` (a
+        cluster), or your own backend as `module:Class`.
     backend_options
         Further arguments of the backend, by name.
     block_seconds
         Time limit for drawing a block, in seconds; a block that takes longer has failed. Default:
-        that of the study's rules.
+        the limit in the study's rules.
     explain
-        Whether files that `simstudy.load` reads without this code are written to the folder:
-        scenarios, summary, failures and a manifest. Published files are not replaced.
+        Whether to write files that `simstudy.load` can read without the study's code: scenarios,
+        summary, failures and a manifest. Published files are not replaced.
     """
 
     n_rep: Any = None
@@ -117,7 +117,7 @@ class RunOptions:
 
     @classmethod
     def read(cls, study: StudySpec, arguments: Mapping[str, Any]) -> RunOptions:
-        """Make the options of a study from arguments, which may be None for the defaults.
+        """Make the options of a run from arguments; `n_rep=None` is the study's own number.
 
         Raises
         ------
@@ -141,7 +141,7 @@ class RunOptions:
 
     @property
     def size(self) -> int:
-        """Replicates per scenario, at most; a study's own number is filled in by `read`."""
+        """The largest number of replicates of a scenario."""
         return max(self.n_rep.values()) if isinstance(self.n_rep, dict) else cast(int, self.n_rep)
 
     def sizes(self, plan: Plan) -> dict[str, int]:
@@ -161,7 +161,7 @@ class RunOptions:
         Raises
         ------
         ConfigError
-            In one line, with what can.
+            For the first option that is not allowed, with an allowed value.
         """
         check_switches(
             restart=self.restart,
@@ -182,8 +182,8 @@ class RunOptions:
         check_stop_by(self.stop_by, self.precision)
         if by_scenario and self.stop_by == PILOT:
             raise ConfigError(
-                "n_rep by scenario with stop_by='pilot': a pilot has as many replicates of each "
-                "scenario and decides on the others. Give one number, such as n_rep=2000."
+                "n_rep by scenario with stop_by='pilot': a pilot has the same number of replicates "
+                "in each scenario. Give one number, such as n_rep=2000."
             )
         check_shard(self.shard, self.precision)
         self.targets(study)
@@ -212,12 +212,12 @@ class RunOptions:
 
 
 def sizes_by_scenario(n_rep: Any, study: StudySpec) -> dict[str, int]:
-    """Replicates by scenario key, from a function of the scenario or a mapping from its factors.
+    """Compute replicates by scenario key from a function of the scenario or a mapping by factors.
 
     Raises
     ------
     ConfigError
-        For a factor that no scenario has, and an entry that fits no scenario.
+        For an entry that fits no scenario, for example one with an unknown factor.
     """
     if callable(n_rep):
         return {scenario_key(each): n_rep(each) for each in study.scenarios}
@@ -254,18 +254,18 @@ def _is_level(level: str, text: str) -> bool:
 
 
 def pilot_rep(study: StudySpec, n_rep: int) -> int:
-    """The replicates of a pilot: at most two blocks or some thousands, in whole groups."""
-    enough = max(2 * study.block_size, PILOT_REP)
-    return min(n_rep, enough + -enough % study.rules.group_size)
+    """Count the replicates of a pilot: at most `PILOT_REP` or two blocks, in whole groups."""
+    ceiling = max(2 * study.block_size, PILOT_REP)
+    return min(n_rep, ceiling + -ceiling % study.rules.group_size)
 
 
 # ---------------------------------------------------------------- one by one
 def check_n_blocks(n_rep: int, block_size: int) -> None:
-    """Refuse more blocks than a run can keep account of."""
+    """Refuse more blocks than a run can keep track of."""
     if n_rep > MAX_BLOCKS * block_size:
         raise ConfigError(
-            f"n_rep={n_rep} is more than {MAX_BLOCKS:,} blocks of {block_size} replicates, of "
-            f"which no account can be kept; for example n_rep={1000 * block_size}"
+            f"n_rep={n_rep} is more than {MAX_BLOCKS:,} blocks of {block_size} replicates, the "
+            f"most that a run can have. Use fewer, for example n_rep={1000 * block_size}"
         )
 
 
@@ -278,8 +278,8 @@ def check_shard(shard: Any, precision: Any) -> None:
         )
     if shard and precision:
         raise ConfigError(
-            "shard with precision: a shard cannot know when the whole study is precise enough. "
-            "Run the shards with a fixed n_rep, then precision=... without shard."
+            "shard with precision: a share of the blocks cannot show when the whole study is "
+            "precise enough. Run the shards with a fixed n_rep, then precision=... without shard."
         )
 
 
@@ -290,7 +290,7 @@ def _is_share(shard: Any) -> bool:
 
 
 def check_by_name(**given: Any) -> None:
-    """Refuse numbers without the names of what they belong to; None passes."""
+    """Refuse anything but mappings and None."""
     for name, value in given.items():
         if value is not None and not isinstance(value, Mapping):
             raise ConfigError(
@@ -303,8 +303,8 @@ def check_budget(budget: Any) -> None:
     is_time = isinstance(budget, numbers.Real) and not isinstance(budget, bool)
     if budget is not None and not (is_time and 0 < budget < math.inf):
         raise ConfigError(
-            f"budget={budget!r}: a run takes some time, so nothing would be drawn. Give seconds "
-            "above 0, or None for as long as it takes."
+            f"budget={budget!r} is not allowed: must be a number of seconds above 0, or None for "
+            "no limit."
         )
 
 
@@ -313,8 +313,8 @@ def check_stop_by(stop_by: Any, precision: Any) -> None:
     check_one_of("stop_by", stop_by, STOPS_BY)
     if stop_by == PILOT and not precision:
         raise ConfigError(
-            "stop_by=pilot without precision: a pilot finds out how many replicates an error "
-            "takes, and none is given. Give one, as in precision.MEASURE=0.005"
+            "stop_by=pilot without precision: a pilot estimates how many replicates a precision "
+            "needs. Set one, for example precision.MEASURE=0.005"
         )
 
 
@@ -325,16 +325,12 @@ def check_switches(**switches: Any) -> None:
 
 
 def check_redraw(redraw: Any, methods: Collection[str]) -> tuple[str, ...]:
-    """Check `redraw`: names of methods, possibly in one text with commas.
-
-    `changed` stands for all scenarios and methods whose code changed.
-    """
+    """Check `redraw`: names of methods or `changed`, possibly in one text with commas."""
     names = redraw.strip("[]").split(",") if isinstance(redraw, str) else redraw
     names = [str(name).strip() for name in names]
     for name in names:
         if name not in (*methods, CHANGED):
             raise ConfigError(
-                f"redraw={name}: the study has no such method to draw anew; "
-                + nearest(name, methods)
+                f"redraw={name}: the study has no such method; " + nearest(name, methods)
             )
     return tuple(names)

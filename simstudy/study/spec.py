@@ -26,11 +26,11 @@ Label = str | Mapping[Any, str] | tuple[str, Mapping[Any, str]]
 """The heading of a factor, axis or measure; the texts of a factor's values; or both."""
 
 BLOCK_SIZE = 1000  # replicates
-BLOCK_SIZE_ROW_BY_ROW = 50  # replicates, where a method is called once for each
+BLOCK_SIZE_ROW_BY_ROW = 50  # replicates, if a method is called once for each
 
 
 def default_block_size(methods: Any) -> int:
-    """The replicates of a block where a study does not state them."""
+    """The block size of a study that does not set one."""
     by_name = methods if isinstance(methods, Mapping) else {}
     is_row_by_row = any(isinstance(method, EachReplicate) for method in by_name.values())
     return BLOCK_SIZE_ROW_BY_ROW if is_row_by_row else BLOCK_SIZE
@@ -42,7 +42,8 @@ def _all_draw_one(scenarios: Any) -> bool:
     return bool(kinds) and all(hasattr(kind, "draw_one") for kind in kinds)
 
 
-def _of_rows(method: Any) -> Any:
+def _row_by_row(method: Any) -> Any:
+    """A method of one data set, if it is a plain function."""
     is_plain = callable(method) and not isinstance(method, EachReplicate)
     return EachReplicate(method) if is_plain else method
 
@@ -63,7 +64,7 @@ class StudySpec:
     methods: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     axes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     derived: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    block_size: int = cast(int, None)  # by default `default_block_size` of the methods
+    block_size: int = cast(int, None)  # default: `default_block_size` of the methods
     n_rep: int = 1000
     figures: Mapping[str, Figure] = field(default_factory=dict)
     tables: Mapping[str, MakesTable] = field(default_factory=dict)
@@ -74,7 +75,7 @@ class StudySpec:
 
     def __post_init__(self) -> None:
         if _all_draw_one(self.scenarios) and isinstance(self.methods, Mapping):
-            rows = {name: _of_rows(method) for name, method in self.methods.items()}
+            rows = {name: _row_by_row(method) for name, method in self.methods.items()}
             object.__setattr__(self, "methods", rows)
         if self.block_size is None:
             object.__setattr__(self, "block_size", default_block_size(self.methods))
@@ -109,13 +110,13 @@ class StudySpec:
 
     @property
     def headings(self) -> dict[str, str]:
-        """By name of a factor, axis or measure, its heading."""
+        """Headings by name of a factor, axis or measure."""
         parts = {name: _heading_and_values(label) for name, label in self.labels.items()}
         return {name: heading for name, (heading, _) in parts.items() if heading}
 
     @property
     def value_labels(self) -> dict[str, Mapping[Any, str]]:
-        """By factor, the texts of its values."""
+        """Texts for values, by factor."""
         parts = {name: _heading_and_values(label) for name, label in self.labels.items()}
         return {name: dict(values) for name, (_, values) in parts.items() if values}
 
@@ -153,7 +154,7 @@ class StudySpec:
         )
 
     def _named(self) -> dict[str, tuple[str, ...]]:
-        """The columns that settings name, by scenario class where they differ."""
+        """The columns that each setting names; empty if there are several scenario classes."""
         if len({type(scenario) for scenario in self.scenarios}) > 1:
             return {}
         return {
@@ -162,6 +163,6 @@ class StudySpec:
         }
 
     def _at_drawing(self, derived: Sequence[Derived]) -> tuple[str, ...]:
-        """The derived columns that are computed when a block is drawn."""
-        needy: set[str] = set() if self.rules.keep_vectors else set(self.rules.vectors)
-        return tuple(d.name for d in derived if needy.intersection(source_columns(derived, d)))
+        """The derived columns computed when a block is drawn: those of vectors not stored."""
+        not_stored: set[str] = set() if self.rules.keep_vectors else set(self.rules.vectors)
+        return tuple(d.name for d in derived if not_stored.intersection(source_columns(derived, d)))

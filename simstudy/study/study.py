@@ -34,40 +34,40 @@ class Study(StudySpec):
     Parameters
     ----------
     name
-        Names the results folder and is part of every random stream's address.
+        Name of the results folder; also part of the address of every random stream.
     scenarios
         Points of the design, from `grid`.
     measures
-        What is estimated; each row of the summary is one of them in one scenario.
+        Quantities to estimate in each scenario: the rows of the summary.
     methods
-        Functions that analyse the data that scenarios draw, by name: see below. Empty if scenarios
-        simulate.
+        Functions that analyse the data that scenarios draw, by name (see the notes). Empty if the
+        scenarios have `simulate`.
     axes
         Axes of the columns after the replicate, each with the names of its positions, such as
-        `{"term": ("intercept", "slope")}`. The axis of the methods comes first and need not be
-        given; it is called `method`, or as the axis that has the methods' names.
+        `{"term": ("intercept", "slope")}`. The axis of the methods is added in front and is called
+        `method`. For another name, declare an axis whose positions have the methods' names.
     derived
-        Columns that are functions of others, by name. A function's parameters name the columns
-        and factors (or the `scenario`) that it is given, for a block: `(rep, *axes)`, a vector
-        with its own axis last. It is called when something asks for the column, on what is
-        stored, and the result is kept until its code changes: a new function draws nothing again.
-        One may read others that are named before it. NaN counts as missing.
+        Columns computed from other columns, by name. Each is a function whose parameters name the
+        columns and factors (or the `scenario`) it needs; arrays are those of a block,
+        `(rep, *axes)`, with the axis of a vector last. It may read derived columns named before it.
+        NaN counts as missing. The column is computed from stored blocks when it is first used, and
+        kept until the function's code changes; no replicate is drawn again.
     block_size
         Replicates drawn in one vectorized call: part of the study's identity, so changing it
-        changes every number. Default: 50 where a method is `each_replicate`, 1000 otherwise.
+        changes every number. Default: 50 if a method is `each_replicate`, otherwise 1000.
     n_rep
-        Replicates per scenario. Default of a run: the published number.
+        Replicates per scenario of a run that does not set them: the published number.
     figures
-        Functions of the result, by the names that the document gives the figures.
+        Functions of the result, by the figures' names in the document.
     tables
-        Functions of the result that return a `simstudy.tables.Table`, by name. There is one called
-        `summary` unless the study has its own of that name.
+        Functions of the result that return a `simstudy.tables.Table`, by name. A table `summary` is
+        added unless the study has one.
     claims
-        What the document states.
+        Statements of the document, to compare with the results.
     labels
-        By name of a factor, axis or measure, its heading in tables and its title in figures, such
-        as `{"null_share": "share of true nulls"}`; or the texts that tables for readers show for a
-        factor's values, such as `{"n_boot": {0: "∞"}}`; or both, as `(heading, texts)`.
+        Headings in tables and titles in figures, by name of a factor, axis or measure, such as
+        `{"null_share": "share of true nulls"}`. For a factor also the texts shown for its values,
+        such as `{"n_boot": {0: "∞"}}`, or both as `(heading, texts)`.
     answer
         A function of the result that returns the answer to the study's question: a sentence, or a
         list of them.
@@ -76,20 +76,23 @@ class Study(StudySpec):
 
     Notes
     -----
-    A scenario may `simulate`: draw and analyse a block in one call. Or it may `draw` data that the
-    study's `methods` analyse, each drawn, stored, timed and failing apart: a method that is added,
-    edited or removed draws nothing of the others and moves no bit of them.
+    A scenario has either `simulate`, which draws and analyses a block in one call, or `draw`, which
+    returns data for the study's `methods`. Each method's results are drawn, stored and timed on
+    their own, and a failure of one is no failure of the others. Adding, editing or removing a
+    method changes no number of the others and draws nothing of them again.
 
     A method is a function of a whole block, or `each_replicate(function)` of one replicate. Its
-    parameters name what it is given: data that `draw` returned, factors of the scenario, the
-    `scenario` itself, and `streams` (of one replicate: `rng`), random numbers of the method's own.
-    Data cannot be written into. It returns columns `(rep,)` or `(rep, *axes)`, of one replicate a
-    number each, and every method returns those that measures read; truth values are kept as 0 and
-    1. A pandas frame with a row for each replicate (of one replicate: a Series) is taken as such
-    columns.
+    parameters name its arguments: data that `draw` returned, factors of the scenario, the
+    `scenario` itself, and `streams` (for one replicate: `rng`), the method's own random numbers.
+    The data are read-only.
 
-    Measures read these columns, numbers that `draw` returned one of for each replicate (such as a
-    `truth`), and factors and properties of the scenario that are numbers.
+    A method of a block returns columns of shape `(rep,)` or `(rep, *axes)`, or a pandas frame with
+    one row per replicate. A method of one replicate returns a number (or an array over the axes)
+    for each column, or a Series. Booleans are stored as 0 and 1. Every method must return the
+    columns that the measures read.
+
+    Measures can read three kinds of values: the methods' columns; numbers that `draw` returned for
+    each replicate, such as a `truth`; and numeric factors and properties of the scenario.
 
     Examples
     --------
@@ -147,11 +150,11 @@ class Study(StudySpec):
         ----------
         n_rep
             Replicates per scenario: the first `n_rep` of an endless sequence. Default: the study's
-            own number. For numbers that differ by scenario, a function of the scenario, or a
-            mapping such as `{"n=20": 5000, "n=50, effect=0": 2000}`, where the first entry that
-            fits a scenario counts; a scenario that none fits has the study's own number.
+            `n_rep`. For numbers that differ by scenario, a function of the scenario, or a mapping
+            such as `{"n=20": 5000, "n=50, effect=0": 2000}`: the first entry that fits a scenario
+            counts. A scenario that no entry fits has the study's `n_rep`.
         seed
-            Each seed gives another sequence.
+            Seed of the sequence of random numbers.
         **options
             The fields of `RunOptions`, such as `n_jobs`, `out`, `precision` and `backend`.
 
@@ -163,9 +166,9 @@ class Study(StudySpec):
         Raises
         ------
         ConfigError, StoreError
-            Where a setting is not allowed, or the folder cannot be used.
+            If a setting is not allowed, or the folder cannot be used.
         OutOfTime
-            Where the budget is spent before every scenario has a block.
+            If the budget is spent before every scenario has a block.
         """
         asked = RunOptions.read(self, {"n_rep": n_rep, "seed": seed, **options})
         result = run(self, asked)
@@ -185,17 +188,17 @@ class Study(StudySpec):
     ) -> Result:
         """Return the result of the blocks stored so far.
 
-        Blocks are drawn breadth first, so this is the whole study with fewer replicates. A
-        scenario without any block is left out.
+        A run draws the first block of every scenario, then the second of every scenario, and so on,
+        so this is the whole study with fewer replicates. Scenarios without a block are left out.
 
         Parameters
         ----------
         n_rep
-            At most so many replicates in each scenario. Default: all that are stored.
+            Maximum number of replicates per scenario. Default: all stored ones.
         seed
             Seed of the run.
         out
-            The folder that the run was given.
+            The run's `out`.
 
         Returns
         -------
@@ -205,7 +208,7 @@ class Study(StudySpec):
         Raises
         ------
         StoreError
-            Where there is none.
+            If no block is stored.
         """
         asked = {"n_rep": n_rep, "seed": seed, "out": out}
         return partial_result(self, RunOptions.read(self, asked), n_rep=n_rep)
@@ -218,26 +221,26 @@ class Study(StudySpec):
         *,
         out: str | os.PathLike[str] | Place,
     ) -> int:
-        """Copy blocks that the same code drew elsewhere.
+        """Copy blocks that the same code drew into another results folder.
 
         Parameters
         ----------
         folder
-            Folder of results that has the study's own in it: what was `out` there.
+            Source of the blocks: the `out` of the run that drew them.
         n_rep, seed
-            As of the run that is to use them.
+            Replicates and seed of the run that will use the blocks.
         out
-            Folder of results that they are copied to.
+            Target of the blocks: the `out` of the run that will use them.
 
         Returns
         -------
         int
-            Blocks that were not there before.
+            The number of new blocks.
 
         Raises
         ------
         StoreError
-            Where there is none, or any was made from other code, settings or another seed; then
+            If the source has no blocks, or any was made from other code, settings or seed; then
             nothing is copied.
         """
         asked = {"n_rep": n_rep, "seed": seed, "out": out}
@@ -258,18 +261,19 @@ class Study(StudySpec):
         precision
             Monte Carlo standard errors to reach, by measure, as for `run`.
         n_rep
-            Of the pilot, in each scenario; no more than two blocks or some thousands are drawn,
-            since a pilot as long as the run would say what it costs after it has cost it.
+            Replicates of the pilot per scenario, at most `PILOT_REP` or two blocks, so that the
+            pilot costs less than the run. Default: two blocks.
         seed
             Seed of the pilot.
         stop_by
-            What will end a scenario, as for `run`; the cost of its own pilot is not in it.
+            Stopping rule of the planned run, as for `run`. The cost of the pilot that
+            `stop_by="pilot"` draws is not included.
 
         Returns
         -------
         DataFrame
-            `n_rep` in whole blocks, how many of them are `needed`, `seconds` on one core, and
-            `bytes` of each scenario.
+            One row per scenario: `n_rep` in whole blocks, how many replicates are `needed`,
+            `seconds` on one core, and `bytes`.
         """
         from simstudy.analysis.precision import forecast
 
@@ -293,30 +297,30 @@ class Study(StudySpec):
     ) -> Protocol:
         """Write the study as a preregistration (ADEMP-PreReg), before any data are drawn.
 
-        Prints as Markdown. What the study knows of itself is filled in; what only a person knows
-        are places that begin with `[to fill in`.
+        The text is filled in as far as the study declares it. Places for the rest begin with
+        `[to fill in`.
 
         Parameters
         ----------
         n_rep
-            Replicates in each scenario. Default: the study's `n_rep`.
+            Replicates per scenario. Default: the study's `n_rep`.
         seed
             Seed of the run.
         precision
-            Monte Carlo standard errors to reach, by measure, as for `run`; `forecast` says how
+            Monte Carlo standard errors to reach, by measure, as for `run`; `forecast` predicts how
             many replicates they need.
         out
-            Folder of results: `protocol.md` and `protocol.json` are written to the study's folder
-            below it, and the report of the results lists deviations. None writes nothing.
+            The run's `out`. `protocol.md` and `protocol.json` are written to the study's folder in
+            it, and the report of the results lists deviations. Default: nothing is written.
         about
-            The text with the five headings. Default: the docstring of the scenarios' module, if it
-            has any of them.
+            Text with the five headings of a protocol. Default: the docstring of the scenarios'
+            module, if it has any of them.
         run
             Name of the run's folder below `runs/`. Default: the study's own folder.
         command
-            What draws the study. Default: the call in Python.
+            Command that draws the study. Default: the call in Python.
         source
-            The study's file, whose commit is named.
+            The study's file, whose commit the protocol names. Default: no commit is named.
 
         Returns
         -------
@@ -368,12 +372,12 @@ class Study(StudySpec):
         Parameters
         ----------
         scenario
-            A scenario, of which the factor is varied, or a function from a value to a scenario.
+            Scenario in which the factor is varied, or a function from a value to a scenario.
         factor
             Name of the factor.
         question
-            `measure`, `target`, `low`, `high` and other arguments of
-            `simstudy.analysis.solve.solve`.
+            Arguments of `simstudy.analysis.solve.solve`, such as `measure`, `target`, `low` and
+            `high`.
 
         Returns
         -------
@@ -390,15 +394,15 @@ class Study(StudySpec):
         Returns
         -------
         pandas.DataFrame
-            One row for each definition, constant and library, with `of` (the class of scenarios or
-            the method), `name` and `version` (of code, a hash).
+            One row for each definition, constant and library, with `of` (the scenario class or the
+            method that uses it), `name` and `version` (a hash if it is code).
         """
         parts = compute_provenance(self.plan(1)).by_part.items()
         rows = [(of, name, text) for of, found in parts for name, text in found.items()]
         return pd.DataFrame(rows, columns=["of", "name", "version"])
 
     def data(self, scenario: Scenario, rep: int = 0, seed: int = 1) -> dict[str, Any]:
-        """Draw the data of one replicate, as its methods are given them.
+        """Draw the data of one replicate, as the methods get them.
 
         Parameters
         ----------
@@ -420,19 +424,21 @@ class Study(StudySpec):
         return data_of(self.plan(seed), scenario, int(rep))
 
     def replay(self, address: Address | str, seed: int = 1) -> dict[str, Any]:
-        """Draw one replicate again, with its whole block; its error is raised, not recorded.
+        """Draw one replicate again, with its whole block.
+
+        If the replicate failed, its error is raised and not recorded.
 
         Parameters
         ----------
         address
-            As tables of failures have it, or made of such a text.
+            Address of the replicate, as text from a table of failures or as an `Address`.
         seed
             Seed of the run that the address is from.
 
         Returns
         -------
         dict
-            The replicate's columns: a value, or an array over the axes.
+            The replicate's columns by name: a number, or an array over the axes.
         """
         from simstudy.engine.block import Address, replicate_at
 

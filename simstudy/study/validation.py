@@ -15,14 +15,14 @@ from simstudy.validation import check_one_of, check_whole, is_whole
 if TYPE_CHECKING:
     from simstudy.study.spec import StudySpec
 
-OF_REPLICATES = (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure")
-OWN_NAMES = (*OF_REPLICATES, "data")
-SUMMARY = (
+REPLICATE_COLUMNS = (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure")
+RESERVED_NAMES = (*REPLICATE_COLUMNS, "data")
+SUMMARY_COLUMNS = (
     *("estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "n_given", "reason"),
     *("variance_reduction", "n_effective", "remark"),
 )
-MARKS = set("[],/")  # in names of columns and addresses
-LONGEST = 60  # letters of a name
+SEPARATORS = set("[],/")  # characters between the parts of column names and addresses
+MAX_LETTERS = 60  # letters of a name
 ON_FAILURE = ("record", "abort", "impute_worst")
 
 DICTS: dict[str, tuple[Any, str]] = {
@@ -36,14 +36,14 @@ DICTS: dict[str, tuple[Any, str]] = {
     ),
     "axes": (object, "the names of the axis's positions"),
 }
-"""What a study takes by name: the type of all of it, and what it is."""
+"""Fields of a study that are dicts: the type of their values, and a description of a value."""
 
 LISTS = {
     "scenarios": (Scenario, "TwoSample(20, 5)"),
     "measures": (Measure, "mean('x')"),
     "claims": (Claim, "Claim(...)"),
 }
-"""What a study takes in lists: the type of all of it, and what one writes for one."""
+"""Fields of a study that are lists: the type of their items, and an example of an item."""
 
 RULE_DICTS = {
     "vectors": "the length of the vector",
@@ -58,8 +58,8 @@ def check_study_name(name: Any) -> None:
     is_text = isinstance(name, str) and bool(name)
     if not is_text or not all(letter.isalnum() or letter in "-_" for letter in name):
         raise StudyError(
-            f"study name {in_one_line(repr(name))} names a folder: give a text of letters, digits, "
-            "'-' and '_' first, and scenarios after it."
+            f"study name {in_one_line(repr(name))} is not a folder name: the first argument must "
+            "be a text of letters, digits, '-' and '_', the second the scenarios."
         )
 
 
@@ -67,13 +67,13 @@ def check_dict(what: str, value: Any, kind: Any, such_as: str) -> None:
     """Refuse anything but values of a type by name."""
     if not isinstance(value, Mapping):
         raise StudyError(
-            f"{what}={in_one_line(repr(value))} has no names: give a dict, with {such_as} under "
-            "the name that tables are to have for it."
+            f"{what}={in_one_line(repr(value))} is not a dict: give a dict by name, with {such_as} "
+            "as each value."
         )
     for name, item in value.items():
         if not isinstance(name, str) or not isinstance(item, kind):
             raise StudyError(
-                f"{what}[{name!r}] is {in_one_line(repr(item))}: give under a name {such_as}."
+                f"{what}[{name!r}] is {in_one_line(repr(item))}: each name needs {such_as}."
             )
 
 
@@ -81,8 +81,8 @@ def check_list(what: str, value: Any, kind: type, such_as: str) -> None:
     """Refuse anything but items of a type, and sets, whose order differs in every process."""
     if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping | Set):
         raise StudyError(
-            f"{what}={in_one_line(repr(value))} is no list or tuple, whose order is the same in "
-            f"each run: give {what}=[{such_as}], say."
+            f"{what}={in_one_line(repr(value))} is not a list or tuple: give a list in a fixed "
+            f"order, such as {what}=[{such_as}]."
         )
     for item in value:
         if not isinstance(item, kind) or isinstance(item, type):
@@ -97,13 +97,13 @@ def check_unique(what: str, names: Sequence[str]) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise StudyError(
-            f"two {what} are named {twice!r}: tables, pages and tests would take one for the "
-            "other. Give one of them another name."
+            f"two {what} are named {twice!r}: rename one of them, so that tables and pages can "
+            "tell them apart."
         )
 
 
 def check_known(what: str, names: Collection[str], kind: str, known: Collection[str]) -> None:
-    """Refuse names of factors or methods that are not there, which would change nothing."""
+    """Refuse names of unknown factors or methods, which would be ignored."""
     for name in names:
         if name not in known:
             raise StudyError(f"{what} names no {kind} {name!r}; {nearest(name, known)}")
@@ -114,10 +114,10 @@ def check_columns(study: "StudySpec", factors: Set[str]) -> None:
     """Refuse factors, axes, vectors and derived columns that have the name of another column."""
     for what, names in (("a factor", factors), ("an axis", study.all_axes)):
         for name in sorted(names):
-            if name in (*OF_REPLICATES, *SUMMARY) or not name.strip():
+            if name in (*REPLICATE_COLUMNS, *SUMMARY_COLUMNS) or not name.strip():
                 raise StudyError(
-                    f"{what} is named {name!r}, which is the name of a column that tables of "
-                    "replicates, failures or measures have anyway, or none: give it another."
+                    f"{what} is named {name!r}, which is blank or the name of a standard column "
+                    "in tables of replicates, failures or measures: give it another name."
                 )
     axes = {*study.all_axes, *(axis for measure in study.measures for axis in measure.axes)}
     for name in sorted(factors & axes):
@@ -131,18 +131,18 @@ def check_columns(study: "StudySpec", factors: Set[str]) -> None:
         _check_own_name("derived column", name)
         if name in {*study.rules.vectors, *study.all_axes, *factors}:
             raise StudyError(
-                f"derived column {name!r} has the name of a factor, an axis or a vector, so what "
-                "reads it could mean either: rename it."
+                f"derived column {name!r} has the name of a factor, an axis or a vector: rename "
+                "it, so that measures can tell them apart."
             )
 
 
 def _check_own_name(what: str, name: str) -> None:
-    if name in OWN_NAMES:
-        raise StudyError(f"{what} {name!r} has a name that is the engine's own: give it another.")
-    if not name.isidentifier() or len(name) > LONGEST:
+    if name in RESERVED_NAMES:
+        raise StudyError(f"{what} {name!r} has a reserved name: give it another.")
+    if not name.isidentifier() or len(name) > MAX_LETTERS:
         raise StudyError(
-            f"{what} {name[:LONGEST]!r}: functions ask for it by that name, and files have it: "
-            f"give it the name of a variable, of at most {LONGEST} letters."
+            f"{what} {name[:MAX_LETTERS]!r} cannot be the name of a parameter: give it the name of "
+            f"a Python variable, of at most {MAX_LETTERS} letters."
         )
 
 
@@ -155,25 +155,25 @@ def check_axis_labels(axis: str, labels: Any) -> None:
         or any(not label.strip() for label in labels)
     ):
         raise StudyError(
-            f"axis {axis!r} has labels {list(labels)}: name each of its positions once, at least "
-            "one, and none blank."
+            f"axis {axis!r} has labels {list(labels)}: give at least one label, each only once "
+            "and none blank."
         )
 
 
 def check_method_names(methods: Collection[str]) -> None:
     """Check the names of methods."""
     for name in methods:
-        signs = sorted(set(name) & MARKS)
+        signs = sorted(set(name) & SEPARATORS)
         if signs:
             raise StudyError(
-                f"a method is named {name!r}, with {signs[0]!r}, which stands between the parts of "
-                "addresses and of columns: write it without that sign."
+                f"a method is named {name!r}, with {signs[0]!r}, which separates the parts of "
+                "addresses and column names: remove that character."
             )
         is_plain = name.isprintable() and name == name.strip() != ""
-        if not is_plain or name in OWN_NAMES:
+        if not is_plain or name in RESERVED_NAMES:
             raise StudyError(
-                f"a method is named {name!r}, and its replicates are found by its name: give it "
-                "one of letters, such as 'welch', that is not the engine's own."
+                f"a method is named {name!r}, which is reserved or not a plain name: give it a "
+                "name of letters, such as 'welch'."
             )
 
 
@@ -190,7 +190,7 @@ def check_methods_axis(study: "StudySpec") -> None:
 
 # ---------------------------------------------------------------- scenarios, measures, failures
 def factor_names_of(scenarios: Sequence[Scenario]) -> set[str]:
-    """The names of the factors of all scenarios."""
+    """Collect the names of the factors of all scenarios."""
     kinds = {type(scenario) for scenario in scenarios}
     return {field.name for kind in kinds for field in fields(kind)}
 
@@ -220,14 +220,14 @@ def check_vectors(study: "StudySpec") -> None:
             length: Any = getattr(scenario, size, size) if isinstance(size, str) else size
             if not is_whole(length) or length < 1:
                 raise StudyError(
-                    f"vector {name!r} has length {length!r} in {scenario!r}: say a whole number "
-                    "at least 1, or the name of a field or property of the scenario that is one."
+                    f"vector {name!r} has length {length!r} in {scenario!r}: give an integer of at "
+                    "least 1, or the name of a field or property of the scenario that is one."
                 )
     for measure in study.measures:
         for name in set(measure.reads) & set(study.rules.vectors):
             raise StudyError(
                 f"measure {measure.name!r} reads {name!r}, a vector with many values in each "
-                "replicate: name what it comes to in derived={...}, and read that."
+                "replicate: reduce it to a column in derived={...}, and read that."
             )
 
 
@@ -242,8 +242,8 @@ def check_policy(on_failure: str, worst: Mapping[str, float], max_failed: Any) -
     is_number = isinstance(max_failed, int | float) and not isinstance(max_failed, bool)
     if max_failed is not None and not (is_number and 0 <= max_failed <= 1):
         raise StudyError(
-            f"max_failed={max_failed!r}: say which share of the replicates may fail before the run "
-            "stops, from 0 to 1, such as 0.05."
+            f"max_failed={max_failed!r} is not allowed: must be the proportion of replicates that "
+            "may fail before the run stops, from 0 to 1, such as 0.05."
         )
 
 
@@ -257,8 +257,8 @@ def check_block_size(size: Any, group_size: Any) -> None:
     if size % group_size:
         near = max(size // group_size, 1) * group_size
         raise StudyError(
-            f"block_size={size} with group_size={group_size}: a group would lie in two blocks, "
-            f"which are drawn apart; nearest that works: block_size={near}"
+            f"block_size={size} with group_size={group_size}: must be a multiple of the group "
+            f"size, so that no group is split between blocks; nearest that works: block_size={near}"
         )
 
 
@@ -267,13 +267,13 @@ def check_whole_groups(group_size: int, n_rep: int) -> None:
     if n_rep % group_size:
         near = max(1, round(n_rep / group_size)) * group_size
         raise ConfigError(
-            f"n_rep={n_rep}: the study's replicates come in groups of {group_size}, which are "
-            f"drawn and counted whole; nearest that works: n_rep={near}"
+            f"n_rep={n_rep}: must be a multiple of the group size, {group_size}; nearest that "
+            f"works: n_rep={near}"
         )
 
 
 def check_n_rep(n_rep: Any) -> None:
-    """Check `n_rep`, a whole number of at least 1."""
+    """Check that `n_rep` is an integer of at least 1."""
     check_whole("n_rep", n_rep, least=1, usual=1000)
 
 
@@ -298,7 +298,7 @@ def check_declared(study: "StudySpec") -> None:
     Raises
     ------
     StudyError
-        In one line, for the first thing that is wrong.
+        For the first mistake found, in one line.
     """
     check_study_name(study.name)
     for what, (kind, such_as) in DICTS.items():

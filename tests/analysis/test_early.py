@@ -45,7 +45,7 @@ MISTAKES = {
     "text": (study([mean("text")]), "text"),
     "a measure of one's own": (
         study([mean("x"), WIDE]),
-        "measure 'wide' cannot be taken of the first block: ValueError: ",
+        "measure 'wide' cannot be computed from the first block: ValueError: ",
     ),
 }
 

@@ -116,8 +116,8 @@ def test_a_wrong_mean_is_said_in_the_summary_and_as_a_warning():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: study(block_size=50), "a group would lie in two blocks.* works: block_size=48"),
-        (lambda: study(n_rep=201), "n_rep=201: the study's replicates come in groups of 4"),
+        (lambda: study(block_size=50), "block_size=50 with group_size=4.* works: block_size=48"),
+        (lambda: study(n_rep=201), "n_rep=201: must be a multiple of the group size, 4"),
         (lambda: study().run(202, **INLINE), "nearest that works: n_rep=200"),
         (lambda: study().partial_result(203, out="nowhere"), "nearest that works: n_rep=204"),
         (lambda: study(size=0), "group_size=0: must be"),

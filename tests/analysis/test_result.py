@@ -226,7 +226,7 @@ def test_labels_are_headings_and_titles():
     assert result.figure("1").labels.x == "sample size"
     shown = result.figure("2").labels
     assert (shown.x, shown.y) == ("sample size", "share that covers")
-    with pytest.raises(StudyError, match="is 3: give under a name a heading"):
+    with pytest.raises(StudyError, match="is 3: each name needs a heading"):
         replace(toy.study((3,)), labels={"n_obs": 3})
 
 

@@ -354,13 +354,10 @@ def test_data_that_are_none_are_refused(data, says):
 @pytest.mark.parametrize(
     ("methods", "says"),
     [
-        ({"": difference}, "a method is named '', and its replicates are found by its name: give"),
+        ({"": difference}, "a method is named ''"),
         ({"a[b": difference}, "a method is named 'a[b', with '['"),
-        (
-            {"error": difference},
-            "a method is named 'error', and its replicates are found by its name",
-        ),
-        ({"welch": 3}, "methods['welch'] is 3: give under a name a function whose"),
+        ({"error": difference}, "a method is named 'error', which is reserved"),
+        ({"welch": 3}, "methods['welch'] is 3: each name needs a function whose"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

@@ -393,7 +393,7 @@ def test_a_fix_that_matters_in_a_failed_replicate_alone_is_not_adopted(written, 
     first = written.study().run(400, out=tmp_path / "out", **INLINE)
     assert first.n_failed == 1
     written.edit("stale_trial", "== 7", "== 99")
-    with pytest.raises(StoreError, match="draws other numbers in a block"):
+    with pytest.raises(StoreError, match="draws different numbers in a block"):
         written.study().run(400, out=tmp_path / "out", **INLINE, adopt=True)
 
 

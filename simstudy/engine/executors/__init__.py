@@ -31,7 +31,7 @@ def executor_of(workers: Workers, expected: str) -> Executor:
     Raises
     ------
     ConfigError
-        Where there is none of that name, or it cannot be told what it is to be told.
+        If there is none of that name, or it cannot be told what it is to be told.
     """
     if workers.backend in ("auto", "loky") and multiprocessing.current_process().daemon:
         warnings.warn(
@@ -60,7 +60,7 @@ def maker_of(workers: Workers) -> Callable[..., Executor]:
     Raises
     ------
     ConfigError
-        Where there is none of that name, or it has no such option.
+        If there is none of that name, or it has no such option.
     """
     known: Mapping[str, Callable[..., Executor]] = {
         "inline": InProcess, "threads": Threads, "dask": Dask

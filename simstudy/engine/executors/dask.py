@@ -54,7 +54,7 @@ class Dask(Executor):
     Raises
     ------
     ConfigError
-        Where Dask is not installed, no scheduler answers, or its workers could not do the work.
+        If Dask is not installed, no scheduler answers, or its workers could not do the work.
     """
 
     def __init__(

@@ -229,7 +229,7 @@ def packed(task: object) -> bytes:
     Raises
     ------
     UnsendableError
-        Where it cannot be: it holds something that lives in this process only.
+        If it cannot be: it holds something that lives in this process only.
     """
     from joblib.externals.loky.backend.reduction import dumps
 
