@@ -6,10 +6,10 @@ Estimates
     standardised_bias             bias over the empirical SE
     median_bias                   median of estimate - truth
     mse                           mean squared error
-    rmse                          its root
+    rmse                          root of the mean squared error
     mae                           mean absolute error
     variance                      variance of estimates over replicates
-    empirical_se                  its root
+    empirical_se                  root of the variance
     relative_precision            variance of a reference method over a method's, less one
     correlation                   of two columns
     outlier_rate                  share far from the median, in robust standard deviations
@@ -22,7 +22,7 @@ Standard errors and intervals
     bias_eliminated_coverage      share of intervals that hold the mean estimate
     tail_miss                     share of intervals on one side of the truth
     interval_width                mean of upper - lower
-    interval_score                width, and a fine for each miss
+    interval_score                width, plus a penalty for each miss
 
 Tests
     rejection_rate                share that rejects, of all or of those in a condition: from
@@ -33,11 +33,11 @@ Tests
     type_s_rate                   share of significant estimates with the wrong sign
     exaggeration                  how much too large significant estimates are
     sensitivity                   power, by a column that says where there is an effect
-    specificity                   share of the others that does not reject
+    specificity                   share of replicates without an effect that do not reject
     positive_predictive_value     share of rejections with an effect
-    negative_predictive_value     share of the others without one
+    negative_predictive_value     share of non-rejections without an effect
     positive_likelihood_ratio     rejection rate with an effect over that without
-    negative_likelihood_ratio     the same of not rejecting
+    negative_likelihood_ratio     non-rejection rate with an effect over that without
     area_under_curve              how well a score tells effects from none
 
 Any column
@@ -52,23 +52,23 @@ Any column
     bootstrapped                  any function of columns, its error by resampling replicates
     MomentMeasure                 any smooth function of means of columns
 
-Less work for the same error
-    controlled                    a measure, less what controls of known mean explain
-    control                       such a control: a column, or a function of columns
-    conditional                   a measure of conditional expectations, beside the raw one
-    weighted_mean                 mean under another law than the one drawn under
-    weighted_proportion           share of replicates with an event, likewise
+Variance reduction
+    controlled                    a measure adjusted by controls whose means are known
+    control                       a control: a column, or a function of columns
+    conditional                   a measure of conditional expectations, checked against the raw one
+    weighted_mean                 mean under another distribution than the one drawn from
+    weighted_proportion           share of replicates with an event, under another distribution
 
-Comparing, and what to do about failures
+Comparisons, and policies for failures
     paired                        two methods or scenarios on common random numbers
     paired_methods                the same, by places on an axis
     unpaired                      two scenarios on independent replicates
     complete_case                 each cell with the replicates that did not fail in it
     all_methods                   only replicates in which no method failed
-    impute_worst                  a failure as the worst value
-    given                         any measure, of the replicates that meet a condition
+    impute_worst                  failures replaced by the worst value
+    given                         any measure, restricted to replicates that meet a condition
 
-What measures are made of
+Building blocks
     Measure, OutlierRate, MeasureContext, Estimates, Influence, Columns, Operand, Interval
     Control, centred, ratio, variance_of, wilson
 

@@ -24,7 +24,7 @@ def correlation(first: str, second: str, *, name: str = "correlation") -> Moment
     first, second
         Columns, such as the estimates of two methods, or estimates and their truths.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -58,7 +58,10 @@ def correlation(first: str, second: str, *, name: str = "correlation") -> Moment
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Correlation(MomentMeasure):
-    """Trials at an end, for columns of two values: n times 4 p (1 - p), from the kurtosis."""
+    """Correlation; near 1 or -1 its number of trials is that of two binary columns.
+
+    The number is n times 4 p (1 - p), from the kurtosis.
+    """
 
     def influence(
         self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
@@ -83,18 +86,18 @@ def _correlation(means: Means, _n: np.ndarray) -> np.ndarray:
 def area_under_curve(score: str, *, effect: str, name: str = "area_under_curve") -> Measure:
     """Probability that a replicate with an effect has a higher score than one without; ties half.
 
-    The area under the receiver operating characteristic. It is a U-statistic, and the influence
-    of a replicate with an effect is n/n1 times (the share of the others that it exceeds, less the
-    area), that of one without correspondingly.
+    The area under the receiver operating characteristic. It is a U-statistic: the influence of a
+    replicate with an effect is n/n1 times (the share of replicates without an effect that it
+    exceeds, less the area), and correspondingly for a replicate without an effect.
 
     Parameters
     ----------
     score
-        Any numeric column that is higher where there seems to be an effect (of p-values: 1 - p).
+        Any numeric column that is higher if there seems to be an effect (for p-values: 1 - p).
     effect
-        Column of True and False, or 1 and 0. NaN where all replicates have the same.
+        Column of True and False, or 1 and 0. The area is NaN if all replicates have the same.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -143,10 +146,10 @@ class _Area(Measure):
         return Influence(area, psi, data.n, data.n_failed, data.n.astype(float), at_end=at_end)
 
     def interval(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Interval:
-        """With at most twice as many trials as there are replicates of the rarer kind.
+        """Wilson's interval with at most twice as many trials as replicates of the rarer kind.
 
-        So many an area near 1 has (Hanley & McNeil 1982, Radiology 143, 29-36); where few pairs
-        are in the wrong order, the error found may claim more.
+        This is the number of trials for an area near 1 (Hanley & McNeil 1982, Radiology 143,
+        29-36). If few pairs are in the wrong order, the estimated error suggests too many.
         """
         assert influence.at_end is not None
         least = np.sqrt(influence.estimate * (1 - influence.estimate) / (2 * influence.at_end))
@@ -172,7 +175,7 @@ def _area_and_pulls(
 
 
 def _share_below(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The share of other values that are smaller; ties count half."""
+    """The share of `others` that are smaller than each value; ties count half."""
     ordered = np.sort(others)
     smaller, not_larger = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
     return np.asarray((smaller + not_larger) / (2 * len(ordered)))

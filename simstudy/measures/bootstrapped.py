@@ -14,26 +14,26 @@ from simstudy.measures.core import Estimates, Influence, Measure, MeasureContext
 from simstudy.measures.formulas import Formula
 from simstudy.provenance.streams import generator
 
-ENOUGH = 1000  # resamples, which tell an error to 1/sqrt(2000), a fiftieth of itself
+N_BOOT = 1000  # default resamples: the error is then known to 1/sqrt(2000), about 2%
 
 
 def bootstrapped(
-    function: Callable[..., Any], *, name: str | None = None, n_boot: int = ENOUGH
+    function: Callable[..., Any], *, name: str | None = None, n_boot: int = N_BOOT
 ) -> Measure:
-    """A function of columns, with the standard deviation over resampled replicates as its MCSE.
+    """A function of columns; its MCSE is the standard deviation over resampled replicates.
 
-    For what is no function of means, quantiles or shares: those have measures that are faster and
-    need no resampling (`MomentMeasure` takes any smooth function of means).
+    Functions of means, quantiles or shares have measures that are faster and need no resampling
+    (`MomentMeasure` takes any smooth function of means).
 
     Parameters
     ----------
     function
-        Its parameters without a default name the columns. It is given arrays `(rep, *axes)` and
-        returns a number for each cell: an array over the axes, or over the first of them where it
-        combines the others (methods, say), or one number. It is called `n_boot` times, more often
-        where replicates failed.
+        Function whose parameters without a default are names of columns. It receives arrays of
+        shape (rep, *axes) and returns a number for each cell: an array over the axes, or over the
+        first of them if it combines the others (such as methods), or one number. It is called
+        `n_boot` times, more often if replicates failed.
     name
-        What the summary calls it; that of the function if not given.
+        Name of the measure in the summary. Default: the name of the function.
     n_boot
         Resamples, at least 2.
 
@@ -49,13 +49,12 @@ def bootstrapped(
 
     Notes
     -----
-    Replicates are drawn with replacement, whole rows of them, so the error is right where one
-    replicate differs from another in any way that the function is smooth in (not for extremes).
-    Each cell uses the replicates that did not fail in it, as with any measure; where cells failed
-    in different ones, the function is called for each set of them, with NaN in the other cells,
-    whose numbers are left aside. Which rows are drawn follows from the study's name and seed and
-    the measure's name, so the error has the same bits on every machine, and contrasts of methods or
-    scenarios resample both alike.
+    Whole rows are drawn with replacement, so the error is right for functions that are smooth in
+    the distribution of the replicates (not for extremes). Each cell uses the replicates that did
+    not fail in it, as with any measure. If cells failed in different replicates, the function is
+    called once for each set of replicates, with NaN in the other cells, whose results are ignored.
+    The rows drawn depend only on the study's name and seed and the measure's name, so the error
+    has the same bits on every machine, and contrasts of methods or scenarios resample both alike.
 
     References
     ----------
@@ -98,7 +97,7 @@ class _Bootstrapped(Measure):
     def influence(
         self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
     ) -> Influence:
-        """`psi` has a row for each resample, scaled to the spread that its error is."""
+        """Compute influences: one row of `psi` per resample, scaled so that its SD is the error."""
         data = self.sample(columns, keep=keep)
         shape = self._shape_of_cells(data)
         used = np.asarray(data.used.all(axis=tuple(range(1 + len(shape), data.used.ndim))))
@@ -117,17 +116,17 @@ class _Bootstrapped(Measure):
         return found._replace(reason=np.where(lost, why, found.reason))
 
     def _resampled(self, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """Rows with replacement: of as many rows always the same ones of them."""
+        """Draw rows with replacement; the draws depend on the number of rows only."""
         rng = generator(self.seed, self.study, "bootstrap", self.name)
         for _ in range(self.n_boot):
             yield rows[rng.integers(len(rows), size=len(rows))]
 
     def _of(self, data: Sample, rows: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """The function of some rows, which has to have the cells that it had before."""
+        """Apply the function to some rows; refuse a result without the expected shape."""
         found = self._called(data, rows)
         if found.shape != shape:
             raise StudyError(
-                f"{self.name}: the function returned the shape {found.shape}, and {shape} of "
+                f"{self.name}: the function returned the shape {found.shape}, but {shape} for "
                 "other replicates, so its numbers belong to no cells. Return one for each cell."
             )
         return found
@@ -146,15 +145,18 @@ class _Bootstrapped(Measure):
             ) from error
 
     def _shape_of_cells(self, data: Sample) -> tuple[int, ...]:
-        """What the function returns for the replicates that all cells have, or for all."""
+        """Find the shape of the function's result on the replicates used in every cell.
+
+        If there are none, all replicates are used.
+        """
         axes = data.used.shape[1:]
         complete = np.flatnonzero(data.used.all(axis=tuple(range(1, data.used.ndim))))
         found = self._called(data, complete if len(complete) else np.arange(len(data.used)))
         if found.shape != axes[: found.ndim]:
             raise StudyError(
-                f"{self.name}: the function returned the shape {found.shape}, and the cells have "
-                f"{axes}, so its numbers belong to no cells. Return an array over the axes (not "
-                "that of replicates), over the first of them, or one number."
+                f"{self.name}: the function returned the shape {found.shape}, but the cells have "
+                f"the shape {axes}. Return one number, or an array over all axes or the first of "
+                "them, without the axis of replicates."
             )
         return found.shape
 
@@ -179,7 +181,7 @@ def _alike(
 def _scaled(draws: np.ndarray, n: np.ndarray) -> Float[np.ndarray, " draw *cells"]:
     """Deviations from the mean, scaled so that their standard error formula gives their SD.
 
-    Infinite in cells of which a resample has no number, so that there is no error.
+    Infinite in cells where a resample gave no number, so that these have no error.
     """
     with np.errstate(all="ignore"):
         apart = draws - draws.mean(axis=0)
@@ -193,7 +195,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     if not columns or any(each.kind not in by_name for each in parameters):
         raise DesignError(
-            f"bootstrapped: {in_one_line(repr(function))} does not say which columns it needs. "
+            f"bootstrapped: {in_one_line(repr(function))} does not name the columns it needs. "
             "Give a function whose parameters without a default have the names of columns."
         )
     return columns
@@ -213,5 +215,5 @@ def _refuse_few(n_boot: object) -> None:
     if isinstance(n_boot, bool) or not isinstance(n_boot, int) or n_boot < 2:
         raise DesignError(
             f"n_boot={in_one_line(repr(n_boot))} resamples have no spread, so there is no Monte "
-            f"Carlo error. Give a whole number of at least 2; {ENOUGH} will do."
+            f"Carlo error. Give a whole number of at least 2; {N_BOOT} will do."
         )

@@ -2,8 +2,7 @@
 
 A column has the shape (rep,) or (rep, *axes); axes are matched from the left, so a column without
 the later axes, with an axis of size 1, or with no axis at all (a constant of the scenario, such
-as a truth) holds for every value of those axes. NaN says that the replicate failed, and so does a
-mask.
+as a truth) holds for every value of those axes. NaN or a mask marks a failed replicate.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +20,7 @@ Operand = str | float  # the name of a column, or the number itself
 
 
 class Sample(NamedTuple):
-    """Aligned columns, and which replicates of which cell can be used."""
+    """Aligned columns, and the usable replicates of each cell."""
 
     columns: Columns
     used: Bool[np.ndarray, " rep *axes"]
@@ -39,12 +38,12 @@ class Sample(NamedTuple):
 def names_in(*operands: Operand, df: Operand | None = None) -> tuple[str, ...]:
     """The operands that are columns, in order.
 
-    `df`, degrees of freedom, may be None, which says that there are none.
+    `df` (degrees of freedom) may be None.
 
     Raises
     ------
     DesignError
-        For what is neither name nor number, and for a column in two roles.
+        If an operand is neither a name nor a number, or a column has two roles.
     """
     operands = operands if df is None else (*operands, df)
     for given in operands:
@@ -54,7 +53,7 @@ def names_in(*operands: Operand, df: Operand | None = None) -> tuple[str, ...]:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise DesignError(
-            f"column {twice!r} is given for two things at once, such as the estimate and the "
+            f"column {twice!r} has two roles at once, such as the estimate and the "
             "truth, so it would be compared with itself: name two columns, or give a number."
         )
     return names
@@ -92,7 +91,7 @@ def _numeric(name: str, column: np.ndarray) -> np.ndarray:
     array = unmasked(column, name)
     if array.dtype.kind not in "biuf":
         raise StudyError(
-            f"column {name!r} holds {array.dtype}, of which no mean can be taken. Return bool, "
+            f"column {name!r} holds {array.dtype}, which has no mean. Return bool, "
             "int or float columns, with NaN where a replicate failed."
         )
     return array if array.dtype.kind == "b" else array.astype(float, copy=False)
@@ -124,7 +123,7 @@ def _shape(columns: Columns, aligned: Columns) -> tuple[int, ...]:
 
 
 def missing(columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
-    """Where any of these aligned columns is NaN."""
+    """Mark replicates in which any of these aligned columns is NaN."""
     shape = np.broadcast_shapes(*(column.shape for column in columns.values()))
     failed = np.zeros(shape, dtype=bool)
     for column in columns.values():
@@ -134,7 +133,7 @@ def missing(columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
 
 
 def sample(columns: Columns, keep: Bool[np.ndarray, " rep *axes"] | None = None) -> Sample:
-    """Align columns and mark what can be used: no NaN, and kept where `keep` is given."""
+    """Align columns and mark the usable replicates: no NaN, and in `keep` unless that is None."""
     aligned = align(columns)
     used = ~missing(aligned)
     if keep is not None:
@@ -143,18 +142,17 @@ def sample(columns: Columns, keep: Bool[np.ndarray, " rep *axes"] | None = None)
 
 
 def total(values: np.ndarray) -> np.ndarray:
-    """Sum over replicates: the second half is added to the first, until one is left.
+    """Sum over replicates, in an order that depends on the number of replicates only.
 
-    Of an odd number the last is added to what the first has become.
-
-    Only whole additions of arrays, so the order of each cell's sum is that of its replicates,
-    whatever lies beside it, however it lies in memory, and however wide a machine's registers
-    are. NumPy's own sums promise none of that. Rounding grows with the logarithm of the number.
+    The second half is added to the first until one row is left; if the number of rows is odd, the
+    last is added to the first. Only whole arrays are added, so a cell's sum has the same bits for
+    any neighbouring cells, memory layout and register width, which NumPy's own sums do not
+    promise. Rounding error grows with the logarithm of the number of replicates.
 
     Parameters
     ----------
     values
-        Of shape (rep, *cells); numbers or truth values.
+        Numbers or truth values of shape (rep, *cells).
     """
     n = len(values)
     if n < 2:
@@ -204,12 +202,12 @@ def check_se(columns: Columns, se: str) -> None:
 
 
 def check_truth_number(truth: Operand, message: str) -> None:
-    """Refuse a truth of zero where it is given as a number."""
+    """Refuse a truth that is the number zero."""
     if not isinstance(truth, str) and truth == 0:
         raise DesignError(message)
 
 
 def check_truth_column(truth: np.ndarray, message: str) -> None:
-    """Refuse a truth of zero where it comes with the replicates."""
+    """Refuse a column of truths in which any is zero."""
     if (truth == 0).any():
         raise UndefinedError(message, "the truth is 0")

@@ -1,4 +1,4 @@
-"""A measure of those replicates that meet a condition."""
+"""A measure restricted to the replicates that meet a condition."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from simstudy.measures.proportions import flags
 def given(measure: Measure, condition: str, *, name: str | None = None) -> Measure:
     """Restrict any measure to the replicates that meet a condition.
 
-    For example `given(bias("estimate", truth=0.0), "converged")`. The error is that of as many
-    replicates as meet the condition.
+    For example `given(bias("estimate", truth=0.0), "converged")`. The error is that of the
+    replicates that meet the condition.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def given(measure: Measure, condition: str, *, name: str | None = None) -> Measu
         Any measure.
     condition
         Column of True and False, or 1 and 0. Replicates in which it is false count neither as
-        used nor as failed; those in which it is missing have failed.
+        used nor as failed. Replicates in which it is missing count as failed.
     name
         Name in the summary. Default: that of the measure.
 
@@ -52,7 +52,7 @@ def given(measure: Measure, condition: str, *, name: str | None = None) -> Measu
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _WithinCondition(Measure):
-    """A measure that takes replicates outside a condition for absent, not for failed."""
+    """A measure that treats replicates outside a condition as absent, not as failed."""
 
     base: Measure
     condition: str

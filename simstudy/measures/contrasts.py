@@ -1,11 +1,11 @@
 """Differences and ratios of a measure between methods or scenarios, with MCSE.
 
-On common data, the two estimates err together, and the error of their difference is the spread of
-the difference of their influence values, often far smaller than either error. Where two shares
-agree in every pair, one pair more could have told them apart: that is the error then, and the
-interval always allows for it (Bonett & Price 2012, Journal of Educational and Behavioral Statistics
-37, 479-488). Limits of a difference from independent replicates and of every ratio are made from
-the limits of the two sides (`intervals.of_difference`, `intervals.of_ratio`).
+On common data, the errors of the two estimates are correlated. The error of their difference is
+the spread of the difference of their influence values, often far smaller than either error. If two
+shares agree in every pair, the error is that of one more pair in which they differ; the interval
+always allows for such a pair (Bonett & Price 2012, Journal of Educational and Behavioral Statistics
+37, 479-488). The limits of a ratio, or of a difference from independent replicates, are computed
+from the limits of the two sides (`intervals.of_difference`, `intervals.of_ratio`).
 """
 
 from typing import Literal
@@ -41,16 +41,17 @@ def paired(
     scale: Scale = "difference",
     level: float = 0.95,
 ) -> Estimates:
-    """First against second, where row i of both comes from the same random numbers.
+    """Contrast of two sets of columns whose rows come from the same random numbers.
 
-    Only pairs in which neither failed are used, for the estimates too.
+    Only pairs in which neither failed are used, also for the two estimates.
 
     Parameters
     ----------
     measure
         Any measure.
     first, second
-        Columns of two methods, or of two scenarios that share random numbers; as many replicates.
+        Columns of two methods, or of two scenarios that share random numbers, with the same
+        number of replicates.
     scale
         "difference" (first - second) or "ratio" (first/second, by the delta method).
     level
@@ -98,7 +99,7 @@ def _with_one_more(
     weight: np.ndarray,
     mcse: np.ndarray,
 ) -> np.ndarray:
-    """The error of a contrast with one pair more of each kind that tells the two sides apart."""
+    """The error of a contrast with one more discordant pair of each kind."""
     if not measure.counts_events:
         return mcse
     each = [measure.one_event(side) for side in (left, right)]
@@ -107,7 +108,7 @@ def _with_one_more(
 
 
 def _alike(joint: Influence, left: Influence, mcse: np.ndarray) -> np.ndarray | None:
-    """Remarks on pairs that all agree though each side varies."""
+    """Remarks on cells in which all pairs agree although each side varies."""
     varies = total(np.nan_to_num(left.psi) ** 2) > 0
     alike = np.asarray((mcse == 0) & varies & (joint.n_rep < ALL_ALIKE))
     if not alike.any():
@@ -119,12 +120,12 @@ def _alike(joint: Influence, left: Influence, mcse: np.ndarray) -> np.ndarray | 
 def _ratio_of_pairs(
     measure: Measure, left: Influence, right: Influence, apart: np.ndarray, level: float
 ) -> intervals.Interval:
-    """Limits of a ratio from those of its sides, whose errors go together.
+    """Limits of a ratio from those of its two sides, whose errors are correlated.
 
     Parameters
     ----------
     apart
-        Error of the first estimate less the ratio times the second.
+        Error of (first estimate - ratio x second estimate).
     """
     sides = [measure.in_groups(side) for side in (left, right)]
     errors = [standard_error(side, ddof=measure.ddof) for side in sides]
@@ -141,7 +142,7 @@ def _ratio_of_pairs(
 
 
 def _known_where(limits: intervals.Interval, mcse: np.ndarray) -> intervals.Interval:
-    """Limits where there is an error, NaN elsewhere."""
+    """Limits, with NaN in cells whose error is NaN."""
     return intervals.Interval(*(np.where(np.isnan(mcse), np.nan, limit) for limit in limits))
 
 
@@ -155,7 +156,7 @@ def paired_methods(
     scale: Scale = "difference",
     level: float = 0.95,
 ) -> Estimates:
-    """One method against another on the same replicates: two indices along an axis of the columns.
+    """Contrast of two methods on the same replicates: two indices along an axis of the columns.
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ def unpaired(
     scale: Scale = "difference",
     level: float = 0.95,
 ) -> Estimates:
-    """First against second, from independent replicates: MCSEs add as squares.
+    """Contrast of two scenarios with independent replicates: squared MCSEs add.
 
     Parameters
     ----------
@@ -225,7 +226,7 @@ def unpaired(
 
 
 def take_index(columns: Columns, *, axis: int, index: int) -> dict[str, np.ndarray]:
-    """The columns of one value on an axis; those without the axis stay as they are."""
+    """Select one value on an axis; columns without the axis stay as they are."""
     arrays = {name: np.asarray(column) for name, column in columns.items()}
     sizes = {array.shape[axis + 1] for array in arrays.values() if array.ndim > axis + 1}
     size = max(sizes, default=0)
@@ -265,9 +266,9 @@ def _contrast(first: np.ndarray, second: np.ndarray, scale: Scale) -> np.ndarray
 
 
 def _slopes(first: np.ndarray, second: np.ndarray, scale: Scale) -> tuple[np.ndarray, np.ndarray]:
-    """Derivative of the contrast by the first estimate; that by the second, less its sign, over it.
+    """Slope and weight such that error(contrast) = slope x error(first - weight x second).
 
-    So the error of the contrast is the first times that of first - weight second.
+    The slope is the derivative of the contrast with respect to the first estimate.
     """
     if scale == "difference":
         return np.ones(np.shape(first)), np.ones(np.shape(first))

@@ -28,14 +28,14 @@ UNBOUNDED: Span = (-np.inf, np.inf)
 class Influence(NamedTuple):
     """An estimate in each cell, and what each replicate adds to its error.
 
-    Replicates that were used and those that were not are together all replicates of the cell.
+    `n_rep` and `n_failed` sum to the number of replicates of the cell.
 
     Attributes
     ----------
     estimate : float array (*cells)
         The measure.
     psi : float array (rep, *cells)
-        Influence of each replicate, of mean zero; NaN where the replicate was not used.
+        Influence of each replicate, with mean zero; NaN if the replicate was not used.
     n_rep : int array (*cells)
         Replicates used.
     n_failed : int array (*cells)
@@ -44,21 +44,22 @@ class Influence(NamedTuple):
         Denominator of a proportion: `n_rep`, or the number of replicates in its condition. For
         dependent replicates it is the number of independent trials with the same error.
     n_given : int array (*cells) or None
-        Replicates that the estimate is a share or a mean of, where that is not `trials`.
+        Replicates that the estimate is a share or a mean of; None if that is `trials`.
     group_size
-        So many replicates, one after the other, depend on each other; groups do not.
+        Consecutive replicates in a group. Replicates of a group may depend on each other;
+        groups are independent.
     plain : float array (*cells) or None
-        Squared error of the plain measure with as many independent replicates; None where this
+        Squared error of the plain measure with as many independent replicates; None if this
         measure is the plain one.
     n_effective : float array (*cells) or None
-        Replicates that carry a weighted estimate; None for others.
+        Effective number of replicates of a weighted estimate; None for other estimates.
     remark : array (*cells) or None
-        What a reader of the estimate should know; None if nothing.
+        Remarks for the reader of the estimate; None if there are none.
     at_end : float array (*cells) or None
-        Independent trials behind an estimate at an end of its span, of bounds "scaled"; None for
+        For bounds "scaled": independent trials behind an estimate at an end of its span. Default:
         `n_rep`.
     sides : pair of Share or None
-        The two shares that the estimate is a ratio of, of bounds "ratio".
+        For bounds "ratio": numerator and denominator of the estimate.
     """
 
     estimate: Float[np.ndarray, " *cells"]
@@ -76,7 +77,7 @@ class Influence(NamedTuple):
 
 
 class Share(NamedTuple):
-    """A share of replicates and the number of trials it is of."""
+    """A share of replicates and its denominator, the number of trials."""
 
     value: Float[np.ndarray, " *cells"]
     trials: Float[np.ndarray, " *cells"]
@@ -87,7 +88,7 @@ class Share(NamedTuple):
 
     @property
     def error(self) -> Float[np.ndarray, " *cells"]:
-        """The Monte Carlo error, as if one more replicate had gone either way."""
+        """The Monte Carlo error after adding one success and one failure."""
         return np.asarray(intervals.cautious_binomial_error(self.value, self.trials))
 
 
@@ -97,7 +98,7 @@ class Estimates(NamedTuple):
     Attributes
     ----------
     estimate : float array (*cells)
-        The measure, NaN where it is not defined.
+        The measure; NaN if it is not defined.
     mcse : float array (*cells)
         Its Monte Carlo standard error, in the same units.
     lower, upper : float array (*cells)
@@ -115,7 +116,7 @@ class Estimates(NamedTuple):
         How many times as many independent replicates the plain measure needs for this error;
         None for plain measures.
     n_effective : float array (*cells) or None
-        Replicates that carry a weighted estimate; None for others.
+        Effective number of replicates of a weighted estimate; None for other estimates.
     remark : array (*cells) or None
         Doubts about the estimate; None if there are none.
     """
@@ -150,7 +151,7 @@ class Estimates(NamedTuple):
 
 
 class MeasureContext(NamedTuple):
-    """What a study knows and columns do not.
+    """Facts about the study that a measure may need and columns do not contain.
 
     Attributes
     ----------
@@ -161,7 +162,8 @@ class MeasureContext(NamedTuple):
     seed
         Seed of the run.
     group_size
-        So many replicates, one after the other, depend on each other; groups do not.
+        Consecutive replicates in a group. Replicates of a group may depend on each other;
+        groups are independent.
     """
 
     axes: Mapping[str, Sequence[str]]
@@ -177,33 +179,33 @@ class Measure(ABC):
     Parameters
     ----------
     name
-        What the summary calls it.
+        Name of the measure in the summary.
     formula
         Its formula and that of its MCSE, as text.
     reads
         The columns it needs. A replicate with NaN in any of them is not used in that cell.
     bounds
-        How `lower` and `upper` are made: "normal" (estimate plus and minus quantiles of Student's
-        t times the MCSE), "wilson" (for proportions), "scaled" (Wilson's interval of the place in
-        `span`, with as many trials as have this MCSE) or "ratio" (from Wilson's intervals of the
-        two shares that it is a ratio of).
+        How `lower` and `upper` are computed: "normal" (estimate plus and minus quantiles of
+        Student's t times the MCSE), "wilson" (for proportions), "scaled" (Wilson's interval of the
+        relative position in `span`, with the number of trials that has this MCSE) or "ratio" (from
+        Wilson's intervals of the two shares).
     span
         Least and greatest value that the measure can have; limits stay within.
     fewest
-        Replicates below which its MCSE says nothing, at least 2.
+        Least number of replicates for an MCSE, at least 2.
     axes
-        Axes of its own, appended to those of the columns: name and values, such as several
+        Names and values of axes that are appended to those of the columns, such as several
         significance levels at once.
     ddof
-        Divisor of the variance of psi is n - ddof: 0 for proportions, which gives p(1 - p)/n.
+        The divisor of the variance of psi is n - ddof: 0 for proportions, which gives p(1 - p)/n.
     undefined
         Why the estimate may be NaN although replicates were used.
     by_cell
-        Whether what it says of a cell comes, by arithmetic alone, from the replicates of that
-        cell: then the cells of many scenarios are measured side by side, with the same bits.
+        Whether the results of a cell follow, by arithmetic alone, from the replicates of that
+        cell. The cells of many scenarios are then measured in one call, with the same bits.
     group_size
-        So many replicates, one after the other, may depend on each other; groups do not. A study
-        says it of all its measures.
+        Consecutive replicates in a group. Replicates of a group may depend on each other; groups
+        are independent. A study sets it for all its measures.
     """
 
     name: str
@@ -261,7 +263,7 @@ class Measure(ABC):
         Parameters
         ----------
         context
-            What the study knows.
+            Axes, name, seed and group size of the study.
 
         Returns
         -------
@@ -299,7 +301,7 @@ class Measure(ABC):
 
     @property
     def resamples(self) -> bool:
-        """Whether `psi` has a row for each resample, and none for each replicate."""
+        """Whether `psi` has a row for each resample instead of each replicate."""
         return False
 
     @property
@@ -309,7 +311,7 @@ class Measure(ABC):
 
     @property
     def needs_independence(self) -> str:
-        """Why its error is of independent replicates only; empty where it is of others too."""
+        """Why its error requires independent replicates; empty if it does not."""
         return ""
 
     def in_groups(self, influence: Influence) -> Influence:
@@ -362,7 +364,7 @@ class Measure(ABC):
         return sample(pick(columns, self.reads, measure=self.name), keep)
 
     def report(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Estimates:
-        """Add the interval to an estimate and its MCSE, and the reason where there is no number.
+        """Add the interval to an estimate and its MCSE, and the reason if there is no number.
 
         Parameters
         ----------
@@ -389,8 +391,8 @@ class Measure(ABC):
         mcse = self.never_certain(influence, mcse)
         if influence.remark is not None:
             remark = joined(influence.remark, remark)
-        beside = variance_reduction(plain, mcse), influence.n_effective, remark
-        return Estimates(influence.estimate, mcse, lower, upper, *counts, reason, *beside)
+        extra = variance_reduction(plain, mcse), influence.n_effective, remark
+        return Estimates(influence.estimate, mcse, lower, upper, *counts, reason, *extra)
 
     def doubts(
         self, influence: Influence, mcse: np.ndarray
@@ -420,7 +422,7 @@ class Measure(ABC):
     def interval(
         self, influence: Influence, mcse: np.ndarray, *, level: float
     ) -> intervals.Interval:
-        """Compute the limits as `bounds` says.
+        """Compute the limits by the method that `bounds` names.
 
         Parameters
         ----------
@@ -449,10 +451,10 @@ class Measure(ABC):
         return wilson_within(influence.estimate, influence.trials, normal, level=level)
 
     def never_certain(self, influence: Influence, mcse: np.ndarray) -> Float[np.ndarray, " *cells"]:
-        """Replace an error of 0 that may be luck: one replicate more could have gone either way.
+        """Replace an error of 0 that may be due to chance by that of one more replicate.
 
-        For every measure of events, whose influence vanishes in a sample in which all replicates
-        are alike. Errors of other measures stay.
+        This applies to measures of events, whose influence vanishes in a sample in which all
+        replicates are alike. Errors of other measures stay.
 
         Parameters
         ----------
@@ -464,7 +466,7 @@ class Measure(ABC):
         Returns
         -------
         float array (*cells)
-            The error, which is not 0 where replicates could have been otherwise.
+            The error; 0 only for measures that do not count events.
         """
         cautious = self.error_of_one_more(influence)
         if cautious is None:
@@ -475,7 +477,7 @@ class Measure(ABC):
         return np.where(alike & np.isfinite(mcse), cautious, mcse)
 
     def error_of_one_more(self, influence: Influence) -> Float[np.ndarray, " *cells"] | None:
-        """Compute the error from one replicate more that had gone the other way.
+        """Compute the error after one more replicate with the other outcome.
 
         Parameters
         ----------
@@ -485,7 +487,7 @@ class Measure(ABC):
         Returns
         -------
         float array (*cells) or None
-            The error; None for a measure of values that are no events.
+            The error; None for a measure that does not count events.
         """
         with np.errstate(all="ignore"):
             if self.bounds == "ratio" and influence.sides is not None:
@@ -502,7 +504,7 @@ class Measure(ABC):
 
     @property
     def counts_events(self) -> bool:
-        """Whether it is made of shares, so that a replicate can move it by so much and no more."""
+        """Whether it is made of shares, so that the effect of one replicate is bounded."""
         return self.bounds != "normal"
 
     @property
@@ -511,7 +513,7 @@ class Measure(ABC):
         return (0.0, 1.0) if self.bounds == "wilson" and self.span == UNBOUNDED else self.span
 
     def one_event(self, influence: Influence) -> Float[np.ndarray, " *cells"]:
-        """Compute how far one replicate moves the estimate by an event: 1/n of a share of n.
+        """Compute how far one event moves the estimate: 1/n for a share of n replicates.
 
         Parameters
         ----------
@@ -533,7 +535,7 @@ class Measure(ABC):
             return np.asarray((high - low) / np.asarray(trials, float))
 
     def _at_an_end(self, influence: Influence) -> Bool[np.ndarray, " *cells"]:
-        """Whether the estimate is at an end of its span; that of a scaled one but for rounding."""
+        """Whether the estimate is at an end of its span; up to rounding for bounds "scaled"."""
         low, high = self.ends
         room = (high - low) * (END if self.bounds == "scaled" else 0.0)
         found = np.asarray(influence.estimate, float)
@@ -542,7 +544,7 @@ class Measure(ABC):
         )
 
     def _scaled(self, influence: Influence, mcse: np.ndarray, level: float) -> intervals.Interval:
-        """Wilson's interval of the place between the ends, with trials that have this error."""
+        """Wilson's interval of the position between the ends, with trials that have this error."""
         low, high = self.ends
         share = np.clip((np.asarray(influence.estimate, float) - low) / (high - low), 0.0, 1.0)
         fewest = influence.n_rep if influence.at_end is None else influence.at_end
@@ -559,11 +561,11 @@ class Measure(ABC):
         return intervals.Interval(lower, upper)
 
 
-END = 1e-12  # of the span: nearer to an end is rounding
+END = 1e-12  # relative to the span: a smaller distance from an end is rounding
 
 
 def within(limits: intervals.Interval, span: Span) -> intervals.Interval:
-    """Limits that do not leave the values a measure can have."""
+    """Limits, cut to the values that a measure can have."""
     if span == UNBOUNDED:
         return limits
     return intervals.Interval(*(np.asarray(np.clip(limit, *span)) for limit in limits))
@@ -576,9 +578,9 @@ def ratio_of_shares(above: Share, below: Share, *, level: float) -> intervals.In
 
 
 def independent_replicates(influence: Influence) -> Float[np.ndarray, " *cells"]:
-    """Replicates that an error is estimated from: those of the condition; groups of dependent ones.
+    """Number of independent replicates behind an error; of groups, if replicates are dependent.
 
-    Weighted replicates and those of a share count as they are.
+    Only replicates in the condition count. Weights do not change the number.
     """
     if influence.group_size > 1:
         return np.asarray(n_groups(influence.psi, influence.group_size), float)
@@ -587,10 +589,10 @@ def independent_replicates(influence: Influence) -> Float[np.ndarray, " *cells"]
 
 
 def standard_error(influence: Influence, *, ddof: int = 1) -> Float[np.ndarray, " *cells"]:
-    """Standard deviation of psi over the root of n; NaN where fewer than two trials were made.
+    """Standard deviation of psi over the root of n; NaN if there are fewer than two trials.
 
-    Of replicates in groups, the same of the groups' sums (Liang & Zeger 1986, Biometrika 73, 13-22,
-    with the number of groups in place of theirs).
+    For replicates in groups, the sums of the groups are used, and the number of groups (Liang &
+    Zeger 1986, Biometrika 73, 13-22).
     """
     squares = _sum_of_squares(influence)
     undefined = ~np.isfinite(influence.estimate) | ~np.isfinite(squares)
@@ -604,7 +606,10 @@ def standard_error(influence: Influence, *, ddof: int = 1) -> Float[np.ndarray, 
 
 
 def _sum_of_squares(influence: Influence) -> np.ndarray:
-    """Over used replicates; NaN where one of them has none, as infinite values do."""
+    """Sum of squared influences of used replicates; NaN if one of them has no influence.
+
+    Infinite values have none.
+    """
     psi, lost = influence.psi, np.asarray(False)
     if influence.n_failed.any():
         lost = np.isnan(psi)
@@ -618,21 +623,21 @@ def _sum_of_squares(influence: Influence) -> np.ndarray:
 def root_mean(
     squares: np.ndarray, n: np.ndarray, trials: np.ndarray, undefined: np.ndarray, *, ddof: int
 ) -> np.ndarray:
-    """Root of `squares` / (n - ddof) / n, in silence, NaN where that says nothing."""
+    """Root of squares / (n - ddof) / n, without warnings; NaN if undefined or below two trials."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mcse = np.sqrt(squares / (n - ddof) / n)
     return np.where((np.asarray(trials) < 2) | undefined, np.nan, mcse)
 
 
 def _plain_squares(influence: Influence, *, ddof: int) -> np.ndarray | None:
-    """Squared error of the plain measure of independent replicates; None where this is plain."""
+    """Squared error of the plain measure for independent replicates; None if this one is plain."""
     if influence.plain is not None or influence.group_size == 1:
         return influence.plain
     return standard_error(influence._replace(group_size=1), ddof=ddof) ** 2
 
 
 def _with_trials_of(influence: Influence, mcse: np.ndarray) -> Influence:
-    """As many trials, for a share's interval, as an independent share with this error has."""
+    """Set the trials to those of a share of independent replicates with this error."""
     counts = influence.trials, influence.group_size
     trials = independent_trials(influence.estimate, mcse, *counts)
     plain = np.nan if influence.plain is None else influence.plain
@@ -667,15 +672,15 @@ def explain(
     return reason
 
 
-ALL_BUT_ROUNDING = 1e20  # ratio of two variances, of which the smaller one is rounding
+ALL_BUT_ROUNDING = 1e20  # a larger ratio of two variances means that one is rounding error
 
 
 def variance_reduction(
     plain: Float[np.ndarray, " *cells"] | None, mcse: Float[np.ndarray, " *cells"]
 ) -> Float[np.ndarray, " *cells"] | None:
-    """How many times the squared error of the plain measure is this one's; NaN where it has none.
+    """Squared error of the plain measure over that of this one; NaN if either is undefined.
 
-    Infinite where what is left is rounding; None where no plain measure is told of.
+    Infinite if the error left is rounding; None if there is no plain measure.
     """
     if plain is None:
         return None
@@ -691,9 +696,9 @@ def independent_trials(
     trials: Float[np.ndarray, " *cells"],
     group_size: int,
 ) -> Float[np.ndarray, " *cells"]:
-    """Trials of an independent share with this error: share (1 - share) over its square.
+    """Trials of a share of independent replicates with this error: share (1 - share)/mcse^2.
 
-    Where there is no error, as of a share of 0, every group of the trials counts as one.
+    If the error is 0, as for a share of 0, each group counts as one trial.
     """
     with np.errstate(all="ignore"):
         found = np.asarray(share * (1 - share) / (mcse * mcse))
@@ -708,7 +713,7 @@ def wilson_within(
     *,
     level: float,
 ) -> intervals.Interval:
-    """Wilson's interval of what is a share; of an adjusted one that is none, the normal one."""
+    """Wilson's interval for a share in [0, 1]; the normal one for an adjusted share outside."""
     inside = (share >= 0) & (share <= 1)
     wilson = intervals.wilson(np.where(inside, share, np.nan), trials, level=level)
     lower, upper = (np.where(inside, w, n) for w, n in zip(wilson, normal, strict=True))

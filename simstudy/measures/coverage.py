@@ -66,14 +66,14 @@ def coverage(
     truth
         Column or number.
     estimate, se
-        Columns of estimates and their standard errors, in the place of limits. The interval is
-        then the estimate plus and minus a quantile times the standard error.
+        Columns of estimates and their standard errors, instead of limits. The interval is then
+        the estimate plus and minus a quantile times the standard error.
     level
         Nominal coverage in (0, 1) of these intervals; several add an axis `level` to the result.
     df
         Degrees of freedom of Student's t, a column or a number; None for the normal.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def coverage(
     Raises
     ------
     DesignError
-        Where neither pair of columns is given, or both, or no truth.
+        If both or none of the two pairs of columns are used, or there is no truth.
 
     References
     ----------
@@ -153,7 +153,7 @@ def tail_miss(
 ) -> MomentMeasure:
     """Share of intervals that lie wholly below, or wholly above, the truth.
 
-    With coverage the two sides sum to one.
+    Coverage and the two sides sum to one.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def tail_miss(
     side
         "below" for intervals below the truth, or "above".
     name
-        What the summary calls it; `miss_below` or `miss_above` if not given.
+        Name of the measure in the summary. Default: `miss_below` or `miss_above`.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def interval_width(lower: str, upper: str, *, name: str = "interval_width") -> M
     lower, upper
         Columns of limits; crossed limits are refused.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -238,7 +238,7 @@ def interval_score(
     level
         Nominal coverage of the intervals, in (0, 1).
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -271,7 +271,7 @@ def interval_score(
 
 
 def width_of(columns: Columns, lower: str, upper: str) -> np.ndarray:
-    """Distance of two columns of limits; crossed limits are refused."""
+    """Upper minus lower limits; crossed limits are refused."""
     with np.errstate(invalid="ignore"):  # infinite limits on one side have no distance
         width = np.asarray(np.subtract(columns[upper], columns[lower], dtype=float))
     check_none(
@@ -302,10 +302,10 @@ def bias_eliminated_coverage(
     Either `bias_eliminated_coverage("b", "lower", "upper")` or
     `bias_eliminated_coverage("b", se="se")`.
 
-    The mean is estimated, so the influence of a replicate has a second part: its pull on
-    the mean times the slope of coverage in the point to be covered. The slope is a difference
-    over plus and minus sd n^(-1/5); it vanishes for symmetric intervals and is what the binomial
-    formula of Morris et al. leaves out for others.
+    The mean is estimated, so the influence of a replicate has a second part: its influence on the
+    mean times the slope of coverage in the point to be covered. The slope is a difference quotient
+    over plus and minus sd n^(-1/5). It vanishes for symmetric intervals; the binomial formula of
+    Morris et al. ignores it.
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ def bias_eliminated_coverage(
     lower, upper
         Columns of the limits of their intervals; crossed limits are refused.
     se
-        Column of standard errors, in place of limits: the interval is then the estimate plus and
+        Column of standard errors, instead of limits: the interval is then the estimate plus and
         minus a quantile times the standard error, which may not be negative.
     level
         Nominal coverage in (0, 1) of intervals by `se`; several of them add an axis "level" to
@@ -335,7 +335,8 @@ def bias_eliminated_coverage(
     Raises
     ------
     DesignError
-        If not either both limits or `se` are given, or `mcse` is neither "influence" nor "normal".
+        If neither both limits nor `se` are given, or all are; or if `mcse` is neither "influence"
+        nor "normal".
 
     References
     ----------
@@ -433,12 +434,12 @@ class _BiasEliminatedCoverage(Measure):
         return Influence(share, psi, n, np.asarray(len(used) - n), trials, n_given=n)
 
     def _widen(self, values: np.ndarray) -> np.ndarray:
-        """With an axis of size 1 for the measure's own, if it has one."""
+        """Append an axis of size 1 for each axis of the measure itself."""
         return values.reshape(values.shape + (1,) * len(self.axes))
 
 
 def effective_trials(share: np.ndarray, squares: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Number of independent trials with the variance found: the denominator for Wilson."""
+    """Number of independent trials with the estimated variance: the denominator for Wilson."""
     binomial = share * (1 - share) * n
     known = (binomial > 0) & (squares > 0)
     return np.where(known, n * binomial / np.where(known, squares, 1.0), n)

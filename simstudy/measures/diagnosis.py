@@ -1,12 +1,12 @@
 """Measures of diagnostic tests: sensitivity, specificity, predictive values.
 
-For replicates with and without an effect in one scenario, told apart by a column: where the truth
-is drawn, or where a scenario holds many tests. Where it is the scenario that has an effect or has
-none, `power` in one and `type_1_error` in the other say the same, and a ratio of two scenarios'
-(`Result.contrast(..., scale="ratio")`) of `rejection_rate` and `non_rejection_rate` is
-the positive and the negative likelihood ratio.
+They need replicates with and without an effect in one scenario, and a column that distinguishes
+them: the truth is drawn, or a scenario holds many tests. If each scenario either has an effect or
+not, use `power` and `type_1_error`. The likelihood ratios are then ratios of two scenarios
+(`Result.contrast(..., scale="ratio")`): of `rejection_rate` the positive one, of
+`non_rejection_rate` the negative one.
 
-All are ratios of means, so their Monte Carlo standard errors are those of the delta method with
+All are ratios of means, so their Monte Carlo standard errors come from the delta method with
 random denominators. Terms: Altman & Bland (1994), BMJ 308, 1552 and BMJ 309, 102; likelihood
 ratios: Deeks & Altman (2004), BMJ 329, 168-169.
 """
@@ -33,10 +33,10 @@ def non_rejection_rate(
     reject
         Column of True and False, or 1 and 0 (NaN where the replicate failed).
     given
-        Column of True and False, or 1 and 0: only replicates where it is true count; None for
+        Column of True and False, or 1 and 0: only replicates in which it is true count. Default:
         all.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -58,16 +58,17 @@ def non_rejection_rate(
 
 
 def sensitivity(reject: str, *, effect: str, name: str = "sensitivity") -> MomentMeasure:
-    """Share of replicates with an effect that reject: power, where the truth is drawn.
+    """Share of replicates with an effect that reject: power if the truth is drawn.
 
     Parameters
     ----------
     reject
         Column of True and False, or 1 and 0 (NaN where the replicate failed).
     effect
-        Such a column too: whether the replicate has an effect, so that its null is false.
+        Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
+        null is false.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -88,7 +89,7 @@ def specificity(reject: str, *, effect: str, name: str = "specificity") -> Momen
         Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
         null is false.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -114,12 +115,12 @@ def positive_predictive_value(
         Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
         null is false.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
     MomentMeasure
-        A measure of a proportion, with Wilson's interval; NaN where none rejects.
+        A measure of a proportion, with Wilson's interval; NaN if none rejects.
 
     References
     ----------
@@ -143,12 +144,12 @@ def negative_predictive_value(
         Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
         null is false.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
     MomentMeasure
-        A measure of a proportion, with Wilson's interval; NaN where all reject.
+        A measure of a proportion, with Wilson's interval; NaN if all reject.
 
     References
     ----------
@@ -172,7 +173,7 @@ def positive_likelihood_ratio(
         Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
         null is false.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -200,7 +201,7 @@ def negative_likelihood_ratio(
         Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
         null is false.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """Measures of estimators: bias, empirical and model standard error, mean squared error.
 
-Formulas: Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6. Where
-their Monte Carlo standard errors assume normal estimates, those here do not, and `mcse="normal"`
-gives theirs.
+Formulas: Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6. Some of
+their Monte Carlo standard errors assume normal estimates; those here do not, unless
+`mcse="normal"`.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ from simstudy.measures.moments import (
 from simstudy.measures.proportions import flags
 
 NOT_NEGATIVE = (0.0, np.inf)
-Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of estimate - truth, and truth
+Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]  # arguments: estimate - truth, truth
 
 
 def mean(column: str, *, given: str | None = None, name: str | None = None) -> MomentMeasure:
@@ -45,10 +45,10 @@ def mean(column: str, *, given: str | None = None, name: str | None = None) -> M
     column
         Any numeric column; NaN where the replicate failed.
     given
-        Column of True and False, or 1 and 0: only replicates where it is true count. NaN where
-        there are none.
+        Column of True and False, or 1 and 0: only replicates in which it is true count. The mean
+        is NaN if there are none.
     name
-        What the summary calls it; `mean_` and the column if not given.
+        Name of the measure in the summary. Default: `mean_` and the column.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def run_time(seconds: str, *, name: str = "run_time") -> MomentMeasure:
     seconds
         Column of seconds.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def bias(estimate: str, truth: Operand, *, name: str = "bias") -> MomentMeasure:
     truth
         The true value: a column, or a number.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def bias(estimate: str, truth: Operand, *, name: str = "bias") -> MomentMeasure:
 def mse(estimate: str, truth: Operand, *, name: str = "mse") -> MomentMeasure:
     """Mean squared error, in squared units of the estimate.
 
-    The MCSE is that of Morris et al., which assumes no distribution: there is no other.
+    The MCSE is that of Morris et al., which assumes no distribution.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def mse(estimate: str, truth: Operand, *, name: str = "mse") -> MomentMeasure:
     truth
         The true value: a column, or a number.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def mae(estimate: str, truth: Operand, *, name: str = "mae") -> MomentMeasure:
     truth
         The true value: a column, or a number.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -195,10 +195,10 @@ def relative_bias(estimate: str, truth: Operand, *, name: str = "relative_bias")
     estimate
         Column of estimates.
     truth
-        The true value: a column, or a number other than 0. Where a column is 0 the measure has no
-        value; if it has none anywhere, that is refused (`StudyError`).
+        The true value: a column, or a number other than 0. If a column is 0 in a scenario, the
+        measure has no value there; if it has none in any scenario, `StudyError` is raised.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -222,7 +222,7 @@ def relative_bias(estimate: str, truth: Operand, *, name: str = "relative_bias")
 
 
 def rmse(estimate: str, truth: Operand, *, name: str = "rmse") -> MomentMeasure:
-    """Root of the mean squared error; its MCSE is MCSE(MSE)/(2 RMSE), or 0 where all are exact.
+    """Root of the mean squared error; its MCSE is MCSE(MSE)/(2 RMSE), or 0 if all are exact.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def rmse(estimate: str, truth: Operand, *, name: str = "rmse") -> MomentMeasure:
     truth
         The true value: a column, or a number.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -257,7 +257,7 @@ def variance(estimate: str, *, name: str = "variance") -> MomentMeasure:
     estimate
         Column of estimates.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -290,10 +290,11 @@ def empirical_se(
     estimate
         Column of estimates.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
     mcse
-        "influence" holds for every distribution with four moments; "normal" is
-        SE/sqrt(2(n - 1)) of Morris et al., half of the truth or less for exponential estimates.
+        "influence" is valid for every distribution with four moments. "normal" is
+        SE/sqrt(2(n - 1)) of Morris et al., which is half of the true error or less for
+        exponential estimates.
 
     Returns
     -------
@@ -332,7 +333,7 @@ def standardised_bias(
     *,
     name: str = "standardised_bias",
 ) -> MomentMeasure:
-    """Bias over the empirical SE, a pure number; NaN where the estimates have no spread.
+    """Bias over the empirical SE, without a unit; NaN if the estimates have no spread.
 
     Parameters
     ----------
@@ -341,7 +342,7 @@ def standardised_bias(
     truth
         The true value: a column, or a number.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -372,7 +373,7 @@ def model_se(se: str, *, name: str = "model_se") -> MomentMeasure:
     se
         Column of standard errors; a negative one is refused.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -401,22 +402,22 @@ def relative_error_model_se(
     name: str = "relative_error_model_se",
     mcse: Mcse = "influence",
 ) -> MomentMeasure:
-    """Model SE over empirical SE, less one: a proportion, negative where SEs are too small.
+    """Model SE over empirical SE, less one: a proportion, negative if SEs are too small.
 
     Parameters
     ----------
     estimate, se
         Columns of estimates and of their standard errors, which may not be negative.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
     mcse
-        "influence" knows how estimates and standard errors go together; "normal" is the formula
-        of Morris et al., for normal estimates that are independent of their standard errors.
+        "influence" accounts for the correlation of estimates and standard errors. "normal" is the
+        formula of Morris et al., for normal estimates independent of their standard errors.
 
     Returns
     -------
     MomentMeasure
-        A measure without a unit: -0.1 says that standard errors are 10% too small.
+        A measure without a unit: -0.1 means that standard errors are 10% too small.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Policies for replicates in which a method failed.
 
-Measures use the complete cases of each cell: a failure of one method takes nothing from another.
-Where failures depend on the data, methods are then compared on different replicates; the other
-two policies answer that, each in its way.
+Measures use the complete cases of each cell: a failure of one method does not affect another.
+If failures depend on the data, methods are then compared on different replicates. The other two
+policies avoid this.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,22 +33,23 @@ def complete_case(columns: Columns) -> Columns:
 def all_methods(
     columns: Columns, *, axis: int = 0, names: Sequence[str] | None = None
 ) -> dict[str, np.ndarray]:
-    """Drop a replicate in every method where any method failed.
+    """Drop a replicate in every method if any method failed.
 
     Parameters
     ----------
     columns
-        Of shape (rep, *axes). Those without the axis, or with one value on it, stay as they are.
+        Replicate columns of shape (rep, *axes), by name. Columns without the axis, or with one
+        value on it, stay as they are.
     axis
         The axis of methods, counted without the replicate axis.
     names
-        Columns in which NaN is a failure; default all. Leave out one that is always NaN for some
-        method, or no replicate remains.
+        Columns in which NaN is a failure. Default: all. Leave out a column that is always NaN for
+        some method, or no replicate remains.
 
     Returns
     -------
     dict[str, np.ndarray]
-        The columns, NaN in every method where one failed.
+        The columns, NaN in every method if one failed.
 
     Raises
     ------
@@ -103,7 +104,7 @@ def _refuse_nan(name: str, value: float) -> None:
 
 
 def _failed(columns: Columns, axis: int) -> Bool[np.ndarray, " rep *axes"]:
-    """Where any method failed, with size 1 on the axis of methods."""
+    """Mark replicates in which any method failed, with size 1 on the axis of methods."""
     aligned = align(columns)
     shape = np.broadcast_shapes(*(column.shape for column in aligned.values()))
     if not 0 <= axis < len(shape) - 1:

@@ -5,7 +5,7 @@ import numpy as np
 from simstudy.array_types import Float, Int, Shaped
 from simstudy.errors import StudyError
 
-FEW_GROUPS = 20  # below which an interval by the normal law is too short to be passed over
+FEW_GROUPS = 20  # fewer groups get a remark: a normal interval is then too short
 
 
 def grouped_sums(
@@ -16,14 +16,14 @@ def grouped_sums(
     Raises
     ------
     StudyError
-        Where the last group is not whole.
+        If the last group is incomplete.
     """
     if size == 1:
         return values
     if len(values) % size:
         raise StudyError(
-            f"{len(values)} replicates are no whole number of groups of {size}, so the last group "
-            "is not whole and nobody knows its error. Give whole groups."
+            f"{len(values)} replicates are not a whole number of groups of {size}, so the last "
+            "group is incomplete and has no known error. Give whole groups."
         )
     sums = values[::size].astype(float)
     for member in range(1, size):

@@ -1,4 +1,4 @@
-"""Intervals for one look, and confidence sequences that hold at every look."""
+"""Confidence intervals for a fixed n, and confidence sequences that are valid at every n."""
 
 import numbers
 from typing import Any, NamedTuple
@@ -66,14 +66,14 @@ def of_difference(
 ) -> Interval:
     """Limits of a difference from the limits of its two sides.
 
-    With normal limits it is the normal interval; with Wilson's, that of Newcombe.
+    Normal limits give the normal interval; Wilson's limits give Newcombe's interval.
 
     Parameters
     ----------
     first, second
         The two estimates.
     of_first, of_second
-        Their limits, of one level.
+        Limits of the two estimates, at the same level.
     correlation
         Correlation of the errors of the two estimates, in [-1, 1].
 
@@ -98,12 +98,12 @@ def of_ratio(
 ) -> Interval:
     """Limits of a ratio from the limits of its two sides; infinite if the second may be 0.
 
-    With normal limits it is Fieller's interval.
+    Normal limits give Fieller's interval.
 
     Parameters
     ----------
     first, second, of_first, of_second, correlation
-        As of `of_difference`.
+        See `of_difference`.
 
     References
     ----------
@@ -121,12 +121,12 @@ def of_ratio(
 
 
 def _positive(value: Any, limits: Interval) -> Interval:
-    """Limits of the size of a value."""
+    """Limits of the absolute value."""
     return _turned(limits, np.asarray(value) < 0)
 
 
 def _turned(limits: Interval, where: np.ndarray) -> Interval:
-    """Limits of the negative number, in some places."""
+    """Limits, negated and exchanged in cells where a mask is true."""
     lower, upper = limits
     return Interval(np.where(where, -upper, lower), np.where(where, -lower, upper))
 
@@ -149,9 +149,9 @@ def _ratio_of_positive(
 
 
 def cautious_binomial_error(share: Any, n: Any) -> Any:
-    """Compute the Monte Carlo error of a share of n replicates, as if one more had gone either way.
+    """Compute the Monte Carlo error of a share after adding one success and one failure.
 
-    So 0 of n has an error above 0.
+    The error of 0 of n is therefore above 0.
 
     Parameters
     ----------
@@ -175,14 +175,14 @@ def wilson(proportion: Number, trials: Number, *, level: float, df: Any = np.inf
     Parameters
     ----------
     proportion
-        Share of successes, in [0, 1], else refused; NaN gives NaN.
+        Share of successes, in [0, 1]; NaN gives NaN.
     trials
         Number of trials behind each proportion, not necessarily whole; 0 gives NaN.
     level
         Coverage of the interval, in (0, 1).
     df
-        Degrees of freedom of Student's t in place of the normal, where trials follow from an
-        estimated error.
+        Degrees of freedom of Student's t instead of the normal, for a number of trials that comes
+        from an estimated error.
 
     Returns
     -------
@@ -214,7 +214,7 @@ def wilson(proportion: Number, trials: Number, *, level: float, df: Any = np.inf
 
 
 def _refuse_no_share(proportion: np.ndarray) -> None:
-    """Refuse values beyond [0, 1], rounding of a quotient aside."""
+    """Refuse values outside [0, 1], up to rounding."""
     outside = (proportion < -ROUNDING) | (proportion > 1 + ROUNDING)
     if outside.any():
         raise DesignError(
@@ -223,22 +223,23 @@ def _refuse_no_share(proportion: np.ndarray) -> None:
         )
 
 
-PRIOR = 0.5  # of both outcomes: Jeffreys' mixture
-HALVINGS = 60  # of an interval of probabilities: to the last bit
+PRIOR = 0.5  # both parameters of the beta mixture: Jeffreys
+HALVINGS = 60  # bisection steps: to the last bit of a probability
 
 
 def anytime_share(share: Any, n: Any, *, level: float) -> Interval:
     """Limits of a probability, from the share of n independent trials, valid at every n.
 
-    All p under which the trials are not 1 / (1 - level) times as likely as under a mixture of
-    probabilities, beta(1/2, 1/2). Under the true p that ratio is a martingale which begins at 1, so
-    by Ville's inequality it ever comes so far with a probability of 1 - level at most.
+    The limits hold every p for which the likelihood ratio of a beta(1/2, 1/2) mixture of
+    probabilities to p is below 1 / (1 - level). Under the true p this ratio is a martingale that
+    starts at 1, so by Ville's inequality it ever reaches that value with probability 1 - level at
+    most.
 
     Parameters
     ----------
     share, n
-        Of trials that succeeded, in [0, 1], and how many there were; broadcast. No trial, no
-        limits but 0 and 1.
+        Share of trials that succeeded, in [0, 1], and number of trials; broadcast. Without trials
+        the limits are 0 and 1.
     level
         Coverage, in (0, 1).
 
@@ -246,14 +247,14 @@ def anytime_share(share: Any, n: Any, *, level: float) -> Interval:
     ----------
     Robbins (1970), Ann. Math. Stat. 41, 1397-1409.
     """
-    critical_value(level)  # refuses what is none
+    critical_value(level)  # refuses a level outside (0, 1)
     found, size = np.broadcast_arrays(np.asarray(share, float), np.asarray(n, float))
     hits = found * size
-    most = special.betaln(hits + PRIOR, size - hits + PRIOR) - special.betaln(PRIOR, PRIOR)
-    most = most + np.log(1 - level)  # so likely are the trials at the limits, at least
+    least = special.betaln(hits + PRIOR, size - hits + PRIOR) - special.betaln(PRIOR, PRIOR)
+    least = least + np.log(1 - level)  # least log-likelihood within the limits
 
     def outside(p: np.ndarray) -> np.ndarray:
-        return np.asarray(special.xlogy(hits, p) + special.xlog1py(size - hits, -p) < most)
+        return np.asarray(special.xlogy(hits, p) + special.xlog1py(size - hits, -p) < least)
 
     lower = _between(np.zeros_like(found), found, outside)
     upper = _between(np.ones_like(found), found, outside)
@@ -275,14 +276,14 @@ def _between(far: np.ndarray, near: np.ndarray, outside: Any) -> np.ndarray:
 def anytime_mean(mean: Any, sd: Any, n: Any, *, level: float, planned: float) -> Interval:
     """Limits of an expectation, from the mean of n independent values, valid at every n.
 
-    All m against which the values are not 1 / (1 - level) times as likely under a mixture: their
-    expectation is m plus a normal number of standard deviations, and the standard deviation may be
-    any (density 1/sd). With v the variance of that number, s the standard deviation found and d
-    the mean less m, the ratio is, with r = 1 / (1 + nv) and u = nd^2 / (n - 1) / s^2,
-    sqrt(r) ((1 + u) / (1 + ru))^(n/2). For normal values it is a martingale which begins at 1,
-    whatever their standard deviation, so the limits are exact for them from the second value on;
-    for others they are as good as the central limit theorem. Where no m is as unlikely yet, and
-    where all values are equal, so that nothing is known of their spread, they are infinite.
+    The limits hold every m for which the likelihood ratio of a mixture to m is below
+    1 / (1 - level). Under the mixture the expectation is m plus a normal number (variance v) of
+    standard deviations; the standard deviation has the density 1/sd. With s the sample standard
+    deviation, d = mean - m, r = 1 / (1 + nv) and u = nd^2 / (n - 1) / s^2, the ratio is
+    sqrt(r) ((1 + u) / (1 + ru))^(n/2). For normal values of any standard deviation it is a
+    martingale that starts at 1, so the limits are exact from the second value on. For other values
+    they hold as far as the central limit theorem does. The limits are infinite while no m can be
+    excluded, and if all values are equal, since their spread is then unknown.
 
     Parameters
     ----------
@@ -291,8 +292,8 @@ def anytime_mean(mean: Any, sd: Any, n: Any, *, level: float, planned: float) ->
     level
         Coverage, in (0, 1).
     planned
-        The number of values at which the limits are to be closest together; at least 1, and the
-        same at every look.
+        Number of values at which the limits are closest together; at least 1, and the same at
+        every look.
 
     References
     ----------
@@ -301,7 +302,7 @@ def anytime_mean(mean: Any, sd: Any, n: Any, *, level: float, planned: float) ->
     critical_value(level)
     _refuse_no_plan(planned)
     twice = -2 * np.log(1 - level)
-    variance = (twice + np.log(twice) + 1) / planned  # of the mixed numbers
+    variance = (twice + np.log(twice) + 1) / planned  # v, the variance of the mixture
     found, spread, size = np.broadcast_arrays(*(np.asarray(x, float) for x in (mean, sd, n)))
     reach = _reach(size, np.log1p(size * variance), twice)
     half = np.where((spread == 0) | (size == 1), np.inf, np.where(spread == 0, 1.0, spread) * reach)

@@ -2,7 +2,7 @@
 
 With terms t (several numbers per replicate), their means m and a value f(m, n), the influence of
 replicate i is the gradient of f at m times (t_i - m). The gradient is a complex-step derivative,
-exact to rounding, so a measure is written as its terms and its value and nothing else.
+exact to rounding, so a measure needs only its terms and its value.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from simstudy.measures.columns import (
 )
 from simstudy.measures.core import Estimates, Influence, Measure
 
-STEP = 1e-100  # of the complex-step derivative: its square vanishes beside any mean
+STEP = 1e-100  # complex step: its square is 0 relative to any mean
 NORMAL_IS_INDEPENDENT = "mcse='normal' is a formula for independent replicates"
 
 Means = tuple[np.ndarray, ...]
@@ -37,7 +37,7 @@ Number = float | np.ndarray  # real or complex
 
 
 def centred(name: str) -> str:
-    """Return the key under which `terms` finds that column less a constant of the cell.
+    """Return the key under which `terms` finds a column centred in each cell.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def centred(name: str) -> str:
 
 
 def ratio(numerator: Number, denominator: Number) -> np.ndarray:
-    """Divide, with NaN (and no warning) where the denominator is zero.
+    """Divide; NaN (without a warning) if the denominator is zero.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def only(means: Means, _n: np.ndarray) -> np.ndarray:
 
 
 def share(means: Means, _n: np.ndarray) -> np.ndarray:
-    """The first mean over the second: a mean within a condition, NaN where that is empty."""
+    """The first mean over the second: a mean within a condition; NaN if the condition is empty."""
     return np.asarray(ratio(means[0], means[1]))
 
 
@@ -119,19 +119,20 @@ class MomentMeasure(Measure):
     Parameters
     ----------
     terms
-        From aligned columns, the terms of each replicate: arrays of (rep, *axes).
+        Function of aligned columns that returns the terms of each replicate: arrays of shape
+        (rep, *axes).
     value
-        From the means of the terms and the number of replicates, the estimate: made of + - * /
-        and np.sqrt only, so that it also takes complex numbers. Use `ratio` where a denominator
-        may be zero.
+        Function of the means of the terms and the number of replicates that returns the estimate.
+        It uses + - * / and np.sqrt only, so that it also takes complex numbers. Use `ratio` if a
+        denominator may be zero.
     trials
-        Same arguments: the denominator of a proportion. Default: all used replicates.
+        Function of the same arguments that returns the denominator of a proportion. Default: all
+        used replicates.
     centred_columns
-        Columns handed to `terms` a second time, less a constant, as `columns[centred(name)]`:
-        for values that do not depend on that constant, as a variance does not, it is chosen such
-        that no digits are lost: the mean.
+        Columns that `terms` also finds centred at their mean, as `columns[centred(name)]`: for
+        estimates that do not depend on a shift, such as a variance, no digits are lost then.
     derive
-        Makes the columns that the measure works on from those it reads.
+        Function that computes the columns of the measure from those it reads.
     normal_mcse
         A closed-form MCSE from means, covariance of the terms (term, term, *cells) and n, instead
         of the spread of psi.
@@ -223,7 +224,7 @@ def _own_centres(data: Sample, names: tuple[str, ...]) -> tuple[np.ndarray, ...]
 
 
 def _mean_twice(values: np.ndarray, data: Sample) -> np.ndarray:
-    """Mean, corrected by the mean of what is left: a constant column has spread 0 exactly."""
+    """Mean, corrected by the mean of the residuals: a constant column has spread 0 exactly."""
     mean = mean_used(values, data.used, complete=data.complete)
     with np.errstate(invalid="ignore"):
         rest = mean_used(values - mean, data.used, complete=data.complete)
@@ -234,7 +235,7 @@ Mcse = Literal["influence", "normal"]
 
 
 def check_mcse_method(mcse: str) -> None:
-    """Refuse what is neither of the two."""
+    """Refuse any value but "influence" and "normal"."""
     if mcse not in ("influence", "normal"):
         raise DesignError(
             f"mcse={in_one_line(repr(mcse))} is not a way to compute a Monte Carlo error. Use "

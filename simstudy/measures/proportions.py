@@ -31,18 +31,19 @@ def proportion(
     Parameters
     ----------
     name, reads
-        As of any measure.
+        Name and columns of the measure; see `Measure`.
     event
-        From aligned columns, whether the event happened: (rep, *axes), and the measure's own axis.
+        Function of aligned columns that returns whether the event happened: shape (rep, *axes),
+        and the measure's own axis last.
     given
-        Column that says whether a replicate is in the condition. The share is then a ratio of
-        means whose denominator is random too, and `trials` is the number in the condition.
+        Column of flags: whether a replicate is in the condition. The share is then a ratio of
+        means with a random denominator, and `trials` is the number in the condition.
     axes
-        The measure's own axis, if it has one.
+        Name and values of the measure's own axis, if it has one.
     by_cell
-        As of any measure: whether `event` looks at nothing beside the cell.
+        Whether `event` reads values of the cell only; see `Measure`.
     formula
-        The two formulas in a summary's legend, without the condition.
+        Formulas of the estimate and its MCSE for the summary's legend, without the condition.
 
     Returns
     -------
@@ -90,7 +91,7 @@ def _both(event: np.ndarray, condition: np.ndarray, *, own: int) -> tuple[np.nda
 
 
 def flag_share(name: str, formula: Formula, flag: str, *, given: str | None) -> MomentMeasure:
-    """Share of replicates in which a column is true, of all or of those in a condition."""
+    """Share of replicates in which a column is true, among all or those in a condition."""
     return proportion(
         name,
         names_in(flag),
@@ -122,7 +123,7 @@ class LevelShare(MomentMeasure):
         return super().sample(columns, keep=keep)
 
     def _is_level(self, column: np.ndarray) -> np.ndarray:
-        """1 for the level, 0 for another value, NaN where there is none."""
+        """1 for the level, 0 for another value, NaN if there is none."""
         values = unmasked(column, self.column)
         is_text = values.dtype.kind not in "biuf"
         if is_text != isinstance(self.level, str):
@@ -151,9 +152,9 @@ def level_share(
     level
         The value that counts.
     given
-        Column of True and False, or 1 and 0: only replicates where it is true count.
+        Column of True and False, or 1 and 0: only replicates in which it is true count.
     name
-        What the summary calls it; column and level if not given.
+        Name of the measure in the summary. Default: column and level.
 
     Returns
     -------
@@ -212,7 +213,7 @@ def own_axis(name: str, values: np.ndarray) -> dict[str, tuple[float, ...]]:
 
 
 def against(column: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """A column with an axis of size 1 for the values that it is compared with."""
+    """A column with a last axis of size 1, to be compared with several values."""
     return column[..., None] if values.ndim else column
 
 
@@ -222,7 +223,7 @@ def critical_values(columns: Columns, probability: np.ndarray, df: Operand | Non
     Parameters
     ----------
     probability
-        One, or a row of them, which then is a last axis of the result.
+        Probability, or a row of probabilities, which adds a last axis to the result.
     df
         Column or number; None for the normal.
     """

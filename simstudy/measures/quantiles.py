@@ -21,18 +21,17 @@ def quantile(column: str, probability: float = 0.5, *, name: str | None = None) 
 
     The influence of a replicate is (p - 1{x <= q}) times the sparsity 1/f(q), which is estimated
     by a difference of quantiles over the bandwidth of Hall & Sheather. `lower` and `upper` are
-    quantiles themselves (Woodruff), so they need no density and hold for discrete values too. A
-    limit that may lie beyond all replicates is infinite.
-
+    quantiles themselves (Woodruff), so they need no density and are valid for discrete values too.
+    A limit that may lie beyond all replicates is infinite.
 
     Parameters
     ----------
     column
         Any numeric column.
     probability
-        In (0, 1); 0.5 is the median.
+        Probability of the quantile, in (0, 1); 0.5 is the median.
     name
-        What the summary calls it; made of column and probability if not given.
+        Name of the measure in the summary. Default: made of column and probability.
 
     Returns
     -------
@@ -66,7 +65,7 @@ def median(column: str, *, name: str | None = None) -> Measure:
     column
         Any numeric column.
     name
-        What the summary calls it; `median_` and the column if not given.
+        Name of the measure in the summary. Default: `median_` and the column.
 
     Returns
     -------
@@ -86,7 +85,7 @@ def median_bias(estimate: str, truth: Operand, *, name: str = "median_bias") -> 
     truth
         The true value: a column, or a number.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -149,14 +148,14 @@ class _Quantile(Measure):
         return report._replace(lower=below, upper=above, mcse=mcse, reason=reason, remark=None)
 
     def _sd_of_share_below(self, x: np.ndarray, report: Estimates) -> np.ndarray:
-        """Of the share below the quantile, in groups of replicates that depend on each other."""
+        """Standard error of the share below the quantile, for replicates in groups."""
         below = np.where(np.isnan(x), np.nan, (x <= report.estimate) - self.p)
         n = report.n_rep
         share = Influence(report.estimate, below, n, report.n_failed, n.astype(float))
         return standard_error(self.in_groups(share), ddof=0)
 
     def _values(self, data: Sample) -> np.ndarray:
-        """Of the column, or its distance from the truth; NaN where not used."""
+        """Values of the column, or their distances from the truth; NaN if not used."""
         x = data.columns[self.reads[0]]
         if self.truth is not None:
             x = x - operand(data.columns, self.truth)
@@ -164,7 +163,7 @@ class _Quantile(Measure):
 
 
 def _error_of(lower: np.ndarray, upper: np.ndarray, level: float) -> np.ndarray:
-    """The error of an interval this wide; NaN of one without an end."""
+    """The standard error that gives an interval this wide; NaN if a limit is infinite."""
     with np.errstate(invalid="ignore"):
         error = (upper - lower) / (2 * intervals.critical_value(level))
     return np.where(np.isfinite(error), error, np.nan)
@@ -173,7 +172,7 @@ def _error_of(lower: np.ndarray, upper: np.ndarray, level: float) -> np.ndarray:
 def quantile_at(ordered: np.ndarray, n: np.ndarray, p: np.ndarray | float) -> np.ndarray:
     """Quantile of ascending values (NaN last), `n` of them in each cell; p is cut to [0, 1].
 
-    NaN where p is.
+    NaN if p is NaN.
     """
     unknown = np.isnan(p)
     p = np.clip(np.where(unknown, 0.0, p), 0.0, 1.0)
@@ -189,8 +188,8 @@ def quantile_at(ordered: np.ndarray, n: np.ndarray, p: np.ndarray | float) -> np
 def sparsity(ordered: np.ndarray, n: np.ndarray, p: float) -> np.ndarray:
     """One over the density at the quantile, from two quantiles on either side.
 
-    The difference is taken against normal scores and not against p: exact for normal values of
-    any number, and free of most of the bias in the tails (6% at p = 0.9 and n = 1000).
+    The difference quotient is taken with respect to normal scores instead of p. It is exact for
+    normal values at every n, and removes most of the bias in the tails (6% at p = 0.9, n = 1000).
     """
     half, edge = _bandwidth(n, p), 0.5 / np.maximum(n, 1)
     below, above = np.maximum(p - half, edge), np.minimum(p + half, 1 - edge)
@@ -208,24 +207,24 @@ def _bandwidth(n: np.ndarray, p: float) -> np.ndarray:
     return np.asarray(intervals.critical_value(0.95) ** (2 / 3) * shape / np.cbrt(np.maximum(n, 1)))
 
 
-NORMAL_MAD = 1.4826  # standard deviations of a normal in its median absolute deviation
+NORMAL_MAD = 1.4826  # standard deviation over median absolute deviation of a normal
 
 
 def outlier_rate(column: str, *, beyond: float = 10.0, name: str | None = None) -> Measure:
     """Share of replicates further from the median than `beyond` robust standard deviations.
 
-    A robust standard deviation is 1.4826 times the median distance from the median (MAD), that of
-    normal values. `share x n_rep` replicates are counted; all of them stay in every other
-    measure, and a run says at its end where there are any. Infinite values count.
+    The robust standard deviation is 1.4826 times the median absolute deviation (MAD), which is the
+    standard deviation of normal values. Outliers stay in every other measure; a run warns at its
+    end if there are any. Infinite values count as outliers.
 
     Parameters
     ----------
     column
         Any numeric column, such as estimates or their standard errors.
     beyond
-        Robust standard deviations, above 0.
+        Distance in robust standard deviations, above 0.
     name
-        What the summary calls it; `outlier_rate_` and the column if not given.
+        Name of the measure in the summary. Default: `outlier_rate_` and the column.
 
     Returns
     -------
@@ -235,16 +234,17 @@ def outlier_rate(column: str, *, beyond: float = 10.0, name: str | None = None) 
     Raises
     ------
     DesignError
-        If `beyond` is no positive number.
+        If `beyond` is not a positive number.
 
     Notes
     -----
-    Median and MAD are estimated: a replicate also pulls on them, and they on the share. With
-    s = 1.4826 MAD, its influence is 1{far out} - share, plus the slope of the share in the median
-    times the influence on the median, plus its slope in s times that on s. Slopes are differences
-    over plus and minus s n^(-1/3). The influence on the MAD is that on the median of the distances,
-    plus the slope of this in their centre times the influence on the median. Far out, where next
-    to nothing lies, the slopes are 0, and what is left is the binomial sqrt(p (1 - p)/n).
+    Median and MAD are estimated, so a replicate also influences the share through them. With
+    s = 1.4826 MAD, its influence is 1{outlier} - share, plus the slope of the share in the median
+    times the influence on the median, plus the slope in s times the influence on s. Slopes are
+    difference quotients over plus and minus s n^(-1/3). The influence on the MAD is that on the
+    median of the distances, plus the slope of this median in their centre times the influence on
+    the centre. If there are next to no values near the threshold, the slopes are 0 and the error
+    is the binomial sqrt(p (1 - p)/n).
 
     References
     ----------
@@ -337,5 +337,5 @@ def _slope(above: np.ndarray, below: np.ndarray, step: np.ndarray) -> np.ndarray
 
 
 def _pull(slope: np.ndarray, influence: np.ndarray) -> np.ndarray:
-    """The product; 0 where the slope is 0, also for infinite values."""
+    """The product; 0 if the slope is 0, also for infinite influences."""
     return np.where(slope == 0, 0.0, slope * influence)

@@ -2,8 +2,8 @@
 
 Methods that fail in different replicates can be compared in two ways, and the two answer
 different questions (White, Pham, Quartagno & Morris 2024, International Journal of Epidemiology
-53, dyad134, on failures that depend on the data): what the methods do with the same data, and what
-each does with the data that it can analyse.
+53, dyad134, on failures that depend on the data): how the methods compare on the same data, and how
+each performs on the data that it can analyse.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,26 +47,26 @@ def relative_precision(
     estimate
         Column of estimates, of shape (rep, *axes).
     axis
-        The axis of methods: its name in the study, or its place, counted without the replicate
+        The axis of methods: its name in the study, or its index, counted without the replicate
         axis.
     reference
-        The reference method on it: its label in the study, or its index.
+        The reference method on this axis: its label in the study, or its index.
     replicates
-        "both": replicates in which the method and the reference succeeded, `n_rep` of them; the
-        others count as failed. "own": the variance of each over all replicates in which it
-        succeeded itself; then `n_rep` counts those in which either did, and `n_given` those in
-        which the method did.
+        "both": only the `n_rep` replicates in which both the method and the reference succeeded;
+        the others count as failed. "own": each variance is over all replicates in which that
+        method succeeded; `n_rep` counts those in which either did, and `n_given` those in which
+        the method did.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
     mcse
         "influence", or "normal": 2 (SE_ref/SE)^2 sqrt((1 - r^2)/(n - 1)), with r the correlation
-        of the two methods' estimates (Morris, White & Crowther 2019, Table 6), which is for
-        pairs, so for "both" only.
+        of the two methods' estimates (Morris, White & Crowther 2019, Table 6). It is for pairs,
+        so it requires "both".
 
     Returns
     -------
     MomentMeasure
-        A measure without a unit: 0.2 where the reference has 1.2 times the method's variance.
+        A measure without a unit: 0.2 if the reference has 1.2 times the method's variance.
 
     Raises
     ------
@@ -75,11 +75,11 @@ def relative_precision(
 
     Notes
     -----
-    With V and W the variances of the method and of the reference, the delta method gives a
-    replicate with errors e and d of the two the influence W/V (d^2/W - e^2/V) on the gain; so what
-    two methods have in common cancels. With "own" replicates, of which the method has a share a
-    and the reference a share b, it is W/V (d^2/W - 1)/b - W/V (e^2/V - 1)/a, where a term is 0
-    in replicates in which that method failed.
+    Let V and W be the variances, and e and d the errors, of the method and of the reference. By
+    the delta method the influence of a replicate on the gain is W/V (d^2/W - e^2/V), so the error
+    that two methods share cancels. With "own" replicates, in which the method succeeds with share a
+    and the reference with share b, it is W/V (d^2/W - 1)/b - W/V (e^2/V - 1)/a; the term of a
+    method is 0 in replicates in which it failed.
     """
     _refuse_options(axis, reference, replicates, mcse)
     of = _OF[replicates]
@@ -133,10 +133,10 @@ def _beside_reference(
 def _with_gaps_filled(
     columns: Columns, *, estimate: str, axis: int | str, reference: int | str
 ) -> Columns:
-    """Replace gaps by the mean of the other values, and flag them.
+    """Replace missing values by the mean of the others, and flag them.
 
-    The flag makes the term 0; a mean keeps the digits of the variance. Where both failed, both
-    stay missing, so that the replicate counts as failed.
+    The flag makes the term 0; filling with the mean loses no digits of the variance. If both
+    methods failed, both stay missing, so that the replicate counts as failed.
     """
     pair = _beside_reference(columns, estimate=estimate, axis=axis, reference=reference)
     there = {name: ~np.isnan(column) for name, column in pair.items()}
@@ -215,14 +215,13 @@ def reference_of(column: np.ndarray, axis: int | str, reference: int | str) -> n
     """One method's values, with an axis of size 1 in place of the axis of methods."""
     if isinstance(axis, str) or isinstance(reference, str):
         raise StudyError(
-            f"axis={axis!r} and reference={reference!r} are names, and columns alone do not know "
-            "which place has which name. Declare the measure in a study, or count from 0."
+            f"axis={axis!r} and reference={reference!r} are names, but columns alone have no "
+            "names of axes. Declare the measure in a study, or use indices from 0."
         )
     if column.ndim == 1:
         raise StudyError(
-            f"relative_precision was given columns of shape {column.shape}, which are those of one "
-            "method, so there is none to compare it with. Name methods in the study's axes or "
-            "as its methods=...."
+            f"relative_precision needs at least two methods, but columns of shape {column.shape} "
+            "are those of one. Name methods in the study's axes or as its methods=...."
         )
     if not 0 <= axis < column.ndim - 1:
         raise StudyError(
@@ -232,14 +231,14 @@ def reference_of(column: np.ndarray, axis: int | str, reference: int | str) -> n
     size = column.shape[axis + 1]
     if not 0 <= reference < size:
         raise StudyError(
-            f"method {reference} is not on axis {axis}, which has {size}, so there is nothing to "
-            f"compare with. Use an index from 0 to {size - 1}."
+            f"method {reference} is not on axis {axis}, which has {size} values, so there is "
+            f"nothing to compare with. Use an index from 0 to {size - 1}."
         )
     return np.asarray(np.take(column, [reference], axis=axis + 1))
 
 
 def _place(what: str, given: int | str, known: Sequence[str]) -> int:
-    """The place of an axis among the study's, or of a label among those of the axis."""
+    """The index of an axis in the study, or of a label on the axis."""
     if not isinstance(given, str):
         return given
     if given not in known:
@@ -255,17 +254,17 @@ def _refuse_options(axis: object, reference: object, replicates: str, mcse: str)
     for what, given in (("axis", axis), ("reference", reference)):
         if isinstance(given, bool) or not isinstance(given, int | str):
             raise DesignError(
-                f"{what}={in_one_line(repr(given))} is neither a name nor a place, so nothing is "
-                f"found by it. Give the name that the study has for it, or count from 0."
+                f"{what}={in_one_line(repr(given))} is neither a name nor an index. "
+                "Give the name used in the study, or an index from 0."
             )
     if replicates not in _OF:
         raise DesignError(
-            f"replicates={in_one_line(repr(replicates))} does not say which replicates to compare. "
+            f"replicates={in_one_line(repr(replicates))} is not a set of replicates to compare. "
             "Use 'both', those in which both methods succeeded, or 'own', those of each."
         )
     if replicates == "own" and mcse == "normal":
         raise DesignError(
-            "mcse='normal' is a formula for pairs of estimates, so it says nothing of replicates "
+            "mcse='normal' is a formula for pairs of estimates, so it does not apply to replicates "
             "in which only one of two methods succeeded. Use replicates='both', or "
             "mcse='influence'."
         )

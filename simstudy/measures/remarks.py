@@ -5,11 +5,13 @@ import numpy as np
 from simstudy.array_types import Float, Shaped
 from simstudy.measures.columns import total
 
-ALL_ALIKE = 1000  # replicates without any spread: with fewer, a rare outcome may just be missing
-FEW = 10  # replicates below which an interval rests on the assumption of normal values
-TOO_SKEW = 0.06  # squared skewness of influences per replicate: 1.5 points less coverage
-HEAVY_SHARE = 0.1  # of a squared error: as much from one replicate is rare with finite variance
-HEAVY_NORMAL = 150  # over n: above it, one replicate in millions of squared normal values lies
+ALL_ALIKE = 1000  # among fewer equal replicates, a rare outcome may just be missing
+FEW = 10  # an interval from fewer replicates relies on normal values
+TOO_SKEW = 0.06  # squared skewness of influences over n: coverage 1.5 points too low
+# Share of the squared error from one replicate that is suspicious: HEAVY_SHARE, or HEAVY_NORMAL / n
+# if that is more, which squares of normal values exceed in one of millions of replicates.
+HEAVY_SHARE = 0.1
+HEAVY_NORMAL = 150
 HEAVY = "one replicate carries {share:.0%} of the squared error: the variance may be infinite"
 ALIKE = "all {n:,.0f} are alike: an outcome rarer than 1 in {rare:,.0f} may just be missing"
 NORMAL_ONLY = "fewer than 10 replicates: the interval holds for normal values only"
@@ -27,11 +29,11 @@ def doubts(
     Parameters
     ----------
     n
-        Independent replicates or groups behind each error.
+        Number of independent replicates or groups behind each error.
     mcse
-        The error.
+        Monte Carlo standard errors.
     psi
-        Their influences, of shape (rep, *cells); NaN where not used.
+        Influences of shape (rep, *cells); NaN if not used.
     """
     if len(psi) == 0:
         return None
@@ -53,7 +55,7 @@ def doubts(
 
 
 def joined(*remarks: np.ndarray | None) -> Shaped[np.ndarray, " *cells"]:
-    """Remarks of each cell, one after the other; each once."""
+    """Join the remarks of each cell, without repeating one."""
     found: np.ndarray = np.asarray("", dtype=object)
     for remark in remarks:
         if remark is not None:
@@ -67,6 +69,6 @@ def joined(*remarks: np.ndarray | None) -> Shaped[np.ndarray, " *cells"]:
 def of_both(
     first: np.ndarray | None, second: np.ndarray | None
 ) -> Shaped[np.ndarray, " *cells"] | None:
-    """Remarks on either side of a contrast; None where there are none at all."""
+    """Join the remarks on both sides of a contrast; None if no cell has one."""
     found = joined(first, second)
     return found if (found != "").any() else None

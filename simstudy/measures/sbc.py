@@ -1,8 +1,8 @@
 """Simulation-based calibration: ranks of the truth among posterior draws.
 
-Where truths are drawn from the prior, data from the model, and draws from the posterior, the rank
-of the truth among the draws is uniform (Cook, Gelman and Rubin 2006; Talts and others 2018). All
-that is said here of ranks holds for the replicates at hand exactly, and not in the limit.
+If truths are drawn from the prior, data from the model, and draws from the posterior, the rank of
+the truth among the draws is uniform (Cook, Gelman and Rubin 2006; Talts and others 2018). Bands and
+p-values here are exact for a finite number of replicates.
 """
 
 import numbers
@@ -19,11 +19,11 @@ from simstudy.measures.columns import Columns
 from simstudy.measures.core import Estimates, Influence, Measure
 from simstudy.measures.formulas import Formula
 
-MOST_PLACES = 200  # at which the distribution function is looked at
-NO_DOUBT = 1e-8  # below it the sum over all places bounds a p-value closely enough
-HALVINGS = 40
+MAX_POSITIONS = 200  # positions at which the distribution function is evaluated
+BONFERRONI_BELOW = 1e-8  # for smaller p-values, the sum over positions is a close enough bound
+HALVINGS = 40  # bisection steps
 NO_ERROR = "a p-value has no Monte Carlo standard error"
-SAME = 1 + 1e-9  # two probabilities this close are one
+SAME = 1 + 1e-9  # probabilities with a smaller ratio count as equal
 
 
 class RankCheck(NamedTuple):
@@ -32,18 +32,18 @@ class RankCheck(NamedTuple):
     Attributes
     ----------
     position
-        Shares of the ranks, in (0, 1), at which the empirical distribution function is looked at.
+        Relative ranks, in (0, 1), at which the empirical distribution function is evaluated.
     difference
-        That function less the uniform one.
+        Empirical distribution function minus the uniform one.
     lower, upper
-        The band in which all differences of uniform ranks lie, together, with the probability asked
-        for, or a little more.
+        Simultaneous band: all differences of uniform ranks lie within it with probability `level`
+        or a little more.
     p_value
-        Of uniformity: that uniform ranks have somewhere a count as unlikely as the least likely one
-        here. Exact, and below 1e-8 an upper bound: it is at most any α with a probability of at
-        most α.
+        Probability that uniform ranks have, at any position, a count at least as unlikely as the
+        least likely one here. It is exact, or an upper bound if below 1e-8, so it is at most α with
+        probability at most α, for any α.
     n_rep
-        Ranks that there are.
+        Number of ranks that are not missing.
     """
 
     position: Float[np.ndarray, " position"]
@@ -59,18 +59,18 @@ def check_ranks(
 ) -> RankCheck:
     """Compare ranks with uniform ones by a simultaneous band for all counts.
 
-    At each place the count of ranks below it is binomial. Together the counts are those of a
-    multinomial sample: independent Poisson counts, given their sum. So the probability that all lie
-    within limits follows by one convolution for each place; limits that leave each count out with
-    the same probability are widened until it is as asked for.
+    At each position the count of ranks below it is binomial. Together the counts are those of a
+    multinomial sample: independent Poisson counts, given their sum. The probability that all lie
+    within limits therefore takes one convolution per position. Limits with the same pointwise
+    probability are widened until the simultaneous probability is `level`.
 
     Parameters
     ----------
     ranks
-        How many of a replicate's draws are below its truth, from 0 to `n_draws`; missing ones
-        (NaN) are left out. Draws have to be independent: thin a chain. Break ties at random.
+        Number of a replicate's draws below its truth, from 0 to `n_draws`; missing ranks (NaN)
+        are left out. Draws must be independent: thin a chain. Break ties at random.
     n_draws
-        Draws of each replicate, at least 1.
+        Number of draws per replicate, at least 1.
     level
         Probability of the band, in (0, 1).
 
@@ -82,8 +82,8 @@ def check_ranks(
     Raises
     ------
     DesignError
-        If `level` is not in (0, 1), `n_draws` is less than 1, no rank is known, or one is no
-        whole number from 0 to `n_draws`.
+        If `level` is not in (0, 1), `n_draws` is less than 1, all ranks are missing, or one is
+        not a whole number from 0 to `n_draws`.
 
     References
     ----------
@@ -92,8 +92,8 @@ def check_ranks(
     known = _known_ranks(ranks, n_draws)
     if not _is_number(level) or not 0 < level < 1:
         raise DesignError(f"level={level!r} is not a probability of a band. Give one such as 0.95.")
-    n_places = min(n_draws, MOST_PLACES)
-    last = np.unique(np.linspace(0, n_draws, n_places + 1).astype(int)[:-1])  # below the position
+    n_positions = min(n_draws, MAX_POSITIONS)
+    last = np.unique(np.linspace(0, n_draws, n_positions + 1).astype(int)[:-1])  # rank below it
     position = (last + 1) / (n_draws + 1)
     count = np.searchsorted(np.sort(known), last, side="right")
     unlikely = _limit_of(known.size, tuple(position.tolist()), level)
@@ -109,16 +109,16 @@ def check_ranks(
 
 
 def rank_check(rank: str, *, n_draws: int, name: str = "rank_check") -> Measure:
-    """p-value of the hypothesis that ranks are uniform: small where a method is not calibrated.
+    """p-value of the hypothesis that ranks are uniform: small if a method is not calibrated.
 
     Parameters
     ----------
     rank
         Column with the number of a replicate's draws that are below its truth, 0 to `n_draws`.
     n_draws
-        Draws of each replicate, at least 1.
+        Number of draws per replicate, at least 1.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -127,9 +127,8 @@ def rank_check(rank: str, *, n_draws: int, name: str = "rank_check") -> Measure:
 
     Notes
     -----
-    The p-value is exact for the replicates at hand (`check_ranks`). It has no Monte Carlo standard
-    error, since it is no estimate of a quantity beyond these replicates; `mcse` is NaN and `reason`
-    says so.
+    The p-value is exact (see `check_ranks`). It has no Monte Carlo standard error, since it does
+    not estimate a quantity of the scenario: `mcse` is NaN, and `reason` gives this explanation.
 
     References
     ----------
@@ -177,19 +176,19 @@ class _RankUniformity(Measure):
 def _known_ranks(ranks: Float[np.ndarray, " rep"], n_draws: int) -> Float[np.ndarray, " rep"]:
     if not _is_number(n_draws) or n_draws < 1 or n_draws != int(n_draws):
         raise DesignError(
-            f"n_draws={in_one_line(repr(n_draws))}: a rank is one among draws. Give 1 draw or more."
+            f"n_draws={in_one_line(repr(n_draws))} is not a number of draws. Give 1 or more."
         )
     try:
         given = np.asarray(ranks, float).ravel()
     except (TypeError, ValueError) as error:
-        raise DesignError(f"Ranks are numbers of draws, and here is {describe(error)}.") from error
+        raise DesignError(f"Ranks are not numbers: {describe(error)}.") from error
     known: np.ndarray = given[~np.isnan(given)]
     if known.size == 0:
-        raise DesignError("There is no rank, so nothing to hold against uniform ones.")
+        raise DesignError("All ranks are missing, so none can be compared with uniform ranks.")
     strange = (known < 0) | (known > n_draws) | (known != np.floor(known))
     if strange.any():
         raise DesignError(
-            f"A rank is {known[strange][0]:g}, and ranks among {n_draws} draws are whole numbers "
+            f"A rank is {known[strange][0]:g}, but ranks among {n_draws} draws are whole numbers "
             f"from 0 to {n_draws}. Count the draws below the truth."
         )
     return known
@@ -228,7 +227,7 @@ def _all_within(n_rep: int, position: Float[np.ndarray, " position"], unlikely: 
     low, high = (side.astype(int) for side in _limits(n_rep, position, unlikely))
     if (low > high).any():
         return 0.0
-    first, chance = 0, np.ones(1)  # of the counts from the first on
+    first, chance = 0, np.ones(1)  # chance[i]: probability of the count first + i
     for least, most, mean in zip(low, high, n_rep * np.diff(position, prepend=0.0), strict=True):
         among = np.convolve(chance, _poisson(np.arange(most - first + 1), mean))
         chance, first = among[max(least - first, 0) : most - first + 1], max(least, first)
@@ -238,7 +237,7 @@ def _all_within(n_rep: int, position: Float[np.ndarray, " position"], unlikely: 
 
 
 def _p_value(n_rep: int, position: Float[np.ndarray, " position"], least: float) -> float:
-    if least * len(position) < NO_DOUBT:
+    if least * len(position) < BONFERRONI_BELOW:
         return least * len(position)
     return 1 - _all_within(n_rep, position, least)
 
@@ -249,9 +248,10 @@ def _poisson(count: np.ndarray, mean: float) -> Float[np.ndarray, "..."]:
 
 @cache
 def _limit_of(n_rep: int, quantiles: tuple[float, ...], level: float) -> float:
-    """The pointwise level that gives the simultaneous level asked for."""
+    """The pointwise probability outside the limits for a simultaneous band of this level."""
     position = np.array(quantiles)
-    low, high = np.log((1 - level) / len(quantiles)), np.log(1 - level)  # all apart, or all alike
+    # bounds: Bonferroni, and a single position
+    low, high = np.log((1 - level) / len(quantiles)), np.log(1 - level)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         is_enough = _all_within(n_rep, position, float(np.exp(middle))) >= level

@@ -1,7 +1,6 @@
 """Measures of tests: power, type-I error, and errors of significant estimates.
 
-A p-value rejects when it is at most alpha, as the statistics' own tests have it; one that equals
-alpha but for rounding is at most alpha.
+A p-value rejects if it is at most alpha, up to rounding.
 """
 
 from collections.abc import Callable, Sequence
@@ -50,7 +49,7 @@ def rejection_rate(
 ) -> MomentMeasure:
     """Share of replicates that reject.
 
-    One of `rejection_rate("reject")`, `rejection_rate(p_value="p", alpha=0.05)` and
+    Use one of `rejection_rate("reject")`, `rejection_rate(p_value="p", alpha=0.05)` and
     `rejection_rate(estimate="b", se="se", null=0.0)`.
 
     Parameters
@@ -58,22 +57,22 @@ def rejection_rate(
     reject
         Column of True and False, or 1 and 0 (NaN where the replicate failed).
     p_value
-        Column of p-values in its place: those that are at most `alpha` reject.
+        Column of p-values, instead of `reject`: a p-value of at most `alpha` rejects.
     estimate, se
-        Columns of estimates and their standard errors in its place: a two-sided Wald interval of
-        level 1 - alpha that leaves `null` out rejects.
+        Columns of estimates and their standard errors, instead of `reject`: a two-sided Wald
+        interval of level 1 - alpha that excludes `null` rejects.
     null
-        The value tested with `estimate` and `se`: a column or a number.
+        Tested value for `estimate` and `se`: a column or a number.
     alpha
         Significance level in (0, 1) for `p_value` and `se`; several add an axis `alpha` to the
         result.
     df
         Degrees of freedom of Student's t for `se`, a column or a number; None for the normal.
     given
-        Column of True and False, or 1 and 0: only replicates where it is true count, as in the
-        power given that the null is false. NaN where there are none.
+        Column of True and False, or 1 and 0: only replicates in which it is true count, for
+        example those in which the null is false. The rate is NaN if there are none.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -84,7 +83,7 @@ def rejection_rate(
     Raises
     ------
     DesignError
-        Where not exactly one of the three is given.
+        If none or several of the three forms are used.
     """
     if reject and not (p_value or estimate or se):
         return flag_share(name, Formula("Σ1(rejects)/n", BINOMIAL), reject, given=given)
@@ -94,7 +93,7 @@ def rejection_rate(
         return _rejections_by_se(estimate, se, null, alpha, df, given, name)
     raise DesignError(
         f"{name}: reject={reject!r}, p_value={p_value!r}, estimate={estimate!r}, se={se!r} do not "
-        "say what rejects. Give a column of rejections, or p_value=, or estimate= and se=."
+        "define one test. Give a column of rejections, or p_value=, or estimate= and se=."
     )
 
 
@@ -128,9 +127,9 @@ def _rejections_by_se(
     given: str | None,
     name: str,
 ) -> MomentMeasure:
-    """Share of replicates whose two-sided Wald interval of level 1 - alpha leaves the null out.
+    """Share of replicates whose two-sided Wald interval of level 1 - alpha excludes the null.
 
-    With a standard error of 0 every estimate but the null itself rejects.
+    If the standard error is 0, every estimate other than the null rejects.
     """
     alphas = probabilities(alpha, name="alpha", use="0.05")
     check_df(df)
@@ -153,16 +152,16 @@ def _rejections_by_se(
 
 
 def power(reject: str | None = None, *, name: str = "power", **test: Any) -> MomentMeasure:
-    """`rejection_rate`, named for a false null.
+    """Rejection rate under a false null: `rejection_rate` with the name "power".
 
     Parameters
     ----------
     reject
         Column of True and False, or 1 and 0 (NaN where the replicate failed).
     name
-        What the summary calls it.
+        Name of the measure in the summary.
     test
-        Any other argument of `rejection_rate`, in place of `reject`.
+        Other arguments of `rejection_rate`, instead of `reject`.
 
     Returns
     -------
@@ -175,16 +174,16 @@ def power(reject: str | None = None, *, name: str = "power", **test: Any) -> Mom
 def type_1_error(
     reject: str | None = None, *, name: str = "type_1_error", **test: Any
 ) -> MomentMeasure:
-    """`rejection_rate`, named for a true null.
+    """Rejection rate under a true null: `rejection_rate` with the name "type_1_error".
 
     Parameters
     ----------
     reject
         Column of True and False, or 1 and 0 (NaN where the replicate failed).
     name
-        What the summary calls it.
+        Name of the measure in the summary.
     test
-        Any other argument of `rejection_rate`, in place of `reject`.
+        Other arguments of `rejection_rate`, instead of `reject`.
 
     Returns
     -------
@@ -215,10 +214,10 @@ def type_s_rate(
     significant
         Column of True and False, or 1 and 0.
     se, alpha, df
-        In the place of `significant`: a column of standard errors, the level of the two-sided Wald
-        test that the truth is 0, and the degrees of freedom of Student's t (None for the normal).
+        Instead of `significant`: a column of standard errors, the level of the two-sided Wald test
+        that the truth is 0, and the degrees of freedom of Student's t (None for the normal).
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -228,7 +227,7 @@ def type_s_rate(
     Raises
     ------
     DesignError
-        If `truth` is 0, or not exactly one of `significant` and `se` is given.
+        If `truth` is 0, or both or none of `significant` and `se` are used.
 
     References
     ----------
@@ -266,11 +265,10 @@ def exaggeration(
     significant
         Column of True and False, or 1 and 0.
     se, alpha, df
-        In the place of `significant`: a column of standard errors, the level of the two-sided
-        Wald test that the truth is 0, and the degrees of freedom of Student's t (None for the
-        normal).
+        Instead of `significant`: a column of standard errors, the level of the two-sided Wald test
+        that the truth is 0, and the degrees of freedom of Student's t (None for the normal).
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -280,7 +278,7 @@ def exaggeration(
     Raises
     ------
     DesignError
-        If `truth` is 0, or not exactly one of `significant` and `se` is given.
+        If `truth` is 0, or both or none of `significant` and `se` are used.
 
     References
     ----------
@@ -309,8 +307,8 @@ def _among_significant(
     check_truth_number(truth, _zero_truth(name))
     if (significant is None) == (se is None):
         raise DesignError(
-            f"{name}: significant={significant!r} with se={se!r} does not say which estimates "
-            "are significant. Give one of them."
+            f"{name}: significant={significant!r} with se={se!r} do not define which estimates "
+            "are significant. Give exactly one of them."
         )
     level = probabilities(alpha, name="alpha", use="0.05")
     check_df(df)
@@ -349,7 +347,7 @@ def convergence_rate(*columns: str, name: str = "convergence_rate") -> MomentMea
     columns
         Names of columns.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------

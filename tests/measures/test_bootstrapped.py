@@ -125,14 +125,14 @@ def test_a_study_seeds_it_and_says_the_same_bits_again():
 
 REFUSED = [
     (lambda: m.bootstrapped(lambda x: x), "has no name for the summary.*name='skewness'"),
-    (lambda: m.bootstrapped(lambda *x: x, name="a"), "does not say which columns it needs"),
+    (lambda: m.bootstrapped(lambda *x: x, name="a"), "does not name the columns it needs"),
     (lambda: made(n_boot=1), "n_boot=1 resamples have no spread.*1000 will do"),
     (lambda: made(lambda x: x, name="a").estimate({"x": np.ones(4)}), r"shape \(4,\).*cells have"),
     (
         lambda: made(lambda x: "b", name="a").estimate({"x": np.ones(4)}),
         "returned 'b', which is no",
     ),
-    (lambda: made(lambda x=1: x, name="f"), "does not say which columns it needs"),
+    (lambda: made(lambda x=1: x, name="f"), "does not name the columns it needs"),
     (lambda: made(lambda x: None, name="f").estimate({"x": np.ones(4)}), "returned None"),
     (lambda: made().estimate({"y": np.ones(4)}), "reads the column 'x', which the replicates"),
 ]

@@ -309,7 +309,7 @@ def test_a_contrast_of_controlled_methods_has_the_error_of_their_regressions():
     [
         ({"c": np.where(np.arange(N) == 7, np.nan, 3.0)}, "'c' is missing in replicates that the"),
         ({"c": np.where(np.arange(N) == 7, np.inf, 3.0)}, "'c' is infinite in replicates that the"),
-        ({"c": np.zeros((N, 2, 2))}, r"control 'c' has the shape \(300, 2, 2\), and the measure"),
+        ({"c": np.zeros((N, 2, 2))}, r"control 'c' has the shape \(300, 2, 2\), which does not"),
         ({"x": np.zeros(N), "c": np.zeros((N, 2))}, r"control 'c' has the shape \(300, 2\)"),
     ],
 )
@@ -319,7 +319,7 @@ def test_controls_that_cannot_be_are_refused(columns, words):
 
 
 def test_what_is_no_control_is_refused():
-    with pytest.raises(DesignError, match="name at least one, as in control"):
+    with pytest.raises(DesignError, match=r"needs controls, not \(\)"):
         m.controlled(m.mean("x"))
     with pytest.raises(DesignError, match="is neither a column's name nor a function"):
         m.control(3, mean=0.0)

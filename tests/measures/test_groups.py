@@ -139,5 +139,5 @@ def test_errors_of_independent_replicates_only_are_refused(measure):
 
 
 def test_a_group_that_is_not_whole_is_refused():
-    with pytest.raises(StudyError, match="62 replicates are no whole number of groups of 4"):
+    with pytest.raises(StudyError, match="62 replicates are not a whole number of groups of 4"):
         in_groups(m.mean("x")).estimate({"x": np.zeros(62)})

@@ -137,12 +137,12 @@ def test_an_estimate_beyond_1_has_the_normal_interval():
 
 
 def test_what_is_no_weight_is_refused():
-    with pytest.raises(StudyError, match="has negative weights, and a likelihood ratio is none"):
+    with pytest.raises(StudyError, match="has negative weights"):
         m.weighted_mean("y", weight="w").estimate({"y": np.ones(3), "w": np.array([1, 1, -1])})
     for extreme in (1e80, np.inf):
-        with pytest.raises(StudyError, match="so large that no double holds"):
+        with pytest.raises(StudyError, match="so large that their fourth powers"):
             m.weighted_mean("y", weight="w").estimate({"y": np.ones(3), "w": np.full(3, extreme)})
     with pytest.raises(StudyError, match="should say yes or no"):
         m.weighted_proportion("y", weight="w").estimate({"y": np.full(3, 0.5), "w": np.ones(3)})
-    with pytest.raises(DesignError, match="say True, to divide by the mean weight"):
+    with pytest.raises(DesignError, match="normalised=1 is not allowed"):
         m.weighted_mean("y", weight="w", normalised=1)

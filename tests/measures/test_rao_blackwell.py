@@ -85,7 +85,7 @@ def test_controls_of_an_expectation_are_compared_with_the_raw_measure():
 
 def test_what_cannot_be_compared_is_refused():
     two = m.rejection_rate(p_value="p", alpha=(0.1, 0.5))
-    with pytest.raises(DesignError, match="Give two measures of the same cells"):
+    with pytest.raises(DesignError, match="Give two measures with the same cells"):
         m.conditional(m.mean("p"), raw=two)
     with pytest.raises(DesignError, match="has no influence of each replicate"):
         m.conditional(m.mean("p"), raw=m.bootstrapped(lambda hit: hit, name="mine"))

@@ -81,13 +81,13 @@ def test_many_replicates_take_no_longer_than_their_spread():
 @pytest.mark.parametrize(
     ("ranks", "n_draws", "text"),
     [
-        ([0, 5], 4, "A rank is 5, and ranks among 4 draws are whole numbers from 0 to 4"),
+        ([0, 5], 4, "A rank is 5, but ranks among 4 draws are whole numbers from 0 to 4"),
         ([0.5], 4, "A rank is 0.5"),
         ([-1], 4, "A rank is -1"),
-        ([np.nan], 4, "There is no rank"),
-        ([0], 0, "n_draws=0: a rank is one among draws"),
-        (["a"], 9, "Ranks are numbers of draws, and here is ValueError: could not convert string"),
-        ([1.0], "9", "n_draws='9': a rank is one among draws"),
+        ([np.nan], 4, "All ranks are missing"),
+        ([0], 0, "n_draws=0 is not a number of draws"),
+        (["a"], 9, "Ranks are not numbers: ValueError: could not convert string"),
+        ([1.0], "9", "n_draws='9' is not a number of draws"),
     ],
 )
 def test_what_is_no_rank_is_refused(ranks, n_draws, text):

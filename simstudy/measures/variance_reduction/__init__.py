@@ -1,1 +1,1 @@
-"""Less Monte Carlo error for the same work: controls, conditional expectations, weights."""
+"""Variance reduction: control variates, conditional expectations, importance weights."""

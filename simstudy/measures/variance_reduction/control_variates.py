@@ -1,4 +1,4 @@
-"""Control variates: less Monte Carlo error by columns with known means."""
+"""Control variates: columns with known means, which reduce the Monte Carlo error."""
 
 import inspect
 import math
@@ -30,10 +30,10 @@ from simstudy.measures.variance_reduction.stated_means import far_from_zero
 WITHOUT = "replicates failed and left no controls: as the plain measure has it"
 TOO_FEW = "fewer than ten replicates (or groups) more than controls: as the plain measure has it"
 RESTS_ON_FEW = "what controls leave rests on few replicates: as the plain measure has it"
-FREEDOM = 10  # replicates more than controls, below which an interval is too short
-FEW = 5.0  # replicates that a spread has to rest on, or a fifth of all if that is fewer
-ALL = 1e-20  # of a sum of squares, that rounding leaves
-MANY = 30.0  # of which it is no accident that controls explain all
+MIN_FREEDOM = 10  # residual degrees of freedom; with fewer, an interval is too short
+MIN_EFFECTIVE = 5.0  # effective replicates behind a spread, or a fifth of all if that is fewer
+ROUNDING_SHARE = 1e-20  # share of a sum of squares that may be rounding error
+MIN_FOR_EXACT_FIT = 30.0  # effective replicates; with fewer, an exact fit may be chance
 
 
 Value = str | Callable[..., Any]
@@ -46,13 +46,13 @@ class Control:
     Parameters
     ----------
     name
-        What messages call it.
+        Name in messages.
     value
         Name of a column, or a function of columns.
     mean
-        Its expectation: a number, or the name of a factor or column.
+        Expectation: a number, or the name of a factor or column.
     reads
-        The columns that it needs.
+        Columns that are needed.
     """
 
     name: str
@@ -67,24 +67,24 @@ def control(value: Value, *, mean: Operand, name: str | None = None) -> Control:
     Parameters
     ----------
     value
-        Name of a column, or a function whose parameters name columns and number factors. It is
-        given arrays `(rep, *axes)` and returns one.
+        Name of a column, or a function whose parameters are names of columns and numeric factors.
+        It receives arrays of shape (rep, *axes) and returns one.
     mean
-        Its expectation: a number, or the name of a factor or column. Where that varies over
-        replicates, the difference of the two has mean 0 and is the control.
+        Expectation: a number, or the name of a factor or column. If it varies over replicates,
+        the control is the difference of the two, which has mean 0.
     name
-        What messages call it; that of the column or of the function, if not given.
+        Name in messages. Default: the name of the column or of the function.
 
     Returns
     -------
     Control
-        The control, to be given to `controlled`.
+        The control, an argument for `controlled`.
 
     Raises
     ------
     DesignError
-        If `value` is neither a column's name nor a function, or `mean` is no number and no
-        name.
+        If `value` is neither a column's name nor a function, or `mean` is neither a finite number
+        nor a name.
     """
     _refuse_no_mean(mean)
     if isinstance(value, str):
@@ -128,7 +128,7 @@ def call_control(control: Control, columns: Columns) -> np.ndarray:
 class Fit(NamedTuple):
     """The effect of controls: shift of the mean, influences, number of controls used.
 
-    `residuals` are what they leave of the influences, before what the regression itself costs.
+    `residuals` are those of the influences, before the error of the regression itself is added.
     """
 
     shift: np.ndarray
@@ -143,13 +143,13 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
     Parameters
     ----------
     measure
-        Any measure in which each replicate has an influence: all but `bootstrapped`.
+        Any measure with an influence for each replicate: all but `bootstrapped`.
     controls
-        Made by `control`. One that is constant, or collinear with those before it, takes part in
-        nothing and costs nothing. One whose own mean is far from what is stated (five standard
-        errors) is left out as well, and the summary's `remark` says so.
+        Controls made by `control`. A control that is constant, or collinear with those before it,
+        is ignored at no cost. One whose sample mean is more than five standard errors from the
+        stated mean is left out, with a `remark` in the summary.
     name
-        What the summary calls it; as the measure, if not given.
+        Name of the measure in the summary. Default: that of the plain measure.
 
     Returns
     -------
@@ -163,22 +163,27 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
 
     Notes
     -----
-    With influences y of the plain estimate and controls c of means mu, n replicates of each, b the
-    slopes of y on c and S the sums of products of c about its average, the estimate moves by
-    -b (average of c - mu): it is the height of the regression at mu. Its influences are
-    r (1 - n (average of c - mu) S^-1 (c - average of c)), where r are the residuals; so what the
-    slopes and the controls' own averages cost is in the error, whose divisor is less by the number
-    of controls. A share's interval is Wilson's with as many independent trials as have this error.
+    Let y be the influences of the plain estimate, c the controls with means mu, n the number of
+    replicates, b the slopes of y on c and S the sums of products of c about its average. The
+    adjusted estimate is the regression at mu: the plain one minus b (average of c - mu). Its
+    influences are r (1 - n (average of c - mu) S^-1 (c - average of c)), with residuals r; they
+    include the error of the slopes and of the averages of c. The divisor of the variance is reduced
+    by the number of controls. The interval of a share is Wilson's, with the number of independent
+    trials that has this error.
 
-    Replicates that the plain measure does not use count, where their controls are known, with an
-    influence of 0, since a stated mean is one over all replicates. Where a failure has taken the
-    controls too, nobody knows their mean over the others: the cell is left as the plain measure
-    has it, and its `remark` says so. So it is where there are not ten replicates (or groups) more
-    than controls, and where the residuals rest on fewer than five, or on a fifth if that is fewer
-    ((sum of r^2)^2 over the sum of r^4), or, of a share or of fewer than 30, are all 0: by accident
-    a flag may match the few events that there are. An estimate is biased by a term of order 1/n, as
-    every regression estimate is; so the error of a measure that is no mean is never less than its
-    plain one over the root of n.
+    A stated mean is over all replicates. Replicates that the plain measure does not use therefore
+    count with an influence of 0 if their controls are known. A cell keeps the plain estimate, with
+    a `remark`, in these cases:
+
+    - controls are missing in some replicates, so that their mean over the others is unknown;
+    - there are not ten more replicates (or groups) than controls;
+    - the effective number of residuals, (sum of r^2)^2 over the sum of r^4, is below five (or a
+      fifth of all, if that is fewer);
+    - all residuals are 0, and the measure is a share or has an effective number of influences below
+      30: a control may match a few events by chance.
+
+    The estimate has a bias of order 1/n, as every regression estimate. The error of a measure that
+    is not a mean is therefore never less than the plain error over the root of n.
 
     References
     ----------
@@ -188,8 +193,8 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
     _refuse_resampled(measure)
     if not controls or not all(isinstance(each, Control) for each in controls):
         raise DesignError(
-            f"controlled({measure.name!r}) was given {in_one_line(repr(controls))}, and takes off "
-            "what controls explain: name at least one, as in control('x', mean=0.0)."
+            f"controlled({measure.name!r}) needs controls, not {in_one_line(repr(controls))}. "
+            "Give at least one, as in control('x', mean=0.0)."
         )
     reads = dict.fromkeys((*measure.reads, *(name for each in controls for name in each.reads)))
     return _Controlled(
@@ -220,7 +225,7 @@ def _refuse_resampled(measure: object) -> None:
     if measure.resamples:
         raise DesignError(
             f"controlled({measure.name!r}): a bootstrapped measure has no influence of each "
-            "replicate, so nothing tells what a control explains of it. Use a measure of means, "
+            "replicate, so it cannot be regressed on controls. Use a measure of means, "
             "quantiles or shares (MomentMeasure takes any smooth function of means)."
         )
 
@@ -247,7 +252,7 @@ class _Controlled(Measure):
         plain = self.base.influence(columns, keep=keep)
         used = ~np.isnan(plain.psi)
         values, whole = self._known(columns, used)
-        believed, said = self._believed(values)
+        believed, remarks = self._believed(values)
         psi = self._over_all(plain, used)
         fit = regress(psi, believed)
         doubt = np.where(fit.n_controls > 0, self._doubt(psi, fit), "").astype(object)
@@ -256,14 +261,14 @@ class _Controlled(Measure):
             estimate=plain.estimate - np.where(took_part, fit.shift, 0.0),
             psi=np.where(took_part, self._by_replicate(psi, fit, plain, len(used)), plain.psi),
             plain=_squared_error(plain, ddof=self.base.ddof),
-            remark=joined(plain.remark, np.where(whole, "", WITHOUT), doubt, said),
+            remark=joined(plain.remark, np.where(whole, "", WITHOUT), doubt, remarks),
         )
 
     def _doubt(self, psi: np.ndarray, fit: Fit) -> np.ndarray:
-        """In cells, why an error after regression would not be known; empty where it is."""
-        too_few = len(psi) - 1 - fit.n_controls < FREEDOM
-        nothing_left = total(fit.residuals**2) <= ALL * total(psi**2)
-        by_accident = (self.bounds == "wilson") | (rests_on(psi) < MANY)
+        """Why the error after regression is unknown, by cell; empty if it is known."""
+        too_few = len(psi) - 1 - fit.n_controls < MIN_FREEDOM
+        nothing_left = total(fit.residuals**2) <= ROUNDING_SHARE * total(psi**2)
+        by_accident = (self.bounds == "wilson") | (rests_on(psi) < MIN_FOR_EXACT_FIT)
         hidden = rests_on(fit.residuals) < _few(len(psi))
         hidden = np.where(nothing_left, by_accident, hidden) & (total(psi**2) > 0)
         return np.where(too_few, TOO_FEW, np.where(hidden, RESTS_ON_FEW, ""))
@@ -271,10 +276,11 @@ class _Controlled(Measure):
     def _by_replicate(
         self, psi: np.ndarray, fit: Fit, uncontrolled: Influence, n_all: int
     ) -> np.ndarray:
-        """Influences of those used, from those of groups: with what the regression costs in them.
+        """Influences of the used replicates, from those of groups after regression.
 
-        Scaled such that their spread over the root of the replicates used is the error. That of
-        what is no mean is at least its plain one over the root of n, as its bias may be.
+        They are scaled so that their spread over the root of the number of used replicates is the
+        error. If the measure is not a mean, the error is at least the plain one over the root of n,
+        since the bias may be as large.
         """
         n_obs = len(fit.psi)
         freedom = np.maximum(n_obs - 1 - fit.n_controls, 1)
@@ -288,20 +294,20 @@ class _Controlled(Measure):
         return np.where(too_good, uncontrolled.psi / np.sqrt(n_obs), found)
 
     def _over_all(self, uncontrolled: Influence, used: np.ndarray) -> np.ndarray:
-        """Influences over all replicates, or means of groups of them: 0 where one was not used."""
+        """Influences of all replicates, or means over groups; 0 for replicates not used."""
         with np.errstate(all="ignore"):
             psi = np.where(used, uncontrolled.psi, 0.0) * (len(used) / uncontrolled.n_rep)
         return self._means_of_groups(psi, np.abs(psi))
 
     def _means_of_groups(self, values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """Of values that were calculated from ones of these sizes."""
+        """Means of `values` over groups; 0 if within rounding error of terms of these sizes."""
         sums = grouped_sums(values, self.group_size)
         return without_rounding(sums, sizes) / self.group_size
 
     def _known(self, columns: Columns, used: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-        """Controls less their means, 0 in cells where not all replicates have them; and which do.
+        """Controls minus their stated means, and which cells have them in all replicates.
 
-        Of replicates in groups, the groups' means.
+        In other cells the controls are 0. For replicates in groups, the means of the groups.
         """
         values = [self._centred(each, columns, used) for each in self.controls]
         there = [~np.isnan(value) for value, _ in values]
@@ -312,7 +318,7 @@ class _Controlled(Measure):
     def _centred(
         self, control: Control, columns: Columns, used: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """A control less its stated mean, in every cell of the measure; and the sizes of the two"""
+        """A control minus its stated mean, in every cell, and the absolute sizes of the terms."""
         picked = align(pick(columns, control.reads, measure=f"control {control.name!r}"))
         value = (
             picked[control.value]
@@ -328,7 +334,7 @@ class _Controlled(Measure):
         return centred, sizes
 
     def _in_cells(self, control: Control, value: np.ndarray, used: np.ndarray) -> np.ndarray:
-        """With the axes of the study, and the measure's own after them."""
+        """Broadcast to the axes of the study, followed by the measure's own."""
         n_axes = used.ndim - len(self.axes)
         if value.ndim <= n_axes:
             value = value.reshape(value.shape + (1,) * (used.ndim - value.ndim))
@@ -336,8 +342,8 @@ class _Controlled(Measure):
             return np.broadcast_to(value, used.shape)
         except ValueError:
             raise StudyError(
-                f"{self.name}: control {control.name!r} has the shape {value.shape}, and the "
-                f"measure has replicates and cells of {used.shape}, so the two do not go together. "
+                f"{self.name}: control {control.name!r} has the shape {value.shape}, which does "
+                f"not fit the measure's replicates and cells, {used.shape}. "
                 "Return a value for each replicate, or for each replicate and cell."
             ) from None
 
@@ -347,23 +353,23 @@ class _Controlled(Measure):
             what = "missing" if np.isnan(centred[lost][0]) else "infinite"
             raise StudyError(
                 f"{self.name}: control {control.name!r} is {what} in replicates that the measure "
-                f"uses ({int(lost.sum())} in all), so its mean cannot be held against the one "
-                "stated. Return a finite number there, or leave this control out."
+                f"uses ({int(lost.sum())} in all), so its mean cannot be compared with the "
+                "stated one. Return a finite number there, or leave this control out."
             )
 
     def _believed(self, values: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
-        """The controls without those whose mean is not what is stated, and what is said of them."""
-        said, kept = np.asarray(""), []
+        """Controls, 0 in cells where the sample mean contradicts the stated one; and remarks."""
+        remarks, kept = np.asarray(""), []
         for own, value in zip(self.controls, values, strict=True):
             far = far_from_zero(value)
             kept.append(np.where(far == 0, value, 0.0))
             weak = np.where(far == 0, _format_few(own, value), _format_far(own, value, far))
-            said = joined(said, weak)
-        return kept, said
+            remarks = joined(remarks, weak)
+        return kept, remarks
 
 
 def _format_far(control: Control, value: np.ndarray, far: np.ndarray) -> np.ndarray:
-    """Format what is wrong with a stated mean, by cell."""
+    """Remarks on stated means that the sample contradicts, by cell."""
     each = zip(np.ravel(total(value) / len(value)), np.ravel(far), strict=True)
     lines = [
         f"control {control.name!r} is left out: its mean is {by:+.3g} from the one stated, "
@@ -379,12 +385,12 @@ def _is_mean(measure: Measure) -> bool:
 
 
 def _few(n: int) -> float:
-    """The least number of values that a spread has to rest on."""
-    return min(FEW, n / 5)
+    """The least effective number of values behind a spread."""
+    return min(MIN_EFFECTIVE, n / 5)
 
 
 def _format_few(control: Control, value: np.ndarray) -> np.ndarray:
-    """Format that a slope rests on few replicates, by cell; empty where it does not."""
+    """Remarks on slopes that rest on few replicates, by cell; empty for the others."""
     carried = np.asarray(rests_on(value - total(value) / len(value)))
     lines = [
         f"control {control.name!r}: {number:.2g} of {len(value):,} values make up its spread, so "
@@ -403,29 +409,29 @@ def _squared_error(uncontrolled: Influence, *, ddof: int) -> np.ndarray:
     return standard_error(uncontrolled, ddof=ddof) ** 2
 
 
-COLLINEAR = 1e-10  # share of a control's sum of squares that the others may leave of it
-CONSTANT = 1e-20  # of a control's squared mean that a sum of rounding errors may come to
+COLLINEAR = 1e-10  # residual share of a control's sum of squares; below it, collinear
+CONSTANT = 1e-20  # variance over squared mean of a control; below it, rounding error
 
 
 class _Direction(NamedTuple):
     """The part of a control that is orthogonal to the controls before it."""
 
-    values: np.ndarray  # about their mean
+    values: np.ndarray  # centred
     mean: np.ndarray
-    squares: np.ndarray  # their sum; 1 where there is nothing
+    squares: np.ndarray  # sum of squared values; 1 if all are 0
     is_new: np.ndarray
 
 
 def regress(psi: np.ndarray, controls: Sequence[np.ndarray]) -> Fit:
-    """Regress influences on centred controls, by Gram-Schmidt, done twice.
+    """Regress influences on controls, by Gram-Schmidt, done twice.
 
-    Only sums over replicates and arithmetic by cell, so that a cell has the same bits alone and
-    beside others.
+    It uses sums over replicates and arithmetic by cell only, so that a cell has the same bits alone
+    and among others.
 
     Parameters
     ----------
     psi, controls
-        Of shape (rep, *cells), finite; `psi` has mean 0.
+        Finite arrays of shape (rep, *cells); `psi` has mean 0.
     """
     shift, n_controls = np.zeros(psi.shape[1:]), np.zeros(psi.shape[1:], dtype=int)
     weight, basis = np.ones(psi.shape), list[_Direction]()
@@ -452,7 +458,7 @@ def _new_direction(control: np.ndarray, basis: Sequence[_Direction]) -> _Directi
     return _Direction(rest, mean, np.where(is_new, squares, 1.0), is_new)
 
 
-ROUNDING = 1e-13  # relative to what was added up: hundreds of times the last digit of a double
+ROUNDING = 1e-13  # relative to the summands: hundreds of times the precision of a double
 
 
 def rests_on(values: Float[np.ndarray, " rep *cells"]) -> Float[np.ndarray, " *cells"]:
@@ -461,7 +467,7 @@ def rests_on(values: Float[np.ndarray, " rep *cells"]) -> Float[np.ndarray, " *c
     Parameters
     ----------
     values
-        Of mean 0. Where all are 0, so is the number.
+        Values with mean 0. If all are 0, so is the number.
     """
     largest = np.abs(values).max(axis=0)
     squares = (values / np.where(largest > 0, largest, 1.0)) ** 2
@@ -477,7 +483,7 @@ def without_rounding(
     Parameters
     ----------
     sizes
-        Of what was added and subtracted.
+        Absolute sizes of the terms that were added and subtracted.
     """
     with np.errstate(all="ignore"):
         is_rounding = total(sums * sums) <= ROUNDING**2 * total(sizes * sizes)

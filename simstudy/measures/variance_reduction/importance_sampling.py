@@ -13,11 +13,13 @@ from simstudy.measures.moments import Means, MomentMeasure, only, ratio, share
 from simstudy.measures.proportions import flags
 from simstudy.measures.variance_reduction.stated_means import far_by_powers
 
-TOO_FEW = 10.0  # replicates that carry an estimate, below which its error says little
-LARGEST = 1e70  # of weights, whose fourth powers are doubles too
-TOO_FEW_HEAVY = 25.0  # weights that the spread of all rests on, or a tenth of all if that is fewer
-TOO_FEW_SQUARES = 7.0  # contributions that the spread rests on, if these are as unequal as:
-UNEQUAL = 4.0  # times fewer carry the spread than the mean; of an exponential law, three
+MIN_EFFECTIVE = 10.0  # effective replicates of an estimate; with fewer, its error is unreliable
+MAX_WEIGHT = 1e70  # fourth powers of larger weights overflow
+MIN_HEAVY = 25.0  # effective weights behind the spread of weights, or a tenth of all if fewer
+# The spread of contributions is unreliable if its effective number is below MIN_SQUARES and UNEQUAL
+# times below that of their mean. For exponential contributions that ratio is three.
+MIN_SQUARES = 7.0
+UNEQUAL = 4.0
 
 
 class _Terms(NamedTuple):
@@ -47,15 +49,16 @@ def weighted_mean(
     column
         Any numeric column y.
     weight
-        Column of likelihood ratios w: the density of the law that is asked about over that of the
-        law which drew, at what was drawn. A negative weight is refused. Where a condition of known
-        probability is asked about, its law has the density within it over that probability.
+        Column of likelihood ratios w: the density of the target distribution over that of the
+        sampling distribution, at the drawn values. A negative weight is refused. If the target is
+        conditional on an event of known probability, its density is the one within the event over
+        that probability.
     normalised
-        False: the mean of w y, which is unbiased. True: that over the mean of w, for weights known
-        but for a factor; its bias is of order 1/n, and the heaviest weights decide about its error,
-        wherever y is 0.
+        False: the mean of w y, which is unbiased. True: the mean of w y over the mean of w, for
+        weights known up to a factor. Its bias is of order 1/n, and its error depends on the largest
+        weights even if y is 0 there.
     name
-        What the summary calls it.
+        Name of the measure in the summary.
 
     Returns
     -------
@@ -69,18 +72,22 @@ def weighted_mean(
 
     Notes
     -----
-    Influences are w y - estimate, and w (y - estimate) over the mean of w. `n_effective` is the
-    number of equal weights with the same relative error (Kish): (sum of a)^2 over the sum of a^2,
-    with a = |w y|, the contributions to the estimate; of a normalised one also with a = w, if that
-    is fewer. `variance_reduction` compares with as many replicates drawn under the law asked about:
-    the mean of w (y - estimate)^2 over n.
+    Influences are w y - estimate or, if normalised, w (y - estimate) over the mean of w.
+    `n_effective` is the number of equal weights with the same relative error (Kish): (sum of a)^2
+    over the sum of a^2, with the contributions a = |w y|; if normalised, the smaller of this and
+    the number with a = w. `variance_reduction` compares with as many replicates drawn from the
+    target distribution: the mean of w (y - estimate)^2 over n.
 
-    A `remark` stands where fewer than ten replicates carry the estimate, since its error is then no
-    better known than itself; where the spread of a rests on still fewer, (sum of a^2)^2 over the
-    sum of a^4: on seven and on a quarter of `n_effective`, of a normalised one with a = w on 25, or
-    on a tenth of all if that is fewer; and where the mean of likelihood ratios is five standard
-    errors from 1. Nothing can tell of a region that was never drawn and is not rare under the law
-    asked about.
+    A `remark` is made in three cases, in which the error is unreliable:
+
+    - `n_effective` is below ten;
+    - the effective number behind the spread, (sum of a^2)^2 over the sum of a^4, is below seven and
+      below a quarter of `n_effective`; if normalised, with a = w: below 25, or below a tenth of all
+      if that is fewer;
+    - the mean of likelihood ratios is more than five standard errors from 1.
+
+    A region that was never drawn although it is not rare in the target distribution cannot be
+    detected.
 
     References
     ----------
@@ -95,15 +102,15 @@ def weighted_proportion(
 ) -> MomentMeasure:
     """Share of replicates with an event under another distribution than the one drawn from.
 
-    Its interval is Wilson's with as many independent trials as have its error, and the normal one
-    where the estimate is above 1.
+    The interval is Wilson's with the number of independent trials that has its error, or the normal
+    one if the estimate is above 1.
 
     Parameters
     ----------
     event
         Column of True and False, or 1 and 0.
     weight, normalised, name
-        As of `weighted_mean`, with its notes and sources.
+        See `weighted_mean`, which also has notes and sources.
 
     Returns
     -------
@@ -123,8 +130,8 @@ def _weighted(
 ) -> MomentMeasure:
     if not isinstance(normalised, bool):
         raise DesignError(
-            f"normalised={in_one_line(repr(normalised))}: say True, to divide by the mean weight, "
-            "or False, for likelihood ratios as they are."
+            f"normalised={in_one_line(repr(normalised))} is not allowed. Use True to divide by the "
+            "mean weight, or False for likelihood ratios."
         )
 
     def terms(columns: Columns) -> tuple[np.ndarray, ...]:
@@ -157,14 +164,14 @@ def _weights(columns: Columns, name: str) -> np.ndarray:
     check_none(
         lambda values: values < 0,
         columns[name],
-        name=f"column {name!r} has negative weights, and a likelihood ratio is none",
+        name=f"column {name!r} has negative weights, which likelihood ratios cannot be",
         instead="Return ratios of densities, not their logs, and 0 where the numerator is 0.",
     )
     check_none(
-        lambda values: values > LARGEST,
+        lambda values: values > MAX_WEIGHT,
         columns[name],
-        name=f"column {name!r} has weights so large that no double holds their fourth powers",
-        instead="Divide densities that are known but for a factor by one that suits all of them.",
+        name=f"column {name!r} has weights so large that their fourth powers overflow",
+        instead="Divide all weights by a constant, if densities are known only up to a factor.",
     )
     return np.asarray(columns[name], float)
 
@@ -197,14 +204,14 @@ class _Weighted(MomentMeasure):
         return found._replace(plain=plain, n_effective=carried, remark=remark)
 
     def _plain_square(self, of: _Terms, estimate: np.ndarray) -> np.ndarray:
-        """Variance of one value under the law asked about."""
+        """Variance of one value under the target distribution."""
         if self.bounds == "wilson":
             return np.asarray(estimate * (1 - estimate))
         each = of.square - 2 * estimate * of.value + estimate**2 * of.weight
         return ratio(each, of.weight) if self.normalised else np.asarray(each)
 
     def _n_effective(self, of: _Terms, n: np.ndarray) -> np.ndarray:
-        """Replicates that carry the estimate; 0 where none does."""
+        """Effective number of replicates of the estimate; 0 if all contributions are 0."""
         carried = n * np.nan_to_num(ratio(of.size**2, of.squared_size))
         if not self.normalised:
             return np.asarray(carried)
@@ -212,15 +219,16 @@ class _Weighted(MomentMeasure):
         return np.asarray(np.minimum(carried, carry_all))
 
     def _n_heavy(self, of: _Terms, n: np.ndarray, carried: np.ndarray) -> np.ndarray:
-        """Replicates that the spread rests on: weights that are divided by, or contributions.
+        """Effective number of replicates behind the spread: of weights, or of contributions.
 
-        Contributions that are about as large as each other may be few: `carried` counts them.
+        A small number of contributions of similar size (compare `carried`) is reliable, so it is
+        returned as infinite.
         """
         if self.normalised:
             return np.asarray(n * np.nan_to_num(ratio(of.squared_weight**2, of.fourth_weight)))
         is_known = np.isfinite(of.fourth_size) & (of.fourth_size > 0)
         heavy = n * np.nan_to_num(ratio(of.squared_size**2, of.fourth_size))
-        is_few = is_known & (heavy < TOO_FEW_SQUARES) & (heavy < carried / UNEQUAL)
+        is_few = is_known & (heavy < MIN_SQUARES) & (heavy < carried / UNEQUAL)
         return np.where(is_few, heavy, np.inf)
 
     def _remark(self, of: _Terms, n: np.ndarray, carried: np.ndarray) -> np.ndarray:
@@ -233,12 +241,12 @@ class _Weighted(MomentMeasure):
 
     def _remark_of(self, n: int, carried: float, heavy: float, mean: float, far: float) -> str:
         lines = []
-        if n and carried < TOO_FEW:
+        if n and carried < MIN_EFFECTIVE:
             lines.append(
                 f"{carried:.2g} of {n:,} replicates carry it, so its error is not known: draw more "
                 "of them where the event is, or with weights that are less unequal"
             )
-        elif n and heavy < min(TOO_FEW_HEAVY, n / 10):
+        elif n and heavy < min(MIN_HEAVY, n / 10):
             lines.append(
                 f"{heavy:.2g} of {n:,} {'weights' if self.normalised else 'weighted values'} make "
                 "up their spread, so its error is not known: draw a share of the replicates under "

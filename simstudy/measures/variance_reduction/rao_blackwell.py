@@ -14,21 +14,21 @@ from simstudy.measures.variance_reduction.stated_means import far_from_zero
 
 
 def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> Measure:
-    """A measure of conditional expectations, with the raw measure beside it.
+    """A measure of conditional expectations, checked against the measure of the raw column.
 
-    If p is the conditional expectation of a column y, given part of the data, then the mean of p is
-    the mean of y, and varies less (Rao and Blackwell). So is a mean within a condition, if that
-    condition is known from the same part.
+    If p is the conditional expectation of a column y, given part of the data, then p has the same
+    expectation as y and a smaller variance (Rao and Blackwell). The same is true within a condition
+    that is known from the same part of the data.
 
     Parameters
     ----------
     measure
-        What is reported, such as `mean("p_reject", given="null_is_false")`.
+        Measure to report, such as `mean("p_reject", given="null_is_false")`.
     raw
-        What it stands for, such as `power("reject", given="null_is_false")`: of the same cells.
-        It says how the interval is made, and by how much the error is smaller.
+        Measure of the raw column, such as `power("reject", given="null_is_false")`, with the same
+        cells. It determines the kind of interval, and `variance_reduction` compares with it.
     name
-        What the summary calls it; as the raw measure, if not given.
+        Name of the measure in the summary. Default: that of the raw measure.
 
     Returns
     -------
@@ -38,15 +38,14 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
     Raises
     ------
     DesignError
-        If the two measures have different axes, or one of them has no influence of each
-        replicate.
+        If the two measures have different axes, or one of them has no influences of single
+        replicates.
 
     Notes
     -----
-    Both use the replicates that both can use. Where the two differ by more than five standard
-    errors of their difference, which pairs leave small, one of them is wrong: the summary's
-    `remark` says so. A share's interval is Wilson's with as many independent trials as have this
-    error.
+    Both measures use the replicates that both can use. If the two differ by more than five standard
+    errors of their paired difference, one of them is wrong, and the summary has a `remark`. The
+    interval of a share is Wilson's with the number of independent trials that has this error.
 
     References
     ----------
@@ -56,9 +55,9 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
         _refuse_no_influence(given)
     if tuple(measure.axes) != tuple(raw.axes):
         raise DesignError(
-            f"conditional({measure.name!r}, raw={raw.name!r}): the one has the axes "
-            f"{list(measure.axes)} and the other {list(raw.axes)}, so there is no raw number for "
-            "each. Give two measures of the same cells."
+            f"conditional({measure.name!r}, raw={raw.name!r}): the axes {list(measure.axes)} "
+            f"and {list(raw.axes)} differ, so the two cannot be compared. "
+            "Give two measures with the same cells."
         )
     return _Conditional(
         name=name or raw.name,
@@ -80,8 +79,8 @@ def _refuse_no_influence(value: object) -> None:
     if not isinstance(value, Measure) or value.resamples:
         label = value.name if isinstance(value, Measure) else in_one_line(repr(value))
         raise DesignError(
-            f"conditional: {label} has no influence of each replicate, so it cannot be held "
-            "against another measure. Give measures of means, quantiles or shares."
+            f"conditional: {label} has no influence of each replicate, so it cannot be compared "
+            "with another measure. Give measures of means, quantiles or shares."
         )
 
 
@@ -118,7 +117,7 @@ class _Conditional(Measure):
         return smooth._replace(plain=plain, remark=self._disagreement(smooth, raw))
 
     def _disagreement(self, smooth: Influence, raw: Influence) -> np.ndarray:
-        """What is said in cells where the two measures differ by more than chance explains."""
+        """Remarks on cells in which the two measures differ by more than chance."""
         apart = smooth.estimate - raw.estimate
         with np.errstate(all="ignore"):
             each = np.where(np.isnan(smooth.psi), 0.0, smooth.psi - raw.psi + apart)
