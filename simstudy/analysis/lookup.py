@@ -186,10 +186,10 @@ class SummaryAccess:
 
     def _head(self) -> Grid | None:
         """The first rows of the summary's table; None if there is no summary."""
-        from simstudy.tables.summary import MOST_NUMBERS, summary_head, summary_table
+        from simstudy.tables.summary import MAX_TABLE_ROWS, summary_head, summary_table
 
         try:
-            rows = self.summary.head(MOST_NUMBERS)
+            rows = self.summary.head(MAX_TABLE_ROWS)
         except SimstudyError:  # `summary` raises it again; a `repr` must not
             return None
         if not len(rows):

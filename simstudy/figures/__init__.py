@@ -1,7 +1,6 @@
 """Figures for any study: a tidy frame in, a plot with Monte Carlo errors out.
 
-Importing this package, or a function from it, imports no plotting library: the first figure drawn
-does.
+Plotting libraries are imported when the first figure is drawn.
 """
 
 from typing import TYPE_CHECKING
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from simstudy.figures.trade_off import trade_off_plot
     from simstudy.figures.zip import zip_plot
 
+# exported names, by module
 _NAMES = {
     "agreement": ("agreement_plot", "format_mean"),
     "captions": ("caption",),
@@ -41,7 +41,7 @@ _NAMES = {
     "theme": ("colors_of", "theme_study"),
     "trade_off": ("trade_off_plot",),
     "zip": ("zip_plot",),
-}  # by module
+}
 
 __all__ = [
     "SavedFigure",

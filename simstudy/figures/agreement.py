@@ -23,11 +23,11 @@ from simstudy.figures.theme import BLUE, INK, LETTER, SEQUENTIAL, theme_study
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import with_error
 
-TINY = 1e-300  # where a bar on a logarithmic axis ends that would go on below 0
-GAP = 1.5  # letters, between two labels of an axis
-BETWEEN = 0.065  # inches, half of what is left free between two panels
+TINY = 1e-300  # lower end, on a logarithmic axis, of a bar that reaches below 0
+GAP = 1.5  # letters between two labels of an axis
+BETWEEN = 0.065  # inches: half of the gap between two panels
 SMALL_MARKS = ("v", "o", "^", "s", "D")
-SEES_THROUGH = 2_000  # points in a panel from which on they are drawn lighter
+MANY_POINTS = 2_000  # points of a figure; if there are more, they are drawn lighter
 
 
 def agreement_plot(
@@ -52,53 +52,54 @@ def agreement_plot(
     equal_axes: bool = True,
     at_most: int | None = None,
 ) -> ggplot:
-    """One column against another, a point for each replicate, equality as a dashed line.
+    """Plot one column against another: a point per replicate, equality as a dashed line.
 
     Parameters
     ----------
     replicates
         One row per point, with both values in the same units.
     x, y
-        The columns compared, such as the truth and its estimate, or one method and another.
+        Columns to compare, such as the truth and its estimate, or two methods.
     panel, rows
         Columns mapped to panels, and to rows of panels.
     error_x
-        Column of standard errors of `x`: two of them are drawn either side.
+        Column of standard errors of `x`: bars extend two of them to either side.
     color
         Column of a quantity that colours the points, from dark to light.
     shape
-        Column whose levels have markers of their own, for points with a `color`.
+        Column mapped to the shape of the points, if they have a `color`.
     color_limits
-        Its values at the ends of the colours; unless given, those of the rows.
+        Values of `color` at the ends of the colour scale. Default: those of the rows.
     colors
-        Of points without a `color`, that of each level of `rows`.
+        Colour for each level of `rows`, for points without a `color`.
     log
-        Whether both axes are logarithmic; rows without two positive values are then not drawn.
+        Whether both axes are logarithmic. Rows without two positive values are then not drawn.
     ticks
-        Of logarithmic axes, from their limits, both as powers of ten; unless given, `decades`.
+        Function from the limits of a logarithmic axis to its ticks, both as powers of ten.
+        Default: `decades`.
     say
-        What a panel says of all its rows, which have the columns `x` and `y`; unless given, the
-        mean of `y` less `x`, with two Monte Carlo standard errors.
+        Function that returns the text of a panel from all its rows, which have the columns `x` and
+        `y`. Default: the mean of `y` minus `x`, with two Monte Carlo standard errors.
     right
-        Whether it says so at the right and not at the left.
+        Whether the text is at the right instead of the left.
     low
-        Whether it says so at the bottom, where no room is made, and not at the top.
+        Whether the text is at the bottom instead of the top. No room is made for it there.
     flat
-        Height of panels over their width, where so many rows of squares would be too small.
+        Height of panels over their width. Use a value below 1 for many rows of panels.
     scales
-        "fixed" or "free", as plotnine has them.
+        "fixed" or "free": scales shared by panels, as in plotnine.
     equal_axes
-        Whether both axes have the same limits, so that equality is the diagonal. Where the two
-        columns spread very differently, False lets each axis end where its data end.
+        Whether both axes have the same limits, so that equality is the diagonal. Use False if the
+        ranges of the two columns differ much: each axis then fits its own data.
     at_most
-        Rows of a panel that are drawn, the first of them, where more would only cover each other.
-        What panels say is of all, and the caption says how many there are of each.
+        Greatest number of rows drawn in a panel: the first ones. Texts of panels use all rows, and
+        the caption gives both numbers. Default: all.
 
     Returns
     -------
     ggplot
-        Square panels, unless `flat`. Rows without a finite value of both are counted in the
-        caption and not drawn.
+        Square panels, unless `flat` is set. Rows without a finite value of both columns are not
+        drawn, and are counted in the caption.
     """
     mapped = {"panel": panel, "rows": rows}
     need_columns(replicates, [x, y, error_x, color, shape, *mapped.values()])
@@ -129,7 +130,7 @@ def agreement_plot(
         + square_panels(drawn, legend=color is not None)
         + p9.theme(legend_position="right", aspect_ratio=flat)
         + p9.labs(
-            x=format_name(x), y=format_name(y), caption=_says(len(replicates), whole, at_most)
+            x=format_name(x), y=format_name(y), caption=_caption(len(replicates), whole, at_most)
         )
     )
 
@@ -140,11 +141,11 @@ def format_mean(values: Any, *, signed: bool = True, unit: str = "") -> str:
     Parameters
     ----------
     values
-        One per replicate; missing ones are left out.
+        One value per replicate; missing ones are ignored.
     signed
-        Whether a positive mean has its sign, as differences do.
+        Whether a positive mean has a sign, as for differences.
     unit
-        What stands behind the mean, such as "%".
+        Text after the mean, such as "%".
 
     Returns
     -------
@@ -237,12 +238,12 @@ def _apart(powers: Sequence[float], edges: tuple[float, float], side: float) -> 
     Parameters
     ----------
     powers
-        Logarithms, in order.
+        Positions of the labels as powers of ten, ascending.
     edges
-        Those of a panel. A label that goes further beyond them than half-way to the next panel
-        would touch that one's, and is left out.
+        Limits of a panel as powers of ten. A label that extends beyond half of the gap to the next
+        panel is left out, since it would touch a label of that panel.
     side
-        Of the panel, in inches.
+        Width of the panel in inches.
     """
     words, at = _of_powers(powers), np.asarray(powers, float)
     half = (np.array([len(word) for word in words]) + GAP) * LETTER / 2
@@ -279,7 +280,7 @@ def _points(
     colors: Mapping[str, str] | None,
     shape: str | None,
 ) -> list[Any]:
-    look = {"size": 1.2, "stroke": 0, "alpha": 0.5 if len(rows) < SEES_THROUGH else 0.25}
+    look = {"size": 1.2, "stroke": 0, "alpha": 0.5 if len(rows) < MANY_POINTS else 0.25}
     if color is None and colors is not None:
         by_row = p9.scale_color_manual(colors, limits=list(rows["rows"].cat.categories))
         return [p9.geom_point(p9.aes(color="rows"), show_legend=False, **look), by_row]
@@ -293,7 +294,7 @@ def _points(
 
 
 def _shapes(levels: pd.Series[Any], title: str) -> list[Any]:
-    """Marks that differ at a small size, and a key with larger ones."""
+    """Marks that can be distinguished at a small size, and a legend with larger ones."""
     marks = dict(zip(sorted(levels.unique()), SMALL_MARKS, strict=False))
     key = p9.guide_legend(override_aes={"size": 3})
     return [p9.scale_shape_manual(marks, name=title), p9.guides(shape=key)]
@@ -311,7 +312,7 @@ def format_panel_count(n_all: int, at_most: int | None) -> str:
     return f"{of_all}." if is_all else f"{of_all}; the first {at_most:,} are drawn."
 
 
-def _says(n_all: int, frame: pd.DataFrame, at_most: int | None) -> str:
+def _caption(n_all: int, frame: pd.DataFrame, at_most: int | None) -> str:
     lost = n_all - len(frame)
     sizes = {len(rows) for _, rows in by_panel(frame)}
     return captions.caption(

@@ -17,7 +17,7 @@ import numpy as np
 from simstudy.design.reprs import from_to
 from simstudy.lazy import p9, pd
 
-PER_INCH = 18  # characters of a caption, at 7.2 points
+PER_INCH = 18  # characters of a caption per inch, at 7.2 points
 WIDTH = 116  # characters that fit under a figure of 6.5 inches
 
 BARS = "Bars: 95% Monte Carlo intervals (hidden if smaller than the marker)."
@@ -50,7 +50,7 @@ def caption(*sentences: str) -> str:
 
 
 def wrapped_to(inches: float, text: str) -> str:
-    """A caption's text in the lines that a figure of this width has room for."""
+    """Wrap a caption to the width of a figure, in inches."""
     return "\n".join(textwrap.wrap(text, max(int(PER_INCH * inches) - 1, 20)))
 
 
@@ -60,7 +60,7 @@ def dashed(name: str = "the level asked for") -> str:
 
 
 def notes(rows: pd.DataFrame) -> list[str]:
-    """The notes under a figure of a summary: replicates, failures, what is not drawn."""
+    """The notes below a figure of a summary: replicates, failures, rows not drawn."""
     return [format_replicates(rows), format_failures(rows), format_undefined(rows)]
 
 
@@ -101,7 +101,7 @@ def format_name(name: str) -> str:
 def format_failures(rows: pd.DataFrame) -> str:
     """The sentence on points that lost replicates to failures; empty if none did.
 
-    `n_rep` replicates were used and `n_failed` were not: together they are all.
+    All replicates are `n_rep` used ones and `n_failed` failed ones.
     """
     failed = rows["n_failed"].fillna(0)
     if not failed.gt(0).any():
@@ -148,9 +148,9 @@ def titles(
     return layers
 
 
-# ---------------------------------------------------------------- of a finished figure
+# ---------------------------------------------------------------- finished figures
 def with_scale(figure: Any, scale: Any) -> Any:
-    """A figure with a scale in place of its own, without plotnine's warning about replacing one.
+    """Replace a scale of a figure, without plotnine's warning about it.
 
     Parameters
     ----------
@@ -166,20 +166,20 @@ def with_scale(figure: Any, scale: Any) -> Any:
 
 
 def caption_of(figure: Any) -> str:
-    """Title and caption of a figure in one line; empty where it has neither.
+    """Title and caption of a figure in one line; empty if it has neither.
 
     Parameters
     ----------
     figure
-        A plotnine ggplot, a composition of them, whose parts speak one after the other, or a
-        matplotlib Figure, which has a title and no caption.
+        A plotnine ggplot, a composition of them, whose texts are joined in order, or a matplotlib
+        Figure, which has a title only.
     """
     sentences = (" ".join(str(text).split()) for text in _texts(figure) if text)
     return " ".join(_as_sentence(text) for text in dict.fromkeys(sentences))
 
 
 def _texts(figure: Any) -> list[Any]:
-    if hasattr(figure, "items") and not callable(figure.items):  # of a composition
+    if hasattr(figure, "items") and not callable(figure.items):  # a composition
         return [text for part in figure.items for text in _texts(part)]
     if hasattr(figure, "labels"):
         return [getattr(figure.labels, name, None) for name in ("title", "subtitle", "caption")]

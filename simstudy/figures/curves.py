@@ -28,8 +28,8 @@ from simstudy.figures.panels import facets, panel_grid, turned_labels, with_pane
 from simstudy.figures.theme import BLUE, FULL_WIDTH, INK, LETTER, MUTED, colors_by, theme_study
 from simstudy.lazy import ggplot, p9, pd
 
-PLACES = 61  # of a line of theory that is a function
-LEAST_OF_A_LINE = 5  # places of theory between which it can be read off a line
+N_GRID = 61  # points at which a theoretical function is evaluated
+MIN_FOR_LINE = 5  # theoretical points from which on they are joined by a line
 
 
 def measure_curves(
@@ -49,48 +49,46 @@ def measure_curves(
     joined: bool = True,
     dodge: float = True,
 ) -> ggplot:
-    """Measures over a factor, each point with its Monte Carlo interval, theory as solid lines.
+    """Plot measures over a factor: points with Monte Carlo intervals, theory as solid lines.
 
     Parameters
     ----------
     summary
-        One row per scenario, axis values and measure. Points carry `lower` to `upper` where the
-        summary has them (Wilson, for proportions), else 2 MCSE either side.
+        One row per scenario, axis values and measure. Bars are from `lower` to `upper` if the
+        summary has them (Wilson, for proportions), else 2 MCSE to either side.
     x
         Column on the horizontal axis: a quantity, or anything else as categories.
     y
-        Measure, or several. Several are told apart by `rows`, else `panel`, else `color`,
-        whichever is free first, unless one of these is "measure" already.
+        Measure, or several. Several measures are mapped to the first free one of `rows`, `panel`
+        and `color`, unless one of these is "measure" already.
     color, panel, rows
         Columns mapped to colour and mark, to panels, and to rows of panels.
     nominal
         Level to draw as a dashed line, the column that holds it, or one for each measure by name.
     dashed
-        What that line is, in words.
+        Name of that line in the caption.
     exact
-        Whether to draw the column `exact` as a solid line. Or a frame of
-        theory on a finer grid: columns `x`, those mapped, and `exact`, in the units of the measure.
-        Without the column of `color` it holds for all colours. Of several measures it may have one
-        that is known without simulation: a panel of its own. Or a function whose parameters are
-        such columns, drawn from the first point to the last; NaN where theory says nothing.
+        Whether to draw the column `exact` as a solid line. Or a frame of theory on a finer grid,
+        with the columns `x`, those mapped, and `exact`, in the units of the measure. Without the
+        column of `color` it applies to all colours. With several measures, it may contain one that
+        is not in the summary, which gets a separate panel. Or a function whose parameters are such
+        columns, drawn from the first point to the last; it returns NaN if theory has no value.
     solid
-        What that line is, in words, such as "theory to order 1/n".
+        Name of that line in the caption, such as "theory to order 1/n".
     log_x
         Whether the horizontal axis is logarithmic.
     colors
-        A colour for each level of `color`, in words, the same in all figures of a study.
+        Colour for each level of `color`, by label, the same in all figures of a study.
     joined
-        Whether a dotted line joins the points; not where points stand on the theory's own line.
+        Whether a dotted line joins the points. Use False if points lie on a theoretical line.
     dodge
-        Whether points of several colours at one `x` are set apart, so that none covers another,
-        and their theory's lines with them, so that a point is never beside its line. Or in how
-        much of the room that there is: 0.5 sets them apart by half.
+        Whether points of several colours at one `x`, and their theoretical lines, are shifted so
+        that none covers another. Or the fraction of the available room to use, such as 0.5.
 
     Returns
     -------
     ggplot
-        Colours are set slightly apart at a shared `x`, so that no point covers another. Refused:
-        unknown columns and measures, rows that would share a place.
+        The figure. Unknown columns and measures, and rows that would share a position, are refused.
     """
     measures = [y] if isinstance(y, str) else list(y)
     mapped = _with_measure_mapped(measures, {"rows": rows, "panel": panel, "color": color})
@@ -105,7 +103,7 @@ def measure_curves(
         exact = _on_a_grid(exact, found, x, mapped, log_x)
     theory, drawn = _same_panels(_theory_of(exact, drawn, x, mapped), drawn, mapped)
     width = _dodge_width(drawn, log_x)
-    drawn, theory = (_beside(rows, width * dodge, log_x) for rows in (drawn, theory))
+    drawn, theory = (_dodged(rows, width * dodge, log_x) for rows in (drawn, theory))
     place = _aside_of_categories(drawn, width * dodge)
     parts = _parts(drawn, theory)
     colored = "color" in drawn
@@ -127,7 +125,7 @@ def measure_curves(
             y=format_name(measures[0]) if len(measures) == 1 else "estimate",
             caption=caption(
                 captions.BARS * bool(drawn["lower"].notna().any()),
-                *_lines_say(parts, joined, solid),
+                *_line_sentences(parts, joined, solid),
                 captions.dashed(dashed) * (nominal is not None),
                 *notes(drawn),
             ),
@@ -165,7 +163,7 @@ def _on_a_grid(
     parameters = signature(formula).parameters
     columns = [c for role, c in mapped.items() if c and (role != "color" or c in parameters)]
     between = np.geomspace if log_x else np.linspace
-    grid = pd.DataFrame({x: between(frame[x].min(), frame[x].max(), PLACES)})
+    grid = pd.DataFrame({x: between(frame[x].min(), frame[x].max(), N_GRID)})
     if columns:
         grid = frame[columns].drop_duplicates().merge(grid, how="cross")
     given = {str(name): grid[name].tolist() for name in grid if name in parameters}
@@ -188,7 +186,7 @@ def _finer_theory(
 
 def staircase(theory: pd.DataFrame, x: str) -> pd.DataFrame:
     """Theory for whole numbers `x` as steps that end half-way to the neighbours."""
-    almost_half = 0.5 - 1e-6  # two neighbours' ends stay two points, and an upright line between
+    almost_half = 0.5 - 1e-6  # the ends of neighbours stay distinct, joined by a vertical line
     sides = [theory.assign(**{x: theory[x] + side}) for side in (-almost_half, almost_half)]
     return pd.concat(sides).sort_values(x, kind="stable")
 
@@ -212,14 +210,14 @@ def _same_levels(levels: pd.Series, drawn: pd.Series, column: str) -> pd.Series:
     strange = [c for c in levels.cat.categories if c not in drawn.cat.categories]
     if strange:
         raise FigureError(
-            f"The theory has {column} at {', '.join(strange)}, where nothing was simulated, so it "
-            "would be a line without its points. Leave those rows out of `exact`."
+            f"The theory has {column} at {', '.join(strange)}, which was not simulated, so it "
+            "would be a line without points. Leave those rows out of `exact`."
         )
     return levels.cat.set_categories(drawn.cat.categories)
 
 
 class _Parts(NamedTuple):
-    """Simulated points that a dotted line joins; theory that is a line, and that is level marks."""
+    """Simulated points to join by a dotted line; theory as a line, and as level marks."""
 
     simulated: pd.DataFrame
     line: pd.DataFrame
@@ -227,15 +225,15 @@ class _Parts(NamedTuple):
 
 
 def _parts(rows: pd.DataFrame, theory: pd.DataFrame) -> _Parts:
-    """What is joined: only quantities.
+    """Choose the points to join; only quantities are joined.
 
-    Theory at categories, or at few places, is short level marks: a line would say what it is
-    between them.
+    Theory at categories, or at few points, is drawn as short level marks, since a line would claim
+    values between them.
     """
     simulated, _ = _joined(drawable(rows))
     if theory.empty:
         return _Parts(simulated, theory, theory)
-    return _Parts(simulated, *_joined(theory, LEAST_OF_A_LINE))
+    return _Parts(simulated, *_joined(theory, MIN_FOR_LINE))
 
 
 def _lines(rows: pd.DataFrame, parts: _Parts, dodge: Any, joined: bool) -> list[Any]:
@@ -251,7 +249,7 @@ def _lines(rows: pd.DataFrame, parts: _Parts, dodge: Any, joined: bool) -> list[
     ]
 
 
-def _lines_say(parts: _Parts, joined: bool, solid: str) -> list[str]:
+def _line_sentences(parts: _Parts, joined: bool, solid: str) -> list[str]:
     return [
         f"Solid lines: {solid}." * (not parts.line.empty),
         f"Level marks: {solid}." * (not parts.marks.empty),
@@ -262,7 +260,7 @@ def _lines_say(parts: _Parts, joined: bool, solid: str) -> list[str]:
 def _exact_line(line: pd.DataFrame, rows: pd.DataFrame) -> list[Any]:
     """The exact line, coloured by its level, or in ink if it belongs to all.
 
-    The key has the line only where each colour has one: a key shows the marks it stands for.
+    The legend has the line only if each colour has one.
     """
     look = {"size": 0.7, "inherit_aes": False}
     if "color" not in line:
@@ -273,7 +271,7 @@ def _exact_line(line: pd.DataFrame, rows: pd.DataFrame) -> list[Any]:
 
 
 def _joined(points: pd.DataFrame, least: int = 2) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The points that a line joins, and those that stand alone."""
+    """Points to join by a line, and single points."""
     if not is_number(points["x"]):
         return points.iloc[:0], points
     group = [role for role in ("color", "panel", "rows") if role in points]
@@ -293,9 +291,10 @@ def _points(dodge: Any, colored: bool) -> list[Any]:
     ]
 
 
-def _beside(rows: pd.DataFrame, width: float, log_x: bool) -> pd.DataFrame:
-    """The rows with `place`: where they stand, colours side by side within `width` of a quantity's
-    `x` (in powers of ten on a logarithmic axis).
+def _dodged(rows: pd.DataFrame, width: float, log_x: bool) -> pd.DataFrame:
+    """Add the column `place`: `x`, with colours side by side within `width` if it is a quantity.
+
+    On a logarithmic axis `width` is a power of ten.
     """
     if not is_number(rows["x"]) or "color" not in rows:
         return rows.assign(place=rows["x"])
@@ -333,7 +332,7 @@ def _x_scale(rows: pd.DataFrame, log_x: bool) -> list[Any]:
     places = sorted(x.unique())
     if len(places) > 8:
         return [p9.scale_x_log10()]
-    # between one place and itself there are no minor breaks, and none could be computed
+    # minor breaks cannot be computed for a single position
     between: dict[str, Any] = {"minor_breaks": []} if len(places) == 1 else {}
     labels = _apart(places, panel_grid(rows)[0])
     return [p9.scale_x_log10(breaks=places, labels=labels, **between)]
@@ -342,11 +341,11 @@ def _x_scale(rows: pd.DataFrame, log_x: bool) -> list[Any]:
 def _apart(positions: Sequence[float], n_columns: int) -> list[str]:
     """Labels of a logarithmic axis without those that would touch another.
 
-    The last says how far the axis goes, so it always stands.
+    The last label is always kept, since it shows the end of the axis.
     """
     labels = [f"{place:,g}" for place in positions]
     span = float(np.log10(positions[-1] / positions[0])) or 1.0
-    inches = 0.88 * (FULL_WIDTH - 0.9) / n_columns / span  # of a power of ten
+    inches = 0.88 * (FULL_WIDTH - 0.9) / n_columns / span  # width of a power of ten
     middle = inches * np.log10(np.asarray(positions, float) / positions[0])
     half = (np.array([len(label) for label in labels]) + 0.5) * LETTER / 2
     end = -np.inf
@@ -360,6 +359,6 @@ def _check_log(x: pd.Series) -> None:
     """Refuse values without a logarithm."""
     if is_number(x) and (x <= 0).any():
         raise FigureError(
-            f"log_x=True with x={x.min():g}: there is no place for it on a logarithmic axis, so "
+            f"log_x=True with x={x.min():g}: it has no position on a logarithmic axis, so "
             "the point would vanish. Leave log_x out, or filter those rows."
         )

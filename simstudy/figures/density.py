@@ -33,17 +33,17 @@ def density_plot(
     replicates
         One row per value.
     x
-        The column drawn; missing values are left out.
+        Column to draw; missing values are ignored.
     color
-        Column that tells the densities of a panel apart.
+        Column whose levels are drawn as separate densities of a panel.
     panel, rows
         Columns mapped to panels, and to rows of panels.
     at_most
-        By panel, in its words, the upper end of what the values can be.
+        Upper bound of the possible values, by the label of the panel.
     colors
-        A colour for each level of `color`, the same in all figures of a study.
+        Colour for each level of `color`, the same in all figures of a study.
     scales
-        As plotnine has them.
+        "fixed", "free", "free_x" or "free_y": scales shared by panels, as in plotnine.
 
     Returns
     -------

@@ -34,8 +34,8 @@ from simstudy.lazy import ggplot, p9, pd
 from simstudy.measures import intervals
 from simstudy.tables.rounding import with_error
 
-ROOM = 1.5  # from the last dot of a row to the next row, in gaps between dots of one row
-EDGE = 0.45  # of a row, beyond the middle of the first and the last: as far as eight dots reach
+ROOM = 1.5  # gap between the dots of two rows, in gaps between dots of one row
+EDGE = 0.45  # rows: margin beyond the middle of the first and the last, room for eight dots
 GREY = "#BBBBBB"
 
 
@@ -51,7 +51,7 @@ def dots_plot(
     colors: Mapping[str, str] | None = None,
     in_figures: bool = False,
 ) -> ggplot:
-    """Estimates by method with their Monte Carlo intervals, a column of panels for each measure.
+    """Plot estimates by method with Monte Carlo intervals, a column of panels for each measure.
 
     Parameters
     ----------
@@ -62,23 +62,23 @@ def dots_plot(
     y
         Column on the vertical axis, such as the method: its first level is on top.
     color
-        Column mapped to colour and mark; dots of one row are set apart.
+        Column mapped to colour and mark; dots of one row are dodged.
     rows
         Column mapped to rows of panels.
     nominal
         Level to draw as a dashed line, or one for each measure by name.
     published
-        What a document prints: columns `y`, `estimate`, `mcse` (its own, may be missing), and
-        `measure` and the column of `rows` where they tell panels apart.
+        Values of a document: columns `y`, `estimate`, `mcse` (that of the document, may be
+        missing), and `measure` and the column of `rows` if they distinguish panels.
     colors
-        A colour for each level of `color`, the same in all figures of a study.
+        Colour for each level of `color`, the same in all figures of a study.
     in_figures
-        Whether each estimate stands in figures beside its dot, with one MCSE.
+        Whether each estimate is also printed as a number, with one MCSE.
 
     Returns
     -------
     ggplot
-        Where the summary has the column `exact`, an upright mark stands there.
+        The figure, with vertical marks at the values of the column `exact`, if there is one.
     """
     measures = [measure] if isinstance(measure, str) else list(measure)
     mapped = {"rows": rows, "color": color, "y": y}
@@ -102,7 +102,7 @@ def dots_plot(
         + p9.labs(
             x="" if len(measures) > 1 else format_name(measures[0]),
             y="",
-            caption=caption(*_says(drawn, published, levels, in_figures), *notes(drawn)),
+            caption=caption(*_sentences(drawn, published, levels, in_figures), *notes(drawn)),
         )
     )
 
@@ -139,7 +139,7 @@ def _dashed(levels: pd.DataFrame) -> list[Any]:
 def _printed(
     published: pd.DataFrame | None, rows: pd.DataFrame, mapped: Mapping[str, str | None]
 ) -> list[Any]:
-    """Crosses at a document's numbers, with the interval of its own replicates."""
+    """Crosses at published numbers, with the interval of the document's replicates."""
     if published is None:
         return []
     panel = {"panel": "measure"} if "panel" in rows else {}
@@ -193,7 +193,7 @@ def _figures(rows: pd.DataFrame) -> list[Any]:
 
 
 def _ticks(most: int, last: float = np.inf) -> Callable[[tuple[float, float]], list[float]]:
-    """So few ticks that neighbouring panels do not touch, none below the printed figures."""
+    """Ticks, few enough to be separate from those of other panels, none below printed numbers."""
 
     def breaks(limits: tuple[float, float]) -> list[float]:
         from matplotlib.ticker import MaxNLocator
@@ -219,7 +219,7 @@ def _size(rows: pd.DataFrame) -> Any:
     return p9.theme(figure_size=(FULL_WIDTH, min(max(height, 2.8), TALLEST)))
 
 
-def _says(
+def _sentences(
     rows: pd.DataFrame, published: pd.DataFrame | None, levels: pd.DataFrame, in_figures: bool
 ) -> list[str]:
     return [

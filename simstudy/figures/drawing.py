@@ -19,13 +19,13 @@ REPRODUCIBLE: Final[dict[Any, Any]] = {
     "svg.id": None,
     "pdf.fonttype": 42,  # TrueType, which journals ask for
 }
-HYPHEN = re.compile(r"(?<![\w.)\]-])-(?=\d|\.\d|∞)")  # before a number, and between no two things
+HYPHEN = re.compile(r"(?<![\w.)\]-])-(?=\d|\.\d|∞)")  # before a number, not in a range
 MINUS = "−"
 
 
 @contextmanager
 def as_printed() -> Iterator[None]:
-    """A context in which matplotlib uses its defaults and `REPRODUCIBLE`."""
+    """Context in which matplotlib uses its defaults and `REPRODUCIBLE`."""
     _headless()
     import matplotlib
     import matplotlib.style
@@ -55,7 +55,7 @@ def drawn_figure(figure: Any, dpi: int) -> Any:
         )
     from simstudy.lazy import p9
 
-    plot = copy.deepcopy(figure)  # drawing leaves its traces on a plot
+    plot = copy.deepcopy(figure)  # drawing changes a plot
     if not isinstance(plot, p9.ggplot):
         return with_minus_signs(plot.draw())
     plot = plot + p9.theme(dpi=dpi)
@@ -69,7 +69,7 @@ def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
     Parameters
     ----------
     size
-        Width, at most that of a page's text, and height; unless given, the plot's own.
+        Width, at most that of a page's text, and height. Default: those of the plot.
     """
     from simstudy.lazy import p9
 
@@ -85,8 +85,8 @@ def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
 def with_caption_at_edge(figure: Any, plot: Any) -> Any:
     """A drawn ggplot with its caption at the left margin.
 
-    Panels of a fixed shape that a page's height makes narrow are moved to its middle. A caption
-    would start at their left and end beyond the page, for it is wrapped to the page's width.
+    Panels of a fixed shape that are narrow because of the page's height are centred. The caption,
+    which is wrapped to the page's width, would start at their left and end beyond the page.
 
     Parameters
     ----------

@@ -1,8 +1,7 @@
 """Plots of replicates: the spread of estimates, and of their standard errors.
 
-What Morris, White & Crowther (2019, Statistics in Medicine 38, 2074-2102, section 6.1) advise to
-look at before any summary: a summary hides an estimate that is far out, a method that failed to
-converge without saying so, and two clusters where one was expected.
+Morris, White & Crowther (2019, Statistics in Medicine 38, 2074-2102, section 6.1) advise to look at
+them before any summary: a summary hides outliers, unreported failures to converge, and clusters.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from simstudy.figures.replicate_rows import drawable, truth_of, what_is_shown
 from simstudy.figures.theme import BLUE, INK, OKABE_ITO, color_scales, theme_study
 from simstudy.lazy import ggplot, p9, pd
 
-MOST = 500  # points of a method in a panel: more hide each other
-ASIDE = 0.36  # of the distance between methods, to which points are moved at most
+MAX_POINTS = 500  # points of a method in a panel; more would hide each other
+MAX_DODGE = 0.36  # largest shift of a point, relative to the distance between methods
 GREY = "#999999"
-SAID = ("Points", "replicates", "the first and the outermost")
-GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo 1, fill an interval evenly from the first on
+SHOWN_WORDS = ("Points", "replicates", "the first and the outermost")
+GOLDEN = (5**0.5 - 1) / 2  # multiples modulo 1 are evenly spread, for any number of them
 
 
 def estimates_plot(
@@ -37,35 +36,36 @@ def estimates_plot(
     panel: str | None = None,
     rows: str | None = None,
     colors: Mapping[str, str] | None = None,
-    most: int = MOST,
+    most: int = MAX_POINTS,
     scales: str = "fixed",
 ) -> ggplot:
-    """Every estimate as a point, side by side for each method, with the mean of all of them.
+    """Plot each estimate as a point, with methods side by side and the mean of each.
 
     Parameters
     ----------
     replicates
-        One row per replicate, and method where there are several.
+        One row per replicate and method.
     estimate
-        The column drawn.
+        Column to draw.
     method
-        Column that tells the points of a panel apart.
+        Column whose levels are drawn side by side in a panel.
     truth
-        What is estimated: a column, with one value in each panel, or a number; a dashed line.
+        True value: a column with one value in each panel, or a number; drawn as a dashed line.
     panel, rows
         Columns mapped to panels, and to rows of panels.
     colors
-        A colour for each method, the same in all figures of a study.
+        Colour for each method, the same in all figures of a study.
     most
-        Points of a method in a panel: its first replicates, and beside them the five smallest and
-        the five largest of all, so that what is far out is seen. Means are of all replicates.
+        Greatest number of points of a method in a panel: the first replicates. The five smallest
+        and the five largest of all are added, so that outliers are visible. Means use all
+        replicates.
     scales
-        "fixed" or "free_y", as plotnine has them.
+        "fixed" or "free_y": scales shared by panels, as in plotnine.
 
     Returns
     -------
     ggplot
-        Values that are missing or not finite are counted beneath and not drawn.
+        The figure. Values that are missing or not finite are not drawn; the caption counts them.
     """
     mapped = {"panel": panel, "rows": rows, "color": method}
     replicates = replicates.reset_index(drop=True)
@@ -91,7 +91,7 @@ def estimates_plot(
             caption=captions.caption(
                 captions.dashed("what is estimated") * bool(drawn["truth"].notna().any()),
                 "Bars: means of all replicates, with 2 Monte Carlo standard errors.",
-                *what_is_shown(len(replicates), drawn, shown, SAID),
+                *what_is_shown(len(replicates), drawn, shown, SHOWN_WORDS),
             ),
         )
     )
@@ -106,48 +106,48 @@ def errors_plot(
     truth: str | float | None = None,
     rows: str | None = None,
     colors: Mapping[str, str] | None = None,
-    most: int = MOST,
+    most: int = MAX_POINTS,
     scales: str = "fixed",
 ) -> ggplot:
-    """Each replicate's standard error against its estimate, a panel for each method.
+    """Plot the standard error of each replicate against its estimate, a panel for each method.
 
     Parameters
     ----------
     replicates
-        One row per replicate, and method where there are several.
+        One row per replicate and method.
     estimate, std_error
-        The columns drawn, in the same units.
+        Columns to draw, in the same units.
     method
-        Column of the panels.
+        Column mapped to panels.
     truth
-        What is estimated: a column, with one value in each row of panels, or a number.
+        True value: a column with one value in each row of panels, or a number.
     rows
         Column mapped to rows of panels.
     colors
-        A colour for each method, the same in all figures of a study.
+        Colour for each method, the same in all figures of a study.
     most
-        Points in a panel: its first replicates, and beside them those with the five smallest and
-        largest values of either. Lines are of all replicates.
+        Greatest number of points in a panel: the first replicates. Those with the five smallest and
+        largest values of either column are added. Lines use all replicates.
     scales
-        As plotnine has them.
+        "fixed", "free", "free_x" or "free_y": scales shared by panels, as in plotnine.
 
     Returns
     -------
     ggplot
-        The dashed line is the standard deviation of all estimates of a panel, which standard errors
-        are to tell; the grey one beneath it is the root of their mean square.
+        The figure. The dashed line is the standard deviation of all estimates of a panel, which
+        standard errors estimate. The grey line is the root mean square of the standard errors.
     """
     mapped = {"panel": method, "rows": rows, "color": method}
     replicates = replicates.reset_index(drop=True)
     drawn = drawable(replicates, {"value": estimate, "error": std_error}, mapped)
     drawn = drawn.assign(truth=truth_of(replicates, truth).loc[drawn.index])
     shown = _first_and_outermost(drawn, ["value", "error"], most)
-    spreads = _spread_and_told(drawn)
+    spreads = _spread_and_model_se(drawn)
     return (
         p9.ggplot(shown, p9.aes("value", "error", color="color"))
         + _truth_line(drawn, upright=True)
         + p9.geom_point(size=1.1, stroke=0, alpha=0.45, show_legend=False)
-        + p9.geom_hline(p9.aes(yintercept="told"), spreads, color=GREY, size=1.8)
+        + p9.geom_hline(p9.aes(yintercept="model_se"), spreads, color=GREY, size=1.8)
         + p9.geom_hline(
             p9.aes(yintercept="spread"), spreads, linetype="dashed", color=INK, size=0.6
         )
@@ -161,7 +161,7 @@ def errors_plot(
                 "Dashed: standard deviation of all estimates.",
                 "Grey line: root mean square of all standard errors.",
                 "Dotted: what is estimated." * bool(drawn["truth"].notna().any()),
-                *what_is_shown(len(replicates), drawn, shown, SAID),
+                *what_is_shown(len(replicates), drawn, shown, SHOWN_WORDS),
             ),
         )
     )
@@ -190,7 +190,7 @@ def _first_and_outermost(rows: pd.DataFrame, values: list[str], most: int) -> pd
 def _places(rows: pd.DataFrame) -> pd.Series:
     """The horizontal position of a point: its method, dodged by its index."""
     turn = rows.groupby(_groups_of(rows), observed=True).cumcount() + 1
-    moved = 2 * ASIDE * ((turn * GOLDEN) % 1 - 0.5)
+    moved = 2 * MAX_DODGE * ((turn * GOLDEN) % 1 - 0.5)
     return rows["color"].cat.codes + moved
 
 
@@ -200,7 +200,7 @@ def _means(rows: pd.DataFrame) -> list[Any]:
     found = groups.agg(["mean", "std", "size"]).reset_index()
     half = (2 * found["std"] / np.sqrt(found["size"])).fillna(0.0)
     at = found["color"].cat.codes
-    ends = found.assign(left=at - ASIDE, right=at + ASIDE, at=at,
+    ends = found.assign(left=at - MAX_DODGE, right=at + MAX_DODGE, at=at,
                         lower=found["mean"] - half, upper=found["mean"] + half)  # fmt: skip
     level = p9.aes(x="left", xend="right", y="mean", yend="mean")
     error = p9.aes(x="at", xend="at", y="lower", yend="upper")
@@ -217,15 +217,14 @@ def _of_each_panel(rows: pd.DataFrame) -> pd.DataFrame:
     several = found.duplicated(where).any() if where else len(found) > 1
     if several:
         raise FigureError(
-            "what is estimated has several values in one panel, so a line could not say which of "
-            "them a point belongs to. Map the factor that it depends on to panel or rows, or draw "
-            "the errors instead of the estimates."
+            "truth has several values in one panel, so one line cannot show it. Map the factor "
+            "that it depends on to panel or rows, or draw the errors instead of the estimates."
         )
     return found
 
 
 def _truth_line(rows: pd.DataFrame, *, upright: bool) -> list[Any]:
-    """The line of the truth: dashed across panels of estimates, dotted and upright in others."""
+    """The line of the truth: horizontal and dashed, or vertical and dotted."""
     lines = _of_each_panel(rows)
     if lines.empty:
         return []
@@ -236,11 +235,11 @@ def _truth_line(rows: pd.DataFrame, *, upright: bool) -> list[Any]:
     return [p9.geom_hline(at, lines, linetype="dashed", color=INK, size=0.5)]
 
 
-def _spread_and_told(rows: pd.DataFrame) -> pd.DataFrame:
-    """By panel the SD of the estimates and the root mean square of their standard errors."""
+def _spread_and_model_se(rows: pd.DataFrame) -> pd.DataFrame:
+    """SD of the estimates and root mean square of their standard errors, by panel."""
     groups = rows.assign(square=rows["error"] ** 2).groupby(_groups_of(rows), observed=True)
-    spreads = groups.agg(spread=("value", "std"), told=("square", "mean")).reset_index()
-    return spreads.assign(told=np.sqrt(spreads["told"]))
+    spreads = groups.agg(spread=("value", "std"), model_se=("square", "mean")).reset_index()
+    return spreads.assign(model_se=np.sqrt(spreads["model_se"]))
 
 
 def _colors(

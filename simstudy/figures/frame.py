@@ -1,9 +1,9 @@
-"""Prepares the rows of a summary, or of replicates, for a figure.
+"""Preparation of the rows of a summary, or of replicates, for a figure.
 
-Every figure goes the same way. It asks for its columns and measures by name and is refused with
-the nearest name that exists; it refuses rows that would fall on one another; and it gets a new
-frame whose columns are named after what they do in the figure (`x`, `color`, `panel`, `rows`), so
-that plotnine never evaluates a column's name as code.
+All figures follow the same steps. An unknown column or measure is refused, with the nearest name
+that exists. Rows that would be drawn at the same position are refused. The figure uses a new frame
+whose columns are named by their role (`x`, `color`, `panel`, `rows`), so that plotnine never
+evaluates a column's name as code.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ MEASURED = (
     *("measure", "estimate", "mcse", "lower", "upper"),
     *("exact", "n_rep", "n_failed", "n_given", "reason"),
 )
-LESS_WORK = ("variance_reduction", "n_effective", "remark")  # of measures that take less work
+OPTIONAL = ("variance_reduction", "n_effective", "remark")  # columns that some measures have
 
 
-# ---------------------------------------------------------------- what is there, by name
+# ---------------------------------------------------------------- columns and measures by name
 def need_columns(frame: pd.DataFrame, names: Iterable[str | None]) -> None:
     """Refuse a name that is not a column, and suggest the nearest; None passes."""
     columns = [str(column) for column in frame.columns]
@@ -52,7 +52,7 @@ def rows_of(summary: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
 
 def factors_of(summary: pd.DataFrame) -> list[str]:
     """The columns that identify the scenario and the axis values of a row."""
-    return [str(column) for column in summary.columns if column not in (*MEASURED, *LESS_WORK)]
+    return [str(column) for column in summary.columns if column not in (*MEASURED, *OPTIONAL)]
 
 
 def rows_like(rows: pd.DataFrame, scenario: Any, *factors: str) -> pd.DataFrame:
@@ -65,12 +65,12 @@ def rows_like(rows: pd.DataFrame, scenario: Any, *factors: str) -> pd.DataFrame:
     scenario
         A scenario of the same study.
     factors
-        Names of the factors that are to be the same.
+        Names of the factors that must be equal.
 
     Returns
     -------
     pd.DataFrame
-        These rows.
+        The selected rows.
     """
     for name in factors:
         rows = rows[rows[name] == shown_factors(scenario)[name]]
@@ -87,19 +87,19 @@ def with_labels(
     rows
         Rows of a summary.
     scenarios
-        Of the result; their parts say what the summary has in place of a word.
+        Scenarios of the result, to find the part behind each text of the summary.
     **labels
-        By factor, a word for each part, such as `dgp={Gaussian(): "normal"}`.
+        Label for each part, by factor, such as `dgp={Gaussian(): "normal"}`.
 
     Returns
     -------
     pd.DataFrame
-        The rows, with words in the columns of these factors.
+        The rows, with labels in the columns of these factors.
 
     Raises
     ------
     KeyError
-        Naming a part without a word.
+        If a part has no label.
     """
     for name, words in labels.items():
         parts = {shown_factors(scenario)[name]: getattr(scenario, name) for scenario in scenarios}
@@ -110,19 +110,19 @@ def with_labels(
 
 
 def in_order(names: Iterable[Any], words: Mapping[Any, str]) -> Any:
-    """Make an ordered category of names in the order given.
+    """Make an ordered category of labels for names.
 
     Parameters
     ----------
     names
-        Names, one for each row.
+        Names, one per row.
     words
-        A word for each name.
+        Label for each name, in the order of the category.
 
     Returns
     -------
     Any
-        A pandas `Categorical` of the words.
+        A pandas `Categorical` of the labels.
     """
     return pd.Categorical([words[name] for name in names], list(words.values()), ordered=True)
 
@@ -138,9 +138,9 @@ def check_no_hidden_rows(
     frame
         The rows to be drawn.
     fixed
-        What the figure maps: the argument's name and the column given for it, or None.
+        Mapped columns by the name of the argument; None if an argument is not used.
     factors
-        Columns that may explain why rows are there more than once.
+        Columns that may explain repeated rows.
     """
     keys = list(dict.fromkeys(column for column in fixed.values() if column is not None))
     hidden = int(frame.duplicated(keys).sum() if keys else max(len(frame) - 1, 0))
@@ -158,13 +158,13 @@ def check_no_hidden_rows(
             f"rows still differ in {' and '.join(differing)} once {given} are fixed. Filter to one "
             "level, or map that factor too (color, panel or rows where the figure has them)."
             if differing
-            else f"rows are there more than once with {given} and no factor that tells them apart, "
+            else f"rows are repeated with {given}, and no factor distinguishes them, "
             "so the figure would show one result and hide another. Drop the repeated rows first."
         )
     )
 
 
-# ---------------------------------------------------------------- levels, in order and in words
+# ---------------------------------------------------------------- levels and their labels
 def is_number(values: pd.Series) -> bool:
     """Whether a column is numeric, and not boolean or categorical."""
     values = values.infer_objects()
@@ -172,7 +172,7 @@ def is_number(values: pd.Series) -> bool:
 
 
 def ordered_levels(values: pd.Series) -> list[Any]:
-    """The levels present: numbers sorted, categories in their order, others as they come."""
+    """The levels present: numbers sorted, categories in their order, others as they appear."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         present = set(values.dropna().unique())
         levels = [level for level in values.cat.categories if level in present]
@@ -189,15 +189,14 @@ def labelled(values: pd.Series, name: str = "") -> pd.Series:
     Parameters
     ----------
     values
-        One factor's column; a missing level reads "none".
+        Column of a factor; a missing level is labelled "none".
     name
-        Put before levels that do not speak for themselves, as in "n1 = 20"; a level that is text
-        stands alone.
+        Prefix of levels that are not text, as in "n1 = 20".
 
     Returns
     -------
     pd.Series
-        Categories in the order of `ordered_levels`. Levels that read the same are refused, since
+        Categories in the order of `ordered_levels`. Levels with the same label are refused, since
         they would be drawn as one.
     """
     levels = ordered_levels(values)
@@ -216,7 +215,7 @@ def _all_text(levels: Sequence[Any]) -> bool:
 
 
 def _distinct_words(levels: Sequence[Any]) -> list[str]:
-    """The shortest labels that tell levels apart."""
+    """The shortest labels that are distinct."""
     value_labels: tuple[Callable[[Any], str], ...] = (_word, str, repr)
     several = [[reading(level) for level in levels] for reading in value_labels]
     return next((words for words in several if len(set(words)) == len(words)), several[-1])
@@ -238,7 +237,7 @@ def as_axis(values: pd.Series) -> pd.Series:
 
 # ---------------------------------------------------------------- Monte Carlo error
 def with_interval(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows with `lower` and `upper`, given or as 2 MCSE."""
+    """Rows with `lower` and `upper`, filled by 2 MCSE if missing."""
     return rows.assign(
         lower=rows["lower"].fillna(rows["estimate"] - 2 * rows["mcse"]),
         upper=rows["upper"].fillna(rows["estimate"] + 2 * rows["mcse"]),

@@ -33,8 +33,8 @@ from simstudy.figures.theme import (
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import to_decimals
 
-CELL = 0.36  # inches, the height of two lines
-BESIDE_CELLS = 2.2  # inches of a page's width: the labels of rows, and the bar of colours
+CELL = 0.36  # inches: height of two lines
+LABELS_WIDTH = 2.2  # inches: labels of rows and colour bar
 DIVERGING = (VERMILLION, "#FFFFFF", BLUE)
 DARK = 0.19  # luminance under which white text has more contrast than black
 
@@ -50,31 +50,31 @@ def heat_map_plot(
     center: float | None = None,
     digits: int | str | None = None,
 ) -> ggplot:
-    """One measure as coloured cells that also say their estimate and, if it has one, its MCSE.
+    """Plot a measure as coloured cells, with the estimate and MCSE as text.
 
     Parameters
     ----------
     summary
         One row per scenario, axis values and measure.
     measure
-        The measure.
+        Measure to draw.
     x, y
-        Columns whose levels make the cells; levels are evenly spaced, whatever they measure.
+        Columns of the cells; their levels are evenly spaced, also if they are quantities.
     panel, rows
         Columns mapped to panels, and to rows of panels.
     center
-        Value drawn white, such as the nominal coverage: blue above, vermillion below. Without it,
-        colours go from dark to light.
+        Value drawn white, such as the nominal coverage: blue above, vermillion below. Default:
+        colours from dark to light.
     digits
-        Decimals, or the column that holds those of each cell; unless given, as many as two digits
-        of the typical MCSE need, one less where cells have no room for them.
+        Decimals, or the column that holds those of each cell. Default: two digits of the typical
+        MCSE, or one digit if cells have no room for two.
 
     Returns
     -------
     ggplot
-        A scenario that was run and has no finite estimate says so with a dash; one that was not
-        run stays blank, which the caption says. Where cells are too many for their numbers at the
-        width of a page, they say their estimates only, or nothing.
+        The figure. A scenario without a finite estimate has a dash; one that was not run is blank,
+        and the caption explains this. If the page is too narrow for the numbers, cells show
+        estimates only, or no text.
     """
     mapped = {"panel": panel, "rows": rows}
     need_columns(summary, [x, y, *mapped.values()])
@@ -94,10 +94,10 @@ def heat_map_plot(
         + p9.geom_text(p9.aes(label="words", color="ink"), size=WORDS_SIZE, show_legend=False)
         + [p9.scale_color_identity(), fill]
         + [theme_study(), p9.theme(panel_grid_major=p9.element_blank(), legend_position="right")]
-        + [turned()] * (longest > 7)  # than a cell
+        + [turned()] * (longest > 7)  # wider than a cell
         + facets(drawn)
         + _size(drawn)
-        + p9.labs(x=format_name(x), y=format_name(y), caption=_says(drawn))
+        + p9.labs(x=format_name(x), y=format_name(y), caption=_caption(drawn))
     )
 
 
@@ -119,7 +119,7 @@ def _decimals(rows: pd.DataFrame, digits: int | str | None) -> Int[np.ndarray, "
 
 def _words_with_room(cells: pd.DataFrame, decimals: Int[np.ndarray, " cell"]) -> list[str]:
     """The text that fits a cell: estimate and MCSE, the estimate, or nothing."""
-    inches = (FULL_WIDTH - BESIDE_CELLS) / panel_grid(cells)[0] / len(cells["x"].cat.categories)
+    inches = (FULL_WIDTH - LABELS_WIDTH) / panel_grid(cells)[0] / len(cells["x"].cat.categories)
     either = [_words(cells, places) for places in (decimals, np.maximum(decimals - 1, 0))]
     if _wanted_height(cells) > TALLEST:  # no room for two lines
         either = [[word.replace("\n", " ") for word in words] for words in either]
@@ -153,7 +153,7 @@ def _ink(cells: pd.DataFrame, center: float | None) -> list[str]:
 def fill_luminance(
     estimates: Float[np.ndarray, " cell"], center: float | None
 ) -> Float[np.ndarray, " cell"]:
-    """Relative luminance of each cell's fill, from 0 to 1 (WCAG 2.1); 1 where there is none."""
+    """Relative luminance of each cell's fill, from 0 to 1 (WCAG 2.1); 1 if there is no fill."""
     from matplotlib import colormaps
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -185,7 +185,7 @@ def _wanted_height(rows: pd.DataFrame) -> float:
     return panel_grid(rows)[1] * (CELL * len(rows["y"].cat.categories) + 0.4) + 1.4
 
 
-def _says(rows: pd.DataFrame) -> str:
+def _caption(rows: pd.DataFrame) -> str:
     missing = int((~np.isfinite(rows["estimate"].to_numpy(float))).sum())
     roles = [role for role in ("x", "y", "panel", "rows") if role in rows]
     n_blank = math.prod(len(rows[role].cat.categories) for role in roles) - len(rows)

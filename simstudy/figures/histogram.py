@@ -26,11 +26,11 @@ def counts_with_law(
     Parameters
     ----------
     values
-        One per replicate; those beyond the edges are in no bin.
+        One value per replicate; values beyond the edges are in no bin.
     edges
-        Ends of the bins, growing.
+        Edges of the bins, ascending.
     chance
-        Probability of each bin by the law, of all values.
+        Probability of each bin in the theoretical distribution, relative to all values.
 
     Returns
     -------
@@ -63,24 +63,24 @@ def law_histogram(
     say: Callable[[pd.DataFrame], str] | None = None,
     scales: str = "free",
 ) -> ggplot:
-    """Draw counts as bars, and the counts that theory expects as steps over them.
+    """Plot counts as bars, and the expected counts of a distribution as steps over them.
 
     Parameters
     ----------
     bars
-        Rows of `counts_with_law`, for each panel.
+        Rows returned by `counts_with_law`, for each panel.
     x
-        What the values are.
+        Title of the horizontal axis.
     fill
-        Column that colours the bars, such as the decision; its levels in order.
+        Column mapped to the colour of the bars, such as the decision.
     panel, rows
         Columns mapped to panels, and to rows of panels.
     dashed
-        Where a dashed line stands, such as a critical value or the truth.
+        Position of a dashed line, such as a critical value or the truth.
     say
-        What a panel says of its rows.
+        Function that returns the text of a panel from its rows.
     scales
-        As plotnine has them.
+        "fixed", "free", "free_x" or "free_y": scales shared by panels, as in plotnine.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Density of a sample by a Gaussian kernel, also up to a known end, with its Monte Carlo error."""
+"""Gaussian kernel density of a sample, with optional upper bound and Monte Carlo error."""
 
 from typing import NamedTuple
 
@@ -8,22 +8,22 @@ from simstudy.array_types import Float
 from simstudy.errors import DesignError
 from simstudy.lazy import special
 
-N_PLACES = 200
-N_BINS = 2_000  # finer than any bandwidth: the kernel runs over bins and not over values
-FAR = 40.0  # bandwidths, from which on an end is none
+N_POINTS = 200  # points at which the density is evaluated
+N_BINS = 2_000  # values are binned, finer than any bandwidth, before smoothing
+FAR = 40.0  # bandwidths: a bound further away has no effect
 
 
 class Density(NamedTuple):
-    """A density at some places, with its Monte Carlo error.
+    """A density at some points, with its Monte Carlo error.
 
     Attributes
     ----------
-    value : float array (places,)
-        The places.
-    density : float array (places,)
-        The density there.
-    lower, upper : float array (places,)
-        Two standard errors either side of it.
+    value : float array (place,)
+        Points at which the density is evaluated.
+    density : float array (place,)
+        Density at these points.
+    lower, upper : float array (place,)
+        Density minus and plus two standard errors.
     """
 
     value: Float[np.ndarray, " place"]
@@ -33,30 +33,30 @@ class Density(NamedTuple):
 
 
 def kernel_density(values: Float[np.ndarray, " rep"], *, at_most: float = np.inf) -> Density:
-    """Gaussian kernel density with two Monte Carlo standard errors either side.
+    """Estimate a density with a Gaussian kernel, with two Monte Carlo standard errors either side.
 
-    The bandwidth h is Silverman's (1986, equation 3.31). Near an end the kernel is the local linear
-    one, whose bias is of the order of h² there as elsewhere: mass reflected at the end would make
-    the curve level, and put it too low by 0.8 h times the density's slope. The variance of the
-    density f is f / (n h) times the integral of the squared kernel, to first order: 1 / (2 √π), and
-    6.3 times that at an end.
+    The bandwidth h is Silverman's (1986, equation 3.31). Near a bound the kernel is a local linear
+    one, whose bias is of order h² everywhere. (Reflection at the bound would force a slope of 0
+    there, a bias of 0.8 h times the true slope.) To first order the variance of the density f is
+    f / (n h) times the integral of the squared kernel, which is 1 / (2 √π), and 6.3 times that at a
+    bound.
 
     Parameters
     ----------
     values
-        One per replicate, finite; at least two that differ.
+        One finite value per replicate; at least two must differ.
     at_most
-        Upper end of what the values can be.
+        Upper bound of the possible values.
 
     Returns
     -------
     Density
-        At 200 places, none of it below 0.
+        Density at 200 points, not below 0.
 
     Raises
     ------
     DesignError
-        Where all values are the same, fewer than two, or not finite.
+        If all values are equal, fewer than two, or not finite.
 
     References
     ----------
@@ -64,10 +64,10 @@ def kernel_density(values: Float[np.ndarray, " rep"], *, at_most: float = np.inf
     """
     values = np.asarray(values, dtype=float)
     if values.size < 2 or not np.isfinite(values).all():
-        raise DesignError("values has to hold at least two finite numbers, to have a density")
+        raise DesignError("a density needs at least two values, all of them finite")
     width = _bandwidth(values)
     last = min(values.max() + 2 * width, at_most)
-    place = np.linspace(values.min() - 2 * width, last, N_PLACES)
+    place = np.linspace(values.min() - 2 * width, last, N_POINTS)
     constant, slope, squared = _kernel_before(np.minimum((at_most - place) / width, FAR))
     mean, moment = _smoothed(values, place, width)
     density = np.maximum(constant * mean + slope * moment, 0)
@@ -81,12 +81,12 @@ def _kernel_before(room: Float[np.ndarray, " place"]) -> Float[np.ndarray, "3 pl
     Parameters
     ----------
     room
-        From each place to the end, in bandwidths.
+        Distance from each point to the bound, in bandwidths.
 
     Returns
     -------
     array
-        a, b, and the integral of the squared kernel, from those of φ and of φ² up to the end.
+        a, b, and the integral of the squared kernel, from the moments of φ and φ² up to the bound.
     """
     height, below = np.exp(-(room**2) / 2) / np.sqrt(2 * np.pi), special.ndtr(room)
     zeroth, first, second = below, -height, below - room * height
@@ -103,8 +103,8 @@ def _bandwidth(values: Float[np.ndarray, " rep"]) -> float:
     spread = min(float(values.std()), quartiles / 1.349) or float(values.std())
     if len(values) < 2 or spread == 0:
         raise DesignError(
-            f"{len(values)} values, all the same, have no density to draw. Draw more replicates, "
-            "or say the value in words."
+            f"{len(values)} equal values have no density to draw. Draw more replicates, "
+            "or give the value in the text."
         )
     return float(0.9 * spread * len(values) ** -0.2)
 

@@ -1,8 +1,8 @@
 """Nested-loop plots: all scenarios in one panel, with the factors as step lines below.
 
 Rücker & Schwarzer (2014), BMC Medical Research Methodology 14, 129. Scenarios are ordered by the
-factors, the first changing slowest. A design need not be a full grid: only scenarios that are there
-have a place.
+factors, the first changing slowest. The design need not be a full grid: only existing scenarios are
+shown.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from simstudy.lazy import ggplot, p9, pd
 
 DASHED = {"linetype": "dashed", "color": MUTED}
 BAND = 0.07  # height of a factor's steps, as a share of the measure's range
-CROWDED = 80  # scenarios from which on lines are thinner
-NAMED = 12  # levels that are all named
-GAP = 0.09  # room above each, for its name and levels
+CROWDED = 80  # scenarios; lines are thinner if there are more
+MAX_NAMED = 12  # levels; only some are named if there are more
+GAP = 0.09  # room above each factor's steps for its name, as a share of the measure's range
 
 
 def nested_loop_plot(
@@ -51,36 +51,35 @@ def nested_loop_plot(
     nominal: float | None = None,
     colors: Mapping[str, str] | None = None,
 ) -> ggplot:
-    """Draw one measure over all scenarios, as steps with their Monte Carlo interval.
+    """Plot one measure over all scenarios, as steps with their Monte Carlo interval.
 
     Parameters
     ----------
     summary
         One row per scenario, axis values and measure.
     y
-        The measure.
+        Measure to draw.
     color
-        Column whose levels are compared, such as the method: one line each.
+        Column whose levels are drawn as separate lines, such as the method.
     factors
-        The factors that order the scenarios, slowest first, and are drawn beneath as steps. Unless
-        given, all that vary, with the fewest levels first.
+        Factors that order the scenarios, slowest first, and are drawn as steps below. Default: all
+        that vary, those with the fewest levels first.
     nominal
         Level to draw as a dashed line.
     colors
-        A colour for each level of `color`, the same in all figures of a study.
+        Colour for each level of `color`, the same in all figures of a study.
 
     Returns
     -------
     ggplot
-        The column `exact` is drawn as dotted steps. Colours differ by their strokes too, and are
-        drawn in the order of the key, so that of two that agree both are seen. A line breaks where
-        a scenario lacks that colour's result. Refused: scenarios that the factors do not tell
-        apart.
+        The figure, with the column `exact` as dotted steps. Lines also differ by their stroke and
+        are drawn in the order of the legend, so that coinciding lines are both visible. A line is
+        interrupted if a scenario has no result.
 
     Raises
     ------
     FigureError
-        If no factor varies, or the factors do not tell all scenarios apart.
+        If no factor varies, or several scenarios have the same factors.
 
     References
     ----------
@@ -110,7 +109,7 @@ def nested_loop_plot(
             x=f"{drawn['scenario'].nunique()} scenarios, ordered by "
             + ", ".join(map(format_name, ordered)),
             y=format_name(y),
-            caption=_says(drawn, nominal),
+            caption=_caption(drawn, nominal),
         )
     )
 
@@ -136,9 +135,10 @@ def staircase(frame: pd.DataFrame, value: str) -> pd.DataFrame:
     Parameters
     ----------
     frame
-        Rows with `scenario`, `value` and perhaps `color`; a scenario's step is 1 wide, around it.
+        Rows with `scenario`, `value` and optionally `color`; a step is 1 wide, centred at its
+        scenario.
     value
-        The column that gives the steps their height.
+        Column that holds the height of the steps.
     """
     rows = frame.dropna(subset=value).sort_values("scenario")
     turn = _turn(rows)
@@ -213,7 +213,7 @@ def _band(scenarios: pd.DataFrame, i: int, name: str, span: tuple[float, float])
 
 def _named(levels: list[str]) -> str:
     """The levels of a factor, or the first and last if they do not fit."""
-    if len(levels) <= NAMED:
+    if len(levels) <= MAX_NAMED:
         return ", ".join(levels)
     return f"{levels[0]}, {levels[1]}, ..., {levels[-1]} ({len(levels)} levels)"
 
@@ -249,7 +249,7 @@ def _scales(
     ]
 
 
-def _says(rows: pd.DataFrame, nominal: float | None) -> str:
+def _caption(rows: pd.DataFrame, nominal: float | None) -> str:
     theory = bool(rows["exact"].notna().any())
     several = "color" in rows and len(rows["color"].cat.categories) > 1
     return caption(

@@ -16,7 +16,7 @@ from simstudy.figures.theme import FULL_WIDTH, INK, LETTER, TALLEST, WORDS_SIZE,
 from simstudy.lazy import p9, pd
 
 WRAP_AT = 3  # panels side by side
-EDGE = 3  # points between the edge of a panel and the text in it
+EDGE = 3  # points between the edge of a panel and its text
 ROOM_FOR_LABELS = {"alone": 70, "among": 24}  # characters along a panel's horizontal axis
 
 
@@ -25,8 +25,8 @@ def with_panels(
 ) -> pd.DataFrame:
     """Rows with a category for each mapped role: `panel`, `rows`, `color`.
 
-    Panels are headed "n1 = 20", so that a number says what it counts; a colour's levels stand
-    alone, since the legend's title names the factor.
+    Panels are titled with the factor's name, as in "n1 = 20". Levels of a colour are not, since the
+    title of the legend names the factor.
     """
     given = {role: column for role, column in columns.items() if column is not None}
     words = {role: _words(source[column], role) for role, column in given.items()}
@@ -47,9 +47,9 @@ def facets(rows: pd.DataFrame, *, scales: str = "fixed", legend: bool = True) ->
     rows
         The rows of a figure.
     scales
-        "fixed", "free", "free_x" or "free_y", as plotnine has them.
+        "fixed", "free", "free_x" or "free_y": scales shared by panels, as in plotnine.
     legend
-        Whether room is kept for a legend.
+        Whether to leave room for a legend.
     """
     across, down = panel_grid(rows)
     size = panel_sizes(across, down, legend=legend)
@@ -128,14 +128,14 @@ def words_in_panels(
 ) -> list[Any]:
     """A text in a corner of each panel, by default the upper left one.
 
-    Above the rows room is made for it; a lower corner has to be free. Lines longer than a panel is
-    wide are wrapped. `scale` goes to the scale of the vertical axis.
+    The vertical axis is extended to make room at the top; a lower corner must be free of points.
+    Long lines are wrapped. `scale` holds further arguments of the scale of the vertical axis.
     """
     n_letters = _letters_across(frame)
     texts = pd.DataFrame(
-        [where | {"said": _wrapped_words(say(rows), n_letters)} for where, rows in by_panel(frame)]
+        [where | {"text": _wrapped_words(say(rows), n_letters)} for where, rows in by_panel(frame)]
     )
-    n_lines = 1 + max(text.count("\n") for text in texts["said"])
+    n_lines = 1 + max(text.count("\n") for text in texts["text"])
     above = 0.05 if low else 0.05 + 0.07 * n_lines
     kinds = {role: frame[role].dtype for role in ("panel", "rows") if role in frame}
     words = _in_corner(texts.astype(kinds), right, low)
@@ -143,13 +143,13 @@ def words_in_panels(
 
 
 def _in_corner(words: pd.DataFrame, right: bool, low: bool) -> Any:
-    """The texts of panels, two letters from the side."""
-    inset = words["said"].str.replace(
+    """The texts of panels, indented by two spaces."""
+    inset = words["text"].str.replace(
         "\n|$" if right else "^|\n", r"  \g<0>" if right else r"\g<0>  ", regex=True
     )
-    place = words.assign(said=inset, x=np.inf if right else -np.inf, y=-np.inf if low else np.inf)
+    place = words.assign(text=inset, x=np.inf if right else -np.inf, y=-np.inf if low else np.inf)
     return _text_off_the_edge()(
-        p9.aes("x", "y", label="said"), place, size=WORDS_SIZE, ha="right" if right else "left",
+        p9.aes("x", "y", label="text"), place, size=WORDS_SIZE, ha="right" if right else "left",
         va="bottom" if low else "top", color=INK, inherit_aes=False,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Ranks of the truth among posterior draws, against uniform ones."""
+"""Ranks of the truth among posterior draws, compared with uniform ranks."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ def rank_plot(
     rows: str | None = None,
     level: float = 0.95,
 ) -> ggplot:
-    """Draw the distribution function of ranks less the uniform one, within its band.
+    """Plot the distribution function of ranks minus the uniform one, with its band.
 
-    Outside the band ranks are not uniform: too many low ones (a hill on the left) are posteriors
-    that lie too high; a hill and then a valley, posteriors that are too narrow.
+    If the line leaves the band, ranks are not uniform. A hill (too many low ranks) means that
+    posteriors lie too high; a hill followed by a valley, that they are too narrow.
 
     Parameters
     ----------
     replicates
         One row per replicate.
     n_draws
-        Draws of each posterior.
+        Number of draws per posterior.
     rank
-        Column with the number of draws below the truth; missing ones are left out.
+        Column with the number of draws below the truth; missing ranks are ignored.
     panel, rows
         Columns mapped to panels, and to rows of panels.
     level
@@ -66,7 +66,7 @@ def rank_plot(
         + p9.geom_ribbon(p9.aes(ymin="lower", ymax="upper"), fill=PALE, alpha=0.6)
         + p9.geom_hline(yintercept=0, linetype="dashed", size=0.4)
         + p9.geom_step(p9.aes(y="difference"), color=BLUE, size=0.7)
-        + words_in_panels(drawn, _says)
+        + words_in_panels(drawn, _panel_text)
         + theme_study()
         + facets(drawn, legend=False)
         + p9.labs(
@@ -88,6 +88,6 @@ def _to_the_ends(check: RankCheck) -> dict[str, Any]:
     return lines | {"position": position, "p_value": check.p_value, "n_rep": check.n_rep}
 
 
-def _says(rows: pd.DataFrame) -> str:
+def _panel_text(rows: pd.DataFrame) -> str:
     p_value, n_rep = rows["p_value"].iloc[0], int(rows["n_rep"].iloc[0])
     return f"p {'< 0.0001' if p_value < 1e-4 else f'= {p_value:.2g}'}, {n_rep:,} ranks"

@@ -1,4 +1,4 @@
-"""Selects and checks the replicates that a figure draws."""
+"""Selection and checks of the replicates that a figure draws."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from simstudy.figures.frame import need_columns
 from simstudy.figures.panels import with_panels
 from simstudy.lazy import pd
 
-WIDEST_STRIP = 24  # letters of a strip's line, in the narrowest of panels side by side
+STRIP_WIDTH = 24  # letters in a line of a panel's title, for the narrowest panels
 
 
 def drawable(
     replicates: pd.DataFrame, values: Mapping[str, str], mapped: Mapping[str, str | None]
 ) -> pd.DataFrame:
-    """Rows with finite values, with columns named by their role; without methods there is one."""
+    """Rows with finite values, with columns named by their role; `color` is always present."""
     need_columns(replicates, [*values.values(), *mapped.values()])
     numbers = pd.DataFrame(
         {role: _numbers(replicates, column) for role, column in values.items()},
@@ -40,16 +40,16 @@ def drawable(
 
 
 def what_is_shown(
-    n_all: int, rows: pd.DataFrame, subset: pd.DataFrame, said: tuple[str, str, str]
+    n_all: int, rows: pd.DataFrame, subset: pd.DataFrame, words: tuple[str, str, str]
 ) -> list[str]:
-    """The sentences on rows that are left out, of those with values and for want of one.
+    """The sentences on rows that are not drawn, because they are many or have no value.
 
     Parameters
     ----------
-    said
-        How the first begins, what the rows are, and which of them are drawn.
+    words
+        Beginning of the first sentence, noun for the rows, and which of them are drawn.
     """
-    begins, what, which = said
+    begins, what, which = words
     n_rows, n_lost = len(rows), n_all - len(rows)
     return [
         f"{begins}: {len(subset):,} of {n_rows:,} {what}, {which}." * (len(subset) < n_rows),
@@ -59,7 +59,7 @@ def what_is_shown(
 
 def _wrapped(words: pd.Series) -> pd.Series:
     """Wrap panel titles to the panel width."""
-    lines = {word: textwrap.fill(word, WIDEST_STRIP) for word in words.cat.categories}
+    lines = {word: textwrap.fill(word, STRIP_WIDTH) for word in words.cat.categories}
     return words.cat.rename_categories(lines) if len({*lines.values()}) == len(lines) else words
 
 
@@ -77,6 +77,6 @@ def _numbers(replicates: pd.DataFrame, column: str) -> pd.Series:
         return replicates[column].infer_objects().astype("Float64").astype(float)
     except (TypeError, ValueError):
         raise FigureError(
-            f"column {column!r} holds {replicates[column].dtype}, which has no place on an axis of "
-            "numbers. Name a column of numbers, with NaN where a replicate has none."
+            f"column {column!r} holds {replicates[column].dtype}, which cannot be drawn on an axis "
+            "of numbers. Name a column of numbers, with NaN where a replicate has none."
         ) from None

@@ -1,4 +1,4 @@
-"""Saves figures, byte for byte the same each time."""
+"""Files of figures, byte for byte the same each time."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from simstudy.figures.drawing import as_printed, drawn_figure, printed
 from simstudy.remote.paths import Place, place_of
 from simstudy.validation import check_file_name
 
-MAX_VECTOR_BYTES: Final = 400_000  # of one SVG's marks; the densest of the others become pixels
-PER_MARK, PER_VERTEX, PER_SHADE = 110, 25, 6_000  # bytes in an SVG, as matplotlib writes it
+MAX_VECTOR_BYTES: Final = 400_000  # marks of one SVG; denser layers become pixels
+PER_MARK, PER_VERTEX, PER_SHADE = 110, 25, 6_000  # bytes in matplotlib's SVG
 METADATA: Final[dict[str, dict[str, None]]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},
@@ -32,7 +32,7 @@ class SavedFigure(NamedTuple):
     png, svg
         Path of the file.
     pdf
-        Path of the file; None unless asked for.
+        Path of the PDF file. None unless `pdf=True`.
     """
 
     png: Place
@@ -58,24 +58,24 @@ def save_figure(
     figure
         A plotnine ggplot, a composition of them, or a matplotlib Figure; none is changed.
     folder
-        Made if it is not there.
+        Folder of the files; created if it does not exist.
     name
         File name without its ending, such as "1B".
     dpi
-        Pixels per inch of the PNG, and of what is too dense for an SVG: once marks would take more
-        than 400 kB (about 500 points or 2,500 segments), the densest layers are pixels within it,
-        none left out. Text, axes and the other layers stay vectors.
+        Pixels per inch of the PNG, and of layers that are too dense for an SVG. If marks would take
+        more than 400 kB (about 500 points or 2,500 segments), the densest layers are stored as
+        pixels within the SVG. Text, axes and the other layers stay vectors.
     size
-        Width and height of a ggplot in inches, such as (3.4, 3) for one of two columns; unless
-        given, its own. Neither is larger than a page's text, 6.5 by 9. Text keeps its size in
+        Width and height of a ggplot in inches, such as (3.4, 3) for one of two columns. Default:
+        those of the figure. Both are limited to a page's text, 6.5 by 9. Text keeps its size in
         points, and the caption is wrapped to the width.
     pdf
-        Whether to write `<name>.pdf` too. Its fonts are embedded as TrueType.
+        Whether to write `<name>.pdf` too, with fonts embedded as TrueType.
 
     Returns
     -------
     SavedFigure
-        The paths. Each file appears whole, under its own name, or not at all.
+        Paths of the files. Each file is written completely or not at all.
     """
     check_file_name(name, "figure", FigureError)
     endings = [ending for ending in METADATA if pdf or ending != "pdf"]
@@ -95,9 +95,9 @@ def _contents(figure: Any, endings: Iterable[str], dpi: int) -> list[bytes]:
 
 @contextmanager
 def _laid_out(figure: Any, dpi: int) -> Iterator[None]:
-    """Compute the layout once: matplotlib would draw each file twice.
+    """Compute the layout once for all files; otherwise matplotlib draws each file twice.
 
-    The layout is put back at the end.
+    The layout engine is restored at the end.
     """
     layout = figure.get_layout_engine()
     if layout is None:
@@ -123,7 +123,7 @@ def _bytes(figure: Any, ending: str, dpi: int) -> bytes:
 # ---------------------------------------------------------------- dense layers
 @contextmanager
 def dense_marks_as_pixels(figure: Any) -> Iterator[None]:
-    """A context in which the densest artists are rasterised."""
+    """Context in which the densest artists are rasterised."""
     changed = _too_dense(figure)
     before = [artist.get_rasterized() for artist in changed]
     for artist in changed:

@@ -27,33 +27,34 @@ ORANGE: Final = "#E69F00"
 BLACK: Final = "#000000"
 OLIVE: Final = "#8C7B00"  # yellow, darkened: the original #F0E442 vanishes on white
 GREY: Final = "#7F7F7F"
-PALE: Final = "#BCCDDC"  # of bars and bands that stand behind what they are held against
+PALE: Final = "#BCCDDC"  # bars and bands in the background
 
 OKABE_ITO: Final = (BLUE, VERMILLION, GREEN, PURPLE, SKY, ORANGE, BLACK, OLIVE)
 SHAPES: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 MARKS: Final = dict(zip((*OKABE_ITO, GREY), (*SHAPES, "p"), strict=True))
+# Short dashes and dots have other meanings.
 STROKES: Final = (
     "solid",
     "dashdot",
     (0, (8, 2)),
     (0, (3, 1, 1, 1, 1, 1)),
-)  # short dashes and dots say other things
+)
 
 INK: Final = "#222222"
 MUTED: Final = "#666666"
 SEQUENTIAL: Final = "cividis"
-FULL_WIDTH: Final = 6.5  # inches: the text of a page, and the width of every figure
-TALLEST: Final = 9.0  # inches: what a page leaves above a caption
+FULL_WIDTH: Final = 6.5  # inches: width of a page's text and of every figure
+TALLEST: Final = 9.0  # inches: greatest height of a figure on a page
 BASE_SIZE: Final = 9.0  # points
-WORDS_SIZE: Final = 7.2  # points: of words among the marks
-KEY: Final = 0.4  # inches: a mark in a key, with what is left free around it
-LETTER: Final = 0.055  # inches: the width of a digit on an axis or among the marks
+WORDS_SIZE: Final = 7.2  # points: texts among the marks
+KEY: Final = 0.4  # inches: a mark in a legend with its margins
+LETTER: Final = 0.055  # inches: width of a digit on an axis or among the marks
 
 
 def theme_study(base_size: float = BASE_SIZE) -> Any:
     """Paper-ready theme: white, light grid, text from 7 points up at the default size.
 
-    Figures are made at the width at which they are printed, so a point here is one on paper.
+    Figures are made at their printed width, so sizes in points are those on paper.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def panel_sizes(n_columns: int = 1, n_rows: int = 1, *, legend: bool = True) -> 
 
     Panels are four fifths as high as they are wide, and never so low that their ticks touch.
     """
-    room = 1.3 if legend else 1.0  # for titles, the legend on top, and what is said beneath
+    room = 1.3 if legend else 1.0  # titles, legend and caption
     if n_columns * n_rows == 1:
         return p9.theme(figure_size=(FULL_WIDTH, 2.6 + room))
     across = (FULL_WIDTH - 0.8) / n_columns
@@ -121,16 +122,16 @@ def colors_of(
 ) -> dict[str, str]:
     """Choose a colour for each of a study's methods, the same one in all of its figures.
 
-    Beyond eight names colours come again: those two methods cannot stand in one figure, which
-    `color_scales` refuses.
+    Beyond eight names colours are repeated. Methods with the same colour cannot be drawn in one
+    figure; `color_scales` refuses them.
 
     Parameters
     ----------
     names
-        Of the methods, in the words that figures have for them.
+        Names of the methods, as labelled in figures.
     colors
-        Names with a colour of their own, whatever others there are: those that several studies
-        share. The others get what these leave.
+        Fixed colours of some names, such as methods that several studies share. The other names
+        get the remaining colours.
 
     Returns
     -------
@@ -170,15 +171,15 @@ def color_scales(
     Parameters
     ----------
     levels
-        The column that is drawn, as words.
+        Column that is drawn, as labels.
     column
-        Its name, for the legend.
+        Name of the column, for the legend.
     is_quantity
-        Whether its levels are numbers, whose order a ramp of colours shows.
+        Whether its levels are numbers, which get colours from dark to light.
     colors
-        A colour for each level, as `colors_of` gives them; unless given, those of the palette in
-        order. Two levels with the same are refused. Of more than eight levels it may name a few:
-        the others are grey.
+        Colour for each level, as returned by `colors_of`. Default: the palette in order. Two levels
+        with the same colour are refused. If there are more than eight levels, those without a
+        colour here are grey.
     """
     names = [str(name) for name in levels.cat.categories]
     if colors is not None:
@@ -189,9 +190,9 @@ def color_scales(
         return _level_scales({name: colors[name] for name in names}, column)
     if len(names) > len(OKABE_ITO) and not is_quantity:
         raise FigureError(
-            f"color={column!r} has {len(names)} levels, and no more than {len(OKABE_ITO)} colours "
-            "can be told apart by every reader. Put that factor on panels, filter it, or name "
-            f"a few levels, colors={{{names[0]!r}: '{BLUE}'}}, and the others are grey."
+            f"color={column!r} has {len(names)} levels, but only {len(OKABE_ITO)} colours can be "
+            "distinguished by every reader. Put that factor on panels, filter it, or name "
+            f"a few levels, colors={{{names[0]!r}: '{BLUE}'}}; the others are then grey."
         )
     palette = level_colors(len(names), is_quantity=is_quantity)
     marks = SHAPES[: len(names)] if len(names) <= len(SHAPES) else None
@@ -199,14 +200,14 @@ def color_scales(
 
 
 def stroke_scale(levels: pd.Series, column: str) -> Any:
-    """Line types that tell lines apart where colours do not.
+    """Line types that distinguish lines in addition to colours.
 
     Parameters
     ----------
     levels
-        The column that is drawn, as words. More of them than there are strokes are all solid.
+        Column that is drawn, as labels. If there are more levels than strokes, all are solid.
     column
-        Its name: a key shows these strokes in the colours that `color_scales` gives.
+        Name of the column, for the legend, which combines strokes and colours of `color_scales`.
     """
     names = [str(name) for name in levels.cat.categories]
     strokes = STROKES if len(names) <= len(STROKES) else STROKES[:1] * len(names)
@@ -222,8 +223,8 @@ def _refuse_same_colors(names: Sequence[str], colors: Mapping[str, str]) -> None
     if twice is not None:
         both = [name for name in names if colors[name] == colors[twice]]
         raise FigureError(
-            f"{' and '.join(map(repr, both))} have the same colour, {colors[twice]}, and could not "
-            "be told apart in one figure. Give them different colours, or draw one of them."
+            f"{' and '.join(map(repr, both))} have the same colour, {colors[twice]}, and cannot "
+            "be distinguished in one figure. Give them different colours, or draw one of them."
         )
 
 
@@ -238,7 +239,7 @@ def _level_scales(
     n_columns = _key_columns(title, names)
 
     def key() -> dict[str, Any]:
-        """A guide for each scale: of one that two share, the key has only what one of them says."""
+        """A separate guide for each scale: a shared one would show one of the scales only."""
         return {"limits": names, "name": title, "guide": p9.guide_legend(ncol=n_columns)}
 
     shapes = dict(zip(names, found, strict=True))

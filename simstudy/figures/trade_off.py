@@ -36,29 +36,29 @@ def trade_off_plot(
     dashed: str = "the level asked for",
     colors: Mapping[str, str] | None = None,
 ) -> ggplot:
-    """One measure against another, a point for each method on a cross of both their intervals.
+    """Plot one measure against another: a point and a cross of both intervals for each method.
 
     Parameters
     ----------
     summary
-        One row per scenario, axis values and measure. A cross is `lower` to `upper` where the
-        summary has them (Wilson, for proportions), else 2 MCSE either side.
+        One row per scenario, axis values and measure. Crosses are from `lower` to `upper` if the
+        summary has them (Wilson, for proportions), else 2 MCSE to either side.
     x, y
-        The measures, each in its own units: such as coverage and what it costs.
+        Measures, each in its own units, such as coverage and interval width.
     color, panel, rows
         Columns mapped to colour and mark, to panels, and to rows of panels.
     nominal
-        Levels to draw as dashed lines, by measure: upright for `x`, level for `y`.
+        Levels to draw as dashed lines, by measure: vertical for `x`, horizontal for `y`.
     dashed
-        What these are, in words.
+        Name of these lines in the caption.
     colors
-        A colour for each level of `color`, in words, the same in all figures of a study.
+        Colour for each level of `color`, by label, the same in all figures of a study.
 
     Returns
     -------
     ggplot
-        Refused: unknown columns and measures, rows that would share a place, a point of which the
-        summary has only one of the two measures.
+        The figure. Refused: unknown columns and measures, rows that would share a position, and
+        points with only one of the two measures.
     """
     mapped = {"color": color, "panel": panel, "rows": rows}
     need_columns(summary, mapped.values())

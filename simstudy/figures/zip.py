@@ -21,8 +21,8 @@ from simstudy.measures.intervals import cautious_binomial_error, critical_value
 from simstudy.measures.proportions import critical_values
 from simstudy.tables.rounding import with_error
 
-MOST = 400  # intervals of a panel: more are thinner than a line
-SAID = ("Drawn", "intervals", "evenly in their order")
+MAX_INTERVALS = 400  # intervals in a panel; more would be thinner than a line
+SHOWN_WORDS = ("Drawn", "intervals", "evenly in their order")
 COLORS = {"covers": BLUE, "misses": VERMILLION}
 
 
@@ -38,48 +38,48 @@ def zip_plot(
     df: Operand | None = None,
     method: str | None = None,
     rows: str | None = None,
-    most: int = MOST,
+    most: int = MAX_INTERVALS,
     scales: str = "fixed",
 ) -> ggplot:
-    """Intervals stacked and ordered by how far they miss, the worst on top.
+    """Plot intervals stacked and ordered by how far they miss, the worst on top.
 
     Parameters
     ----------
     replicates
-        One row per replicate, and method where there are several.
+        One row per replicate and method.
     estimate
         Column of estimates.
     std_error
-        Column of their standard errors: intervals are the estimate plus and minus a quantile of
-        `level` times that. Or the limits are given:
+        Column of standard errors: intervals are the estimate plus and minus the quantile of `level`
+        times the standard error. Use either `std_error` or both limits.
     lower, upper
-        Columns of the limits of intervals.
+        Columns of the limits of the intervals.
     truth
-        What is estimated: a column or a number. None is the mean of a panel's estimates, so that
-        the share that covers is bias-eliminated coverage.
+        True value: a column or a number. Default: the mean of a panel's estimates, which gives
+        bias-eliminated coverage.
     level
-        Nominal coverage, in (0, 1): a dashed line.
+        Nominal coverage, in (0, 1), drawn as a dashed line.
     df
-        With `std_error`, degrees of freedom of Student's t, a column or a number; None for the
-        normal.
+        Degrees of freedom of Student's t for `std_error`: a column or a number. Default: the
+        normal distribution.
     method, rows
-        Columns of the panels, and of rows of them.
+        Columns mapped to panels, and to rows of panels.
     most
-        Intervals drawn in a panel, evenly from the lowest to the highest; all are ranked and
-        counted.
+        Greatest number of intervals drawn in a panel, evenly spaced in their order; all are ranked
+        and counted.
     scales
-        As plotnine has them.
+        "fixed", "free", "free_x" or "free_y": scales shared by panels, as in plotnine.
 
     Returns
     -------
     ggplot
-        By the share of intervals that miss by less, each interval less the truth. How far one
-        misses is the distance of the truth from the estimate in units of the interval's half on
-        that side: 1 is its end. So the colour changes at the coverage, which a panel also says.
+        Each interval minus the truth, at the height of its rank. Intervals are ranked by the
+        distance of the truth from the estimate, in units of the half-width on that side: 1 is the
+        limit. The colour therefore changes at the coverage, which each panel also has as text.
     """
     mapped = {"panel": method, "rows": rows}
     critical_value(level)
-    limits = _limits_asked(std_error, lower, upper)
+    limits = _limit_columns(std_error, lower, upper)
     replicates = replicates.reset_index(drop=True)
     drawn = drawable(replicates, {"value": estimate, **limits}, mapped)
     if std_error is not None:
@@ -93,7 +93,7 @@ def zip_plot(
         + p9.geom_vline(xintercept=0, color=INK, size=0.5)
         + p9.geom_hline(yintercept=100 * level, linetype="dashed", color=INK, size=0.5)
         + p9.scale_color_manual(COLORS, limits=[*COLORS], name="interval")
-        + words_in_panels(drawn, _said, breaks=[0, 25, 50, 75, 100])
+        + words_in_panels(drawn, _format_coverage, breaks=[0, 25, 50, 75, 100])
         + theme_study()
         + facets(drawn, scales=scales)
         + p9.labs(
@@ -102,22 +102,22 @@ def zip_plot(
             caption=captions.caption(
                 captions.dashed(),
                 f"In the panels, the share that covers; {captions.PLUS_MINUS}",
-                *what_is_shown(len(replicates), drawn, shown, SAID),
+                *what_is_shown(len(replicates), drawn, shown, SHOWN_WORDS),
             ),
         )
     )
 
 
 # ---------------------------------------------------------------- intervals
-def _limits_asked(std_error: str | None, lower: str | None, upper: str | None) -> dict[str, str]:
+def _limit_columns(std_error: str | None, lower: str | None, upper: str | None) -> dict[str, str]:
     """The columns of the intervals, by role."""
     if std_error is not None and lower is None and upper is None:
         return {"error": std_error}
     if std_error is None and lower is not None and upper is not None:
         return {"low": lower, "high": upper}
     raise FigureError(
-        f"std_error={std_error!r}, lower={lower!r} and upper={upper!r} make no intervals, or two "
-        "kinds of them. Give the column of standard errors, or both columns of limits."
+        f"std_error={std_error!r}, lower={lower!r} and upper={upper!r} do not define "
+        "one kind of interval. Give the column of standard errors, or both columns of limits."
     )
 
 
@@ -181,7 +181,7 @@ def _missed(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 # ---------------------------------------------------------------- words
-def _said(rows: pd.DataFrame) -> str:
+def _format_coverage(rows: pd.DataFrame) -> str:
     """The coverage with its error."""
     covers = rows["end"] == "covers"
     if covers.nunique() > 1:

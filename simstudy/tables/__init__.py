@@ -1,7 +1,7 @@
 """Tables for publication, rounded to their Monte Carlo errors.
 
-A table is rounded by the Monte Carlo errors of its numbers, and is written as CSV to the last
-digit, and as Markdown and LaTeX for readers.
+A table is written as CSV with all digits, and as Markdown and LaTeX with numbers rounded to their
+Monte Carlo errors.
 """
 
 from simstudy.tables.summary import ranked_methods, summary_table

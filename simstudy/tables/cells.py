@@ -12,9 +12,9 @@ from simstudy.tables.rounding import RoundedToError
 
 Cell = str | RoundedToError  # a text, or a number with its error
 NAMED: Final = {"nan": "–", "inf": "∞", "-inf": "-∞"}
-SPECIAL = re.compile(r"([\\`*_\[\]<>|$~&#])")  # letters that are more than themselves in Markdown
+SPECIAL = re.compile(r"([\\`*_\[\]<>|$~&#])")  # characters with a meaning in Markdown
 GAP: Final = "  "  # between columns in a terminal
-NARROWEST: Final = 20  # letters to which a first column is folded
+MIN_FIRST_WIDTH: Final = 20  # letters in a line of the first column
 THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
 
 
@@ -56,7 +56,7 @@ def with_thousands(digits: str) -> str:
 def as_markdown(grid: Grid) -> str:
     """Format as Markdown: caption, table, notes.
 
-    Pipes, which GitHub, Pandoc and Jupyter read.
+    The pipe syntax is that of GitHub, Pandoc and Jupyter.
     """
     heads = [escaped(heading.text) for heading in grid.headings]
     rows = [
@@ -83,14 +83,14 @@ def as_text(grid: Grid, width: int | None = None) -> str:
     Parameters
     ----------
     width
-        Letters in a line, for which texts of the first column are folded; None folds nothing.
+        Letters in a line: texts of the first column are folded to fit. Default: no folding.
     """
     heads = [_in_one_line(heading.text) for heading in grid.headings]
     rows = [[_in_one_line(format_cell(cell)) for cell in row] for row in grid.rows]
     first, *others = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     if width is not None:
         left = width - sum(others) - len(GAP) * len(others)
-        first = min(first, max(left, NARROWEST))
+        first = min(first, max(left, MIN_FIRST_WIDTH))
     widths = [first, *others]
     rule = GAP.join("-" * width for width in widths)
     head, *lines = [
@@ -124,7 +124,7 @@ def as_html(grid: Grid) -> str:
 
 
 def _folded(row: Sequence[str], width: int) -> Iterator[list[str]]:
-    """A row, with the rest of its first text below it."""
+    """A row in several lines, with the first text folded to a width."""
     name, *others = row
     first, *more = wrap(name, width) or [""]
     yield [first, *others]

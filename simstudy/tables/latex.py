@@ -1,4 +1,4 @@
-r"""A table in LaTeX, ruled by booktabs: to be `\input` as it is."""
+r"""Tables in LaTeX with booktabs, to be included by `\input`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from simstudy.tables.cells import Cell, Grid, format_cell
 
 ROWS_OF_A_PAGE: Final = 40  # a table with more breaks over pages
-NOT_ITSELF = re.compile(r"[^ -~]|[\\{}$&#%_~^<>|]")
+SPECIAL = re.compile(r"[^ -~]|[\\{}$&#%_~^<>|]")
 TEXT: Final = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
@@ -27,12 +27,12 @@ GREEK = re.compile(
 def as_latex(grid: Grid, label: str = "") -> str:
     r"""Format as LaTeX, with caption, label and notes; long tables break over pages.
 
-    The first line says which packages it needs. Numbers are to the right of their columns.
+    The first line is a comment with the packages it needs. Numbers are right-aligned.
 
     Parameters
     ----------
     label
-        Without its `tab:`; none where it is empty.
+        Label without `tab:`. Empty: no label.
     """
     sides = "".join("r" if heading.is_number else "l" for heading in grid.headings)
     head = [r"\toprule", _line([escaped(each.text) for each in grid.headings]), r"\midrule"]
@@ -64,7 +64,7 @@ def escaped(text: str) -> str:
     Other letters beyond ASCII stay as they are: LaTeX takes those of European languages, and
     LuaLaTeX and XeLaTeX all that the font has.
     """
-    return NOT_ITSELF.sub(lambda found: _typeset(found[0]), " ".join(text.split()))
+    return SPECIAL.sub(lambda found: _typeset(found[0]), " ".join(text.split()))
 
 
 def _typeset(letter: str) -> str:

@@ -1,10 +1,9 @@
-"""Rounds numbers to their Monte Carlo errors.
+"""Rounding of numbers to their Monte Carlo errors.
 
-An error is worth two significant digits: it is an estimate itself, and its second digit is seldom
-sure. A value has no digit beyond the last of its error's, since it would be noise, and none less,
-since it would be lost: 0.063512 with an error of 0.00341 is 0.0635 (0.0034). Both end in the same
-place, each in its own notation: numbers that begin more than five places behind the point, or seven
-before it, are written with a power of ten.
+An error has two significant digits, since it is itself an estimate. A value ends at the same
+decimal place as its error: further digits would be noise. For example, 0.063512 with an error of
+0.00341 is 0.0635 (0.0034). Numbers below 0.00001, or of 10,000,000 and more, are written with a
+power of ten.
 """
 
 from __future__ import annotations
@@ -15,20 +14,20 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any, NamedTuple
 
 ERROR_DIGITS = 2
-VALUE_DIGITS = 4  # of a number that has no error
-DOUBLE_DIGITS = 15  # that a double surely has: an error below them says nothing of the value
-WRITTEN_OUT = range(-5, 7)  # powers of ten of a first digit that are not written as such
-PERCENT = 2  # places from a proportion to its percentage
+VALUE_DIGITS = 4  # significant digits of a number without an error
+DOUBLE_DIGITS = 15  # reliable digits of a double; a smaller error does not add digits
+PLAIN_EXPONENTS = range(-5, 7)  # powers of ten of numbers written without an exponent
+PERCENT = 2  # decimal places between a proportion and its percentage
 ARITHMETIC_ERROR = 1e-12  # relative: a smaller error is that of floating-point arithmetic
 ARITHMETIC_ZERO = 1e-15  # a smaller difference of numbers around 1 is their rounding
-ARITHMETIC = Context(prec=400, rounding=ROUND_HALF_EVEN)  # whatever the program around has set
+ARITHMETIC = Context(prec=400, rounding=ROUND_HALF_EVEN)  # independent of the program's context
 
 
 class RoundedToError(NamedTuple):
     """A rounded number and its error, as text."""
 
     value: str
-    error: str = ""  # where there is none, or it is not known
+    error: str = ""  # empty: no error, or unknown
 
 
 def with_error(value: float, mcse: float, *, percent: bool = False) -> RoundedToError:
@@ -37,9 +36,9 @@ def with_error(value: float, mcse: float, *, percent: bool = False) -> RoundedTo
     Parameters
     ----------
     value, mcse
-        In one unit. An error that is NaN or infinite is not shown and rounds nothing; one of 0
-        says that no replicate differed from another: it is shown, and rounds nothing. One that is
-        only the rounding of floating-point arithmetic is shown as 0.
+        Number and its error, in the same unit. If the error is NaN or infinite, it is not shown and
+        the number is not rounded to it. If it is 0 (all replicates are equal), it is shown and the
+        number is not rounded to it. An error within floating-point rounding is shown as 0.
     percent
         Whether both are proportions to be shown as percentages.
     """
@@ -59,17 +58,17 @@ def with_error(value: float, mcse: float, *, percent: bool = False) -> RoundedTo
 def plus_minus(value: float, mcse: float = 0.0, *, signed: bool = False) -> str:
     """Format an estimate ± two Monte Carlo standard errors.
 
-    Both are rounded to the first digit of the two standard errors, to the second where the first
-    is 1: "0.065 ± 0.015", "0.8010 ± 0.0018", "12,346 ± 3". An exact number stands alone, a whole
-    one as it is, any other with four significant digits: "399", "0.7863".
+    Both are rounded to the first digit of the two standard errors, or to the second if the first is
+    1: "0.065 ± 0.015", "0.8010 ± 0.0018", "12,346 ± 3". An exact number has no ±: whole numbers
+    are written in full, others with four significant digits: "399", "0.7863".
 
     Parameters
     ----------
     value, mcse
-        In one unit. An error that is 0, NaN, infinite, or nothing but the rounding of arithmetic
-        counts as none.
+        Number and its error, in the same unit. An error that is 0, NaN, infinite or within
+        floating-point rounding counts as none.
     signed
-        Whether a positive number has its sign.
+        Whether a positive number has a plus sign.
     """
     if math.isnan(value):
         return "–"
@@ -98,13 +97,13 @@ def without_error(value: float, *, percent: bool = False) -> str:
     number = _decimal(value, percent)
     if not number:
         return "0"
-    is_whole = number == number.to_integral_value() and number.adjusted() in WRITTEN_OUT
+    is_whole = number == number.to_integral_value() and number.adjusted() in PLAIN_EXPONENTS
     last = 0 if is_whole else _last_place(number, VALUE_DIGITS)
     return _written(_to_place(number, last), padded=False)
 
 
 def to_decimals(value: float, decimals: int, *, percent: bool = False) -> str:
-    """Format with a fixed number of decimals, of the percentage if it is one."""
+    """Format with a fixed number of decimals (those of the percentage if `percent`)."""
     if not math.isfinite(value):
         return str(float(value))
     return _written(_cut(_decimal(value, percent), -decimals))
@@ -136,8 +135,8 @@ def _written(number: Decimal, *, padded: bool = True) -> str:
     """Format digits; 0 has no sign."""
     if not number:
         places = -int(number.as_tuple().exponent)
-        return f"{0:.{places}f}" if padded and 0 < places <= -WRITTEN_OUT.start + 1 else "0"
-    is_plain = number.adjusted() in WRITTEN_OUT
+        return f"{0:.{places}f}" if padded and 0 < places <= -PLAIN_EXPONENTS.start + 1 else "0"
+    is_plain = number.adjusted() in PLAIN_EXPONENTS
     text = f"{number:f}" if is_plain else f"{number:e}"
     if padded:
         return text

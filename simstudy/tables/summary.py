@@ -1,4 +1,4 @@
-"""The table of every study: a row per scenario and cell, a column per measure; ranked methods."""
+"""Summary tables: a row per scenario and cell, a column per measure; ranked methods."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Readings = Mapping[str, Mapping[Any, str]]
 Labels = Mapping[Any, str]
 
 MEASURE = "measure"
-HEAD_ROWS = 10  # of a summary's table in the `repr` of a result
-MOST_NUMBERS = 1000  # rows of a summary: a number takes some 20 microseconds, a page holds 200
-MOST_NAMED = 4  # measures in a caption
-SOMETIMES = {"variance_reduction": "variance reduction", "n_effective": "carried by"}
-"""Columns of a summary that only some measures have, and what they are headed."""
-NAME = re.compile(r"[^\W_]+(_[\w.]+)+")  # in code, of several words
+HEAD_ROWS = 10  # rows in the `repr` of a result
+MAX_TABLE_ROWS = 1000  # rows of a summary; a longer table is too long to read
+MAX_NAMED = 4  # measures named in a caption
+OPTIONAL_COLUMNS = {"variance_reduction": "variance reduction", "n_effective": "carried by"}
+"""Headings of the columns of a summary that only some measures have."""
+NAME = re.compile(r"[^\W_]+(_[\w.]+)+")  # identifiers of several words
 PARENTHESES = "In parentheses: Monte Carlo standard errors, by which numbers are rounded."
 
 
@@ -40,16 +40,16 @@ def summary_table(
     Parameters
     ----------
     summary
-        One row per scenario, cell of the axes and measure: columns that say which, `measure`, and
-        its `estimate`, `mcse` and `n_rep`.
+        One row per scenario, cell of the axes and measure. Columns: the factors and axes,
+        `measure`, `estimate`, `mcse` and `n_rep`.
     title
-        What it is a summary of.
+        Subject of the summary, such as the name of the study.
     value_labels
-        By factor, what values mean that are not what they say.
+        Labels for values, by factor.
     labels
-        Headings of factors, axes and measures, by name; others are headed by their names.
+        Headings of factors, axes and measures, by name. Default: their names.
     axis
-        The factor or axis whose values become columns, such as `method`, in place of the measures.
+        Factor or axis whose values become columns, such as `method`. Default: the measures.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def summary_table(
     Raises
     ------
     TableError
-        Where the summary has no such factor or axis.
+        If the summary has no such factor or axis.
     """
     keys = list(summary.columns[: list(summary.columns).index(MEASURE)])
     if axis is not None and axis not in keys:
@@ -86,21 +86,18 @@ def summary_table(
         columns[own] = Column(heading, mcse=error)
         data[own] = _spread(rows["estimate"], at, len(firsts))
         data[error] = _spread(rows["mcse"], at, len(firsts))
-        for extra, heading in SOMETIMES.items() if axis is None else ():
+        for extra, heading in OPTIONAL_COLUMNS.items() if axis is None else ():
             if extra in rows and rows[extra].notna().any():
-                beside = _free(f"{name}_{extra}", keys)
-                columns[beside] = Column(f"{text}: {heading}", decimals=1)
-                data[beside] = _spread(rows[extra], at, len(firsts))
+                column = _free(f"{name}_{extra}", keys)
+                columns[column] = Column(f"{text}: {heading}", decimals=1)
+                data[column] = _spread(rows[extra], at, len(firsts))
     notes = [format_constants(same, value_labels, labels), _replicates(summary), PARENTHESES]
     caption = _caption(summary, title, axis or "")
     return Table(pd.DataFrame(data), caption, columns, [*filter(None, notes)])
 
 
 def as_words(name: Any) -> str:
-    """A name for readers: `least_squares` becomes "least squares".
-
-    Data keep the name.
-    """
+    """A name for readers: `least_squares` becomes "least squares"."""
     return str(name).replace("_", " ") if NAME.fullmatch(str(name)) else str(name)
 
 
@@ -108,7 +105,7 @@ def _caption(summary: pd.DataFrame, title: str, axis: str = "") -> str:
     """The caption, such as "Toy: bias and coverage in each scenario"."""
     words = as_words(title)
     names = [as_words(name) for name in summary[MEASURE].unique()]
-    *most, last = names if 0 < len(names) <= MOST_NAMED else ["all estimates"]
+    *most, last = names if 0 < len(names) <= MAX_NAMED else ["all estimates"]
     named = f"{', '.join(most)} and {last}" if most else last
     where = f"by {as_words(axis)}" if axis else "in each scenario"
     return f"{words[:1].upper()}{words[1:]}: {named} {where}"
@@ -129,11 +126,11 @@ def factor_column(values: Sequence[Any], words: Mapping[Any, str], heading: str 
 
 def is_short(summary: pd.DataFrame) -> bool:
     """Whether a table is short enough to read."""
-    return 0 < len(summary) <= MOST_NUMBERS
+    return 0 < len(summary) <= MAX_TABLE_ROWS
 
 
 def _identities(keys: pd.DataFrame) -> list[Any]:
-    """A tuple of texts that tells rows apart: 1 is not True, NaN equals NaN."""
+    """A tuple of texts that identifies each row: 1 is not True, NaN equals NaN."""
     names = zip(*(map(repr, keys[name].tolist()) for name in keys), strict=True)
     return list(names) if len(keys.columns) else [()] * len(keys)
 
@@ -197,7 +194,7 @@ PAIRED = "Differences are paired: both methods analyse the same data."
 
 
 class Comparable(Protocol):
-    """What `ranked_methods` needs of a result."""
+    """The part of a result that `ranked_methods` uses."""
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -216,7 +213,7 @@ DIRECTIONS: dict[str, Best] = {
         ("power", "sensitivity", "specificity", "area_under_curve", "relative_precision"), "largest"
     ),
 }
-"""Which value of a measure is best, by its name; of others it depends on the question."""
+"""The best value of a measure, by name. For other measures it depends on the question."""
 
 
 def _best_value(measure: str, best: str | None) -> str:
@@ -224,7 +221,7 @@ def _best_value(measure: str, best: str | None) -> str:
     if found not in get_args(Best):
         raise TableError(
             f"ranked_methods(measure={measure!r}, best={best!r}): it is not known which value is "
-            "best. Say best='smallest' (as for an error) or best='largest' (as for an accuracy)."
+            "best. Use best='smallest' (as for an error) or best='largest' (as for an accuracy)."
         )
     return str(found)
 
@@ -237,27 +234,26 @@ def ranked_methods(
     Parameters
     ----------
     result
-        Of a study with several methods, such as `study.run()` gives.
+        Result of a study with several methods, as returned by `study.run()`.
     measure
-        Name of the measure that they are ranked by.
+        Name of the measure to rank by.
     axis
         Name of the axis of methods.
     best
-        Whether the method with the `smallest` or with the `largest` value is the best. Needed for
-        all measures but those that have one direction, such as `mse` or `power`.
+        "smallest" or "largest": which value is best. Default: known for measures that have one
+        direction, such as `mse` or `power`; required for others.
 
     Returns
     -------
     Table
         A row per scenario and method: `rank` (equal values share one), `estimate` and its Monte
-        Carlo error, and `difference` from the best method of the scenario, with the error of the
-        replicates that both share; the best itself has none. A method without an estimate comes
-        last and has no rank.
+        Carlo error, and `difference` from the best method of the scenario with its paired error
+        (missing for the best itself). A method without an estimate is last and has no rank.
 
     Raises
     ------
     TableError
-        Where the summary has no such axis or measure, or it is not known which value is best.
+        If the summary has no such axis or measure, or `best` is needed and missing.
     """
     summary = result.summary
     names = summary[MEASURE].unique().tolist()

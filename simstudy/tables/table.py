@@ -19,7 +19,7 @@ from simstudy.tables.rounding import RoundedToError, to_decimals, with_error, wi
 from simstudy.validation import check_file_name
 
 ENDINGS: Final = ("csv", "md", "tex")
-NOTHING = RoundedToError("nan")  # what is not there, in either kind of column
+MISSING = RoundedToError("nan")  # missing values of numbers and of texts
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,17 @@ class Column:
     Parameters
     ----------
     heading
-        What stands above it; its own name, if empty.
+        Heading of the column. Default: its name.
     mcse
-        Name of the column that holds its Monte Carlo standard errors, which is shown in parentheses
-        and rounds it, value by value (`simstudy.tables.rounding`).
+        Name of the column with its Monte Carlo standard errors. Errors are shown in parentheses,
+        and each value is rounded to its error (`simstudy.tables.rounding`).
     decimals
-        Places behind the point of a column without errors, such as published numbers; None shows
-        whole numbers as they are and four significant digits of others.
+        Decimal places of a column without errors, such as published numbers. Default: whole numbers
+        in full, four significant digits of others.
     percent
-        Whether proportions are shown as percentages: 0.0635 as 6.35. A heading says so.
+        Whether proportions are shown as percentages: 0.0635 as 6.35, with % in the heading.
     words
-        By value, what is shown in its place, such as `{0: "∞"}`: the CSV keeps the value.
+        Labels shown instead of values, such as `{0: "∞"}`. The CSV keeps the values.
     """
 
     heading: str = ""
@@ -49,19 +49,19 @@ class Column:
     words: Mapping[Any, str] = field(default_factory=dict)
 
     def cell(self, value: Any, mcse: Any) -> Cell:
-        """Format a value of the column, with its error where the column has one.
+        """Format a value of the column, with its error if the column has one.
 
         Parameters
         ----------
         value
             A value of the frame's column.
         mcse
-            Its Monte Carlo standard error; ignored without an error column.
+            Monte Carlo standard error of the value; ignored without an error column.
 
         Returns
         -------
         Cell
-            What is shown.
+            The formatted value.
         """
         if self.has_words_for(value):
             return self.words[value]
@@ -100,18 +100,18 @@ class Table:
     Parameters
     ----------
     frame
-        Its rows. A column that another names as its `mcse` is shown with that one.
+        Rows of the table. A column that another names as its `mcse` is shown with that one.
     caption
-        What it shows, in a sentence.
+        Content of the table, in a sentence.
     columns
-        By name, how a column is shown, or only what it is headed. Others are headed by their name.
+        Format or heading of each column, by name. Default: the name is the heading.
     notes
-        Sentences below it, such as what its parentheses are.
+        Sentences below the table, such as the meaning of parentheses.
 
     Raises
     ------
     TableError
-        Where columns are named that are not there, or an error is no error.
+        If a named column does not exist, or an error column holds other values.
     """
 
     frame: pd.DataFrame
@@ -148,7 +148,7 @@ class Table:
     def csv(self) -> str:
         """Format as CSV with all digits; errors have columns of their own.
 
-        Columns have their own names. Missing values are left empty.
+        Headings are the names of the columns. Missing values are empty.
 
         Returns
         -------
@@ -176,7 +176,7 @@ class Table:
         Parameters
         ----------
         label
-            What follows `tab:` in the label of the table.
+            Label of the table, without `tab:`.
 
         Returns
         -------
@@ -207,7 +207,7 @@ class Table:
     def _holds_numbers(self, name: str, how: Column, cells: Sequence[Cell]) -> bool:
         """Whether a column holds numbers, labels aside."""
         pairs = zip(self.frame[name].tolist(), cells, strict=True)
-        cells_shown = [c for value, c in pairs if not how.has_words_for(value) and c != NOTHING]
+        cells_shown = [c for value, c in pairs if not how.has_words_for(value) and c != MISSING]
         return bool(cells_shown) and not any(isinstance(c, str) for c in cells_shown)
 
     def _cells(self, name: str, how: Column) -> Iterator[Cell]:
@@ -228,7 +228,7 @@ def _is_truth(value: Any) -> bool:
 
 def _format_value(value: Any) -> Cell:
     if value is None or value is pd.NA or value is pd.NaT:
-        return NOTHING
+        return MISSING
     return ("no", "yes")[bool(value)] if _is_truth(value) else str(value)
 
 
@@ -237,12 +237,11 @@ def _heading(name: str, how: Column) -> str:
     return f"{heading}, %" if how.percent and "%" not in heading else heading
 
 
-# ---------------------------------------------------------------- what a table may be
+# ---------------------------------------------------------------- checks
 def _check_texts(caption: Any, notes: Any) -> None:
     if not isinstance(caption, str) or not caption.strip():
         raise TableError(
-            f"caption={caption!r}: a table that is read apart from its study has to say what it "
-            "shows. Give a sentence."
+            f"caption={caption!r} is not a caption. Give a sentence that says what the table shows."
         )
     if isinstance(notes, str):
         raise TableError(f"notes={notes!r} is one text: give a list of sentences, [{notes!r}].")
@@ -254,8 +253,8 @@ def _check_frame(frame: Any) -> None:
     if strange or not names:
         names_text = ", ".join(map(repr, dict.fromkeys(strange))) or "none at all"
         raise TableError(
-            f"the columns of a table have names, each its own, which its CSV is read by; found: "
-            f"{names_text}. Name them, and make an index a column with reset_index()."
+            f"the columns of a table need distinct names, which are text; found: {names_text}. "
+            "Name them, and make an index a column with reset_index()."
         )
 
 
@@ -265,9 +264,8 @@ def _check_errors(column: pd.Series) -> None:
         if value is None or value is pd.NA or (is_number(value) and not value < 0):
             continue
         raise TableError(
-            f"column {column.name!r} holds {value!r}, which is not a Monte Carlo standard error, "
-            "so it is not known how many digits to show: give numbers from 0 on, NaN where none "
-            "is known."
+            f"column {column.name!r} holds {value!r}, which is not a Monte Carlo standard error. "
+            "Give numbers of at least 0, and NaN for unknown errors."
         )
 
 
@@ -294,11 +292,11 @@ def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -
     table
         A table.
     folder
-        Made if it is not there.
+        Folder of the files; created if it does not exist.
     name
         File name without its ending, such as "outcomes".
     label
-        Of the LaTeX table, without its `tab:`; its name, if empty.
+        Label of the LaTeX table, without `tab:`. Default: `name`.
 
     Returns
     -------
@@ -308,7 +306,7 @@ def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -
     Raises
     ------
     TableError
-        Where it is no table, or the name is none for a file. Nothing is written then.
+        If `table` is not a table, or `name` is not a file name. Nothing is written then.
     """
     _check_saved(table, name)
     paths = SavedTable(*(place_of(folder) / f"{name}.{ending}" for ending in ENDINGS))
@@ -326,11 +324,11 @@ def save_latex(table: Any, folder: str | Place, name: str, *, label: str = "") -
     table
         A table.
     folder
-        Made if it does not exist.
+        Folder of the file; created if it does not exist.
     name
         File name without its ending.
     label
-        Label of the LaTeX table, without its `tab:`; its name, if empty.
+        Label of the LaTeX table, without `tab:`. Default: `name`.
 
     Returns
     -------
@@ -340,7 +338,7 @@ def save_latex(table: Any, folder: str | Place, name: str, *, label: str = "") -
     Raises
     ------
     TableError
-        If it is no table, or the name is none for a file. Nothing is written then.
+        If `table` is not a table, or `name` is not a file name. Nothing is written then.
     """
     _check_saved(table, name)
     path = place_of(folder) / f"{name}.tex"
@@ -353,8 +351,8 @@ def _check_saved(table: Any, name: str) -> None:
     check_file_name(name, "table", TableError)
     if not isinstance(table, Table):
         raise TableError(
-            f"a {type(table).__name__} cannot be saved as a table: `save_table` writes a "
-            "simstudy.tables.Table, which has a caption and says how to round. Return one of these."
+            f"a {type(table).__name__} cannot be saved as a table: `save_table` needs a "
+            "simstudy.tables.Table. Return one of these."
         )
 
 

@@ -17,7 +17,7 @@ SPECIFIC = {"x": "n", "color": "method", "panel": "dgp"}
 @pytest.fixture
 def lines_through_few(monkeypatch):
     """Theory at two places is a line, too."""
-    monkeypatch.setattr("simstudy.figures.curves.LEAST_OF_A_LINE", 2)
+    monkeypatch.setattr("simstudy.figures.curves.MIN_FOR_LINE", 2)
 
 
 @pytest.mark.parametrize(("n_places", "said"), [(4, "Level marks"), (5, "Solid lines")])
@@ -71,7 +71,7 @@ def test_theory_may_come_on_a_finer_grid():
 
 def test_theory_for_what_was_not_simulated_is_refused():
     grid = pd.DataFrame({"n": [5, 20], "method": "bayes", "exact": 0.9})
-    with pytest.raises(FigureError, match="theory has method at bayes, where nothing was simu"):
+    with pytest.raises(FigureError, match="theory has method at bayes, which was not simu"):
         measure_curves(NORMAL, x="n", y="coverage", color="method", exact=grid)
 
 
@@ -109,7 +109,7 @@ def test_nominal_levels_may_differ_by_measure_or_by_row():
 def test_more_colours_than_can_be_told_apart_are_refused():
     many = pd.concat([NORMAL.assign(method=f"m{i}") for i in range(9)])
     many = many[many["n"] == 5].drop_duplicates(["method", "measure"])
-    with pytest.raises(FigureError, match="color='method' has 9 levels, and no more than 8"):
+    with pytest.raises(FigureError, match="color='method' has 9 levels, but only 8"):
         measure_curves(many, x="n", y="coverage", color="method")
 
 
@@ -195,7 +195,7 @@ def test_a_method_has_its_colour_whatever_else_is_drawn():
 
 def test_two_methods_of_one_colour_are_refused_in_one_figure():
     colors = {"t": "#000000", "z": "#000000"}
-    with pytest.raises(FigureError, match="'t' and 'z' have the same colour, #000000, and could"):
+    with pytest.raises(FigureError, match="'t' and 'z' have the same colour, #000000"):
         measure_curves(NORMAL, x="n", y="coverage", color="method", colors=colors)
 
 

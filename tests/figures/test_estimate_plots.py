@@ -65,12 +65,12 @@ def test_lines_of_standard_errors_are_what_they_say_they_are():
     told = next(
         layer._data
         for layer in plot.layers
-        if isinstance(layer._data, pd.DataFrame) and "told" in layer._data
+        if isinstance(layer._data, pd.DataFrame) and "model_se" in layer._data
     )
     rows = MANY[(MANY["n"] == 20) & (MANY["method"] == "z")]
     found = told[(told["panel"] == "z") & (told["rows"] == "n = 20")].iloc[0]
     assert found["spread"] == pytest.approx(rows["estimate"].std())
-    assert found["told"] == pytest.approx(np.sqrt((rows["std_error"] ** 2).mean()))
+    assert found["model_se"] == pytest.approx(np.sqrt((rows["std_error"] ** 2).mean()))
     plot.draw()
 
 

@@ -67,5 +67,5 @@ def test_no_density_is_below_zero():
 
 
 def test_values_that_are_all_the_same_are_refused():
-    with pytest.raises(DesignError, match="7 values, all the same, have no density to draw"):
+    with pytest.raises(DesignError, match="7 equal values have no density to draw"):
         kernel_density(np.full(7, 2.0))

@@ -30,5 +30,5 @@ def test_it_says_what_it_found():
     said = text_of(rank_plot(RANKS, n_draws=99, panel="prior"))
     assert "Band: all differences of uniform ranks together, in 95% of studies." in said
     frames = [layer._data for layer in rank_plot(RANKS, n_draws=99, panel="prior").layers]
-    (words,) = (frame["said"] for frame in frames if frame is not None and "said" in frame)
+    (words,) = (frame["text"] for frame in frames if frame is not None and "text" in frame)
     assert min(word.strip() for word in words) == "p < 0.0001, 300 ranks"

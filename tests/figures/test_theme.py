@@ -77,5 +77,5 @@ def test_of_many_levels_a_few_stand_out():
     shown = dict(scale.palette(12))
     assert shown.pop("m3") == BLUE
     assert set(shown.values()) == {GREY}
-    with pytest.raises(FigureError, match=r"name a few levels, colors=.* the others are grey"):
+    with pytest.raises(FigureError, match=r"name a few levels, colors=.* the others are then grey"):
         color_scales(levels, "method", is_quantity=False)

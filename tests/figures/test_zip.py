@@ -76,10 +76,10 @@ def test_each_panel_is_ranked_alone_and_what_is_missing_is_said():
 
 
 REFUSED = [
-    (lambda: zip_plot(T), FigureError, "make no intervals.*standard errors, or both columns"),
+    (lambda: zip_plot(T), FigureError, "std_error=None, lower=None.*standard errors, or both"),
     (
         lambda: zip_plot(T, std_error="std_error", lower="lower", upper="upper"),
-        FigureError, "or two kinds of them",
+        FigureError, "do not define one kind of interval",
     ),
     (
         lambda: zip_plot(T, lower="upper", upper="lower"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from simstudy.tables.summary import MOST_NUMBERS, is_short, summary_table
+from simstudy.tables.summary import MAX_TABLE_ROWS, is_short, summary_table
 
 
 def rows(**factors):
@@ -60,7 +60,7 @@ def test_a_summary_of_one_row_shows_its_measures_only():
 def test_only_what_a_person_would_read_is_made_for_every_run():
     assert not is_short(SUMMARY.iloc[:0])
     assert is_short(SUMMARY)
-    assert not is_short(pd.concat([SUMMARY] * (MOST_NUMBERS // 4 + 1)))
+    assert not is_short(pd.concat([SUMMARY] * (MAX_TABLE_ROWS // 4 + 1)))
 
 
 def test_factors_read_as_the_study_says_in_a_column_and_below():
