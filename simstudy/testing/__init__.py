@@ -6,14 +6,13 @@
     class TestContracts(ExperimentContracts):
         root = Path(__file__).parents[1]
 
-Every experiment in `root` is run once, at smoke scale, into a temporary folder. `exact()` is held
-against up to 100 blocks of each study.
+Every experiment in `root` is run once, at smoke scale, into a temporary folder. `exact()` is
+compared with up to 100 blocks of each study. An experiment whose data or libraries are missing on
+this machine (it raises `NotHereError`) is skipped.
 
-An experiment whose data or libraries are not on this machine (it raises `NotHereError`) is skipped.
-
-What the contracts cannot see: columns that depend on the number of replicates asked for, or that
-are centred across the replicates of a block. `simulate` always gets `block_size`, and a block is
-part of the study's identity, so such rows are the same in every run and still not independent.
+The contracts cannot detect columns that depend on `n_rep`, or that are centred across the
+replicates of a block. `simulate` always gets `block_size`, so such rows are the same in every run
+although they are not independent.
 """
 
 from simstudy.testing.contracts import ExperimentContracts

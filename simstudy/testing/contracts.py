@@ -31,7 +31,7 @@ from simstudy.testing.truth import (
 )
 
 HEADINGS = ("Aims", "Data", "Estimands", "Methods", "Performance")
-SMALLEST_FIGURE = 5000  # bytes: an empty frame with its title has fewer
+MIN_FIGURE_BYTES = 5000  # an empty frame with its title has fewer
 
 
 class ExperimentContracts:
@@ -40,10 +40,10 @@ class ExperimentContracts:
     Attributes
     ----------
     root
-        The folder that holds `experiments/`.
+        Folder that holds `experiments/`.
     failures_allowed
-        Whether replicates may fail, as long as each is recorded: failures are data. False where
-        every replicate of every study has to succeed.
+        Whether replicates may fail, if each failure is recorded. Use False if every replicate of
+        every study must succeed.
     """
 
     root: ClassVar[Path]
@@ -85,7 +85,7 @@ class ExperimentContracts:
         """Draw two blocks of the first and of the last scenario."""
         return draw(smoke.study, [(place, block) for place in (0, -1) for block in (0, 1)])
 
-    # ------------------------------------------------------------ what is declared
+    # ------------------------------------------------------------ declarations
     def test_its_docstring_is_a_protocol(self, experiment: str) -> None:
         text = inspect.getdoc(load_experiment(experiment, self.root)) or ""
         found = re.findall(rf"^({'|'.join(HEADINGS)}) {{2,}}\S", text, re.MULTILINE)
@@ -100,7 +100,7 @@ class ExperimentContracts:
         config = load_experiment(experiment, self.root).Config
         made = config()
         check(made)
-        assert config(**dataclasses.asdict(made)) == made, "a config made of its values is another"
+        assert config(**dataclasses.asdict(made)) == made, "a config made of its values differs"
         for declared in dataclasses.fields(config):
             about = declared.metadata.get("option")
             assert about, f"give {declared.name} its help: option('...', default=...)"
@@ -117,9 +117,9 @@ class ExperimentContracts:
             frozen = kind.__dataclass_params__.frozen
             assert frozen, f"{kind.__name__} can change under a run: @dataclass(frozen=True)"
 
-    # ------------------------------------------------------------ what a run writes
+    # ------------------------------------------------------------ outputs of a run
     def test_it_runs_at_smoke_scale(self, smoke: Smoke) -> None:
-        """To the end: replicates that fail are recorded, and allowed unless the class says no."""
+        """Failed replicates are recorded, and allowed unless `failures_allowed` is False."""
         assert (smoke.folder / "manifest.json").exists(), (
             f"{smoke.folder} has no manifest; the run ended with status {smoke.status}"
         )
@@ -130,8 +130,8 @@ class ExperimentContracts:
         assert smoke.status == FAILED, f"failures are recorded, and the status is {smoke.status}"
         assert self.failures_allowed, (
             f"replicates of {smoke.name} failed, the first with: "
-            f"{pd.read_parquet(recorded)['error'].iloc[0]}. Mend what fails, or set "
-            "failures_allowed = True where failures are results"
+            f"{pd.read_parquet(recorded)['error'].iloc[0]}. Correct what fails, or set "
+            "failures_allowed = True if failures are results"
         )
 
     def test_it_draws_every_figure_that_it_declares(self, smoke: Smoke) -> None:
@@ -142,7 +142,7 @@ class ExperimentContracts:
             png, svg = (path.with_name(f"{name}.{kind}").read_bytes() for kind in ("png", "svg"))
             assert png.startswith(b"\x89PNG"), f"{path}.png is not a picture"
             assert b"<svg" in svg[:2000], f"{path}.svg is not a picture"
-            assert min(len(png), len(svg)) > SMALLEST_FIGURE, f"figure {name} is empty"
+            assert min(len(png), len(svg)) > MIN_FIGURE_BYTES, f"figure {name} is empty"
 
     def test_it_makes_every_table_that_it_declares(self, smoke: Smoke) -> None:
         manifest = json.loads((smoke.folder / "manifest.json").read_text())
@@ -166,19 +166,19 @@ class ExperimentContracts:
     def test_every_claim_has_a_verdict(self, smoke: Smoke) -> None:
         claims = pd.read_parquet(smoke.folder / "claims.parquet")
         declared = [claim.name for claim in smoke.study.claims]
-        assert list(claims["claim"]) == declared, "the table of claims has others than the study"
+        assert list(claims["claim"]) == declared, "the table lacks claims of the study"
         assert claims["claim"].is_unique, f"two claims have one name: {declared}"
         broken = claims["detail"][claims["detail"].str.contains(BROKEN)]
         assert broken.empty, (
-            f"{len(broken)} claims raise, so nothing is compared with what is published: "
-            f"{list(broken)}. Where a run has no data for a claim, raise LookupError"
+            f"{len(broken)} claims raise an error: {list(broken)}. If a run has no data for a "
+            "claim, raise LookupError"
         )
         assert set(claims["verdict"]) <= set(VERDICTS), set(claims["verdict"])
 
     def test_every_claim_can_fall(self, smoke: Smoke) -> None:
-        """The nearest wrong answer in its place differs; with few replicates it is undecided.
+        """A plausible wrong value is rejected, or undecided with few replicates.
 
-        At published sizes it has to differ, which the published claims say.
+        At published sizes it must be rejected, which the published table of claims shows.
         """
         claims = pd.read_parquet(smoke.folder / "claims.parquet")
         tried = {claim.name: claim for claim in smoke.study.claims}
@@ -186,14 +186,14 @@ class ExperimentContracts:
             claim, name = tried[row["claim"]], row["claim"]
             if claim.rival is None:
                 assert claim.expected in (DIFFERS, UNCHECKABLE), (
-                    f"the claim {name!r} was compared with no wrong answer: give it a rival= for "
-                    "which it falls, or it could hold whatever is so"
+                    f"the claim {name!r} has no rival=, so it might hold whatever the results "
+                    "are: give it a plausible wrong value that it rejects"
                 )
                 continue
             verdict = row["rival"].removeprefix(claim.rival.name)
             assert BROKEN not in verdict, f"the rival of {name!r} raises: {row['rival']}"
             assert f": {REPRODUCED}" not in verdict, (
-                f"the claim {name!r} holds for its rival too, so it says nothing: {row['rival']}"
+                f"the claim {name!r} holds for its rival too, so it tests nothing: {row['rival']}"
             )
 
     def test_the_second_run_finds_nothing_to_do(
@@ -203,42 +203,42 @@ class ExperimentContracts:
         output = capsys.readouterr().out
         assert "nothing to do" in output, f"a second run did something again:\n{output}"
 
-    # ------------------------------------------------------------ what is drawn
+    # ------------------------------------------------------------ blocks
     def test_a_block_is_the_same_whenever_it_is_drawn(self, smoke: Smoke, drawn: Drawn) -> None:
         again = draw(smoke.study, [(place, block) for place in (-1, 0) for block in (1, 0)])
         for address, columns in drawn.items():
             for name, column in columns.items():
                 assert same_bits(column, again[address][name]), (
-                    f"{name} of block {address[1]} in scenario {address[0]} is another when drawn "
+                    f"{name} of block {address[1]} in scenario {address[0]} differs when drawn "
                     "again, in another order: simulate may use no random numbers but those of "
                     "streams(purpose), and may keep nothing between blocks"
                 )
 
     def test_its_blocks_differ(self, smoke: Smoke, drawn: Drawn) -> None:
-        """Another block, or another seed, gives other numbers."""
+        """Another block or another seed gives other numbers."""
         seeded = draw(smoke.study, [(place, 0) for place in (0, -1)], seed=2)
         for (scenario, block), columns in drawn.items():
             others = {"block 1": drawn[scenario, 1], "block 0 of seed 2": seeded[scenario, 0]}
             for which, other in others.items() if block == 0 else ():
                 assert not repeats(columns, other), (
                     f"block 0 and {which} of scenario {scenario} are the same in every column, so "
-                    "a longer run only counts the same replicates again: simulate must draw from "
+                    "a longer run only repeats the same replicates: simulate must draw from "
                     "streams(purpose), not from a generator with a seed of its own"
                 )
 
     def test_a_fresh_process_draws_the_same(self, smoke: Smoke, drawn: Drawn) -> None:
-        """The last scenario's first block, alone in a process that has drawn nothing before."""
+        """The first block of the last scenario is the same in a new process."""
         key, block = next(address for address in reversed(list(drawn)) if address[1] == 0)
         alone = draw_elsewhere(self.root, smoke.name)
         for name, column in drawn[key, block].items():
             assert same_bits(column, alone[name]), (
-                f"{name} of block 0 in scenario {key} is another in a process of its own: simulate "
-                "may depend on nothing but its scenario and its streams, neither on what was drawn "
-                "before it nor on the process or the clock"
+                f"{name} of block 0 in scenario {key} differs in a new process: simulate may "
+                "depend on its scenario and its streams only, not on what was drawn before, on "
+                "the process or on the clock"
             )
 
     def test_the_first_replicates_of_a_long_run_are_the_short_run(self, smoke: Smoke) -> None:
-        """Of the first and of the last scenario, whose run ends in their second block here."""
+        """Checked for the first and the last scenario, with a run that ends in the second block."""
         short, study = smoke.result(smoke.n_rep), smoke.study
         ends = list(
             {id(study.scenarios[place]): study.scenarios[place] for place in (-1, 0)}.values()
@@ -252,13 +252,13 @@ class ExperimentContracts:
             stored = stored[stored["rep"] < n_long]
             # Columns of other scenarios are empty here.
             stored = stored[[name for name in stored if name in head or stored[name].notna().any()]]
-            later = head.columns.difference(stored.columns)  # of failures that come later
+            later = head.columns.difference(stored.columns)  # from later failures
             assert head[later].isna().all(axis=None), f"the short run has no {list(later)}"
-            head = head[list(stored)].astype(stored.dtypes)  # later failures make flags numbers
+            head = head[list(stored)].astype(stored.dtypes)  # NaN turns flags into numbers
             pd.testing.assert_frame_equal(head, stored, check_exact=True)
 
     def test_its_columns_have_one_shape(self, smoke: Smoke, drawn: Drawn) -> None:
-        """The same columns in every block of a scenario, of one kind and shape everywhere."""
+        """All blocks of a scenario have the same columns, and a column has one kind and shape."""
         study = smoke.study
         by_method = {study.methods_axis} if study.methods else set()
         axes = {name: labels for name, labels in study.axes.items() if name not in by_method}
@@ -282,14 +282,14 @@ class ExperimentContracts:
             lacking = set(measure.reads) - everywhere - known[0].intersection(*known) - {CONVERGED}
             assert not lacking, f"{measure.name} reads {lacking}, which simulate does not return"
 
-    # ------------------------------------------------------------ what is true
+    # ------------------------------------------------------------ theory
     def test_its_exact_values_are_kept(self, smoke: Smoke) -> None:
-        """What `exact()` declares is no further from the estimate than chance explains."""
+        """Values of `exact()` agree with the estimates within Monte Carlo error."""
         study = smoke.study
-        speechless = sorted(without_theory(study))
-        assert not speechless, (
-            f"exact() of {smoke.name} gives {', '.join(speechless)}, and only NaN in all "
-            "scenarios, so nothing is compared with it. State what is known, or leave it out"
+        only_nan = sorted(without_theory(study))
+        assert not only_nan, (
+            f"exact() of {smoke.name} has only NaN for {', '.join(only_nan)} in all scenarios, so "
+            "nothing is compared with it. Return known values, or leave it out"
         )
         held = list(comparisons(enough_for_truth(smoke), study))
         measures = [measure.name for measure in smoke.study.measures]
@@ -299,14 +299,14 @@ class ExperimentContracts:
         others = ", ".join(name for name in measures if name not in names) or "none"
         if not held:
             pytest.skip(f"exact() gives no value that could be compared: {others}")
-        print(f"{smoke.name}: {len(held)} values of {', '.join(names)} held; not held: {others}")
+        print(f"{smoke.name}: {len(held)} values of {', '.join(names)} compared; others: {others}")
         limit = FALSE_ALARM / len(held)
         for name in names:
             print(f"{name}: {format_caught(name, held, limit)}")
         worst = min(held, key=lambda comparison: comparison.p_value)
         off = sum(comparison.p_value < limit for comparison in held)
         assert not off, (
-            f"{off} of {len(held)} values are further from exact() than chance explains; the "
-            f"furthest: {worst.measure} of {worst.scenario} is {worst.estimate:.6g} (MCSE "
-            f"{worst.mcse:.2g}) and exact() says {worst.exact:.6g}. Suspect exact(), or simulate."
+            f"{off} of {len(held)} values differ from exact() by more than chance; the largest "
+            f"difference: {worst.measure} of {worst.scenario} is {worst.estimate:.6g} (MCSE "
+            f"{worst.mcse:.2g}), but exact() returns {worst.exact:.6g}. Check exact() and simulate."
         )

@@ -1,4 +1,4 @@
-"""Draws blocks in another order and in another process, and compares them."""
+"""Blocks drawn in another order or in another process, and their comparison."""
 
 import functools
 import os
@@ -17,7 +17,7 @@ from simstudy.lazy import special
 from simstudy.store.arrow_schema import ERROR
 from simstudy.study import Study
 
-COINCIDENCE = 1e-5  # chance that a column which varies is the same in two blocks
+COINCIDENCE = 1e-5  # greatest chance of equality for a column to count as evidence
 
 Drawn = Mapping[tuple[str, int], Mapping[str, np.ndarray]]
 """Columns as `simulate` returned them, by scenario key and block."""
@@ -76,7 +76,7 @@ def same_bits(first: np.ndarray, second: np.ndarray) -> bool:
 
 
 def repeats(block: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
-    """Whether two blocks are equal in all that varies, beyond chance."""
+    """Whether two blocks are equal in all columns that are unlikely to be equal by chance."""
     telling = [name for name, column in block.items() if _coincidence(column) < COINCIDENCE]
     return bool(telling) and all(
         name in other and same_bits(block[name], other[name]) for name in telling

@@ -1,4 +1,4 @@
-"""Draws figures from stored results only."""
+"""Checks that figures are drawn from stored results only."""
 
 import functools
 from collections.abc import Iterator
@@ -13,17 +13,17 @@ from simstudy.study import Study
 
 
 class DrawsReplicatesError(BaseException):
-    """A figure simulates; a `BaseException`, so that the figure cannot catch it."""
+    """Raised if a figure simulates; a `BaseException`, so that the figure does not catch it."""
 
 
 def check_drawn_again(result: Result, name: str, published: Path, folder: Path) -> None:
-    """Fail if a figure differs from the published one, or uses more than the result."""
+    """Fail if a figure is not reproducible, or uses more than the result."""
     before, again = saved(published, name), drawn_alone(result, name, folder)
-    if again != before:  # of other settings, or of a figure that is never the same
+    if again != before:  # published with other settings, or not reproducible
         before, again = again, drawn_alone(result, name, folder)
     assert again == before, (
-        f"figure {name} is another when drawn again from the same result: a figure is a "
-        "function of what is stored. Draw random numbers in simulate, and keep nothing "
+        f"figure {name} differs when drawn again from the same result: a figure must depend "
+        "on stored results only. Draw random numbers in simulate, and keep nothing "
         "between figures"
     )
 
@@ -56,8 +56,8 @@ def _only_what_is_stored(figure: str, kinds: set[type]) -> Iterator[None]:
         with suppress(DrawsReplicatesError):  # reported by the assertion below
             yield
     assert not drawing, (
-        f"figure {figure} draws replicates again, by {drawing[0]}: a figure is a function of what "
-        "is stored. Return what it needs as columns of simulate"
+        f"figure {figure} draws replicates again, by {drawing[0]}: a figure must depend on "
+        "stored results only. Return what it needs as columns of simulate"
     )
 
 

@@ -1,4 +1,4 @@
-"""Runs an experiment at smoke scale through the command line."""
+"""Runs of an experiment at smoke scale through the command line."""
 
 import dataclasses
 import json
@@ -21,7 +21,7 @@ class Smoke:
     status: int
 
     def result(self, n_rep: int) -> Result:
-        """The stored result, of at most some replicates."""
+        """The stored result, of at most `n_rep` replicates."""
         return self.study.partial_result(n_rep, out=self.folder.parent)
 
     @property

@@ -1,4 +1,4 @@
-"""Compares `exact()` with estimates, with allowance for Monte Carlo error."""
+"""Comparison of `exact()` with estimates, with allowance for Monte Carlo error."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,8 +14,8 @@ from simstudy.store.columns import imputed
 from simstudy.study import Study
 from simstudy.testing.smoke import Smoke
 
-FALSE_ALARM = 1e-5  # chance that a study whose exact() is right is refused, all values together
-TRUTH_BLOCKS = 100  # of all scenarios together: what theory is held against, at most
+FALSE_ALARM = 1e-5  # chance to refuse a study whose exact() is right, for all values together
+TRUTH_BLOCKS = 100  # greatest number of blocks drawn for the comparison, of all scenarios together
 
 
 class Comparison(NamedTuple):
@@ -30,10 +30,10 @@ class Comparison(NamedTuple):
 
 
 def enough_for_truth(smoke: Smoke) -> Result:
-    """The number of replicates for the comparison, at most `TRUTH_BLOCKS` blocks.
+    """Result with enough replicates for the comparison.
 
-    All scenarios together get at most so many blocks, but each what the smoke run drew of it, so
-    the effort is bounded and no number depends on a clock.
+    All scenarios together have at most `TRUTH_BLOCKS` blocks, but not fewer than the smoke run. The
+    effort is bounded, and no number depends on a clock.
     """
     study = smoke.study
     published = -(-study.n_rep // study.block_size)
@@ -60,7 +60,7 @@ def format_caught(name: str, comparisons: Sequence[Comparison], limit: float) ->
         if each.measure == name and each.mcse > 0
     ]
     if not sizes:
-        return "no error of its own; a rare event is all that may explain a difference"
+        return "no Monte Carlo error; only a missed rare event could explain a difference"
     size, exact = min(sizes)
     relative = f", {size / exact:.1%} of it" if exact else ""
     return f"exact() that is off by {size:.2g}{relative} would be caught in half of all runs"
@@ -82,7 +82,7 @@ def _compared(
     estimates, influence = measure.estimate(columns), measure.influence(columns)
     chances = _chance_of_proportion if measure.bounds == "wilson" else _chance_of_mean
     n_rep = estimates.n_rep
-    if estimates.variance_reduction is not None:  # of replicates that are not as many trials
+    if estimates.variance_reduction is not None:  # n_rep is not the number of trials
         chances, n_rep = _chance_of_mean, np.ceil(independent_values(estimates, measure))
     cells = np.broadcast_arrays(estimates.estimate, estimates.mcse, exact, influence.trials, n_rep)
     for estimate, mcse, truth, trials, n_rep in zip(*map(np.ravel, cells), strict=True):
@@ -107,8 +107,8 @@ def _chance_of_mean(
 ) -> float:
     """The two-sided p-value of Student's t, since the MCSE is an estimate.
 
-    Where all replicates agree there is no MCSE. A rare event of size 1 may then have been missed by
-    all of them, which has probability (1 - |exact - estimate|)^n.
+    If all replicates agree, the MCSE is 0. All of them may then have missed a rare event of size 1,
+    which has probability (1 - |exact - estimate|)^n.
     """
     if not (np.isfinite(mcse) and np.isfinite(exact)):
         return np.nan
