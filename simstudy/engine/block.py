@@ -1,4 +1,4 @@
-"""Draws one block, or records that it failed; replays one replicate."""
+"""Draws one block, or records its failure; replays one replicate."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -75,18 +75,18 @@ def draw_block(
     last: DatasetCache | None = None,
     context: BlockContext | None = None,
 ) -> Block:
-    """Draw one block; an exception becomes rows with its text, so the run can go on.
+    """Draw one block; an exception is stored as text in all its rows, and the run continues.
 
-    Columns that are not what a study may return are no failure of a replicate but a mistake in the
-    study, the same in every block: that is raised. So is an error that all replicates of the first
-    block have in common, unless the study says how many may fail.
+    Columns that a study may not return are a mistake in the study, which is raised and not stored.
+    The same holds for an error that all replicates of a first block share, unless the study sets
+    `max_failed`.
 
     Parameters
     ----------
     last
-        Has the data of the last block, if another method of the same has just been drawn.
+        Cache of the data drawn last, which another method may have analysed just before.
     context
-        Collects findings about the block. Default: one of its own.
+        Collector of findings about the block. Default: a new one.
     """
     context = context or BlockContext.of_block(plan, index)
     try:
@@ -104,9 +104,9 @@ def draw_block(
         raise NotHereError(f"{plan.name}: {error}") from error
     except BlockTimeoutError:
         raise
-    except BaseException as error:  # a method may not end the run, nor its status
+    except BaseException as error:  # also SystemExit: a method must not end the run
         if isinstance(error, KeyboardInterrupt) and hears_ctrl_c():
-            raise  # nobody knows whether it is a user's Ctrl-C
+            raise  # it may be the user's Ctrl-C
         if plan.on_failure == "abort":
             _raise_as_exception(error, scenario)
         machine = is_machine_trouble(error)
@@ -118,15 +118,15 @@ def draw_block(
 
 
 def _refuse_nothing_but_nan(columns: Mapping[str, np.ndarray]) -> None:
-    """Refuse a first block of which every cell is NaN in one column: a mistake of the study."""
+    """Refuse a first block in which one column is NaN in every cell: a mistake in the study."""
     texts = set(np.ravel(columns[ERROR])) if ERROR in columns else set()
     text = texts.pop() if len(texts) == 1 else None
     if text and str(text).startswith(MISSING):
         raise StudyError(
-            f"{text} in all replicates of the first block: each later block would fail as this one "
-            "did. Mend what computes it. Where NaN is a result, name the column in "
-            "Rules(may_be_missing=...); where a method cannot work in a scenario, and that is a "
-            "result, Rules(max_failed=1) records it."
+            f"{text} in all replicates of the first block, so every block would fail: correct the "
+            "code that computes it. If NaN is a result, name the column in "
+            "Rules(may_be_missing=...); if a method cannot work in some scenarios, "
+            "Rules(max_failed=1) records that."
         )
 
 
@@ -135,8 +135,8 @@ def _raise_as_exception(error: BaseException, scenario: Scenario) -> NoReturn:
     if isinstance(error, Exception):
         raise error
     raise StudyError(
-        f"{scenario!r}: drawing a block raised {describe(error)}, which ends a program instead of "
-        "saying what is wrong. Raise an exception there."
+        f"{scenario!r}: drawing a block raised {describe(error)}, which would end the program. "
+        "Raise an ordinary exception there."
     ) from error
 
 
@@ -155,7 +155,7 @@ def simulate_columns(
     last: DatasetCache | None = None,
     context: BlockContext | None = None,
 ) -> dict[str, np.ndarray]:
-    """Call `simulate` or a method; columns of shape `()`, `(rep,)` or `(rep, *axes)`."""
+    """Call `simulate` or a method and return columns `()`, `(rep,)` or `(rep, *axes)`."""
     with drawing(context or BlockContext.of_block(plan, index)):
         raw = _simulated(plan, scenario, index, last)
     if isinstance(scenario, Analysed):
@@ -164,12 +164,12 @@ def simulate_columns(
 
 
 def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
-    """Draw one replicate again, with its whole block; its error is raised, not recorded.
+    """Draw one replicate again, with its whole block; if it failed, raise its error.
 
     Returns
     -------
     dict
-        The replicate's columns: a value, or an array over the axes.
+        The replicate's columns by name: a value, or an array over the axes.
     """
     plan = plan.work_units
     if address.key not in plan.keys:
@@ -190,7 +190,7 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
 
 
 def data_of(plan: Plan, scenario: Scenario, rep: int) -> dict[str, Any]:
-    """Draw the data of one replicate, as its methods are given them.
+    """Draw the data of one replicate, as the methods get them.
 
     Parameters
     ----------
@@ -204,8 +204,8 @@ def data_of(plan: Plan, scenario: Scenario, rep: int) -> dict[str, Any]:
     """
     if not (hasattr(scenario, "draw") or hasattr(scenario, "draw_one")):
         raise StudyError(
-            f"{scenario!r} simulates columns and draws no data that could be shown: replay of a "
-            "replicate's address gives its columns."
+            f"{scenario!r} simulates columns and draws no data to show: use replay with a "
+            "replicate's address to get its columns."
         )
     index, row = divmod(rep, plan.block_size)
     context = BlockContext(plan.axes, raises=(row, plan.block_size))
@@ -220,7 +220,7 @@ def _raise_recorded(
     row: int,
     recorded: Sequence[Swallowed],
 ) -> None:
-    """Raise the error that a study recorded itself as the text of a failed replicate."""
+    """Raise the error whose text the study's own code recorded for this replicate."""
     if ERROR not in columns:
         return
     its_own_first = sorted(recorded, key=lambda pair: pair[0] != row)
@@ -250,7 +250,7 @@ def _simulated(plan: Plan, scenario: AnyScenario, index: int, last: DatasetCache
 
 
 def _drawn_data(plan: Plan, scenario: AnyScenario, index: int) -> Data:
-    """Call `draw` with one thread, so that data need not be drawn again."""
+    """Call `draw` or `draw_one`, and check the data."""
     streams, n_rep = plan.streams(scenario, index), plan.block_size
     if hasattr(scenario, "draw_one"):
         draw = partial(drawn_one_by_one, scenario, streams, n_rep)
@@ -270,8 +270,8 @@ def drawn_numbers(
     Returns
     -------
     dict
-        Columns `(rep,)` or `(rep, *axes)` by name, without those that are no drawn numbers; none
-        where drawing fails, as it did before.
+        Columns `(rep,)` or `(rep, *axes)` by name, for those of the names that are drawn numbers.
+        Empty if drawing fails, as it did before.
     """
     if not isinstance(scenario, Analysed):
         return {}
@@ -284,11 +284,11 @@ def drawn_numbers(
 
 
 def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], name: str) -> Any:
-    """Call the study's code; check that its scenario is unchanged."""
+    """Call the study's code and check that it does not change its scenario."""
     for data in data_parts(scenario):
         data.check()
     before = plan.identity_of(scenario)
-    with np.errstate():  # which a study may set for itself alone
+    with np.errstate():  # changes by the study end with the call
         try:
             return work()
         finally:
@@ -296,10 +296,10 @@ def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], name: str
 
 
 def _refuse_changed(before: str, scenario: Scenario, name: str) -> None:
-    """Refuse a scenario that changed while drawing: its values address its streams and rows."""
+    """Refuse a scenario that changed while drawing: its values identify its streams and rows."""
     after = identity(scenario)
     if after != before:
         raise StudyError(
-            f"{name} changed its own scenario, from {before} to {after}: its replicates would "
-            "be stored as those of another. Keep what a block needs in local variables."
+            f"{name} changed its own scenario, from {before} to {after}: its replicates would be "
+            "stored under another scenario. Keep values that change in local variables."
         )

@@ -25,14 +25,14 @@ from simstudy.store.arrow_schema import (
 )
 from simstudy.validation import refuse_inexact, unmasked
 
-OWN = {
+STORED_COLUMNS = {
     SCENARIO: "the key of the scenario",
     REP: "the number of the replicate",
     CELL_ERROR: "the errors of single cells",
     CONVERGED: "1 where nothing failed, which convergence_rate reads",
 }
-"""Names of stored columns that no study can return, and what these hold."""
-MISSING = "NaN in "  # begins the error of a replicate without a value
+"""Names of stored columns that a study cannot return, with their contents."""
+MISSING = "NaN in "  # beginning of the error text of a replicate without a value
 
 
 def validate_columns(
@@ -56,9 +56,10 @@ def validate_columns(
 def check_columns_read(
     plan: Plan, scenario: AnyScenario, columns: Mapping[str, np.ndarray]
 ) -> None:
-    """Refuse a measure that reads, or a setting that names, a column that the block does not have.
+    """Refuse measures and settings that name a column which the block does not have.
 
-    In the first block, before anything is stored. A factor that is a number is read as a constant.
+    The check is made on the first block, before anything is stored. Numeric factors count as
+    columns.
     """
     if set(columns) <= {ERROR, WARNING}:
         return
@@ -68,7 +69,7 @@ def check_columns_read(
     )
     refuse_two_meanings(plan, scenario, plan.reads.values(), columns)
     if read <= known and named <= known.union(plan.vectors):
-        return  # without asking for factors, which takes longer than all else here
+        return  # factors are looked up only if needed: this is the slow part
     known |= number_factors(scenario).keys()
     known |= scenario_numbers(plan, scenario, read - known).keys()
     readers = {f"measure {name!r} reads": (names, known) for name, names in plan.reads.items()}
@@ -78,16 +79,17 @@ def check_columns_read(
         for name in sorted(set(names) - there):
             raise StudyError(
                 f"{who} column {name!r}, which is neither returned, drawn nor derived, nor a "
-                f"factor or property that is a number; {nearest(name, there)}"
+                f"numeric factor or property; {nearest(name, there)}"
             )
 
 
 def scenario_numbers(
     plan: Plan, scenario: AnyScenario, names: Iterable[str]
 ) -> dict[str, float | np.ndarray]:
-    """Properties of a scenario that measures read: a number, or one for each label of an axis.
+    """Find the numeric properties of a scenario among some names.
 
-    Several numbers are an array over the axes, with size 1 where an axis does not matter.
+    A property is a number, or several numbers with the labels of an axis. These are an array over
+    all axes, of size 1 along those that the property does not have.
     """
     behind, found = base_scenario(scenario), dict[str, float | np.ndarray]()
     for name in properties_in(scenario, names):
@@ -109,10 +111,9 @@ def refuse_two_meanings(
     reads: Iterable[Sequence[str]],
     columns: Mapping[str, np.ndarray],
 ) -> None:
-    """Refuse a column that has the name of another number of the scenario.
+    """Refuse a column with the name of a factor or property, but with other values.
 
-    It is refused where a measure compares columns, so that either could be the truth. A column with
-    the same values as the factor or property is allowed.
+    Only measures that read several columns are checked: they may take either one as the truth.
 
     Parameters
     ----------
@@ -130,18 +131,18 @@ def refuse_two_meanings(
         if isinstance(number, float | np.ndarray) and not _same_values(columns[name], number):
             raise StudyError(
                 f"column {name!r} has the name of a factor or property of "
-                f"{type(behind).__name__}, with other values, and a measure that reads {name!r} "
-                f"could mean either: rename the column, such as {name + '_hat'!r}."
+                f"{type(behind).__name__} and other values, so it is unclear which of them a "
+                f"measure reads: rename the column, such as {name + '_hat'!r}."
             )
 
 
 def _same_values(column: np.ndarray, value: float | np.ndarray) -> bool:
-    """Whether a column is a constant of the scenario, where it is not missing."""
+    """Whether a column equals a constant of the scenario in all rows that are not missing."""
     if column.dtype.kind not in "biuf":
         return False
     found = column.astype(float)
     wide = found.reshape(found.shape + (1,) * (np.ndim(value) + 1 - found.ndim))
-    agrees = np.isclose(wide, value, rtol=SAME, atol=0.0) | np.isnan(wide)
+    agrees = np.isclose(wide, value, rtol=TOLERANCE, atol=0.0) | np.isnan(wide)
     return bool(agrees.all())
 
 
@@ -149,7 +150,7 @@ def _refuse_absent(vectors: Collection[str], raw: Mapping[str, Any], who: str) -
     absent = [name for name in vectors if name not in raw]
     if absent:
         raise StudyError(
-            f"{who} returned no vector {absent[0]!r}, which the study declares; "
+            f"{who} did not return the vector {absent[0]!r}, which the study declares; "
             + nearest(absent[0], map(str, raw))
         )
 
@@ -172,18 +173,18 @@ def validate_column(
 def _refuse_name(plan: Plan, name: Any, who: str) -> None:
     if not isinstance(name, str) or not name:
         raise StudyError(
-            f"{who} returned a column named {name!r}, which is no text: functions and measures ask "
-            "for columns by name, so give it one, such as 'estimate'."
+            f"{who} returned a column named {name!r}: the name of a column must be a text that is "
+            "not empty, such as 'estimate'."
         )
-    if name in OWN:
+    if name in STORED_COLUMNS:
         raise StudyError(
-            f"{who} returned a column {name!r}, which stored rows have anyway: {OWN[name]}. "
-            f"Rename it, such as {'is_' + name!r}."
+            f"{who} returned a column {name!r}, a reserved name ({STORED_COLUMNS[name]}): rename "
+            f"it, such as {'is_' + name!r}."
         )
     if name in plan.axes:
         raise StudyError(
-            f"{who} returned a column {name!r}, which is the name of an axis, whose labels it "
-            "would hide in the table of replicates. Rename it."
+            f"{who} returned a column {name!r}, which is the name of an axis: rename the column, "
+            "since the table of replicates needs both."
         )
 
 
@@ -197,7 +198,7 @@ def _own_array(name: str, value: Any) -> np.ndarray:
     refuse_inexact(name, array)
     if not _may_be_stored(name, array):
         is_message = name in (ERROR, WARNING)
-        what = f"text, and None where there is no {name}" if is_message else _STORED
+        what = f"text, and None where there is no {name}" if is_message else _STORABLE
         odd = next((v for v in array.flat if not isinstance(v, str | None)), None)
         example = f" such as {in_one_line(repr(odd))[:60]}" if array.dtype == object else ""
         raise StudyError(f"column {name!r} holds {array.dtype}{example}: return {what}.")
@@ -205,7 +206,7 @@ def _own_array(name: str, value: Any) -> np.ndarray:
 
 
 def _writable_texts(name: str, array: np.ndarray) -> np.ndarray:
-    """Error texts in one line each; an empty text means no error."""
+    """Make texts storable: errors and warnings in one line, None if they are empty."""
     clean = in_one_line if name in (ERROR, WARNING) else writable
     made = [clean(text) if isinstance(text, str) else text for text in array.flat]
     if name in (ERROR, WARNING):
@@ -215,7 +216,7 @@ def _writable_texts(name: str, array: np.ndarray) -> np.ndarray:
     return np.array([*made, None], dtype=object)[:-1].reshape(array.shape)
 
 
-_STORED = "booleans, integers, floats or text"
+_STORABLE = "booleans, integers, floats or text"
 
 
 def _may_be_stored(name: str, array: np.ndarray) -> bool:
@@ -223,8 +224,8 @@ def _may_be_stored(name: str, array: np.ndarray) -> bool:
         return array.dtype.kind == "U" or (array.dtype.kind == "O" and _is_text(array))
     if array.dtype == object:
         return _is_text(array)
-    is_text, most_bytes = array.dtype.kind == "U", 8  # of a number that a table stores
-    return is_text or (array.dtype.kind in "biuf" and array.dtype.itemsize <= most_bytes)
+    is_text, max_bytes = array.dtype.kind == "U", 8  # the widest numbers that a table stores
+    return is_text or (array.dtype.kind in "biuf" and array.dtype.itemsize <= max_bytes)
 
 
 def _vector(plan: Plan, name: str, array: np.ndarray, length: int) -> np.ndarray:
@@ -275,8 +276,8 @@ def _with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
         axes = list(plan.axes)
         either = " or ".join(", ".join(axes[at] for at in chosen) for chosen in found)
         raise StudyError(
-            f"column {name!r} has shape {array.shape}, whose axes could be {either}, which are of "
-            "one size: say which, with an axis of size 1 (np.newaxis) for each that it lacks."
+            f"column {name!r} has shape {array.shape}, whose axes could be {either}, which have "
+            "the same size: add an axis of size 1 (np.newaxis) for each axis that it lacks."
         )
     wide = [n if found and at in found[0] else 1 for at, n in enumerate(plan.shape)]
     return array.reshape(len(array), *wide) if found else array
@@ -287,7 +288,7 @@ def _is_text(array: np.ndarray) -> bool:
 
 
 def _with_missing_named(plan: Plan, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Record unannounced NaN as failures, in the `error` column."""
+    """Record NaN as failures in the `error` column, except in columns of `may_be_missing`."""
     for name, array in columns.items():
         if array.dtype.kind == "f" and name not in plan.may_be_missing and np.isnan(array).any():
             missing = np.broadcast_to(np.isnan(array), (plan.block_size, *array.shape[1:]))
@@ -307,7 +308,7 @@ def _errors_with(errors: np.ndarray | None, name: str, missing: np.ndarray) -> n
 
 
 def count_failed(errors: np.ndarray | None) -> int:
-    """The number of replicates with an error in any cell."""
+    """Count the replicates with an error in any cell."""
     if errors is None:
         return 0
     return int(has_text(errors).reshape(len(errors), -1).any(axis=1).sum())
@@ -315,17 +316,17 @@ def count_failed(errors: np.ndarray | None) -> int:
 
 # ---------------------------------------------------------------- one value for a whole block
 BlockConstant = tuple[str, str, tuple[Any, ...]]
-"""The key of what is drawn, a column's name, and its value for all replicates of a block, by cell.
-"""
+"""Key of the work unit, name of the column, and the column's value in each cell, for all
+replicates of a block."""
 
-SAME = float(np.sqrt(np.finfo(float).eps))  # half of the digits: constants, computed here and there
+TOLERANCE = float(np.sqrt(np.finfo(float).eps))  # half of the digits, for constants of two machines
 
 
 @dataclass
 class BlockConstants:
     """Columns with one value per block, which must be the same in all blocks of a scenario."""
 
-    _said: dict[tuple[str, str], tuple[Any, ...]] = field(default_factory=dict, repr=False)
+    _first_values: dict[tuple[str, str], tuple[Any, ...]] = field(default_factory=dict, repr=False)
 
     def check_further(self, constants: Iterable[BlockConstant]) -> None:
         """Check the constants of one more block.
@@ -333,18 +334,17 @@ class BlockConstants:
         Raises
         ------
         StudyError
-            If one has another value than a block before had.
+            If a column has another value than in an earlier block.
         """
         for key, name, values in constants:
-            before = self._said.setdefault((key, name), values)
+            before = self._first_values.setdefault((key, name), values)
             for first, other in zip(before, values, strict=False):
                 if not agree(first, other):
                     raise StudyError(
                         f"column {name!r} is one value for all replicates of a block, {first!r} in "
-                        f"one block and {other!r} in another, so it is not a constant, and would "
-                        "count as if each replicate had found it. Return a value for each "
-                        "replicate, as x.mean(axis=1) does where x.mean() is one for all, or "
-                        "np.full(n_rep, value) where the block does share it."
+                        f"one block and {other!r} in another, so it is not a constant. Return a "
+                        "value for each replicate, such as x.mean(axis=1) and not x.mean(). If the "
+                        "replicates of a block do share a value, return np.full(n_rep, value)."
                     )
 
 
@@ -355,11 +355,11 @@ def agree(first: Any, other: Any) -> bool:
     if isinstance(first, str) or isinstance(other, str):
         return False
     missing = math.isnan(first) or math.isnan(other)
-    return missing or math.isclose(first, other, rel_tol=SAME)
+    return missing or math.isclose(first, other, rel_tol=TOLERANCE)
 
 
 def constants_among(plan: Plan, blocks: Iterable[Block]) -> frozenset[BlockConstant]:
-    """The columns that have one value for the whole block."""
+    """Collect the columns that have one value for the whole block."""
     if plan.block_size == 1:
         return frozenset()
     return frozenset(

@@ -1,4 +1,4 @@
-"""What is known while a block is drawn, for functions that a study's own code calls."""
+"""The context of the block being drawn, for functions that a study's own code calls."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ from dataclasses import dataclass, field, replace
 from simstudy.design.plan import Plan
 
 OnRow = Callable[[int, int], None]
-"""Takes the number of replicates done, and of replicates in the block."""
+"""Function of the number of finished replicates and of all replicates in the block."""
 
 
 @dataclass(frozen=True)
 class BlockContext:
-    """What is known while a block is drawn.
+    """The context of the block being drawn.
 
-    A scenario's own code may call `by_method` and `each_replicate`, and cannot pass the context on:
-    they find it with `current`. Everything else is given it.
+    The engine's functions get it as an argument. `by_method` and `each_replicate` may be called by
+    a scenario's own code, which cannot pass it on: they get it from `current`.
 
     Parameters
     ----------
     axes
-        The axes of the study whose block is drawn.
+        Axes of the study, with the names of their positions.
     refuses_all_failed
-        Number of replicates that may not all fail by one error; 0 for no such limit.
+        Number of replicates in a block whose replicates must not all fail with the same error; 0
+        for no such check.
     raises
-        Row of the block, and its number of replicates: errors of that row are raised instead of
-        recorded (`replay`).
+        Row of the block to replay, and the number of replicates in the block: errors of that row
+        are raised instead of recorded.
     on_row
-        Called after each replicate of a method that goes row by row.
+        Function that is called after each replicate of a method that analyses one at a time.
     rng_events
-        Findings about random numbers of a scenario's first block; None in other blocks.
+        Findings about random numbers in a scenario's first block; None in other blocks.
     """
 
     axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -43,7 +44,7 @@ class BlockContext:
 
     @classmethod
     def of_block(cls, plan: Plan, index: int, on_row: OnRow | None = None) -> BlockContext:
-        """The context of a block that is drawn for the store."""
+        """Make the context of a block that is drawn for the store."""
         is_first = index == 0 and plan.max_failed is None
         return cls(
             axes=plan.axes,
@@ -54,12 +55,12 @@ class BlockContext:
 
     @property
     def is_of_study(self) -> bool:
-        """Whether a study's block is drawn; false where a user calls a method to try it out."""
+        """Whether a study's block is drawn; false if a user calls a method to try it out."""
         return self is not _OUTSIDE
 
     @property
     def within_replicate(self) -> BlockContext:
-        """The context of code that analyses one replicate, which says nothing of the others."""
+        """The context for the code of one replicate, which cannot know whether all fail."""
         return replace(self, refuses_all_failed=0)
 
 
@@ -68,13 +69,13 @@ _context: ContextVar[BlockContext] = ContextVar("block_context", default=_OUTSID
 
 
 def current() -> BlockContext:
-    """The context of the block that is drawn now; an empty one outside of a block."""
+    """Return the context of the block being drawn; an empty one outside of a block."""
     return _context.get()
 
 
 @contextlib.contextmanager
 def drawing(context: BlockContext) -> Iterator[BlockContext]:
-    """Context manager: a block is drawn."""
+    """Set the context while a block is drawn."""
     token = _context.set(context)
     try:
         yield context

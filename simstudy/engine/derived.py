@@ -25,7 +25,8 @@ def apply_derived_columns(
     Raises
     ------
     StudyError
-        If a derived column reads what there is not, even if it is to be made later.
+        If a derived column reads an unknown name. Columns that are computed later, from stored
+        blocks, are checked as well.
     """
     if not plan.derived or set(columns) <= {ERROR}:
         return dict(columns)
@@ -41,7 +42,7 @@ def apply_derived_columns(
 
 
 def _full(plan: Plan, columns: Columns) -> dict[str, np.ndarray]:
-    """Broadcast a constant to a column, as the store would return it."""
+    """Broadcast constants to columns, as the store returns them."""
     return {
         name: np.broadcast_to(column, plan.block_size) if column.ndim == 0 else column
         for name, column in columns.items()
@@ -53,8 +54,8 @@ def derived_column(
 ) -> np.ndarray:
     """Compute a derived column from a block's columns: `(rep,)` or `(rep, *axes)`.
 
-    Numbers come to it, and are kept of it, as floats, so that it does not matter what lies beside
-    them; NaN, which counts as missing, in the cells that failed.
+    The function gets numbers as floats, and its numbers are stored as floats, so that the result
+    does not depend on the other columns. Failed cells are NaN, which counts as missing.
     """
     what = _named(derived)
     known = {**scenario_arguments(base_scenario(scenario)), **_as_floats(columns)}
@@ -64,7 +65,7 @@ def derived_column(
         value = derived.function(**arguments)
     except StudyError:
         raise
-    except (Exception, SystemExit) as error:  # whatever a user's function may raise
+    except (Exception, SystemExit) as error:  # a user's function may raise anything
         raise StudyError(f"{what} of {scenario!r}: {describe(error)}") from error
     column = validate_column(plan, derived.name, value, what)
     if column.ndim == 0:
@@ -76,26 +77,26 @@ def derived_column(
 def _refuse_summary(
     what: str, derived: Derived, arguments: Mapping[str, Any], columns: Columns, array: np.ndarray
 ) -> None:
-    """Refuse a function that returns one value which depends on the number of replicates."""
+    """Refuse a function that reduces all replicates to one value, such as a mean."""
     few = {
         name: value[: -(-len(value) // 2)] if name in columns else value
         for name, value in arguments.items()
     }
     try:
         of_few = np.asarray(derived.function(**few))
-    except Exception:  # it may count on the size of a block
+    except Exception:  # it may need a whole block
         return
     if of_few.ndim == 0 and not agree(array.item(), of_few.item()):
         raise StudyError(
-            f"{what} is one value for all replicates, {array.item()!r} of a block and "
-            f"{of_few.item()!r} of half of it, so it is not a constant: return a value for each "
-            "replicate, as x.mean(axis=-1) does where x.mean() is one for all, or "
-            "np.full(len(x), value) where the block does share it."
+            f"{what} is one value for all replicates, {array.item()!r} for a block and "
+            f"{of_few.item()!r} for half of it, so it is not a constant: return a value for each "
+            "replicate, such as x.mean(axis=-1) and not x.mean(). If the replicates of a block do "
+            "share a value, return np.full(len(x), value)."
         )
 
 
 def _as_floats(columns: Columns) -> dict[str, np.ndarray]:
-    """Numbers as read-only floats; text unchanged."""
+    """Convert numbers to read-only floats; text is unchanged."""
     floats = {
         name: column.astype(float) if column.dtype.kind in "biuf" else column.copy()
         for name, column in columns.items()
@@ -114,13 +115,13 @@ def _without_failures(column: np.ndarray, columns: Columns) -> np.ndarray:
 
 
 def _refuse_unknown(plan: Plan, scenario: AnyScenario, columns: Columns) -> None:
-    """Refuse a function that asks for a column which the block does not have."""
+    """Refuse derived columns that read unknown names or have the name of a stored column."""
     known = {**scenario_arguments(base_scenario(scenario)), **dict.fromkeys(columns)}
     for derived in plan.derived:
         if derived.name in columns:
             raise StudyError(
-                f"{_named(derived)} has the name of a column that is stored, so a "
-                "measure that reads it could mean either: rename it."
+                f"{_named(derived)} has the name of a stored column, so it is unclear which of "
+                "them a measure reads: rename it."
             )
         unknown = partial(_unknown, derived, known)
         select_arguments(derived.function, known, unknown)
@@ -129,8 +130,8 @@ def _refuse_unknown(plan: Plan, scenario: AnyScenario, columns: Columns) -> None
 
 def _unknown(derived: Derived, names: Iterable[str], name: str) -> StudyError:
     return StudyError(
-        f"{_named(derived)} reads {name!r}, which is neither a column that is "
-        f"stored nor a factor; {nearest(name, names)}"
+        f"{_named(derived)} reads {name!r}, which is neither a stored column nor a factor; "
+        f"{nearest(name, names)}"
     )
 
 
@@ -139,18 +140,18 @@ def _named(derived: Derived) -> str:
 
 
 def read_by(derived: Derived) -> list[str]:
-    """The columns that a function reads: its parameters without `scenario`."""
+    """List the columns that a function reads: its parameters without `scenario`."""
     names = [parameter.name for parameter in parameters_of(derived.function)]
     return [name for name in names if name != SCENARIO]
 
 
 def optional(derived: Derived) -> set[str]:
-    """The parameters with a default, which may be missing columns."""
+    """Collect the parameters with a default, whose columns may be missing."""
     return {each.name for each in parameters_of(derived.function) if each.default is not each.empty}
 
 
 def dependencies(all_derived: Sequence[Derived], derived: Derived) -> list[Derived]:
-    """The derived columns that a column needs, in the order of computation."""
+    """List the derived columns that a column needs, itself last, in the order of computation."""
     before = all_derived[: list(all_derived).index(derived)]
     found: dict[str, Derived] = {}
     for each in before:
@@ -160,7 +161,7 @@ def dependencies(all_derived: Sequence[Derived], derived: Derived) -> list[Deriv
 
 
 def source_columns(all_derived: Sequence[Derived], derived: Derived) -> list[str]:
-    """All columns and factors that a derived column depends on."""
+    """List all columns and factors that a derived column depends on."""
     parts = dependencies(all_derived, derived)
     made = {part.name for part in parts}
     return list(dict.fromkeys(n for part in parts for n in read_by(part) if n not in made))

@@ -1,10 +1,9 @@
-"""Runs methods that may fail: keeps what they return and records their errors.
+"""Rules for errors of methods: which are recorded as failures, and which are raised.
 
-A failed cell carries its error as text in the column `error`; the engine then stores no values for
-it. `raising` lets the errors of one replicate through, for a replay. Memory or a disk that has run
-out says nothing about a method: that is let through as well. What fails in every replicate of a
-first block, in one and the same line, is a mistake in the study: `raising_if_all_failed` has it
-raised.
+The error of a failed cell is stored as text in the column `error`, without values. Three kinds of
+errors are raised instead: those of the replicate that `replay` draws; those of the machine, such as
+a full disk or memory, which no method causes; and an error that all replicates of a first block
+share, which is a mistake in the study.
 """
 
 import errno
@@ -28,7 +27,7 @@ from simstudy.errors import (
 from simstudy.provenance.modules import is_own_file
 from simstudy.validation import refuse_inexact, unmasked
 
-SAYING = frozenset({"error", "warning"})  # columns that say something and hold no values
+TEXT_COLUMNS = frozenset({"error", "warning"})  # columns with messages, without values
 
 OUT_OF_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
 OUT_OF_HANDLES = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
@@ -42,12 +41,17 @@ TROUBLE_TEXTS = ("can't start new thread", os.strerror(getattr(errno, "ESTALE", 
 
 
 def should_reraise(row: int | None, n_rep: int, error: BaseException) -> bool:
-    """Whether an error of this row is raised: in a replay, or if the machine is at fault.
+    """Whether an error is raised and not recorded: in a replay, or if the machine is at fault.
 
-    A library that is not installed is the machine's, too.
+    A library that is not installed counts as the machine's fault, too.
 
-    None stands for the whole block. Rows of something else than the block, such as the models of
-    one replicate, are other rows.
+    Parameters
+    ----------
+    row
+        Row of the block; None for the whole block.
+    n_rep
+        Number of rows. If it is not that of the block, the rows are something else, such as the
+        models of one replicate, and a replay does not refer to them.
     """
     replayed = current().raises
     is_replayed = replayed is not None and replayed[1] == n_rep and row in (None, replayed[0])
@@ -55,7 +59,7 @@ def should_reraise(row: int | None, n_rep: int, error: BaseException) -> bool:
     return is_replayed or ends_run or is_machine_trouble(error)
 
 
-# ---------------------------------------------------------------- mistakes, which always fail
+# ---------------------------------------------------------------- mistakes in the study
 def raise_if_all_failed(n_rep: int, error: BaseException, name: str = "") -> None:
     """Raise an error that all replicates of a first block share."""
     if n_rep == current().refuses_all_failed:
@@ -63,20 +67,19 @@ def raise_if_all_failed(n_rep: int, error: BaseException, name: str = "") -> Non
 
 
 def always_fails(n_rep: int, error: BaseException, name: str = "") -> AlwaysFailsError:
-    """The message for an error that all replicates of a first block share."""
+    """Make the exception for an error that all replicates of a first block share."""
     frames = frames_of(error)
     at, why = f", in {frames[-1]}" if frames else "", reason(error).removesuffix(".")
     return AlwaysFailsError(
-        f"{name}all {n_rep:,} replicates of the first block failed with {why}{at}. That "
-        "is what a mistake in the study looks like, and each later block would fail as this one "
-        "did: mend it and run again. Where a method cannot work in a scenario, and that is a "
-        "result, say Study(max_failed=1), and it is recorded.",
+        f"{name}all {n_rep:,} replicates of the first block failed with {why}{at}. This "
+        "looks like a mistake in the study, and every block would fail: correct it and run again. "
+        "If a method cannot work in some scenarios, Rules(max_failed=1) records that.",
         frames,
     )
 
 
 def frames_of(error: BaseException) -> tuple[str, ...]:
-    """The frames of the user's code in a traceback, one line each, the innermost last."""
+    """List the frames of the user's code in a traceback, one line each, the innermost last."""
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [frame for frame in frames if not is_own_file(frame.filename)]
     return tuple(
@@ -86,21 +89,21 @@ def frames_of(error: BaseException) -> tuple[str, ...]:
 
 
 def error_signature(error: BaseException) -> tuple[type, str, int]:
-    """The type of an error and the innermost line of user code: equal for errors of one cause.
+    """Return the type of an error and its innermost line of user code.
 
-    Their texts may differ, as where they name what failed. Of an error that no code of a user's
-    was in, the innermost line of any.
+    Errors with the same cause have equal signatures, although their texts may name different
+    values. If no user code is in the traceback, the innermost line of any code is used.
     """
     frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
     theirs = [frame for frame in frames if not is_own_file(frame[0])]
     return (type(error), *(theirs or frames or [("", 0)])[-1])
 
 
-# ---------------------------------------------------------------- the machine's troubles
+# ---------------------------------------------------------------- errors of the machine
 def is_machine_trouble(error: BaseException) -> bool:
     """Whether memory, disk or another resource ran out: a later run may succeed.
 
-    An error that was raised from such a one, or while it was handled, is one too.
+    An error that was raised from such an error, or while it was handled, counts as well.
     """
     unseen: list[BaseException | None] = [error]
     seen: set[int] = set()
@@ -109,10 +112,10 @@ def is_machine_trouble(error: BaseException) -> bool:
         if behind is None or id(behind) in seen:
             continue
         has_run_out = isinstance(behind, OSError) and behind.errno in MACHINE_TROUBLE
-        is_told = isinstance(behind, RuntimeError | ImportError) and any(
+        is_by_text = isinstance(behind, RuntimeError | ImportError) and any(
             text in str(behind) for text in TROUBLE_TEXTS
         )
-        if isinstance(behind, MemoryError) or has_run_out or is_told:
+        if isinstance(behind, MemoryError) or has_run_out or is_by_text:
             return True
         seen.add(id(behind))
         unseen += [behind.__cause__, behind.__context__, *getattr(behind, "exceptions", ())]
@@ -120,7 +123,7 @@ def is_machine_trouble(error: BaseException) -> bool:
 
 
 def reason(error: BaseException) -> str:
-    """Why a method failed; NumPy's refusal to write into data says what to do instead."""
+    """Describe why a method failed; advice is added to NumPy's error about read-only data."""
     text = describe(error)
     if isinstance(error, ValueError) and "read-only" in text:
         return f"{text}: data are shared by methods, so write into a copy of them"
@@ -131,29 +134,29 @@ def reason(error: BaseException) -> str:
 def by_method(
     methods: Mapping[str, Callable[[], Mapping[str, np.ndarray]]], n_rep: int
 ) -> dict[str, np.ndarray]:
-    """Run several methods on one block; stack their columns along a first axis of methods.
+    """Run several methods on one block and stack their columns along a first axis of methods.
 
-    A method that raises costs itself the block, and no other method anything.
+    If a method raises, all its replicates of the block fail; other methods are not affected.
 
     Parameters
     ----------
     methods
-        By name, as the study's axis has them: functions without arguments that return columns
-        `(rep,)` or `(rep, *further axes)`, the same names for each method.
+        Functions without arguments, by their names on the study's axis. They return columns
+        `(rep,)` or `(rep, *further axes)`, all with the same names.
     n_rep
         Replicates in the block.
 
     Returns
     -------
     dict
-        Columns `(rep, method, *further axes)`, the methods in the order of the study's axis; of
-        those that have no further axes, as `error` may have none, these are of size 1 where any
-        other column has them.
+        Columns `(rep, method, *further axes)`, the methods in the order of the study's axis. A
+        column without further axes, such as `error`, gets axes of size 1 if other columns have
+        them.
 
     Raises
     ------
     StudyError
-        If methods return different columns, or the study has no axis of their names.
+        If methods return different columns, or no axis of the study has their names.
     """
     made = {name: _attempt_method(name, run, n_rep) for name, run in methods.items()}
     made = {name: made[name] for name in _in_order(tuple(made))}
@@ -164,7 +167,7 @@ def by_method(
 
 
 def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names in the order of the study's axis of methods."""
+    """Put names in the order of the study's axis of methods."""
     if not current().is_of_study:
         return names
     axes = current().axes
@@ -173,17 +176,16 @@ def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:
             return labels
     there = ", ".join(f"{axis!r} with {', '.join(labels)}" for axis, labels in axes.items())
     raise StudyError(
-        f"by_method was given {', '.join(names)}, and the study has "
-        + (f"axes {there}: " if there else "no axes: ")
-        + "one method would be shown under another's name. Say "
-        + f"Study(axes={{'method': {names}}}), or give by_method the methods of an axis."
+        f"by_method got the methods {', '.join(names)}, which no axis has: the study has "
+        + (f"axes {there}. " if there else "no axes. ")
+        + f"Use Study(axes={{'method': {names}}}), or give by_method the methods of an axis."
     )
 
 
 def _refuse_other_columns(by_method: Mapping[str, Mapping[str, np.ndarray]]) -> None:
     """Refuse methods that return different columns; a method that failed completely is exempt."""
     values = {
-        name: set(columns) - SAYING
+        name: set(columns) - TEXT_COLUMNS
         for name, columns in by_method.items()
         if set(columns) != {"error"} or not all(columns["error"].flat)
     }
@@ -191,16 +193,16 @@ def _refuse_other_columns(by_method: Mapping[str, Mapping[str, np.ndarray]]) -> 
         for alone in sorted(one ^ other):
             raise StudyError(
                 f"methods {first!r} and {name!r} return different columns: only "
-                f"{first if alone in one else name!r} returns {alone!r}, so the other would have "
-                "numbers there that were not computed. Return the same columns from every method, "
-                "NaN where there is nothing to say (may_be_missing names such columns)."
+                f"{first if alone in one else name!r} returns {alone!r}. Return the same columns "
+                "from every method, with NaN if there is no value (may_be_missing names such "
+                "columns)."
             )
 
 
 def _attempt_method(
     method: str, run: Callable[[], Mapping[str, np.ndarray]], n_rep: int
 ) -> dict[str, np.ndarray]:
-    """The columns of one method, or its error in every replicate."""
+    """Call one method and return its columns, or its error in every replicate."""
     try:
         returned = run()
     except Exception as error:
@@ -225,14 +227,13 @@ def _column_of(what: str, name: str, value: Any, n_rep: int) -> np.ndarray:
     refuse_inexact(name, column)
     if column.shape[:1] != (n_rep,):
         raise ReturnedError(f"{what} has shape {column.shape}; its first axis must be {n_rep}")
-    return column.astype(object) if name in SAYING else column
+    return column.astype(object) if name in TEXT_COLUMNS else column
 
 
 def _stacked(columns: Sequence[np.ndarray | None], n_rep: int, n_dims: int) -> np.ndarray:
-    """Stack columns of methods along axis 1; a failed method gets missing values.
+    """Stack columns of methods along axis 1; None becomes a column of missing values.
 
-    One that only lacks texts has nothing to say. A column with fewer axes than others gets axes of
-    size 1, over which it is broadcast.
+    A column with fewer axes than others gets axes of size 1, and is broadcast along them.
     """
     there = next(column for column in columns if column is not None)
     blank: Any = None if there.dtype == object else np.zeros((), there.dtype)

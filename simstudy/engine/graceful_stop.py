@@ -1,4 +1,4 @@
-"""Graceful stop: blocks under way are finished, and no more are started."""
+"""Graceful stop: started blocks are finished, and no more are started."""
 
 import contextlib
 import signal
@@ -14,13 +14,13 @@ _stop_request = threading.Event()
 class OutOfTime(KeyboardInterrupt):
     """A run stopped early on request; every block that it started is stored.
 
-    An interrupt and no error, so that nothing that catches errors goes on after it.
+    It derives from `KeyboardInterrupt`, so that `except Exception` does not catch it.
     """
 
     def __init__(self, n_left: int) -> None:
         super().__init__(n_left)
         self.n_left = n_left
-        self.outcome: Any = None  # what the run did until then
+        self.outcome: Any = None  # the run's statistics until the stop
 
 
 def request_stop() -> None:
@@ -40,7 +40,7 @@ def stop_requested() -> bool:
 
 @contextlib.contextmanager
 def time_budget(seconds: float | None) -> Iterator[Callable[[], bool]]:
-    """Context that requests a stop after some seconds; yields a function that says if it did."""
+    """Request a stop after some seconds; the context yields a function that returns if it did."""
     spent = threading.Event()
 
     def end() -> None:
@@ -55,7 +55,7 @@ def time_budget(seconds: float | None) -> Iterator[Callable[[], bool]]:
         yield spent.is_set
     finally:
         timer.cancel()
-        if timer.is_alive():  # it may be about to warn
+        if timer.is_alive():  # it may be about to request the stop
             timer.join()
         if spent.is_set():
             clear_stop_request()
@@ -63,11 +63,11 @@ def time_budget(seconds: float | None) -> Iterator[Callable[[], bool]]:
 
 @contextlib.contextmanager
 def host_signals_deferred() -> Iterator[None]:
-    """Context: SIGUSR1 and SIGUSR2 request a stop; the host's own handlers run at its end.
+    """Let SIGUSR1 and SIGUSR2 request a stop; the host's own handlers run at the context's end.
 
-    A handler that raises in the middle of a block would be taken for a failure of the block. A
-    batch system's library (submitit) sends SIGUSR2 before the time is up; its handler queues the
-    job again, and does so after what was begun is stored.
+    The error of a handler that raises within a block would be recorded as a failure of the block.
+    Submitit, for example, sends SIGUSR2 before a job's time is up. Its handler queues the job
+    again, here after the started blocks are stored.
     """
     hosts = {
         number: handler
@@ -79,7 +79,10 @@ def host_signals_deferred() -> Iterator[None]:
 
 
 def handlers_of(*names: str) -> dict[int, Handler]:
-    """The handlers of some signals; empty outside the main thread, which alone may change them."""
+    """Return the handlers of some signals; empty if this is not the main thread.
+
+    Only the main thread may change handlers.
+    """
     if threading.current_thread() is not threading.main_thread():
         return {}
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
@@ -93,11 +96,11 @@ def deferred(
     on_signal: Callable[[], None] = lambda: None,
     before_handlers: Callable[[], None] = lambda: None,
 ) -> Iterator[None]:
-    """Context: signals call `on_signal`; their own handlers run once at its end."""
-    heard: dict[int, None] = {}
+    """Let signals call `on_signal`; their own handlers run once at the context's end."""
+    received: dict[int, None] = {}
 
     def defer(number: int, _frame: FrameType | None) -> None:
-        heard[number] = None
+        received[number] = None
         on_signal()
 
     for number in handlers:
@@ -107,9 +110,9 @@ def deferred(
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        if heard:
+        if received:
             before_handlers()
-        for number in heard:
+        for number in received:
             handlers[number](number, None)
 
 
@@ -119,7 +122,7 @@ def raise_if_stopped(n_left: int) -> None:
     Raises
     ------
     OutOfTime
-        If it was warned, and there are any.
+        If a stop was requested and `n_left` is not 0.
     """
     if n_left and stop_requested():
         raise OutOfTime(n_left)

@@ -1,8 +1,8 @@
-"""Whether replicates are independent, seen in the spread of block means.
+"""Test of the independence of replicates, by the spread of block means.
 
-Replicates of a block that share a random number move together, so block means differ more than
-independent replicates allow; blocks with the same values do not differ at all. Both make Monte
-Carlo errors too small, and no replicate fails.
+If replicates of a block share a random number, block means differ more than those of independent
+replicates. If blocks repeat the same values, block means do not differ at all. Both make Monte
+Carlo errors too small, without any error message.
 """
 
 import time
@@ -19,11 +19,11 @@ from simstudy.store.arrow_schema import NOT_COMPARED
 from simstudy.store.blocks import Store
 
 FALSE_ALARMS = 1e-6  # per run
-FEWEST_BLOCKS, MOST_BLOCKS = 5, 200
-MOST_SECONDS = 1.0
-MOST_CELLS = 8  # of a column with axes
-ENOUGH_VALUES = 10  # different values of a column, for its ranks to follow the chi-square law
-EQUAL = 1e-9  # of the statistic: blocks with the same values
+MIN_BLOCKS, MAX_BLOCKS = 5, 200
+MAX_SECONDS = 1.0  # time after which no further scenario is tested
+MAX_CELLS = 8  # tested cells per column with axes
+MIN_VALUES = 10  # different values of a column below which equal blocks are no finding
+ZERO_STATISTIC = 1e-9  # largest statistic of blocks with the same values
 
 
 class Spread(NamedTuple):
@@ -32,7 +32,7 @@ class Spread(NamedTuple):
     Attributes
     ----------
     ratio
-        Variance of the block means (of ranks) over that of independent replicates.
+        Variance of the block means of ranks, divided by that for independent replicates.
     """
 
     key: str
@@ -41,24 +41,25 @@ class Spread(NamedTuple):
 
 
 def odd_spreads(plan: Plan, store: Store, keys: Iterable[str], group_size: int = 1) -> list[Spread]:
-    """Columns whose block means independent replicates would not give.
+    """Find columns whose block means contradict independent replicates.
 
-    By the Kruskal-Wallis test over at most 200 blocks, at a level that makes a false alarm in a
-    run less probable than 1e-6. Few values, such as rejections, are compared by their shares.
+    Uses the Kruskal-Wallis test with at most 200 blocks. Its level makes a false alarm in a run
+    less probable than 1e-6. For columns with few values, such as rejections, the test compares the
+    shares of the values.
 
     Parameters
     ----------
     keys
-        Of scenarios (or scenarios and methods) with at least five blocks.
+        Keys of scenarios (or scenarios and methods); those with fewer than five blocks are skipped.
     group_size
-        Replicates that share a reference by design: their means are compared.
+        Number of consecutive replicates that may depend on each other: the test uses their means.
     """
-    end = time.monotonic() + MOST_SECONDS
+    end = time.monotonic() + MAX_SECONDS
     found: list[tuple[Spread, float]] = []
     n_tests = 0
     for key in keys:
-        n_blocks = min(store.n_blocks(key), MOST_BLOCKS)
-        if time.monotonic() > end or n_blocks < FEWEST_BLOCKS or is_deterministic(plan.keys[key]):
+        n_blocks = min(store.n_blocks(key), MAX_BLOCKS)
+        if time.monotonic() > end or n_blocks < MIN_BLOCKS or is_deterministic(plan.keys[key]):
             continue
         names = sorted({name for names in plan.reads.values() for name in names})
         table = store.read(key, n_blocks * plan.block_size, names)
@@ -70,16 +71,16 @@ def odd_spreads(plan: Plan, store: Store, keys: Iterable[str], group_size: int =
 
 
 def _columns(plan: Plan, table: pa.Table, group_size: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Complete numeric columns by name, cell by cell; means of groups."""
+    """Yield the numeric columns without missing values, cell by cell, as means of groups."""
     for name in table.column_names:
         matrix = None if name in NOT_COMPARED else _matrix(table.column(name), len(table))
-        for cell in () if matrix is None else matrix.T[:MOST_CELLS]:
+        for cell in () if matrix is None else matrix.T[:MAX_CELLS]:
             if np.isfinite(cell).all() and plan.block_size % group_size == 0:
                 yield name, cell.reshape(-1, group_size).mean(axis=1)
 
 
 def _matrix(column: pa.ChunkedArray, n_rows: int) -> np.ndarray | None:
-    """Numbers with a row for each replicate; None for other types and where some are missing."""
+    """Return numbers with one row per replicate; None for other types or missing values."""
     while pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type):
         column = pc.list_flatten(column)
     kind = column.type
@@ -91,17 +92,18 @@ def _matrix(column: pa.ChunkedArray, n_rows: int) -> np.ndarray | None:
 
 
 def block_spread(values: np.ndarray) -> tuple[float, float]:
-    """Compare block means of ranks with what independent replicates give.
+    """Compare block means of ranks with those of independent replicates (Kruskal-Wallis test).
 
     Parameters
     ----------
     values
-        Shape `(n_blocks, n_rep)`.
+        Values of shape `(n_blocks, n_rep)`.
 
     Returns
     -------
     ratio, p_value : float
-        1 is expected of the ratio. A p-value of 0 means that all blocks have the same values.
+        Variance of the block means over that of independent replicates, about 1 if they are
+        independent, and the p-value. It is 0 if all blocks have the same values.
 
     References
     ----------
@@ -109,13 +111,13 @@ def block_spread(values: np.ndarray) -> tuple[float, float]:
     """
     n_blocks, size = values.shape
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (counts.cumsum() - (counts - 1) / 2)[places].reshape(values.shape)  # means of ties
+    ranks = (counts.cumsum() - (counts - 1) / 2)[places].reshape(values.shape)  # mean ranks
     variance = ranks.var(ddof=1)
     if variance == 0 or size < 2:
         return 1.0, 1.0
     statistic = size * ((ranks.mean(axis=1) - ranks.mean()) ** 2).sum() / variance
     ratio = float(statistic / (n_blocks - 1))
     n_values = len(np.unique(values[0]))
-    if statistic < EQUAL and n_values >= ENOUGH_VALUES:
+    if statistic < ZERO_STATISTIC and n_values >= MIN_VALUES:
         return ratio, 0.0
     return ratio, float(special.chdtrc(n_blocks - 1, statistic))

@@ -1,4 +1,4 @@
-"""Values with labels (pandas objects, dicts) in the order of a study's axes."""
+"""Aligns labelled values (pandas objects, dicts) with a study's axes."""
 
 import itertools
 import sys
@@ -24,15 +24,15 @@ def in_axis_order(name: str, value: Any, axes: Axes) -> Any:
     Parameters
     ----------
     name
-        Column, for a refusal.
+        Name of the column, for error messages.
     value
-        A Series, a frame or a dict is aligned by its labels. Labels that no axis has are left out.
-        A Series with the default index has no labels.
+        Value of any type. A Series, a frame or a dict is aligned by its labels; labels that no
+        axis has are left out. A Series with the default index has no labels.
 
     Raises
     ------
     StudyError
-        If a label of the axis is missing, or stands twice.
+        If a label of the axis is missing or occurs twice.
     """
     if isinstance(value, Mapping) and axes:
         return _ordered(name, np.array(list(value.values())), [list(value)], axes)
@@ -45,7 +45,7 @@ def in_axis_order(name: str, value: Any, axes: Axes) -> Any:
 
 
 def block_in_axis_order(name: str, value: Any, axes: Axes) -> Any:
-    """The same for a column of a whole block, whose first axis is the replicate."""
+    """Put the labelled values of a whole block, with the replicate first, in the axes' order."""
     if is_from_pandas(value, "Series"):
         return rows_in_order(name, value).to_numpy()
     if is_from_pandas(value, "DataFrame"):
@@ -65,19 +65,19 @@ def rows_in_order(name: str, rows: Any) -> Any:
     if not in_order and sorted(index) == list(range(len(index))):
         raise StudyError(
             f"{name} has an index that numbers the replicates in another order "
-            f"({', '.join(map(str, index[:3]))}, ...), so its values would be those of other "
-            "replicates: sort it by its index (.sort_index()), or give an array."
+            f"({', '.join(map(str, index[:3]))}, ...): sort it by its index (.sort_index()), or "
+            "return an array."
         )
     return rows
 
 
 def frame_by_label(frame: Any, axes: Axes) -> dict[str, Any] | None:
-    """Columns of a frame with a row for each label of an axis; None for other frames.
+    """Convert a frame with one row per label of an axis to columns; None for other frames.
 
-    The labels stand in its index, or in a column such as `term`.
+    The labels are in its index, or in a column such as `term`.
     """
-    beside = [None, *frame.columns]
-    for column, (axis, labels) in itertools.product(beside, axes.items()):
+    places = [None, *frame.columns]  # None is the index
+    for column, (axis, labels) in itertools.product(places, axes.items()):
         found = frame.index if column is None else frame[column]
         texts = [str(label) for label in found]
         if len(texts) > 1 and (set(labels) <= set(texts) or column == axis):
@@ -87,7 +87,7 @@ def frame_by_label(frame: Any, axes: Axes) -> dict[str, Any] | None:
 
 
 def dict_of(name: str, labels: Sequence[str], values: Any) -> dict[str, Any]:
-    """Values by label, where each stands once."""
+    """Make a dict of values by label; refuse labels that occur twice."""
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice is not None:
         raise StudyError(f"{name} has two values for {twice!r}: return one for each label.")
@@ -95,9 +95,9 @@ def dict_of(name: str, labels: Sequence[str], values: Any) -> dict[str, Any]:
 
 
 def _labels(index: Any) -> list[Hashable] | None:
-    """The labels of an index; None for the default one, which only counts."""
-    counts = is_from_pandas(index, "RangeIndex") and index.step > 0
-    return None if counts else list(index)
+    """Return the labels of an index; None for the default index, which only numbers the rows."""
+    is_default = is_from_pandas(index, "RangeIndex") and index.step > 0
+    return None if is_default else list(index)
 
 
 def _ordered(
@@ -126,7 +126,7 @@ def _ordered(
 def _positions(
     name: str, labels: Sequence[Any], axes: Mapping[str, Sequence[Any]]
 ) -> tuple[int, list[int]]:
-    """The axis whose labels these are, and where each of its labels stands among them."""
+    """Find the axis with these labels, and the position of each of its labels among them."""
     for place, wanted in enumerate(axes.values()):
         if set(wanted) <= set(labels):
             twice = [label for label in wanted if labels.count(label) > 1]
@@ -136,6 +136,6 @@ def _positions(
     known = "; ".join(f"{axis}: {', '.join(map(str, of))}" for axis, of in axes.items())
     raise StudyError(
         f"{name} has the labels {in_one_line(', '.join(map(str, labels)))[:200]}, which lack some "
-        f"of the study's axes ({known}). Return a value for each label, NaN where there is none, "
-        "or an array in the order of the axis."
+        f"of the study's axes ({known}). Return a value for each label (NaN for a missing one), or "
+        "an array in the order of the axis."
     )

@@ -1,9 +1,9 @@
-"""The loop of a run, from missing blocks to stored ones.
+"""The loop of a run: draws missing blocks until all are stored.
 
-`Loop.draw` repeats three steps until nothing is missing: list the missing blocks, draw them, look
-again. `Loop.draw_blocks` draws a list of blocks: in this process first (`auto`), then with an
-executor, then one by one what a dying worker lost. Every finished task goes through `_take`, which
-counts and checks it. Workers write what they draw, so nothing finished depends on this process.
+`Loop.draw` lists the missing blocks and draws them, and repeats this until no block is missing.
+`Loop.draw_blocks` draws a list of blocks: first in this process (`auto`), then with an executor.
+If a worker dies, its blocks are drawn again one by one. `_take` counts and checks every finished
+task. Workers write the blocks that they draw, so finished blocks do not depend on this process.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ from simstudy.store.provenance import NO_PROVENANCE
 from simstudy.store.run_records import RunRecord, Times, read_records, write_record
 from simstudy.store.runs import study_folder
 
-Sizes = Mapping[str, int]  # replicates, by key of what is drawn
+Sizes = Mapping[str, int]  # replicates, by key of the work unit
 OnResult = Callable[[TaskResult], None]
 
-MAX_ROUNDS = 5  # of drawing blocks that another run has deleted meanwhile
+MAX_ROUNDS = 5  # rounds of drawing, if another run deletes blocks meanwhile
 RECORD_INTERVAL = 30.0  # seconds between writes of the run record
-PAUSES_SECONDS = (0.1, 0.5, 2.0)  # before a listing that lacks new files is read again
-WORKERS_PAY_SECONDS = 1.0  # that workers must save to be started: their imports take as long
-LOOK_SECONDS = 5.0  # without a result, before an executor is asked what it waits for
-N_TRIES = 2  # of a block that ends its worker: the first end may have come from outside
+PAUSES_SECONDS = (0.1, 0.5, 2.0)  # pauses before a listing that lacks new files is read again
+MIN_SECONDS_SAVED = 1.0  # time that workers must save to be started: about that of their imports
+WAIT_SECONDS = 5.0  # time without a result before the executor's `trouble` is shown
+MAX_TRIES = 2  # draws of a block whose worker dies: the first death may have an outside cause
 
 
 class Loop:
@@ -71,15 +71,15 @@ class Loop:
     Parameters
     ----------
     plan
-        Work units: scenarios, or pairs of scenario and method.
+        Plan of the work units: scenarios, or pairs of scenario and method.
     store
-        Where blocks are stored.
+        Target of the blocks.
     folder
-        The study's folder; None for a temporary store, of which no record is kept.
+        The study's folder; None for a temporary store, which gets no run record.
     provenance
-        The code that workers must have loaded; None for any.
+        Provenance with the code that workers must have loaded; None for no check.
     on_result
-        Called with every finished task, after it was counted and checked.
+        Function that is called with every finished task, after it was counted and checked.
     group_size
         Replicates that share a reference by design.
     """
@@ -109,18 +109,18 @@ class Loop:
         self._task_sizes = TaskSizes(workers.count)
         self._times, self._name = Times(_now(), ""), uuid.uuid4().hex
         self._recorded = time.monotonic()
-        self._trouble = ""  # reported last
+        self._trouble = ""  # the trouble reported last
 
     # ---------------------------------------------------------------- which blocks
     def draw(self, sizes: Sizes, shard: tuple[int, int] | None = None) -> None:
-        """Draw all missing blocks of the given numbers of replicates, or of one share.
+        """Draw all missing blocks, or those of one share.
 
         Raises
         ------
         StoreError
-            If another run deletes what this one writes.
+            If another run keeps deleting the files that this one writes.
         StudyError
-            If more has failed than the study allows, even if only in what was stored before.
+            If more replicates failed than the study allows, including those stored before.
         OutOfTime
             If a stop was requested; blocks that were begun are finished.
         """
@@ -128,7 +128,7 @@ class Loop:
         retries: Collection[BlockId] = self.missing(sizes, shard, retry=True).without(blocks)
         for _ in range(MAX_ROUNDS):
             self._prepare_monitor(sizes)
-            if not retries:  # which are failures that may yet come out well
+            if not retries:  # retries count as failures until they are drawn
                 self.monitor.raise_if_too_many_failed()
             if not (blocks or retries):
                 self._check_repeatable()
@@ -138,8 +138,8 @@ class Loop:
             self.draw_blocks(blocks, retries)
             blocks, retries = self._still_missing(sizes, shard), ()
         raise StoreError(
-            f"the blocks of {self.store.files} vanish as they are written: another run keeps "
-            "starting over there. Run this again when it has ended, or choose another out=..."
+            f"blocks in {self.store.files} disappear after they are written: another run keeps "
+            "deleting them. Run this again when it has ended, or choose another out=..."
         )
 
     def redraw_failures(self, sizes: Sizes) -> None:
@@ -154,14 +154,20 @@ class Loop:
     def missing(
         self, sizes: Sizes, shard: tuple[int, int] | None = None, *, retry: bool = False
     ) -> BlockSet:
-        """The blocks that are not stored; with `retry`, also those that the machine made fail."""
+        """List the blocks to draw.
+
+        Parameters
+        ----------
+        retry
+            Whether to include stored blocks that failed by the machine's fault.
+        """
         blocks = missing_blocks(self.plan, self._n_blocks(sizes), self.store, retries=not retry)
         return blocks_of_shard(self.plan, blocks, shard) if shard else blocks
 
     def _still_missing(self, sizes: Sizes, shard: tuple[int, int] | None) -> BlockSet:
-        """The blocks missing after a round, checked again after short pauses.
+        """List the blocks missing after a round; if there are any, look again after pauses.
 
-        Network file systems and some object stores list a new file only seconds after it is there.
+        Network file systems and some object stores list a new file only seconds after its writing.
         """
         blocks = self.missing(sizes, shard)
         for pause in PAUSES_SECONDS:
@@ -182,20 +188,20 @@ class Loop:
         *,
         generation: int = 0,
     ) -> None:
-        """Draw and store blocks; finished blocks stay whatever stops the run.
+        """Draw and store blocks. If the run stops early, finished blocks stay stored.
 
         Parameters
         ----------
         retries
-            Blocks that the machine made fail before, drawn last and each alone.
+            Blocks that failed before by the machine's fault. They are drawn last, one by one.
         generation
-            Above that of stored blocks which these replace.
+            Generation of the new blocks. It must be above that of stored blocks they replace.
 
         Raises
         ------
         StoreError
             If the results cannot be written (a full disk, for example), or the code was edited
-            under the run, so that workers would draw something else.
+            during the run, so that workers would draw other numbers.
         OutOfTime
             If a stop was requested; blocks that were begun are finished.
         """
@@ -227,7 +233,7 @@ class Loop:
             raise_if_stopped(self.n_left)
 
     def _draw_on_backend(self, queue: WorkQueue, retries: Collection[BlockId]) -> None:
-        """Draw in this process while that is best, and the rest with the executor."""
+        """Draw in this process until workers save time, and the rest with the executor."""
         if self.workers.backend in ("auto", "inline"):
             here = InProcess(on_row=getattr(self.progress, "within", None))
             self._draw_with(here, queue, until=self._workers_pay)
@@ -249,8 +255,8 @@ class Loop:
     ) -> None:
         """Draw with an executor until no block is left or `until` returns true."""
         pending: dict[Future[TaskResult], Task] = {}
-        lost: list[Task] = []  # whose worker has died: nothing new is begun until all is back
-        while True:
+        lost: list[Task] = []  # tasks whose worker has died
+        while True:  # after a death, no task is begun until all pending ones are back
             has_room = not lost and not stop_requested()
             while has_room and len(pending) < executor.n_ahead and not until(queue.left):
                 blocks = queue.take(self._task_sizes.n_blocks(queue.left))
@@ -268,7 +274,7 @@ class Loop:
                 self._draw_lost(executor, lost, queue.left)
                 lost = []
                 continue
-            done = wait(pending, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED).done
+            done = wait(pending, timeout=WAIT_SECONDS, return_when=FIRST_COMPLETED).done
             if not done:
                 self._report_trouble(executor)
             for future in done:
@@ -296,10 +302,10 @@ class Loop:
             self.on_result(result)
 
     def _workers_pay(self, n_left: int) -> bool:
-        """Whether the remaining blocks should go to workers; with a time limit they must.
+        """Whether the remaining blocks should go to workers; with a time limit they always do.
 
-        The first task may have compiled, or loaded what is compiled, as each worker has to; the
-        second shows what a block costs.
+        The cost of a block is measured on the second task: the first one may include compilation,
+        or the loading of compiled code, which each worker repeats.
         """
         if self.workers.backend != "auto":
             return False
@@ -309,10 +315,10 @@ class Loop:
         if sizes.n_results < 2 or n_workers < 2:
             return False
         saved = sizes.seconds_per_block * n_left * (1 - 1 / n_workers)
-        return saved > WORKERS_PAY_SECONDS + sizes.loading_seconds
+        return saved > MIN_SECONDS_SAVED + sizes.loading_seconds
 
     def _report_trouble(self, executor: Executor) -> None:
-        """Report once what an executor waits for."""
+        """Show what the executor waits for, once for each change."""
         trouble = executor.trouble
         if trouble != self._trouble:
             self.progress.note(trouble or "workers are back")
@@ -322,7 +328,7 @@ class Loop:
     def _draw_lost(self, executor: Executor, tasks: Collection[Task], n_left: int) -> None:
         """Draw the blocks of lost tasks again, one by one."""
         blocks = list(itertools.chain.from_iterable(task.blocks for task in tasks))
-        if not self._factory.generation:  # else what is stored already is what they replace
+        if not self._factory.generation:  # otherwise the stored blocks are those to be replaced
             blocks = missing_after_crash(self.plan, blocks, self.store)
         self.progress.note(f"a worker died; {len(blocks) + n_left:,} blocks to go")
         self._draw_alone(executor, blocks)
@@ -336,12 +342,12 @@ class Loop:
             for block_id in itertools.takewhile(lambda _: not stop_requested(), blocks):
                 self._take(self._result_alone(isolated, self._factory.task([block_id])))
         finally:
-            if isolated is not executor:  # each block was waited for
+            if isolated is not executor:  # nothing is pending
                 isolated.close(kill=True)
 
     def _result_alone(self, isolated: Executor, task: Task) -> TaskResult:
-        """Draw a task of one block; if it ends its worker twice, record it as failed."""
-        for _ in range(N_TRIES):
+        """Draw a task of one block; if its worker dies twice, record the block as failed."""
+        for _ in range(MAX_TRIES):
             begun = time.monotonic()
             try:
                 return isolated.submit(task).result()
@@ -359,7 +365,7 @@ class Loop:
         return None if self.folder is None else study_folder(self.folder) / REPLICATES
 
     def _write_record(self) -> None:
-        """Write how long blocks took, and warnings; failing to do so does not stop the run."""
+        """Write timings and warnings; an error in writing them does not stop the run."""
         remarks, folder, provenance = self.monitor.remarks, self.blocks_folder, self.provenance
         if (self._times.last or remarks) and folder is not None and provenance is not None:
             record = RunRecord(self.stats.spent, self._times, dict(remarks))
@@ -388,7 +394,7 @@ class Loop:
             self._write_record()
 
     def _check_independent(self) -> None:
-        """Compare the spread of block means with what independent replicates give."""
+        """Compare the spread of block means with that of independent replicates."""
         if self._has_drawn and not self.store.label:
             spreads = odd_spreads(self.plan, self.store, self.plan.keys, self.group_size)
             self.monitor.note_spreads(spreads)
@@ -396,7 +402,7 @@ class Loop:
                 self._write_record()
 
     def _warnings(self) -> list[str]:
-        """Warnings about random numbers, of stored blocks and of this run."""
+        """The warnings about random numbers in stored blocks, and all warnings of this run."""
         return list({**self._stored_warnings, **self.monitor.warnings}.values())
 
     @cached_property
@@ -408,23 +414,24 @@ class Loop:
 
 
 def _now() -> str:
-    """The time in UTC, to the second."""
+    """Format the current time in UTC, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @contextlib.contextmanager
 def _stale_code_explained(provenance: RunProvenance | None) -> Iterator[None]:
-    """Context manager: the error of a worker with other code names the differences."""
+    """Explain, within this context, the error of a worker that has loaded other code."""
     try:
         yield
     except StaleCodeError as stale:
         edited = provenance.expected.edited_since() if provenance else []
         why = (
-            f"{first_few(edited)} was edited since this run began. What was finished is kept as "
-            "the old code's. Run again: the new code is then a run of its own."
+            f"{first_few(edited)} was edited since this run began. Finished blocks are kept for "
+            "the old code. Run again to draw with the new code."
             if edited
-            else "This process holds other values than its files give to workers. Set them in the "
-            "file or as fields of the scenario, or use backend=threads or backend=inline."
+            else "Values in this process differ from those in its files, which workers import. Set "
+            "them in the file or as fields of the scenario, or use backend=threads or "
+            "backend=inline."
         )
         raise StoreError(
             f"workers load other code than this run began with: {first_few(list(stale.found))}. "

@@ -1,4 +1,4 @@
-"""Machine code of users' numba functions: never older than what it was compiled from."""
+"""Keeps the machine code of users' numba functions up to date with their source."""
 
 import json
 import weakref
@@ -18,29 +18,29 @@ def drop_stale_machine_code(functions: Sequence[Any]) -> None:
     Parameters
     ----------
     functions
-        Dispatchers of numba, each after those that it calls. Functions of simstudy have a cache
-        that is named by content.
+        Numba dispatchers, each after those that it calls. Functions of simstudy are skipped: their
+        cache is named by content.
 
     Raises
     ------
     StudyError
-        For a function with `cache=True`, and for one that cannot be compiled again.
+        For a changed function that cannot be compiled again, and for any with `cache=True`.
     """
     theirs = [f for f in functions if not str(f.__module__).startswith("simstudy.")]
     for function, traced in zip(theirs, trace([(f,) for f in theirs]), strict=True):
         if getattr(getattr(function, "stats", None), "cache_path", None):
             raise StudyError(
                 f"{function.__module__}.{function.__name__} is compiled with cache=True: numba "
-                "would use its stored machine code after a helper in another file has changed. "
+                "would use its stored machine code even if a helper in another file changes. "
                 "Leave cache=True out."
             )
         digest = short_hash(json.dumps([traced.tokens, traced.found], sort_keys=True), 32)
         is_changed = _made_of.setdefault(function, digest) != digest
         if is_changed and not hasattr(function, "recompile"):
             raise StudyError(
-                f"{function.__module__}.{function.__name__} is a compiled function, and what it "
-                "was compiled from has changed in this process. Its numbers would be those of the "
-                "old code. Start again in a new process (a notebook: restart the kernel)."
+                f"{function.__module__}.{function.__name__} is a compiled function whose source "
+                "has changed in this process, so its numbers would be those of the old code. Start "
+                "again in a new process (a notebook: restart the kernel)."
             )
         if is_changed:
             function.recompile()

@@ -1,4 +1,4 @@
-"""Methods: the arguments they are given, and the columns they must return."""
+"""Methods: their arguments, and the columns they must return."""
 
 import copy
 import hashlib
@@ -22,20 +22,20 @@ from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import ERROR, SCENARIO
 
 Data = Mapping[str, Any]
-"""What a scenario draws, by name: arrays with the replicate first, or constants."""
+"""Data of a scenario by name: arrays with the replicate first, or constants."""
 
 Unknown = Callable[[str], StudyError]
-"""From the name of a parameter that names nothing to the refusal."""
+"""Function from the name of an unknown parameter to the error to raise."""
 
-OWN = ("streams", "rng")
-"""Random numbers that a method may ask for: of a block, or of one replicate."""
+RNG_PARAMETERS = ("streams", "rng")
+"""Parameters for random numbers: of a block, or of one replicate."""
 
-TAKEN = (SCENARIO, *OWN)
-"""What a method may ask for that is neither data nor a factor."""
+RESERVED_PARAMETERS = (SCENARIO, *RNG_PARAMETERS)
+"""Parameters of a method that are neither data nor factors."""
 
-CONSTANTS = (type(None), bool, int, float, complex, str, bytes, np.generic)
-SAME = 1e-9  # relative difference of a number that a method hands on, perhaps by another route
-TEXTS = (ERROR, "warning")  # columns that a method has only where there is something to say
+IMMUTABLE = (type(None), bool, int, float, complex, str, bytes, np.generic)
+RTOL = 1e-9  # relative difference up to which a returned number counts as the drawn one
+TEXTS = (ERROR, "warning")  # columns that a method has only if there are messages
 
 
 # ---------------------------------------------------------------- functions called by name
@@ -47,7 +47,9 @@ def select_arguments(
     Parameters
     ----------
     available
-        What there is, by name.
+        Possible arguments, by name.
+    unknown
+        Function that makes the error for a parameter without an argument or a default.
     """
     found = {}
     for parameter in parameters_of(function):
@@ -59,19 +61,19 @@ def select_arguments(
 
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters of a function that are not fixed by a `partial`."""
+    """List the parameters of a function that are not fixed by a `partial`."""
     fixed = function.keywords if isinstance(function, partial) else {}
     parameters = inspect.signature(function).parameters
     return [parameter for name, parameter in parameters.items() if name not in fixed]
 
 
 def scenario_arguments(scenario: Scenario) -> dict[str, Any]:
-    """The scenario's factors by name, and the scenario itself as `scenario`."""
+    """Return the scenario's factors by name, and the scenario itself as `scenario`."""
     return {SCENARIO: scenario, **factors_by_name(scenario)}
 
 
 def factors_by_name(scenario: Scenario) -> dict[str, Any]:
-    """The fields of a scenario by name."""
+    """Return the fields of a scenario by name."""
     return {field.name: getattr(scenario, field.name) for field in fields(scenario)}
 
 
@@ -84,13 +86,13 @@ class Constant:
 
 
 def constant(value: Any) -> Any:
-    """Mark what `draw` returns as one value for all replicates of the block.
+    """Mark a value that `draw` returns as the same for all replicates of the block.
 
     Parameters
     ----------
     value
-        Of any type: methods get it as it is. An array that is not marked has a row for each
-        replicate.
+        Value of any type, which methods get unchanged. Without this mark an array must have one
+        row per replicate.
 
     Returns
     -------
@@ -106,7 +108,7 @@ class OneByOne(dict[str, Any]):
     Attributes
     ----------
     failed
-        By row, the error of drawing its data set.
+        Errors of drawing data sets, by row.
     """
 
     def __init__(self, data: Mapping[str, Any], failed: Mapping[int, Exception]) -> None:
@@ -115,10 +117,10 @@ class OneByOne(dict[str, Any]):
 
 
 def drawn_one_by_one(scenario: Any, streams: Streams, n_rep: int) -> OneByOne:
-    """Call `draw_one` for each replicate, with a generator of its own.
+    """Call `draw_one` for each replicate, each time with another generator.
 
-    A call that raises costs its replicate. What is returned may differ in size from replicate to
-    replicate; a value that is no dict is called `data`.
+    If a call raises, its replicate has failed. Data may differ in size between replicates. A value
+    that is not a dict gets the name `data`.
 
     Raises
     ------
@@ -165,30 +167,30 @@ def checked_data(scenario: Scenario, raw: Any, n_rep: int) -> Data:
 
 
 def _refuse_name(scenario: Scenario, name: Any, factors: Mapping[str, Any]) -> None:
-    if name in factors or name in TAKEN:
+    if name in factors or name in RESERVED_PARAMETERS:
         raise StudyError(
-            f"draw returned {name!r}, which is a factor of {type(scenario).__name__} or one of "
-            f"{', '.join(TAKEN)} too, so a method that asks for it could mean either: rename what "
-            "draw returns."
+            f"draw returned {name!r}, which is also a factor of {type(scenario).__name__} or one "
+            f"of {', '.join(RESERVED_PARAMETERS)}, so it is unclear which of them a method's "
+            "parameter means: rename the data."
         )
 
 
 def _refuse_shape(name: str, value: Any, n_rep: int) -> None:
     if isinstance(value, list):
         raise StudyError(
-            f"draw returned {name!r} as a list, which may be a replicate each or a constant: "
-            "return an array with the replicate as first axis, or constant(...) of it."
+            f"draw returned {name!r} as a list, which may have one item per replicate or be a "
+            "constant: return an array with the replicate as first axis, or constant(...)."
         )
     if isinstance(value, np.ndarray) and value.ndim and len(value) != n_rep:
         raise StudyError(
             f"draw returned {name!r} of shape {value.shape}; with n_rep={n_rep} its first axis "
-            f"must be {n_rep}, one entry for each replicate. Mark what is the same for all: "
-            f"constant({name})."
+            f"must be {n_rep}, one entry for each replicate. If it is the same for all replicates, "
+            f"return constant({name})."
         )
 
 
 def _read_only(value: Any) -> Any:
-    """A read-only array that a method cannot make writable; tuples of such."""
+    """Make arrays, and arrays in tuples, read-only, so that a method cannot make them writable."""
     if type(value) is tuple:
         return tuple(map(_read_only, value))
     if type(value) is not np.ndarray:
@@ -201,7 +203,7 @@ def _read_only(value: Any) -> Any:
 
 
 def checksums(data: Data) -> dict[str, bytes]:
-    """A hash of each array among the data."""
+    """Hash each array among the data."""
     found = {}
     for name, value in data.items():
         items = value.items if isinstance(value, Rows) else [value]
@@ -215,22 +217,22 @@ def checksums(data: Data) -> dict[str, bytes]:
 
 
 def refuse_changed_data(method: str, before: Mapping[str, bytes], data: Data) -> None:
-    """Refuse a method that changed its data, which other methods of the block are given too.
+    """Refuse a method that changed its data, which other methods of the block use as well.
 
-    A read-only flag does not stop compiled code, such as LAPACK with `overwrite_a=True`.
+    The read-only flag does not stop compiled code, such as LAPACK with `overwrite_a=True`.
     """
     after = checksums(data)
     for name, hashed in before.items():
         if after[name] != hashed:
             raise StudyError(
-                f"method {method!r} changed {name!r}, which the other methods are given too, so "
-                f"their numbers would depend on it: let it work on a copy, {name}.copy(), or leave "
-                "out overwrite_a=True and the like."
+                f"method {method!r} changed its data {name!r}, which other methods use as well: "
+                f"let it work on a copy, {name}.copy(), or leave out options such as "
+                "overwrite_a=True."
             )
 
 
 def _is_fixed(value: Any) -> bool:
-    """Whether no method can modify a value, so that all may share it."""
+    """Whether a value cannot be modified, so that all methods may share it."""
     if isinstance(value, Rows):
         return all(map(_is_fixed, value.items))
     if isinstance(value, Constant):
@@ -239,7 +241,7 @@ def _is_fixed(value: Any) -> bool:
         return not value.dtype.hasobject
     if type(value) is tuple:
         return all(map(_is_fixed, value))
-    return isinstance(value, CONSTANTS) and not isinstance(value, np.void)
+    return isinstance(value, IMMUTABLE) and not isinstance(value, np.void)
 
 
 def _copied(data: Data) -> Data:
@@ -251,20 +253,20 @@ def _copied(data: Data) -> Data:
 def _copy(value: Any) -> Any:
     try:
         return copy.deepcopy(value)
-    except Exception:  # what cannot be copied, such as a generator, is only drawn anew
+    except Exception:  # a generator, for example: it is drawn again, not copied
         return value
 
 
 class DatasetCache:
     """The data of the last block, kept for the other methods that analyse it.
 
-    Data that a method could change are drawn anew for each, so that no number depends on whether
-    they were kept.
+    Data that a method could change are drawn again for each method, so that no number depends on
+    the cache.
 
     Attributes
     ----------
     seconds
-        Spent on drawing so far.
+        Time spent on drawing so far.
     """
 
     def __init__(self) -> None:
@@ -273,7 +275,7 @@ class DatasetCache:
         self._data: Data = {}
 
     def __call__(self, scenario: Scenario, block: int, draw: Callable[[], Data]) -> Data:
-        """The data of a block, drawn or from the cache."""
+        """Return the data of a block, from the cache or newly drawn."""
         if self._of is None or self._of[0] is not scenario or self._of[1] != block:
             self._of, self._data = None, {}
             start = time.perf_counter()
@@ -287,7 +289,7 @@ class DatasetCache:
         return self._data
 
 
-# ---------------------------------------------------------------- what a method is given
+# ---------------------------------------------------------------- arguments of a method
 def analysed(
     drawn: Analysed,
     data: Data,
@@ -300,7 +302,7 @@ def analysed(
     Raises
     ------
     StudyError
-        If it asks for what there is not.
+        If a parameter of the method is unknown.
     """
     scenario, function = drawn.scenario, drawn.method.function
     if isinstance(function, EachReplicate):
@@ -316,8 +318,8 @@ def analysed(
         return function.columns(rows, constants, n_rep, vectors, failed)
     if isinstance(data, OneByOne):
         raise StudyError(
-            f"method {drawn.method.name!r} takes a whole block, and {type(scenario).__name__} "
-            "draws one data set at a time (draw_one): wrap it, as in each_replicate(method)."
+            f"method {drawn.method.name!r} takes a whole block, but {type(scenario).__name__} "
+            "draws one data set at a time (draw_one): use each_replicate(method)."
         )
     given = _select_data(drawn.method, function, scenario, {**data, "streams": streams})
     plain = {n: value.value if isinstance(value, Constant) else value for n, value in given.items()}
@@ -327,7 +329,7 @@ def analysed(
 def _select_data(
     method: Method, function: Callable[..., Any], scenario: Scenario, data: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The arguments that a method's parameters name: data, factors, properties."""
+    """Select the arguments that a method's parameters name: data, factors, properties."""
     known = {**scenario_arguments(scenario), **data}
     asked = [parameter.name for parameter in parameters_of(function)]
     for name in properties_in(scenario, [name for name in asked if name not in known]):
@@ -339,32 +341,32 @@ def _select_data(
 def _unknown(
     method: Method, scenario: Scenario, name: str, available: Mapping[str, Any]
 ) -> StudyError:
-    if name in OWN:
-        other = "each_replicate(...)" if name == "rng" else "a method that takes a whole block"
+    if name in RNG_PARAMETERS:
+        other = "each_replicate(...)" if name == "rng" else "methods of a whole block"
+        here = " or ".join(own for own in RNG_PARAMETERS if own in available)
         return StudyError(
-            f"method {method.name!r} asks for {name!r}, which {other} is given; "
-            f"here ask for {' or '.join(own for own in OWN if own in available)}."
+            f"method {method.name!r} has the parameter {name!r}, which is only for {other}; use "
+            f"{here} here."
         )
     return StudyError(
-        f"method {method.name!r} asks for {name!r}, which is neither drawn by "
+        f"method {method.name!r} has the parameter {name!r}, which is neither drawn by "
         f"{type(scenario).__name__} nor a factor or property of it; " + nearest(name, available)
     )
 
 
 def plain_columns(columns: Any) -> Any:
-    """A method's columns as arrays; a pandas frame with a row per replicate is converted."""
+    """Convert a pandas frame with one row per replicate to arrays; others are unchanged."""
     if is_from_pandas(columns, "DataFrame"):
-        rows = rows_in_order("what a method returned", columns)
+        rows = rows_in_order("the frame that a method returned", columns)
         return {str(name): rows[name].to_numpy() for name in rows}
     return columns
 
 
 def with_drawn_columns(plan: Plan, data: Data, columns: Any) -> Any:
-    """Add drawn numbers that a measure reads and that the method did not return.
+    """Add drawn numbers that a measure reads and the method did not return.
 
-    Such a column has one number for each replicate, one for each replicate and cell of the axes, or
-    the same for all replicates. It is stored with every method's columns, so that each is complete
-    by itself.
+    A drawn number has one value per replicate, one per replicate and cell of the axes, or one for
+    all. It is stored with every method's columns, so that each method's rows are complete.
 
     Raises
     ------
@@ -383,21 +385,21 @@ def with_drawn_columns(plan: Plan, data: Data, columns: Any) -> Any:
     for name in drawn.keys() & columns.keys():
         if not _agrees(columns[name], drawn[name]):
             raise StudyError(
-                f"a method returned {name!r}, which draw returned with other values, so a measure "
-                f"that reads {name!r} could mean either: rename what the method returns, such as "
+                f"a method returned {name!r}, which draw returned with other values, so it is "
+                f"unclear which of them a measure reads: rename the method's column, such as "
                 f"{name + '_hat'!r}."
             )
     return dict(columns) | {name: drawn[name] for name in drawn.keys() & read - columns.keys()}
 
 
 def drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
-    """A drawn number `(rep,)` or `(rep, *axes)`; None for data of another shape."""
+    """Convert a drawn number to shape `(rep,)` or `(rep, *axes)`; None for other data."""
     if isinstance(value, Constant):
         value = value.value
     if isinstance(value, Rows):
         if not all(item is None or isinstance(item, numbers.Real) for item in value.items):
             return None
-        value = np.array(value.items, dtype=float)  # None, of a draw that failed, becomes NaN
+        value = np.array(value.items, dtype=float)  # None, from a failed draw, becomes NaN
     if isinstance(value, tuple) or (plan.axes and isinstance(value, Mapping)):
         value = np.asarray(in_axis_order(f"{name!r} of draw", value, plan.axes))
         value = value[np.newaxis] if value.shape == plan.shape else value
@@ -414,22 +416,22 @@ def drawn_number(plan: Plan, name: str, value: Any) -> np.ndarray | None:
 
 
 def _agrees(column: Any, drawn: np.ndarray) -> bool:
-    """Whether a method handed a drawn number on, where it did not fail."""
+    """Whether a column that a method returned equals a drawn number, except where it is NaN."""
     returned = np.asarray(column)
     if returned.dtype.kind not in "biuf":
         return False
     wide = max(returned.ndim, drawn.ndim)
     one, other = (x.reshape(x.shape + (1,) * (wide - x.ndim)) for x in (returned, drawn))
     try:
-        is_equal = np.isclose(one, other, rtol=SAME, atol=0.0) | np.isnan(one.astype(float))
-    except ValueError:  # shapes that do not fit are refused with the columns
+        is_equal = np.isclose(one, other, rtol=RTOL, atol=0.0) | np.isnan(one.astype(float))
+    except ValueError:  # the check of columns refuses wrong shapes
         return True
     return bool(is_equal.all())
 
 
-# ---------------------------------------------------------------- columns beside other methods'
+# ---------------------------------------------------------------- types of columns
 def without_truth_values(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Booleans as 0 and 1, so that methods may mix booleans and floats in one column."""
+    """Convert booleans to 0 and 1, so that methods may mix booleans and floats in one column."""
     return {
         name: column.astype(np.int8) if column.dtype.kind == "b" else column
         for name, column in columns.items()

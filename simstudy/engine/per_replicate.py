@@ -1,7 +1,7 @@
 """Methods that analyse one replicate at a time: each call gives one row or one failure.
 
-A call that raises costs one replicate. A value that cannot be stored (a wrong shape, text among
-numbers, other names than in the replicates before) is a mistake of the study, and is raised.
+If a call raises, its replicate has failed. A value that cannot be stored (a wrong shape, text among
+numbers, other names than in earlier replicates) is a mistake in the study, and is raised.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,8 +23,7 @@ from simstudy.engine.warnings_of import recorded_warnings
 from simstudy.errors import ReturnedError, StudyError, swallowed
 from simstudy.validation import refuse_inexact, unmasked
 
-LARGEST_EXACT = 2**53  # integers beyond are rounded where a double stores them
-NUMBERS = frozenset({float, bool, np.float64, np.bool_})  # types that are stored without a check
+NUMBERS = frozenset({float, bool, np.float64, np.bool_})  # types that need no check
 
 NUMBER, TEXT = "a number", "text"
 Kind = str | tuple[int, ...]
@@ -32,7 +31,7 @@ Kind = str | tuple[int, ...]
 
 
 class Rows(Sequence[Any]):
-    """Data of any kind, one item for each replicate, as `draw_one` returns them."""
+    """Data of any type, one item per replicate, as `draw_one` returns them."""
 
     def __init__(self, items: Sequence[Any]) -> None:
         self.items = items
@@ -51,7 +50,7 @@ class EachReplicate:
     Parameters
     ----------
     analyse
-        Takes one replicate: its parameters name what it is given.
+        Function of one replicate; its parameters name its arguments.
     returns
         Names of the columns. Default: those of the first replicate that succeeds.
     """
@@ -60,12 +59,12 @@ class EachReplicate:
     returns: tuple[str, ...] | None = None
 
     def __call__(self, **given: Any) -> dict[str, np.ndarray]:
-        """Analyse data given by name, to try the method out; columns of shape `(rep,)`."""
+        """Analyse data by name, to try the method out, and return columns of shape `(rep,)`."""
         lengths = {len(v) for v in given.values() if isinstance(v, np.ndarray) and v.ndim}
         if len(lengths) != 1:
             raise StudyError(
-                f"the arrays given have {sorted(lengths)} entries on their first axis, which is "
-                "the replicate: give arrays of one length, at least one."
+                f"the arrays have {sorted(lengths)} entries on their first axis, which is the "
+                "replicate: give at least one array, and all of the same length."
             )
         return self.columns(given, {}, lengths.pop())
 
@@ -77,17 +76,17 @@ class EachReplicate:
         vectors: Collection[str] = (),
         failed: Mapping[int, Exception] | None = None,
     ) -> dict[str, np.ndarray]:
-        """The columns of a block: `(rep,)`, or `(rep, value)` for vectors.
+        """Compute the columns of a block: `(rep,)`, or `(rep, value)` for vectors.
 
         Parameters
         ----------
         data
-            By parameter: arrays or `Rows` with the replicate first, of which each replicate gets
-            its own; other values; and as `rng` a function from a row to its generator.
+            Arguments by parameter: arrays or `Rows` with the replicate first, of which each call
+            gets one item; other values; and as `rng` a function from a row to its generator.
         constants
-            By parameter: values that are the same for all replicates, of any type.
+            Arguments of any type that are the same for all replicates, by parameter.
         failed
-            By row, the error of drawing its data.
+            Errors of drawing data sets, by row.
         """
         by_row = {name: value for name, value in data.items() if has_rows(value) or name == "rng"}
         fixed = {**constants, **{name: data[name] for name in data if name not in by_row}}
@@ -135,25 +134,26 @@ def each_replicate(
     Parameters
     ----------
     analyse
-        Takes one replicate of each of `data`; returns a number for each name in `returns`, or one
-        number where there is one name. In a study with further `axes` it may return an array with
-        a number for each position, such as `{"estimate": np.array([b_1, b_2])}`; NaN there says
-        that this position failed. Without `data` its parameters name what it is given, and
-        may include `rng`, a generator of that replicate's own.
+        Function of one replicate. It returns a dict of numbers by column, or one number if there
+        is one column. In a study with further `axes` it may return an array with a number for each
+        position, such as `{"estimate": np.array([b_1, b_2])}`; NaN means that this position failed.
+        In a method of a study, its parameters name its arguments, and may include `rng`, the
+        replicate's own generator.
     *data
-        Arrays with the replicate as first axis. None makes a method of a study.
+        Arrays with the replicate as first axis, to analyse now. Without them, the result is a
+        method for a study.
     returns
         Names of the columns. Default: those of the first replicate that succeeds.
     vectors
-        Those of them that have several numbers for each replicate, as many for all of them; a
-        method is told by its study.
+        Names of columns with several numbers per replicate, the same number for all replicates.
+        Only with `data`: a study declares them in its rules.
 
     Returns
     -------
     dict or EachReplicate
-        Columns `(rep,)` or `(rep, *axes)`; `error` says why a row has no values, and `warning`
-        what a method that did return warned of. Either is there only if it is needed. Without
-        `data`, a method that gives these.
+        With `data`, columns `(rep,)` or `(rep, *axes)`. If needed there are two more: `error`, the
+        reason why a row has no values, and `warning`, the warnings of calls that returned. Without
+        `data`, a method that returns such columns.
     """
     names = (returns,) if isinstance(returns, str) else None if returns is None else tuple(returns)
     if not data:
@@ -170,7 +170,7 @@ class _Replicates:
     names
         Names of the columns; None for those of the first replicate that succeeds.
     vectors
-        Names of the columns that have several numbers for each replicate.
+        Names of the columns with several numbers per replicate.
     """
 
     def __init__(self, n_rep: int, names: Sequence[str] | None, vectors: Collection[str]) -> None:
@@ -184,7 +184,7 @@ class _Replicates:
         self._warnings: dict[int, str] = {}
 
     def columns(self, call: Callable[[int], Any]) -> dict[str, np.ndarray]:
-        """Assemble columns from one call per replicate."""
+        """Call the function for each replicate and assemble the columns."""
         context = current()
         on_row, rows, plain = context.on_row, self._rows, self._plain
         names: tuple[str, ...] = ()
@@ -212,7 +212,7 @@ class _Replicates:
         return self._assembled()
 
     def _checked(self, row: int, returned: Any) -> tuple[Any, ...]:
-        """The values of a replicate, in the order of the columns."""
+        """Check the values of a replicate and put them in the order of the columns."""
         by_column, made = self._by_column(row, returned), []
         for name, value in by_column.items():
             checked, kind = _checked_value(name, value, is_vector=name in self.vectors)
@@ -220,8 +220,8 @@ class _Replicates:
             if before != kind:
                 raise ReturnedError(
                     f"{name} is {_shown(kind)} in one replicate and {_shown(before)} in "
-                    "those before: return the same kind from each replicate, NaN where there "
-                    "is no number."
+                    "earlier ones: return the same kind of value from each replicate, and NaN if "
+                    "there is no number."
                 )
             made.append(checked)
         types = tuple(map(type, by_column.values()))
@@ -230,7 +230,7 @@ class _Replicates:
         return tuple(made)
 
     def _by_column(self, row: int, returned: Any) -> Mapping[str, Any]:
-        """The values by column name, as in the replicates before."""
+        """Get the values by column name, and check that they have the names of earlier rows."""
         values = _by_name(returned, self.names or tuple(self._kinds))
         expected = self.names or tuple(self._kinds) or tuple(values)
         absent = [name for name in expected if name not in values]
@@ -240,9 +240,9 @@ class _Replicates:
             where = "lacks" if absent else "has"
             raise ReturnedError(
                 f"a replicate (row {row} of its block) {where} the column {name!r}, and others "
-                f"{'have' if absent else 'lack'} it, so its mean would be over a part of the "
-                f'replicates. Return the same names from each replicate: "{name}": np.nan where '
-                "there is no number (may_be_missing names columns where that is no failure)."
+                f"{'have' if absent else 'lack'} it: return the same names from each replicate, "
+                f'with "{name}": np.nan if there is no number (may_be_missing names columns in '
+                "which that is no failure)."
             )
         return {name: values[name] for name in expected}
 
@@ -259,13 +259,13 @@ class _Replicates:
     def _refuse_hopeless(self) -> None:
         """Raise an error that all replicates of the first block share.
 
-        In common is where it was raised, and its type: its text may name the replicate's data.
+        Errors are the same if their type and the line that raised them are; their texts may differ.
         """
         if self._first_error and len(self._failures) == self.n_rep and len(self._signatures) == 1:
             raise_if_all_failed(self.n_rep, self._first_error)
 
     def _assembled(self) -> dict[str, np.ndarray]:
-        """Columns of numbers, arrays and text, NaN or None in replicates that failed."""
+        """Make columns of numbers, arrays and text, with NaN or None in failed replicates."""
         kinds: Mapping[str, Kind] = self._kinds or dict.fromkeys(self.names or (), NUMBER)
         made = {}
         for at, (name, kind) in enumerate(kinds.items()):
@@ -288,7 +288,7 @@ def _shown(kind: Kind) -> str:
 
 
 def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
-    """The returned values by column name; a single value takes the only name."""
+    """Get the returned values by column name; a single value gets the only name."""
     if is_from_pandas(values, "DataFrame"):
         if len(values) == 1:
             return {str(name): values[name].iloc[0] for name in values}
@@ -304,7 +304,7 @@ def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
     if not names:
         raise ReturnedError(
             f"each_replicate: the function returned {type(values).__name__}, not numbers by name, "
-            'so its columns have no names. Return a dict, or say each_replicate(..., returns="p").'
+            'so its columns have no names. Return a dict, or use each_replicate(..., returns="p").'
         )
     if len(names) > 1:
         raise ReturnedError(
@@ -314,7 +314,7 @@ def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
 
 
 def _checked_value(name: str, returned: Any, *, is_vector: bool) -> tuple[Any, Kind]:
-    """A number, a text, an array with one value per cell of the study's axes, or a vector."""
+    """Check a number, text, vector or array over the study's axes; return it with its kind."""
     axes = current().axes
     if isinstance(returned, str):
         return returned, TEXT
@@ -340,6 +340,7 @@ def _checked_value(name: str, returned: Any, *, is_vector: bool) -> tuple[Any, K
     if not is_numeric:
         raise ReturnedError(
             f"{name} is {number!r} of type {type(number).__name__}, not one number or text per "
-            f"replicate{at}. Return NaN where there is no number, a text where there is no text."
+            f"replicate{at}. Return NaN for a missing number, and a text such as '' for a missing "
+            "text."
         )
     return float(number), NUMBER

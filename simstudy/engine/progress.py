@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Protocol, Self
 if TYPE_CHECKING:
     from rich import progress as rich_progress
 
-LINE_SECONDS = 10.0  # between lines where there is no terminal
-BAR_SECONDS = 0.2  # between looks at a block under way, where there is one
-NOTEBOOK_SECONDS = 1.0  # between updates of the one line in a notebook
+LINE_SECONDS = 10.0  # time between lines, if there is no terminal
+BAR_SECONDS = 0.2  # time between updates of the bar within a block
+NOTEBOOK_SECONDS = 1.0  # time between updates of the line in a notebook
 
 
 class Progress(Protocol):
@@ -23,7 +23,7 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Shows no progress."""
+    """A progress display that shows nothing."""
 
     def begin(self, n_rep: int) -> None:
         """Do nothing."""
@@ -103,7 +103,7 @@ class Bar:
             self._rich.update(self._rich.task_ids[0], rate=at)
 
     def _is_due(self, seconds: float) -> bool:
-        """Whether so many seconds have passed since something was shown; it is shown now."""
+        """Whether enough time has passed since the last update; if so, start the time anew."""
         now = time.monotonic()
         is_due = self.shown and now - self.last_line > seconds
         self.last_line = now if is_due else self.last_line
@@ -142,13 +142,13 @@ def in_notebook() -> bool:
 
 @contextmanager
 def progress_of(title: str, progress: Progress | bool | None) -> Iterator[Progress]:
-    """The progress display of a run from Python.
+    """Provide the progress display of a run from Python.
 
     Parameters
     ----------
     progress
-        None shows a bar in a terminal and in a notebook, True anywhere, False nowhere; an object
-        of the caller's own is used as it is.
+        Whether a bar is shown; None for a bar in a terminal or a notebook only. Any other object
+        is used as the display.
     """
     if progress is not None and not isinstance(progress, bool):
         yield progress

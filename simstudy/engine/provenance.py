@@ -16,7 +16,7 @@ from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
 from simstudy.engine.machine_code import drop_stale_machine_code
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.provenance.fingerprint import Fingerprint, Key, Trace, trace, trace_names
-from simstudy.provenance.modules import STARTED, forget_modules, library, source_file
+from simstudy.provenance.modules import ENTRY_MODULES, forget_modules, library, source_file
 from simstudy.provenance.scenario_id import parts_of, short_hash, typed
 from simstudy.provenance.source import definition_of
 from simstudy.provenance.streams import Streams
@@ -24,39 +24,40 @@ from simstudy.provenance.values import hash_of
 from simstudy.store.arrow_schema import SCENARIO
 from simstudy.store.provenance import Provenance
 
-LAYOUT = 3  # of the rows of a block; one more where the same columns would be stored otherwise
-CARRIERS = ("engine", "store", "validation.py", "atomic_files.py")
-"""Folders and files of ours that carry columns to the store: each worker has its own."""
+LAYOUT = 3  # version of the stored rows: add 1 if the same columns are stored differently
+ENGINE_SOURCES = ("engine", "store", "validation.py", "atomic_files.py")
+"""Folders and files of the package that handle columns on their way to the store."""
 
 Kind = tuple[type, ...]
-"""The classes of a scenario and of its parts: what decides about its code."""
+"""The classes of a scenario and of its parts, which determine its code."""
 
-READ_ALL = frozenset({"asdict", "astuple", "fields", "vars", "__dict__"})
-"""Names by which code may read any field of a scenario."""
+ALL_FIELD_READERS = frozenset({"asdict", "astuple", "fields", "vars", "__dict__"})
+"""Names in code that may read any field of a scenario."""
 
 PACKAGE = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
 class LoadedCode:
-    """The code that workers import for themselves, as this process has loaded it.
+    """The code that workers import themselves, in the version that this process has loaded.
 
-    What they are sent (classes and functions of a script or notebook) needs no comparison.
+    Code of a script or notebook is sent to the workers, and needs no comparison.
 
     Parameters
     ----------
     names
-        Module and name of what is reached in modules that can be imported.
+        Modules and names of the definitions that the study uses, in modules that workers import.
     entries
-        Its fingerprint, by module and name.
+        Fingerprints of these definitions, by module and name.
     sent
-        Hash of the code that is sent, so that workers of an earlier run are not used for other.
+        Hash of the code that is sent, so that workers of an earlier run with other code are not
+        reused.
     files
-        By module, the hash of its file.
+        Hash of each module's file, by module.
     constants
-        Those of the names that are constants and count by their values.
+        Names of constants, which count by their values.
     libraries
-        By name, the version of each library that the code imports.
+        Version of each library that the code imports, by name.
     """
 
     names: tuple[Key, ...] = ()
@@ -73,7 +74,7 @@ class LoadedCode:
         return short_hash(json.dumps([entries, self.libraries, self.sent], sort_keys=True), 32)
 
     def differences(self) -> list[str]:
-        """In a worker: what this process has loaded otherwise, as text."""
+        """List, in a worker, what this process has loaded in another version, as text."""
         found = {**trace_names(self.names, self.constants).by_module, **_own_sources()}
         edited = [
             f"{name} has changed"
@@ -88,7 +89,7 @@ class LoadedCode:
         ]
 
     def edited_since(self) -> list[str]:
-        """The modules whose files were edited since the run began."""
+        """List the modules whose files were edited since the run began."""
         return [name for name, hashed in self.files.items() if _file_hash(name) != hashed]
 
 
@@ -104,11 +105,11 @@ class RunProvenance:
     Parameters
     ----------
     of_blocks
-        What blocks are stored with.
+        Provenance that is stored with the blocks.
     traces
-        What this process found: of a scenario of each kind and of every method.
+        Traces of the code of each kind of scenario and of each method.
     by_part
-        What each scenario class and each method depends on, by its name.
+        Fingerprint of each scenario class and each method, by its name.
     unread
         Factors with several levels that no code reads.
     """
@@ -132,7 +133,7 @@ class RunProvenance:
     def expected(self) -> LoadedCode:
         """The code that workers must have loaded."""
         names = dict.fromkeys(key for traced in self.traces for key in traced.names)
-        imported = tuple(key for key in names if key.module not in STARTED)
+        imported = tuple(key for key in names if key.module not in ENTRY_MODULES)
         reached = {key.module for key in imported}
         entries = _own_sources()
         for traced in self.traces:
@@ -142,7 +143,7 @@ class RunProvenance:
         sent = short_hash(json.dumps([traced.found for traced in self.traces], sort_keys=True))
         files = {name: _file_hash(name) for name in sorted(reached)}
         constants = dict.fromkeys(key for traced in self.traces for key in traced.constants)
-        by_value = tuple(key for key in constants if key.module not in STARTED)
+        by_value = tuple(key for key in constants if key.module not in ENTRY_MODULES)
         found = [item for traced in self.traces for item in traced.found.items()]
         libraries = {name: text for name, text in found if library(name) == (name, text)}
         return LoadedCode(imported, entries, sent, files, by_value, dict(sorted(libraries.items())))
@@ -160,8 +161,8 @@ def compute_provenance(plan: Plan) -> RunProvenance:
     kinds = _by_kind(map(base_scenario, plan.scenarios))
     methods = _methods_of(plan)
     derived = [(d.function,) for d in plan.derived if d.name in plan.at_drawing]
-    beside = [*methods.values(), *derived]
-    traces = _checked_traces([*((*alike, Streams) for alike in kinds.values()), *beside])
+    others = [*methods.values(), *derived]
+    traces = _checked_traces([*((*alike, Streams) for alike in kinds.values()), *others])
     by_part = dict(zip([*(kind[0].__name__ for kind in kinds), *methods], traces, strict=False))
     in_order = iter(traces)
     by_kind = dict(zip(kinds, in_order, strict=False))
@@ -185,14 +186,14 @@ def compute_provenance(plan: Plan) -> RunProvenance:
 def _unread(
     plan: Plan, kinds: Mapping[Kind, Sequence[Scenario]], words: Collection[str]
 ) -> Iterator[str]:
-    """Factors with several levels that no code of the study, nor a measure, reads."""
+    """Yield factors with several levels that neither code of the study nor a measure reads."""
     read = {*words} | {name for names in plan.reads.values() for name in names}
     parameters: set[str] = set()
     functions = [method.function for method in plan.methods] + [d.function for d in plan.derived]
     for function in functions:
         of = function.analyse if isinstance(function, EachReplicate) else function
         parameters |= inspect.signature(of).parameters.keys()
-    if not read.isdisjoint(READ_ALL) or SCENARIO in parameters:
+    if not read.isdisjoint(ALL_FIELD_READERS) or SCENARIO in parameters:
         return
     read |= parameters
     for kind, alike in kinds.items():
@@ -210,7 +211,7 @@ def _words_of(function: object) -> Collection[str]:
 
 
 def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:
-    """Scenarios by the classes of them and their parts: those of one kind share their code."""
+    """Group scenarios by their classes and those of their parts: one kind has the same code."""
     kinds: dict[Kind, list[Scenario]] = {}
     for scenario in {id(scenario): scenario for scenario in scenarios}.values():
         kinds.setdefault(tuple(map(type, parts_of(scenario))), []).append(scenario)
@@ -236,7 +237,7 @@ def _codes(
     by_kind: Mapping[Kind, Trace],
     by_method: Mapping[str, Fingerprint],
 ) -> dict[str, Fingerprint]:
-    """By key, the fingerprint of a scenario and its method."""
+    """Make the fingerprints of scenarios and their methods, by key."""
     pairs = itertools.product(kinds, by_method or [""])
     known = {
         (kind, method): _merged(by_kind[kind].found, by_method.get(method, {}))
@@ -250,7 +251,7 @@ def _codes(
 
 
 def _with_values(parts: Sequence[Any], traced: Trace) -> Fingerprint:
-    """Add the values that a method holds besides functions, hashed by content."""
+    """Add the values that a method holds apart from functions, as a hash of their content."""
     held = [
         token
         for part, token in zip(parts, traced.tokens, strict=True)
@@ -262,7 +263,7 @@ def _with_values(parts: Sequence[Any], traced: Trace) -> Fingerprint:
 
 
 def _merged(scenarios: Fingerprint, methods: Fingerprint) -> Fingerprint:
-    """Merge fingerprints; where two entries differ, both are kept."""
+    """Merge fingerprints; two entries that differ are hashed together."""
     differ = {
         name: "#" + short_hash(scenarios[name] + text)
         for name, text in methods.items()
@@ -274,7 +275,7 @@ def _merged(scenarios: Fingerprint, methods: Fingerprint) -> Fingerprint:
 def _values_of(
     plan: Plan, kinds: Mapping[Kind, Sequence[Scenario]], traces: Mapping[Kind, Trace]
 ) -> dict[str, str]:
-    """By key, a scenario's values as text, and a hash of all its content."""
+    """Describe the scenarios by key: values as text, and a hash of all content."""
     values = {
         id(scenario): f"{typed(scenario)} #{short_hash(text, 8)}"
         for kind, scenarios in kinds.items()
@@ -300,18 +301,18 @@ def _settings(plan: Plan) -> dict[str, Any]:
 
 
 def _made_at_drawing(plan: Plan, traces: Iterator[Trace]) -> dict[str, Any]:
-    """The vectors that are kept, and the code of columns derived when a block is drawn."""
-    said: dict[str, Any] = {"vectors": sorted(plan.vectors)} if plan.vectors else {}
+    """The settings of vectors, and the code of columns derived when a block is drawn."""
+    settings: dict[str, Any] = {"vectors": sorted(plan.vectors)} if plan.vectors else {}
     if not plan.keep_vectors:
-        said["keep_vectors"] = False
+        settings["keep_vectors"] = False
     pairs = zip(plan.at_drawing, traces, strict=True)
-    return said | {f"derived {name}": _hash_of_trace(found) for name, found in pairs}
+    return settings | {f"derived {name}": _hash_of_trace(found) for name, found in pairs}
 
 
 def derived_provenance(
     blocks: Provenance, name: str, functions: Sequence[Callable[..., Any]]
 ) -> Provenance:
-    """The provenance of derived columns."""
+    """Make the provenance of derived columns."""
     traces = _checked_traces([(function,) for function in functions])
     made = {f"{name} {i}": _hash_of_trace(found) for i, found in enumerate(traces)}
     return replace(blocks, settings={**blocks.settings, "derived": made})
@@ -322,8 +323,8 @@ def _hash_of_trace(traced: Trace) -> str:
 
 
 def _own_sources() -> dict[str, frozenset[str]]:
-    """The package's own code that writes columns to the store, by file."""
-    paths = [path for name in CARRIERS for path in _sources_in(PACKAGE / name)]
+    """Hash the package's own code that writes columns to the store, by file."""
+    paths = [path for name in ENGINE_SOURCES for path in _sources_in(PACKAGE / name)]
     return {
         str(path.relative_to(PACKAGE)): frozenset({hash_of(path.read_bytes())}) for path in paths
     }
@@ -337,7 +338,7 @@ _known: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()
 
 
 def _checked_traces(roots: Sequence[tuple[Any, ...]]) -> list[Trace]:
-    """The fingerprints, after checks that no stale compiled or cached code is used."""
+    """Trace code, and make sure that no outdated compiled code or cached results are used."""
     traces = trace(roots)
     used = short_hash(json.dumps([traced.found for traced in traces], sort_keys=True), 32)
     for function in {id(f): f for traced in traces for f in traced.cached}.values():

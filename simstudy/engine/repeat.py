@@ -1,7 +1,8 @@
 """Draws first blocks again in another process and compares them bit by bit.
 
-The process has another hash seed, another clock and fresh generators, so whatever makes numbers
-unrepeatable shows: generators outside of the streams, the order of sets, the time, the network.
+The process has another hash seed, runs at another time and has new generators. So the comparison
+finds numbers that depend on generators other than the streams, the order of sets, the time or the
+network.
 """
 
 import contextlib
@@ -26,13 +27,13 @@ from simstudy.engine.timeouts import mark_as_worker
 from simstudy.store.arrow_schema import NOT_COMPARED, block_table
 from simstudy.store.blocks import Store
 
-LEAST_SECONDS = 2.0  # for the check, of a short run
-PART_OF_RUN = 0.05  # of a long one
-STARTED_IN = 0.5  # seconds: with less left, no process is started
+MIN_SECONDS = 2.0  # time for the check after a short run
+PART_OF_RUN = 0.05  # time for the check after a long run, as a part of the run
+START_SECONDS = 0.5  # time left below which no process is started
 HASH_SEED = "1"
 
 Digests = Mapping[str, str]
-"""By column, a hash of its values in a block."""
+"""Hashes of a block's columns, by name."""
 
 
 class Order(NamedTuple):
@@ -56,25 +57,26 @@ def check_repeatable(
     Parameters
     ----------
     keys
-        Of scenarios (or scenarios and methods) whose first block is stored.
+        Keys of scenarios (or scenarios and methods) whose first block is stored.
     code
-        What the process must have loaded.
+        Code that the process must have loaded; None for no check.
     run_seconds
-        What the run took: 5% of it, or two seconds if that is more, may be spent.
+        Duration of the run, in seconds. The check may take 5% of it, or two seconds if that is
+        more.
 
     Returns
     -------
     dict
-        By key, the columns with other bits.
+        Names of the columns with other bits, by key.
     """
-    end = time.monotonic() + max(LEAST_SECONDS, PART_OF_RUN * run_seconds)
+    end = time.monotonic() + max(MIN_SECONDS, PART_OF_RUN * run_seconds)
     found: dict[str, list[str]] = {}
-    for key in _of_each_kind_first(plan, keys):
-        if time.monotonic() > end - (0.0 if _process.is_running else STARTED_IN):
+    for key in _each_kind_first(plan, keys):
+        if time.monotonic() > end - (0.0 if _process.is_running else START_SECONDS):
             break
         try:
             made = _process.ask(Order(tuple(sys.path), code, plan.only([plan.keys[key]])), end)
-        except Exception:  # a study that cannot be sent, a process that was ended, no time left
+        except Exception:  # the study cannot be sent, the process has ended, or time is up
             break
         if made:
             stored = digests_of(store.read(key, plan.block_size))
@@ -83,8 +85,8 @@ def check_repeatable(
     return found
 
 
-def _of_each_kind_first(plan: Plan, keys: Iterable[str]) -> list[str]:
-    """Keys in an order in which each class of scenarios and each method comes early."""
+def _each_kind_first(plan: Plan, keys: Iterable[str]) -> list[str]:
+    """Order keys so that each scenario class and each method comes early."""
     n_before: dict[tuple[type, str], int] = {}
     order = {}
     for key in keys:
@@ -94,7 +96,7 @@ def _of_each_kind_first(plan: Plan, keys: Iterable[str]) -> list[str]:
 
 
 def digests_of(table: pa.Table) -> Digests:
-    """A hash of each column that is compared, by name."""
+    """Hash each column that is compared, by name."""
     names = [name for name in table.column_names if name not in NOT_COMPARED]
     return {name: _digest(table.column(name)) for name in names}
 
@@ -105,7 +107,7 @@ def _digest(column: pa.ChunkedArray) -> str:
 
 # ---------------------------------------------------------------- the other process
 class Process:
-    """A process that draws blocks again, kept for later runs of this program."""
+    """A process that draws blocks again, reused by later runs of this program."""
 
     def __init__(self) -> None:
         self._popen: subprocess.Popen[bytes] | None = None
@@ -118,7 +120,7 @@ class Process:
         return self._owner == os.getpid() and self._popen is not None and self._popen.poll() is None
 
     def ask(self, order: Order, end: float) -> Digests | None:
-        """Have a block drawn; None if it failed there.
+        """Draw a block in the process; None if it failed there.
 
         Raises
         ------
@@ -131,7 +133,7 @@ class Process:
         with self._lock:
             for _ in range(2):
                 answer: Any = self._exchange(payload, end)
-                if answer != STALE:  # it had loaded a module before this was edited
+                if answer != STALE:  # stale: the process loaded a module that was edited later
                     return None if answer is None else dict(answer)
                 self._stop()
         return None
@@ -160,7 +162,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={**os.environ, "PYTHONHASHSEED": other, "PYTHONPATH": path},
-            start_new_session=True,  # Ctrl-C is for this process
+            start_new_session=True,  # Ctrl-C does not reach the process
         )
         self._owner = os.getpid()
 
@@ -175,7 +177,7 @@ STALE = "stale"
 
 
 def serve() -> None:
-    """Draw blocks until the parent ends; its answers go where its output would."""
+    """Draw blocks until the parent ends, and write the answers to standard output."""
     mark_as_worker()
     with os.fdopen(os.dup(1), "wb") as answers, _silent():
         for payload in _orders(sys.stdin.buffer):
@@ -185,7 +187,7 @@ def serve() -> None:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Context: what the study prints goes nowhere."""
+    """Discard what the study prints within this context."""
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         yield
@@ -204,15 +206,15 @@ def _answer(payload: bytes) -> Any:
             return STALE
         (scenario,) = order.plan.keys.values()
         with single_threaded():
-            for number in (1, 0):  # the second one first: what blocks leave behind shows
+            for number in (1, 0):  # order that shows state left behind by a block
                 draw = partial(draw_block, order.plan, scenario, number)
                 block = drawn_with_one_thread(draw)
         return digests_of(block_table(order.plan, [block]))
-    except BaseException:  # what fails here failed or is reported in the run
+    except BaseException:  # the run itself reports failures
         return None
 
 
-_found_equal: set[str] = set()
+_found_equal: set[str] = set()  # hashes of code that this process has loaded, too
 
 
 def _differs(code: LoadedCode) -> bool:

@@ -1,8 +1,8 @@
-"""Checks of a first block: rows that depend on each other, and numbers that use no stream.
+"""Checks of a first block: rows that depend on each other, and random numbers without a stream.
 
-A mean without `axis=1`, or centring across replicates, makes rows that belong to each other, and no
-replicate fails. So each method's first block is analysed again in part, and if that is not possible
-with its rows in another order.
+A mean without `axis=1`, or centring across replicates, makes rows depend on each other, without an
+error. So a few rows of each method's first block are analysed again on their own. If the method
+cannot analyse so few, half of the rows are analysed again, each twice and in another order.
 """
 
 import contextlib
@@ -21,11 +21,11 @@ from simstudy.errors import StudyError
 from simstudy.provenance.streams import Streams
 
 NO_STREAMS, ROWS_DIFFER, SHARED = "no streams", "rows differ", "shared"
-ROWS_COMPARED = 1024  # of a block, to see whether its replicates differ
+MAX_ROWS_COMPARED = 1024  # rows of a block to search for replicates that differ
 
-N_ROWS = 4  # that are analysed again, no two in the same place
-RTOL = 1e-6  # an iteration may stop elsewhere when others are not there
-FEWEST = 2 * N_ROWS  # replicates of a block
+N_ROWS = 4  # rows that are analysed again
+RTOL = 1e-6  # an iterative method may stop at another step if there are fewer rows
+MIN_ROWS = 2 * N_ROWS  # replicates in a block that is checked
 
 
 # ---------------------------------------------------------------- streams
@@ -35,7 +35,7 @@ def is_deterministic(value: object) -> bool:
 
 
 def check_streams(scenario: object, streams: Streams, columns: Any, n_rep: int) -> None:
-    """Record replicates that differ although no random stream was used."""
+    """Record that replicates differ although no random stream was used."""
     events = current().rng_events
     if events is None or streams.asked or is_deterministic(scenario):
         return
@@ -47,7 +47,7 @@ def _differs(array: Any, n_rep: int) -> bool:
     """Whether an array has replicates that are not all equal."""
     if not isinstance(array, np.ndarray) or array.ndim == 0 or len(array) != n_rep:
         return False
-    few = array[:ROWS_COMPARED]
+    few = array[:MAX_ROWS_COMPARED]
     if few.dtype.kind not in "biuf":
         return False
     is_number = ~np.isnan(few) & ~np.isnan(few[:1])
@@ -55,47 +55,47 @@ def _differs(array: Any, n_rep: int) -> bool:
 
 
 def check_shared(data: Mapping[str, Any], draw_other: Callable[[], Mapping[str, Any]]) -> None:
-    """Record a drawn array that is the same for all replicates of a block, and random.
+    """Record a random array that is the same for all replicates of a block.
 
     Parameters
     ----------
     data
-        What `draw` returned.
+        Data that `draw` returned.
     draw_other
-        Draws another block, where a fixed design is the same.
+        Function that draws another block: a fixed design is the same there, a random one is not.
     """
     events = current().rng_events
     alike = [name for name, array in data.items() if _is_repeated(array)]
     if events is None or not alike:
         return
-    with contextlib.suppress(Exception):  # another block may fail; it is reported when it is drawn
+    with contextlib.suppress(Exception):  # if the other block fails, its own draw reports it
         other = draw_other()
         if any(not np.array_equal(data[name], other[name]) for name in alike):
             events[SHARED] = None
 
 
 def _is_repeated(array: Any) -> bool:
-    """Whether all replicates of an array of floats are equal, and its numbers are not."""
-    if not isinstance(array, np.ndarray) or array.ndim < 2 or len(array) < FEWEST:
+    """Whether all replicates of an array of floats are equal, but not all of its numbers."""
+    if not isinstance(array, np.ndarray) or array.ndim < 2 or len(array) < MIN_ROWS:
         return False
     is_drawn = array.dtype.kind == "f" and bool((array[:1] != array.flat[0]).any())
     return is_drawn and bool((array == array[:1]).all())
 
 
-# ---------------------------------------------------------------- rows that know of each other
+# ---------------------------------------------------------------- rows that depend on each other
 def check_rows(
     plan: Plan, scenario: Analysed, streams: Streams, data: Mapping[str, Any], result: Any
 ) -> None:
     """Record a method of whole blocks whose rows depend on other rows.
 
-    Methods with random numbers are not checked, nor those that are right to look across.
+    Methods with random numbers are not checked, nor those named in `across_replicates`.
 
     Parameters
     ----------
     data
-        Of the whole block: arrays with the replicate first, and constants.
+        Data of the whole block: arrays with the replicate first, and constants.
     result
-        What the method returned of it.
+        Columns that the method returned for the whole block.
     """
     events, method = current().rng_events, scenario.method
     if events is None or isinstance(method.function, EachReplicate):
@@ -103,16 +103,16 @@ def check_rows(
     asked = {each.name for each in parameters_of(method.function)}
     may_differ = method.name in plan.across_replicates or "streams" in asked
     has_arrays = any(isinstance(x, np.ndarray) and x.ndim for x in data.values())
-    if may_differ or plan.block_size < FEWEST or not has_arrays:
+    if may_differ or plan.block_size < MIN_ROWS or not has_arrays:
         return
     try:
         columns = validate_columns(plan, scenario, result, "it")
-    except StudyError:  # which is said where the block is checked
+    except StudyError:  # the check of the block raises it
         return
     given = (plan, scenario, streams, data, columns)
     some = np.arange(1, plan.block_size, plan.block_size // N_ROWS)[:N_ROWS]
     verdict = _differ(some, *given)
-    if verdict is None:  # they could not be analysed without the others: all, each twice
+    if verdict is None:  # too few rows for the method: half of the rows, each twice
         half = np.repeat(np.arange(plan.block_size // 2), 2)
         twice = np.resize(np.random.default_rng(0).permutation(half), plan.block_size)
         verdict = _differ(twice, *given)
@@ -128,14 +128,14 @@ def _differ(
     data: Mapping[str, Any],
     columns: Mapping[str, np.ndarray],
 ) -> bool | None:
-    """Whether some rows have other results among themselves; None if they cannot be analysed."""
+    """Whether rows have other results if analysed on their own; None if they cannot be."""
     some = {n: x[rows] if isinstance(x, np.ndarray) and x.ndim else x for n, x in data.items()}
     few = replace(plan, block_size=len(rows))
     try:
-        with np.errstate():  # which a method may set for itself alone
+        with np.errstate():  # changes by the method end with the call
             made = plain_columns(analysed(scenario, some, streams, len(rows)))
         found = validate_columns(few, scenario, made, "it")
-    except StudyError:  # not a row for each replicate
+    except StudyError:  # for example not one row per replicate
         return True
     except Exception:  # a method may need more rows than these
         return None
@@ -144,7 +144,7 @@ def _differ(
 
 
 def _agree(full: np.ndarray, alone: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether rows are equal up to rounding; infinite values exactly; texts are not compared."""
+    """Whether rows are equal up to rounding (infinite values exactly); texts are not compared."""
     if full.dtype.kind not in "biuf" or alone.dtype.kind not in "biuf":
         return True
     expected = full[rows] if full.ndim else full

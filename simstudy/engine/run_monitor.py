@@ -12,26 +12,26 @@ from simstudy.engine.rng_checks import NO_STREAMS, ROWS_DIFFER, SHARED
 from simstudy.engine.tasks import TaskResult
 from simstudy.errors import StudyError, first_few
 
-SLOW_SECONDS = 5.0  # of a block: longer than one waits for a sign of life
-SUITABLE_SECONDS = 1.0  # what a block may take: little is lost with it
-REMARKS_KEPT = 1000  # scenarios of which something is known: the others most often have it too
+SLOW_SECONDS = 5.0  # duration of a block above which a smaller block size is suggested
+SUITABLE_SECONDS = 1.0  # duration of a block of the suggested size
+MAX_REMARKS = 1000  # remarks to keep: those on further scenarios are mostly the same
 OTHER_GENERATORS, READS_FILES, UNREPEATABLE = "generators", "files", "unrepeatable"
 NOT_INDEPENDENT, UNREAD = "not independent", "unread"
 MESSAGES = {
     NO_STREAMS: (
-        "asked for none of its random streams, yet its replicates differ: where their random "
-        'numbers come from a generator of their own, such as default_rng(0), take streams("data") '
-        "instead; where there are none, say so with a class attribute, deterministic = True"
+        "uses none of its random streams, but its replicates differ: replace other generators, "
+        'such as default_rng(0), by streams("data"). If there are no random numbers, set the '
+        "class attribute deterministic = True"
     ),
     SHARED: (
         "draws an array that all replicates of a block share: they are not independent, and every "
         "Monte Carlo error is too small. Draw one for each replicate: size=(n_rep, ...)"
     ),
     ROWS_DIFFER: (
-        "gives rows other values when they are analysed alone: replicates of a block must not "
-        "know of each other, or their spread is wrong. Look for a mean or a sort without axis=1, "
-        "centring across replicates, and generators with no seed of the study's; a method that "
-        "is right to look across replicates is named in across_replicates of the Study"
+        "gives rows other values when they are analysed alone: replicates of a block must be "
+        "independent, or Monte Carlo errors are wrong. Look for a mean or a sort without axis=1, "
+        "centring across replicates, and generators other than streams. If a method combines "
+        "replicates on purpose, name it in Rules(across_replicates=...)"
     ),
 }
 
@@ -43,21 +43,21 @@ class RunMonitor:
     Parameters
     ----------
     plan
-        As it is drawn.
+        Plan of the work units.
     generators, readers
-        Where the study's code uses generators of its own, and where it reads files.
+        Places where the study's code uses generators other than `streams`, or reads files.
     unread
         Factors with several levels that no code reads.
     wanted
-        Replicates wanted of what is drawn, by key.
+        Requested replicates, by key of the work unit.
     n_failed
-        Replicates that have failed, by key, those of earlier runs included.
+        Failed replicates by key, including those of earlier runs.
     n_drawn
         Replicates drawn by this run, by key.
     warnings
-        By kind, what is said of the run.
+        Warnings of the run, by kind.
     remarks
-        By kind and key, what was found of random numbers.
+        Findings about random numbers, by kind and key.
     """
 
     plan: Plan
@@ -79,14 +79,14 @@ class RunMonitor:
         Raises
         ------
         StudyError
-            If more has failed than the study allows, or what is one value for all of a block
-            is another in another.
+            If more replicates failed than the study allows, or a column that is constant in each
+            block differs between blocks.
         """
         self._n_results += 1
         self._constants.check_further(result.constants)
         for key, kind in result.noticed:
             self.remark(kind, key, f"{self.plan.keys.get(key)!r} {MESSAGES[kind]}")
-        if self._n_results > 1:  # the first may have compiled
+        if self._n_results > 1:  # the first task may include compilation
             self._warn_if_slow(max(result.draw_seconds, default=0.0))
         self._count_failures(result)
 
@@ -99,28 +99,27 @@ class RunMonitor:
                 OTHER_GENERATORS,
                 key,
                 f"generators other than streams in the study's code: {first_few(self.generators)}. "
-                'No seed of the study reaches them: take streams("data") or rng '
-                "instead, or seed them from it",
+                'The study\'s seed does not reach them: use streams("data") or rng instead, or '
+                "seed them from it",
             )
         if self.readers:
             self.remark(
                 READS_FILES,
                 key,
                 f"functions of the study that read files: {first_few(self.readers)}. A change of "
-                "such a file goes unnoticed: read data as a part of the scenario, such as "
+                "such a file is not detected: make data a part of the scenario, such as "
                 "Data.file('prices.csv')",
             )
-
         if self.unread:
             self.remark(
                 UNREAD,
                 key,
-                f"no code of the study reads the factor {first_few(self.unread)}: its numbers are "
-                "the same for all levels, up to random numbers",
+                f"no code of the study reads the factor {first_few(self.unread)}: its levels "
+                "differ only by random numbers",
             )
 
     def note_spreads(self, spreads: Sequence[Spread]) -> None:
-        """Warn of columns whose block means independent replicates would not give."""
+        """Warn of columns whose block means contradict independent replicates."""
         for key, column, ratio in spreads:
             self.remark(
                 NOT_INDEPENDENT,
@@ -128,24 +127,24 @@ class RunMonitor:
                 f"{self.plan.keys[key]!r}: block means of {column} vary {ratio:.3g} times as much "
                 "as those of independent replicates, so every Monte Carlo error is wrong. Look "
                 "for random numbers that all replicates of a block share (a size without n_rep), "
-                "or that begin anew in each block",
+                "or that are the same in each block",
             )
 
     def note_unrepeatable(self, columns: Mapping[str, Sequence[str]]) -> None:
-        """Warn of columns that another process draws otherwise, by key."""
+        """Warn of columns that another process draws with other values, by key."""
         for key, names in columns.items():
             self.remark(
                 UNREPEATABLE,
                 key,
                 f"{self.plan.keys[key]!r}: another process draws other values of "
-                f"{', '.join(names)} from the same seed (first block), so these numbers will not "
-                "be found again. Look for generators other than streams, the order of a set, the "
-                "clock; a library without a seed of its own runs within seeded_globals(rng)",
+                f"{', '.join(names)} from the same seed (first block), so these numbers are not "
+                "reproducible. Look for generators other than streams, the order of a set, or the "
+                "clock. Call libraries that use global generators within seeded_globals(rng)",
             )
 
     def remark(self, kind: str, key: str, text: str) -> None:
-        """Record a remark with the stored blocks, for later readers, and warn once of its kind."""
-        if len(self.remarks) < REMARKS_KEPT:
+        """Record a remark, to be stored with the blocks, and warn once per kind."""
+        if len(self.remarks) < MAX_REMARKS:
             self.remarks.setdefault((kind, key), text)
         self._warn(kind, text)
 
@@ -162,9 +161,9 @@ class RunMonitor:
             suitable = max(1, round(size * SUITABLE_SECONDS / seconds))
             self._warn(
                 "slow",
-                f"a block of {size:,} replicates takes {seconds:.0f} s, and a run that is stopped "
-                f"loses the blocks under way: block_size={suitable} of the Study would make that "
-                "about a second (its random numbers are then others, and drawn anew)",
+                f"a block of {size:,} replicates takes {seconds:.0f} s, and a stopped run loses "
+                f"its unfinished blocks: with block_size={suitable} of the Study a block takes "
+                "about a second (this changes the random numbers, so all is drawn again)",
             )
 
     # ---------------------------------------------------------------- failures
@@ -177,12 +176,14 @@ class RunMonitor:
     def raise_if_too_many_failed(
         self, keys: Collection[str] | None = None, example: tuple[Address, str] | None = None
     ) -> None:
-        """Raise if more has failed than the study allows, if only in what was stored before.
+        """Raise if more replicates failed than the study allows, including stored ones.
 
         Parameters
         ----------
         keys
-            Of what is looked at; None for all that is known.
+            Keys of the work units to check; None for all with failures.
+        example
+            Address and error of one failure, for the message.
 
         Raises
         ------
@@ -199,7 +200,7 @@ class RunMonitor:
                 such_as = f", one of them ({example[0]}) with {example[1]}" if example else ""
                 raise StudyError(
                     f"{self.plan.keys[key]!r}: {n_failed:,} of {of:,} replicates failed, more than "
-                    f"max_failed={share:g} of them{such_as}. What is finished is kept. Mend what "
-                    "fails and run again, draw these anew (retry=failed), or let the Study have a "
-                    "larger max_failed."
+                    f"max_failed={share:g} of them{such_as}. Finished blocks are kept. Correct the "
+                    "code and run again, draw the failures again (retry=failed), or set a larger "
+                    "max_failed."
                 )

@@ -12,18 +12,24 @@ if TYPE_CHECKING:
     from simstudy.engine.block import Address
     from simstudy.engine.tasks import TaskResult
 
-FAILURES_SHOWN = 10  # of which a run remembers the text
+MAX_FAILURES = 10  # failures whose text a run keeps
 
 
 @dataclass
 class RunStats:
     """Counts of a run: blocks, failures, seconds.
 
-    `seconds_per_block` is the least time to draw a block of each scenario, by key: the first one
-    may have paid for compiling. Where there are methods, a method's key has what it took itself,
-    and the scenario's key what its data took. `noticed` says what a reader of the numbers has to
-    know: random numbers that nobody addressed, blocks that take too long. `spent` is what all
-    blocks took that it drew, by key.
+    Attributes
+    ----------
+    seconds_per_block
+        Shortest time for a block, by key, since the first block may include compilation. With
+        methods, a method's key has the time of the method alone, and the scenario's key that of
+        drawing the data.
+    noticed
+        Warnings for readers of the numbers, for example about random numbers that do not come from
+        `streams`.
+    spent
+        Total time of the blocks that this run drew, by key.
     """
 
     n_blocks: int = 0
@@ -38,7 +44,7 @@ class RunStats:
         """Count a finished task."""
         self.n_blocks += len(result.done)
         self.n_failed += result.n_failed
-        if result.first_failure and len(self.failures) < FAILURES_SHOWN:
+        if result.first_failure and len(self.failures) < MAX_FAILURES:
             self.failures.append(result.first_failure)
         each = zip(result.done, result.draw_seconds, result.data_seconds, strict=True)
         for (key, _), own, data in each:

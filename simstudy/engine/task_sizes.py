@@ -1,4 +1,4 @@
-"""The number of blocks of a task, by time and by memory."""
+"""Chooses the number of blocks per task, by time and by memory."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import time
 
 from simstudy.engine.tasks import TaskResult
 
-TASK_SECONDS = 0.25  # duration of a task in a short run: 1000 times what it costs to submit it
-PART_OF_RUN = 0.01  # duration of a task in a long run, as a part of the time since it began
-MAX_SECONDS = 20.0  # longest task: what a kill costs a worker
-LEAST_PART = 0.1  # of the duration, at the end of a run, when workers share what is left
+TASK_SECONDS = 0.25  # duration of a task in a short run: 1000 times the cost of submitting it
+PART_OF_RUN = 0.01  # duration of a task in a long run, as a part of the time since its start
+MAX_SECONDS = 20.0  # longest task: the work that a killed worker loses
+MIN_PART = 0.1  # shortest task at the end of a run, as a part of the usual duration
 TASK_BYTES = 1 << 26  # largest task: rows that a worker holds before it writes them
 
 
 class TaskSizes:
     """Chooses the number of blocks of the next task.
 
-    A task is a file, and what a kill can cost. Short tasks in a short run, so that a kill costs
-    little; longer ones as the run goes on, so that the number of files grows as the logarithm of
-    its length.
+    Each task writes one file, and is lost if its worker is killed. So tasks are short at first, and
+    become longer as the run continues: the number of files grows as the logarithm of its length.
     """
 
     def __init__(self, n_workers: int) -> None:
@@ -37,11 +36,11 @@ class TaskSizes:
         self.bytes_per_block = max(self.bytes_per_block, result.n_bytes / n_blocks)
 
     def n_blocks(self, n_left: int) -> int:
-        """The number of blocks of the next task; enough tasks are left for every worker."""
+        """Choose the number of blocks of the next task, so that every worker gets tasks."""
         if not self.seconds_per_block:
             return 1
         by_time = int(self.task_seconds / self.seconds_per_block)
-        least = int(self.least_seconds * LEAST_PART / self.seconds_per_block)
+        least = int(self.least_seconds * MIN_PART / self.seconds_per_block)
         by_share = max(-(-n_left // (4 * self.n_workers)), least)
         by_room = int(TASK_BYTES / self.bytes_per_block) if self.bytes_per_block else by_time
         return max(1, min(by_time, by_share, by_room))

@@ -1,7 +1,7 @@
-"""Tasks, how they are made and drawn, and their results.
+"""Tasks: made by the parent, drawn by a worker, with a result for the parent.
 
-Workers write what they draw, so that nothing finished depends on the parent. A task writes one
-file.
+A worker writes the blocks of a task to one file, so that finished blocks do not depend on the
+parent.
 """
 
 import time
@@ -32,11 +32,16 @@ from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
 
 class Task(NamedTuple):
-    """Blocks to draw, and what is needed to draw and store them.
+    """Blocks to draw, with all that is needed to draw and store them.
 
-    `code` is compared with what the worker has imported, which draws nothing if that differs.
-    `block_seconds` is how long drawing one of them may take, if not for ever.
-    `label` is that of the share, for the names of files.
+    Attributes
+    ----------
+    code
+        Code that the worker must have imported; otherwise it draws nothing. None for no check.
+    block_seconds
+        Time limit for drawing a block, in seconds; None for no limit.
+    label
+        Label of the share of the blocks that the run draws, for the names of files.
     """
 
     plan: Plan
@@ -50,19 +55,39 @@ class Task(NamedTuple):
 
 
 class TaskResult(NamedTuple):
-    """What a worker reports of a finished task."""
+    """The result of a finished task, without the rows.
 
-    done: tuple[tuple[str, int], ...]  # keys and blocks: scenarios do not travel back
+    Attributes
+    ----------
+    done
+        Key and number of each block.
+    draw_seconds
+        Time for each block, without the time for its data if a method analyses them.
+    data_seconds
+        Time for each block's data; 0 if they were in the cache.
+    failed_each
+        Failed replicates of each block.
+    n_bytes
+        Size of the rows in memory.
+    files
+        Names of the written files.
+    noticed
+        Keys of first blocks with findings about random numbers, each with the kind of the finding.
+    constants
+        Columns with one value for a whole block.
+    """
+
+    done: tuple[tuple[str, int], ...]
     seconds: float
     n_failed: int
     first_failure: tuple[Address, str] | None
-    draw_seconds: tuple[float, ...]  # of each block, without its data where a method analyses them
-    data_seconds: tuple[float, ...]  # of each block's data, 0 where they were kept
-    failed_each: tuple[int, ...] = ()  # replicates of each block that failed
-    n_bytes: int = 0  # of the rows, in memory
-    files: tuple[str, ...] = ()  # names of those that were written
-    noticed: tuple[tuple[str, str], ...] = ()  # keys of first blocks, with a kind of remark
-    constants: frozenset[BlockConstant] = frozenset()  # columns with one value for a whole block
+    draw_seconds: tuple[float, ...]
+    data_seconds: tuple[float, ...]
+    failed_each: tuple[int, ...] = ()
+    n_bytes: int = 0
+    files: tuple[str, ...] = ()
+    noticed: tuple[tuple[str, str], ...] = ()
+    constants: frozenset[BlockConstant] = frozenset()
 
 
 # ---------------------------------------------------------------- in the worker
@@ -91,7 +116,7 @@ def draw_task(task: Task, on_row: OnRow | None = None) -> TaskResult:
 
 
 def _draw(task: Task, block_id: BlockId, datasets: DatasetCache, context: BlockContext) -> Block:
-    """Draw a block; if its threads cannot be inspected, the machine is out of resources."""
+    """Draw a block; record it as failed if it takes too long or the machine lacks resources."""
     plan, scenario, number = task.plan, block_id.scenario, block_id.block
     try:
         with time_limit(task.block_seconds):
@@ -106,7 +131,13 @@ def _draw(task: Task, block_id: BlockId, datasets: DatasetCache, context: BlockC
 
 
 def record_failed(task: Task, reason: str, *, machine: bool) -> TaskResult:
-    """Write the blocks of a task as failed, by the machine's fault or their own."""
+    """Write the blocks of a task as failed.
+
+    Parameters
+    ----------
+    machine
+        Whether the machine is at fault, so that a later run draws the blocks again.
+    """
     blocks = [
         failed_block(task.plan, each.scenario, each.block, reason, machine=machine)
         for each in task.blocks
@@ -118,7 +149,7 @@ def record_failed(task: Task, reason: str, *, machine: bool) -> TaskResult:
 def _write(
     task: Task, blocks: Sequence[Block], on_drawing: Sequence[float], on_data: Sequence[float]
 ) -> TaskResult:
-    """Write blocks; those that failed by the machine's fault go to a file of their own."""
+    """Write blocks to a file; those that failed by the machine's fault go to a second file."""
     files, n_bytes = [], 0
     for by_machine in (False, True):
         some = [block for block in blocks if block.machine == by_machine]
@@ -176,11 +207,11 @@ class TaskFactory:
     Parameters
     ----------
     provenance
-        What workers are held to: their code must be this process's. None holds them to nothing.
+        Provenance with the code that workers must have loaded; None for no check.
     generation
-        Above that of stored blocks which these replace.
+        Generation of the new blocks. It must be above that of stored blocks they replace.
     block_seconds
-        How long drawing a block may take; None is as long as it takes.
+        Time limit for drawing a block, in seconds; None for no limit.
     """
 
     plan: Plan
@@ -205,5 +236,5 @@ class TaskFactory:
 
     @cached_property
     def expected(self) -> str:
-        """The hash of the code that workers must have loaded; empty if any will do."""
+        """The hash of the code that workers must have loaded; empty for no check."""
         return self.provenance.expected.digest if self.provenance else ""

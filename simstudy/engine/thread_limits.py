@@ -1,10 +1,10 @@
 """Limits BLAS, OpenMP, numba and torch to one thread, so that sums do not depend on the cores.
 
-Environment variables tell libraries that are yet to be loaded, here and in worker processes. That
-is not enough: a library may have been loaded before, be loaded inside `simulate`, or ignore its
-variable; and OpenMP and numba count for each thread of Python apart. So every thread looks at its
-pools before it draws, and again after a block in which a library was loaded; a block that was
-drawn with more threads than one is drawn again.
+Environment variables set the number for libraries that are loaded later, here and in worker
+processes. That is not enough: a library may be loaded already, be loaded inside `simulate`, or
+ignore its variable; OpenMP and numba have separate settings in each Python thread. So every thread
+checks its pools before it draws, and again after a block in which a library was loaded. A block
+that was drawn with more than one thread is drawn again.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from simstudy.errors import StudyError
 from simstudy.provenance.policy import THREAD_VARIABLES
 
-MOST_DRAWS = 10  # of a block: libraries that are loaded one by one need a few, a mistake no end
+MAX_DRAWS = 10  # draws of a block; libraries that are loaded one by one need a few
 
 Drawn = TypeVar("Drawn")
 
@@ -62,10 +62,10 @@ _thread = _Thread()
 
 @contextlib.contextmanager
 def single_threaded() -> Iterator[None]:
-    """Context: all thread pools have one thread.
+    """Limit all thread pools to one thread within this context.
 
-    It may be entered again within, and by several threads at once: the last to leave gives back
-    what they share. A library that read its variable within keeps the one thread that it read.
+    Contexts may be nested, and several threads may enter them at once: the last one to leave
+    restores the shared settings. A library that read its variable within keeps one thread.
     """
     with _lock:
         if not _process.depth:
@@ -93,17 +93,17 @@ def drawn_with_one_thread(draw: Callable[[], Drawn]) -> Drawn:
     Parameters
     ----------
     draw
-        Gives the same whenever it is called: it is called again where it loaded a library that
-        had more threads.
+        Function that draws the same in every call. It is called again if a library that it loaded
+        had more than one thread.
 
     Raises
     ------
     StudyError
-        If there are more threads after every call.
+        If there is more than one thread after every call.
     """
     _limit_new_pools()
     n_wide = 0
-    while n_wide < MOST_DRAWS:
+    while n_wide < MAX_DRAWS:
         before = _process.n_limited
         drawn = draw()
         _thread.has_drawn = True
@@ -112,9 +112,9 @@ def drawn_with_one_thread(draw: Callable[[], Drawn]) -> Drawn:
             return drawn
         n_wide += bool(wide)
     raise StudyError(
-        f"simulate sets the number of threads itself: in each of {MOST_DRAWS} draws of a block "
-        f"{', '.join(wide)} came to have more than one, and a sum then depends on the machine that "
-        "makes it. Leave out what sets the number: it is one wherever a block is drawn."
+        f"simulate sets the number of threads itself: in each of {MAX_DRAWS} draws of a block "
+        f"{', '.join(wide)} had more than one, so that sums depend on the machine. Remove the code "
+        "that sets the number: the engine sets it to one."
     )
 
 
@@ -127,10 +127,10 @@ def _put_back(variables: dict[str, str | None]) -> None:
 
 
 def _limit_new_pools() -> list[str]:
-    """Limit new thread pools; returns the names of those that had more threads.
+    """Limit new thread pools and return the names of those that had more than one thread.
 
-    To look costs a millisecond or two, so it is done only where a library may have been loaded
-    since, or threads were given back.
+    The check takes one or two milliseconds, so it is made only if a library may have been loaded,
+    or settings were restored, since the last one.
     """
     now = (_process.n_given_back, libraries_loaded())
     if now == _thread.looked_at:
@@ -142,10 +142,10 @@ def _limit_new_pools() -> list[str]:
 
 
 def libraries_loaded() -> object:
-    """A number that changes when a library is loaded: the size of all mapped code.
+    """Return a value that changes when a library is loaded: the size of all mapped code.
 
-    Where the system does not tell it as cheaply (some microseconds) the number of Python's modules
-    must do, with one more look after a thread's first block.
+    Linux provides it within microseconds. Elsewhere it is the number of Python's modules, together
+    with whether the thread has drawn, so that there is one more check after its first block.
     """
     with contextlib.suppress(OSError), open("/proc/self/status", "rb") as file:
         _, found, rest = file.read().partition(b"VmLib:")
@@ -165,7 +165,7 @@ def _limit_native() -> list[str]:
 
 
 def _set_native(pool: Any, n_threads: int) -> None:
-    """Set BLAS threads from any thread: OpenBLAS otherwise obeys only the first that set them."""
+    """Set the number of threads; OpenBLAS otherwise accepts it only from the first thread."""
     is_openblas = hasattr(pool, "clear_controlling_thread")
     if is_openblas:
         pool.clear_controlling_thread(force=True)
@@ -175,7 +175,7 @@ def _set_native(pool: Any, n_threads: int) -> None:
 
 
 def _limit_numba() -> list[str]:
-    """Limit numba's `parallel=True` pool, if it runs: asking for its size would start it."""
+    """Limit numba's `parallel=True` pool if it runs; reading its size would start it."""
     numba: Any = sys.modules.get("numba")
     try:
         numba.threading_layer()
@@ -199,7 +199,7 @@ def _limit_where_more(name: str, library: Any, *, shared: bool) -> list[str]:
 
 
 def _limited(set_threads: Callable[[int], Any], n_threads: int, *, shared: bool) -> None:
-    """Limit one pool, which its last holder restores."""
+    """Limit one pool; the last context to end restores it."""
     set_threads(1)
     held = _process if shared else _thread.held
     held.give_back.callback(set_threads, n_threads)

@@ -1,8 +1,8 @@
 """Time limits of blocks (`block_seconds`).
 
-Python code is stopped by an alarm, and the block has failed. Code that does not come back to Python
-hears no alarm: a worker process that is in such code is ended, and `faulthandler` prints where it
-was. In the user's own process nothing is ended.
+An alarm stops Python code, and the block has failed. An alarm cannot stop compiled code: a worker
+process in such code is ended, and `faulthandler` prints its traceback. The user's own process is
+never ended.
 """
 
 import contextlib
@@ -12,19 +12,19 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-GRACE_SECONDS = 1.0  # for Python to come to its next instruction, before the process is ended
-AGAIN_SECONDS = 1.0  # until a block that has swallowed the exception gets the next
+GRACE_SECONDS = 1.0  # time between the alarm and the end of the process
+REPEAT_SECONDS = 1.0  # time between alarms, for blocks that catch the exception
 
 
 class BlockTimeoutError(BaseException):
-    """A block takes too long; not an `Exception`, which a method could catch."""
+    """A block takes too long. Not an `Exception`, since a method could catch that."""
 
 
 _is_worker = threading.Event()  # set in a process that may be ended
 
 
 def mark_as_worker() -> None:
-    """Mark this process as a worker: a block that no alarm stops ends it."""
+    """Mark this process as a worker, which may be ended if an alarm does not stop a block."""
     _is_worker.set()
 
 
@@ -34,20 +34,20 @@ def hears_ctrl_c() -> bool:
 
 
 def timeout_message(seconds: float) -> str:
-    """The error text of a block that took too long."""
+    """Make the error text of a block that took too long."""
     return f"drawing the block took longer than block_seconds={seconds:g}"
 
 
 @contextlib.contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Context with a time limit; None for none.
+    """Limit the time of the context, in seconds; None for no limit.
 
-    Only the main thread of a process can be stopped by an alarm.
+    An alarm can stop only the main thread of a process.
 
     Raises
     ------
     BlockTimeoutError
-        If Python code takes longer.
+        If Python code takes longer than the limit.
     """
     with contextlib.ExitStack() as limits:
         if seconds is not None and _is_worker.is_set():
@@ -60,7 +60,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    """Context with an alarm, which also ends waiting and sleeping; the user's alarm is restored."""
+    """Set an alarm for the context, which also ends waits; restore the user's alarm at its end."""
     is_within = True
 
     def stop(*_: Any) -> None:
@@ -68,7 +68,7 @@ def _alarm(seconds: float) -> Iterator[None]:
             raise BlockTimeoutError
 
     handler = signal.signal(signal.SIGALRM, stop)
-    alarm = signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_SECONDS)
+    alarm = signal.setitimer(signal.ITIMER_REAL, seconds, REPEAT_SECONDS)
     try:
         yield
     finally:

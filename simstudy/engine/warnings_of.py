@@ -1,4 +1,4 @@
-"""Records the warnings of one thread, whatever other threads do meanwhile."""
+"""Records the warnings of one thread, independently of other threads."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Any
 
 
 class _Recorder(threading.local):
-    """The lists that record in this thread, the innermost last."""
+    """The lists that collect this thread's warnings, the innermost last."""
 
     def __init__(self) -> None:
         self.lists: list[list[str]] = []
 
 
 _recorder = _Recorder()
-_lock = threading.Lock()  # filters and `showwarning` belong to the process
-_held: list[contextlib.ExitStack] = []  # while any thread records
+_lock = threading.Lock()  # filters and `showwarning` are shared by all threads
+_held: list[contextlib.ExitStack] = []  # holds the changed filters while any thread records
 _n_recording = 0
 
 
 @contextlib.contextmanager
 def recorded_warnings() -> Iterator[list[str]]:
-    """Context manager: texts of the warnings of this thread are appended to a list.
+    """Collect the texts of this thread's warnings in a list, within the context.
 
-    Warnings of other threads are shown as ever, once for each place. Files that were left open are
-    warned of when garbage is collected, which says nothing of a replicate: these are left out.
+    Warnings of other threads are shown as usual, once for each place. Warnings of files left open
+    are ignored: they come with a garbage collection, in any later replicate.
     """
     global _n_recording
     texts: list[str] = []

@@ -1,4 +1,4 @@
-"""The missing blocks, in the order in which they are drawn, and which share each belongs to."""
+"""Blocks to draw: which are missing, their order, and the share of a run that draws each."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from simstudy.store.blocks import Store
 from simstudy.store.columns import failed_replicates
 from simstudy.store.provenance import Provenance
 
-PART_OF_DONE = 8  # blocks of a scenario that come together: at most this part of those before them
-TOGETHER = 1 << 10  # and never more
-SPLIT_DIGITS = 12  # of the hash of a split, in the names of files
+PART_OF_DONE = 8  # consecutive blocks of a scenario: at most an eighth of its earlier blocks
+MAX_CONSECUTIVE = 1 << 10  # upper limit of consecutive blocks of a scenario
+SPLIT_DIGITS = 12  # digits of the hash of a split, in the names of files
 
 
 class BlockId(NamedTuple):
-    """A block to draw: key of its scenario and method, and index."""
+    """A block to draw: its scenario, index, and key of scenario and method."""
 
     scenario: Scenario
     block: int
@@ -35,13 +35,13 @@ class BlockId(NamedTuple):
 class BlockSet(Collection[BlockId]):
     """An ordered set of blocks, created lazily.
 
-    What is remembered is a byte for each block, so a study of many millions can be asked for.
+    It takes one byte of memory per block, so that a study may have many millions.
 
     Parameters
     ----------
     chosen
-        By the key of what is drawn, which of its first blocks, shape `(n_blocks,)`; the methods
-        of a scenario have as many.
+        Booleans of shape `(n_blocks,)` by key of the work unit: whether each block is in the set.
+        The arrays of a scenario's methods have the same length.
     """
 
     plan: Plan
@@ -57,10 +57,11 @@ class BlockSet(Collection[BlockId]):
         return block_id.block < len(which) and bool(which[block_id.block])
 
     def __iter__(self) -> Iterator[BlockId]:
-        """Iterate: the first block of every scenario before the second of any.
+        """Iterate over the first block of every scenario, then the second of every scenario, etc.
 
-        Far on some blocks of a scenario come together, so that they lie together in a file: never
-        more than an eighth of those before them, which is what an early look may lack.
+        Later, several consecutive blocks of a scenario come together, so that they are stored in
+        one file. They are at most an eighth of the scenario's earlier blocks, so that at any time
+        all scenarios have about the same number of blocks.
         """
         families = group_by_dataset(self.plan, self.chosen)
         for start, end in _bands(max(map(len, self.chosen.values()), default=0)):
@@ -81,7 +82,7 @@ class BlockSet(Collection[BlockId]):
 
 
 def group_by_dataset(plan: Plan, keys: Iterable[str]) -> list[list[str]]:
-    """The keys grouped by base scenario: methods of the same data side by side."""
+    """Group keys by base scenario: the methods of the same data are in one group."""
     families: dict[int, list[str]] = {}
     for key in keys:
         families.setdefault(id(base_scenario(plan.keys[key])), []).append(key)
@@ -89,21 +90,21 @@ def group_by_dataset(plan: Plan, keys: Iterable[str]) -> list[list[str]]:
 
 
 def _bands(n_blocks: int) -> Iterator[tuple[int, int]]:
-    """Ranges of block indices that are drawn for every scenario before the next range."""
+    """Yield ranges of block indices; each range is drawn for all scenarios before the next."""
     start = 0
     while start < n_blocks:
-        end = min(start + min(max(1, start // PART_OF_DONE), TOGETHER), n_blocks)
+        end = min(start + min(max(1, start // PART_OF_DONE), MAX_CONSECUTIVE), n_blocks)
         yield start, end
         start = end
 
 
 class WorkQueue:
-    """A queue of blocks, each handed out once.
+    """A queue of blocks, each taken once.
 
     Attributes
     ----------
     left
-        How many have not been handed out.
+        Number of blocks that have not been taken.
     """
 
     def __init__(self, blocks: Collection[BlockId]) -> None:
@@ -111,7 +112,7 @@ class WorkQueue:
         self._by_data = itertools.groupby(blocks, _dataset_of)
 
     def take(self, n: int) -> list[BlockId]:
-        """Take some blocks, and the other methods of the last block's data."""
+        """Take at least `n` blocks, so that all methods of the same data are taken together."""
         taken: list[BlockId] = []
         for _, of_one_dataset in self._by_data:
             taken += of_one_dataset
@@ -122,34 +123,34 @@ class WorkQueue:
 
 
 def _dataset_of(block_id: BlockId) -> tuple[int, int]:
-    """What blocks that analyse the same data have in common."""
+    """Return a key that is the same for blocks that analyse the same data."""
     return id(base_scenario(block_id.scenario)), block_id.block
 
 
-# ---------------------------------------------------------------- which
+# ---------------------------------------------------------------- choices of blocks
 def all_blocks(plan: Plan, n_blocks: Mapping[str, int]) -> BlockSet:
-    """All blocks, given the number of blocks of each scenario."""
+    """Choose all blocks, given the number of blocks by key."""
     return BlockSet(plan, {key: np.ones(n_blocks[key], dtype=bool) for key in plan.keys})
 
 
 def missing_blocks(
     plan: Plan, n_blocks: Mapping[str, int], store: Store, *, retries: bool = False
 ) -> BlockSet:
-    """The requested blocks that are not stored.
+    """Choose the requested blocks that are not stored.
 
     Parameters
     ----------
     n_blocks
-        Blocks wanted of each scenario, by its key.
+        Number of requested blocks, by key.
     retries
-        Whether blocks that the machine made fail will do.
+        Whether stored blocks that failed by the machine's fault count as stored.
     """
     lacking = {key: ~store.has_blocks(key, n_blocks[key], retries=retries) for key in plan.keys}
     return BlockSet(plan, lacking)
 
 
 def blocks_with_failures(plan: Plan, n_blocks: Mapping[str, int], store: Store) -> BlockSet:
-    """The requested blocks that are stored with a failure."""
+    """Choose the requested blocks that are stored with a failure."""
     size, failed = plan.block_size, dict[str, np.ndarray]()
     for key in plan.keys:
         numbers = failed_replicates(store, key, n_blocks[key], size) // size
@@ -158,13 +159,13 @@ def blocks_with_failures(plan: Plan, n_blocks: Mapping[str, int], store: Store) 
 
 
 def n_failed_replicates(plan: Plan, store: Store, n_blocks: Mapping[str, int]) -> dict[str, int]:
-    """By key, the number of stored replicates that failed."""
+    """Count the stored replicates that failed, by key."""
     size = plan.block_size
     return {key: len(failed_replicates(store, key, n_blocks[key], size)) for key in plan.keys}
 
 
 def missing_after_crash(plan: Plan, blocks: Sequence[BlockId], store: Store) -> list[BlockId]:
-    """The blocks of some that are not stored."""
+    """List the blocks of a lost task that are not stored."""
     store.scan()
     n_blocks = max((block_id.block for block_id in blocks), default=-1) + 1
     missing = missing_blocks(plan, dict.fromkeys(plan.keys, n_blocks), store, retries=True)
@@ -173,11 +174,11 @@ def missing_after_crash(plan: Plan, blocks: Sequence[BlockId], store: Store) -> 
 
 # ---------------------------------------------------------------- shares
 def first_shares(plan: Plan, n_shares: int) -> dict[str, int]:
-    """By key, the share of the first block, counted from 0; the next block is the next share's.
+    """Choose the share of the first block, counted from 0, by key; later blocks take turns.
 
-    Scenarios begin at shares that are spread evenly, so shares have equal numbers of blocks, give
-    or take one of each scenario. Methods of a block are in one share. It does not depend on what is
-    stored, so that shares may start at any time.
+    The first shares of scenarios are spread evenly, so that numbers of blocks differ between shares
+    by at most one per scenario. All methods of a block are in one share. The choice does not depend
+    on the stored blocks, so that shares may start at any time.
     """
     families = group_by_dataset(plan, plan.keys)
     return {
@@ -186,7 +187,7 @@ def first_shares(plan: Plan, n_shares: int) -> dict[str, int]:
 
 
 def n_blocks_by_shard(plan: Plan, blocks: BlockSet, n_shards: int) -> Counter[int]:
-    """The number of blocks of each share."""
+    """Count the blocks of each share."""
     starts, found = first_shares(plan, n_shards), Counter[int]()
     for key, which in blocks.chosen.items():
         whose = (np.flatnonzero(which) + starts[key]) % n_shards
@@ -195,7 +196,7 @@ def n_blocks_by_shard(plan: Plan, blocks: BlockSet, n_shards: int) -> Counter[in
 
 
 def blocks_of_shard(plan: Plan, blocks: BlockSet, shard: tuple[int, int]) -> BlockSet:
-    """The blocks of share `i` of `n`."""
+    """Choose the blocks of share `i` of `n`."""
     index, n_shards = shard
     starts, chosen = first_shares(plan, n_shards), {}
     for key, which in blocks.chosen.items():
@@ -205,15 +206,15 @@ def blocks_of_shard(plan: Plan, blocks: BlockSet, shard: tuple[int, int]) -> Blo
 
 
 def share_label(plan: Plan, provenance: Provenance, shard: tuple[int, int] | None) -> str:
-    """The label in the names of a share's files: the split of the study, and the share.
+    """Make the label for the names of a share's files, from the split and the share.
 
-    Shares of one split have no block in common, so they need not open each other's files. Where
-    code, data, settings, scenarios or the number of shares differ, the split does.
+    Shares of one split have no block in common, so they need not open each other's files. Runs
+    with other code, data, settings, scenarios or number of shares have another split.
 
     Returns
     -------
     str
-        `-SPLIT-INDEX`; empty where a run is no share.
+        `-SPLIT-INDEX`, or an empty text for a run of all blocks.
     """
     if shard is None:
         return ""

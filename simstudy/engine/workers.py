@@ -21,17 +21,16 @@ class Workers:
     Parameters
     ----------
     backend
-        `auto` (this process while less than about a second of work is left, then loky), `loky`
-        (processes), `threads`, `inline` (this process, where a debugger sees them), `dask` (a
-        cluster), or a backend of your own as `module:Class`.
+        Kind of workers: `auto` (this process for less than about a second of work, otherwise
+        loky), `loky` (processes), `threads`, `inline` (this process, for a debugger), `dask` (a
+        cluster), or your own backend as `module:Class`.
     n_jobs
-        Workers; None means one per core that this process may use, or that the job of a batch
-        system has.
+        Number of workers; None for one per core of this process or batch job.
     options
-        What the backend is told beside, by the names of its own parameters.
+        Further arguments of the backend, by name.
     block_seconds
-        How long drawing a block may take, after which it has failed; None leaves that to the
-        study.
+        Time limit for drawing a block, in seconds; a block that takes longer has failed. None for
+        the study's limit.
     """
 
     backend: str = "auto"
@@ -45,12 +44,12 @@ class Workers:
         check_block_seconds(self.block_seconds)
 
     def limited(self, block_seconds: float | None) -> "Workers":
-        """Add a time limit per block where none is set.
+        """Add a time limit per block if none is set.
 
         Parameters
         ----------
         block_seconds
-            Seconds; None for no limit.
+            Time limit in seconds; None for no limit.
 
         Returns
         -------
@@ -71,26 +70,26 @@ def check_backend(name: str) -> None:
     is_place = kind.isidentifier() and all(part.isidentifier() for part in module.split("."))
     if name not in BACKENDS and not is_place:
         raise ConfigError(
-            f"backend={name}: no such backend, nor the place of one as module:Class; "
+            f"backend={name}: no such backend, and not of the form module:Class; "
             + nearest(str(name), BACKENDS)
         )
 
 
 def class_at(setting: str, place: str) -> Callable[..., Any]:
-    """The class that a setting names as `module:Class`."""
+    """Import the class that a setting names as `module:Class`."""
     module, _, kind = place.partition(":")
     try:
         found: Callable[..., Any] = getattr(importlib.import_module(module), kind)
-    except Exception as error:  # whatever a module raises that cannot be imported
+    except Exception as error:  # an import may raise anything
         raise ConfigError(
-            f"{setting}={place} cannot be imported: {describe(error)}. Name a class of a module "
-            "that Python finds, as module:Class."
+            f"{setting}={place} cannot be imported: {describe(error)}. Name the class as "
+            "module:Class, with a module on Python's path."
         ) from error
     return found
 
 
 def available_cores() -> int:
-    """The number of cores that this process may use: of its job, its container, its affinity."""
+    """Count the cores that this process may use, by its batch job, container and affinity."""
     from joblib import cpu_count
 
     return cores_of_job(os.environ) or int(cpu_count())
@@ -99,7 +98,7 @@ def available_cores() -> int:
 def check_n_jobs(n_jobs: Any) -> None:
     """Refuse an invalid number of workers; None means all cores."""
     if n_jobs is not None:
-        check_whole("n_jobs", n_jobs, least=1, counts="of workers, or none for every core")
+        check_whole("n_jobs", n_jobs, least=1, counts="of workers, or none for one per core")
 
 
 def check_block_seconds(seconds: Any) -> None:
@@ -109,8 +108,8 @@ def check_block_seconds(seconds: Any) -> None:
     is_number = isinstance(seconds, numbers.Real) and not isinstance(seconds, bool)
     if not is_number or not 0 < seconds < math.inf:
         raise ConfigError(
-            f"block_seconds={seconds!r}: drawing a block takes some time, so every block would "
-            "fail. Give a number above 0, in seconds, or None for as long as it takes."
+            f"block_seconds={seconds!r} is not allowed: must be a number of seconds above 0, or "
+            "None for no limit."
         )
 
 
@@ -121,10 +120,10 @@ class CoreVariable(NamedTuple):
     Parameters
     ----------
     job
-        Set in its jobs only, which tells its word from a variable of that name that somebody
-        exports in a shell. Empty where no other program uses the name.
+        Variable that the batch system sets in its jobs only: without it, `cores` may have been
+        exported in a shell. Empty if no other program uses the name in `cores`.
     cores
-        The number of cores of a process of this job, on this machine.
+        Variable with the number of cores of a process of the job, on this machine.
     """
 
     job: str
@@ -132,7 +131,7 @@ class CoreVariable(NamedTuple):
 
 
 CORE_VARIABLES = (
-    CoreVariable("", "SLURM_CPUS_PER_TASK"),  # where somebody asked for --cpus-per-task
+    CoreVariable("", "SLURM_CPUS_PER_TASK"),  # set with --cpus-per-task
     CoreVariable("SLURM_JOB_ID", "SLURM_CPUS_ON_NODE"),
     CoreVariable("PBS_JOBID", "NCPUS"),
     CoreVariable("JOB_ID", "NSLOTS"),  # SGE
@@ -141,10 +140,10 @@ CORE_VARIABLES = (
 
 
 def cores_of_job(environment: Mapping[str, str]) -> int | None:
-    """The number of cores of this batch job; None outside of one.
+    """Return the number of cores of this batch job; None outside of a job.
 
-    A batch system may let a job see more cores than it has, so its word goes before the
-    system's. What is no such number (0, `4(x2)`, nothing) is passed over: the job has cores.
+    The batch system's number goes before the operating system's, which may include cores of other
+    jobs. Values that are not a number above 0, such as `4(x2)`, are ignored.
     """
     for variable in CORE_VARIABLES:
         text = environment.get(variable.cores, "")

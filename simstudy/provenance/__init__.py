@@ -1,1 +1,1 @@
-"""What a number depends on: scenario, random streams, code, data and other files."""
+"""Provenance of numbers: scenario, random streams, code, data and other files."""

@@ -1,6 +1,6 @@
-"""The fingerprint of a scenario or method: the definitions it reaches by name, and what they hold.
+"""Fingerprints of scenarios and methods: all definitions that their code uses, directly or not.
 
-Names are resolved to the objects bound to them now, so it does not matter how they came to be
+Names are resolved to the objects that they are bound to now. So it does not matter how a name was
 bound: by an import under another name, a loop, a decorator, a table that another module filled, or
 a notebook's cell. `docs/guarantees.md` states the rule.
 """
@@ -44,53 +44,53 @@ from simstudy.provenance.wrappers import (
 )
 
 Fingerprint = dict[str, str]
-"""Definition, constant, module or library -> hash or version."""
+"""Hash or version by definition, constant, module or library."""
 
-LATE = "simstudy.lazy"  # whose objects stand for libraries that are imported when they are used
-DEEPEST = 100  # levels of nested values that are followed
-A_NAME = re.compile(r"[A-Za-z_][\w.]*")
+LAZY_MODULE = "simstudy.lazy"  # module with proxies of libraries that are imported when used
+MAX_DEPTH = 100  # levels of nested values that are followed
+DOTTED_NAME = re.compile(r"[A-Za-z_][\w.]*")
 WORD = re.compile(r"[A-Za-z_]\w*")
-BUILT_IN = (
+BUILTIN_TYPES = (
     *map(type, (len, str.join, object.__init__, "".__str__, vars(dict)["fromkeys"])),
     *(types.GetSetDescriptorType, types.MemberDescriptorType),
 )
-CONSTRUCTION = frozenset(
+CONSTRUCTORS = frozenset(
     ["__init__", "__post_init__", "__new__", "__init_subclass__", "__set_name__", "__setstate__"]
 )
-"""Methods that make an object: what they assign is its content."""
+"""Methods that make an object: the attributes that they assign are its content."""
 
 
 class Key(NamedTuple):
-    """A definition or constant of the project, or (without module) something else that counts."""
+    """A definition or constant of the project, or (without module) another entry."""
 
     module: str
     name: str
 
     @property
     def mark(self) -> str:
-        """The reference to it in the text of others; `_written` replaces the module."""
+        """The reference to this key in the texts of other entries; `_written` makes it readable."""
         return f"\0{self.module}\1{self.name}"
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A fingerprint with what was found on the way.
+    """A fingerprint, with more findings about the code.
 
     Attributes
     ----------
     found
-        The fingerprint. Definitions of the first part's own module have no module's name, so
-        that a script, the module of its file, and a notebook with the same text are equal.
+        The fingerprint. Definitions in the module of the first part are named without that module,
+        so that a script, the module of its file, and a notebook with the same text are equal.
     by_module
-        By module and name, the hashes of all definitions of this name, for workers.
+        Hashes of all definitions with the same module and name, by both, for workers.
     names
-        Module and name through which these were reached.
+        Modules and names by which workers find these definitions.
     compiled
-        numba's dispatchers, each after those that it calls.
+        Numba dispatchers, each after those that it calls.
     cached
-        Functions that keep what they returned.
+        Functions with a cache of their results.
     tokens
-        The text of each part that was asked for, with its values.
+        Texts of the traced parts, with their values.
     generators
         Random generators other than streams in the project's code, such as
         `np.random.default_rng in trial`.
@@ -99,7 +99,7 @@ class Trace:
     words
         Attributes, global names and strings in the code.
     constants
-        Module and name of the constants that count by their values.
+        Modules and names of the constants that count by their values.
     """
 
     found: Fingerprint
@@ -120,17 +120,17 @@ def fingerprint(parts: Iterable[object]) -> Fingerprint:
 
 
 def trace(roots: Iterable[Iterable[object]]) -> list[Trace]:
-    """Fingerprint several roots, each for itself."""
+    """Fingerprint several roots separately; each root is a list of parts."""
     return [_trace(list(parts)) for parts in roots]
 
 
 def trace_names(names: Iterable[Key], constants: Iterable[Key]) -> Trace:
-    """Fingerprint what a process has loaded under these names of modules.
+    """Fingerprint the definitions that this process has loaded under some names.
 
     Parameters
     ----------
     constants
-        Those of them that count by their values.
+        Names of constants, which count by their values.
     """
     return _trace([_loaded(key) for key in names], constants)
 
@@ -140,7 +140,7 @@ def _loaded(key: Key) -> object:
 
 
 def _trace(parts: Sequence[object], constants: Iterable[Key] = ()) -> Trace:
-    """Walk twice: what the code itself changes is known only when all code has been seen."""
+    """Walk twice: only after a first walk is it known which values the code itself changes."""
     walk = Walk(None)
     walk.tokens(parts, "")
     walk.follow()
@@ -154,7 +154,7 @@ def _trace(parts: Sequence[object], constants: Iterable[Key] = ()) -> Trace:
 
 
 def changes(stored: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
-    """The differences between two fingerprints, as text."""
+    """List the differences between two fingerprints, as text."""
     names = (name for name in sorted({*stored, *current}) if stored.get(name) != current.get(name))
     return [_change(name, stored.get(name), current.get(name)) for name in names]
 
@@ -168,24 +168,24 @@ def _change(name: str, old: str | None, new: str | None) -> str:
 
 
 def _known_as(module: str) -> str:
-    """The name of a module; a script is the module of its file."""
+    """Return the name of a module; for a script, that of its file."""
     file = getattr(sys.modules.get(module), "__file__", None) if module == "__main__" else None
     return Path(file).stem if file else module
 
 
 def _written(text: str, home: str) -> str:
-    """A text of references without the name of the home module."""
+    """Make references in a text readable, without the name of the home module."""
     return text.replace(f"\0{home}\1", "").replace("\0", "").replace("\1", ".")
 
 
 # ---------------------------------------------------------------- the walk
 class Walk:
-    """One walk from some parts through all definitions that they reach.
+    """One walk from some parts through all definitions that they use.
 
     Parameters
     ----------
     before
-        A first walk from the same parts, which knows what their code changes.
+        First walk from the same parts, which found the values that their code changes.
     """
 
     def __init__(self, before: "Walk | None") -> None:
@@ -197,7 +197,7 @@ class Walk:
         self.constants: dict[Key, None] = {}
         self.compiled: dict[int, Any] = {}
         self.cached: dict[int, Any] = {}
-        self.generators: dict[str, str] = {}  # with the module that they belong to
+        self.generators: dict[str, str] = {}  # module of the generator, by its place in the code
         self.readers: dict[str, None] = {}
         self._changed_in: dict[type, set[str]] = {}
         self._seeded: set[str] = set()  # modules whose global generator the code seeds
@@ -207,23 +207,27 @@ class Walk:
         self._open: set[int] = set()
 
     def follow(self) -> None:
-        """Follow what was put off."""
+        """Follow the queued definitions."""
         while self._queue:
             self._queue.popleft()()
 
     def trace(self, tokens: Iterable[str], home: str) -> Trace:
-        """The result of the walk."""
+        """Return the result of the walk."""
         texts = {key: "".join(sorted(found)) for key, found in self.texts.items()}
         found = {
             _written(key.mark, home): hash_of(_written(text, home)) for key, text in texts.items()
         } | self.libraries
         found["python"] = f"{sys.version_info.major}.{sys.version_info.minor}"
-        if self.words & policy.ENVIRONMENT:  # variables that are named anywhere in such code
+        if self.words & policy.ENVIRONMENT:  # all variables that the code names count
             named = {part for word in self.words for part in WORD.findall(word)} & set(os.environ)
             for name in named - set(policy.THREAD_VARIABLES):
                 found[f"environment variable {name}"] = hash_of(os.environ[name])
         is_seeded = "seeded_globals" in self.words
-        told = (n for n, of in self.generators.items() if not is_seeded and of not in self._seeded)
+        unseeded = (
+            name
+            for name, home in self.generators.items()
+            if not is_seeded and home not in self._seeded
+        )
         return Trace(
             dict(sorted(found.items())),
             {
@@ -234,7 +238,7 @@ class Walk:
             tuple(self.compiled.values()),
             tuple(self.cached.values()),
             tuple(_written(token, home) for token in tokens),
-            tuple(sorted(told)),
+            tuple(sorted(unseeded)),
             tuple(sorted(self.readers)),
             frozenset(self.words),
             tuple(self.constants),
@@ -242,13 +246,13 @@ class Walk:
 
     # ------------------------------------------------------------ values
     def token(self, value: Any, where: str) -> str:
-        """A text that identifies a value by content; code in it is followed."""
+        """Make a text that identifies a value by content, and follow the code in it."""
         if id(value) in self._known:
             return self._known[id(value)][1]
         if type(value) in values.ATOMS:
             self.words |= {value} if type(value) is str else set()
             return values.plain_token(value, str)
-        if id(value) in self._open or len(self._open) > DEEPEST:
+        if id(value) in self._open or len(self._open) > MAX_DEPTH:
             return f"<{type(value).__qualname__} again>"
         self._open.add(id(value))
         try:
@@ -261,20 +265,20 @@ class Walk:
         return text
 
     def tokens(self, parts: Iterable[object], where: str) -> str:
-        """The tokens of several values."""
+        """Join the tokens of several values."""
         return "|".join([self.token(part, where) for part in parts])
 
     # ------------------------------------------------------------ entries
     def _enter(self, key: Key, text: str) -> None:
-        """Count a text under a name; several definitions of one name count together."""
+        """Add a text under a name; several definitions of one name count together."""
         self.texts.setdefault(key, {})[text] = None
 
     def _library(self, module: str) -> None:
-        """Count a library by name, version and settings."""
+        """Add a library by name, version and settings."""
         top = module.split(".")[0]
         if is_project(module):
             return
-        self._settings_of(top)  # of the standard library, too
+        self._settings_of(top)  # the standard library has settings, too
         known = None if top in self.libraries else modules.library(module)
         if known:
             self.libraries[known[0]] = known[1]
@@ -286,7 +290,7 @@ class Walk:
             self.libraries[f"{top} (its settings)"] = hash_of(repr(state))
 
     def _whole(self, module: str) -> None:
-        """Count a module of the project completely, and those that it imports."""
+        """Add the complete source of a project module, and of those that it imports."""
         if not is_project(module):
             self._library(module)
             return
@@ -307,7 +311,7 @@ class Walk:
 
     # ------------------------------------------------------------ what code reads
     def _references(self, code: Definition, names: Mapping[str, Any], module: str) -> str:
-        """Follow the names that code reads; returns their tokens."""
+        """Follow the names that code reads and return their tokens."""
         self.words |= code.words
         self.changed |= {key for chain in code.changed if (key := _bound(chain, names, module))}
         refers = [self._chain(chain, names, module, code) for chain in code.chains]
@@ -347,12 +351,12 @@ class Walk:
             self.generators[f"{'.'.join(chain)} in {_known_as(reader)}"] = home
 
     def binding(self, module: str, name: str, value: object) -> str:
-        """The value of a module's name: code by reference, a constant as an entry."""
+        """Refer to the value of a module's name; a constant gets an entry."""
         is_followed = is_code(value) and not isinstance(value, np.ufunc)
         if is_followed and (is_project(module) or _is_of_the_project(value)):
             self.names[Key(module, name)] = None
             return self.token(value, module)
-        if type(value).__module__ == LATE:
+        if type(value).__module__ == LAZY_MODULE:
             return self.token(value, module)
         if is_project(module):
             module, name = modules.defined_in(module, name, value)
@@ -360,8 +364,8 @@ class Walk:
             self._library(module)
             is_short = isinstance(value, int | float | complex | str | tuple)
             return f"{name} {value!r}" if is_short and len(repr(value)) < 200 else name
-        is_memory = is_ours(module) and name.startswith("_")  # what a process keeps at hand
-        if is_passed_over(module) or (is_memory and isinstance(value, dict | list | set)):
+        is_private = is_ours(module) and name.startswith("_")  # a private container is a cache
+        if is_passed_over(module) or (is_private and isinstance(value, dict | list | set)):
             return name
         key = Key(_known_as(module), name)
         if key not in self.texts:
@@ -371,9 +375,9 @@ class Walk:
         return key.mark
 
     def _content_of(self, module: str, name: str, value: object) -> str:
-        """A constant by content; by its statements if the code changes it or it has none."""
+        """Describe a constant by content; by its statements if code changes it or hides it."""
         is_changed = self._before is not None and Key(module, name) in self._before.changed
-        is_opaque = isinstance(value, (*values.GENERATORS, np.ufunc))  # tells nothing of its making
+        is_opaque = isinstance(value, (*values.GENERATORS, np.ufunc))  # has no readable content
         if not is_changed and not is_opaque:
             self.constants[Key(module, name)] = None
             return self.token(value, module)
@@ -401,10 +405,13 @@ class Walk:
                 yield name
 
     def _by_text(self, strings: Iterable[str], module: str) -> None:
-        """Count what code that looks up names by text may mean: its module and those beside it."""
+        """Add all sources that code may mean if it looks up names by text.
+
+        These are its module, loaded modules that it names, and the files in its module's folder.
+        """
         self._whole(module)
         for text in sorted(strings):
-            if A_NAME.fullmatch(text) and text in sys.modules:
+            if DOTTED_NAME.fullmatch(text) and text in sys.modules:
                 self._whole(text)
         path = None if is_ours(module) else source_file(module)
         folder = path.parent if path else Path()
@@ -414,22 +421,22 @@ class Walk:
                 self._enter(key, source.digest_of_text(neighbour.read_text("utf-8", "replace")))
 
     def _note_name(self, value: Any) -> None:
-        """Note the name by which pickle sends a function or class."""
+        """Add the name by which pickle sends a function or class."""
         key = Key(str(value.__module__), value.__qualname__)
         if getattr(sys.modules.get(key.module), key.name, None) is value:
             self.names[key] = None
 
     # ------------------------------------------------------------ kinds of values
     def _follow(self, value: Any, where: str) -> str:
-        """The token of a value that is not plain, by its kind."""
+        """Make the token of a value that is not plain, by its kind."""
         home = type(value).__module__
-        if home == LATE:
+        if home == LAZY_MODULE:
             name = object.__getattribute__(value, "_name")
             self._library(name)
             return f"<module {name}>"
         if home == "simstudy.data.parts" and hasattr(value, "identity_text"):
             return f"<{self.token(type(value), where)} {value.identity_text()}>"
-        if isinstance(value, ModuleType):  # nobody can say what of it is used
+        if isinstance(value, ModuleType):  # any part of it may be used
             self._whole(value.__name__)
             return f"<module {_known_as(value.__name__)}>"
         if isinstance(value, FunctionType):
@@ -437,7 +444,7 @@ class Walk:
         return self._class(value) if isinstance(value, type) else self._instance(value, where)
 
     def _function(self, function: Any) -> str:
-        """A function: by name if the name leads to it, otherwise also by content."""
+        """Refer to a function by name, and also by content if the name has another value."""
         plain = unchecked(function)
         if not isinstance(plain, FunctionType):
             return self.token(plain, module_of(function))
@@ -456,7 +463,7 @@ class Walk:
         return f"<{key.mark} {hash_of(self._made_with(function, module))}>"
 
     def _content(self, function: FunctionType, module: str) -> str:
-        """A function with the definitions that it refers to."""
+        """Describe a function by content, with the definitions that it refers to."""
         plain = unchecked(function)
         code = _definition(plain, module)
         if modules.teaches_numba(module):
@@ -467,7 +474,7 @@ class Walk:
         return f"{self._made_with(function, module)}{refers}"
 
     def _made_with(self, function: FunctionType, module: str) -> str:
-        """A function's source, defaults, closure and attributes, without its own caches."""
+        """Describe a function's source, defaults, closure and attributes, without its caches."""
         plain = unchecked(function)
         code, name = _definition(plain, module), plain.__code__.co_qualname
         changed = {chain[0] for chain in code.changed}
@@ -481,7 +488,7 @@ class Walk:
         return code.digest + "".join(f" {n}={self.token(v, module)}" for n, v in parts)
 
     def _foreign(self, function: FunctionType, module: str, name: str) -> str:
-        """A library's function by name; one made by a decorator also by what it holds."""
+        """Refer to a library's function by name; if a decorator made it, also by its content."""
         self._library(module)
         held = [*cells_of(function).values(), *vars(function).values()]
         if module.split(".")[0] in policy.WELL_KNOWN or is_standard(module):
@@ -490,7 +497,7 @@ class Walk:
 
     # ------------------------------------------------------------ classes
     def _class(self, kind: type) -> str:
-        """A class by name, with an entry for its content."""
+        """Refer to a class by name, with an entry for its content."""
         module = str(kind.__module__)
         key = Key(_known_as(module), kind.__qualname__)
         if is_passed_over(module):
@@ -524,7 +531,7 @@ class Walk:
             yield from (self._field(entry, module) for entry in fields(kind))
 
     def _members(self, kind: type) -> list[tuple[str, object]]:
-        """What the body of a class defines; `exact`, only if code that counts names it."""
+        """List the members that a class body defines; `exact` only if other code names it."""
         own: dict[str, object] = {
             member: value
             for member, value in vars(kind).items()
@@ -535,7 +542,7 @@ class Walk:
         parameters = vars(kind).get("__dataclass_params__")
         if parameters is not None and parameters.init:
             own.pop("__init__", None)
-        own["__slots__"] = tuple(vars(kind).get("__slots__", ()))  # whose descriptors say nothing
+        own["__slots__"] = tuple(vars(kind).get("__slots__", ()))  # instead of their descriptors
         return sorted(
             (member, value)
             for member, value in own.items()
@@ -543,7 +550,7 @@ class Walk:
         )
 
     def _changed_by_methods(self, kind: type) -> set[str]:
-        """The attributes that methods assign or fill, of those that the code may call."""
+        """Collect the attributes that methods assign or fill, if the code may call these."""
         if kind not in self._changed_in:
             self._changed_in[kind] = {*self._find_changed(kind)}
         return self._changed_in[kind]
@@ -553,7 +560,7 @@ class Walk:
         for base in kind.__mro__ if is_project(kind.__module__) else ():
             for name, method in vars(base).items():
                 plain = unchecked(getattr(method, "__func__", method))
-                is_special = name.startswith("__") and name not in CONSTRUCTION
+                is_special = name.startswith("__") and name not in CONSTRUCTORS
                 if isinstance(plain, FunctionType) and (is_special or name in called):
                     first = (*plain.__code__.co_varnames[:1], base.__name__)
                     code = _definition(plain, module_of(plain))
@@ -568,9 +575,9 @@ class Walk:
 
     # ------------------------------------------------------------ instances
     def _instance(self, value: Any, where: str) -> str:
-        """An object that is not plain and no Python function, class or module."""
+        """Make the token of an object that is neither plain nor a Python function or class."""
         kind = type(value)
-        if isinstance(value, BUILT_IN):
+        if isinstance(value, BUILTIN_TYPES):
             return self._built_in(value, where)
         if isinstance(value, ctypes.CDLL):
             path = Path(str(value._name))
@@ -586,7 +593,7 @@ class Walk:
         return self._by_state(value, where)
 
     def _built_in(self, value: Any, where: str) -> str:
-        """A function without Python code; in a compiled project module, by the file."""
+        """Refer to a function without Python code; add the file if it is a project module's."""
         module = str(getattr(value, "__module__", None) or "")
         owner = getattr(value, "__self__", None)
         is_bound = not (owner is None or isinstance(owner, ModuleType))
@@ -595,7 +602,7 @@ class Walk:
         return f"<{module}.{value.__qualname__} {bound}>"
 
     def _dispatcher(self, value: object, function: FunctionType) -> str:
-        """A numba function: its Python function and options."""
+        """Describe a numba function by its Python function and options."""
         self._library("numba")
         self._library("llvmlite")
         options = getattr(value, "targetoptions", {})
@@ -606,7 +613,7 @@ class Walk:
         return text
 
     def _wrapped(self, value: Any) -> tuple[object, ...] | None:
-        """The content of a wrapper of functions or values; None otherwise."""
+        """Return the content of a wrapper of functions or values; None for other objects."""
         if isinstance(value, contextvars.ContextVar):
             return value.name, values.context_value(value)
         if isinstance(value, threading.local):
@@ -617,11 +624,11 @@ class Walk:
         return None if names is None else tuple(getattr(value, name) for name in names)
 
     def _by_state(self, value: Any, where: str) -> str:
-        """An object by its class and state, without what its own methods change."""
+        """Describe an object by class and state, without attributes that its methods change."""
         kind = type(value)
         name = self.token(kind, where)
         state = values.state_of(value)
-        if is_passed_over(str(kind.__module__)):  # a study or a result: the functions in it
+        if is_passed_over(str(kind.__module__)):  # a study or a result counts by its functions
             return f"<{name} {self.tokens([v for v in state.values() if is_code(v)], where)}>"
         held = values.inherited_content(value, lambda inner: self.token(inner, where))
         own = self._changed_by_methods(kind)
@@ -631,10 +638,10 @@ class Walk:
         return self._reduced(value, where, name)
 
     def _reduced(self, value: Any, where: str, name: str) -> str:
-        """An object written in C, by its `__reduce__`; without that, by its class."""
+        """Describe an object written in C by its `__reduce__`, or else by its class."""
         try:
             parts = value.__reduce_ex__(4)
-        except Exception:  # whatever a library's reduction raises
+        except Exception:  # a library may raise anything
             return f"<{name}>"
         if isinstance(parts, str):
             return f"<{name} {parts}>"
@@ -642,7 +649,7 @@ class Walk:
         return f"<{name} {self.tokens(rest, where)}>"
 
 
-# ---------------------------------------------------------------- small questions
+# ---------------------------------------------------------------- helpers
 def _module_of_part(part: object) -> str:
     while isinstance(part, functools.partial):
         part = part.func
@@ -650,14 +657,14 @@ def _module_of_part(part: object) -> str:
 
 
 def _definition(function: FunctionType, module: str) -> Definition:
-    """The definition of a loaded function."""
+    """Read the definition of a loaded function."""
     loader = getattr(sys.modules.get(module), "__loader__", None)
     is_hooked = loader is not None and type(loader) is not SourceFileLoader
     return source.definition_of(function.__code__, is_hooked=is_hooked and module != "__main__")
 
 
 def _bound(chain: Chain, names: Mapping[str, Any], module: str) -> Key | None:
-    """The name of a module that an assignment through a chain changes."""
+    """Return the module and name that an assignment through a chain changes."""
     name, *rest = chain
     if name not in names:
         return None
@@ -679,14 +686,14 @@ def _is_dynamic(code: Definition) -> bool:
     """Whether code looks up names or modules by text."""
     heads = {chain[0] for chain in code.chains}
     looks_up = ("sys", "modules") in {chain[:2] for chain in code.chains}
-    by_text = code.words & policy.BY_TEXT and any("@" in text for text in code.words)
+    by_text = code.words & policy.QUERY_METHODS and any("@" in text for text in code.words)
     named = code.words & policy.UNFOLLOWED_ATTRIBUTES
     return bool(looks_up or by_text or heads & policy.UNFOLLOWED_BUILTINS or named)
 
 
 def _generators_of(module: str, value: object) -> str:
-    """`numpy.random` or `random` if a function or class draws random numbers there."""
-    if type(value).__module__ == LATE or not callable(value):
+    """Return `numpy.random` or `random` if a function or class draws from there, else nothing."""
+    if type(value).__module__ == LAZY_MODULE or not callable(value):
         return ""
     if getattr(value, "__name__", "") in policy.NO_GENERATORS:
         return ""

@@ -1,8 +1,8 @@
 """Modules: project or library, location, and imports.
 
-A module is the project's, whose content counts, or it comes from elsewhere: of the standard
-library, by the version of Python; of a well-known library, by its version; of any other installed
-package, by its version and the content of its files.
+Modules count in a fingerprint in four ways: the project's by their content; those of the standard
+library by the version of Python; those of a well-known library by its version; those of any other
+installed package by its version and the content of its files.
 """
 
 import ast
@@ -28,23 +28,23 @@ from simstudy.provenance.policy import (
     is_ours,
 )
 
-INSTALLED_IN = {"site-packages", "dist-packages"}
-MADE_BY_MACHINES = (".pyc", ".pyo", ".nbi", ".nbc")  # Python's and numba's caches
-IMPORTED = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
-LOOKS_UP = re.compile(rb"\bimportlib\b|\b__import__\b|\bexec\(")  # modules by their names
+INSTALL_FOLDERS = {"site-packages", "dist-packages"}
+CACHE_SUFFIXES = (".pyc", ".pyo", ".nbi", ".nbc")  # Python's and numba's caches
+IMPORT_STATEMENT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+DYNAMIC_IMPORT = re.compile(rb"\bimportlib\b|\b__import__\b|\bexec\(")
 PACKAGE = Path(__file__).parents[1]
 RESOLVED = PACKAGE.resolve()
-STARTED = ("__main__", "__mp_main__")  # what a process was started with: each has another
-TEMPLATES = str(PACKAGE / "output" / "report" / "templates")  # which make outputs, as code does
+ENTRY_MODULES = ("__main__", "__mp_main__")  # a process's main module, not the same in workers
+TEMPLATES = str(PACKAGE / "output" / "report" / "templates")
 
 Imports = ast.Import | ast.ImportFrom
 
 
-# ---------------------------------------------------------------- whose it is
+# ---------------------------------------------------------------- project or library
 def is_project(module: str) -> bool:
-    """Whether a module is simstudy's or the user's, not an installed library."""
+    """Whether a module belongs to simstudy or the user, not to an installed library."""
     top = module.split(".")[0]
-    if top in ("simstudy", *STARTED):
+    if top in ("simstudy", *ENTRY_MODULES):
         return True
     return bool(top) and module_kind(module) == "project"
 
@@ -71,7 +71,7 @@ def is_project_function(function: FunctionType, module: str) -> bool:
 
 @cache
 def module_kind(module: str) -> str:
-    """`project`, `installed`, `standard` or `unknown`, by where the module's file lies."""
+    """Return `project`, `installed`, `standard` or `unknown`, by the module's location."""
     if module in sys.builtin_module_names:
         return "standard"
     top = module.split(".")[0]
@@ -80,7 +80,7 @@ def module_kind(module: str) -> str:
         and top != module
         and module_kind(top) in ("installed", "standard")
     ):
-        return module_kind(top)  # to look for the module itself would import its package
+        return module_kind(top)  # a search for the module itself would import its package
     file = origin(module)
     if file in ("built-in", "frozen"):
         return "standard"
@@ -89,8 +89,8 @@ def module_kind(module: str) -> str:
 
 
 def file_kind(path: Path) -> str:
-    """`project`, `installed`, `standard` or `unknown`, by the file's location."""
-    if INSTALLED_IN & set(path.parts):
+    """Return `project`, `installed`, `standard` or `unknown`, by the file's location."""
+    if INSTALL_FOLDERS & set(path.parts):
         return "installed"
     is_standard = any(map(path.is_relative_to, _standard_folders()))
     return "standard" if is_standard else "project"
@@ -104,7 +104,7 @@ def _standard_folders() -> frozenset[str]:
 
 @cache
 def origin(module: str) -> str | None:
-    """The file of a module, imported or not."""
+    """Find the file of a module, imported or not."""
     loaded = sys.modules.get(module)
     try:
         spec = getattr(loaded, "__spec__", None) if loaded else importlib.util.find_spec(module)
@@ -114,13 +114,13 @@ def origin(module: str) -> str | None:
 
 
 def source_file(module: str) -> Path | None:
-    """The `.py` file of a module; None for a notebook and for compiled modules."""
+    """Find the `.py` file of a module; None for a notebook and for compiled modules."""
     file = origin(module)
     return Path(file) if file and file.endswith(".py") and Path(file).exists() else None
 
 
 def folders_of(module: str) -> list[Path]:
-    """The folders of a package; empty for a plain module."""
+    """List the folders of a package; empty for a plain module."""
     file = origin(module)
     own = [Path(file).parent] if file and Path(file).name == "__init__.py" else []
     return [*own, *map(Path, getattr(sys.modules.get(module), "__path__", ()))]
@@ -128,7 +128,7 @@ def folders_of(module: str) -> list[Path]:
 
 @cache
 def is_below(package: str, name: str) -> bool:
-    """Whether a package of the project has a module of this name; imports nothing."""
+    """Whether a package of the project has a module of this name, without an import."""
     return is_project(package) and any(
         (folder / f"{name}.py").is_file() or (folder / name).is_dir()
         for folder in folders_of(package)
@@ -136,15 +136,15 @@ def is_below(package: str, name: str) -> bool:
 
 
 def loaded_module(module: str) -> ModuleType | None:
-    """A project module, imported if necessary; None if it cannot be."""
+    """Return a project module, imported if necessary; None if it cannot be imported."""
     try:
         return importlib.import_module(module)
-    except Exception:  # whatever its own statements raise: simulate will say so
+    except Exception:  # the study's own import will raise it again
         return None
 
 
 def text_of(module: str) -> str:
-    """The source of a module; of a notebook, its cells in the order of execution."""
+    """Read the source of a module; of a notebook, its cells in the order of execution."""
     path = source_file(module)
     if path:
         return path.read_text(encoding="utf-8", errors="replace")
@@ -161,7 +161,7 @@ def _is_python(cell: object) -> bool:
 
 
 def defined_in(module: str, name: str, value: object) -> tuple[str, str]:
-    """The module and name that a name was imported from; unchanged if it was not imported."""
+    """Find the module and name that a name was imported from; unchanged if not imported."""
     for statement, alias in _imported_as(_source(module)[0]).get(name, ()):
         base = absolute(module, statement.module or "", statement.level)
         if base != module and getattr(sys.modules.get(base), alias, None) is value:
@@ -171,7 +171,7 @@ def defined_in(module: str, name: str, value: object) -> tuple[str, str]:
 
 @lru_cache(maxsize=512)
 def _imported_as(statements: tuple[Imports, ...]) -> dict[str, list[tuple[ast.ImportFrom, str]]]:
-    """By name, the statements `from ... import` that bind it, with the name there."""
+    """Collect `from ... import` statements by the name they bind, with the imported name."""
     found: dict[str, list[tuple[ast.ImportFrom, str]]] = {}
     for statement in statements:
         if isinstance(statement, ast.ImportFrom):
@@ -182,14 +182,14 @@ def _imported_as(statements: tuple[Imports, ...]) -> dict[str, list[tuple[ast.Im
 
 @cache
 def teaches_numba(module: str) -> bool:
-    """Whether a module adds to numba, so that what it does is not reached by name."""
+    """Whether a module extends numba, so that its code may be used without its names."""
     path = source_file(module)
     return path is not None and bool(TEACHES_NUMBA.search(path.read_bytes()))
 
 
 @cache
 def is_kernel(module: str) -> bool:
-    """Whether a module of simstudy is compiled: it counts as a whole, and need not be imported."""
+    """Whether a module of simstudy uses numba: it counts as a whole, without an import."""
     path = source_file(module) if is_ours(module) else None
     return path is not None and bool(COMPILES.search(path.read_bytes()))
 
@@ -200,10 +200,10 @@ def forget_modules() -> None:
         remembering.cache_clear()
 
 
-# ---------------------------------------------------------------- what a source imports
+# ---------------------------------------------------------------- imports of a source
 @lru_cache(maxsize=512)
 def _read_source(text: bytes) -> tuple[tuple[Imports, ...], frozenset[str]]:
-    """The import statements of a source, and its strings."""
+    """Read the import statements of a source, and its strings and names."""
     try:
         nodes = [*ast.walk(ast.parse(text))]
     except (SyntaxError, ValueError):
@@ -223,7 +223,7 @@ def _source(module: str) -> tuple[tuple[Imports, ...], frozenset[str]]:
 
 
 def imported_modules(module: str) -> list[str]:
-    """The project modules that a source imports, with their parent packages."""
+    """List the project modules that a source imports, with their parent packages."""
     parts = module.split(".")
     found = dict.fromkeys(".".join(parts[:n]) for n in range(1, len(parts)))
     for statement in _source(module)[0]:
@@ -232,7 +232,7 @@ def imported_modules(module: str) -> list[str]:
 
 
 def modules_behind(module: str) -> list[str]:
-    """A project module and all project modules that it imports, directly or not."""
+    """List a project module and all project modules that it imports, directly or not."""
     found: set[str] = set()
     ahead = [module] if module and is_project(module) else []
     while ahead:
@@ -244,7 +244,7 @@ def modules_behind(module: str) -> list[str]:
 
 
 def _discovered_modules(module: str) -> list[str]:
-    """Loaded modules in the folders that a source passes to `simstudy.discover`."""
+    """List the loaded modules in folders that a source passes to `simstudy.discover`."""
     texts = _source(module)[1]
     if "discover" not in texts:
         return []
@@ -260,13 +260,13 @@ def _targets(module: str, statement: Imports) -> Iterator[str]:
         return
     base = absolute(module, statement.module or "", statement.level)
     yield base
-    for alias in statement.names:  # a name may be a module below the one named
+    for alias in statement.names:  # a name may be a submodule
         if f"{base}.{alias.name}" in sys.modules or is_below(base, alias.name):
             yield f"{base}.{alias.name}"
 
 
 def absolute(module: str, name: str, level: int) -> str:
-    """The absolute name of a relative import."""
+    """Resolve the name in a relative import."""
     if not level:
         return name
     path = source_file(module)
@@ -277,7 +277,7 @@ def absolute(module: str, name: str, level: int) -> str:
 
 
 def libraries_of(module: str) -> Iterator[str]:
-    """The modules that a source imports by absolute names."""
+    """Yield the modules that a source imports by absolute names."""
     for statement in _source(module)[0]:
         if not getattr(statement, "level", 0):
             if isinstance(statement, ast.ImportFrom):
@@ -288,7 +288,7 @@ def libraries_of(module: str) -> Iterator[str]:
 
 # ---------------------------------------------------------------- libraries
 def library(module: str) -> tuple[str, str] | None:
-    """Name and version of the library that a module belongs to."""
+    """Return name and version of the library that a module belongs to; None if it has none."""
     top = module.split(".")[0]
     if is_project(module) or not top or is_made_up(module):
         return None
@@ -302,7 +302,7 @@ def library(module: str) -> tuple[str, str] | None:
 
 @cache
 def library_version(top: str) -> str:
-    """The version of an installed package, or `unknown`."""
+    """Return the version of an installed package, or `unknown`."""
     for name in (DISTRIBUTIONS.get(top, top), top):
         try:
             return metadata.version(name)
@@ -313,9 +313,9 @@ def library_version(top: str) -> str:
 
 @cache
 def _installed_content(top: str) -> str:
-    """The hash of all files of an installed package and of its dependencies.
+    """Hash all files of an installed package and of its dependencies.
 
-    As they are when this process first looks: what is edited later, it has not loaded.
+    The hash is kept, since this process does not load files that are edited later.
     """
     digest = hashlib.sha256()
     for package in sorted(_with_dependencies(top)):
@@ -326,27 +326,27 @@ def _installed_content(top: str) -> str:
 
 
 def _with_dependencies(top: str) -> set[str]:
-    """An installed package and the packages that it imports, except well-known ones."""
-    found: set[str] = set(STARTED)  # which packages may import
+    """List an installed package and the packages that it imports, except well-known ones."""
+    found: set[str] = set(ENTRY_MODULES)  # a package may import them
     ahead = [top]
     while ahead:
         name = ahead.pop()
         if name not in found and name not in WELL_KNOWN and module_kind(name) == "installed":
             found.add(name)
             sources = (path.read_bytes() for path in _files_of(name) if path.suffix == ".py")
-            ahead += {word.decode() for text in sources for word in IMPORTED.findall(text)}
-    return found.difference(STARTED) or {top}
+            ahead += {word.decode() for text in sources for word in IMPORT_STATEMENT.findall(text)}
+    return found.difference(ENTRY_MODULES) or {top}
 
 
 def _files_of(package: str) -> Iterator[Path]:
     file, folders = origin(package), folders_of(package)
     if file and Path(file).name == "__init__.py":
-        folders = folders[:1]  # where it was installed; it may have been extended from elsewhere
+        folders = folders[:1]  # the installed one: other packages may have added further folders
     elif file and not folders:
         yield Path(file)
     for folder in folders:
         files = (path for path in folder.rglob("*") if path.is_file())
-        yield from (path for path in files if path.suffix not in MADE_BY_MACHINES)
+        yield from (path for path in files if path.suffix not in CACHE_SUFFIXES)
 
 
 # ---------------------------------------------------------------- sources of an experiment
@@ -356,9 +356,9 @@ def is_own_file(file_name: str) -> bool:
 
 
 def sources_digest(module_file: str | None) -> str:
-    """The hash of all code that turns replicates into outputs.
+    """Hash all code that turns replicates into outputs.
 
-    Looked for anew: since the last time another project may have had modules of these names.
+    Modules are searched again, because another project may have modules of the same names.
     """
     forget_modules()
     digest = hashlib.sha256()
@@ -368,13 +368,13 @@ def sources_digest(module_file: str | None) -> str:
 
 
 def source_files(module_file: str | None) -> list[Path]:
-    """The source files of simstudy, of an experiment, and of its project modules."""
+    """List the source files of simstudy, of an experiment, and of its project modules."""
     theirs = (path for path in experiment_files(module_file) if not path.is_relative_to(PACKAGE))
     return [*map(Path, sorted(_own_files(), key=lambda name: name.split(os.sep))), *theirs]
 
 
 def _own_files() -> Iterator[str]:
-    """The files of simstudy that make outputs, as text: a run with nothing to do needs them."""
+    """Yield the files of simstudy that make outputs; as text, which is faster than as paths."""
     for folder, _, names in os.walk(PACKAGE):
         for name in names:
             path = os.path.join(folder, name)
@@ -383,24 +383,25 @@ def _own_files() -> Iterator[str]:
 
 
 def experiment_files(module_file: str | None) -> list[Path]:
-    """The source files of an experiment and of the project modules that it imports."""
+    """List the source files of an experiment and of the project modules that it imports."""
     if not module_file:
         return []
     found = (source_file(name) for name in modules_behind(module_at(module_file)))
     paths = {Path(module_file), *(path for path in found if path)}
-    by_name = [path for path in paths if LOOKS_UP.search(path.read_bytes())]
-    beside = (path for each in by_name for path in each.parent.glob("*.py") if path.is_file())
-    return sorted(paths.union(beside))  # but for the link to nowhere that an editor locks one with
+    by_name = [path for path in paths if DYNAMIC_IMPORT.search(path.read_bytes())]
+    # an editor's lock is a link without a target, which is not a file
+    neighbours = (path for each in by_name for path in each.parent.glob("*.py") if path.is_file())
+    return sorted(paths.union(neighbours))
 
 
 def experiment_libraries(module_file: str | None) -> dict[str, str]:
-    """The versions of the libraries that an experiment imports."""
+    """Return the versions of the libraries that an experiment imports."""
     names = modules_behind(module_at(module_file)) if module_file else []
     known = (library(used) for name in names for used in libraries_of(name))
     return dict(sorted(filter(None, known)))
 
 
 def module_at(file: str) -> str:
-    """The name of the loaded module with this source file; empty if there is none."""
+    """Return the name of the loaded module with this source file; empty if there is none."""
     loaded = list(sys.modules.items())
     return next((name for name, module in loaded if getattr(module, "__file__", None) == file), "")

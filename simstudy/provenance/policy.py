@@ -1,22 +1,22 @@
-"""The lists that decide what counts in a fingerprint.
+"""The lists that decide which code, libraries and settings count in a fingerprint.
 
-A library that is new to the field, a setting of a library that numbers depend on, a package of ours
-that moves: whoever changes something here changes what a fingerprint says, and reads
-`docs/guarantees_detail.md` first.
+Edit them for a new library in the field, for a setting of a library that numbers depend on, or if a
+package of simstudy moves. Every change here changes fingerprints: read `docs/guarantees_detail.md`
+first.
 """
 
 import re
 from collections.abc import Callable
 from typing import Any
 
-# ---------------------------------------------------------------- modules of ours
+# ---------------------------------------------------------------- modules of simstudy
 _PACKAGES = """
 analysis atomic_files claims cli design engine external figures options output provenance remote
 store study tables testing
 """
 RUNS = frozenset(_PACKAGES.split())
-"""Packages that run studies. They are not followed: a change in them that moves a number is
-announced by `LAYOUT` in `simstudy/engine/provenance.py`."""
+"""Packages that run studies. They do not count: a change in them that moves a number must increase
+`LAYOUT` in `simstudy/engine/provenance.py`."""
 
 SILENT = frozenset(
     f"simstudy.{name}"
@@ -25,19 +25,19 @@ SILENT = frozenset(
         "documents.stats.compiled.machine_code",
     )
 )  # fmt: skip
-"""Modules that the code of a scenario uses, and no number depends on."""
+"""Modules that scenarios use, but no number depends on."""
 
 FOLLOWED = frozenset({"simstudy.provenance.streams"})
-"""Of the packages that run studies, the module that numbers do depend on."""
+"""Modules in `RUNS` that numbers do depend on."""
 
 
 def is_ours(module: str) -> bool:
-    """Whether a module is simstudy's own."""
+    """Whether a module belongs to simstudy."""
     return module.split(".")[0] == "simstudy"
 
 
 def is_passed_over(module: str) -> bool:
-    """Whether a module of simstudy is not followed."""
+    """Whether a module is one of simstudy that does not count."""
     if not is_ours(module) or module in FOLLOWED:
         return False
     return module in SILENT or module.split(".")[1:2] in [[name] for name in RUNS]
@@ -46,12 +46,12 @@ def is_passed_over(module: str) -> bool:
 COMPILES = re.compile(
     rb"^\s*(?:from|import)\s.*\b(?:numba|llvmlite|compiled\.kernel)\b", re.MULTILINE
 )
-"""Imports of a module with code to be compiled."""
+"""Import statements of a module with code to be compiled."""
 
 TEACHES_NUMBA = re.compile(
     rb"^\s*(?:from|import)\s+(?:numba\.(?:core|extending|np)|llvmlite)\b", re.MULTILINE
 )
-"""Imports of a module that adds types or functions to numba: it counts completely."""
+"""Import statements of a module that adds types or functions to numba: it counts as a whole."""
 
 # ---------------------------------------------------------------- libraries
 _NAMES = """
@@ -73,11 +73,11 @@ DISTRIBUTIONS = {
     "umap": "umap-learn",
     "yaml": "PyYAML",
 }
-"""Distributions that are not named as what they install."""
+"""Distributions by package, if their names differ."""
 
 
 def _settings_of_torch(torch: Any) -> object:
-    """Torch's settings; None for the defaults, since torch may not be loaded yet."""
+    """Return torch's settings; None for the defaults, since torch may not be loaded yet."""
     state = str(torch.get_default_dtype()), torch.is_grad_enabled()
     return None if state == ("torch.float32", True) else state
 
@@ -90,35 +90,36 @@ STATES: dict[str, Callable[[Any], object]] = {
     ),
     "torch": _settings_of_torch,
 }
-"""Settings of libraries that numbers depend on, where a program may change them; None does not
-count."""
+"""Functions that read the settings of a library which a program may change and numbers depend on.
+A result of None does not count."""
 
 CHECKERS = frozenset({"jaxtyping", "beartype", "typeguard"})
 """Libraries that wrap functions to check types."""
 
 CALLED_BY_CHECKERS = ("fn", "__beartype_func")
-"""Names by which such wrappers hold the function that they call."""
+"""Names in such wrappers for the function that they call."""
 
 GENERATED = ("namedtuple_", "__mp_main__")
-"""How names of modules begin that no file defines."""
+"""Beginnings of the names of modules without a file."""
 
 # ---------------------------------------------------------------- names that are looked up by text
 UNFOLLOWED_BUILTINS = frozenset({"globals", "eval", "exec", "__import__", "compile"})
-_LOOK_UPS = """
+_DYNAMIC_NAMES = """
 import_module __subclasses__ __globals__ __builtins__ spec_from_file_location exec_module
 load_module run_path run_module iter_modules find_loader _getframe currentframe f_globals f_locals
 dmatrix dmatrices model_matrix from_formula get_type_hints get_annotations __annotations__
 __orig_bases__
 """
-UNFOLLOWED_ATTRIBUTES = frozenset(_LOOK_UPS.split())
-BY_TEXT = frozenset({"eval", "query"})  # of a frame: its text may name variables, with an @
+UNFOLLOWED_ATTRIBUTES = frozenset(_DYNAMIC_NAMES.split())
+QUERY_METHODS = frozenset({"eval", "query"})
+"""Methods of a pandas frame whose text may name variables, with an @."""
 
 # ---------------------------------------------------------------- the environment
 NO_GENERATORS = frozenset({"Generator", "BitGenerator", "SeedSequence"})
-"""Of `numpy.random`, what code names for types and seeds, and draws nothing."""
+"""Names in `numpy.random` for types and seeds, which draw nothing."""
 
 ENVIRONMENT = frozenset({"environ", "getenv", "expandvars"})
-"""Names by which code reads environment variables."""
+"""Names in code that reads environment variables."""
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -128,10 +129,11 @@ THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
     "NUMEXPR_NUM_THREADS",
 )
-"""Variables that do not count, since the engine sets them: numbers of threads.
+"""Variables for numbers of threads. They do not count, since the engine sets them.
 
-Not NUMBA_NUM_THREADS: numba keeps the number it is loaded with, and raises where the variable
-changes later, so the caller's process could never have its threads back. Its pool is masked.
+NUMBA_NUM_THREADS is left out: numba keeps the number it was loaded with and raises if the variable
+changes later, so the caller's process could not get its threads back. The engine limits numba's
+pool instead.
 """
 
 # ---------------------------------------------------------------- files and classes
@@ -150,4 +152,4 @@ __subclasshook__ __slotnames__ _member_map_ _member_names_ _value2member_map_ _h
 _unhashable_values_ _unhashable_values_map_ _use_args_ _value_repr_ _member_type_ _new_member_
 """
 MADE_BY_PYTHON = frozenset(_PYTHONS.split())
-"""Members of a class that follow from the others."""
+"""Members of a class that Python derives from the others."""

@@ -1,4 +1,4 @@
-"""The identity of a scenario: class name and non-default fields."""
+"""Identities of scenarios: class name and non-default fields."""
 
 import enum
 import functools
@@ -12,19 +12,19 @@ from typing import Any, Protocol, TypeGuard
 import numpy as np
 
 PLAIN = (type(None), bool, int, float, str)
-MAX_NAMED = 20  # values of an array that is named by them
+MAX_NAMED = 20  # longest array that is named by its values
 LEVEL_NAMES = "_level_names"
-"""Attribute of a scenario with the names of its levels that are objects, by factor."""
+"""Attribute of a scenario with the names of levels that are objects, by factor."""
 
 
 def level_of(scenario: object, factor: str) -> Any:
-    """The value of a factor as tables show it: of a named level its name."""
+    """Return the value of a factor as tables show it; for a named level, its name."""
     names: Mapping[str, str] = getattr(scenario, LEVEL_NAMES, {})
     return names[factor] if factor in names else getattr(scenario, factor)
 
 
 def with_factor(scenario: Any, factor: str, value: object) -> Any:
-    """The scenario with another value of one factor; other levels keep their names."""
+    """Copy a scenario with another value of one factor; other levels keep their names."""
     made = replace(scenario, **{factor: value})
     names = dict(getattr(scenario, LEVEL_NAMES, {}))
     names.pop(factor, None)
@@ -37,20 +37,21 @@ class NamesItself(Protocol):
     """A part of a scenario with its own identity text."""
 
     def identity_text(self) -> str:
-        """A text that is the same in every process and on every machine."""
+        """Return a text that is the same in every process and on every machine."""
         ...
 
 
 def identity(part: object, *, without: Collection[str] = ()) -> str:
-    """The identity of a scenario or part: class name and non-default fields.
+    """Return the identity of a scenario or part: class name and non-default fields.
 
-    Numbers are named by value: `1`, `1.0` and NumPy's 1 are one; `1`, `True` and `"1"` are three,
-    and so `0.0` and `-0.0` are two. An enum member is named with its class. So the text is the same
-    on every machine, and a new field with a default changes no identity that does not use it.
+    Numbers are named by value: `1`, `1.0` and NumPy's 1 have the same identity; `1`, `True` and
+    `"1"` have different ones, as have `0.0` and `-0.0`. An enum member is named with its class. The
+    text is the same on every machine. A new field with a default changes no identity that does not
+    use it.
 
-    A part that has a method `identity_text() -> str` says itself what names it, the same in every
-    process and on every machine: `simstudy.Data` is named by its content. Tables of results show
-    such a part as its `str`.
+    A part may have a method `identity_text() -> str` that returns its identity, which must be the
+    same in every process and on every machine. `simstudy.Data`, for example, is identified by its
+    content. Tables of results show such a part as its `str`.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def identity(part: object, *, without: Collection[str] = ()) -> str:
 
 
 def is_short_array(part: object) -> TypeGuard[np.ndarray]:
-    """Whether a part is a vector short enough to be named by its values, as a list is."""
+    """Whether a part is a vector short enough to be named by its values, like a list."""
     if not isinstance(part, np.ndarray):
         return False
     return part.ndim == 1 and len(part) <= MAX_NAMED and part.dtype.kind in "biufU"
@@ -100,7 +101,7 @@ def _non_default(part: object, without: Collection[str]) -> Iterable[tuple[str, 
 
 @functools.cache
 def _defaults(kind: Any) -> tuple[tuple[str, str | None], ...]:
-    """The fields of a dataclass with the identity of their defaults."""
+    """List the fields of a dataclass with the identities of their defaults."""
     return tuple(sorted((field.name, _default(field)) for field in fields(kind)))
 
 
@@ -112,7 +113,7 @@ def _default(field: "Field[Any]") -> str | None:
 
 
 def _is_missing(default: object) -> bool:
-    """Whether a value is MISSING, compared by type: workers may have a copy."""
+    """Whether a value is MISSING, compared by type, since workers may have a copy."""
     return isinstance(default, type(MISSING))
 
 
@@ -126,12 +127,12 @@ def _scalar(value: Any) -> str:
     if type(value) in PLAIN:
         return repr(value)
     for plain in (int, float, str):
-        if isinstance(value, plain):  # of a class of its own, which may show itself otherwise
+        if isinstance(value, plain):  # a subclass may have another repr
             return f"{type(value).__name__}({plain.__repr__(value)})"
     raise TypeError(
-        f"{_shown(value)} has no lasting name: the fields of a scenario are numbers, strings, "
-        "None, tuples of these, or frozen dataclasses, so that its random streams can be found "
-        f"again. {_advice(value)}"
+        f"{_shown(value)} has no stable name: the fields of a scenario must be numbers, strings, "
+        "None, tuples of these, or frozen dataclasses, because they identify its random streams. "
+        f"{_advice(value)}"
     )
 
 
@@ -140,9 +141,10 @@ def _is_negative_zero(value: float) -> bool:
 
 
 def typed(value: object) -> str:
-    """A value with its types: `1`, `1.0` and `float64(1.0)` share random numbers and differ here.
+    """Describe a value with its types, so that `1`, `1.0` and `float64(1.0)` differ.
 
-    Arithmetic may tell them apart, so blocks that were drawn with one are not taken for another's.
+    These share random numbers. But arithmetic may give other results with another type, so blocks
+    drawn with one type are not used for another.
     """
     if is_dataclass(value) and not isinstance(value, type) and not hasattr(value, "identity_text"):
         named = (f"{field.name}={typed(level_of(value, field.name))}" for field in fields(value))
@@ -161,7 +163,7 @@ def typed(value: object) -> str:
 
 
 def parts_of(part: object) -> Iterator[object]:
-    """A scenario and its parts that have code of their own, the scenario first."""
+    """Yield a scenario and its parts that may have code, the scenario first."""
     if type(part) not in (*PLAIN, tuple, list, dict) and not isinstance(part, np.generic):
         yield part
     for inner in _inside(part):
@@ -184,7 +186,7 @@ def _shown(value: object) -> str:
 
 
 def _advice(value: object) -> str:
-    """The advice to turn data into a part."""
+    """Advise how to make a value a part of a scenario."""
     makers = {
         "DataFrame": "Data.from_frame(table, name='prices')",
         "Series": "Data.from_frame(column, name='prices')",
@@ -196,11 +198,11 @@ def _advice(value: object) -> str:
     if maker is None:
         return 'Give each value a name: a mapping such as {"name": value} in grid(...).'
     return (
-        f"Make it a Data part, which is named by its content: {maker}, from simstudy; or give it a "
-        'name: a mapping such as {"name": value} in grid(...).'
+        f"Make it a Data part, which is identified by its content: {maker}, from simstudy; or give "
+        'it a name: a mapping such as {"name": value} in grid(...).'
     )
 
 
 def short_hash(text: str, n_hex: int = 16) -> str:
-    """The first `n_hex` hexadecimal digits of the SHA-256 of `text`."""
+    """Return the first `n_hex` hexadecimal digits of the SHA-256 of `text`."""
     return hashlib.sha256(text.encode()).hexdigest()[:n_hex]

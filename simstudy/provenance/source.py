@@ -1,8 +1,8 @@
-"""Definitions by their source: without comments, docstrings, annotations, layout and error texts.
+"""Hashes of definitions by their source, without comments, docstrings, annotations and error texts.
 
-A loaded function is looked up in the source it was compiled from, so a function in a notebook's
-cell and the same one in a file are equal. If its file was edited since it was loaded, or there is
-no source, its bytecode counts instead.
+The source of a loaded function is looked up, so that a function in a notebook's cell and the same
+one in a file are equal. If its file was edited after it was loaded, or there is no source, its
+bytecode counts instead.
 """
 
 import ast
@@ -17,16 +17,17 @@ from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 Chain = tuple[str, ...]
-"""A name and the attributes read off it at once: `np.random.default_rng`."""
+"""A name and the attributes read from it, such as `np.random.default_rng`."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Statement = ast.stmt
 
 GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
-DOCUMENTED = (*Function.__args__, ast.ClassDef, ast.Module)
-LEFT_OUT = frozenset({"returns", "annotation", "type_comment", "kind"})  # of syntax nodes
-SKIPPED = frozenset({"CACHE", "NOP", "EXTENDED_ARG", "PRECALL", "NOT_TAKEN"})
+NODES_WITH_DOCSTRINGS = (*Function.__args__, ast.ClassDef, ast.Module)
+SKIPPED_FIELDS = frozenset({"returns", "annotation", "type_comment", "kind"})
+"""Fields of syntax nodes that do not count."""
+SKIPPED_OPCODES = frozenset({"CACHE", "NOP", "EXTENDED_ARG", "PRECALL", "NOT_TAKEN"})
 _MUTATORS = """
 add append appendleft clear discard extend fit insert partial_fit pop popitem remove setdefault sort
 update
@@ -49,7 +50,7 @@ class Definition(NamedTuple):
     Attributes
     ----------
     digest
-        Hash of the source without what no number depends on.
+        Hash of the source, without the parts that no number depends on.
     chains
         Global names that it reads, with attributes.
     imports
@@ -59,7 +60,7 @@ class Definition(NamedTuple):
     changed
         Names that it assigns to or fills: `global x`, `x[0] = 1`, `x.y = 1`, `x.append(1)`.
     seeded
-        Names that it calls with an argument that is no constant: `default_rng(seed)`.
+        Names that it calls with an argument that is not a constant: `default_rng(seed)`.
     """
 
     digest: str
@@ -72,17 +73,17 @@ class Definition(NamedTuple):
 
 # ---------------------------------------------------------------- functions
 _known: dict[CodeType, Definition] = {}
-"""By code object: what was loaded stays what it was, whatever its file says later."""
+"""Definitions by code object: a loaded function keeps its definition if its file is edited."""
 
 
 def definition_of(code: CodeType, *, is_hooked: bool = False) -> Definition:
-    """The definition of a loaded function.
+    """Read the definition of a loaded function.
 
     Parameters
     ----------
     is_hooked
-        An import hook compiled other code than the source says (a test runner that rewrites
-        assertions); the source counts.
+        Whether an import hook compiled changed code, as a test runner does to rewrite assertions.
+        The source then counts although its bytecode differs.
     """
     if code not in _known:
         node = _node_of(code, text_of(code.co_filename), is_hooked)
@@ -91,7 +92,7 @@ def definition_of(code: CodeType, *, is_hooked: bool = False) -> Definition:
 
 
 def definition_of_statements(statements: Iterable[Statement]) -> Definition:
-    """The definition of statements of a module."""
+    """Read the definition of statements of a module."""
     module = ast.Module([*statements], [])
     return _definition(compile(module, "<statements>", "exec", dont_inherit=True), module)
 
@@ -100,9 +101,9 @@ def _definition(code: CodeType, node: ast.AST | None) -> Definition:
     reader = _Reader()
     digest = bytecode_of(code) if node is None else _hash(reader.text(node))
     codes = [*_nested(code)]
-    steps = [[s for s in dis.get_instructions(c) if s.opname not in SKIPPED] for c in codes]
+    steps = [[s for s in dis.get_instructions(c) if s.opname not in SKIPPED_OPCODES] for c in codes]
     chains = _unique(chain for each in steps for chain in _chains(each))
-    if node is not None:  # names in annotations of inner functions are in the code, too
+    if node is not None:  # bytecode also has the names in annotations of inner functions
         chains = tuple(chain for chain in chains if chain[0] in reader.names)
     attributes = {str(s.argval) for each in steps for s in each if s.opname in ATTRIBUTES}
     words = frozenset({chain[0] for chain in chains} | attributes | {*_strings(codes)})
@@ -113,7 +114,7 @@ def _definition(code: CodeType, node: ast.AST | None) -> Definition:
 
 
 def text_of(file_name: str) -> str:
-    """The source with this name: a file's content now, or a cell that is kept by `linecache`."""
+    """Read the source with this name: a file, or a notebook's cell from `linecache`."""
     path = Path(file_name)
     try:
         if path.suffix == ".py" and path.is_file():
@@ -125,7 +126,7 @@ def text_of(file_name: str) -> str:
 
 # ---------------------------------------------------------------- from code to source
 class _Parsed(NamedTuple):
-    """A source as syntax tree and as code."""
+    """A source as syntax tree and as code objects."""
 
     tree: ast.AST
     codes: dict[str, list[CodeType]]
@@ -146,7 +147,7 @@ def _parsed(text: str) -> _Parsed:
 
 
 def _functions_in(node: ast.AST) -> Iterator[Function]:
-    """All functions that statements define."""
+    """Yield all functions that statements define."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         inner = getattr(node, name, ())
         for statement in inner if isinstance(inner, list) else ():
@@ -156,12 +157,12 @@ def _functions_in(node: ast.AST) -> Iterator[Function]:
 
 
 def _place(node: Function) -> tuple[str, int]:
-    """The name of a function and its first line, as code has them."""
+    """Return the name and first line of a function, as in its code object."""
     return node.name, min(part.lineno for part in (node, *node.decorator_list))
 
 
 def _node_of(code: CodeType, text: str, is_hooked: bool) -> ast.AST | None:
-    """The syntax tree of a loaded function; None if the source has other code."""
+    """Find the syntax tree of a loaded function; None if the source has other code."""
     parsed = _parsed(text)
     alike = [
         found
@@ -181,7 +182,7 @@ def _node_of(code: CodeType, text: str, is_hooked: bool) -> ast.AST | None:
 
 
 def _column(code: CodeType) -> int:
-    """Where the last instruction's expression begins."""
+    """Return the column at which the last instruction's expression begins."""
     return [*code.co_positions()][-1][2] or 0
 
 
@@ -192,7 +193,7 @@ def _is_inside(code: CodeType, node: ast.Lambda) -> bool:
 
 
 def _nested(code: CodeType) -> Iterator[CodeType]:
-    """A code object and those inside it."""
+    """Yield a code object and those inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -201,7 +202,7 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
 
 @cache
 def bytecode_of(code: CodeType) -> str:
-    """Hash of compiled code, without line numbers."""
+    """Hash compiled code, without line numbers."""
     constants = [bytecode_of(c) if isinstance(c, CodeType) else _shown(c) for c in code.co_consts]
     names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
@@ -223,7 +224,7 @@ def _hash(text: str) -> str:
 # ---------------------------------------------------------------- source
 @lru_cache(maxsize=512)
 def digest_of_text(text: str) -> str:
-    """Hash of a whole source; of a text that cannot be parsed, as it is."""
+    """Hash a whole source; if it cannot be parsed, its unchanged text."""
     try:
         return _hash(_Reader().text(ast.parse(text)))
     except (SyntaxError, ValueError):
@@ -231,15 +232,15 @@ def digest_of_text(text: str) -> str:
 
 
 class _Reader:
-    """Writes a syntax tree as text, and notes what it changes and calls.
+    """Writes a syntax tree as text, and collects the names that it changes and calls.
 
-    Left out are docstrings, annotations and error texts. Of the outermost function also its name
-    and decorators: what these make of it is seen in the object that its name is bound to.
+    Docstrings, annotations and error texts are left out. The name and decorators of the outermost
+    function are left out as well: their effect is visible in the object that its name is bound to.
 
     Attributes
     ----------
     changed, seeded
-        As in `Definition`.
+        Names as in `Definition`.
     names
         Names outside of annotations.
     """
@@ -250,7 +251,7 @@ class _Reader:
         self.names: set[str] = set()
 
     def text(self, node: ast.AST) -> str:
-        """The text of a whole definition."""
+        """Write the text of a whole definition."""
         left_out = ("name", "decorator_list") if isinstance(node, Function) else ()
         return self._node(node, left_out)
 
@@ -262,10 +263,10 @@ class _Reader:
         parts = []
         for name in kind._fields:
             value = getattr(node, name, None)
-            if name in LEFT_OUT or name in left_out:
+            if name in SKIPPED_FIELDS or name in left_out:
                 continue
             if name == "body" and isinstance(value, list) and value and _is_docstring(value[0]):
-                value = value[1:] if kind in DOCUMENTED else value
+                value = value[1:] if kind in NODES_WITH_DOCSTRINGS else value
             parts.append(self._value(value))
         return f"{kind.__name__}({','.join(parts)})"
 
@@ -306,7 +307,7 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _chain_of(node: ast.expr) -> Chain:
-    """The chain of names below subscripts; empty if something else is changed."""
+    """Return the chain of names below subscripts; empty for other expressions."""
     while isinstance(node, ast.Subscript):
         node = node.value
     if isinstance(node, ast.Name):
@@ -316,9 +317,9 @@ def _chain_of(node: ast.expr) -> Chain:
 
 
 def statements_about(text: str, name: str) -> list[Statement]:
-    """The statements of a module that bind a name or change what it holds, from the last binding.
+    """List the statements of a module that bind a name or change its value.
 
-    A notebook may have executed a cell several times.
+    Only the last binding and later statements count: a notebook may execute a cell several times.
     """
     found = [each for each in _statements(text) if name in _bound_by(each)]
     bindings = [at for at, each in enumerate(found) if _is_binding(each, name)]
@@ -351,7 +352,7 @@ def _bound_by(statement: Statement) -> set[str]:
     return bound | {chain[0] for chain in reader.changed}
 
 
-# ---------------------------------------------------------------- what code names
+# ---------------------------------------------------------------- names in code
 def _unique(parts: Iterable[T]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(parts))
 

@@ -1,7 +1,7 @@
 """Random streams, each seeded by a hash of its address.
 
-A stream is found, not spawned: its seed is a hash of who asks (seed, study, scenario, block,
-purpose). So no stream moves when another scenario, method, worker or replicate is added.
+The address consists of seed, study, scenario, block and purpose. A stream does not depend on other
+streams, so it does not change if another scenario, method, worker or replicate is added.
 """
 
 import contextlib
@@ -19,8 +19,8 @@ class Streams:
     """The random streams of one block.
 
     `streams("data")` is the generator for the data, `streams("bootstrap")` the one for the
-    bootstrap: what one of them draws never moves the other. Asking for a purpose again goes on
-    with the same generator.
+    bootstrap. Draws from one do not change the other. A second call with the same purpose returns
+    the same generator, which continues.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ class Streams:
     block
         Index of the block within the scenario, from 0.
     method
-        Whose purposes these are: a method's live below its name, so that none of them is ever one
-        of the data's, whatever either is called. Empty for the data's own.
+        Name of the method that uses the streams; empty for the data. The streams of a method
+        differ from those of the data, even if both use the same purpose.
     """
 
     seed: int
@@ -56,7 +56,7 @@ class Streams:
         return self._open[purpose]
 
     def of_replicate(self, row: int) -> np.random.Generator:
-        """Return a generator for one replicate of the block, which no other replicate's draws move.
+        """Return a generator for one replicate of the block, independent of other replicates.
 
         Parameters
         ----------
@@ -66,14 +66,17 @@ class Streams:
         Returns
         -------
         np.random.Generator
-            A generator at that replicate's own address.
+            The generator at the replicate's address.
         """
         self._alone.add("replicate")
         return generator(*self._address, "replicate", row)
 
     @property
     def _address(self) -> tuple[int | str, ...]:
-        """The part of the address that all purposes share; addresses of other lengths differ."""
+        """The part of the address that all purposes share.
+
+        With a method it is longer, so that it differs from every address of the data.
+        """
         block = (self.seed, self.study, self.scenario, self.block)
         return (*block, "method", self.method) if self.method else block
 
@@ -81,8 +84,8 @@ class Streams:
 def generator(*address: int | str) -> np.random.Generator:
     """Return the generator at an address: SFC64 seeded with 256 bits hashed from the address.
 
-    The address is written as JSON, so that no two addresses share a text. SFC64 draws normals
-    about a fifth faster than NumPy's default PCG64 and has a period of at least 2^64.
+    The address is hashed as JSON, so that different addresses have different texts. SFC64 draws
+    normals about a fifth faster than NumPy's default PCG64 and has a period of at least 2^64.
 
     Parameters
     ----------
@@ -101,9 +104,9 @@ def generator(*address: int | str) -> np.random.Generator:
 
 @contextlib.contextmanager
 def seeded_globals(rng: np.random.Generator) -> Iterator[None]:
-    """Context in which NumPy's and Python's global generators are seeded from a stream.
+    """Seed NumPy's and Python's global generators from a stream, within a context.
 
-    For libraries that take no generator. Both generators are restored at the end.
+    Use it for libraries that do not accept a generator. Both generators are restored at the end.
 
     Parameters
     ----------
@@ -113,7 +116,7 @@ def seeded_globals(rng: np.random.Generator) -> Iterator[None]:
     Returns
     -------
     ContextManager
-        For a `with` statement.
+        The context, for a `with` statement.
     """
     numpys, pythons = np.random.get_state(), random.getstate()  # noqa: NPY002
     np.random.seed(int(rng.integers(2**32)))  # noqa: NPY002

@@ -21,7 +21,7 @@ class UnknownValueError(TypeError):
 
 
 ATOMS = (NoneType, bool, int, float, complex, str, bytes, EllipsisType, NotImplementedType)
-SHOWN = ("datetime", "decimal", "fractions", "uuid", "zoneinfo")  # modules whose reprs say it all
+REPR_MODULES = ("datetime", "decimal", "fractions", "uuid", "zoneinfo")  # reprs are complete
 CONTAINERS = (tuple, list, set, frozenset, dict)
 _FRAMES = """
 DataFrame Series Index RangeIndex MultiIndex Categorical DatetimeIndex CategoricalIndex Table
@@ -31,19 +31,19 @@ FRAMES = frozenset(_FRAMES.split())
 
 
 def hash_of(content: str | bytes, n_hex: int = 16) -> str:
-    """`#` and the first hexadecimal digits of a hash."""
+    """Return `#` and the first hexadecimal digits of a hash."""
     data = content.encode(errors="surrogatepass") if isinstance(content, str) else content
     return "#" + hashlib.sha256(data).hexdigest()[:n_hex]
 
 
 # ---------------------------------------------------------------- plain values
 def plain_token(value: Any, inner: Callable[[Any], str]) -> str:
-    """The text of a plain value.
+    """Make the text of a plain value.
 
     Parameters
     ----------
     inner
-        Gives the text of what a container holds.
+        Function that makes the text of an item of a container.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def plain_token(value: Any, inner: Callable[[Any], str]) -> str:
     """
     kind = type(value)
     if kind is float and math.isnan(value):
-        return f"float nan {struct.pack('<d', value).hex()}"  # NaNs have signs, and one repr
+        return f"float nan {struct.pack('<d', value).hex()}"  # NaNs have signs, but one repr
     if kind in ATOMS:
         text = repr(value)
         return f"{kind.__name__} {text if len(text) < 200 else hash_of(text, 32)}"
@@ -62,11 +62,11 @@ def plain_token(value: Any, inner: Callable[[Any], str]) -> str:
 
 
 def _held_by(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
-    """The content of a built-in container or of a subclass."""
+    """Describe the content of a built-in container or of a subclass."""
     if issubclass(kind, dict):
         pairs = [(key, dict.__getitem__(value, key)) for key in dict.__iter__(value)]
         parts = [f"{inner(key)}:{inner(part)}" for key, part in pairs]
-    else:  # a subclass may iterate over something else
+    else:  # a subclass may have another __iter__
         base = next(base for base in CONTAINERS if issubclass(kind, base))
         parts = [inner(part) for part in tuple(base.__iter__(value))]
         parts = sorted(parts) if issubclass(kind, set | frozenset) else parts
@@ -74,7 +74,7 @@ def _held_by(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
 
 
 def inherited_content(value: Any, inner: Callable[[Any], str]) -> str:
-    """The content that an instance holds through a built-in base class."""
+    """Describe the content that an instance has through a built-in base class."""
     if isinstance(value, CONTAINERS):
         return _held_by(value, type(value), inner)
     for atom in (bool, int, float, complex, str, bytes):
@@ -94,7 +94,7 @@ def _token_of_data(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
         return f"pattern {value.pattern!r} {value.flags}"
     if isinstance(value, np.dtype):
         return f"dtype {_type_of(value)}"
-    if kind in (range, slice) or kind.__module__ in SHOWN or isinstance(value, PurePath):
+    if kind in (range, slice) or kind.__module__ in REPR_MODULES or isinstance(value, PurePath):
         return f"{kind.__qualname__} {value!r}"
     if kind is np.ufunc and _is_known(value):
         return f"ufunc {value.__name__}"
@@ -104,7 +104,7 @@ def _token_of_data(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
 
 
 def _is_known(ufunc: np.ufunc) -> bool:
-    """Whether a ufunc is NumPy's or SciPy's, not one made from a Python function."""
+    """Whether a ufunc is one of NumPy or SciPy, not made from a Python function."""
     homes = (np, sys.modules.get("scipy.special"))
     return any(getattr(home, ufunc.__name__, None) is ufunc for home in homes)
 
@@ -122,15 +122,15 @@ def _token_of_array(array: np.ndarray, inner: Callable[[Any], str]) -> str:
 
 
 def _hash_of_frame(frame: Any) -> str:
-    """The hash of a table: columns by name, type and value, index, attributes."""
+    """Hash a table: columns by name, type and value, index, attributes."""
     import joblib
 
     return str(joblib.hash(frame.to_pandas() if hasattr(frame, "to_pandas") else frame))
 
 
-# ---------------------------------------------------------------- what an object holds
+# ---------------------------------------------------------------- content of objects
 def attributes(value: object) -> Mapping[str, Any]:
-    """The stored attributes of an object, read without calling its code."""
+    """Return the stored attributes of an object, without calling its code."""
     try:
         found = object.__getattribute__(value, "__dict__")
     except AttributeError:
@@ -139,7 +139,7 @@ def attributes(value: object) -> Mapping[str, Any]:
 
 
 def state_of(value: object) -> dict[str, Any]:
-    """The fields of an instance, in `__dict__` and slots, without cached properties."""
+    """Return the fields of an instance in `__dict__` and slots, without cached properties."""
     return {
         name: held
         for name, held in (*sorted(attributes(value).items()), *_slots(value))
@@ -158,19 +158,19 @@ def _slots(value: object) -> Iterator[tuple[str, Any]]:
 
 
 def _class_attribute(kind: type, name: str) -> object:
-    """An attribute of a class, without calling descriptors."""
+    """Return an attribute of a class, without calling descriptors."""
     return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 
 GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
-"""Random generators, whose state is no content."""
+"""Random generators, whose state does not count."""
 
 _PARTS_OF_A_PROCESS = """
 argparse asyncio concurrent io _io logging multiprocessing queue _queue socket subprocess _thread
 threading _weakref weakref
 """
 NO_NUMBER = frozenset(_PARTS_OF_A_PROCESS.split())
-"""Modules of the standard library whose objects move no number: loggers, locks, files."""
+"""Standard modules whose objects (loggers, locks, files) change no number."""
 
 
 def moves_no_number(value: object) -> bool:
@@ -179,7 +179,7 @@ def moves_no_number(value: object) -> bool:
 
 
 def context_value(variable: ContextVar[Any]) -> Any:
-    """The value of a context variable, or its default."""
+    """Return the value of a context variable; None if it has none."""
     try:
         return variable.get()
     except LookupError:

@@ -1,4 +1,4 @@
-"""Functions behind decorators: type checkers, numba, `functools`."""
+"""Finds the functions behind decorators: type checkers, numba, `functools`."""
 
 import functools
 import types
@@ -21,7 +21,7 @@ WRAPPERS: dict[type, tuple[str, ...]] = {
     CACHED: ("__wrapped__",),
     types.MethodType: ("__func__", "__self__"),
 }
-"""Objects that stand for functions, with the attributes that hold them."""
+"""Types of objects that wrap functions, with the attributes that hold these."""
 
 
 def is_code(value: object) -> bool:
@@ -37,7 +37,7 @@ def has_code(value: Any) -> bool:
 
 
 def python_of(value: object) -> FunctionType | None:
-    """The Python function behind a numba function."""
+    """Return the Python function behind a numba function; None for other objects."""
     if not type(value).__module__.startswith("numba."):
         return None
     dispatcher = getattr(value, "_dispatcher", value)
@@ -46,19 +46,19 @@ def python_of(value: object) -> FunctionType | None:
 
 
 def module_of(function: FunctionType) -> str:
-    """The module whose globals a function reads."""
+    """Return the name of the module whose globals a function reads."""
     return str(function.__globals__.get("__name__", ""))
 
 
 def home_of(value: object) -> str:
-    """The module that defines a function; for a type checker, that of the function it calls."""
+    """Return the module that defines a function; type checkers' wrappers are ignored."""
     plain = unchecked(value)
     names = getattr(plain, "__globals__", {})
     return str(names.get("__name__") or getattr(plain, "__module__", "") or "")
 
 
 def is_at_its_name(function: FunctionType) -> bool:
-    """Whether a function is the value of its name in its module: then the name suffices."""
+    """Whether a function is the value of its name in its module, so that the name suffices."""
     name = function.__code__.co_qualname
     found = function.__globals__.get(name)
     return "<" not in name and (unchecked(found) is function or "." in name)
@@ -81,7 +81,7 @@ def is_checker(function: FunctionType) -> bool:
 
 
 def unchecked(function: Any) -> Any:
-    """The function inside wrappers that only check types."""
+    """Return the function inside wrappers that only check types."""
     while isinstance(function, FunctionType) and is_checker(function):
         behind = _checked_by(function)
         if behind is None:
@@ -91,14 +91,14 @@ def unchecked(function: Any) -> Any:
 
 
 def _checked_by(function: FunctionType) -> Any:
-    """The function that a type checker calls; `__wrapped__` may be another decorator's."""
+    """Return the function that a type checker calls; `__wrapped__` may be another one."""
     held = cells_of(function) | (function.__kwdefaults__ or {})
     called = (held[name] for name in CALLED_BY_CHECKERS if name in held)
     return next(called, getattr(function, "__wrapped__", None))
 
 
 def cells_of(function: FunctionType) -> dict[str, object]:
-    """The values of a function's closure by name; None for an unbound cell."""
+    """Return the values of a function's closure by name; None for an unbound cell."""
     names, cells = function.__code__.co_freevars, function.__closure__ or ()
     return {name: _content(cell) for name, cell in zip(names, cells, strict=True)}
 
@@ -111,9 +111,9 @@ def _content(cell: CellType) -> object:
 
 
 def attributes_of(function: FunctionType) -> dict[str, object]:
-    """The attributes that decorators set on a function or on its type checker.
+    """Return the attributes that decorators set on a function or on its type checker.
 
-    `functools.wraps` writes name and docstring on it, too, which are no attributes.
+    Names and docstrings, which `functools.wraps` sets as well, are left out.
     """
     found: dict[str, object] = {}
     behind: Any = function

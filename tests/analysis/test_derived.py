@@ -214,7 +214,7 @@ def broken(p_value):
     [
         ({"derived": {"x": named}}, "derived column 'x' reads 'p_valeu', which is neither a column "
          "that is stored nor a factor; did you mean 'p_value'"),
-        ({"derived": {"first": share}}, "'first' has the name of a column that is stored"),
+        ({"derived": {"first": share}}, "'first' has the name of a stored column"),
         ({"derived": {"compatible": compatible, "share": share}},
          "'compatible' reads 'share', which is neither"),
         ({"derived": {"alpha": share}}, "'alpha' has the name of a factor, an axis or a vector"),

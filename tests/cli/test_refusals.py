@@ -135,7 +135,7 @@ def test_what_a_scale_leaves_out_is_the_packages(scale, n_rep, out, said):
 def test_a_backend_may_be_named_by_its_place(said):
     status, told, complaint = said("plan", "experiment=fine", "backend=json:JSONDecoder")
     assert (status, told) == (2, "")
-    assert complaint.startswith("backend=json:JSONDecoder is no executor")
+    assert complaint.startswith("backend=json:JSONDecoder is not an executor")
     here = "simstudy.engine.executors:Threads"
     assert said("plan", "experiment=fine", f"backend={here}")[0] == 0
 

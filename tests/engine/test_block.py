@@ -26,10 +26,7 @@ def test_a_scenario_that_changes_itself_is_refused():
     scenario = giving(lambda streams, n_rep: object.__setattr__(scenario, "k", 2.0))
     with pytest.raises(StudyError) as refusal:
         draw_block(plan_of(), scenario, 0)
-    assert str(refusal.value).endswith(
-        "simulate changed its own scenario, from Named(k=1) to Named(k=2): its replicates would be "
-        "stored as those of another. Keep what a block needs in local variables."
-    )
+    assert "simulate changed its own scenario, from Named(k=1) to Named(k=2)" in str(refusal.value)
 
 
 @pytest.mark.parametrize("is_machine", [True, False])

@@ -259,9 +259,9 @@ def test_methods_go_in_the_order_of_the_axis_that_has_their_names():
     [
         (
             {},
-            r"given a, b, and the study has no axes: .*Say Study\(axes={'method': \('a', 'b'\)}\)",
+            r"methods a, b, .* the study has no axes\. Use Study\(axes={'method': \('a', 'b'\)}\)",
         ),
-        ({"method": ("a", "c")}, "given a, b, and the study has axes 'method' with a, c: one meth"),
+        ({"method": ("a", "c")}, "methods a, b, .* the study has axes 'method' with a, c"),
     ],
     ids=["none", "other"],
 )

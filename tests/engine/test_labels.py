@@ -124,7 +124,7 @@ def test_a_column_does_not_stand_in_for_another_number(name, meant):
 
     measures = [coverage("lower", "upper", truth=name)]
     study = Study("names", [Correlated(0.5)], methods={"m": method}, measures=measures)
-    with pytest.raises(StudyError, match=f"{meant}.*could mean either: rename"):
+    with pytest.raises(StudyError, match=f"{meant}.*unclear which of them a measure reads: rename"):
         study.run(50, n_jobs=1)
     right = replace(
         study,
@@ -138,9 +138,9 @@ def test_so_does_simulate_and_a_measure_that_comes_later(tmp_path):
     study = Study("simulated", [Correlated(0.5)], measures=[bias("lower", 0.0)])
     study.run(50, n_jobs=1, out=tmp_path)
     late = replace(study, measures=[coverage("lower", "upper", truth="rho")])
-    with pytest.raises(StudyError, match="could mean either"):
+    with pytest.raises(StudyError, match="unclear which of them"):
         late.run(50, n_jobs=1, out=tmp_path).summary  # noqa: B018
-    with pytest.raises(StudyError, match="could mean either"):
+    with pytest.raises(StudyError, match="unclear which of them"):
         late.run(50, n_jobs=1)
 
 

@@ -132,7 +132,7 @@ def test_a_short_study_starts_no_workers(monkeypatch, tmp_path):
 
 def test_workers_are_started_when_they_pay(monkeypatch):
     monkeypatch.setattr(loop, "executor_of", refuse)
-    monkeypatch.setattr(loop, "WORKERS_PAY_SECONDS", -1e9)
+    monkeypatch.setattr(loop, "MIN_SECONDS_SAVED", -1e9)
     with pytest.raises(AssertionError, match="workers were started"):
         toy.study().run(1000, backend="auto", n_jobs=2)
     toy.study().run(1000, backend="auto", n_jobs=1)

@@ -338,9 +338,9 @@ def test_data_are_drawn_once_if_no_method_can_change_them(data, times, tmp_path)
     ("data", "says"),
     [
         (X, "draw returned ndarray, not data by name: return a dict of arrays"),
-        ({"k": X}, "draw returned 'k', which is a factor of Given or one of scenario"),
-        ({"rng": X}, "draw returned 'rng', which is a factor of Given or one of scenario"),
-        ({"x": [1, 2]}, "draw returned 'x' as a list, which may be a replicate each or a constant"),
+        ({"k": X}, "draw returned 'k', which is also a factor of Given or one of scenario"),
+        ({"rng": X}, "draw returned 'rng', which is also a factor of Given or one of"),
+        ({"x": [1, 2]}, "draw returned 'x' as a list, which may have one item per replicate or"),
         ({"x": X[1:]}, "draw returned 'x' of shape (19,); with n_rep=20 its first axis must be 20"),
     ],
 )
@@ -391,21 +391,21 @@ def test_the_axis_of_methods_has_a_place_of_its_own(changes, says):
 @pytest.mark.parametrize(
     ("method", "says"),
     [
-        (lambda z: {}, "method 'm' asks for 'z', which is neither drawn by Given nor a factor"),
+        (lambda z: {}, "method 'm' has the parameter 'z', which is neither drawn by Given"),
         (
             lambda rng: {},
-            "asks for 'rng', which each_replicate(...) is given; here ask for streams",
+            "has the parameter 'rng', which is only for each_replicate(...); use streams here",
         ),
         (
             each_replicate(lambda streams: 1.0),
-            "asks for 'streams', which a method that takes a whole block is given; here ask for",
+            "has the parameter 'streams', which is only for methods of a whole block; use rng",
         ),
-        (lambda *data: {}, "method 'm' asks for 'data', which is neither drawn by Given nor a"),
+        (lambda *data: {}, "method 'm' has the parameter 'data', which is neither drawn by"),
         (lambda x: x, "it returned ndarray, not columns by name: return a dict of arrays"),
         (
             each_replicate(lambda x: 1.0),
             "each_replicate: the function returned float, not numbers by name, so its columns "
-            'have no names. Return a dict, or say each_replicate(..., returns="p").',
+            'have no names. Return a dict, or use each_replicate(..., returns="p").',
         ),
     ],
 )

@@ -122,7 +122,7 @@ def plain(x):
 
 def test_a_method_that_changes_the_data_of_others_is_named():
     methods = {"fast": each_replicate(fast), "plain": plain}
-    with pytest.raises(StudyError, match="method 'fast' changed 'x', which the other methods"):
+    with pytest.raises(StudyError, match="method 'fast' changed its data 'x', which other methods"):
         Study("matrices", [Matrices()], [mean("e")], methods=methods).run(100, **INLINE)
 
 

@@ -76,7 +76,7 @@ def plain(x):
 
 @pytest.fixture(autouse=True)
 def _time_for_it(monkeypatch):
-    monkeypatch.setattr(repeat, "LEAST_SECONDS", 30.0)
+    monkeypatch.setattr(repeat, "MIN_SECONDS", 30.0)
 
 
 def noticed(*methods, scenarios=(Drawn(),), out=None, n_rep=SIZE):
@@ -122,7 +122,7 @@ def test_it_is_said_once_and_stays_with_the_blocks(tmp_path):
 
 
 def test_with_no_time_nothing_is_started(monkeypatch):
-    monkeypatch.setattr(repeat, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(repeat, "MIN_SECONDS", 0.0)
     monkeypatch.setattr(repeat, "_process", repeat.Process())
     assert noticed(clock)[0] == []
     assert not repeat._process.is_running

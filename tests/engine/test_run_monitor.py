@@ -145,7 +145,7 @@ def test_a_factor_that_has_the_name_of_a_column_of_tables_is_refused(name):
         return {"x": streams("data").random(n_rep)}
 
     kind = make_dataclass("Kind", [(name, float)], frozen=True, namespace={"simulate": simulate})
-    with pytest.raises(StudyError, match=f"a factor is named '{name}', which is the name of a col"):
+    with pytest.raises(StudyError, match=f"a factor is named '{name}', which is .* a standard col"):
         Study("named", [kind(1.0), kind(2.0)])
 
 
@@ -175,7 +175,7 @@ def test_deterministic_scenarios_say_so():
         assert [f"warning: {text}" for text in run.outcome.noticed] == notes.said
         return notes.said
 
-    assert "say so with a class attribute, deterministic = True" in noticed(Listed())[0]
+    assert "set the class attribute deterministic = True" in noticed(Listed())[0]
     assert not noticed(Said())
 
 

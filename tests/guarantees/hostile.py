@@ -367,22 +367,22 @@ CASES = {
     "a truth for each": Case(truth_of_each, study=COEFFICIENTS),
     "a truth in one row": Case(truth_of_one_row, study=COEFFICIENTS),
     "axes of one size": Case(
-        returning(lambda x: {"x": np.stack([x, x], axis=1)}), "could be method or twin, which are",
+        returning(lambda x: {"x": np.stack([x, x], axis=1)}), "could be method or twin, which have",
         study={"axes": {"method": ("one", "two"), "twin": ("a", "b")}},
     ),
     # random numbers
     "a generator of its own": Case(own_generator, noticed="generators other than streams"),
-    "a generator of no seed": Case(fresh_generator, noticed="asked for none of its random streams"),
+    "a generator of no seed": Case(fresh_generator, noticed="uses none of its random streams"),
     "NumPy's generator": Case(numpys, noticed="generators other than streams"),
     "Python's generator": Case(pythons, noticed="generators other than streams"),
     "data of its own": Case(
-        own_data, noticed="asked for none of its random streams", study={"methods": {"m": taken}}
+        own_data, noticed="uses none of its random streams", study={"methods": {"m": taken}}
     ),
     "nothing random": Case(exact, mean=3.0),
     # warnings, methods
     "warnings": Case(row_by_row(warns, returns="x"), warned=N_REP),
     "one by one": Case(data, study={"methods": {"m": each_replicate(slow)}}),
     "data that are not drawn": Case(
-        data, "method 'm' asks for 'absent'", study={"methods": {"m": wants}}
+        data, "method 'm' has the parameter 'absent'", study={"methods": {"m": wants}}
     ),
 }  # fmt: skip

@@ -210,7 +210,7 @@ def test_a_replay_does_not_end_with_success_either():
 @pytest.mark.parametrize("workers", [INLINE, on("auto", 1)], ids=["inline", "auto"])
 def test_abort_lets_nobody_leave_with_success(workers):
     study = deadly_study(Deadly((1,), "leave"), on_failure="abort")
-    with pytest.raises(StudyError, match=r"raised SystemExit: 0, which ends a program"):
+    with pytest.raises(StudyError, match=r"raised SystemExit: 0, which would end the program"):
         study.run(50, **workers)
 
 

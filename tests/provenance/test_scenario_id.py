@@ -118,7 +118,7 @@ def test_texts_cannot_imitate_one_another(pairs):
 
 @pytest.mark.parametrize("part", [object(), Normal, {1, 2}, b"x", 1j])
 def test_what_has_no_lasting_name_is_refused(part):
-    with pytest.raises(TypeError, match=r"has no lasting name.*Give each value a name"):
+    with pytest.raises(TypeError, match=r"has no stable name.*Give each value a name"):
         identity(part)
 
 
@@ -134,8 +134,8 @@ def test_what_has_no_lasting_name_is_refused(part):
 def test_data_are_refused_with_the_line_that_makes_them_a_part(part, shown, line):
     with pytest.raises(TypeError) as refusal:
         identity(Trial(1, data=part))
-    assert str(refusal.value).startswith(f"{shown} has no lasting name")
-    assert f"Make it a Data part, which is named by its content: {line}" in str(refusal.value)
+    assert str(refusal.value).startswith(f"{shown} has no stable name")
+    assert f"Make it a Data part, which is identified by its content: {line}" in str(refusal.value)
 
 
 class Named:
@@ -146,7 +146,7 @@ class Named:
 def test_a_part_may_say_itself_what_names_it():
     assert identity(Named()) == "Named(#1)"
     assert identity(Trial(1, data=Named())) == "Trial(data=Named(#1),n_obs=1)"
-    with pytest.raises(TypeError, match="has no lasting name"):
+    with pytest.raises(TypeError, match="has no stable name"):
         identity(Named)
 
 

@@ -1,4 +1,4 @@
-"""Executors: in-process, threads, loky, Dask, or a user's own."""
+"""Executors: in-process, threads, loky, Dask, or a user's class."""
 
 import inspect
 import multiprocessing
@@ -17,11 +17,11 @@ from simstudy.errors import ConfigError, describe, nearest
 
 __all__ = ["Executor", "InProcess", "Threads", "WorkerDiedError", "executor_of", "maker_of"]
 
-OURS = ("n_workers", "expected")  # parameters of an executor that the engine sets
+ENGINE_PARAMETERS = ("n_workers", "expected")  # parameters of an executor that the engine sets
 
 
 def executor_of(workers: Workers, expected: str) -> Executor:
-    """The executor for the selected backend.
+    """Make the executor of the selected backend.
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ def executor_of(workers: Workers, expected: str) -> Executor:
     Raises
     ------
     ConfigError
-        If there is none of that name, or it cannot be told what it is to be told.
+        If the backend is unknown, or does not start with these options.
     """
     if workers.backend in ("auto", "loky") and multiprocessing.current_process().daemon:
         warnings.warn(
-            "a daemonic process (of multiprocessing or Celery) may start no others: drawing goes "
-            "on in threads. backend=threads says so, and backend=inline draws in this one.",
+            "a daemonic process (of multiprocessing or Celery) cannot start processes, so the run "
+            "uses threads. Choose backend=threads or backend=inline to avoid this warning.",
             stacklevel=2,
         )
         workers = replace(workers, backend="threads", options={})
@@ -46,21 +46,21 @@ def executor_of(workers: Workers, expected: str) -> Executor:
     options = {name: value for name, value in ours.items() if name in names}
     try:
         return make(**options, **workers.options)
-    except ConfigError:  # which says it already
+    except ConfigError:
         raise
-    except Exception as error:  # whatever an executor makes of its settings
+    except Exception as error:  # an executor may raise anything
         raise ConfigError(
             f"backend={workers.backend} cannot be started: {describe(error)}"
         ) from error
 
 
 def maker_of(workers: Workers) -> Callable[..., Executor]:
-    """The class or function that makes the executor of a backend.
+    """Find the class or function that makes the executor of a backend.
 
     Raises
     ------
     ConfigError
-        If there is none of that name, or it has no such option.
+        If the backend is unknown, or does not have one of the options.
     """
     known: Mapping[str, Callable[..., Executor]] = {
         "inline": InProcess, "threads": Threads, "dask": Dask
@@ -69,12 +69,12 @@ def maker_of(workers: Workers) -> Callable[..., Executor]:
         make = class_at("backend", workers.backend)
         if not (isinstance(make, type) and issubclass(make, Executor)):
             raise ConfigError(
-                f"backend={workers.backend} is no executor: derive the class from "
-                "simstudy.engine.executors.Executor, and give it a method submit."
+                f"backend={workers.backend} is not an executor: derive the class from "
+                "simstudy.engine.executors.Executor, and define its method submit."
             )
     else:
         make = known.get(workers.backend, Loky)
-    names = set(inspect.signature(make).parameters) - set(OURS)
+    names = set(inspect.signature(make).parameters) - set(ENGINE_PARAMETERS)
     for name in workers.options:
         if name not in names:
             raise ConfigError(
@@ -91,7 +91,7 @@ class InProcess(Executor):
     Parameters
     ----------
     on_row
-        Called after each replicate of a method that goes row by row.
+        Function that is called after each replicate of a method that analyses one at a time.
     """
 
     n_ahead = 1
@@ -100,7 +100,7 @@ class InProcess(Executor):
         self.on_row = on_row
 
     def submit(self, task: Task) -> "Future[TaskResult]":
-        """Draw a task; its exceptions are raised."""
+        """Draw a task now; exceptions are raised here."""
         done: Future[TaskResult] = Future()
         done.set_result(draw_task(task, self.on_row))
         return done
@@ -126,5 +126,5 @@ class Threads(Executor):
         return self
 
     def close(self, *, kill: bool) -> None:
-        """Wait for running tasks: threads cannot be ended."""
+        """Wait for running tasks, since threads cannot be ended."""
         self._pool.shutdown(cancel_futures=kill)

@@ -8,12 +8,12 @@ from simstudy.engine.tasks import Task, TaskResult
 
 
 class WorkerDiedError(Exception):
-    """A worker process ended while it drew a task; the text says how.
+    """A worker process ended while it drew a task; the text describes how.
 
     Attributes
     ----------
     by_signal
-        Whether somebody, or the system, may have ended it, so that its block need not be at fault.
+        Whether a user or the system may have ended it, so that the block may not be at fault.
     """
 
     def __init__(self, how: str, *, by_signal: bool) -> None:
@@ -22,17 +22,18 @@ class WorkerDiedError(Exception):
 
 
 class Executor:
-    """Draws tasks; a backend of your own is a class derived from it.
+    """The base class of executors, which draw tasks; derive your own backend from it.
 
-    Its parameters are set with `backend_options`; `n_workers` and `expected` (a hash of the code
-    that workers must have loaded) are given by the engine to a class that has them.
+    Users set the parameters of a derived class with `backend_options`. The engine sets two
+    parameters if the class has them: `n_workers`, and `expected`, a hash of the code that workers
+    must have loaded.
 
     Attributes
     ----------
     n_workers
         Number of tasks that are drawn at a time.
     task_seconds
-        Least duration of a task, in seconds, where submitting one is expensive.
+        Minimum duration of a task, in seconds, if submitting one is expensive.
     """
 
     n_workers: int = 1
@@ -55,12 +56,12 @@ class Executor:
 
     @property
     def trouble(self) -> str:
-        """What the executor waits for; empty if nothing is wrong."""
+        """A message about what the executor waits for; empty if it waits only for results."""
         return ""
 
     def isolated(self) -> Executor | None:
-        """An executor for single blocks that may end their worker.
+        """Return an executor for single blocks that may end their worker.
 
-        None stands for a process of this machine.
+        Default: None, and the engine starts a process on this machine.
         """
         return None

@@ -1,8 +1,9 @@
 """The Dask executor: a local cluster, a running scheduler, or a cluster class.
 
-Tasks go as futures, not through joblib: a task that kills its workers is then named by the
-scheduler, and the rest goes on. A scheduler runs a task again whose worker died, on another worker,
-and gives it up after the fourth (one that is started here: after the first).
+Tasks are submitted as futures, not through joblib, so that the scheduler can name a task that kills
+its workers, and the other tasks continue. If a worker dies, a scheduler runs its task on another
+worker, and gives up after the fourth death. A cluster that is started here gives up after the
+first.
 """
 
 import sys
@@ -27,10 +28,10 @@ from simstudy.engine.timeouts import mark_as_worker
 from simstudy.engine.workers import class_at
 from simstudy.errors import ConfigError, SchedulerLostError, StoreError, describe
 
-SCHEDULER_SECONDS = 0.005  # of work for each worker in a task: a scheduler hands out 600 a second
+SCHEDULER_SECONDS = 0.005  # minimum duration of a task per worker, for about 600 tasks a second
 LOOPBACK = "127.0.0.1"
-LOOK_SECONDS = 1.0  # between two looks at how many workers there are
-TASKS_AHEAD = 2  # for each thread of a worker, so that none waits for the next
+COUNT_INTERVAL = 1.0  # seconds between counts of the workers
+TASKS_AHEAD = 2  # submitted tasks per thread, so that no thread waits for its next task
 DIED = "the process died: each of the Dask workers that took it, one after the other"
 
 
@@ -40,21 +41,21 @@ class Dask(Executor):
     Parameters
     ----------
     n_workers
-        Of a cluster that is started here; each has one thread.
+        Number of workers of a cluster that is started here; each has one thread.
     address
-        Of a scheduler that runs already, such as `tcp://10.0.0.1:8786`; None starts a cluster,
-        which opens no port beyond the loopback. It goes before `cluster`.
+        Address of a running scheduler, such as `tcp://10.0.0.1:8786`; `cluster` is then ignored.
+        None starts a cluster, which opens ports on the loopback only.
     cluster
-        A class that starts one, as `module:Class`, such as `dask_jobqueue:SLURMCluster`.
+        Class that starts a cluster, as `module:Class`, such as `dask_jobqueue:SLURMCluster`.
     cluster_options
-        What that class is told; `n_workers` workers are then asked of it.
+        Arguments of that class. The cluster must then provide `n_workers` workers.
     timeout
         Seconds to wait for a scheduler and its first worker.
 
     Raises
     ------
     ConfigError
-        If Dask is not installed, no scheduler answers, or its workers could not do the work.
+        If Dask is not installed, or no scheduler or worker answers in time.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Dask(Executor):
             where = address or started(self._open, n_workers, cluster, cluster_options or {})
             self._client = self._open.enter_context(connected(where, float(timeout)))
             wait_for_worker(self._client, float(timeout))
-            self._asked = 1 if address else n_workers  # of which some may still have to begin
+            self._asked = 1 if address else n_workers  # some may not have started yet
             self.n_workers = max(self._asked, self._n_threads())
         except BaseException:
             self._end()
@@ -98,10 +99,10 @@ class Dask(Executor):
     def n_ahead(self) -> int:
         """The number of tasks that may be submitted at a time, by the workers present.
 
-        Workers join as a batch system begins their jobs, and go as it ends them.
+        Workers join and leave as a batch system starts and ends their jobs.
         """
         now = time.monotonic()
-        if now - self._looked > LOOK_SECONDS:
+        if now - self._looked > COUNT_INTERVAL:
             self._looked = now
             self.n_workers = max(self._asked, self._n_threads())
         return TASKS_AHEAD * self.n_workers
@@ -120,7 +121,7 @@ class Dask(Executor):
         """The number of threads of the workers now."""
         try:
             return sum(map(int, self._client.nthreads().values()))
-        except OSError:  # nobody answers
+        except OSError:  # no answer
             raise self._lost() from None
 
     def _result(self, future: Any, task: Task) -> TaskResult:
@@ -132,7 +133,7 @@ class Dask(Executor):
             except OSError:  # the scheduler died while it sent the result
                 raise self._lost() from None
             if not self._seen and not set(task.files.names()).intersection(result.files):
-                raise _not_shared(task, "wrote its blocks, and they are not there on this machine")
+                raise _not_shared(task, "wrote its blocks, but this machine cannot see them")
             self._seen = True
             return result
         if future.status != "error":
@@ -146,8 +147,8 @@ class Dask(Executor):
 
     def _lost(self) -> SchedulerLostError:
         return SchedulerLostError(
-            f"the Dask scheduler at {self._client.scheduler.address} has gone away. What "
-            "was finished is kept. Start a scheduler, and run the same command again."
+            f"the Dask scheduler at {self._client.scheduler.address} no longer answers. Finished "
+            "blocks are kept. Start a scheduler, and run the same command again."
         )
 
 
@@ -161,7 +162,7 @@ def _not_shared(task: Task, reason: str) -> StoreError:
 def draw_elsewhere(payload: bytes, paths: Sequence[str]) -> TaskResult:
     """Draw a task in a Dask worker, with the caller's module search path."""
     sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
-    if parent_process() is not None:  # somebody, a nanny, puts another one in its place
+    if parent_process() is not None:  # a nanny restarts the process if it ends
         mark_as_worker()
     return draw_packed(payload)
 
@@ -189,7 +190,7 @@ def started(open_: ExitStack, n_workers: int, place: str | None, options: Mappin
         if place is None:
             return open_.enter_context(_own_cluster(n_workers, options))
         cluster = open_.enter_context(class_at("backend.cluster", place)(**options))
-        cluster.adapt(minimum=n_workers, maximum=n_workers)  # scale() would replace none that ends
+        cluster.adapt(minimum=n_workers, maximum=n_workers)  # scale() replaces none that end
         return cluster
 
 
@@ -204,7 +205,7 @@ def _own_cluster(n_workers: int, options: Mapping[str, Any]) -> Any:
             threads_per_worker=1,
             host=LOOPBACK,
             dashboard_address=f"{LOOPBACK}:0",
-            silence_logs=CRITICAL,  # deaths are told of by the engine
+            silence_logs=CRITICAL,  # the engine reports deaths
             **options,
         )
 

@@ -1,4 +1,4 @@
-"""The loky executor: worker processes, the message they are sent, and their check of the code."""
+"""The loky executor: worker processes, the tasks they are sent, and their check of the code."""
 
 import contextlib
 import os
@@ -27,11 +27,11 @@ from simstudy.errors import (
     first_few,
 )
 
-LOOK_SECONDS = 1.0  # between looks whether the parent is there
+POLL_SECONDS = 1.0  # interval at which a worker checks that its parent is alive
 
 
 def forwarded(source: Any, result_of: Callable[[Any], TaskResult]) -> "Future[TaskResult]":
-    """A future with the converted result of another future."""
+    """Make a future with the converted result of another future."""
     outer: Future[TaskResult] = Future()
 
     def forward(inner: Any) -> None:
@@ -50,16 +50,16 @@ class Loky(Executor):
     Parameters
     ----------
     expected
-        Hash of the code that they must have loaded.
+        Hash of the code that the workers must have loaded.
     idle_worker_timeout
-        Seconds after which a process without work ends.
+        Seconds without work after which a process ends.
     """
 
     def __init__(self, n_workers: int, expected: str, idle_worker_timeout: float = 300.0) -> None:
         self.n_workers, self.expected = n_workers, expected
         self.idle_worker_timeout = float(idle_worker_timeout)
         self._pool: Any = None
-        self._latest: Any = None  # future of the pool's own
+        self._latest: Any = None  # the pool's future of the latest task
 
     def submit(self, task: Task) -> "Future[TaskResult]":
         """Start a task in a worker."""
@@ -69,20 +69,20 @@ class Loky(Executor):
                 self._pool = self._pool or self._begin_pool()
                 self._latest = self._pool.submit(draw_packed, sent)
                 return forwarded(self._latest, self._result)
-            except RuntimeError as error:  # a worker died as it began, or a moment ago
+            except RuntimeError as error:  # a worker has just died
                 raise self._death(error) from error
 
     def close(self, *, kill: bool) -> None:
         """Keep the workers for the next run, or kill them."""
-        pool = self._pool  # loky's thread takes it away when a worker dies meanwhile
+        pool = self._pool  # loky's thread may reset it meanwhile, if a worker dies
         if kill and pool is not None:
             self._until_taken()
             pool.shutdown(wait=False, kill_workers=True)
             self._pool = None
 
     def _until_taken(self) -> None:
-        """Wait until loky's thread has taken the latest task, which a kill before would break."""
-        end = time.monotonic() + LOOK_SECONDS
+        """Wait until loky's thread has taken the latest task; an earlier kill would break it."""
+        end = time.monotonic() + POLL_SECONDS
         while not (self._latest is None or self._latest.running() or self._latest.done()):
             if time.monotonic() > end:
                 return
@@ -111,12 +111,12 @@ class Loky(Executor):
         self._pool = None
         codes = re.search(r"exit codes of the workers are \{(.+?)\}", str(error))
         how = codes[1] if codes else describe(error)
-        is_own_exit = "EXIT(" in how and "EXIT(1)" not in how  # 1 is that of a broken start, too
+        is_own_exit = "EXIT(" in how and "EXIT(1)" not in how  # a broken start has status 1, too
         return WorkerDiedError(f"the process died: {how}", by_signal=not is_own_exit)
 
 
 class IsolatedWorker(Loky):
-    """A single worker process for blocks that may end it; restarted when they do."""
+    """A single worker process for blocks that may end it; it is restarted then."""
 
     n_ahead = 1
 
@@ -130,17 +130,17 @@ class IsolatedWorker(Loky):
             self._pool = None
 
     def _begin_pool(self) -> Any:
-        """Start the process and wait for it: its start does not count against `block_seconds`.
+        """Start the process and wait for it, so that its start does not count as a block's time.
 
         Raises
         ------
         StudyError
-            If none begins: then no block is at fault.
+            If no process starts, for which no block is at fault.
         """
         from joblib.externals.loky import ProcessPoolExecutor
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
-        for _ in range(2):  # somebody else may have ended the first
+        for _ in range(2):  # the first may have been ended from outside
             pool = ProcessPoolExecutor(
                 max_workers=1, initializer=_begin, initargs=(os.getpid(),), env=_hash_seed()
             )
@@ -151,38 +151,37 @@ class IsolatedWorker(Loky):
             else:
                 return pool
         raise StudyError(
-            f"worker processes end as soon as they start ({describe(error)}): they inherit this "
-            "process's environment, which a library may have changed. backend=inline draws without "
-            "workers."
+            f"worker processes end as soon as they start ({describe(error)}): a library may have "
+            "changed the environment that they inherit. Use backend=inline to draw without workers."
         ) from error
 
 
 WARNINGS = {
     getattr(signal, name)
     for name in ("SIGUSR1", "SIGUSR2")
-    if hasattr(signal, name)  # there are none on Windows
+    if hasattr(signal, name)  # Windows has none
 }
 
 
 @contextlib.contextmanager
 def deaf_to_interrupts() -> Iterator[None]:
-    """Context: processes and threads started in it ignore Ctrl-C, which goes to the whole group.
+    """Let processes and threads that start within this context ignore signals for the parent.
 
-    Nor do they hear that a job's time is nearly up, which a batch system may tell all processes
-    of the job, and which would end them where nothing handles it. Both are for the parent, which
-    stops them; of Ctrl-C each would say with a traceback that it heard. What a thread blocks is
-    handed down to all that it begins. The trackers of resources, Python's and loky's, may let
-    Ctrl-C through again when they start, so they have to be there before it is blocked. They must
-    live longest, so they alone do not hear the end of a terminal.
+    Ctrl-C goes to the whole process group, and a batch system may send SIGUSR1 or SIGUSR2 to all
+    processes of a job before its time is up. Only the parent should handle these signals, and then
+    stop its workers: a worker would print a traceback or end. Processes inherit the signals that
+    the starting thread blocks. The resource trackers of Python and loky may unblock Ctrl-C when
+    they start, so they are started first. They must outlive the others, so they also ignore the
+    end of the terminal (SIGHUP).
     """
-    if not hasattr(signal, "pthread_sigmask"):  # there is none on Windows
+    if not hasattr(signal, "pthread_sigmask"):  # Windows has none
         yield
         return
     from multiprocessing import resource_tracker
 
     from joblib.externals.loky.backend import resource_tracker as of_loky
 
-    # a worker that is half started when the parent stops would report that with a traceback
+    # if the parent stopped now, a half started worker would print a traceback
     with deferred(handlers_of("SIGINT", "SIGTERM", "SIGHUP")):
         before = signal.pthread_sigmask(signal.SIG_BLOCK, WARNINGS | {signal.SIGHUP})
         try:
@@ -195,7 +194,7 @@ def deaf_to_interrupts() -> Iterator[None]:
 
 
 def _hash_seed() -> dict[str, str]:
-    """One hash seed for all workers, so that sets of texts have one order within a run."""
+    """Set one hash seed for all workers, so that sets of texts have one order within a run."""
     return {"PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0")}
 
 
@@ -206,36 +205,37 @@ def _begin(parent: int, _expected: str = "") -> None:
 
 
 def end_with(parent: int) -> None:
-    """Watch the parent process and end soon after it.
+    """End this process soon after its parent.
 
-    That one may have gone while this one began. Asked of the system, which can send a signal
-    instead, it would be the end of the thread that started it, and threads come and go.
+    The parent may have ended while this process started. The system's own signal
+    (`PR_SET_PDEATHSIG`) is not used, since it reports the end of the thread that started the
+    process, not of the parent process.
     """
-    if os.name == "posix" and os.getppid() != parent:  # elsewhere a launcher may lie between
+    if os.name == "posix" and os.getppid() != parent:  # on Windows a launcher may be in between
         os._exit(1)
     threading.Thread(target=_wait_for_orphanage, args=(os.getppid(),), daemon=True).start()
 
 
 def _wait_for_orphanage(parent: int) -> None:
     while os.getppid() == parent:
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
     os._exit(1)
 
 
-# ---------------------------------------------------------------- what is sent
+# ---------------------------------------------------------------- messages to workers
 def packed(task: object) -> bytes:
     """Serialise a task for a worker.
 
     Raises
     ------
     UnsendableError
-        If it cannot be: it holds something that lives in this process only.
+        If the task holds an object that cannot be pickled.
     """
     from joblib.externals.loky.backend.reduction import dumps
 
     try:
         return bytes(dumps(task))
-    except Exception as error:  # whatever an object raises that will not be pickled
+    except Exception as error:  # pickling may raise anything
         raise UnsendableError(
             f"the study cannot be sent to worker processes: {describe(error)}. Put its code into a "
             "module that workers can import, or use backend=threads or backend=inline."
@@ -244,22 +244,22 @@ def packed(task: object) -> bytes:
 
 # ---------------------------------------------------------------- in the worker
 def draw_packed(payload: bytes) -> TaskResult:
-    """In a worker: load a task, check the code's fingerprint, and draw the task."""
+    """Load a task in a worker, check the code's fingerprint, and draw the task."""
     try:
         task: Task = pickle.loads(payload)
-    except Exception as error:  # a module that is not found, a name that has gone
+    except Exception as error:  # for example a module or name that does not exist
         where = first_few([path for path in sys.path if path])
         raise UnreadableTaskError(
-            f"workers cannot load the study ({describe(error)}; modules are looked for in {where}"
-            "): its code was edited under this run, or cannot be sent to another process. What was "
-            "finished is kept. Run again, or use backend=threads or backend=inline."
+            f"workers cannot load the study ({describe(error)}; modules are searched in {where}): "
+            "its code was edited during this run, or cannot be sent to another process. Finished "
+            "blocks are kept. Run again, or use backend=threads or backend=inline."
         ) from None
-    with single_threaded():  # libraries have not been told yet in a process of its own
+    with single_threaded():  # a new process has no limits yet
         _refuse_other_code(task.code)
         return draw_task(task)
 
 
-_checked: set[str] = set()  # what this process was found to have loaded
+_checked: set[str] = set()  # hashes of code that this process has loaded, too
 
 
 def _refuse_other_code(code: LoadedCode | None) -> None:

@@ -82,7 +82,7 @@ def test_each_is_told_what_it_asks_for():
             "backend.expected: backend loky has no",
         ),
         ({"backend": "no.such:Thing"}, "backend=no.such:Thing cannot be imported: ModuleNotFound"),
-        ({"backend": "simstudy.errors:StudyError"}, "is no executor: derive the class from"),
+        ({"backend": "simstudy.errors:StudyError"}, "is not an executor: derive the class from"),
         ({"backend": f"{HERE}:Counting"}, "cannot be started: TypeError.*address"),
         (
             {"backend": f"{HERE}:Picky", "backend_options": {"address": "y"}},
@@ -99,5 +99,5 @@ def test_what_makes_no_backend_is_refused_in_a_line(workers, said, tmp_path):
 def test_a_daemonic_process_draws_in_threads(monkeypatch):
     daemon = SimpleNamespace(daemon=True)
     monkeypatch.setattr(executors.multiprocessing, "current_process", lambda: daemon)
-    with pytest.warns(UserWarning, match="drawing goes on in threads"):
+    with pytest.warns(UserWarning, match="the run uses threads"):
         assert isinstance(executor_of(Workers("loky", 2), ""), Threads)

@@ -40,7 +40,7 @@ def test_what_cannot_be_loaded_is_said():
 def test_a_module_that_a_worker_lacks_is_said_with_where_it_looked(monkeypatch):
     monkeypatch.setattr(sys, "path", ["/first/of/all", *sys.path])
     sent = b"cno_such_module\nStudy\n."  # a pickle of a class
-    with pytest.raises(UnreadableTaskError, match=r"no_such_module.*looked for in /first/of/all"):
+    with pytest.raises(UnreadableTaskError, match=r"no_such_module.*searched in /first/of/all"):
         draw_packed(sent)
 
 
