@@ -25,14 +25,14 @@ ALLOWANCES = ("rounding", "published_mcse", "tolerance", "difference")
 class WrongAlternative(NamedTuple):
     """A plausible wrong answer, which the claim must reject.
 
-    A claim that holds for it too says nothing.
+    A claim that also holds for it would be no test.
 
     Attributes
     ----------
     name
-        What it is: another method, a neighbouring formula.
+        Description, such as another method or a neighbouring formula.
     reproduce
-        From the result, its value.
+        Function of the result that returns the wrong value.
     """
 
     name: str
@@ -41,23 +41,23 @@ class WrongAlternative(NamedTuple):
 
 @dataclass(frozen=True)
 class IntendedQuantity:
-    """The quantity that a document means, where its printed number is another one.
+    """The quantity that a document means, if its printed number is that of another quantity.
 
-    It is held against what the document takes it for, as the claim against what is printed: where
-    it differs, the entry is true as written, not as meant.
+    It is compared with the value that the document implies. If it differs although the printed
+    number is reproduced, the verdict is `true as written, not as meant`.
 
     Parameters
     ----------
     name
-        What it is: the same quantity where it matters, by the right formula, of the right thing.
+        Description of the intended quantity, such as the correct formula.
     reproduce
-        From the result, its value; as of a claim.
+        Function of the result that returns its value; see `Claim`.
     taken_for
-        What the document takes it for; None is the claim's own published value.
+        Value that the document implies. Default: the claim's published value.
     tolerance
-        How far "about" reaches, beside the claim's own where `taken_for` is None.
+        Allowance for "about", added to that of the claim if `taken_for` is None.
     difference
-        As of a claim; None is the claim's own, its rounding included.
+        Smallest relevant difference; see `Claim`. Default: that of the claim plus its rounding.
     """
 
     name: str
@@ -74,49 +74,51 @@ class Claim:
     Parameters
     ----------
     name
-        Short and unique in its study.
+        Short name, unique in its study.
     statement
-        What the document says, in our words.
+        Statement of the document, in our words.
     source
-        Where it says so: figure, table or section.
+        Figure, table or section of the document.
     reproduce
-        From the result, our value. For a statement without a number: 1 where it holds, else 0.
+        Function of the result that returns our value. For a statement without a number: 1 if it
+        holds, else 0.
     published
-        The number as printed; for a statement without one, True.
+        Number as printed; True for a statement without a number.
     rounding
         Half a unit of the last printed digit.
     published_mcse
         Monte Carlo error of the published number, from its own number of replicates.
     tolerance
-        How far "about" reaches, where the document itself says so.
+        Allowance for "about", if the document says so.
     difference
-        The smallest departure from the published number that is worth calling one, beyond its
-        rounding and "about". 0 for exact facts; what has a Monte Carlo error needs room for it.
+        Smallest relevant difference from the published number, in addition to `rounding` and
+        `tolerance`. Use 0 for exact facts; values with a Monte Carlo error need room for it.
     rival
-        The nearest wrong answer, for which the claim must fall. None where the claim itself is
-        expected to differ.
+        Plausible wrong answer, which the claim must reject. None if the claim itself is expected
+        to differ.
     expected
-        The verdict that re-derivation foresees: `reproduced`, `differs`, or, with `right`,
-        `true as written, not as meant`. It changes no verdict; another one is unexpected.
+        Verdict expected from re-derivation: `reproduced`, `differs`, or, with `right`,
+        `true as written, not as meant`. It does not change the verdict; any other verdict is
+        reported as unexpected.
     note
-        Why it differs, or what to keep in mind.
+        Explanation of a difference, or a caveat.
     right
-        What the document means by the number, where that is another number: computed, and tried.
+        Quantity that the document means, if the printed number is that of another one.
     scored
-        False for what the document does not state, and for what another claim has already counted:
-        the score of the document leaves it out.
+        Whether the claim counts in the score of the document. False for checks that the document
+        does not state, and for statements that another claim already counts.
     misprint
-        Whether what differs is a slip of the pen: an index, a letter or a bracket, and the next
-        line or the code of the document has it right. Such claims have the verdict `differs`, and
-        a column of their own on the scoreboard.
+        Whether a difference is only a misprint: an index, a letter or a bracket that is correct in
+        the next line or in the code of the document. Such claims have the verdict `differs`, and a
+        separate column on the scoreboard.
     criterion
-        The tolerance of a statement, in words: how far it may be off and still hold. That of a
-        number is what `rounding`, `tolerance` and `difference` allow.
+        Tolerance of a statement, in words. That of a number is the sum of `rounding`, `tolerance`
+        and `difference`.
 
     Raises
     ------
     StudyError
-        If a part is not possible: a negative allowance, a number without a published value, or a
+        If a parameter is invalid: a negative allowance, a number without a published value, or a
         statement with an allowance.
     """
 
@@ -142,22 +144,22 @@ class Claim:
         for name in ALLOWANCES:
             self._refuse_allowance(name, getattr(self, name))
         if self.right is not None:
-            self.of_right()  # what it is taken for, and its allowances, are as a claim's
+            self.of_right()  # checks its value and allowances
 
     def _refuse_published(self) -> None:
         if not isinstance(self.published, numbers.Real) or not math.isfinite(self.published):
             raise StudyError(
-                f"claim {self.name!r} publishes {self.published!r}, which nothing can be "
-                "compared with: give the number as printed, or True for a statement."
+                f"claim {self.name!r} has published={self.published!r}, which is not a finite "
+                "number: give the number as printed, or True for a statement."
             )
 
     def of_right(self) -> Claim:
-        """Return a claim about the intended quantity in place of the printed number.
+        """Return a claim about the intended quantity instead of the printed number.
 
         Returns
         -------
         Claim
-            A claim with the intended quantity in place of the printed number.
+            A claim with the intended quantity instead of the printed number.
         """
         right = self.right
         assert right is not None
@@ -181,13 +183,13 @@ class Claim:
     def _refuse_allowance(self, name: str, value: Any) -> None:
         if not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
             raise StudyError(
-                f"claim {self.name!r} has {name}={value!r}, with which no verdict means anything: "
-                "give a number of 0 or more, in the units of what is published."
+                f"claim {self.name!r} has {name}={value!r}: give a finite number of at "
+                "least 0, in the units of the published number."
             )
         if value and self.published is True:
             raise StudyError(
-                f"claim {self.name!r} is a statement and has {name}={value!r}: it holds or it does "
-                "not. Put the margin into what it computes (simstudy.claims.matches)."
+                f"claim {self.name!r} is a statement, which has no {name}, but {name}={value!r}. "
+                "Put the margin into the check (simstudy.claims.matches)."
             )
 
     @property
@@ -197,15 +199,15 @@ class Claim:
 
     @property
     def allowed(self) -> float:
-        """The tolerance: how far our true value may be from the published number."""
+        """The greatest allowed distance of our true value from the published number."""
         return self.rounding + self.tolerance + self.difference
 
     def verdict(self, ours: Finding) -> str:
         """Return the verdict on the printed number.
 
-        Our number's interval lies within what is allowed (`reproduced`), or beyond it by more than
-        both Monte Carlo errors (`differs`), or ours or the document's replicates are too few to
-        tell.
+        It is `reproduced` if the interval of our number lies within the tolerance, `differs` if our
+        number is beyond the tolerance by more than both Monte Carlo errors, and else
+        `too few replicates` (ours or those of the document).
 
         Parameters
         ----------
@@ -244,11 +246,11 @@ class Claim:
         Returns
         -------
         float
-            A factor; infinite where no number of replicates decides.
+            The factor; infinite if no number of replicates decides.
         """
         distance, allowed = self._distance(ours)
         room = abs(allowed - distance)
-        if distance > allowed:  # what the document's own error takes of it is lost
+        if distance > allowed:  # the document's own error does not shrink
             room = math.sqrt(max(room**2 - (CLOSE_Z * self.published_mcse) ** 2, 0.0))
         return (CLOSE_Z * ours.mcse / room) ** 2 if room else math.inf
 
@@ -261,8 +263,8 @@ class Claim:
 def between(ours: Finding) -> tuple[float, float]:
     """The interval of our value, given its Monte Carlo error.
 
-    The mean of values that are 0 or 1 is told by its error: it is a share, and has an exact
-    interval, since with few hits, or none, an error says too little.
+    A share (a mean of zeros and ones, recognised by its error) has an exact interval, since the
+    error is unreliable with few hits or none.
     """
     if ours.is_share:
         return share_between(ours.value, ours.n_rep)
@@ -281,16 +283,16 @@ class Uncheckable(Claim):
     Parameters
     ----------
     published
-        The number as printed; True for a statement, or where it stands in a picture alone.
+        Number as printed; True for a statement, or if the number is only shown in a picture.
     missing
-        What it would take: data, a seed, a setting that is not stated.
+        Missing information, such as data, a seed or a setting.
     name, statement, source, note
-        As of a claim.
+        See `Claim`.
 
     Raises
     ------
     StudyError
-        If `missing` is empty, or `published` is no number.
+        If `missing` is empty, or `published` is not a number.
     """
 
     reproduce: Callable[[Any], Finding] = field(default=_cannot, init=False, repr=False)
@@ -302,6 +304,6 @@ class Uncheckable(Claim):
         self._refuse_published()
         if not self.missing.strip():
             raise StudyError(
-                f"{self.name!r} cannot be checked, and does not say why: name in missing= what it "
-                "would take, such as data, a seed or a setting."
+                f"{self.name!r} cannot be checked, but missing= is empty: name what is missing, "
+                "such as data, a seed or a setting."
             )

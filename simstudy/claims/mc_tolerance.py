@@ -1,8 +1,8 @@
 """Decisions that allow for Monte Carlo error.
 
-No verdict may be easier with fewer replicates. So what is held against a limit is an interval: a
-statement holds where all of it does, fails where none of it does, and otherwise the replicates are
-too few to tell.
+No verdict may become easier with fewer replicates. An interval is therefore compared with a limit:
+a statement holds if the whole interval meets it, fails if no part of the interval does, and else
+the replicates are too few.
 """
 
 import math
@@ -14,27 +14,27 @@ from simstudy.claims.verdict import Finding, binomial_error
 from simstudy.errors import StudyError, TooFewReplicatesError
 from simstudy.lazy import special
 
-ROUNDING_OF_FLOATS = 1e-12  # of a number: two ways to compute it need not agree closer
-CLOSE_Z = 3.0  # a difference beyond three standard errors of it is not chance
-FALSE_ALARM = 1e-4  # studies in which chance alone turns a statement
-ALL_ALIKE = 1000  # replicates without any spread: of these, chance hides 1% with FALSE_ALARM
+ROUNDING_OF_FLOATS = 1e-12  # relative difference that counts as rounding
+CLOSE_Z = 3.0  # a difference of more than three standard errors is not due to chance
+FALSE_ALARM = 1e-4  # share of studies in which a statement is rejected by chance
+ALL_ALIKE = 1000  # equal replicates; in fewer, an event of 1% may be missed by chance
 DEVIATION = "largest of {n} deviations {deviation:.4f} of {margin:.4g} allowed ({z:.2f} MCSE)"
 
 
 def mc_limit(n_compared: int = 1, *, false_alarm: float = FALSE_ALARM) -> float:
-    """Compute the number of standard errors that the largest of several deviations stays below.
+    """Compute the limit, in standard errors, for the largest of several deviations.
 
     Parameters
     ----------
     n_compared
-        Deviations compared, at least 1; whether they are independent does not matter (Bonferroni).
+        Number of deviations, at least 1; they may be dependent (Bonferroni).
     false_alarm
-        Probability that one of them exceeds the limit though nothing is wrong, in (0, 1).
+        Probability that one of them exceeds the limit by chance, in (0, 1).
 
     Returns
     -------
     float
-        Two-sided normal quantile at the false alarm over the number of deviations.
+        Two-sided normal quantile at `false_alarm` over the number of deviations.
 
     Raises
     ------
@@ -43,8 +43,8 @@ def mc_limit(n_compared: int = 1, *, false_alarm: float = FALSE_ALARM) -> float:
     """
     if n_compared < 1 or not 0 < false_alarm < 1:
         raise StudyError(
-            f"mc_limit({n_compared}, false_alarm={false_alarm:g}) compares nothing, or always "
-            "or never raises an alarm. Compare at least 1 deviation, at a rate between 0 and 1."
+            f"mc_limit({n_compared}, false_alarm={false_alarm:g}) is not allowed: compare at least "
+            "1 deviation, with a false alarm rate between 0 and 1."
         )
     return -float(special.ndtri(false_alarm / (2 * n_compared)))
 
@@ -52,7 +52,7 @@ def mc_limit(n_compared: int = 1, *, false_alarm: float = FALSE_ALARM) -> float:
 def close_margin(mcse: float, n_rep: float = math.inf) -> float:
     """The Monte Carlo margin of one value: at least `CLOSE_Z` standard errors.
 
-    As `mc_margin`, at the probability of `CLOSE_Z`.
+    See `mc_margin`; the probability is that of `CLOSE_Z`.
     """
     return float(_reach(mcse, n_rep, float(special.ndtr(-CLOSE_Z))))
 
@@ -60,21 +60,21 @@ def close_margin(mcse: float, n_rep: float = math.inf) -> float:
 def mc_margin(mcse: Any, n_rep: Any, n_compared: int = 1) -> Any:
     """Compute the Monte Carlo margin of each of several estimates with estimated errors.
 
-    `mc_limit` errors and more: Student's t of the replicates, at the same probability. It
-    is infinite for one replicate, whose error is unknown, and where fewer than `ALL_ALIKE` had
-    no spread.
+    The margin is the quantile of Student's t with the probability of `mc_limit`, times the error.
+    It is infinite for a single replicate, and for fewer than `ALL_ALIKE` replicates without spread,
+    since their error is unknown.
 
     Parameters
     ----------
     mcse, n_rep
-        Monte Carlo error of each, and the replicates that it was estimated from; broadcast.
+        Monte Carlo errors and their numbers of replicates; broadcast.
     n_compared
-        Estimates compared, as `mc_limit` has it.
+        Number of estimates compared; see `mc_limit`.
 
     Returns
     -------
     Any
-        The distance, in the units of `mcse`.
+        The margin, in the units of `mcse`.
     """
     return _reach(mcse, n_rep, float(special.ndtr(-mc_limit(n_compared))))
 
@@ -89,15 +89,14 @@ def _reach(mcse: Any, n_rep: Any, below: float) -> Any:
 def share_limits(estimate: Any, n: Any, n_compared: int = 1) -> tuple[Any, Any]:
     """Compute exact limits of proportions of independent replicates.
 
-    Exact (Clopper and Pearson 1934, Biometrika 26), so a share with few hits or none claims no
-    more than it knows.
+    The limits are valid for every number of hits, also for few or none.
 
     Parameters
     ----------
     estimate, n
-        Each share, and the replicates that it is of; broadcast.
+        Shares and their numbers of replicates; broadcast.
     n_compared
-        Shares compared, as `mc_limit` has it.
+        Number of shares compared; see `mc_limit`.
 
     Returns
     -------
@@ -133,23 +132,23 @@ def decide(excess: Any, reach: Any, detail: str, *, everywhere: bool = True) -> 
     Parameters
     ----------
     excess
-        By how much what was found speaks for the statement, in each cell.
+        Estimate in each cell of the quantity that must be above 0.
     reach
-        How far chance reaches there, as `mc_margin` gives it.
+        Monte Carlo margin of each cell, as returned by `mc_margin`.
     detail
-        What was found, in words.
+        Description of the result, in words.
     everywhere
-        Whether it must be so in every cell; else one is enough.
+        Whether every cell must be above 0. False: one is enough.
 
     Returns
     -------
     Finding
-        1 where it is, 0 where it is not.
+        1 if it is, 0 if it is not.
 
     Raises
     ------
     TooFewReplicatesError
-        If replicates are too few for either answer, so that no verdict is easier with fewer.
+        If there are too few replicates for either answer.
     StudyError
         If `reach` is negative.
     """
@@ -157,7 +156,7 @@ def decide(excess: Any, reach: Any, detail: str, *, everywhere: bool = True) -> 
         np.atleast_1d(np.asarray(excess, float)), np.asarray(reach, float)
     )
     if (error < 0).any():
-        raise StudyError(f"chance reaches {error.min():g} ({detail}): give a reach of 0 or more.")
+        raise StudyError(f"reach={error.min():g} ({detail}): give a reach of 0 or more.")
     return _decided(found - error, found + error, detail, everywhere)
 
 
@@ -169,7 +168,7 @@ def _decided(low: Any, high: Any, detail: str, everywhere: bool) -> Finding:
     holds = sure.all() if everywhere else sure.any()
     fails = refuted.any() if everywhere else refuted.all()
     if not (holds or fails):
-        with np.errstate(invalid="ignore"):  # where nothing is known of a cell
+        with np.errstate(invalid="ignore"):  # a cell may be unknown
             middle, reach = (low + high) / 2, (high - low) / 2
         raise TooFewReplicatesError(detail, _times(middle, reach, everywhere))
     return Finding(float(holds), detail=detail)
@@ -196,30 +195,31 @@ def matches(
 ) -> Finding:
     """Decide whether several numbers are within a margin of theory, beyond Monte Carlo error.
 
-    More replicates make it harder to hold by chance, and easier to hold: the interval of each
-    deviation, at `mc_limit`, has to lie within the margin (an equivalence test; Schuirmann
-    1987, J. Pharmacokinet. Biopharm. 15).
+    This is an equivalence test (Schuirmann 1987, J. Pharmacokinet. Biopharm. 15): the interval of
+    each deviation, at `mc_limit`, must lie within the margin. It therefore cannot be passed by too
+    few replicates.
 
     Parameters
     ----------
     estimate, theory, error
-        What was found, what it should be, and the Monte Carlo error of each; broadcast.
+        Estimates, theoretical values and Monte Carlo errors; broadcast.
     margin
-        The smallest deviation worth calling one, in the units of `found`; a number, or one each.
+        Smallest relevant deviation, in the units of `estimate`; a number, or one for each.
     n_rep
-        The replicates that the errors were estimated from; infinite where they are known.
+        Replicates behind each error; infinite if errors are known.
     detail
-        What to say, of `n`, `deviation`, `margin` and `z`: the one nearest to its margin.
+        Format of the description, with the fields `n`, `deviation`, `margin` and `z`. It describes
+        the deviation that is nearest to its margin.
 
     Returns
     -------
     Finding
-        1 where all are, 0 where one is not.
+        1 if all are, 0 if one is not.
 
     Raises
     ------
     TooFewReplicatesError
-        Where chance alone could carry one across its margin.
+        If chance alone could move one across its margin.
     """
     n_compared = np.broadcast(estimate, theory, error, margin).size
     reach = mc_margin(error, n_rep, max(n_compared, 1))
@@ -236,23 +236,23 @@ def shares_match(
     Parameters
     ----------
     estimate, theory
-        What was found, and what it should be; broadcast.
+        Shares and their theoretical values; broadcast.
     n
         Replicates of each share.
     margin
-        The smallest deviation worth calling one; a number, or one each.
+        Smallest relevant deviation; a number, or one for each.
     detail
-        What to say, of `n`, `deviation`, `margin` and `z`: the one nearest to its margin.
+        Format of the description; see `matches`.
 
     Returns
     -------
     Finding
-        1 where all are, 0 where one is not.
+        1 if all are, 0 if one is not.
 
     Raises
     ------
     TooFewReplicatesError
-        If chance alone could carry one across its margin.
+        If chance alone could move one across its margin.
     """
     n_compared = np.broadcast(estimate, theory, n, margin).size
     between = share_limits(estimate, n, max(n_compared, 1))

@@ -27,25 +27,25 @@ def statement(
     Parameters
     ----------
     words
-        What the document says, in our words; it names the claim too.
+        Statement of the document, in our words; also the name of the claim.
     check
-        A function of the result and keyword arguments, such as `is_above`.
+        Function of the result and keyword arguments, such as `is_above`.
     right
-        The arguments with which it has to hold.
+        Arguments with which the check must hold.
     rival
-        Those that differ in the nearest wrong answer, and name it, such as another factor; a text
-        is another method. Empty where the claim itself is expected to differ.
+        Arguments that differ in a plausible wrong answer, such as another factor; a text is
+        another method. Empty if the claim itself is expected to differ.
     scored
-        False for what the document does not state.
+        Whether the document states it.
     source
-        Where the document says so: figure, table or section.
+        Figure, table or section of the document.
     **more
         Further parameters of `Claim`, such as `note`.
 
     Returns
     -------
     Claim
-        The claim, to be given to `Study(claims=...)`.
+        The claim, an argument for `Study(claims=...)`.
     """
     other = {"method": rival} if isinstance(rival, str) else dict(rival)
     wrong = (
@@ -71,25 +71,25 @@ def is_above(
     Parameters
     ----------
     result
-        A `Result`, or anything else with its `select`.
+        A `Result`, or another object with its `select` method.
     measure
         Name of the measure.
     limit
-        In the units of the measure.
+        Limit, in the units of the measure.
     everywhere
-        Whether it must be so in every row; else one is enough.
+        Whether it must hold in every row. False: one row is enough.
     **where
-        Factors and axes of the rows, as of `Result.select`.
+        Factors and axes of the rows; see `Result.select`.
 
     Returns
     -------
     Finding
-        1 where it is, 0 where it is not.
+        1 if it is, 0 if it is not.
 
     Raises
     ------
     TooFewReplicatesError
-        Where replicates are too few for either answer.
+        If there are too few replicates for either answer.
     """
     rows = result.select(measure=measure, **where)
     return _decided(rows, rows["estimate"] - limit, everywhere)
@@ -103,19 +103,19 @@ def is_below(
     Parameters
     ----------
     result, measure, limit, everywhere, **where
-        As of `is_above`.
+        See `is_above`.
     limit
-        In the units of the measure.
+        Limit, in the units of the measure.
 
     Returns
     -------
     Finding
-        1 where it is, 0 where it is not.
+        1 if it is, 0 if it is not.
 
     Raises
     ------
     TooFewReplicatesError
-        Where replicates are too few for either answer.
+        If there are too few replicates for either answer.
     """
     rows = result.select(measure=measure, **where)
     return _decided(rows, limit - rows["estimate"], everywhere)
@@ -127,21 +127,21 @@ def is_near(result: Any, measure: str, value: float | str, margin: float, **wher
     Parameters
     ----------
     result, measure, **where
-        As of `is_above`.
+        See `is_above`.
     value
-        A number, or the column that holds it, such as `exact`.
+        Number, or the column that holds it, such as `exact`.
     margin
-        The smallest distance worth calling one, in the units of the measure.
+        Smallest relevant distance, in the units of the measure.
 
     Returns
     -------
     Finding
-        1 where it is, 0 where it is not.
+        1 if it is, 0 if it is not.
 
     Raises
     ------
     TooFewReplicatesError
-        Where replicates are too few for either answer.
+        If there are too few replicates for either answer.
     """
     rows = result.select(measure=measure, **where)
     return _decided(rows, margin - _distance(rows, value), True)
@@ -161,21 +161,21 @@ def is_far(
     Parameters
     ----------
     result, measure, everywhere, **where
-        As of `is_above`.
+        See `is_above`.
     value
-        A number, or the column that holds it, such as `exact`.
+        Number, or the column that holds it, such as `exact`.
     margin
-        The smallest distance worth calling one, in the units of the measure.
+        Smallest relevant distance, in the units of the measure.
 
     Returns
     -------
     Finding
-        1 where it is, 0 where it is not.
+        1 if it is, 0 if it is not.
 
     Raises
     ------
     TooFewReplicatesError
-        Where replicates are too few for either answer.
+        If there are too few replicates for either answer.
     """
     rows = result.select(measure=measure, **where)
     return _decided(rows, _distance(rows, value) - margin, everywhere)
@@ -202,21 +202,21 @@ def is_more(
     first, second
         Labels of the axis.
     by
-        By more than so much; a negative number allows for as much less.
+        Difference to exceed; a negative number allows `first` to be smaller by this amount.
     axis
-        The axis on which the two are.
+        Axis of the two labels.
     **where
-        Factors and other axes of the rows, as of `Result.contrast`.
+        Factors and other axes of the rows; see `Result.contrast`.
 
     Returns
     -------
     Finding
-        1 where it does, 0 where it does not.
+        1 if it does, 0 if it does not.
 
     Raises
     ------
     TooFewReplicatesError
-        Where replicates are too few for either answer.
+        If there are too few replicates for either answer.
     """
     rows = result.contrast(measure, axis=axis, first=first, second=second, **where)
     return _decided(rows, rows["estimate"] - by, True)

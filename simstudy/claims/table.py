@@ -20,9 +20,9 @@ from simstudy.errors import StudyError, TooFewReplicatesError, describe
 from simstudy.lazy import pd
 from simstudy.tables.rounding import plus_minus
 
-BROKEN = "could not be computed"  # begins the detail of a claim that raised what it should not
-MOST_TIMES = 1e6  # as many replicates are no advice
-LIKELY = 2.0  # times as many decide nine times in ten: what is found then varies too
+BROKEN = "could not be computed"  # first words of the detail if a claim raised an unexpected error
+MAX_FACTOR = 1e6  # suggest no larger increase of n_rep
+SAFETY_FACTOR = 2.0  # with this many times more replicates, nine of ten claims are decided
 COLUMNS = [
     *("claim", "statement", "source", "kind", "published", "reproduced", "mcse", "allowed"),
     *("criterion", "verdict", "expected", "misprint", "rival", "detail", "note", "scored"),
@@ -34,16 +34,16 @@ def check_claims(claims: Sequence[Claim], result: Any) -> pd.DataFrame:
     """Check claims against a result: one row per claim, with values, MCSE and verdict.
 
     A claim that needs a scenario which this run leaves out has the verdict `no data`, one that
-    needs more replicates `too few replicates`; `detail` says why. `rival` names the wrong answer
-    that the claim was tried with, and its verdict. The columns from `right_name` on hold what the
-    document means by the number, where the claim has it; the verdict takes it into account.
+    needs more replicates `too few replicates`; the reason is in `detail`. `rival` is the wrong
+    answer that the claim was tested with, and its verdict. The columns from `right_name` on
+    describe the intended quantity, if the claim has one; the verdict takes it into account.
 
     Parameters
     ----------
     claims
         The claims of a study.
     result
-        What the claims' functions are given: a result of the study.
+        Result of the study, the argument of the claims' functions.
 
     Returns
     -------
@@ -114,8 +114,8 @@ def _judged(claim: Claim, reproduce: Callable[[Any], Any], result: Any) -> tuple
         verdict = claim.verdict(ours)
     except TooFewReplicatesError as error:
         return _nothing(_and_more(error.found, error.times, result)), TOO_FEW
-    except Exception as error:  # one claim must not cost the others, nor the summary
-        if isinstance(error, StudyError) or type(error) is LookupError:  # and no KeyError of a typo
+    except Exception as error:  # an error of one claim must not stop the others
+        if isinstance(error, StudyError) or type(error) is LookupError:  # a KeyError may be a typo
             return _nothing(f"not in this run: {error}"), NO_DATA
         return _nothing(f"{BROKEN}: {describe(error)}"), NO_DATA
     if verdict != TOO_FEW:
@@ -133,9 +133,9 @@ def _and_more(detail: str, times: float, result: Any) -> str:
 
 
 def _format_times(times: float, result: Any) -> str:
-    if not times < MOST_TIMES:  # nor where it is no number
+    if not times < MAX_FACTOR:  # also if NaN
         return "how many would decide cannot be said"
-    times = max(LIKELY * times, LIKELY)
+    times = max(SAFETY_FACTOR * times, SAFETY_FACTOR)
     drawn = max(getattr(result, "n_rep", {}).values(), default=0)
     if not drawn:
         return f"about {_rounded_up(times):,g} times as many would decide"
@@ -153,7 +153,7 @@ def _as_reproduced(ours: Any) -> Finding:
     Raises
     ------
     TypeError, ValueError
-        Where it cannot be held against a published number.
+        If it cannot be compared with a published number.
     """
     given = ours if isinstance(ours, Finding) else Finding(ours)
     value, mcse, n_rep = map(float, (given.value, given.mcse, given.n_rep))
@@ -163,15 +163,15 @@ def _as_reproduced(ours: Any) -> Finding:
 
 
 # ---------------------------------------------------------------- numbers of claims as text
-MAX_DETAIL = 60  # letters of a detail that a table's cell has room for
-MOST_DIGITS = 12  # beyond these, two ways to compute a number differ
+MAX_DETAIL = 60  # letters of a detail in a cell of a table
+MAX_DIGITS = 12  # further digits depend on rounding
 
 
 def format_values(row: Mapping[Any, Any]) -> tuple[str, str]:
     """Format the published value, and ours ± 2 MCSE.
 
-    A statement holds or fails, and ours says by which number where `detail` is short. An exact
-    number that is not the published one has as many digits as tell the two apart.
+    For a statement the values are "holds" or "fails", and ours includes a short `detail`. An exact
+    number that differs from the published one has enough digits to show the difference.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def format_values(row: Mapping[Any, Any]) -> tuple[str, str]:
         shown = f"{_holds(ours)}: {decides}" if is_short else _holds(ours)
         return _holds(published), shown
     texts = plus_minus(published), plus_minus(ours, mcse)
-    for n_digits in range(5, MOST_DIGITS + 1):
+    for n_digits in range(5, MAX_DIGITS + 1):
         if texts[0] != texts[1] or published == ours:
             break
         texts = f"{published:.{n_digits}g}", f"{ours:.{n_digits}g}"
@@ -200,7 +200,7 @@ def format_values(row: Mapping[Any, Any]) -> tuple[str, str]:
 def format_allowed(row: Mapping[Any, Any]) -> str:
     """Format the tolerance of a claim: "± 0.015"; 0 for an exact comparison.
 
-    That of a statement is in words, and empty where the statement has to hold as it is.
+    The tolerance of a statement is its criterion, in words.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def format_allowed(row: Mapping[Any, Any]) -> str:
     Returns
     -------
     str
-        The text; empty for a statement that has to hold as it is.
+        The text; empty for a statement without a criterion.
     """
     allowed = row["allowed"]
     if row["kind"] == "statement":
@@ -243,7 +243,7 @@ def format_intended(row: Mapping[Any, Any]) -> str:
 
 
 def format_verdict(row: Mapping[Any, Any]) -> str:
-    """Format the verdict, with "(misprint)" where it is one.
+    """Format the verdict, with "(misprint)" if it is one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The verdicts on a claim, with their names in tables and pages, and our value of its number."""
+"""The verdicts on a claim, by their names in tables and pages, and findings: our values."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from simstudy.measures.intervals import cautious_binomial_error as cautious_bino
 
 REPRODUCED, DIFFERS = "reproduced", "differs"
 IN_PRINT_ONLY = "true as written, not as meant"
-UNCHECKABLE = "cannot be checked"  # what it takes is not in the document
-TOO_FEW = "too few replicates"  # to tell: neither answer is beyond chance
-NO_DATA = "no data"  # this run leaves out what the claim is about
+UNCHECKABLE = "cannot be checked"  # the document lacks necessary information
+TOO_FEW = "too few replicates"  # neither answer is beyond chance
+NO_DATA = "no data"  # the claim needs scenarios that this run leaves out
 VERDICTS = (REPRODUCED, IN_PRINT_ONLY, DIFFERS, UNCHECKABLE, TOO_FEW, NO_DATA)
 PUBLISHED_VERDICTS = VERDICTS[:-1]
-"""Those of published results: a scoreboard has a column for each."""
+"""Verdicts in published results; a scoreboard has a column for each."""
 
 DECIDED = (REPRODUCED, IN_PRINT_ONLY, DIFFERS)
 PLURALS = {DIFFERS: "differ"}
@@ -33,12 +33,12 @@ def is_unexpected(verdict: str, expected: str) -> bool:
     verdict
         The verdict on the claim.
     expected
-        The verdict that re-derivation foresees.
+        The verdict expected from re-derivation.
 
     Returns
     -------
     bool
-        Whether the two differ, for a verdict that decides.
+        Whether the two differ and the verdict is a decision.
     """
     return verdict in DECIDED and verdict != expected
 
@@ -66,9 +66,9 @@ def format_counts(claims: Iterable[Mapping[Any, Any]], *, remark: bool = True) -
     Parameters
     ----------
     claims
-        Rows of a table of claims, as mappings; of none, the text is empty.
+        Rows of a table of claims, as mappings; without rows, the text is empty.
     remark
-        Whether to say that all that differs is as a re-derivation expects, or what is unexpected.
+        Whether to add "(as expected)" to differences, or the number of unexpected verdicts.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def combine_verdicts(printed: str, intended: str) -> str:
     printed
         The verdict on what is printed.
     intended
-        The verdict on the intended quantity. It matters only where the printed number reproduces.
+        The verdict on the intended quantity. It matters only if the printed number is reproduced.
     """
     if printed != REPRODUCED:
         return printed
@@ -111,19 +111,19 @@ class Finding(NamedTuple):
     Attributes
     ----------
     value
-        The value; of a statement 1 where it holds, else 0.
+        The value; for a statement 1 if it holds, else 0.
     mcse
-        Its Monte Carlo standard error; 0 where it is exact.
+        Monte Carlo standard error; 0 if the value is exact.
     detail
-        What to say beside it, in words.
+        Description in words.
     n_rep
-        Replicates that the error was estimated from; infinite where it is known.
+        Replicates behind the error; infinite if the error is known.
     """
 
     value: float
     mcse: float = 0.0
     detail: str = ""
-    n_rep: float = math.inf  # that the error was estimated from
+    n_rep: float = math.inf
 
     @property
     def is_share(self) -> bool:
@@ -154,14 +154,14 @@ def binomial_error(share: Any, n: Any) -> Any:
 
 
 def share(hits: Any, detail: str = "") -> Finding:
-    """Compute the proportion of replicates that are hits; failed replicates (NaN) are left out.
+    """Compute the proportion of replicates that are hits; failed replicates (NaN) are ignored.
 
     Parameters
     ----------
     hits
         One flag per replicate.
     detail
-        What to say beside the number, in words.
+        Description in words.
 
     Returns
     -------
@@ -183,14 +183,14 @@ def share(hits: Any, detail: str = "") -> Finding:
 
 
 def average(values: Any, detail: str = "") -> Finding:
-    """Average one value per replicate; failed replicates (NaN) are left out.
+    """Average one value per replicate; failed replicates (NaN) are ignored.
 
     Parameters
     ----------
     values
         One value per replicate.
     detail
-        What to say beside the number, in words.
+        Description in words.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def average(values: Any, detail: str = "") -> Finding:
     given = given[~np.isnan(given)]
     if len(given) < 2:
         raise TooFewReplicatesError(detail or f"{len(given)} values have no error", math.inf)
-    spread = given.std(ddof=1) if np.ptp(given) else 0.0  # of equal values 0, not their rounding
+    spread = given.std(ddof=1) if np.ptp(given) else 0.0  # equal values: not rounding error
     error = float(spread / np.sqrt(len(given)))
     return Finding(float(given.mean()), error, detail, len(given))
 
@@ -219,7 +219,7 @@ def of_row(row: Any, detail: str = "") -> Finding:
     row
         A row of a summary.
     detail
-        What to say beside the number, in words.
+        Description in words.
 
     Returns
     -------
@@ -227,5 +227,5 @@ def of_row(row: Any, detail: str = "") -> Finding:
         The estimate with its Monte Carlo error.
     """
     n_rep = row.get("n_given", row.get("n_rep", math.inf))
-    carried = row.get("n_effective", math.nan)  # of weights that are not equal, fewer
+    carried = row.get("n_effective", math.nan)  # fewer if weights differ
     return Finding(row["estimate"], row["mcse"], detail, float(np.fmin(n_rep, carried)))

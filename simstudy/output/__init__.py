@@ -1,1 +1,1 @@
-"""Publishes a result: files, report, index, terminal table."""
+"""Publication of a result: files, report, index, terminal table."""

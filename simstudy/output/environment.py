@@ -15,9 +15,9 @@ from typing import Any
 
 from simstudy.provenance.modules import library_version
 
-MOST_NAMED = 20  # files that differ from their commit; who has more knows that without a list
-GIT_SECONDS = 10.0
-ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")  # of a hook that runs us, say
+MAX_FILES = 20  # modified files that are listed by name
+GIT_SECONDS = 10.0  # timeout of a git command
+GIT_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")  # set by git hooks
 
 
 def environment(
@@ -28,8 +28,8 @@ def environment(
     Parameters
     ----------
     files
-        Source files that the results depend on; None means those of simstudy. What is installed
-        as a library counts by its version and not as a file.
+        Source files that the results depend on. Default: those of simstudy. Installed libraries
+        are recorded by their version instead.
     libraries
         Versions of further libraries, by name.
 
@@ -39,7 +39,7 @@ def environment(
         `made` (date and time), `python`, `machine`, `versions`, and in `git` for each repository
         that holds any of the files its `commit`, whether they are `modified` (changed, untracked
         or ignored), and if so the first `modified_files`, relative to the repository.
-        `untracked_files` are the names of files in no repository, where there are any.
+        `untracked_files` are the names of files outside of any repository, if there are any.
     """
     if files is None:
         files = Path(__file__).parents[1].rglob("*.py")
@@ -47,7 +47,7 @@ def environment(
     for path in sorted({Path(file).resolve() for file in files}):
         if not any(map(path.is_relative_to, _library_folders())):
             by_root.setdefault(_repository_of(path), []).append(path)
-    loose = sorted({path.name for path in by_root.pop(None, [])})[:MOST_NAMED]
+    loose = sorted({path.name for path in by_root.pop(None, [])})[:MAX_FILES]
     states = [_git_state(root, paths) for root, paths in by_root.items() if root]
     return {
         **program(libraries or {}),
@@ -86,23 +86,23 @@ def _repository_of(file: Path) -> Path | None:
 def _git_state(root: Path, files: Iterable[Path]) -> dict[str, Any]:
     """The commit of a repository (None before the first), and which of the files differ from it.
 
-    Git writes nothing. Empty if it fails.
+    Empty if git fails. Git does not write to the repository.
     """
     names = sorted(path.relative_to(root).as_posix() for path in files)
     command = ["git", "-C", str(root), "--no-optional-locks", "--literal-pathspecs"]
     command += ["status", "--porcelain=v2", "--branch", "--no-renames", "-z"]
     command += ["--untracked-files=all", "--ignored=traditional", "--", *names]
-    here = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+    here = {name: value for name, value in os.environ.items() if name not in GIT_VARIABLES}
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             command, capture_output=True, check=True, timeout=GIT_SECONDS, env=here
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return {}
-    lines = said.decode(errors="replace").split("\0")
+    lines = output.decode(errors="replace").split("\0")
     (commit,) = (words[2] for words in map(str.split, lines) if words[:2] == ["#", "branch.oid"])
     n_before = {"1": 8, "u": 10, "?": 1, "!": 1}  # words of a line before the file's name
     changed = {line.split(" ", n_before[line[0]])[-1] for line in lines if line[:1] in n_before}
-    modified = sorted(changed)[:MOST_NAMED]
+    modified = sorted(changed)[:MAX_FILES]
     state = {"commit": None if commit == "(initial)" else commit, "modified": bool(modified)}
     return {**state, "modified_files": modified} if modified else {**state}

@@ -1,4 +1,4 @@
-"""A page on which a reader chooses what of a summary is drawn, without a network."""
+"""An interactive page that plots parts of a summary and works without a network."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from simstudy.tables.summary import Readings, as_words
 
 EXPLORER = "explore.html"
 SCRIPT = "explore.js"
-DIGITS = 6  # of a number on the page
+DIGITS = 6  # significant digits of numbers on the page
 VALUES = ("estimate", "lower", "upper", "exact", "mcse", "n_rep")
-"""Columns of a summary that the page shows, as far as they are there."""
+"""Columns of a summary that the page shows, if they exist."""
 
 
 def write_explorer(
@@ -32,19 +32,19 @@ def write_explorer(
     value_labels: Readings = MappingProxyType({}),
     report: str = "",
 ) -> Place:
-    """Write one page with a summary, whose reader chooses measure, axis, colour and panels.
+    """Write a page with a summary, with menus for measure, axis, colour and panels.
 
     Parameters
     ----------
     summary
-        The columns before `measure` are factors and axes; rows that differ in nothing but other
-        columns are drawn over each other.
+        Summary whose columns before `measure` are factors and axes. Rows that differ only in other
+        columns are drawn at the same position.
     path
         Path of the page.
     title
-        Its heading.
+        Heading of the page.
     value_labels
-        By factor, what values mean that are not what they say.
+        Labels for values, by factor.
     report
         Path of the study's report, relative to the page; empty if there is none.
 
@@ -69,7 +69,7 @@ def write_explorer(
 
 
 def _content(summary: pd.DataFrame, value_labels: Readings) -> dict[str, Any]:
-    """The summary as the script reads it: levels once, and their places in each row."""
+    """The summary for the script: levels of each factor, and their indices in each row."""
     names = [*list(summary.columns)[: list(summary.columns).index(MEASURE)], MEASURE]
     factors, places = [], []
     for name in names:
@@ -78,7 +78,7 @@ def _content(summary: pd.DataFrame, value_labels: Readings) -> dict[str, Any]:
         codes, levels = found.tolist(), list(distinct)
         numbers = [_number(level) for level in levels]
         is_quantity = not words and all(number is not None for number in numbers)
-        if is_quantity:  # in order
+        if is_quantity:  # ascending
             order = sorted(range(len(levels)), key=lambda at: numbers[at] or 0.0)
             rank = {at: position for position, at in enumerate(order)}
             codes, levels = [rank[code] for code in codes], [levels[at] for at in order]

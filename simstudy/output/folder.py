@@ -1,4 +1,4 @@
-"""Publishes a result as a folder of files."""
+"""Publication of a result as a folder of files."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from simstudy.store.runs import RUNS
 from simstudy.tables.summary import as_words, is_short
 from simstudy.tables.table import Table
 
-START_SECONDS = 2.0  # until a worker process has started and loaded what draws a figure
-NOT_IN_THE_DATA = (FigureError, StudyError, LookupError)  # what a run has no data for, it says
+START_SECONDS = 2.0  # time to start a worker process and to import the plotting libraries
+NO_DATA_ERRORS = (FigureError, StudyError, LookupError)  # the run lacks data for the output
 
 
 @dataclass
@@ -51,15 +51,15 @@ class Artefact:
     Parameters
     ----------
     files
-        Those that were written.
+        Files that were written.
     why_not
-        Why there are none.
+        Reason if there are none.
     failed
-        Whether its own code raised, so that another try may make it.
+        Whether its code raised an error, so that another run may succeed.
     caption
-        What a figure says of itself; also its alternative text.
+        Title and caption of a figure; also its alternative text.
     table
-        The table itself.
+        The table, if it is one.
     """
 
     name: str
@@ -72,16 +72,16 @@ class Artefact:
 
 @dataclass
 class Published:
-    """What was written, and what failed.
+    """Outputs that were written, and those that failed.
 
     Parameters
     ----------
     protocol
-        What was planned, if the folder has a protocol, and deviations from it.
+        Protocol of the folder and deviations from it; empty if there is none.
     answer
-        The answer to the study's question.
+        Answer to the study's question.
     figure_seconds
-        Seconds that drawing the figures took.
+        Time to draw the figures, in seconds.
     """
 
     folder: Place
@@ -109,12 +109,12 @@ class Published:
 
 
 def read_published(result: Result, folder: Place) -> Published:
-    """What a folder's manifest says was written; the result gets its frames from there.
+    """Read the outputs that a folder's manifest lists; the result gets its frames from there.
 
     Parameters
     ----------
     result
-        The result that was published there, which `is_current` has confirmed.
+        Result that was published there, as confirmed by `is_current`.
     """
     manifest = read_json(folder / MANIFEST) or {}
     files = [folder / MANIFEST, *(folder / name for name in listed_files(manifest, folder))]
@@ -152,38 +152,39 @@ def publish(
     Parameters
     ----------
     result
-        The result, of `Study.run` or `partial_result`.
+        Result of `Study.run` or `partial_result`.
     folder
         Folder of these outputs, such as `results/two_stage`, or a URL. Default: the folder of the
         run. Replicates stay where the run stored them.
     about
-        The experiment's docstring.
+        Docstring of the experiment.
     config
-        The settings that made it, for the manifest.
+        Settings of the run, for the manifest.
     module_file
-        The experiment's source, so that a change of its figures or claims is noticed.
+        Source file of the experiment, to detect changes of its figures or claims.
     sources
-        Digest of the sources as they were when they were loaded, for a run that took long.
+        Digest of the sources when they were loaded. Default: computed now.
     figures, report
-        Whether figures are drawn, and the HTML report and the index of the folder above written.
+        Whether to draw figures, and whether to write the HTML report and the index of the parent
+        folder.
     pdf
         Whether figures are also written as PDFs.
     n_jobs
         Number of processes that may draw figures.
     command
-        The command as typed, for the manifest and the report.
+        Command as typed, for the manifest and the report.
     part
-        To which part of which group of experiments it belongs, for the manifest.
+        Part and group of experiments that it belongs to, for the manifest.
 
     Returns
     -------
     Published
-        What was written, and what failed.
+        Outputs that were written, and those that failed.
 
     Raises
     ------
     SimstudyError
-        If the result has no folder and none is given.
+        If neither the result nor the call has a folder.
     StoreError
         If the files may not be replaced, or the disk cannot be written.
     """
@@ -261,8 +262,8 @@ def _manifest(
 def _draw_figures(result: Result, folder: Place, pdf: bool, n_jobs: int) -> list[Artefact]:
     """Draw all figures for which the run has data.
 
-    The first ones are drawn in this process, until their times say that workers are worth their
-    start.
+    The first figures are drawn in this process, until their times show that starting workers saves
+    time.
     """
     draw, names = _Draw(result, folder, pdf), list(result.details.figures)
     drawn: list[Artefact] = []
@@ -278,7 +279,7 @@ def _draw_figures(result: Result, folder: Place, pdf: bool, n_jobs: int) -> list
 
 
 def _in_workers(draw: Callable[[str], Artefact], names: Sequence[str], n_jobs: int) -> list[Any]:
-    """Draw figures in worker processes; after one has died, each remaining figure in its own."""
+    """Draw figures in worker processes; if one dies, each figure in its own process."""
     from joblib import Parallel, delayed
 
     try:
@@ -294,7 +295,7 @@ def _in_workers(draw: Callable[[str], Artefact], names: Sequence[str], n_jobs: i
 
 @dataclass
 class _Draw:
-    """Draws a figure by name; workers receive the summary and read replicates."""
+    """Function that draws a figure by name; workers get the summary and read replicates."""
 
     result: Result
     folder: Place
@@ -318,7 +319,7 @@ class _Draw:
 
 
 def write_tables(result: Result, folder: Place) -> list[Artefact]:
-    """Write every table for which the run has data; that of the summary only if short."""
+    """Write every table for which the run has data; the summary table only if it is short."""
     from simstudy.tables import save_table
 
     def write(name: str) -> Artefact:
@@ -335,6 +336,6 @@ def _one(name: str, make: Callable[[str], Artefact]) -> Artefact:
     try:
         return make(name)
     except (Exception, SystemExit) as error:
-        is_about_data = type(error) in NOT_IN_THE_DATA
+        is_about_data = type(error) in NO_DATA_ERRORS
         text = " ".join(str(error).split()) if is_about_data else describe(error)
         return Artefact(name, why_not=text, failed=not is_about_data)

@@ -1,4 +1,4 @@
-"""Formats numbers, sizes and times for people."""
+"""Formats of numbers, sizes and times for readers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from simstudy.analysis.result import Result
 
 UNITS = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "μs": 1e-6}
-LEAST_OF_A_UNIT = {"d": 2.0, "h": 2.0, "min": 2.0}  # others: 1, or what three digits make of it
+MIN_COUNT = {"d": 2.0, "h": 2.0, "min": 2.0}  # least number of a unit; others: 1 when rounded
 
 
 def number(value: float | None) -> str:
     """Format to four significant digits; a dash for missing values."""
-    return "–" if value is None or math.isnan(value) else f"{value + 0.0:.4g}"  # no zero has a sign
+    return "–" if value is None or math.isnan(value) else f"{value + 0.0:.4g}"  # no -0
 
 
 def counted(n: int, one: str, several: str = "") -> str:
@@ -30,7 +30,7 @@ def counted(n: int, one: str, several: str = "") -> str:
 def relative_to_cwd(folder: Place) -> str:
     """A path relative to the working directory, if it is below."""
     if isinstance(folder, Path):
-        with suppress(ValueError, OSError):  # elsewhere, or there is no working directory
+        with suppress(ValueError, OSError):  # another drive, or no working directory
             return str(folder.relative_to(Path.cwd()))
     return str(folder)
 
@@ -45,7 +45,7 @@ def format_size(result: Result) -> str:
 
 
 def format_work(result: Result, figure_seconds: float = 0.0) -> str:
-    """The size, with what this run drew of it, and the seconds of drawing and of the figures."""
+    """The size, the number of blocks drawn now, and the seconds of drawing and of figures."""
     n_rep, outcome = sum(result.n_rep.values()), result.outcome
     in_all = f", {n_rep:,} in all" * (len(result.plan.scenarios) > 1)
     if result.details.given:
@@ -59,13 +59,13 @@ def format_work(result: Result, figure_seconds: float = 0.0) -> str:
 def format_time(seconds: float) -> str:
     """Format seconds: "0.2 ms", "12 min", "3.5 h"."""
     for unit, size in UNITS.items():
-        if seconds >= LEAST_OF_A_UNIT.get(unit, 0.9995) * size:
+        if seconds >= MIN_COUNT.get(unit, 0.9995) * size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds / UNITS['μs']:.3g} μs"
 
 
 def format_run_time(result: Result) -> str:
-    """The time of drawing, and which method and scenario took most; empty if not timed."""
+    """The time of drawing, and the slowest method and scenario; empty if not timed."""
     from simstudy.analysis.frames import DATA, IN_ALL, TIMED
 
     seconds = result.seconds
@@ -85,9 +85,9 @@ def format_run_time(result: Result) -> str:
 
 
 def _most_expensive(result: Result) -> str:
-    """The scenario, or method in it, that took most of this run; empty if there is but one.
+    """The scenario, or method in it, that took most of this run; empty if there is only one.
 
-    Each block counts with the least time of its kind, since the first may include compiling.
+    Each block counts with the shortest time of its kind, since the first may include compilation.
     """
     from simstudy.design.plan import factors_in
 
@@ -125,7 +125,7 @@ def format_precision(result: Result) -> str:
 
 
 def format_outliers(result: Result) -> list[str]:
-    """How many values lie far out, by measure; empty if none do."""
+    """The number of outliers, by measure; empty if there are none."""
     from simstudy.analysis.summary import MEASURE
     from simstudy.measures import OutlierRate
 

@@ -1,4 +1,4 @@
-"""Writes a result's frames as Parquet files."""
+"""Frames of a result as Parquet files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write_frames(result: Result, folder: Place, frames: Mapping[str, pd.DataFram
     Returns
     -------
     list
-        The files.
+        Paths of the files.
     """
     tables = {
         f"{name}.parquet": pa.Table.from_pandas(of_one_type_each(frame), preserve_index=False)
@@ -54,7 +54,7 @@ def write_frames(result: Result, folder: Place, frames: Mapping[str, pd.DataFram
     return [folder / name for name in tables]
 
 
-# ---------------------------------------------------------------- tables as files hold them
+# ---------------------------------------------------------------- tables for files
 def scenario_table(plan: Plan) -> pa.Table:
     """The factors of every scenario, with its key."""
     rows = [{"scenario": key, **factors_in(plan, scenario)} for key, scenario in plan.keys.items()]
@@ -69,7 +69,7 @@ def _column(values: Sequence[Any]) -> pa.Array:
 def cell_table(plan: Plan) -> pa.Table:
     """The labels of every cell, with its position in stored lists.
 
-    Places count from 1, as R and SQL count.
+    Positions count from 1, as in R and SQL.
     """
     labels = list(plan.cells())
     columns = zip(*labels, strict=True)

@@ -24,7 +24,7 @@ from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.manifest import MANIFEST, listed_files
 from simstudy.store.runs import ORIGINS
 
-DRAWN = "drawn"  # in a manifest, when the first block was begun and the last was there
+DRAWN = "drawn"  # key of the start of the first block and the end of the last
 
 
 def facts_of(result: Result) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def _data_of(plan: Plan) -> dict[str, Any]:
 def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
     """The facts about drawing: seconds, dates, findings, warnings.
 
-    A run that drew nothing keeps what the previous manifest says of the run that did.
+    A run that drew nothing keeps the facts of the previous manifest.
     """
     outcome, in_all = (
         result.outcome,
@@ -105,7 +105,7 @@ def clear_outputs(folder: Place) -> dict[str, Any]:
 
 
 def replicates_asked(result: Result) -> int | dict[str, int]:
-    """The number of replicates, or the numbers by scenario where they differ."""
+    """The number of replicates, or the numbers by scenario if they differ."""
     numbers = set(result.n_rep.values())
     return numbers.pop() if len(numbers) == 1 else dict(result.n_rep)
 
@@ -123,17 +123,17 @@ def digest(result: Result) -> str:
     return whole.hexdigest()[:32]
 
 
-# ---------------------------------------------------------------- a run that is not published
+# ---------------------------------------------------------------- unpublished runs
 def explain_folder(result: Result) -> None:
-    """Write scenarios, cells, summary, failures and a manifest beside stored blocks.
+    """Write scenarios, cells, summary, failures and a manifest to the folder of the blocks.
 
-    Nothing is written where results were published, nor where the summary cannot be had: its error
-    comes when somebody asks for it.
+    Nothing is written if results were published there, or if the summary cannot be computed: the
+    error is raised when the summary is used.
 
     Raises
     ------
     StoreError
-        Where the disk cannot be written.
+        If the disk cannot be written.
     """
     folder = result.folder
     if folder is None or not _has_summary(result):
@@ -147,7 +147,7 @@ def explain_folder(result: Result) -> None:
 def _has_summary(result: Result) -> bool:
     try:
         return result.summary is not None
-    except (Exception, SystemExit):  # a measure is code of a user's own
+    except (Exception, SystemExit):  # a measure may be user code
         return False
 
 

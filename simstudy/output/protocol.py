@@ -1,8 +1,8 @@
 """Preregistration after ADEMP-PreReg, and the deviations from it.
 
 The sections are those of the template of Siepe, Bartoš, Morris, Boulesteix, Heck & Pawel (2024),
-Simulation studies for methodological research in psychology, Psychological Methods; the words are
-ours.
+Simulation studies for methodological research in psychology, Psychological Methods; the text is our
+own.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from simstudy.tables.cells import escaped
 HEADING = re.compile(r"^(Aims|Data|Estimands|Methods|Performance)\s+", re.MULTILINE)
 RECORD, TEXT = PROTOCOL, "protocol.md"
 TEMPLATE = Path(__file__).with_name("protocol.md.jinja")
-PLACE = "[to fill in: "  # begins what only a person knows
+PLACE = "[to fill in: "  # first words of a gap that the author must fill in
 
 Planned = dict[str, Any]
-"""What is planned, or was done, as plain data; `precision` holds Monte Carlo errors to reach."""
+"""A planned or completed study as plain data; `precision` holds Monte Carlo errors to reach."""
 
 
 class Headings(NamedTuple):
@@ -111,7 +111,7 @@ def plan_of(
         },
         "precision": dict(precision),
     }
-    return dict(json.loads(json.dumps(content, default=str)))  # as a file has it
+    return dict(json.loads(json.dumps(content, default=str)))  # the types of a JSON file
 
 
 def compare(planned: Planned, done: Planned) -> list[Row]:
@@ -122,7 +122,7 @@ def compare(planned: Planned, done: Planned) -> list[Row]:
     codes = [{name: pair[at] for name, pair in common.items()} for at in (0, 1)]
     names = [name for name in {**planned, **done} if name not in ("precision", "code")]
     rows = [_row(name, planned.get(name, {}), done.get(name, {})) for name in names]
-    return [*rows, _row("code", *codes)]  # that of removed and added methods is named above
+    return [*rows, _row("code", *codes)]  # removed and added methods are listed above
 
 
 def _row(name: str, planned: Any, done: Any) -> Row:
@@ -214,12 +214,12 @@ class Protocol:
     def write(self, folder: Place) -> Protocol:
         """Write `protocol.md` and `protocol.json` to a study's folder.
 
-        The protocol of the same plan stays as it is, with what a person has filled in.
+        An existing protocol of the same plan is kept, with what its author has filled in.
 
         Raises
         ------
         StoreError
-            If a protocol of another plan is there.
+            If there is a protocol of another plan.
         """
         before = read_protocol(folder)
         if before is not None and before.hash == self.hash:
@@ -228,8 +228,8 @@ class Protocol:
             changed = compare(before.planned, self.planned) if before else []
             what = first_few([str(row) for row in changed if row.differs]) or "its precision"
             raise StoreError(
-                f"{folder / TEXT} is a protocol of another plan ({what}). It may contain what a "
-                f"person filled in: move it and {RECORD} away, or choose another out=..."
+                f"{folder / TEXT} is a protocol of another plan ({what}). It may contain text "
+                f"of its author: move it and {RECORD} away, or choose another out=..."
             )
         content = asdict(self) | {"hash": self.hash}
         write_bytes(folder / TEXT, content.pop("markdown").encode())
@@ -243,7 +243,7 @@ def read_protocol(folder: Place) -> Protocol | None:
     Raises
     ------
     StoreError
-        If its record has been edited or damaged, so that nobody knows what was planned.
+        If its record has been edited or damaged.
     """
     path, text = folder / RECORD, folder / TEXT
     if not path.exists():
@@ -258,12 +258,12 @@ def read_protocol(folder: Place) -> Protocol | None:
     except (KeyError, TypeError):
         pass
     raise StoreError(
-        f"{path} is no longer what was written, so results cannot be compared with it. Restore the "
-        "original file, or move it away."
+        f"{path} was changed after it was written, so results cannot be compared with it. "
+        "Restore the original file, or move it away."
     )
 
 
-# ---------------------------------------------------------------- its text
+# ---------------------------------------------------------------- text of the protocol
 def protocol_of(
     plan: Plan,
     measures: Sequence[Measure],
@@ -277,16 +277,16 @@ def protocol_of(
     was_drawn: bool,
     made_with: Mapping[str, Any],
 ) -> Protocol:
-    """Make the protocol of a study that is to be drawn.
+    """Make the protocol of a planned study.
 
     Parameters
     ----------
     targets
         Monte Carlo errors to reach.
     about
-        The docstring with the five headings; empty if there is none.
+        Docstring with the five headings; empty if there is none.
     command
-        What draws the study.
+        Command that draws the study.
     was_drawn
         Whether blocks of the study are stored already.
     made_with

@@ -27,9 +27,9 @@ from simstudy.output.report.findings import answer_of, count_claims
 from simstudy.output.up_to_date import REPORT
 from simstudy.tables.cells import Grid, Heading, as_text
 
-LONG_SECONDS = 10.0  # a run that draws for longer says what took most
-MOST_ROWS = 30  # of a summary that is printed itself
-MOST_SCENARIOS = 10  # of a forecast: a line says how many more there are
+LONG_SECONDS = 10.0  # after a longer run, the slowest parts are printed
+MAX_ROWS = 30  # rows of a summary that is printed in full
+MAX_SCENARIOS = 10  # scenarios listed in a forecast
 
 
 def print_closing(
@@ -46,7 +46,8 @@ def print_closing(
     claims
         Whether to print the claims.
     replay
-        The command that draws the replicate of an address again; None says it in Python.
+        Function from the address of a replicate to the command that draws it again. Default:
+        Python code is printed.
     """
     for text in published.answer or answer_of(result):
         print(text)
@@ -61,7 +62,7 @@ def print_closing(
 def _closing_lines(
     result: Result, published: Published, replay: Callable[[str], str] | None, *, claims: bool
 ) -> Iterator[str]:
-    """What is said below the tables."""
+    """The lines below the tables."""
     if claims:
         for label, counts in count_claims(result.claims.to_dict("records")):
             yield f"{label}: {counts}"
@@ -84,7 +85,7 @@ def _closing_lines(
     if len(result.failures):
         n_failed, first = result.failures["address"].nunique(), result.failures.iloc[0]
         yield f"{n_failed:,} replicates failed (failures.parquet); the first: {first['error']}"
-        if not result.details.given:  # else nobody here knows how to draw it
+        if not result.details.given:  # given replicates cannot be drawn again
             address, seed = first["address"], result.plan.seed
             in_python = f'study.replay(Address.parse("{address}"), seed={seed})'
             yield f"see it happen: {replay(address) if replay else in_python}"
@@ -99,14 +100,14 @@ def _closing_lines(
 def _format_summary(result: Result) -> str:
     """The summary, if it is short and fits the terminal, or else the range of each measure.
 
-    Beside the range stand the largest error and the largest distance from theory.
+    The table of ranges includes the largest error and the largest distance from theory.
     """
-    most, width = MOST_ROWS * max(1, len(result.details.measures)), _width()
+    most, width = MAX_ROWS * max(1, len(result.details.measures)), _width()
     if SUMMARY not in result.details.tables and 0 < len(result.summary) <= most:
         table = result.table(SUMMARY)
         text, n_rows = str(table), len(table.grid.rows)
         lines = text.splitlines()[2 : 4 + n_rows]  # without caption and notes
-        if n_rows <= MOST_ROWS and (width is None or max(map(len, lines)) <= width):
+        if n_rows <= MAX_ROWS and (width is None or max(map(len, lines)) <= width):
             return f"{text}\n"
     found = overview(result.summary, result.details.measures)
     rows = [
@@ -139,7 +140,7 @@ def _format_table(caption: str, names: Sequence[str], rows: Sequence[Sequence[st
 
 
 def _width() -> int | None:
-    """The width of the terminal; None where nobody wraps, since a pipe wants whole lines."""
+    """The width of the terminal; None if output goes to a file or pipe."""
     return get_terminal_size().columns if sys.stdout.isatty() else None
 
 
@@ -174,7 +175,7 @@ def _format_protocol(protocol: Mapping[str, Any]) -> list[str]:
 
 def print_cost(cost: pd.DataFrame) -> None:
     """Print the cost of a precision: in total, then by scenario."""
-    dearest = cost.sort_values("n_rep", ascending=False, kind="stable").head(MOST_SCENARIOS)
+    dearest = cost.sort_values("n_rep", ascending=False, kind="stable").head(MAX_SCENARIOS)
     sums = {"scenario": f"all {len(cost):,} scenarios", **cost[["n_rep", "seconds", "bytes"]].sum()}
     rows = [
         (

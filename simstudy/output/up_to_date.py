@@ -1,4 +1,4 @@
-"""Decides whether outputs are up to date."""
+"""Check whether outputs are up to date."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 REPORT = "report.html"
 FIGURES, TABLES = "figures", "tables"  # folders
-CELLS = "cells.parquet"  # of a study with axes
+CELLS = "cells.parquet"  # only for studies with axes
 SCENARIOS = "scenarios.parquet"
 
 
@@ -33,7 +33,7 @@ def output_digest(
 ) -> str:
     """The digest of all that outputs depend on: blocks, settings, code, libraries, protocol.
 
-    Two results with the same digest are published as the same files. The manifest holds it as
+    Results with the same digest have the same published files. The manifest records it as
     `made_from`.
     """
     target = folder or result.folder
@@ -50,19 +50,19 @@ def output_digest(
 def code_digest(module_file: str | None) -> str:
     """The digest of the code of an experiment.
 
-    It is the code that `study` of the experiment's module reaches: the project's own, and that
-    part of simstudy which fingerprints of scenarios follow. Versions of libraries do not count.
-    Bytecode differs between versions of Python, so the digest begins with that.
+    It covers the code that `study` of the experiment's module reaches: that of the project, and the
+    part of simstudy that fingerprints of scenarios follow. Versions of libraries do not count. The
+    digest begins with the version of Python, since bytecode depends on it.
 
     Parameters
     ----------
     module_file
-        The experiment's source.
+        Source file of the experiment.
 
     Returns
     -------
     str
-        Such as "3.11 0123456789abcdef"; empty for a study that no experiment declares.
+        Digest such as "3.11 0123456789abcdef"; empty for a study outside of experiments.
     """
     study = getattr(sys.modules.get(module_at(module_file or "")), "study", None)
     if study is None:
@@ -73,7 +73,7 @@ def code_digest(module_file: str | None) -> str:
 
 
 def _hash_of_protocol(folder: Place) -> str:
-    """The hash of the protocol beside the results; empty if there is none."""
+    """The hash of the protocol in the folder of the results; empty if there is none."""
     if not (folder / PROTOCOL).exists():
         return ""
     from simstudy.output.protocol import read_protocol
@@ -111,7 +111,7 @@ def is_current(
     if figures and manifest.get("figures_failed"):
         return False
     listed = listed_files(manifest, folder)
-    settings_now = {FIGURES: figures, REPORT: report}  # all else is made by every run
+    settings_now = {FIGURES: figures, REPORT: report}  # every run makes the other outputs
     wanted = {name for name in listed if settings_now.get(name.partition("/")[0], True)}
     drawn = set(result.details.figures) - set(manifest.get("figures_not_drawn", {}))
     endings = ["png", "pdf"] if pdf else ["png"]

@@ -70,8 +70,8 @@ def test_a_table_that_cannot_be_made_is_told_and_the_others_are(written, capsys)
     result, made = written
     assert made.not_made == {
         "later": "n_obs = 99",
-        "frame": "TableError: a DataFrame cannot be saved as a table: `save_table` writes a "
-        "simstudy.tables.Table, which has a caption and says how to round. Return one of these.",
+        "frame": "TableError: a DataFrame cannot be saved as a table: `save_table` needs a "
+        "simstudy.tables.Table. Return one of these.",
         "defect": "ZeroDivisionError: a defect",
     }
     manifest = manifest_of(result.folder)

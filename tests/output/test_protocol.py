@@ -81,7 +81,7 @@ def test_the_same_plan_keeps_what_a_person_wrote_and_another_is_refused(tmp_path
     with pytest.raises(StoreError, match="its precision"):
         trial().protocol(100, precision={"rejection_rate": 0.1}, out=tmp_path)
     (tmp_path / "trial" / RECORD).unlink()
-    with pytest.raises(StoreError, match="may contain what a person filled in"):
+    with pytest.raises(StoreError, match="may contain text of its author"):
         trial().protocol(100, out=tmp_path)
     assert "Ada and [" in text.read_text()
 
@@ -94,7 +94,7 @@ def test_a_record_that_was_edited_is_refused(tmp_path):
     edited = record | {"planned": record["planned"] | {"replicates": "50 in each scenario"}}
     for text in (json.dumps(edited), json.dumps(record | {"planned": None}), "{"):
         path.write_text(text)
-        with pytest.raises(StoreError, match="is no longer what was written"):
+        with pytest.raises(StoreError, match="was changed after it was written"):
             read_protocol(tmp_path / "trial")
 
 

@@ -1,4 +1,4 @@
-"""Claims in the report and the index, and what their two pages share."""
+"""Claims in the report and the index, and the shared parts of these pages."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def claim_rows(claims: pd.DataFrame, study: str) -> list[dict[Any, Any]]:
     -------
     list of dict
         The columns of the table, with `published` and our number, `ours`, as text. `value` is our
-        number, by which a column is sorted, and `allowed` how far it may be from the published
-        one; of a statement, its criterion in words. `remarks` are texts by label, such as `Note`.
+        number, for sorting. `allowed` is the tolerance, or the criterion of a statement. `remarks`
+        are texts by label, such as `Note`.
     """
     return [{**claim, "study": study, **_as_text(claim)} for claim in claims.to_dict("records")]
 
@@ -88,14 +88,14 @@ SCRIPTS = ("tables.js", "page.js")
 
 
 def page(template: str, **content: Any) -> bytes:
-    """A page; whatever its content says is text, and no markup."""
+    """Render a page; its content is escaped, so that it is never markup."""
     text = environment().get_template(template).render(content)
-    return text.encode(errors="xmlcharrefreplace")  # half a surrogate pair is no letter
+    return text.encode(errors="xmlcharrefreplace")  # lone surrogates
 
 
 @cache
 def environment() -> Environment:
-    """The templates, with what all of them use."""
+    """The templates, with their common variables and filters."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -118,19 +118,19 @@ def environment() -> Environment:
 
 
 def template_text(name: str) -> str:
-    """A template as it lies in the package."""
+    """The text of a template."""
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
 def content_hash(script: str) -> str:
-    """A script as a page's policy names the only one that may run."""
+    """The hash of a script, for the content security policy of a page."""
     digest = hashlib.sha256(script.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def link(*names: str) -> str:
-    """A relative link: begun by a dot, it leads to a file, whatever a user calls that."""
-    quoted = (quote(name, errors="surrogateescape") for name in names)  # bytes that are no letter
+    """A relative link to a file; it begins with a dot, so that no name is taken for a scheme."""
+    quoted = (quote(name, errors="surrogateescape") for name in names)  # undecodable bytes
     return "/".join([".", *quoted])
 
 

@@ -12,8 +12,8 @@ from simstudy.remote.paths import Place
 
 FRAME = re.compile(r'width="[\d.]+pt" height="[\d.]+pt" viewBox="0 0 ([\d.]+) ([\d.]+)"')
 TEXT_LINE = re.compile(r'<!-- (.+?) -->\s*<g [^>]*transform="translate\([-\d.]+ ([\d.]+)\)')
-SHORTEST_LINE = 30  # letters: a shorter text may be one of an axis or a panel
-CAPTION_LINE = 9.0  # points from the baseline of a caption's first line to what is above it
+MIN_LETTERS = 30  # letters; a shorter text may be that of an axis or a panel
+CAPTION_LINE = 9.0  # points between the figure and the baseline of the caption's first line
 
 
 class ShownFigure(NamedTuple):
@@ -22,7 +22,7 @@ class ShownFigure(NamedTuple):
     Parameters
     ----------
     source
-        The picture as a data URI: an SVG without its caption, or a PNG where there is no SVG.
+        Picture as a data URI: an SVG without its caption, or a PNG if there is no SVG.
     has_pdf
         Whether there is a PDF of it.
     """
@@ -65,8 +65,8 @@ def _data_uri(kind: str, content: bytes) -> str:
 def without_caption(svg: str, caption: str) -> str:
     """Crop an SVG above its caption, which the page shows as text.
 
-    Matplotlib writes each line of text as a comment before its letters. The figure stays whole
-    where none of these is a line of the caption in its lower half.
+    Matplotlib writes each line of text as a comment before its glyphs. The figure is not cropped if
+    none of these in its lower half is a line of the caption.
     """
     frame = FRAME.search(svg)
     if frame is None:
@@ -75,7 +75,7 @@ def without_caption(svg: str, caption: str) -> str:
     tops = [
         float(y)
         for line, y in TEXT_LINE.findall(svg)
-        if float(y) > height / 2 and len(line) >= SHORTEST_LINE and html.unescape(line) in caption
+        if float(y) > height / 2 and len(line) >= MIN_LETTERS and html.unescape(line) in caption
     ]
     if not tops:
         return svg

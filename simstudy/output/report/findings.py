@@ -14,11 +14,11 @@ from simstudy.lazy import pd
 from simstudy.output.formatting import counted, number
 from simstudy.tables.summary import as_words
 
-MAX_MEASURES = 4  # named in a sentence
-MAX_METHODS = 8  # with a line of their own
+MAX_MEASURES = 4  # measures in a sentence
+MAX_METHODS = 8  # methods that get a line each
 MAX_PER_METHOD = 2  # measures in the line of a method
 NOMINAL = {"coverage": 0.95, "type_1_error": 0.05}
-"""Nominal values by measure, where the scenarios have no factor `level` or `alpha`."""
+"""Nominal values by measure, for scenarios without a factor `level` or `alpha`."""
 
 
 def answer_of(result: Result) -> list[str]:
@@ -36,7 +36,7 @@ def answer_of(result: Result) -> list[str]:
             return [given] if isinstance(given, str) else list(map(str, given))
         except LookupError:  # a scenario that this run leaves out
             pass
-        except Exception as error:  # code of a user's own
+        except Exception as error:  # user code
             return [f"The study's answer could not be computed: {describe(error)}", *_lines(result)]
     return _lines(result)
 
@@ -62,7 +62,7 @@ def _lines(result: Result) -> list[str]:
 
 
 def _line(result: Result, rows: pd.DataFrame, n_measures: int, axis: str = "") -> str:
-    # nominal values first: they say which scenario is best
+    # nominal values first, since they define the best scenario
     names = sorted(dict.fromkeys(rows[MEASURE]), key=lambda name: _base(name) not in NOMINAL)
     factors = [name for name in (*factor_names(result.plan), *result.plan.axes) if name != axis]
     parts = (_of_measure(str(name), rows[rows[MEASURE] == name], factors) for name in names)
@@ -119,7 +119,7 @@ def count_claims(claims: Sequence[dict[Any, Any]]) -> list[tuple[str, str]]:
     Parameters
     ----------
     claims
-        Rows of tables of claims. Either kind is left out where there is none of it.
+        Rows of tables of claims. A kind without claims is omitted.
     """
     scored = [claim for claim in claims if claim["scored"]]
     extra = [claim for claim in claims if not claim["scored"]]
@@ -140,7 +140,7 @@ def _verdicts(claims: pd.DataFrame) -> str:
 def _largest_difference(claims: pd.DataFrame) -> str:
     """The claim with the largest relative difference.
 
-    A misprint is left out: its number is no result of the document.
+    Misprints are left out: their numbers are not results of the document.
     """
     if claims.empty:
         return ""

@@ -27,35 +27,35 @@ from simstudy.store.files import REPLICATES
 from simstudy.store.manifest import MANIFEST, listed_files, read_manifest
 
 PAGE, TWIN, CLAIMS = "index.html", "index.json", "claims.parquet"
-FORMAT = 1  # of the JSON: grows where a key changes its meaning
+FORMAT = 1  # version of the JSON; incremented if the meaning of a key changes
 STATES = {"fine": "finished", "remark": "with remarks", "wrong": "not in order"}
-OTHERS = "Other studies"
-DOCUMENT_FOLDERS = ("docs/documents", "docs", "")  # of a project, for its pages on documents
+OTHER_STUDIES = "Other studies"
+DOCUMENT_FOLDERS = ("docs/documents", "docs", "")  # folders of a project's pages on documents
 Claim = Mapping[Any, Any]  # a row for the page
-NOT_MADE = {"figure": "figures_not_drawn", "table": "tables_not_made"}  # in a manifest
-COMMIT = 7  # letters of one that people read
+NOT_MADE = {"figure": "figures_not_drawn", "table": "tables_not_made"}  # keys of a manifest
+COMMIT = 7  # letters of a commit that are shown
 
 
 def write_index(folder: Place, *, code: Mapping[str, str] = MappingProxyType({})) -> Place:
     """Write `index.html` and `index.json`: all studies under `folder`, by document.
 
-    A folder that shows no study has a line that says why.
+    A folder without a study has a line with the reason.
 
     Parameters
     ----------
     code
-        By the study's name, `code_digest` of its experiment as it is now. A study whose manifest
-        has another one, made by the same version of Python, is marked.
+        Current `code_digest` of each experiment, by the name of the study. A study whose manifest
+        has another digest, made by the same version of Python, is marked.
 
     Returns
     -------
     Place
-        The page.
+        Path of the page.
 
     Raises
     ------
     OSError
-        Where the folder cannot be read or written.
+        If the folder cannot be read or written.
     """
     files = _files_below(folder)
     any_reports = any(REPORT in names for names in files.values())
@@ -92,18 +92,18 @@ def _files_below(results: Place) -> dict[str, set[str]]:
 
 # ---------------------------------------------------------------- one folder
 class Study(NamedTuple):
-    """A study: its JSON entry, and what only the page shows.
+    """A study: its JSON entry, and further content of the page.
 
     Parameters
     ----------
     part
-        Of which document it is, as its manifest says.
+        Document and group of the study, from its manifest.
     mark
-        The CSS class of its worst remark; `fine` where there is none.
+        CSS class of its worst remark; `fine` if there is none.
     n_wrong
-        How many of its remarks, the first ones, say that something went wrong.
+        Number of remarks about failures; these come first.
     captions
-        By figure; also their alternative texts.
+        Captions by figure; also their alternative texts.
     """
 
     entry: Mapping[str, Any]
@@ -137,7 +137,7 @@ class _Reader:
             manifest = read_manifest(self.results / name)
             if manifest is not None:
                 return self._study(name, files, manifest)
-        except Exception as error:  # a folder of another program costs no study its line
+        except Exception as error:  # a foreign folder must not stop the index
             why = f"cannot be read: {describe(error)}"
         return {"folder": name, "why": why}
 
@@ -251,8 +251,8 @@ def _noteworthy(manifest: Mapping[str, Any], claims: Sequence[Claim]) -> Iterato
 
 def _sizes(manifest: Mapping[str, Any]) -> tuple[int, int]:
     """The smallest and the largest number of replicates."""
-    said = manifest["replicates_per_scenario"]
-    sizes = said.values() if isinstance(said, dict) else [said]
+    per_scenario = manifest["replicates_per_scenario"]
+    sizes = per_scenario.values() if isinstance(per_scenario, dict) else [per_scenario]
     return min(sizes), max(sizes)
 
 
@@ -275,10 +275,10 @@ class Group:
     Parameters
     ----------
     page
-        Path of what the project writes about it, from the folder of the results; empty where
-        there is none.
+        Path of the project's page about it, relative to the folder of the results; empty if there
+        is none.
     is_document
-        Whether the studies check a document. Claims of other studies are counted apart.
+        Whether the studies check a document. Claims of other studies are counted separately.
     """
 
     title: str
@@ -288,16 +288,16 @@ class Group:
 
     @property
     def claims(self) -> list[Claim]:
-        """Scored claims, then extra checks, which nobody states or another claim counts."""
+        """Scored claims, followed by extra checks."""
         every = (claim for study in self.studies for claim in study.claims)
         return sorted(every, key=lambda claim: not claim["scored"])
 
 
 def _groups(studies: Sequence[Study], results: Place) -> list[Group]:
-    """Documents in the order in which one reads them, then studies without a document.
+    """Documents in reading order, followed by studies without a document.
 
-    A document may have studies in several groups of a project: they stand together, those first
-    whose group has most published claims. What has a page of the project is a document.
+    A document may have studies in several groups of a project; those of the group with most
+    published claims come first. Titles with a page of the project are documents.
     """
     n_claims: Counter[str] = Counter()
     for study in studies:
@@ -311,7 +311,7 @@ def _groups(studies: Sequence[Study], results: Place) -> list[Group]:
 
     by_title: dict[str, list[Study]] = {}
     for study in sorted(studies, key=rank):
-        by_title.setdefault(study.part.get("title", OTHERS), []).append(study)
+        by_title.setdefault(study.part.get("title", OTHER_STUDIES), []).append(study)
     groups = []
     for title, several in by_title.items():
         name = several[0].part.get("page")
@@ -320,7 +320,7 @@ def _groups(studies: Sequence[Study], results: Place) -> list[Group]:
 
 
 def _page_on(name: str | None, results: Place) -> str:
-    """A project's page on a document, as a path from the results; empty where there is none."""
+    """A project's page on a document, as a path relative to the results; empty if there is none."""
     if not (name and isinstance(results, Path)):
         return ""
     above = (root for root in results.absolute().parents if (root / EXPERIMENTS).is_dir())
@@ -329,9 +329,9 @@ def _page_on(name: str | None, results: Place) -> str:
     return Path(os.path.relpath(found, results.absolute())).as_posix() if found else ""
 
 
-# ---------------------------------------------------------------- for programs
+# ---------------------------------------------------------------- JSON
 def _as_json(groups: Sequence[Group], others: Sequence[Any], version: str) -> dict[str, Any]:
-    """The index as an object; paths are from the folder of the results, as links have them."""
+    """The index as an object; paths are relative to the folder of the results."""
     scoreboard = [
         {
             "document": group.title,

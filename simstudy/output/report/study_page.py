@@ -26,15 +26,15 @@ from simstudy.tables.cells import Grid, format_cell
 from simstudy.tables.summary import Readings, as_words
 from simstudy.tables.table import Table
 
-SHOWN_ROWS = 2000  # of one table; all of them are in a file beside the page
+SHOWN_ROWS = 2000  # rows of a table on the page; its file has all rows
 EXPERIMENTS = "experiments"  # folder of a project
-WIDE = 10  # columns from which on a table takes a page of paper lengthwise
-CHOSEN_FROM = range(2, 16)  # values of a column of which a reader may choose one
+WIDE = 10  # columns; wider tables are printed in landscape format
+MENU_SIZES = range(2, 16)  # numbers of distinct values for which a column has a menu
 COUNTS = {"n", "n_rep", "n_failed", "replicates", "replicates_timed", "scenarios"}
-"""Columns that are read with their thousands apart."""
+"""Columns of counts, formatted with thousands separators."""
 HEADINGS = {"mcse": "MCSE", "n_rep": "replicates", "n_failed": "failed"}
-"""Columns of a summary whose names are no words."""
-PARAMETER = re.compile(r"(?<=[(,])(\w+)=")  # of a part, as in Gaussian(mean=0,variance=1)
+"""Headings of columns of a summary that differ from their names."""
+PARAMETER = re.compile(r"(?<=[(,])(\w+)=")  # such as mean in Gaussian(mean=0,variance=1)
 SECTIONS = {
     "figures": "Figures",
     "claims": "Claims",
@@ -48,12 +48,12 @@ SECTIONS = {
     "again": "Run it again",
     "made": "Settings and versions",
 }
-"""Parts of a report in order; from the design on they say how it was made and are folded."""
+"""Sections of a report, in order; those from the design on are folded."""
 LEFT_OUT = {
     "captions", "answer", "command", "question", "noticed", "protocol", "files", "config",
     "figures_not_drawn", "tables_not_made",
 }  # fmt: skip
-"""Of a manifest, what the report shows elsewhere."""
+"""Entries of a manifest that the report shows in other sections."""
 
 
 def write_report(
@@ -73,15 +73,15 @@ def write_report(
     folder
         Folder of the result's files.
     files
-        What was written so far, of which the figures are shown.
+        Files written so far; figures among them are shown.
     manifest
-        What it will say.
+        Content of the manifest that will be written.
     about
-        The experiment's docstring.
+        Docstring of the experiment.
     module_file
-        The experiment's source; None of a study that was run as a library.
+        Source file of the experiment; None for a study that was run as a library.
     tables
-        Those that were made, by name.
+        Tables by name.
     """
     name = result.plan.name
     root, warned = project_of(module_file), result.warnings
@@ -148,7 +148,7 @@ def _tables(tables: Mapping[str, Table], files: Sequence[Place]) -> dict[str, di
 
 
 class Summary(NamedTuple):
-    """A summary's table, and the factors that are the same in all of its rows."""
+    """A table of the summary, and the factors that are equal in all rows."""
 
     table: HtmlTable
     common: dict[str, str]
@@ -156,12 +156,12 @@ class Summary(NamedTuple):
 
 
 def summary_of(summary: pd.DataFrame, value_labels: Readings = MappingProxyType({})) -> Summary:
-    """The summary, with what does not differ set apart.
+    """The summary, with constant factors separated.
 
     Parameters
     ----------
     value_labels
-        By factor, what values mean that are not what they say.
+        Labels for values, by factor.
     """
     frame = with_n(summary)
     if not frame["reason"].fillna("").astype(bool).any():
@@ -182,9 +182,9 @@ def summary_of(summary: pd.DataFrame, value_labels: Readings = MappingProxyType(
 
 
 def with_n(summary: pd.DataFrame) -> pd.DataFrame:
-    """The summary with `n`, the replicates behind each estimate, where not all were used for it.
+    """The summary with `n`, the replicates behind each estimate, if that differs from `n_rep`.
 
-    A share within a condition is one of those that meet it (`n_given`).
+    For a share within a condition it is the number that meet the condition (`n_given`).
     """
     if "n_given" not in summary:
         return summary
@@ -205,7 +205,7 @@ def _failures(failures: pd.DataFrame) -> HtmlTable | None:
 
 
 def _run_times(result: Result) -> HtmlTable | None:
-    """Seconds by scenario and method, what took most first; None where nothing was timed."""
+    """Seconds by scenario and method, the slowest first; None if nothing was timed."""
     if result.seconds.empty:
         return None
     ordered = result.seconds.sort_values(IN_ALL, ascending=False, kind="stable")
@@ -220,9 +220,9 @@ class Column(NamedTuple):
     Parameters
     ----------
     is_number
-        Whether it is read by its digits, from the right.
+        Whether it holds numbers, which are right-aligned.
     is_choice
-        Whether it has so few values that one of them may be chosen.
+        Whether it has few values, so that a menu can filter by them.
     """
 
     name: str
@@ -236,7 +236,7 @@ class HtmlTable(NamedTuple):
     Parameters
     ----------
     caption
-        What it is, for who does not see where it stands.
+        Caption, for screen readers.
     heading
         Position of the column that names a row.
     n_left_out
@@ -268,14 +268,14 @@ def html_table(
     Parameters
     ----------
     heading
-        Name of the column that names a row; the first, if None.
+        Column that names a row. Default: the first.
     choices
-        Columns of numbers that a reader may choose by, as by any of texts.
+        Columns of numbers that get a menu; columns of texts always may.
     value_labels
-        By column, what values mean that are not what they say.
+        Labels for values, by column.
     """
     columns, texts = [], []
-    for at, name in enumerate(frame.columns):  # by position: two may share a name
+    for at, name in enumerate(frame.columns):  # names may be repeated
         values, words = frame.iloc[:SHOWN_ROWS, at], value_labels.get(name, {})
         is_number = _is_number(values)
         as_count = is_number and name in COUNTS
@@ -299,7 +299,7 @@ def table_of_grid(grid: Grid, caption: str) -> HtmlTable:
 
 def _has_few(texts: Iterable[str]) -> bool:
     """Whether a column has few values, for a menu."""
-    return len(set(texts)) in CHOSEN_FROM
+    return len(set(texts)) in MENU_SIZES
 
 
 def _is_number(values: pd.Series) -> bool:
@@ -334,16 +334,16 @@ def sources_of(module_file: str, root: Path | None) -> dict[str, str]:
     Parameters
     ----------
     module_file
-        Of the experiment.
+        Source file of the experiment.
     root
-        What names are below; without it, the folder of the experiment.
+        Folder that names are relative to. Default: the folder of the experiment.
     """
     paths = [path for path in experiment_files(module_file) if not path.is_relative_to(PACKAGE)]
-    paths.sort(key=lambda path: str(path) != module_file)  # stable: the others as they were
+    paths.sort(key=lambda path: str(path) != module_file)  # stable for the others
     top = root or Path(module_file).parent
     texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in paths}
     return {
         path.relative_to(top).as_posix() if path.is_relative_to(top) else path.name: text
         for path, text in texts.items()
-        if len(text.strip().splitlines()) > 1  # more than what makes a folder a package
+        if len(text.strip().splitlines()) > 1  # not an empty __init__.py
     }
