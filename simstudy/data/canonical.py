@@ -47,7 +47,7 @@ def reader_of_tables(place: str) -> "partial[pd.DataFrame]":
 
 
 def _csv(file: BinaryIO, **options: Any) -> "pd.DataFrame":
-    """Read a CSV file; the first column is a column unless `index_col` is given."""
+    """Read a CSV file; the first column is no index, unless `index_col` says so."""
     import pandas as pd
 
     with warnings.catch_warnings():
@@ -93,7 +93,7 @@ def read_npy(file: BinaryIO) -> np.ndarray:
 
 
 def held_array(array: np.ndarray) -> np.ndarray:
-    """Copy an array into one memory layout, read-only, so that sums add up in one order.
+    """Copy an array to a fixed memory layout, read-only, so that sums do not depend on the layout.
 
     Parameters
     ----------
@@ -112,9 +112,9 @@ def held_array(array: np.ndarray) -> np.ndarray:
 
 
 def held_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Copy a frame into one memory layout, without what no hash covers.
+    """Copy a frame to a fixed memory layout.
 
-    Attributes, flags and the frequency of an index are left out.
+    Attributes, flags and the frequency of an index are dropped, since the hash does not cover them.
 
     Parameters
     ----------

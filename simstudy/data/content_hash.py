@@ -1,9 +1,9 @@
 """SHA-256 of the content of arrays and tables, the same in every process and on every machine.
 
-The bytes that are hashed are defined here and nowhere else: shapes, types and names as text with
-their length before them, numbers as little-endian bytes in the order of the rows, NaN as one
-pattern, texts as UTF-8 with their length. So neither the layout in memory, nor the library that
-keeps a column of text, nor the machine's byte order moves a hash.
+The hashed bytes are defined in this module: shapes, types and names as text with their length
+before them, numbers as little-endian bytes in the order of the rows, NaN as one pattern, texts as
+UTF-8 with their length. The hash therefore does not depend on the memory layout, on the library
+that stores a column of text, or on the machine's byte order.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from simstudy.errors import DesignError
 if TYPE_CHECKING:
     import pandas as pd
 
-_AT_ONCE = 1 << 16  # texts encoded together: what it costs in memory
+_AT_ONCE = 1 << 16  # texts encoded together; bounds the memory used
 _MISSING = {"NAType": b"a", "NaTType": b"t", "NoneType": b"0"}
 
 
@@ -38,7 +38,7 @@ def hash_of_array(array: np.ndarray) -> str:
     Raises
     ------
     DesignError
-        For what has no values of its own (objects), or other ones elsewhere (long doubles).
+        If the type has no values (objects), or values that depend on the machine (long doubles).
     """
     digest = hashlib.sha256(b"simstudy array 1\n")
     _array(digest, array, "the array")
@@ -61,7 +61,7 @@ def hash_of_frame(frame: "pd.DataFrame") -> str:
     Raises
     ------
     DesignError
-        For a column of a type that has no bytes defined here.
+        If a column has a type for which no bytes are defined.
     """
     digest = hashlib.sha256(b"simstudy frame 1\n")
     _put(digest, f"{frame.shape}")
@@ -135,7 +135,7 @@ def _labels(digest: "hashlib._Hash", index: "pd.Index[Any]", where: str, *, name
 def _column(digest: "hashlib._Hash", values: Any, where: str) -> None:
     import pandas as pd
 
-    if type(values) is pd.arrays.NumpyExtensionArray:  # text of Python is one, too
+    if type(values) is pd.arrays.NumpyExtensionArray:  # includes Python strings
         values = values.to_numpy()
     if isinstance(values.dtype, np.dtype):
         _plain(digest, np.asarray(values), where)

@@ -1,15 +1,15 @@
 """Data sets for prediction, by name or from a file: features, and the response as last column.
 
-A data set is its numbers: rows in their order, and not the file that they came in, nor the names
-of its columns. So the same table from another source, or in another layout, is the same scenario
-with the same random streams.
+A data set is identified by its numbers, in the order of the rows, not by its file or the names of
+its columns. The same table from another source, or in another layout, is therefore the same
+scenario with the same random streams.
 
-The Boston housing data (Harrison & Rubinfeld 1978, as given by Belsley, Kuh & Welsch 1980, with the
-faults of that copy) are here to reproduce published analyses and for nothing else. Their column `b`
-is a function of the share of Black residents, made on the assumption that segregation raises the
-value of houses, and scikit-learn took the data out for that. Values of houses are cut off at 50,
-and some tracts are misplaced; Gilley & Pace (1996, J. Environ. Econ. Manage. 31, 403-405) list
-corrections, which published analyses do not use, and neither does this copy.
+The Boston housing data (Harrison & Rubinfeld 1978, as in Belsley, Kuh & Welsch 1980, with the
+errors of that copy) are included only to reproduce published analyses. Their column `b` is a
+function of the share of Black residents, based on the assumption that segregation raises the value
+of houses; scikit-learn removed the data for this reason. Values of houses are censored at 50, and
+some tracts are misplaced. Gilley & Pace (1996, J. Environ. Econ. Manage. 31, 403-405) list
+corrections, which neither published analyses nor this copy use.
 """
 
 import re
@@ -32,7 +32,7 @@ Table = Float[np.ndarray, "row column"]
 OTHERS = "data=boston, data=friedman and data=path/to.csv target=COLUMN"
 
 UNREADABLE = (ValueError, OSError, EOFError, ImportError, StudyError, BadZipFile, LZMAError)
-"""What a broken file, or a compression that this machine cannot read, is reported as."""
+"""Errors of broken files, and of compressions that this machine cannot read."""
 
 
 def regression_data(named: str, target: str | None = None) -> Data:
@@ -43,7 +43,7 @@ def regression_data(named: str, target: str | None = None) -> Data:
     named
         `boston`, `diabetes`, or the path of a table (`.csv` or `.parquet`, compressed or not).
     target
-        Of a file, the column that is to be predicted; all others are features.
+        Column of a file that is to be predicted; all others are features.
 
     Returns
     -------
@@ -53,9 +53,9 @@ def regression_data(named: str, target: str | None = None) -> Data:
     Raises
     ------
     NotHereError
-        Where the data cannot be had on this machine at the moment.
+        If the data are not available on this machine.
     ConfigError
-        Where the file is no table of numbers, or the target is not in it.
+        If the file is not a table of numbers, or the target is not in it.
     """
     if named in NAMED:
         if target is not None:
@@ -143,7 +143,7 @@ def _numbers(frame: "pd.DataFrame", path: Path, target: str) -> Table:
 
 # ---------------------------------------------------------------- by name
 def diabetes() -> Table:
-    """Load disease progression of 442 patients by ten measurements, as scikit-learn ships them.
+    """Load disease progression of 442 patients and ten measurements, from scikit-learn.
 
     Returns
     -------
@@ -171,13 +171,13 @@ def diabetes() -> Table:
 
 
 def boston() -> Table:
-    """Median values of houses in 506 tracts by 13 features, shipped with the package.
+    """Load median values of houses in 506 tracts and 13 features, from the package.
 
     Returns
     -------
     Table
-        Shape (506, 14): the columns of the file in their order, the median value (`medv`, in
-        thousands of dollars, cut off at 50) last.
+        Array of shape (506, 14): the columns of the file in order, with the median value (`medv`,
+        in thousands of dollars, censored at 50) last.
 
     References
     ----------

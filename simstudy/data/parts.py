@@ -1,8 +1,8 @@
 """A user's data as part of a scenario, identified by its content.
 
-A path says nothing about the numbers behind it. A `Data` part is its content: its SHA-256 is in the
-identity of the scenario, so other data are another scenario, with other random streams and other
-stored blocks; and nothing is read from it that does not have that hash.
+Data are identified by a hash of their content, not by their path. The SHA-256 of a `Data` part is
+in the identity of the scenario, so other data are another scenario, with other random streams and
+other stored blocks. Content with another hash is refused when it is read.
 """
 
 import os
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-KEPT_BYTES = 1 << 30  # in each process; the latest is kept whatever its size
+KEPT_BYTES = 1 << 30  # per process; the latest content is kept even if it is larger
 
 Content = TypeVar("Content", bound="np.ndarray | bytes | pd.DataFrame")
 
@@ -44,7 +44,7 @@ _cache: "OrderedDict[Hashable, tuple[object, int]]" = OrderedDict()
 
 
 def _as_bytes(options: Mapping[str, object]) -> "bytes | None":
-    """A key for options; None where they have none, such as functions without a name."""
+    """A key for options; None if they cannot be pickled, such as lambdas."""
     try:
         return pickle.dumps(options)
     except (pickle.PicklingError, AttributeError, TypeError):
@@ -53,22 +53,22 @@ def _as_bytes(options: Mapping[str, object]) -> "bytes | None":
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Data:
-    """Data as a part of a scenario or of a data-generating process, named by their content.
+    """Data as a part of a scenario or of a data-generating process, identified by their content.
 
-    Made with `Data.file`, `Data.from_frame`, `Data.from_array` or `Data.bundled`; in `simulate`,
-    read with `.read_frame()`, `.read_array()`, `.bytes()` or `.text()`. What is read is held
-    against the hash when a process reads it for the first time, and kept. Two parts with the same
-    content are equal, whatever their names and paths.
+    Make them with `Data.file`, `Data.from_frame`, `Data.from_array` or `Data.bundled`. In
+    `simulate`, read them with `.read_frame()`, `.read_array()`, `.bytes()` or `.text()`. The
+    content is compared with the hash when a process reads it for the first time, and cached. Two
+    parts with the same content are equal, even if their names and paths differ.
 
     Parameters
     ----------
     sha256
-        Of the content; of a file, what `sha256sum` prints.
+        SHA-256 of the content; for a file, as printed by `sha256sum`.
     name
-        Shown in tables, with the first digits of the hash. No number depends on it.
+        Name in tables, with the first digits of the hash. No number depends on it.
     source
-        Where the content is found. A file travels to workers as its path; tables and arrays
-        travel themselves, with every task, so that large ones are better given as files.
+        Location of the content. A file is sent to workers as its path. Tables and arrays are sent
+        with every task, so large ones are better stored in files.
     """
 
     sha256: str
@@ -80,7 +80,7 @@ class Data:
     def from_frame(cls, frame: "pd.DataFrame | pd.Series[Any]", name: str) -> "Data":
         """Take a pandas table; a Series is a table of one column.
 
-        Column names, types, index and values count, and no layout in memory.
+        Column names, types, index and values are part of the identity; the memory layout is not.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class Data:
         Raises
         ------
         DesignError
-            For anything but a table.
+            If it is not a table.
         """
         import pandas as pd
 
@@ -111,7 +111,7 @@ class Data:
 
     @classmethod
     def from_array(cls, array: np.ndarray, name: str) -> "Data":
-        """Take a NumPy array: its type, shape and values count, not byte order or layout.
+        """Take a NumPy array, identified by type, shape and values, not byte order or layout.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class Data:
         Raises
         ------
         DesignError
-            For anything but an array, and for masked values.
+            If it is not an array, or is a masked array.
         """
         if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
             raise DesignError(
@@ -140,39 +140,39 @@ class Data:
 
     @classmethod
     def file(cls, path: str | os.PathLike[str], name: str | None = None) -> "Data":
-        """Take a file as a part of scenarios; a relative path is one in the current folder.
+        """Take a file as a part of scenarios; a relative path starts in the current folder.
 
         Parameters
         ----------
         path
             Path of the file.
         name
-            None is the file's name without its ending.
+            Name in labels. Default: the file's name without its ending.
 
         Returns
         -------
         Data
-            The data; the file is read when a scenario asks for it.
+            The data; the file is read when a scenario uses it.
         """
         return cls._stored(File(os.path.abspath(os.fspath(path))), name)
 
     @classmethod
     def bundled(cls, package: str, resource: str, name: str | None = None) -> "Data":
-        """A file that an installed package ships, such as `("mypackage", "data/prices.csv")`.
+        """Take a file of an installed package, such as `("mypackage", "data/prices.csv")`.
 
         Parameters
         ----------
         package
-            Its name, as it is imported.
+            Name of the package, as it is imported.
         resource
             Path of the file within the package, with `/`.
         name
-            Name in labels; None is the file's name without its ending.
+            Name in labels. Default: the file's name without its ending.
 
         Returns
         -------
         Data
-            The data; the file is read when a scenario asks for it.
+            The data; the file is read when a scenario uses it.
         """
         return cls._stored(Bundled(package, resource), name)
 
@@ -189,7 +189,7 @@ class Data:
         Parameters
         ----------
         **options
-            For a file, of `pandas.read_csv` or `pandas.read_parquet`, by its ending.
+            Options of `pandas.read_csv` or `pandas.read_parquet` (by the ending), for a file.
 
         Returns
         -------
@@ -209,7 +209,7 @@ class Data:
         return cast("pd.DataFrame", copied)
 
     def read_array(self) -> np.ndarray:
-        """Read the array, read-only; of a file in NumPy's own format (`.npy`).
+        """Read the array, read-only; a file must be in NumPy's format (`.npy`).
 
         Returns
         -------
@@ -236,7 +236,7 @@ class Data:
         Returns
         -------
         bytes
-            The content, as it is in the file.
+            The content of the file.
         """
         if isinstance(self.source, InMemory):
             self._refuse_kind("bytes", "Data.file or Data.bundled")
@@ -259,9 +259,9 @@ class Data:
 
     @property
     def path(self) -> Path:
-        """Where the file is, for libraries that open it themselves; its content has been checked.
+        """The path of the file, for libraries that open it themselves; its content is checked now.
 
-        Whether it changes afterwards cannot be seen before the next check.
+        A later change is not detected before the next check.
         """
         if not isinstance(self.source, File):
             self._refuse_kind("path", "Data.file")
@@ -269,20 +269,19 @@ class Data:
         return Path(self.source.path)
 
     def check(self, *, anew: bool = False) -> None:
-        """Hold the source against the hash.
+        """Compare the source with the hash.
 
-        A file is read again unless this process has hashed it and it has not been touched since,
-        by what the file system says of it.
+        A file is read again unless this process has hashed it and its size and times are unchanged.
 
         Parameters
         ----------
         anew
-            Read it in any case, as a run does when it starts.
+            Whether to read it in any case, as at the start of a run.
 
         Raises
         ------
         StudyError
-            Where it is not the content that this part was made of, or is not there.
+            If the source is missing, or its content has another hash.
         """
         if isinstance(self.source, InMemory):
             kept((self.sha256, "held"), self._checked_content)
@@ -291,7 +290,7 @@ class Data:
             self._refuse_other(sha256_of(file, anew=anew))
 
     def _read(self, parse: Callable[[BinaryIO], Content]) -> Content:
-        """Parse the file; it has the hash before, and still has it after."""
+        """Parse the file; the hash is checked before and after."""
         assert not isinstance(self.source, InMemory)
         with self.source.open() as file:
             self._refuse_other(sha256_of(file))
@@ -329,7 +328,7 @@ class Data:
         )
 
     def identity_text(self) -> str:
-        """Return the text that stands for the data in random streams and in the store.
+        """Return the text that identifies the data in random streams and in the store.
 
         Returns
         -------
@@ -369,7 +368,7 @@ def _refuse_options(part: Data, options: Mapping[str, object]) -> None:
 
 
 def data_parts(part: object) -> Iterator[Data]:
-    """Find the data within a scenario, however deep.
+    """Find the data within a scenario, at any depth.
 
     Parameters
     ----------
@@ -396,14 +395,14 @@ def data_parts(part: object) -> Iterator[Data]:
 def kept(key: Hashable, load: Callable[[], Content]) -> Content:
     """Return content from the cache, or load it into the cache.
 
-    The longest unused content is dropped when the cache is full.
+    The least recently used content is dropped when the cache is full.
 
     Parameters
     ----------
     key
         Key in the cache, such as a hash.
     load
-        Loads the content; called where it is not in the cache.
+        Function that loads the content; called if it is not in the cache.
 
     Returns
     -------

@@ -27,7 +27,7 @@ class File:
     Parameters
     ----------
     path
-        Its absolute path.
+        Absolute path of the file.
     """
 
     path: str
@@ -48,7 +48,7 @@ class File:
         Raises
         ------
         StudyError
-            Where it is not there.
+            If the file cannot be read.
         """
         try:
             return open(self.path, "rb")
@@ -95,7 +95,7 @@ class Bundled:
         Raises
         ------
         StudyError
-            Where it is not there.
+            If the file cannot be read.
         """
         from importlib import resources
 
@@ -124,7 +124,7 @@ class InMemory:
     Parameters
     ----------
     content
-        The table or array, a copy.
+        Copy of the table or array.
     """
 
     content: "np.ndarray | pd.DataFrame"
@@ -197,11 +197,11 @@ def ending_of(place: str) -> str:
     return (Path(path.stem) if path.suffix in COMPRESSED else path).suffix.lower()
 
 
-COARSEST_NS = 2_000_000_000  # the clock of FAT, of all file systems the one with the longest tick
+COARSEST_NS = 2_000_000_000  # resolution of file times on FAT, the coarsest file system
 
 
 class _Stamp(NamedTuple):
-    """Size and times of a file, which change when it is written to."""
+    """Identity, size and times of a file, which change when it is written to."""
 
     device: int
     inode: int
@@ -210,7 +210,7 @@ class _Stamp(NamedTuple):
     changed_ns: int
 
 
-_hashed: dict[_Stamp, str] = {}  # of files that had come to rest before they were hashed
+_hashed: dict[_Stamp, str] = {}  # only files not modified just before they were hashed
 
 
 def sha256_of(file: BinaryIO, *, anew: bool = False) -> str:
@@ -250,5 +250,5 @@ def _stamp(file: BinaryIO) -> _Stamp | None:
 
 
 def _is_at_rest(stamp: _Stamp, now_ns: int) -> bool:
-    """Whether a write would change the stamp: not within a tick of the clock."""
+    """Whether a later write would change the stamp: not if times are too recent."""
     return now_ns - max(stamp.modified_ns, stamp.changed_ns) > COARSEST_NS

@@ -13,7 +13,7 @@ from simstudy.provenance.scenario_id import LEVEL_NAMES, identity, parts_of, sho
 from simstudy.provenance.streams import Streams
 
 Columns = Mapping[str, np.ndarray]
-"""What a block computes, by name: each `(rep,)`, `(rep, *axes)`, or a scalar of the scenario."""
+"""Columns of a block, by name: each `(rep,)`, `(rep, *axes)`, or a scalar of the scenario."""
 
 
 @runtime_checkable
@@ -21,7 +21,7 @@ class Scenario(Protocol):
     """One point of the design: a frozen dataclass whose fields are the factors.
 
     It draws and analyses replicates (`Simulates`), or draws data for the study's methods
-    (`DrawsData`). It may also say what theory knows of the measures: see `HasExact`.
+    (`DrawsData`). It may also have exact values of measures (`HasExact`).
     """
 
     __dataclass_fields__: ClassVar[dict[str, "Field[Any]"]]
@@ -37,14 +37,14 @@ class Simulates(Scenario, Protocol):
         Parameters
         ----------
         streams
-            `streams("purpose")` gives the generator of each purpose.
+            Random streams; `streams("purpose")` returns the generator for a purpose.
         n_rep
-            Replicates of the block.
+            Replicates in the block.
 
         Returns
         -------
         Columns
-            Columns `(rep,)` or `(rep, *axes)`, by name; NaN where a replicate failed.
+            Columns `(rep,)` or `(rep, *axes)`, by name; NaN if a replicate failed.
         """
         ...
 
@@ -59,9 +59,9 @@ class DrawsData(Scenario, Protocol):
         Parameters
         ----------
         streams
-            `streams("purpose")` gives the generator of each purpose.
+            Random streams; `streams("purpose")` returns the generator for a purpose.
         n_rep
-            Replicates of the block.
+            Replicates in the block.
 
         Returns
         -------
@@ -72,7 +72,7 @@ class DrawsData(Scenario, Protocol):
 
 
 Exact = Mapping[str, float | np.ndarray]
-"""What theory says, by the measures' names: a number, or an array over the axes."""
+"""Exact values by the measures' names: a number, or an array over the axes."""
 
 
 @runtime_checkable
@@ -85,17 +85,17 @@ class HasExact(Protocol):
         Returns
         -------
         Exact
-            Numbers or arrays over the axes, by measure; NaN in cells of which theory says nothing.
+            Numbers or arrays over the axes, by measure; NaN in cells without an exact value.
         """
         ...
 
 
 ScenarioT = TypeVar("ScenarioT", bound=Scenario)
 AnyScenario: TypeAlias = Any
-"""A `Scenario` of a class that only the experiment knows, which reads its factors off it."""
+"""A `Scenario` whose class is defined by an experiment, which may read any attribute of it."""
 
 PlainFactor = bool | int | float | str | None
-"""A factor as tables and files show it."""
+"""The value of a factor in tables and files."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class ZippedFactors:
     names
         Names of the factors.
     rows
-        Values of all of them, a row for each combination.
+        Values of all factors, a row for each combination.
     """
 
     names: tuple[str, ...]
@@ -120,7 +120,7 @@ def zipped(**factors: Sequence[Any]) -> ZippedFactors:
     Parameters
     ----------
     factors
-        As many values of each factor.
+        Values of each factor; the same number for all.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def zipped(**factors: Sequence[Any]) -> ZippedFactors:
     Raises
     ------
     DesignError
-        Where their lengths differ.
+        If the numbers of values differ.
     """
     lengths = {name: len(values) for name, values in factors.items()}
     if len(set(lengths.values())) > 1:
@@ -155,31 +155,30 @@ def grid(
     where: Callable[[ScenarioT], bool] | None = None,
     **factors: Any,
 ) -> Grid[ScenarioT]:
-    """Make a scenario of every combination of the factors' values, the last factor moving fastest.
+    """Make a scenario of every combination of the factors' values; the last factor changes fastest.
 
     Parameters
     ----------
     scenario
-        The scenario's class.
+        Class of the scenarios.
     *linked
-        Factors that move together, from `zipped`; crossed with the rest.
+        Paired factors, from `zipped`, which are crossed with the other factors.
     where
-        Keeps the scenarios for which it is true.
+        Function of a scenario: whether to keep it. Default: all are kept.
     **factors
-        A value, or several, for each factor. Factors left out keep their defaults. Levels that
-        are objects or arrays come as a mapping from names, `{"normal": norm(), "t3": t(3)}`: the
-        scenario's field is the object; tables, addresses and random streams have its name.
+        One or several values for each factor. Other factors keep their defaults. Levels that are
+        objects or arrays need names, in a mapping such as `{"normal": norm(), "t3": t(3)}`. The
+        scenario's field is the object; tables, addresses and random streams use its name.
 
     Returns
     -------
     Grid[ScenarioT]
-        The scenarios, in order: a sequence.
+        Sequence of the scenarios, in order.
 
     Raises
     ------
     DesignError
-        For an unknown or missing factor, an empty list of values, a scenario that comes twice,
-        or nothing left.
+        If a factor is unknown, missing or without values, a scenario is repeated, or none is left.
     """
     _refuse_values_without_a_name(scenario, linked)
     crossed = [
@@ -227,7 +226,7 @@ class NamedLevel:
 
 
 def _scenario(kind: Callable[..., ScenarioT], levels: Mapping[str, Any]) -> ScenarioT:
-    """One scenario, which knows the names of its levels that are objects."""
+    """A scenario, with the names of its named levels attached."""
     named = {factor: level for factor, level in levels.items() if isinstance(level, NamedLevel)}
     made = kind(**{**levels, **{factor: level.value for factor, level in named.items()}})
     if named and hasattr(made, "__dict__"):
@@ -293,7 +292,7 @@ def _is_required(field: "Field[Any]") -> bool:
 
 
 def check_distinct(scenarios: Sequence[Scenario]) -> None:
-    """Raise an error for scenarios that would share rows: equal ones, or two classes of one name.
+    """Refuse scenarios that would share rows: equal scenarios, or two classes with one name.
 
     Parameters
     ----------
@@ -303,7 +302,7 @@ def check_distinct(scenarios: Sequence[Scenario]) -> None:
     Raises
     ------
     DesignError
-        Naming the two.
+        If two scenarios or classes are not distinct.
     """
     _refuse_namesakes(scenarios)
     seen: dict[str, Scenario] = {}
@@ -318,7 +317,7 @@ def check_distinct(scenarios: Sequence[Scenario]) -> None:
 
 
 def _differing_by_type(first: Scenario, second: Scenario) -> str:
-    """How two scenarios of one name differ in type, in brackets; empty if they do not."""
+    """The types of two scenarios with one name, in brackets; empty if they are equal."""
     if typed(first) == typed(second):
         return ""
     return (

@@ -14,7 +14,7 @@ from simstudy.design import AnyScenario, PlainFactor, Scenario
 from simstudy.provenance.scenario_id import identity, level_of, names_itself, short_hash
 from simstudy.provenance.streams import Streams
 
-SCENARIO_CLASS = "scenario_class"  # the factor that tells classes of scenarios apart
+SCENARIO_CLASS = "scenario_class"  # name of the factor for the class of a scenario
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,12 @@ class Method:
     Parameters
     ----------
     name
-        Its place on the axis of methods, and all that names it: its key in the store and the
-        addresses of its random streams.
+        Name of the method: its label on the axis of methods, and part of its key in the store and
+        of the addresses of its random streams.
     function
-        What it does: its parameters name what it is given.
+        Function that analyses the data; its parameters are names of data, factors and streams.
     axis
-        Name of the axis of methods, under which tables show its name.
+        Name of the axis of methods in tables.
     """
 
     name: str
@@ -48,10 +48,10 @@ class Derived:
     Parameters
     ----------
     name
-        Of the column.
+        Name of the column.
     function
-        Its parameters name the columns, and the factors of the scenario, that it is given for a
-        block; what it returns has the replicate as first axis.
+        Function of the columns and factors that its parameters name, for a block. The first axis of
+        its return value is the replicate.
     """
 
     name: str
@@ -90,8 +90,8 @@ def factors_of(scenario: Scenario) -> dict[str, PlainFactor]:
 def factors_in(plan: "Plan", drawn: Scenario) -> dict[str, PlainFactor]:
     """The factors of a scenario, for a table of a plan's scenarios.
 
-    Where these are of several classes, which may have the same fields, the first factor is
-    `scenario_class`: the class's name, or its `label`.
+    If the scenarios are of several classes, which may have the same fields, the first factor is
+    `scenario_class`: the name of the class, or its `label`.
     """
     factors = factors_of(drawn)
     if not plan.has_classes or SCENARIO_CLASS in factors:
@@ -136,47 +136,48 @@ def _shown(value: object) -> PlainFactor:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is drawn: scenarios, methods, axes and seeds.
+    """The content of a run: scenarios, methods, axes and seeds.
 
     Parameters
     ----------
     name
-        The study's name: part of every stream's address.
+        Name of the study, part of every stream's address.
     seed
-        The study's seed.
+        Seed of the study.
     scenarios
         Points of the design, in the order of the summary.
     axes
-        Names of the axes after the replicate, each with the names of its positions; that of the
-        methods, where there are any, is the first.
+        Labels of each axis after that of replicates, by its name. The axis of methods, if any, is
+        the first.
     block_size
         Replicates in a block; part of the study's identity.
     common
         Factors whose values share random numbers.
     may_be_missing
-        Float columns where NaN is a result and not a failure.
+        Float columns in which NaN is a result, not a failure.
     on_failure
-        `record` keeps the row with its error, `abort` stops the run.
+        "record" keeps the row with its error, "abort" stops the run.
     vectors
-        Columns with a last axis of their own, and how long it is: a number, or the name of what
-        in the scenario says so.
+        Length of the additional last axis of some columns, by column: a number, or the name of an
+        attribute of the scenario.
     methods
-        What analyses the data that scenarios draw; none where scenarios simulate.
+        Methods that analyse the data; empty if scenarios simulate.
     derived
-        Columns made of others, in an order in which each needs only those before it.
+        Columns computed from others, each only from those before it.
     at_drawing
-        Names of the derived columns that are made as blocks are drawn, and stored with them; the
-        others are made of what is stored.
+        Names of the derived columns that are computed when blocks are drawn, and stored. The others
+        are computed from stored columns.
     keep_vectors
-        Whether vectors are stored, or only what is derived of them.
+        Whether vectors are stored. False: only columns derived from them.
     max_failed
-        The largest share of what is drawn that may fail; None refuses mistakes of the study only.
+        Largest share of replicates that may fail. Default: no limit, but errors of the study stop
+        the run.
     reads
-        Names of the columns that each measure reads, by its name.
+        Names of the columns that each measure reads, by measure.
     named
-        Columns that settings of the study name, by setting, where every scenario has them.
+        Columns that every scenario must have because a setting names them, by setting.
     across_replicates
-        Methods that are right to look across the replicates of a block.
+        Methods that may use several replicates of a block together.
     """
 
     name: str
@@ -212,7 +213,7 @@ class Plan:
     def work_units(self) -> "Plan":
         """The units that are drawn and stored: scenarios, or pairs of scenario and method.
 
-        The methods of a scenario are neighbours, and their columns have the further axes only.
+        The methods of a scenario are consecutive. Their columns do not have the axis of methods.
         """
         if not self.methods:
             return self
@@ -228,7 +229,7 @@ class Plan:
 
     @cached_property
     def drawn_keys(self) -> dict[str, tuple[str, ...]]:
-        """By scenario key, the keys of its work units, in the order of the methods."""
+        """The keys of work units by scenario key, in the order of the methods."""
         keys, n = list(self.work_units.keys), len(self.methods) or 1
         return {key: tuple(keys[i * n : (i + 1) * n]) for i, key in enumerate(self.keys)}
 
@@ -245,7 +246,7 @@ class Plan:
 
     # ---------------------------------------------------------------- names
     def identity_of(self, scenario: Scenario) -> str:
-        """The identity of a scenario, as it was when the plan was made."""
+        """The identity of a scenario when the plan was made."""
         known = self._names.get(id(scenario))
         return known[0] if known else identity(scenario)
 
@@ -265,9 +266,9 @@ class Plan:
 
     @cached_property
     def _names(self) -> dict[int, tuple[str, str]]:
-        """By `id`, each scenario's identity, and that without the factors in common.
+        """The identity of each scenario, with and without the common factors, by `id`.
 
-        They are cached, since every block needs one.
+        Cached, since every block needs one.
         """
         own = {id(each): each for one in self.scenarios for each in (one, base_scenario(one))}
         return {

@@ -6,9 +6,9 @@ from typing import Any
 
 from simstudy.provenance.scenario_id import level_of
 
-VALUES = 5  # of a factor that are named; names of methods and measures twice as many
-LETTERS = 24  # of a value
-FACTORS = 6  # in a line
+VALUES = 5  # values shown per factor; twice as many names of methods and measures
+LETTERS = 24  # letters shown per value
+FACTORS = 6  # factors shown in a line
 
 
 def shown(what: str, scenarios: Sequence[Any], *more: str) -> str:
