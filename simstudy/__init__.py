@@ -1,6 +1,6 @@
 """Monte Carlo simulation studies: vectorized, reproducible, every number with its error.
 
-The names that a study needs, imported when they are first used:
+The names for a study are imported when they are first used:
 
     from simstudy import Study, grid
     from simstudy.measures import bias, coverage

@@ -1,4 +1,4 @@
-"""`python -m simstudy`, which is the command `simstudy`."""
+"""The command `simstudy`, as `python -m simstudy`."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""Array shapes in annotations, checked at run time where jaxtyping is imported first.
+"""Array shapes in annotations, checked at run time if jaxtyping is imported first.
 
-Elsewhere they are words for the reader and for mypy: a run need not wait for the library that would
-check them. `stated` reads them back in either case, for whoever checks arguments of its own.
+Otherwise they only inform readers and mypy, so that a run does not wait for the import of the
+library that checks them. `stated` reads them in both cases, for code that checks its own arguments.
 """
 
 import sys
@@ -11,14 +11,14 @@ __all__ = ["Bool", "Float", "Int", "Int64", "Shaped", "UInt16", "UInt32", "UInt6
 
 
 class Stated(NamedTuple):
-    """What an annotation says of an array: "Float", say, and "rep obs"."""
+    """Kind and axes of an array in an annotation, such as "Float" and "rep obs"."""
 
     kind: str
     axes: str
 
 
-class _Words:
-    """`Float[np.ndarray, "rep obs"]` is `np.ndarray` with a note of kind and axes."""
+class _Unchecked:
+    """An annotation without a check: `np.ndarray` with kind and axes as metadata."""
 
     def __class_getitem__(cls, spec: tuple[Any, str]) -> Any:
         return Annotated[spec[0], Stated(cls.__name__, spec[1])]
@@ -28,14 +28,14 @@ if TYPE_CHECKING or "jaxtyping" in sys.modules:
     from jaxtyping import Bool, Float, Int, Int64, Shaped, UInt16, UInt32, UInt64
 else:
     Bool, Float, Int, Int64, Shaped, UInt16, UInt32, UInt64 = (
-        type(name, (_Words,), {}) for name in __all__
+        type(name, (_Unchecked,), {}) for name in __all__
     )
 
 
 def stated(annotation: Any) -> Stated | None:
-    """Kind and axes of an annotated array; None of anything else."""
+    """Return kind and axes of an annotated array; None for other annotations."""
     for note in getattr(annotation, "__metadata__", ()):
         if isinstance(note, Stated):
             return note
-    axes = getattr(annotation, "dim_str", None)  # of jaxtyping's
+    axes = getattr(annotation, "dim_str", None)  # set by jaxtyping
     return None if axes is None else Stated(annotation.dtype.__name__, axes)

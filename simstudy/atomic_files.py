@@ -17,31 +17,31 @@ from typing import Any
 
 from simstudy.remote.paths import BEING_WRITTEN, Place, put_file
 
-ABANDONED_SECONDS = 86_400.0  # age of an unfinished file that has no writer left
+ABANDONED_SECONDS = 86_400.0  # age from which an unfinished file counts as abandoned
 CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 def atomic_write(folder: Path, fill: Callable[[BufferedRandom], str]) -> Path:
     """Write a file under a temporary name, sync it, and rename it.
 
-    The folder is synced last, so that after a return the name lasts too. Whatever stops it, there
-    is no file of that name, or the one of before.
+    If the process stops on the way, there is no file of that name, or the earlier one. The folder
+    is synced last, so that the new name is on disk as well.
 
     Parameters
     ----------
     fill
-        Writes the content, which it may read again, and gives the file's name.
+        Function that writes the content, which it may read again, and returns the file's name.
 
     Returns
     -------
     Path
-        Where the file lies.
+        Path of the file.
     """
     name = f"{BEING_WRITTEN}{machine()}-{os.getpid()}-{uuid.uuid4().hex}"
     temporary = str(folder / name)
     _own.add(temporary)
     try:
-        with open(temporary, "x+b") as file:  # with the permissions of the user's umask
+        with open(temporary, "x+b") as file:  # not tempfile: that ignores the user's umask
             target = folder / fill(file)
             file.flush()
             _sync(file.fileno())
@@ -55,25 +55,25 @@ def atomic_write(folder: Path, fill: Callable[[BufferedRandom], str]) -> Path:
     return target
 
 
-_own: set[str] = set()  # what this process is writing
+_own: set[str] = set()  # unfinished files of this process
 
 
 def forget_own() -> None:
-    """Delete this process's unfinished files, since it ends now."""
+    """Delete this process's unfinished files, before it ends."""
     for temporary in list(_own):
         with contextlib.suppress(OSError):
             os.unlink(temporary)
 
 
 def forget_unfinished(folder: Place, older_than: float = ABANDONED_SECONDS) -> None:
-    """Delete unfinished files of ended processes of this machine.
+    """Delete unfinished files of ended processes of this machine, and old ones of any machine.
 
-    Beyond this machine there is nothing half written.
+    Remote folders have no unfinished files.
 
     Parameters
     ----------
     older_than
-        Seconds after which a file has no writer left, wherever that may have been.
+        Age in seconds from which a file is deleted, even if another machine wrote it.
     """
     begun = folder.glob(f"{BEING_WRITTEN}*") if isinstance(folder, Path) else []
     for path in begun:
@@ -84,7 +84,7 @@ def forget_unfinished(folder: Place, older_than: float = ABANDONED_SECONDS) -> N
 
 
 def _has_writer(name: str) -> bool:
-    """Whether the writer of a file may still run; unknown for other machines."""
+    """Whether the writer of a file may still run; true for writers on other machines."""
     where, _, rest = name.removeprefix(BEING_WRITTEN).partition("-")
     process = rest.partition("-")[0]
     return where != machine() or not process.isdecimal() or is_there(int(process))
@@ -99,7 +99,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _sync(handle: int) -> None:
-    """Sync a file or folder, if its file system can: some mounts have no such call."""
+    """Sync a file or folder, if its file system supports that."""
     try:
         os.fsync(handle)
     except OSError as error:
@@ -108,7 +108,7 @@ def _sync(handle: int) -> None:
 
 
 def write_bytes(path: Place, content: bytes) -> None:
-    """Write a file, creating its folder; to a URL in one piece."""
+    """Write a file and create its folder if necessary; a URL gets the file in one piece."""
 
     def fill(file: BufferedRandom) -> str:
         file.write(content)
@@ -123,12 +123,12 @@ def write_bytes(path: Place, content: bytes) -> None:
 
 
 def write_json(path: Place, content: Mapping[str, Any]) -> None:
-    """Write an object as JSON; unknown types as `str`."""
+    """Write an object as JSON, with values of unknown types as `str`."""
     write_bytes(path, (json.dumps(content, indent=2, default=str) + "\n").encode())
 
 
 def read_json(path: Place) -> dict[str, Any] | None:
-    """Read a JSON object; None if the file is missing, damaged or no regular file."""
+    """Read a JSON object; None if the file is missing, damaged or not a regular file."""
     if isinstance(path, Path) and not path.is_file():  # reading a FIFO or device might never end
         return None
     try:
@@ -141,7 +141,7 @@ def read_json(path: Place) -> dict[str, Any] | None:
 # ---------------------------------------------------------------- processes that write
 @cache
 def machine() -> str:
-    """An identifier of the machine since its last start, 8 hexadecimal digits."""
+    """Return an identifier of the machine since its last start, 8 hexadecimal digits."""
     name = platform.node()
     with contextlib.suppress(OSError):
         name += Path("/proc/sys/kernel/random/boot_id").read_text()
@@ -149,12 +149,12 @@ def machine() -> str:
 
 
 def is_there(process: int) -> bool:
-    """Whether a process of this machine runs."""
+    """Whether a process runs on this machine."""
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except OSError:  # another user's
+    except OSError:  # another user's process
         return True
     return True
 

@@ -1,6 +1,6 @@
-"""The exceptions of the package, and the helpers that word their messages.
+"""The exceptions of the package, and helpers that format their messages.
 
-Every message says what is wrong (with the value), why it matters, and what to do instead.
+Every message states what is wrong (with the value), why it matters, and what to do instead.
 """
 
 import contextlib
@@ -9,10 +9,11 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 
-MOST_SAID = 5  # findings that one line has room for
-ROOM_FOR_ITS_CUT = 100  # letters: a text that was cut is not cut again
-DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}  # of Unicode's UAX 9
-LONGEST_SAID = 2000  # letters of a message: what is longer is data, repeated in every replicate
+MAX_FINDINGS = 5  # findings in one line
+MAX_LETTERS = 2000  # letters of a message, which may be stored for every replicate
+CUT_MARGIN = 100  # letters above the maximum that are kept, so that a cut text is not cut again
+DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+"""Unicode's characters that change the direction of text (UAX 9)."""
 
 
 class SimstudyError(Exception):
@@ -45,9 +46,9 @@ class UndefinedError(StudyError):
     Parameters
     ----------
     message
-        What is wrong and what to do, for a measure that has no value anywhere.
+        Message with the remedy, for a measure without a value in any scenario.
     reason
-        The same in a few words, for a cell of a summary.
+        Reason in a few words, for a cell of a summary.
     """
 
     def __init__(self, message: str, reason: str) -> None:
@@ -63,18 +64,18 @@ class UnsendableError(StudyError):
 
 
 class ReturnedError(StudyError):
-    """A method returned what cannot be stored: a mistake of the study, not of a replicate."""
+    """A method returned a value that cannot be stored: a mistake in the study."""
 
 
 class AlwaysFailsError(StudyError):
-    """Every replicate of a first block failed in the same way: an error of the study.
+    """Every replicate of a first block failed with the same error: a mistake in the study.
 
     Parameters
     ----------
     text
         The message.
     frames
-        Where the error was raised, a line for each call, the innermost last.
+        Traceback of the error within the user's code, one line per call, the innermost last.
     """
 
     def __init__(self, text: str, frames: Sequence[str] = ()) -> None:
@@ -86,14 +87,15 @@ class AlwaysFailsError(StudyError):
 
 
 class TooFewReplicatesError(StudyError, LookupError):
-    """Monte Carlo error does not allow to decide a statement.
+    """The Monte Carlo error is too large to decide a statement.
 
     Parameters
     ----------
     found
-        What was found, in words.
+        The estimate with its error, as text.
     times
-        How many times the replicates would decide it, if what was found is so; at least 1.
+        Factor by which the replicates must increase to decide it, if the estimate is right; at
+        least 1.
     """
 
     def __init__(self, found: str, times: float) -> None:
@@ -119,7 +121,7 @@ class SchedulerLostError(StoreError):
 class UnreachableError(SimstudyError):
     """A remote store does not exist, refuses access, or does not answer.
 
-    It says nothing of the files that lie there, which may be whole.
+    The files there may be undamaged.
     """
 
 
@@ -129,7 +131,7 @@ class StaleCodeError(SimstudyError):
     Parameters
     ----------
     found
-        What differs, as text.
+        Differences, as text.
     """
 
     def __init__(self, found: Sequence[str]) -> None:
@@ -142,14 +144,14 @@ class UnreadableTaskError(SimstudyError):
 
 
 class TableError(SimstudyError):
-    """A table is declared wrongly."""
+    """The declaration of a table is wrong."""
 
 
 class FigureError(SimstudyError):
     """A figure would hide, average or overplot its data."""
 
 
-# ---------------------------------------------------------------- words for them
+# ---------------------------------------------------------------- texts of messages
 def describe(error: BaseException) -> str:
     """Format an exception in one line, for files and terminals.
 
@@ -163,16 +165,16 @@ def describe(error: BaseException) -> str:
     str
         Its type and its text.
     """
-    text = in_one_line(_said_by(error))
+    text = in_one_line(_text_of(error))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _said_by(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     try:
         return str(error)
     except KeyboardInterrupt:
         raise
-    except BaseException as own:  # whatever a class of a user's own does, as to end the program
+    except BaseException as own:  # the __str__ of a user's class may raise anything
         return f"(its text cannot be had: str of it raised {type(own).__name__})"
 
 
@@ -189,10 +191,10 @@ def in_one_line(text: str) -> str:
     str
         The line.
     """
-    said = _visible(writable(" ".join(text.split())))
-    if len(said) > LONGEST_SAID + ROOM_FOR_ITS_CUT:
-        return f"{said[:LONGEST_SAID]} [cut: {len(text):,} letters]"
-    return said
+    line = _visible(writable(" ".join(text.split())))
+    if len(line) > MAX_LETTERS + CUT_MARGIN:
+        return f"{line[:MAX_LETTERS]} [cut: {len(text):,} letters]"
+    return line
 
 
 def _visible(text: str) -> str:
@@ -200,12 +202,12 @@ def _visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        letter.encode("unicode_escape").decode("ascii") if _commands(letter) else letter
+        letter.encode("unicode_escape").decode("ascii") if _is_control(letter) else letter
         for letter in text
     )
 
 
-def _commands(letter: str) -> bool:
+def _is_control(letter: str) -> bool:
     """Whether a character controls a terminal or the order of characters."""
     return unicodedata.category(letter) == "Cc" or unicodedata.bidirectional(letter) in DIRECTIONS
 
@@ -221,7 +223,7 @@ def writable(text: str) -> str:
     Returns
     -------
     str
-        The text, as UTF-8 can encode it.
+        The text with only characters that UTF-8 can encode.
     """
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
@@ -232,7 +234,7 @@ def nearest(name: object, known: Iterable[str]) -> str:
     Parameters
     ----------
     name
-        The unknown name; of any type.
+        The unknown name, of any type.
     known
         The known names.
 
@@ -255,43 +257,43 @@ def first_few(found: Sequence[str]) -> str:
     Parameters
     ----------
     found
-        Findings, a text each.
+        Texts of the findings.
 
     Returns
     -------
     str
         The line.
     """
-    n_more = len(found) - MOST_SAID
-    return "; ".join(found[:MOST_SAID]) + (f"; and {n_more} more" if n_more > 0 else "")
+    n_more = len(found) - MAX_FINDINGS
+    return "; ".join(found[:MAX_FINDINGS]) + (f"; and {n_more} more" if n_more > 0 else "")
 
 
 # ---------------------------------------------------------------- recorded errors
 Swallowed = tuple[int | None, BaseException]
-"""A row of a block, or None for all of it, and its error."""
+"""A row of a block, or None for the whole block, and its error."""
 
-_told: ContextVar[list[Swallowed] | None] = ContextVar("told", default=None)
+_listener: ContextVar[list[Swallowed] | None] = ContextVar("listener", default=None)
 
 
 @contextlib.contextmanager
 def listening_to_errors() -> Iterator[list[Swallowed]]:
-    """Context that collects exceptions which are recorded as data.
+    """Collect, within the context, the exceptions that are recorded as data.
 
     Yields
     ------
     list[Swallowed]
         Row in the block and exception, in order.
     """
-    told: list[Swallowed] = []
-    token = _told.set(told)
+    recorded: list[Swallowed] = []
+    token = _listener.set(recorded)
     try:
-        yield told
+        yield recorded
     finally:
-        _told.reset(token)
+        _listener.reset(token)
 
 
 def swallowed(error: BaseException, row: int | None = None) -> None:
-    """Report an exception of which only the text is stored.
+    """Report an exception that is recorded, to an enclosing `listening_to_errors`.
 
     Parameters
     ----------
@@ -300,6 +302,6 @@ def swallowed(error: BaseException, row: int | None = None) -> None:
     row
         Its row in the block; None for the whole block.
     """
-    told = _told.get()
-    if told is not None:
-        told.append((row, error))
+    recorded = _listener.get()
+    if recorded is not None:
+        recorded.append((row, error))

@@ -1,8 +1,8 @@
 """Late imports of heavy libraries, which a run with nothing to do does not need.
 
-Together they take as long to import as everything else that such a run does. A module says
-`from simstudy.lazy import pd` and, so that the return type `pd.DataFrame` is not a use,
-`from __future__ import annotations`. `exports` does the same for the names of a package.
+Their imports would double the time of such a run. A module uses `from simstudy.lazy import pd` and
+`from __future__ import annotations`; without the latter, a return type `pd.DataFrame` would start
+the import. `exports` does the same for the names of a package.
 """
 
 import importlib
@@ -35,7 +35,7 @@ class LazyModule:
         return found
 
     def __reduce__(self) -> Any:
-        """In another process it is lazy as well."""
+        """Send the name only, so that it is lazy in another process as well."""
         return LazyModule, (self._name,)
 
 
@@ -54,7 +54,7 @@ else:
     special = LazyModule("scipy.special")
     stats = LazyModule("scipy.stats")
     torch = LazyModule("torch")
-    ggplot = Any  # as a return type only: naming the class would import it
+    ggplot = Any  # used in return types only; the class itself would need an import
 
 
 def exports(
@@ -65,9 +65,9 @@ def exports(
     Parameters
     ----------
     homes
-        The names that the package offers, by the module below it that holds them.
+        Public names of the package, by the submodule that defines them.
     packages
-        Packages below it that are attributes of it too.
+        Names of subpackages that are attributes of the package, too.
     """
     home_of = {name: home for home, names in homes.items() for name in names}
 

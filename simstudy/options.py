@@ -60,21 +60,21 @@ def option(
     Parameters
     ----------
     help
-        A few words for the command line's help.
+        Help text for the command line, in a few words.
     default
-        Default value. Without it the value comes from the experiment's file under `conf/`
+        Default value. If left out, the value comes from the experiment's file under `conf/`
         (see `published`), or is None.
     at_least, at_most
-        Inclusive bounds of the value, or of each member of a list.
+        Inclusive bounds of the value, or of each item of a list.
     above, below
         Exclusive bounds.
     one_of
-        Allowed values. An annotation `Literal[...]` or an `Enum` says the same.
+        Allowed values. An annotation `Literal[...]` or an `Enum` has the same effect.
 
     Returns
     -------
     Any
-        A field for `dataclasses.dataclass`. Its annotation may be any type that pydantic checks,
+        A field for `dataclasses.dataclass`. Its annotation may be any type that pydantic can check,
         such as `int`, `list[float]`, `Literal["a", "b"]` or `int | None`.
     """
     about = {"option": Option(help, at_least, above, at_most, below, one_of)}
@@ -95,8 +95,8 @@ def _copy(value: Any) -> Any:
 def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
     """Make a config dataclass whose defaults are the published values of its experiment.
 
-    The values stand once, in `conf/experiment/<name>.yaml`. `Config()` in a notebook and a run
-    without overrides both take them from there, and every instance is checked.
+    The values are written in one place, `conf/experiment/<name>.yaml`. Both `Config()` in a
+    notebook and a run without overrides use them. Every instance is checked.
 
     Parameters
     ----------
@@ -116,12 +116,12 @@ def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
         if odd := {*known, *own} ^ values.keys():
             raise ConfigError(
                 f"Config of {Path(experiment_file).name} and its file under conf/experiment/ "
-                f"differ in {', '.join(sorted(odd))}: each option has one published value there."
+                f"differ in {', '.join(sorted(odd))}: each option needs one published value there."
             )
         for name, default in values.items():
             declared = cls.__dict__.get(name)
             if not isinstance(declared, dataclasses.Field):
-                declared = known.get(name)  # of a base class, or of an earlier `dataclass`
+                declared = known.get(name)  # a base class or an earlier `dataclass` declares it
             setattr(cls, name, _field(default, declared.metadata if declared else {}))
         cls.__annotations__ = {name: each.type for name, each in known.items()} | own
         cls.__post_init__ = check  # type: ignore[attr-defined]
@@ -137,7 +137,7 @@ def _published_values(experiment_file: Path) -> dict[str, Any]:
     path = next(above, named.parents[1]) / "conf" / "experiment" / f"{named.stem}.yaml"
     if not path.exists():
         raise ConfigError(
-            f"{experiment_file.name} takes its published values from {path}, which does not exist. "
+            f"{experiment_file.name} needs its published values in {path}, which does not exist. "
             "Write that file, or give every option of Config a default."
         )
     values = read_settings(path)
@@ -175,12 +175,12 @@ def build(cls: type[C], values: Mapping[str, Any], *, prefix: str = "") -> C:
     Parameters
     ----------
     prefix
-        Put before the names of settings in messages, such as `experiment.`.
+        Text before the names of settings in messages, such as `experiment.`.
 
     Raises
     ------
     ConfigError
-        In one line, for an unknown name or a value that is not allowed.
+        For an unknown name or a value that is not allowed.
     """
     known = [declared.name for declared in fields(cls)]  # type: ignore[arg-type]
     for name in values:
@@ -196,12 +196,12 @@ def build(cls: type[C], values: Mapping[str, Any], *, prefix: str = "") -> C:
 
 
 def check(config: Any) -> None:
-    """Check the type and range of every option, and convert what is equal (`2.0` to `2`).
+    """Check the type and range of every option, and convert equal values (`2.0` to `2`).
 
     Raises
     ------
     ConfigError
-        With the name, the value, what is allowed, and an example.
+        For the first value that is not allowed, with the allowed ones and an example.
     """
     for declared, adapter in _adapters(config.__class__):
         value = getattr(config, declared.name)
@@ -213,7 +213,7 @@ def check(config: Any) -> None:
 
 @functools.cache
 def _adapters(cls: Any) -> list[tuple[dataclasses.Field[Any], TypeAdapter[Any]]]:
-    """A validator for each option of a dataclass."""
+    """Make a validator for each option of a dataclass."""
     from pydantic import ConfigDict, TypeAdapter
 
     rules = ConfigDict(coerce_numbers_to_str=True, arbitrary_types_allowed=True)
@@ -226,7 +226,7 @@ def _adapters(cls: Any) -> list[tuple[dataclasses.Field[Any], TypeAdapter[Any]]]
 
 
 def _annotation(hint: Any, declared: dataclasses.Field[Any]) -> Any:
-    """The annotation with the option's range on its innermost type."""
+    """Add the option's range to the innermost type of an annotation."""
     from pydantic import AfterValidator, AllowInfNan, BeforeValidator, Field
 
     about: Option = declared.metadata["option"]
@@ -257,7 +257,7 @@ def _as_list(value: Any) -> Any:
 
 def _no_truth_value(value: Any) -> Any:
     if isinstance(value, bool):
-        raise ValueError("true and false are no numbers")
+        raise ValueError("true and false are not numbers")
     return value
 
 
@@ -266,7 +266,7 @@ def _without_sign_of_zero(value: float) -> float:
 
 
 def _refusal(declared: dataclasses.Field[Any], cls: Any, value: Any) -> str:
-    """The message for a value: name, value, what is allowed, an example."""
+    """Make the message for a refused value: name, value, allowed values, an example."""
     about: Option = declared.metadata["option"]
     hint, name = typing.get_type_hints(cls)[declared.name], declared.name
     text = format_setting(value)
@@ -275,14 +275,14 @@ def _refusal(declared: dataclasses.Field[Any], cls: Any, value: Any) -> str:
     such_as = "" if example is None else f"{SUCH_AS} {name}={format_setting(example)}"
     if value == []:
         return (
-            f"{name}=[] is empty, so there is nothing to simulate: give one value or more{such_as}"
+            f"{name}=[] is empty, so there is nothing to simulate: give at least one value{such_as}"
         )
     allowed = _format_allowed(hint, about)
     return f"{name}={text} is not allowed: {about.help} must be {allowed}{such_as}"
 
 
 def _example(declared: dataclasses.Field[Any], hint: Any, value: Any) -> Any:
-    """A value that is allowed: the nearest word, the default, or a bound."""
+    """Choose an allowed value as an example: the nearest word, the default, or a bound."""
     about: Option = declared.metadata["option"]
     if words := _words(hint, about):
         close = difflib.get_close_matches(str(value), words, n=1)
@@ -296,7 +296,7 @@ def _example(declared: dataclasses.Field[Any], hint: Any, value: Any) -> Any:
 
 
 def _words(hint: Any, about: Option) -> list[str]:
-    """The allowed words of `one_of`, a `Literal` or an `Enum`; empty for other options."""
+    """List the allowed words of `one_of`, a `Literal` or an `Enum`; empty for other options."""
     if about.one_of:
         return list(map(str, about.one_of))
     if typing.get_origin(hint) is typing.Literal:
@@ -312,7 +312,7 @@ def option_help(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple
     Parameters
     ----------
     values
-        Defaults to show instead of the dataclass's own.
+        Defaults to show instead of those of the dataclass.
     """
     hints, described = typing.get_type_hints(cls), []
     for declared in fields(cls):
@@ -328,7 +328,7 @@ def option_help(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple
 
 
 def _format_allowed(hint: Any, about: Option) -> str:
-    """The allowed values: `a|b`, `true|false`, `integer >= 1`, `list of number > 0`."""
+    """Format the allowed values: `a|b`, `true|false`, `integer >= 1`, `list of number > 0`."""
     args = [arg for arg in typing.get_args(hint) if arg is not type(None)]
     if typing.get_origin(hint) is list:
         return f"list of {_format_allowed(args[0], about)}"

@@ -13,38 +13,38 @@ from simstudy.remote.paths import Place, place_of
 SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".txt": ",;\t|"}
 BINARY = {".parquet": "read_parquet", ".feather": "read_feather", ".dta": "read_stata"}
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
-OF_SPACES = r"\s+"
+WHITESPACE = r"\s+"
 
 
 def read_table(path: str | os.PathLike[str], **csv: Any) -> pd.DataFrame:
-    """Read a table, in the format that the file's ending names.
+    """Read a table, in the format given by the file's ending.
 
-    Cells of a text are parted by what gives its first line the most names: commas, semicolons,
-    tabs or upright bars (tabs alone in `.tsv`; in `.txt` spaces where there are none of these).
-    Beside semicolons decimals may have commas. A column without a name, as R and pandas write row
-    names, is left out.
+    The separator of a text file is the one of comma, semicolon, tab and `|` that gives the first
+    line the most names. In `.tsv` it is always the tab; a `.txt` file without any of these is split
+    at white space. With semicolons, numbers may have decimal commas. A column without a name, in
+    which R and pandas write row names, is left out.
 
     Parameters
     ----------
     path
-        A path or a URL that ends in .csv, .tsv or .txt (also packed: .csv.gz), .parquet, .feather
-        or .dta.
+        Path or URL that ends in .csv, .tsv or .txt (also compressed, as .csv.gz), .parquet,
+        .feather or .dta.
     csv
         Options of `pandas.read_csv` for text, such as `dtype`, `na_values` and `keep_default_na`.
 
     Raises
     ------
     ConfigError
-        In one line, where it is not there, has another ending, cannot be read, has no rows, names
-        a column twice, or has rows with more cells than names.
+        If the file does not exist, has another ending, cannot be read, has no rows, names a column
+        twice, or has rows with more cells than names.
     """
     place = place_of(path)
     packed = place.suffix.lower() if place.suffix.lower() in PACKED else ""
     ending = Path(place.name.removesuffix(place.suffix) if packed else place.name).suffix.lower()
     if ending not in {**SEPARATORS, **BINARY}:
         raise ConfigError(
-            f"{place} ends in {ending or 'nothing'!r}, which does not say what it holds: write it "
-            f"as one of {', '.join([*SEPARATORS, *BINARY])}."
+            f"{place} ends in {ending or 'nothing'!r}, which is not a known format: save it as one "
+            f"of {', '.join([*SEPARATORS, *BINARY])}."
         )
     try:
         with place.open("rb") as file:
@@ -58,14 +58,14 @@ def read_table(path: str | os.PathLike[str], **csv: Any) -> pd.DataFrame:
         raise
     except pd.errors.EmptyDataError:
         table = pd.DataFrame()
-    except Exception as error:  # whatever a library makes of a damaged file
+    except Exception as error:  # a library may raise anything for a damaged file
         raise ConfigError(
             f"{place} cannot be read as {ending}: {describe(error)}. Write it again, with one cell "
             "for each name in every row (text in UTF-8)."
         ) from error
     if table.empty:
         raise ConfigError(
-            f"{place} has no rows: write a line with the columns' names, and a row for each record."
+            f"{place} has no rows: write a line with the columns' names and one row per record."
         )
     return table
 
@@ -84,15 +84,15 @@ def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], path: Place
 
     separator = max(SEPARATORS[ending], key=lambda each: len(names(each)))
     if ending == ".txt" and len(names(separator)) == 1:
-        separator = OF_SPACES
+        separator = WHITESPACE
     header = names(separator)
     if "\0" in "".join(header):
         raise ValueError("zero bytes, which spreadsheets hold and text does not")
     twice = next((name for name in header if name and header.count(name) > 1), None)
     if twice is not None:
         raise ConfigError(
-            f"{path} names the column {twice} {header.count(twice)} times, so it is not known "
-            "which one is meant: give each a name of its own."
+            f"{path} names the column {twice} {header.count(twice)} times: give each column "
+            "another name."
         )
     table = read(sep=separator)
     if separator == ";":
@@ -101,21 +101,21 @@ def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], path: Place
         if points - commas and commas - points:
             raise ConfigError(
                 f"{path} has decimal points in {(points - commas).pop()} and decimal commas in "
-                f"{(commas - points).pop()}, so either may part thousands: write all with points."
+                f"{(commas - points).pop()}, so numbers are ambiguous: write all with points."
             )
         table = other if commas > points else table
     if not isinstance(table.index, pd.RangeIndex):
         raise ConfigError(
-            f"{path} has rows with more cells than its first line has names ({len(header)}), so "
-            "it is not known which column each belongs to: write one cell for each name, and "
-            "semicolons between cells with decimal commas."
+            f"{path} has rows with more cells than its first line has names ({len(header)}): write "
+            "one cell for each name. If numbers have decimal commas, write semicolons between "
+            "cells."
         )
     table.columns = pd.Index(header)
     return table.loc[:, [bool(name) for name in header]]
 
 
 def _absent(path: Place) -> str:
-    """The error for a missing file, with the nearest name beside it."""
+    """Make the message for a missing file, with the nearest name in the same folder."""
     siblings = path.parent.glob("*") if isinstance(path, Path) else ()
     meant = nearest(path.name, [each.name for each in siblings if each.is_file()])
     near = f"; {meant}" if meant.startswith("did you mean") else ": name a file that is."

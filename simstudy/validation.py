@@ -12,14 +12,14 @@ from simstudy.errors import ConfigError, SimstudyError, StudyError, in_one_line
 
 ROUNDING = 1e-12
 """Relative tolerance for comparing probabilities: tails that agree this closely are ties."""
-LARGEST_EXACT = 1 << 53  # up to here a double holds every whole number
+MAX_EXACT_INTEGER = 1 << 53  # a double holds every integer up to this one
 
 
 def unmasked(value: Any, name: str) -> np.ndarray:
-    """A column as a plain array; masked numbers become doubles with NaN.
+    """Return a column as a plain array; masked arrays of numbers become doubles with NaN.
 
-    Always, so that a column has one type in blocks where something is hidden and in those where
-    nothing is.
+    They become doubles even if no value is masked, so that a column has the same type in all
+    blocks.
     """
     if not isinstance(value, np.ma.MaskedArray):
         return np.asarray(value)
@@ -32,16 +32,16 @@ def unmasked(value: Any, name: str) -> np.ndarray:
 def refuse_inexact(name: str, array: np.ndarray) -> None:
     """Refuse integers that a double cannot represent.
 
-    Another block of the column may hold doubles, where something is missing, and one column of a
-    table has one type.
+    All blocks of a column have one type. Blocks with missing values hold doubles, so the integers
+    of other blocks must be convertible.
     """
     if array.size and _may_be_inexact(array):
         largest = max(int(array.max()), -int(array.min()))
-        if largest > LARGEST_EXACT:
+        if largest > MAX_EXACT_INTEGER:
             raise StudyError(
-                f"column {name!r} holds {largest}, a whole number beyond 2^53, which is rounded "
-                "wherever it is read beside one that is missing: return column.astype(float) "
-                "where rounding does no harm, or column.astype(str) where it is a name."
+                f"column {name!r} holds {largest}, a whole number beyond 2^53, which would be "
+                "rounded if other values are missing: return column.astype(float) if rounding does "
+                "no harm, or column.astype(str) if it is an identifier."
             )
 
 
@@ -53,7 +53,7 @@ def _may_be_inexact(array: np.ndarray) -> bool:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is an integer (Python's or NumPy's), and not a boolean."""
+    """Whether a value is an integer (of Python or NumPy), and not a boolean."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
@@ -71,14 +71,16 @@ def check_whole(
     Parameters
     ----------
     counts
-        What it is a number of, as `of replicates in a block`.
+        Words for the thing counted, such as `of replicates in a block`.
     usual
-        What works where nothing near it does; the least, unless given.
+        Value to suggest if the given one is not a number. Default: the minimum.
+    refusal
+        Class of the error.
 
     Raises
     ------
     SimstudyError
-        Of the given kind, with the nearest that works.
+        The error, with the nearest allowed value.
     """
     if is_whole(value) and value >= least:
         return
@@ -102,7 +104,7 @@ def check_one_of(
     Raises
     ------
     SimstudyError
-        Of the given kind, with the allowed words.
+        An error of class `refusal`, with the allowed words.
     """
     if value not in allowed:
         words = ", ".join(map(str, allowed))
@@ -113,6 +115,6 @@ def check_file_name(name: str, what: str, refusal: type[SimstudyError]) -> None:
     """Refuse anything but a plain file name without ending."""
     if not name or Path(name).name != name:
         raise refusal(
-            f"{name!r} is not a file name for a {what}: it has to be one name, without a folder, "
-            f"so that the {what} lands where it is looked for. Give the folder as `folder`."
+            f"{name!r} is not a file name for a {what}: it must be one name, without a folder. "
+            "Give the folder as `folder`."
         )

@@ -213,7 +213,7 @@ def test_published_values_are_checked_like_any(house):
 
 @pytest.mark.parametrize("yaml_text", ["k: [0]\n", "k: [0]\nn_rep: 5\nalpha: 1\n"])
 def test_the_file_and_the_config_have_the_same_keys(yaml_text, house):
-    with pytest.raises(ConfigError, match=r"differ in (n_rep|alpha): each option has one"):
+    with pytest.raises(ConfigError, match=r"differ in (n_rep|alpha): each option needs one"):
         make_config(house(yaml_text))
 
 

@@ -78,7 +78,7 @@ def test_options_of_pandas_reach_it(tmp_path):
         (b"a,b\n1,\xe9\n", "s.csv", "UTF-8"),
         (b"PK\x03\x04\x14\0", "s.csv", "zero bytes, which spreadsheets hold"),
         (b"PAR1...", "s.parquet", "cannot be read as .parquet"),
-        ("a,b\n1,0\n", "s.xlsx", "ends in '.xlsx', which does not say what it holds"),
+        ("a,b\n1,0\n", "s.xlsx", "ends in '.xlsx', which is not a known format"),
         ("a,b\n1,0\n", "scores", "ends in 'nothing'"),
     ],
 )

@@ -94,7 +94,7 @@ def test_a_seed_that_is_none(seed):
         ({"restart": "no"}, "restart='no': must be one of True, False"),
         ({"max_rep": "x"}, "max_rep='x': must be a whole number at least 1"),
         ({"redraw": "x"}, "redraw=x: the study has no such method"),
-        ({"out": 5}, "5 names no place for files: give a path, or a URL"),
+        ({"out": 5}, "5 names no place for files: give a path"),
         ({"shard": (3, 2)}, r"shard=\(3, 2\): must be \(i, n\), two whole numbers"),
         ({"retry": "all"}, "retry='all': must be one of None, failed"),
     ],

@@ -1,1 +1,1 @@
-"""Results behind URLs."""
+"""Results in remote stores, by URL."""

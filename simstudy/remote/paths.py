@@ -1,6 +1,6 @@
-"""Paths of results: a local folder, or a URL reached by `UPath` and fsspec.
+"""Paths of results: a local folder, or a URL that is opened with `UPath` and fsspec.
 
-Neither fsspec nor universal-pathlib is imported before somebody names a URL.
+Both fsspec and universal-pathlib are imported only if a URL is used.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from upath import UPath
 
 Place = Union[Path, "UPath"]
-"""A folder or file of this machine, or one that is reached by URL."""
+"""A local folder or file, or one with a URL."""
 
-BEING_WRITTEN = ".writing-"  # begins the name of a file that is not whole yet, here and in folders
+BEING_WRITTEN = ".writing-"  # beginning of the name of an unfinished file
 PUT_WHOLE = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "oci", "tos", "obs"}
-"""Protocols of stores where what is put appears whole or not at all, and nothing is renamed."""
-SCHEME = r"([A-Za-z][\w+.-]+)"  # of two letters at least: one is a drive's
+"""Protocols of stores in which an upload appears complete or not at all, without a rename."""
+SCHEME = r"([A-Za-z][\w+.-]+)"  # at least two letters: one is a Windows drive
 LOOKS_LIKE_A_URL = re.compile(rf".*://|{SCHEME}:/", re.DOTALL)
 PLAIN_URL = re.compile(r"(?!.*(::|[?#;]|/\.\.(/|$))|(file|local)://[^/])[a-z][\w+.-]+:///?[^/\s].*")
 PASSWORD = re.compile(rf"{SCHEME}:[^\s@]*(?::|%3A)\S*@", re.IGNORECASE)
-"""What may hold one: between the first of two colons and the last @, wherever slashes are."""
+"""A URL that may hold a password, between its second colon and the last @."""
 
 
 def place_of(out: str | os.PathLike[str] | Place) -> Place:
@@ -40,20 +40,20 @@ def place_of(out: str | os.PathLike[str] | Place) -> Place:
     Raises
     ------
     ConfigError
-        For a URL that cannot be used, or that was made a path; without its secrets.
+        For a URL that cannot be used or was converted to a `Path`; secrets are not shown.
     """
     is_text = isinstance(out, str | os.PathLike)
     text = os.fspath(out) if is_text else str(out)
-    compact = "".join(text.split())  # a password may have a blank in it
+    compact = "".join(text.split())  # a password may contain spaces
     is_url = LOOKS_LIKE_A_URL.match(text)
     has_password = PASSWORD.match(compact)
     if has_password or not (PLAIN_URL.fullmatch(text) if is_url else is_text and _is_path(text)):
         shown = re.sub("([?#;]).*", r"\1***", without_passwords(compact if has_password else text))
         raise ConfigError(
-            f"{in_one_line(shown)} names no place for files: give a path, or a URL as text (a "
-            "Path loses a slash) and in full, such as s3://bucket/folder or file:///folder: the "
-            "kind of store in small letters, without a password (the store's own settings, or "
-            "fsspec's, have it), .., :: and what follows ?, # or ;."
+            f"{in_one_line(shown)} names no place for files: give a path, or a complete URL as "
+            "text (a Path loses a slash), such as s3://bucket/folder or file:///folder. The "
+            "protocol has small letters. The URL has no password (set it in fsspec's settings), "
+            ".., ::, ?, # or ;."
         )
     scheme, _, folder = text.partition("://")
     if not is_url or scheme in ("file", "local"):
@@ -62,7 +62,7 @@ def place_of(out: str | os.PathLike[str] | Place) -> Place:
 
 
 def _is_path(text: str) -> bool:
-    """Whether a file system can have a path: without zero bytes and lone surrogates."""
+    """Whether a text can be a path: it has no zero bytes or lone surrogates."""
     with contextlib.suppress(UnicodeEncodeError):
         return b"\0" not in os.fsencode(text)
     return False
@@ -84,15 +84,15 @@ def _remote_path(url: str) -> UPath:
         from upath import UPath
 
         path = UPath(url)
-        if path.storage_options:  # which the text of the path would lack
-            say = f"tell fsspec the host and user (FSSPEC_{path.protocol.upper()}_HOST=...)"
-            raise ConfigError(f"{url} holds more than a folder: {say}, and write {path}.")
-        path._fs_cached = _FileSystem(UPath(url))  # paths that are derived from this one share it
+        if path.storage_options:  # the text of the path would lack them
+            advice = f"set host and user for fsspec (FSSPEC_{path.protocol.upper()}_HOST=...)"
+            raise ConfigError(f"{url} holds more than a folder: {advice}, and write {path}.")
+        path._fs_cached = _FileSystem(UPath(url))  # derived paths share it
         return path
 
 
 class _FileSystem:
-    """An fsspec file system that raises our errors and does not cache listings."""
+    """An fsspec file system that raises the package's errors and does not cache listings."""
 
     def __init__(self, path: UPath) -> None:
         self._place = path
@@ -109,7 +109,7 @@ class _FileSystem:
         return call if callable(found) else found
 
     def open(self, path: str, mode: str = "rb", **how: Any) -> Any:
-        """Open a file: to read, a copy fetched in one request; to write, as fsspec does."""
+        """Open a file; for reading, as a copy that is fetched in one request."""
         if "r" not in mode:
             return self.__getattr__("open")(path, mode, **how)
         content = io.BytesIO(self.cat_file(path))
@@ -125,12 +125,12 @@ def list_sizes(path: UPath) -> dict[str, int]:
 
 
 def put_file(source: Path, path: UPath) -> None:
-    """Copy a local file to a place, where it appears complete or not at all.
+    """Upload a local file, so that it appears complete or not at all.
 
     Raises
     ------
     UnreachableError
-        If the store refuses it, or there is no bucket.
+        If the store refuses the upload, or the bucket does not exist.
     """
     try:
         if path.protocol in PUT_WHOLE:
@@ -145,30 +145,30 @@ def put_file(source: Path, path: UPath) -> None:
 
 
 # ---------------------------------------------------------------- errors
-TROUBLES = {
-    r"[^|]*ImportError": "needs a package that is not installed: {said}. Install it (pip install "
+MESSAGES = {
+    r"[^|]*ImportError": "needs a package that is not installed: {error}. Install it (pip install "
     "'simstudy[s3]' brings those for s3://), or choose a folder.",
     r"[^|]*(Credential|ProfileNotFound|TokenRetrieval|SSOToken)|ValueError.*credentials": "cannot "
-    "be used: no credentials were found ({said}). Give them in fsspec's settings or where its "
+    "be used: no credentials were found ({error}). Give them in fsspec's settings or where its "
     "programs look: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials, "
     "GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_CONNECTION_STRING.",
-    r"[^|]*(PermissionError|\|40[13]\|)": "refuses the credentials that were found: {said}. They "
+    r"[^|]*(PermissionError|\|40[13]\|)": "refuses the credentials that were found: {error}. They "
     "must allow listing, reading, writing and deleting there.",
     r"[^|]*(Connect|Timeout|Endpoint|Disconnected|gaierror|ServiceRe(quest|sponse))": "does not "
-    "answer: {said} (tried for {seconds:.0f} s). Every finished block is kept; run the same "
+    "answer: {error} (tried for {seconds:.0f} s). Every finished block is kept; run the same "
     "command again when the network is back.",
-    "": "cannot be used: {said}. Finished blocks are kept; mend that and run the command again.",
+    "": "cannot be used: {error}. Finished blocks are kept; correct this and run it again.",
 }
-"""What to say by how `CLASS BASES|STATUS|MESSAGE` of an error begins, of botocore, azure, ..."""
-TELLS_A_SECRET = re.compile(r"(?i)secret|passw|token|access_?key|connection_?string|(^|_)key$")
-KEY_IN_A_TEXT = re.compile(r"(?:AccountKey|SharedAccessSignature)=([^;]+)")  # of Azure's settings
+"""Messages by patterns for the beginning of `CLASS BASES|STATUS|MESSAGE` of an error."""
+SECRET_NAME = re.compile(r"(?i)secret|passw|token|access_?key|connection_?string|(^|_)key$")
+AZURE_KEY = re.compile(r"(?:AccountKey|SharedAccessSignature)=([^;]+)")
 
 
 @contextlib.contextmanager
 def translated_errors(url: str) -> Iterator[None]:
-    """Context that turns errors of a store into one-line `UnreachableError`s without secrets.
+    """Translate errors of a store, within the context, to an `UnreachableError` in one line.
 
-    A file that is not there stays a `FileNotFoundError`.
+    Secrets are not shown. The error of a missing file remains a `FileNotFoundError`.
     """
     start = time.monotonic()
     try:
@@ -179,9 +179,9 @@ def translated_errors(url: str) -> Iterator[None]:
         kinds = " ".join(base.__name__ for base in type(error).__mro__)
         status = getattr(error, "status_code", getattr(error, "code", ""))
         found = f"{kinds}|{status}|{error}"
-        advice = next(text for begins, text in TROUBLES.items() if re.match(begins, found, re.S))
-        said = advice.format(said=_message(error), seconds=time.monotonic() - start)
-        raise UnreachableError(f"{url} {said}") from None
+        advice = next(text for begins, text in MESSAGES.items() if re.match(begins, found, re.S))
+        text = advice.format(error=_message(error), seconds=time.monotonic() - start)
+        raise UnreachableError(f"{url} {text}") from None
 
 
 def _message(error: Exception) -> str:
@@ -195,8 +195,8 @@ def mask_secrets(text: str) -> str:
         from fsspec.config import conf
 
         settings += re.findall(r'"([^"]*)": "([^"]*)"', json.dumps(conf, default=str))
-    found = {value for name, value in settings if TELLS_A_SECRET.search(name)}
-    found |= {part for value in found for part in KEY_IN_A_TEXT.findall(value)}
+    found = {value for name, value in settings if SECRET_NAME.search(name)}
+    found |= {part for value in found for part in AZURE_KEY.findall(value)}
     for secret in sorted(found, key=len, reverse=True):
-        text = text.replace(secret, "***") if len(secret) > 5 else text  # or words were garbled
+        text = text.replace(secret, "***") if len(secret) > 5 else text  # not parts of words
     return without_passwords(text)

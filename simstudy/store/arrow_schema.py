@@ -1,9 +1,8 @@
-"""The Arrow schema of blocks: a row per replicate, with its cells in one list.
+"""The Arrow schema of blocks: one row per replicate, with its cells in one list.
 
-A column without axes is a column of numbers. One with axes is a column of lists, whose elements
-are the cells of the axes, the last axis moving fastest: a study with four hundred cells has as many
-columns as one with four. A vector is a list of the length that its scenario says; with axes, a
-list of such lists.
+A column without axes has one number per row. A column with axes has a list of its cells per row,
+the last axis moving fastest, so that the number of columns does not depend on the number of cells.
+A vector has a list of the scenario's length per row; with axes, a list of such lists.
 """
 
 import itertools
@@ -18,44 +17,49 @@ from simstudy.design import Scenario
 from simstudy.design.plan import Plan
 from simstudy.errors import StudyError
 
-ERROR = "error"  # of a whole replicate
-CELL_ERROR = "error_in_cell"  # of its cells, as a list
-SCENARIO, REP = "scenario", "rep"  # whose row it is, and which
-WARNING = "warning"  # what a method that did return warned of, be it only NaN: this says why
+ERROR = "error"  # error of a whole replicate
+CELL_ERROR = "error_in_cell"  # errors of its cells, as a list
+SCENARIO, REP = "scenario", "rep"  # key of the scenario, number of the replicate
+WARNING = "warning"  # warnings of a method that returned; they may explain a NaN
 NOT_COMPARED = frozenset({SCENARIO, REP, ERROR, WARNING})  # texts may hold addresses in memory
-CONVERGED = "converged"  # a column that the engine makes: 1, or NaN where a cell failed
+CONVERGED = "converged"  # column made by the engine: 1, or NaN in failed cells
 RESERVED = (SCENARIO, REP, CELL_ERROR)
 
 
 class Block(NamedTuple):
     """A drawn block: its columns, and its number of failed replicates.
 
-    `machine` where it failed for want of memory, disk or the like, which is nothing to keep.
+    Attributes
+    ----------
+    key
+        Key of the scenario, or of the scenario and a method.
+    machine
+        Whether it failed by the machine's fault, such as a full disk. A later run draws it again.
     """
 
     scenario: Scenario
     number: int
     columns: dict[str, np.ndarray]
     n_failed: int
-    key: str  # of the scenario, or of one method of it
-    machine: bool = False  # whether it failed by the machine's fault, and not by a method's
+    key: str
+    machine: bool = False
 
 
 def block_table(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
-    """Make the table that is stored of some blocks, in order: a row per replicate."""
+    """Make the table to store for some blocks, in order: one row per replicate."""
     tables = [_rows(plan, list(run)) for _, run in itertools.groupby(blocks, key=_likeness)]
     return concat_tables(tables)
 
 
 def _likeness(block: Block) -> tuple[Any, ...]:
-    """Blocks with an equal key are converted together; a block with failures is alone."""
+    """Return a key; blocks with equal keys are converted together, those with failures alone."""
     alone = block.number if ERROR in block.columns else -1
     columns = ((name, c.dtype, c.shape[1:], c.ndim) for name, c in block.columns.items())
     return block.key, alone, *columns
 
 
 def _rows(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
-    """The rows of blocks of one scenario with the same types and shapes."""
+    """Convert blocks of one scenario with the same types and shapes to rows."""
     size, columns = plan.block_size, blocks[0].columns
     first = np.array([block.number for block in blocks], dtype=np.int64) * size
     rep = np.add.outer(first, np.arange(size, dtype=np.int64)).ravel()
@@ -73,7 +77,7 @@ def _rows(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
 
 
 def _values_of_blocks(columns: Sequence[np.ndarray], size: int) -> np.ndarray:
-    """A column of several blocks; constants are repeated for each block."""
+    """Join a column of several blocks; constants are repeated for each replicate."""
     full = [np.broadcast_to(column, (size, *column.shape[1:])) for column in columns]
     return full[0] if len(full) == 1 else np.concatenate(full)
 
@@ -81,7 +85,15 @@ def _values_of_blocks(columns: Sequence[np.ndarray], size: int) -> np.ndarray:
 def stored_column(
     array: np.ndarray, void: np.ndarray | None = None, *, n_inner: int = 0
 ) -> pa.Array:
-    """One value per replicate, or a list of its cells; `n_inner` is 1 for vectors, else 0."""
+    """Convert a column to one value, or one list of cells, per replicate.
+
+    Parameters
+    ----------
+    void
+        Values to store as null.
+    n_inner
+        Axes of the column that are within a cell: 1 for a vector, otherwise 0.
+    """
     mask = None if void is None else np.ascontiguousarray(void).ravel()
     values = _arrow(np.ascontiguousarray(array).ravel(), mask)
     cells, inner = array.shape[1 : array.ndim - n_inner], array.shape[array.ndim - n_inner :]
@@ -91,7 +103,7 @@ def stored_column(
 
 
 def _arrow(values: np.ndarray, mask: np.ndarray | None = None) -> pa.Array:
-    """Convert to Arrow; numbers without `pa.array`, which imports pandas into every worker."""
+    """Convert to Arrow, numbers without `pa.array`: that imports pandas into every worker."""
     if values.dtype.kind in "UO":
         return pa.array(values, type=pa.string(), mask=mask)
     if mask is not None:
@@ -102,32 +114,32 @@ def _arrow(values: np.ndarray, mask: np.ndarray | None = None) -> pa.Array:
 
 
 def _repeated(text: str, n: int) -> pa.Array:
-    """A text `n` times; `pa.repeat` imports pandas, too."""
+    """Repeat a text `n` times, without `pa.repeat`, which imports pandas."""
     data = text.encode()
     offsets = np.arange(n + 1, dtype=np.int32) * np.int32(len(data))
     return pa.StringArray.from_buffers(n, pa.py_buffer(offsets), pa.py_buffer(data * n))
 
 
 def _in_lists(values: pa.Array, n: int, length: int) -> pa.Array:
-    """Values as `n` lists of equal length."""
+    """Split values into `n` lists of equal length."""
     offsets = np.arange(n + 1, dtype=np.int32) * np.int32(length)
     return pa.ListArray.from_arrays(_arrow(offsets), values)
 
 
 def failed_cells(columns: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    """Where a block failed: `(rep,)` or `(rep, *axes)`; None if nowhere."""
+    """Find the failed replicates `(rep,)` or cells `(rep, *axes)`; None if there are none."""
     return has_text(columns[ERROR]) if ERROR in columns else None
 
 
 def failed_cell_mask(
     column: np.ndarray, failed: np.ndarray | None, *, n_inner: int = 0
 ) -> np.ndarray | None:
-    """Which values of a column are missing because their cell failed.
+    """Find the values of a column that are missing because their cell failed.
 
     Parameters
     ----------
     n_inner
-        Axes of the column that are within a cell: 1 for a vector, else 0.
+        Axes of the column that are within a cell: 1 for a vector, otherwise 0.
     """
     if failed is None or failed.ndim > column.ndim - n_inner:
         return None
@@ -136,12 +148,12 @@ def failed_cell_mask(
 
 
 def has_text(errors: np.ndarray) -> np.ndarray:
-    """Where an array of errors is not empty."""
+    """Find the entries of an array of errors that have a text."""
     return np.array([text is not None for text in errors.flat], dtype=bool).reshape(errors.shape)
 
 
 def values_per_row(table: pa.Table) -> int:
-    """The largest number of values per row of any column."""
+    """Return the largest number of values per row of any column."""
     return max(_longest(column) for column in table.columns)
 
 
@@ -157,7 +169,7 @@ def _longest(column: pa.ChunkedArray) -> int:
 
 
 def _as_numpy(offsets: pa.Array) -> np.ndarray:
-    """The offsets of lists; `to_numpy` imports pandas, too."""
+    """Return the offsets of lists, without `to_numpy`, which imports pandas."""
     numbers = np.frombuffer(offsets.buffers()[1], np.int32)
     return numbers[offsets.offset : offsets.offset + len(offsets)]
 
@@ -166,10 +178,10 @@ def _as_numpy(offsets: pa.Array) -> np.ndarray:
 
 
 def unified(schemas: Iterable[pa.Schema]) -> pa.Schema:
-    """The columns of several tables, in order of appearance.
+    """Unify the columns of several tables, in order of appearance.
 
-    Truth values, whole numbers and doubles become the type that holds all of them exactly: no block
-    has whole numbers that a double does not hold.
+    Booleans, integers and doubles are converted to the type that holds all of them exactly. This is
+    always possible, because blocks with integers that a double cannot hold are refused.
 
     Raises
     ------
@@ -195,7 +207,7 @@ def _joined(name: str, one: pa.DataType, other: pa.DataType) -> pa.DataType:
         return _number_for(one, other)
     raise StudyError(
         f"column {name!r} is of one type in some blocks and of another in others: {one} and "
-        f"{other}. Return the same type always, such as column.astype(float)."
+        f"{other}. Always return the same type, such as column.astype(float)."
     )
 
 
@@ -206,7 +218,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _number_for(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """The type that holds the numbers of two types without loss."""
+    """Return the type that holds the numbers of two types without loss."""
     if pa.types.is_integer(one) and pa.types.is_integer(other) and "uint64" in (one, other):
         return pa.int64() if one != other else one
     joint = np.promote_types(one.to_pandas_dtype(), other.to_pandas_dtype())
@@ -214,7 +226,7 @@ def _number_for(one: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 
 def with_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """A table cast to a schema; missing columns are null."""
+    """Cast a table to a schema; missing columns become null."""
     columns = [
         _cast(table.column(name), kind)
         if name in table.column_names
@@ -225,12 +237,12 @@ def with_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Cast with Arrow, which refuses to lose digits."""
+    """Cast a column with Arrow, which raises if digits would be lost."""
     return column if column.type == kind else column.cast(kind)
 
 
 def concat_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """Concatenate tables, in types that hold all of their columns."""
+    """Concatenate tables, with types that hold all of their values."""
     if all(table.schema.equals(tables[0].schema) for table in tables):
         return pa.concat_tables(tables)
     schema = unified(table.schema for table in tables)

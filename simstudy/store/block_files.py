@@ -1,7 +1,7 @@
-"""Writes and reads one file of blocks and its header.
+"""Writes one file of blocks and reads its metadata.
 
-A file holds whole blocks, scenario by scenario, and its metadata say which, what made them, and
-which generation they are of.
+A file holds whole blocks, ordered by scenario. Its metadata state which blocks these are, their
+provenance and their generation.
 """
 
 import itertools
@@ -30,20 +30,20 @@ PROVENANCE_KEY = b"simstudy.owner"
 GENERATION_KEY = b"simstudy.rank"
 WIDTH_KEY = b"simstudy.width"
 
-ROWS_TOGETHER = 1 << 14  # rows of one value that share a row group: each costs a millisecond
-ROWS_AT_MOST = 1 << 17  # rows of one value in a row group: fast to read, small in memory
+MIN_GROUP_ROWS = 1 << 14  # rows of one value to collect in a row group, which costs a millisecond
+MAX_GROUP_ROWS = 1 << 17  # rows of one value in a row group: fast to read, small in memory
 
 
-# ---------------------------------------------------------------- what a file says
+# ---------------------------------------------------------------- metadata
 class FileMetadata(NamedTuple):
     """The metadata of a file of blocks.
 
     Parameters
     ----------
     row_groups
-        Rows of each.
+        Number of rows of each row group.
     width
-        The most values that a row has in any column.
+        Largest number of values of a row in any column.
     """
 
     schema: pa.Schema
@@ -60,11 +60,11 @@ def file_metadata(parquet: pq.FileMetaData) -> FileMetadata:
     Raises
     ------
     StoreError
-        If they do not say which blocks it holds.
+        If the metadata do not state which blocks the file holds.
     """
     content = parquet.metadata or {}
     if RANGES_KEY not in content:
-        raise StoreError("it does not say which blocks it holds")
+        raise StoreError("its metadata do not state which blocks it holds")
     return FileMetadata(
         schema=parquet.schema.to_arrow_schema().remove_metadata(),
         ranges=[BlockRange(*each) for each in json.loads(content[RANGES_KEY])],
@@ -76,13 +76,13 @@ def file_metadata(parquet: pq.FileMetaData) -> FileMetadata:
 
 
 def provenance_in(parquet: pq.FileMetaData | Exception) -> Provenance:
-    """The provenance in a file's metadata; unknown for a damaged file."""
+    """Read the provenance in a file's metadata; unknown for a damaged file."""
     content = {} if isinstance(parquet, Exception) else parquet.metadata or {}
     return Provenance.from_json(content.get(PROVENANCE_KEY, b"").decode())
 
 
 def provenance_of_files(files: Files) -> Iterator[tuple[str, Provenance]]:
-    """The provenance of each of some files, not verified."""
+    """Read the provenance of some files, without a check of their content."""
     for name, parquet in files.metadata(files.names(), verify=False):
         yield name, provenance_in(parquet)
 
@@ -97,24 +97,26 @@ def write_blocks(
     generation: int = 0,
     label: str = "",
 ) -> str:
-    """Write blocks as one file: to a temporary name, synced, then renamed to the content's hash.
+    """Write blocks to one file and return its name, a hash of its content.
 
-    Gives that name. Safe to call from any number of processes and machines at once.
+    The file is written under a temporary name, synced, then renamed. Any number of processes and
+    machines may write at the same time.
 
     Parameters
     ----------
     ranges
-        What the rows of the table are, in order; every block has as many rows as any other.
+        Blocks in the table, in the order of its rows; all blocks have the same number of rows.
     provenance
-        What made these blocks; a `Store` reads only those that match its own.
+        Provenance of the blocks; a `Store` reads only those that match its own.
     generation
-        Above that of blocks which these replace; `RETRY_GENERATION` for blocks to be drawn again.
+        Generation of the blocks. It must be above that of blocks they replace;
+        `RETRY_GENERATION` for blocks that a later run draws again.
     label
-        Of the share that writes the file, for its name.
+        Label of the share that writes the file, for its name.
     """
     width = values_per_row(table)
     rows_per_block = table.num_rows // sum(each.n for each in ranges)
-    short = list(_cut(ranges, max(1, ROWS_AT_MOST // width // rows_per_block)))
+    short = list(_cut(ranges, max(1, MAX_GROUP_ROWS // width // rows_per_block)))
     lengths = [each.n * rows_per_block for each in short]
     starts = itertools.accumulate(lengths, initial=0)
     content = {
@@ -129,7 +131,7 @@ def write_blocks(
 
     def fill(file: BufferedRandom) -> str:
         with _writer(file, schema) as writer:
-            for part in _row_groups(parts, max(1, ROWS_TOGETHER // width)):
+            for part in _row_groups(parts, max(1, MIN_GROUP_ROWS // width)):
                 writer.write_table(part, row_group_size=part.num_rows)
         return name_by_content(file, label)
 
@@ -144,23 +146,23 @@ def _cut(ranges: Iterable[BlockRange], most: int) -> Iterator[BlockRange]:
 
 
 def joint_schema(schemas: Iterable[pa.Schema]) -> pa.Schema:
-    """The columns of several tables, in an order independent of the tables' order."""
+    """Unify the columns of several tables, in an order independent of the tables' order."""
     fields = sorted(unified(schemas), key=lambda column: (column.name not in RESERVED, column.name))
     return pa.schema([(column.name, _as_read(column.type)) for column in fields])
 
 
 def _as_read(kind: pa.DataType) -> pa.DataType:
-    """A type with the field names that it has when read from a file."""
+    """Give a type the field names that it has when read from a file."""
     if not pa.types.is_list(kind):
         return kind
     return pa.list_(pa.field("element", _as_read(kind.value_type)))
 
 
 def _writer(file: BufferedRandom, schema: pa.Schema) -> pq.ParquetWriter:
-    """A Parquet writer with dictionaries for text only: numbers would take a third longer.
+    """Make a Parquet writer with dictionaries for text only: numbers would take a third longer.
 
-    Numbers of replicates are written as differences, a third of the time and a hundredth of the
-    room.
+    Numbers of replicates are written as differences, which takes a third of the time and a
+    hundredth of the space.
     """
     text = [path for column in schema for path in _paths_of_text(column.name, column.type)]
     counted = [column.name for column in schema if column.equals(pa.field(REP, pa.int64()))]
@@ -175,14 +177,14 @@ def _writer(file: BufferedRandom, schema: pa.Schema) -> pq.ParquetWriter:
 
 
 def _paths_of_text(path: str, kind: pa.DataType) -> list[str]:
-    """The path of a text column in the file; none for numbers."""
+    """Return the path of a text column in the file, in a list; an empty list for numbers."""
     if pa.types.is_list(kind):
         return _paths_of_text(f"{path}.list.element", kind.value_type)
     return [path] if pa.types.is_string(kind) else []
 
 
 def _row_groups(parts: Iterable[pa.Table], at_most: int) -> Iterator[pa.Table]:
-    """One table per row group: a large part, or several small ones."""
+    """Yield one table per row group: a large part, or several small ones."""
     pack: list[pa.Table] = []
     n_rows = 0
     for part in parts:

@@ -1,4 +1,4 @@
-"""The index of stored blocks: where each block is."""
+"""The index of stored blocks: the place of each block in the files."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 
 from simstudy.errors import StoreError
 
-RETRY_GENERATION = -1  # of blocks that failed by the machine's fault: a later run draws them again
+RETRY_GENERATION = -1  # generation of blocks that failed by the machine's fault
 
 SLICE = np.dtype(
     [
         ("key", np.int32),  # number of the scenario's key
-        ("first", np.int64),  # block
-        ("n", np.int64),  # blocks, which follow each other
+        ("first", np.int64),  # number of the first block
+        ("n", np.int64),  # number of consecutive blocks
         ("file", np.int32),
         ("row_group", np.int32),
-        ("offset", np.int64),  # blocks that precede them in the row group
-        ("generation", np.int32),  # of two slices with the same block the higher one holds
+        ("offset", np.int64),  # number of blocks before them in the row group
+        ("generation", np.int32),  # the highest generation of a block counts
     ]
 )
 """Consecutive blocks of one scenario in one row group of a file: 40 bytes."""
@@ -58,19 +58,19 @@ def slices_of_file(
     file: int,
     generation: int,
 ) -> np.ndarray:
-    """The slices of a file.
+    """Make the slices of a file.
 
     Parameters
     ----------
     ranges
-        Number of the key, first block and number of blocks of each, in the order of rows.
+        Number of the key, first block and number of blocks of each range, in the order of rows.
     row_groups
-        Rows of each row group; every range lies in one.
+        Rows of each row group; each range is within one of them.
 
     Raises
     ------
     StoreError
-        If the blocks have other numbers of rows.
+        If a block has another number of rows than `rows_per_block`.
     """
     slices = np.zeros(len(ranges), SLICE)
     slices["key"], slices["first"], slices["n"] = np.array(ranges, dtype=np.int64).T
@@ -88,14 +88,14 @@ def slices_of_file(
 
 
 class BlockIndex:
-    """The index: exactly one slice for every block.
+    """The index, with exactly one slice for every block.
 
     Attributes
     ----------
     keys
-        The number of each key.
+        Numbers of the keys.
     has_duplicates
-        Whether slices were left out, since other files hold the same blocks.
+        Whether slices were left out because other files hold the same blocks.
     """
 
     def __init__(self) -> None:
@@ -104,11 +104,11 @@ class BlockIndex:
         self.rebuild([])
 
     def number_of(self, key: str) -> int:
-        """The number of a key, added if new."""
+        """Return the number of a key, which is added if it is new."""
         return self.keys.setdefault(key, len(self.keys))
 
     def rebuild(self, slices: Iterable[np.ndarray]) -> None:
-        """Replace the content; of duplicate blocks the highest generation counts."""
+        """Replace the content; if there are several copies of a block, the newest counts."""
         table = np.concatenate([np.zeros(0, SLICE), *slices])
         table = table[np.lexsort((table["first"], table["key"]))]
         follows = table["key"][1:] == table["key"][:-1]
@@ -122,7 +122,7 @@ class BlockIndex:
             table = table[np.argsort(table["key"], kind="stable")]
         bounds = np.searchsorted(table["key"], np.arange(len(self.keys) + 1))
         self.has_duplicates |= bool(doubtful.size)
-        self._table = table, bounds  # at once, since threads may read
+        self._table = table, bounds  # one assignment, since threads may read
 
     @property
     def slices(self) -> np.ndarray:
@@ -130,19 +130,19 @@ class BlockIndex:
         return self._table[0]
 
     def of(self, key: str) -> np.ndarray:
-        """The slices of a scenario, ordered by block."""
+        """Return the slices of a scenario, ordered by block."""
         (slices, bounds), number = self._table, self.keys.get(key)
         if number is None or number + 1 >= len(bounds):
             return slices[:0]
         return slices[bounds[number] : bounds[number + 1]]
 
     def has(self, key: str, n_blocks: int, *, least: int) -> np.ndarray:
-        """Which of a scenario's first blocks are stored; shape `(n_blocks,)`.
+        """Find out which of a scenario's first blocks are stored; shape `(n_blocks,)`.
 
         Parameters
         ----------
         least
-            Generation below which a block does not count.
+            Lowest generation that counts as stored.
         """
         slices = self.of(key)
         slices = slices[(slices["generation"] >= least) & (slices["first"] < n_blocks)]
@@ -152,7 +152,7 @@ class BlockIndex:
         return np.cumsum(change[:-1]) > 0
 
     def between(self, key: str, first: int, end: int) -> np.ndarray:
-        """The slices of a scenario's blocks from `first` to before `end`."""
+        """Return the slices of a scenario's blocks from `first` to before `end`."""
         slices = self.of(key)
         starts = np.maximum(slices["first"], first)
         ends = np.minimum(slices["first"] + slices["n"], end)
@@ -160,7 +160,7 @@ class BlockIndex:
         return _cut(slices[wanted], starts[wanted], (ends - starts)[wanted])
 
     def n_blocks(self, key: str) -> int:
-        """The number of a scenario's blocks before the first gap."""
+        """Count a scenario's blocks before the first gap."""
         slices = self.of(key)
         ends = np.concatenate([[0], slices["first"] + slices["n"]])
         gaps = np.flatnonzero(slices["first"] != ends[:-1])

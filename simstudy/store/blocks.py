@@ -1,7 +1,7 @@
 """The stored blocks and their rows.
 
-Every file states the provenance of its blocks. Blocks of other provenance are left alone and never
-read.
+Every file states the provenance of its blocks. Blocks of other provenance are neither read nor
+changed.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from simstudy.store.object_store import ObjectStore
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
 SCANS = 5  # attempts to read files while another run merges them
-PAUSE_SECONDS = 0.05  # between two scans
+PAUSE_SECONDS = 0.05  # pause between two scans
 VALUES_AT_ONCE = 1 << 20  # values of a column in a batch of scenarios: 8 MB
 CACHE_BYTES = 1 << 27  # size of the cache of row groups
 
 
 class StoredFile(NamedTuple):
-    """What the store remembers of a file."""
+    """A file in the store's index."""
 
     name: str
     number: int
     schema: pa.Schema
-    width: int  # the most values that a row has in any column
+    width: int  # largest number of values of a row in any column
     generation: int
     is_own: bool  # whether it holds no blocks of other provenance
 
@@ -53,28 +53,27 @@ class Store:
     Parameters
     ----------
     place
-        Where the files lie: a folder's path, which is made if it is not there, or `Files`.
+        Folder of the files, which is created if it does not exist, or `Files`.
     rows_per_block
         Rows of every block: the block size.
     provenance
-        What made these blocks; all others are left alone.
+        Provenance of the blocks; all others are ignored.
     only_files
-        Names of the only files to look at; None means all that are there.
+        Names of the files to use; None for all files in the folder.
     label
-        Of the share whose store this is: files of the other shares are not opened, and those that
-        it writes have the label in their names. Empty where a run is no share.
+        Label of the share whose store this is; empty for a run of all blocks. Files of other shares
+        are not opened. New files have the label in their names.
     read_only
-        Whether a damaged file is refused, and not moved.
+        Whether a damaged file raises an error; otherwise it is moved away.
 
     Attributes
     ----------
     damaged
         Files that were quarantined, each with the reason.
     others
-        By scenario key, provenance of other code that blocks of that scenario have here, with the
-        same settings.
+        Provenances of blocks with the same settings and other code, by scenario key.
     index
-        Where each block lies.
+        Index of the blocks in the files.
     """
 
     place: Path | Files
@@ -89,7 +88,7 @@ class Store:
 
     def __post_init__(self) -> None:
         self.files = files_at(self.place)
-        self._known: dict[str, StoredFile | None] = {}  # by name; None where nothing is for us
+        self._known: dict[str, StoredFile | None] = {}  # None for files without our blocks
         self._by_number: list[StoredFile] = []
         self._schemas: dict[pa.Schema, pa.Schema] = {}
         self._row_groups = RowGroupCache(self.files)
@@ -102,7 +101,7 @@ class Store:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.RLock())
 
-    # ---------------------------------------------------------------- looking
+    # ---------------------------------------------------------------- scanning the folder
     def scan(self) -> None:
         """Index the files that exist now; damaged files are moved to `_damaged/`."""
         with self._lock:
@@ -114,7 +113,7 @@ class Store:
             self.__dict__.pop("schema", None)
 
     def _index_all_listed(self) -> bool:
-        """Index the listed files; returns False if one of them has gone meanwhile."""
+        """Index the listed files; return False if one of them has been deleted meanwhile."""
         names = self._listed_names()
         known = self._still_valid(names)
         numbers = [file.number for file in known.values() if file is not None]
@@ -128,7 +127,7 @@ class Store:
                 parts.append(slices)
             except FileNotFoundError:  # another run has merged it
                 is_complete = False
-            except OSError as error:  # which says nothing about what it holds
+            except OSError as error:  # the file itself may be undamaged
                 raise StoreError(
                     f"cannot read {name} in {self.files}: {error.strerror or error}. It may hold "
                     "finished blocks: make it readable, or choose another out=..."
@@ -140,15 +139,15 @@ class Store:
         return is_complete
 
     def _listed_names(self) -> list[str]:
-        """The names of the files that may hold this run's blocks."""
+        """List the files that may hold this run's blocks."""
         names = [n for n in self.files.names() if not is_of_another_share(n, self.label)]
         return [n for n in names if self.only_files is None or n in self.only_files]
 
     def _still_valid(self, names: Sequence[str]) -> dict[str, StoredFile | None]:
-        """The files that need not be read again.
+        """Find the files that need not be read again.
 
-        If a file has gone and some blocks were in several files, all are read again: the index
-        may have left out a copy of its blocks.
+        If a file has been deleted and some blocks were in several files, all files are read again:
+        the index may have left out a remaining copy of the deleted blocks.
         """
         known = {name: self._known[name] for name in names if name in self._known}
         if len(known) == len(self._known) or not self.index.has_duplicates:
@@ -159,7 +158,7 @@ class Store:
     def _file_and_slices(
         self, name: str, content: FileMetadata
     ) -> tuple[StoredFile | None, np.ndarray]:
-        """Read a file's metadata; of files with other provenance only this is kept."""
+        """Make the index entries of a file; if it has other provenance, note only that."""
         if content.provenance.settings != self.provenance.settings:
             return None, self.index.slices[:0]
         keys = dict.fromkeys(each.key for each in content.ranges)
@@ -192,7 +191,7 @@ class Store:
         self.files.quarantine(name)
         self.damaged.append(f"{name} ({reason.splitlines()[0][:120]})")
 
-    # ---------------------------------------------------------------- what is there
+    # ---------------------------------------------------------------- content
     @property
     def referenced_files(self) -> list[StoredFile]:
         """The files from which blocks are read."""
@@ -209,9 +208,9 @@ class Store:
         return sum(self.own_sizes().values())
 
     def own_sizes(self) -> dict[str, int]:
-        """The size of each file that holds only this study's blocks.
+        """Return the size of each file that holds only this study's blocks.
 
-        Left out are files that another run has just merged.
+        Files that another run has just merged are left out.
         """
         sizes = {}
         for file in self._known.values():
@@ -226,21 +225,21 @@ class Store:
         return joint_schema({file.schema: None for file in self.referenced_files})
 
     def column_names(self) -> set[str]:
-        """The names of all columns."""
+        """Return the names of all columns."""
         return set(self.schema.names)
 
     def schema_of(self, key: str) -> pa.Schema:
-        """The columns of the file with a scenario's first blocks; empty if there is none."""
+        """Return the columns of the file with a scenario's first blocks; empty without blocks."""
         slices = self.index.of(key)
         return self._by_number[slices["file"][0]].schema if len(slices) else pa.schema([])
 
     def has_blocks(self, key: str, n_blocks: int, *, retries: bool = False) -> np.ndarray:
-        """Which of a scenario's first blocks are stored; shape `(n_blocks,)`.
+        """Find out which of a scenario's first blocks are stored; shape `(n_blocks,)`.
 
         Parameters
         ----------
         retries
-            Whether blocks that the machine made fail count, which a later run draws again.
+            Whether blocks count that failed by the machine's fault, which a later run draws again.
         """
         return self.index.has(key, n_blocks, least=RETRY_GENERATION + (not retries))
 
@@ -250,7 +249,7 @@ class Store:
         return int(self.index.slices["generation"].max(initial=0))
 
     def n_blocks(self, key: str) -> int:
-        """The number of a scenario's blocks before the first gap."""
+        """Count a scenario's blocks before the first gap."""
         return self.index.n_blocks(key)
 
     # ---------------------------------------------------------------- reading
@@ -260,7 +259,7 @@ class Store:
         Raises
         ------
         StoreError
-            If a block is missing, or other runs never leave the files alone.
+            If a block is missing, or other runs keep changing the files.
         """
         parts: list[pa.Table] = []
         first, n_blocks = 0, -(-n_rows // self.rows_per_block)
@@ -270,20 +269,20 @@ class Store:
                 for piece in self.slices(key, n_blocks, first):
                     parts.append(self._rows_of(piece, schema))
                     first = int(piece["first"] + piece["n"])
-            except FileNotFoundError:  # another run has merged files: look again
+            except FileNotFoundError:  # another run has merged files
                 time.sleep(PAUSE_SECONDS)
                 self.scan()
             if first >= n_blocks:
                 return pa.concat_tables(parts or [schema.empty_table()]).slice(0, n_rows)
-        raise StoreError(f"the files of {self.files} keep changing under this run; run it again.")
+        raise StoreError(f"files in {self.files} keep changing during this run; run it again.")
 
     def slices(self, key: str, n_blocks: int, first: int = 0) -> np.ndarray:
-        """The slices of a scenario's blocks from `first` to before `n_blocks`, in order.
+        """Return the slices of a scenario's blocks from `first` to before `n_blocks`, in order.
 
         Raises
         ------
         StoreError
-            If one is missing.
+            If a block is missing.
         """
         there = self.n_blocks(key)
         if there < n_blocks:
@@ -317,7 +316,7 @@ class Store:
             return self.schema
         chosen = [column for column in self.schema if column.name in columns]
         counted = [column for column in self.schema if column.name == REP]
-        return pa.schema(chosen or counted)  # a table without columns has no rows
+        return pa.schema(chosen or counted)  # a table without columns would have no rows
 
     def close(self) -> None:
         """Clear the cache of rows."""
@@ -325,20 +324,20 @@ class Store:
 
 
 def damaged_file_error(files: Files, name: str) -> StoreError:
-    """The error for a damaged file in a folder that is only read."""
+    """Make the error for a damaged file in a folder that is only read."""
     return StoreError(
-        f"{name} in {files} is damaged, or no file of blocks, so not all replicates can be "
-        "read. Run the study again, which draws anew what it held."
+        f"{name} in {files} is damaged, or not a file of blocks, so not all replicates can be "
+        "read. Run the study again to draw its blocks again."
     )
 
 
 def files_at(location: Any, *, at_once: bool = True) -> Files:
-    """The block files at a path or URL.
+    """Return the block files at a path or URL.
 
     Parameters
     ----------
     at_once
-        Whether files beyond this machine are fetched as they are found, or as they are read.
+        Whether remote files are fetched when they are found; otherwise, when they are read.
     """
     if isinstance(location, Folder | ObjectStore):
         return location
@@ -347,7 +346,7 @@ def files_at(location: Any, *, at_once: bool = True) -> Files:
 
 
 class RowGroupCache:
-    """A thread-safe cache of row groups. No file stays open: some systems do not delete it then."""
+    """A thread-safe cache of row groups. No file stays open: some systems cannot delete it then."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -357,11 +356,17 @@ class RowGroupCache:
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """In another process the cache is empty."""
+        """Send an empty cache to other processes."""
         return RowGroupCache, (self._files,)
 
     def read(self, file: StoredFile, row_group: int, schema: pa.Schema) -> pa.Table:
-        """Read some columns of a row group; FileNotFoundError if its file is gone."""
+        """Read some columns of a row group.
+
+        Raises
+        ------
+        FileNotFoundError
+            If its file has been deleted.
+        """
         at = file.name, row_group, tuple(schema.names)
         with self._lock:
             if at in self._tables:
@@ -379,7 +384,7 @@ class RowGroupCache:
             return table
 
     def clear(self) -> None:
-        """Forget all tables and headers."""
+        """Remove all tables and headers."""
         with self._lock:
             self._headers.clear()
             self._tables.clear()
@@ -391,14 +396,14 @@ Made = TypeVar("Made")
 
 
 class Batch(NamedTuple):
-    """The rows of several scenarios, the same number of each."""
+    """The rows of several scenarios, the same number for each."""
 
     keys: tuple[str, ...]
-    n_rows: int  # of each scenario
+    n_rows: int  # rows per scenario
     table: pa.Table
 
     def each(self) -> Iterator[tuple[str, pa.Table]]:
-        """Iterate over the rows of each scenario, by key."""
+        """Iterate over the scenarios: key and rows."""
         for at, key in enumerate(self.keys):
             yield key, self.table.slice(at * self.n_rows, self.n_rows)
 
@@ -415,11 +420,11 @@ def map_batches(
     Parameters
     ----------
     n_rows
-        Number of rows to read of each scenario, by key.
+        Number of rows to read, by scenario key.
     columns
         Columns to read, if they exist. Default: all.
     mapped
-        `map`, or a version of it that works in threads and keeps the order.
+        The function `map`, or one like it that uses threads and keeps the order.
 
     Raises
     ------

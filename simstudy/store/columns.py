@@ -1,4 +1,4 @@
-"""Columns for measures and messages for people, from stored rows or from a new block."""
+"""Reads columns for measures, and errors and warnings, from stored rows or a new block."""
 
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -23,12 +23,12 @@ from simstudy.store.arrow_schema import (
 from simstudy.store.blocks import Store
 
 WHOLE_REPLICATE = -1  # cell index of a message about the whole replicate
-MESSAGE_COLUMNS = {ERROR: (ERROR, CELL_ERROR), WARNING: (WARNING,)}  # stored columns of texts
+MESSAGE_COLUMNS = {ERROR: (ERROR, CELL_ERROR), WARNING: (WARNING,)}  # stored columns, by message
 
 
 # ---------------------------------------------------------------- from the store
 def stored_names(names: Sequence[str]) -> list[str]:
-    """The stored columns to read for some columns; errors are always among them."""
+    """List the stored columns to read for some columns; errors are always included."""
     return [*(name for name in names if name != CONVERGED), ERROR, CELL_ERROR]
 
 
@@ -40,14 +40,15 @@ def columns_of(
     *,
     holes: bool = False,
 ) -> dict[str, np.ndarray]:
-    """Convert stored rows to columns `(rep,)` or `(rep, *axes)`, NaN where a row failed.
+    """Convert stored rows to columns `(rep,)` or `(rep, *axes)`, with NaN in failed rows.
 
     Parameters
     ----------
     available
-        Gives the names of all stored columns, for a refusal; those of the table, if None.
+        Function that returns the names of all stored columns, for error messages. Default: the
+        columns of the table.
     holes
-        Whether columns may be missing where nothing failed, as those of other scenarios are.
+        Whether values may be missing in rows that did not fail, as those of other scenarios are.
     """
     if not holes:
         _refuse_holes(table, [name for name in names if name in table.column_names])
@@ -81,10 +82,9 @@ def _refuse_holes(table: pa.Table, names: Sequence[str]) -> None:
         n_holes = int((table.column(name).is_null().to_numpy() & ~failed).sum())
         if n_holes:
             raise StudyError(
-                f"column {name!r} is not there in {n_holes} of {len(table)} replicates that did "
-                "not fail: simulate returned it in some blocks, or scenarios, only, so a measure "
-                "of it would leave them out unseen. Return it always, with NaN where there is "
-                "nothing to say."
+                f"column {name!r} is missing in {n_holes} of {len(table)} replicates that did not "
+                "fail: it was returned in some blocks or scenarios only, so a measure would "
+                "silently leave out the others. Always return it, with NaN if there is no value."
             )
 
 
@@ -100,13 +100,13 @@ def _of_stored(plan: Plan, column: pa.ChunkedArray, *, is_vector: bool) -> np.nd
     flat = _flattened(column, depth)
     if is_vector:
         shape = (*shape, flat.shape[1] // math.prod(shape))
-    elif not flat.size:  # every row of it failed as a whole
+    elif not flat.size:  # every row failed as a whole
         return np.full((len(column), *shape), np.nan)
     return flat.reshape(len(column), *shape)
 
 
 def _depth(kind: pa.DataType) -> int:
-    """The nesting depth of lists."""
+    """Return the nesting depth of lists."""
     return 1 + _depth(kind.value_type) if pa.types.is_list(kind) else 0
 
 
@@ -135,18 +135,18 @@ def _innermost(lists: pa.Array) -> pa.Array:
 def _to_numpy(column: pa.ChunkedArray) -> np.ndarray:
     """Convert to NumPy: nulls become NaN, or None in text."""
     if column.null_count and not pa.types.is_string(column.type):
-        column = column.cast(pa.float64(), safe=False)  # whole numbers beyond 2^53 are rounded
+        column = column.cast(pa.float64(), safe=False)  # integers above 2^53 are rounded
     array: np.ndarray = column.to_numpy()
     return array
 
 
 def _nothing_came_back(table: pa.Table) -> bool:
-    """Whether all blocks failed completely, so that no value column is known."""
+    """Whether all replicates failed, so that no column with values is known."""
     return ERROR in table.column_names and table.column(ERROR).null_count == 0
 
 
 def simulated_columns(stored: Iterable[str]) -> dict[str, None]:
-    """The names of columns as `simulate` returned them, from stored names."""
+    """Convert stored names to the names of columns as `simulate` returned them."""
     named = (ERROR if name == CELL_ERROR else name for name in stored)
     return dict.fromkeys(name for name in named if name not in RESERVED)
 
@@ -180,12 +180,12 @@ def rows_with_error(table: pa.Table) -> np.ndarray:
 
 
 def texts_of(table: pa.Table, name: str) -> np.ndarray:
-    """The errors of replicates `(rep,)` or of cells `(rep, cell)`; None without errors."""
+    """Return the errors of replicates `(rep,)` or cells `(rep, cell)`; None for no error."""
     return _flattened(table.column(name), _depth(table.column(name).type))
 
 
 def _errors(plan: Plan, table: pa.Table) -> np.ndarray:
-    """The errors of each replicate, or of each cell."""
+    """Return the errors of each replicate, or of each cell if cells have their own."""
     whole = np.full(len(table), None, dtype=object)
     if ERROR in table.column_names:
         whole = texts_of(table, ERROR)
@@ -199,7 +199,7 @@ def _errors(plan: Plan, table: pa.Table) -> np.ndarray:
 
 
 def _failed(plan: Plan, table: pa.Table) -> np.ndarray:
-    """Failed cells, shape `(rep, *axes)`; a failed replicate fails in every cell."""
+    """Find failed cells, shape `(rep, *axes)`; a failed replicate fails in every cell."""
     if not errors_in(table):
         return np.zeros((len(table), *plan.shape), dtype=bool)
     failed = has_text(_errors(plan, table))
@@ -211,7 +211,7 @@ def _failed(plan: Plan, table: pa.Table) -> np.ndarray:
 def nan_where_failed(
     columns: Mapping[str, np.ndarray], vectors: Container[str] = ()
 ) -> dict[str, np.ndarray]:
-    """The columns of a block, NaN where the cell of a number failed."""
+    """Return the columns of a block, with NaN for numbers in failed cells."""
     failed = failed_cells(columns)
     if failed is None:
         return dict(columns)
@@ -245,12 +245,12 @@ class Message(NamedTuple):
 
 
 def stored_messages(store: Store, key: str, n_rep: int, name: str) -> Iterator[Message]:
-    """The messages of a scenario's first replicates, in order.
+    """Yield the messages of a scenario's first replicates, in order.
 
     Parameters
     ----------
     name
-        `error` or `warning`.
+        Kind of message: `error` or `warning`.
     """
     names = sorted(store.column_names().intersection(MESSAGE_COLUMNS[name]))
     if not names or not n_rep:
@@ -269,7 +269,7 @@ def _messages_of_rows(table: pa.Table, column: str) -> Iterator[Message]:
 
 
 def failed_replicates(store: Store, key: str, n_blocks: int, block_size: int) -> np.ndarray:
-    """The replicates that failed in a scenario's first blocks; those before the first gap."""
+    """List the failed replicates in a scenario's first blocks, up to the first missing block."""
     n_rep = min(n_blocks, store.n_blocks(key)) * block_size
     failed = {at.rep for at in stored_messages(store, key, n_rep, ERROR)}
     return np.array(sorted(failed), dtype=int)

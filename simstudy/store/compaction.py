@@ -1,7 +1,7 @@
 """Compaction: merges many small files into few.
 
-A source is deleted only after everything in it stands, synced, in a new file; so a crash leaves
-duplicates, never a gap.
+A source is deleted only after all its blocks are in a new file on disk. So a crash may leave
+duplicates, but no block is lost.
 """
 
 import contextlib
@@ -25,22 +25,22 @@ from simstudy.store.blocks import Store
 from simstudy.store.files import Files, Folder, label_of
 from simstudy.store.provenance import Provenance
 
-MANY_FILES = 256  # small ones are merged where they are more
-SMALL_BYTES = 1 << 24  # a file that is larger stays as it is
-BATCH_BYTES = 1 << 25  # of small files, compressed as they are, that become one: 4 times in memory
+MANY_FILES = 256  # number of small files above which they are merged
+SMALL_BYTES = 1 << 24  # size from which a file is not merged
+BATCH_BYTES = 1 << 25  # compressed size of small files merged into one; about 4 times in memory
 
 
 def compact(store: Store, *, most_files: int | None = None) -> None:
     """Merge small files if there are many, ordered by scenario and block.
 
-    Other software takes the columns of one file for those of all, and every row for a replicate of
-    its own. So files that lack columns of others, or have them of other types, are written anew,
-    and all are where some hold the same blocks.
+    Other software expects the same columns in all files, and each replicate only once. So files
+    with other columns or types than the rest are rewritten, and all files are rewritten if some
+    hold the same blocks.
 
     Parameters
     ----------
     most_files
-        Small ones that may stay; `MANY_FILES`, if None.
+        Number of small files that may remain. Default: `MANY_FILES`.
     """
     folder = store.files.path if isinstance(store.files, Folder) else None
     with folder_lock(folder):
@@ -61,7 +61,7 @@ def compact(store: Store, *, most_files: int | None = None) -> None:
 def _merge(store: Store, sources: set[str], sizes: Mapping[str, int]) -> None:
     try:
         targets = _rewrite(store, sources, sizes, store.provenance)
-    except FileNotFoundError:  # where nothing can be locked, another run merges the same files
+    except FileNotFoundError:  # without locks, another run may merge the same files
         store.scan()
         return
     store.files.forget_unfinished(ABANDONED_SECONDS)
@@ -73,12 +73,12 @@ def _merge(store: Store, sources: set[str], sizes: Mapping[str, int]) -> None:
 def _rewrite(
     store: Store, sources: set[str], sizes: Mapping[str, int], provenance: Provenance
 ) -> set[str]:
-    """Write the blocks of some files anew, then delete the files; gives the names of the new ones.
+    """Rewrite the blocks of some files, delete the files, and return the names of the new ones.
 
     Parameters
     ----------
     sizes
-        Of the files that hold nothing else: only these are deleted.
+        Sizes of the files that hold only this study's blocks, by name: only these are deleted.
     """
     n_bytes = max(1, sum(sizes.get(name, 0) for name in sources))
     batches = _batches(_slices_in(store, sources), n_bytes)
@@ -94,7 +94,7 @@ def adopt_blocks(store: Store, other: Provenance) -> None:
     Parameters
     ----------
     other
-        What made them, by scenario key.
+        Provenance of the blocks to adopt.
     """
     own = store.provenance
     values, codes = {**own.values, **other.values}, {**own.codes, **other.codes}
@@ -108,7 +108,7 @@ def adopt_blocks(store: Store, other: Provenance) -> None:
 
 
 def _slices_in(store: Store, sources: set[str]) -> np.ndarray:
-    """The slices in some files, by generation, scenario and block."""
+    """Return the slices in some files, ordered by generation, scenario and block."""
     numbers = [file.number for file in store.referenced_files if file.name in sources]
     slices = store.index.slices[np.isin(store.index.slices["file"], numbers)]
     return slices[np.argsort(slices["generation"], kind="stable")]
@@ -126,7 +126,7 @@ def _write(store: Store, slices: np.ndarray, provenance: Provenance) -> str:
     names = {number: key for key, number in store.index.keys.items()}
     places = slices[["key", "first", "n"]].tolist()
     rows = store.gather(slices)
-    store.close()  # of what was read only these rows are needed
+    store.close()  # frees the cache: only these rows are needed
     return write_blocks(
         store.files,
         joined_ranges((names[key], first, n) for key, first, n in places),
@@ -140,7 +140,7 @@ def _write(store: Store, slices: np.ndarray, provenance: Provenance) -> str:
 # ---------------------------------------------------------------- removing blocks
 @dataclass
 class Removed:
-    """Blocks that were removed, or would be; `n_bytes` is estimated for files kept in part."""
+    """Blocks that were or would be removed; `n_bytes` is an estimate for files kept in part."""
 
     n_blocks: int = 0
     n_bytes: int = 0
@@ -148,16 +148,17 @@ class Removed:
 
 
 Kept = Callable[[Provenance, BlockRange], BlockRange]
-"""From what made some blocks and which they are, those that stay: `n` is 0 or less for none."""
+"""Function from the provenance and range of some blocks to the range that stays, with `n <= 0` for
+none."""
 
 
 def remove_blocks(files: Files, kept: Kept, *, dry_run: bool = False) -> Removed:
-    """Remove blocks from a folder; files with some of them are written anew without these.
+    """Remove blocks from a folder; files with other blocks as well are rewritten.
 
     Parameters
     ----------
     dry_run
-        Only count what would be removed.
+        Whether to count the blocks without removing them.
     """
     removed = Removed()
     with folder_lock(files.path if isinstance(files, Folder) else None):
@@ -180,7 +181,13 @@ def remove_blocks(files: Files, kept: Kept, *, dry_run: bool = False) -> Removed
 
 
 def _write_part(files: Files, name: str, content: FileMetadata, left: Sequence[BlockRange]) -> None:
-    """Write some blocks of a file, a part of each range, to a new file."""
+    """Write some blocks of a file to a new file.
+
+    Parameters
+    ----------
+    left
+        Blocks of each range that are kept.
+    """
     with files.open(name) as source:
         table = pq.ParquetFile(source).read(use_threads=False)
     size = table.num_rows // sum(each.n for each in content.ranges)
@@ -203,18 +210,18 @@ def _write_part(files: Files, name: str, content: FileMetadata, left: Sequence[B
 # ---------------------------------------------------------------- locking
 @contextlib.contextmanager
 def folder_lock(folder: Place | None) -> Iterator[None]:
-    """Context: no other process that takes this lock works in the folder.
+    """Lock a folder for the context: other processes that take the lock wait.
 
-    Where nothing can be locked (a store beyond this machine, some file systems, Windows) two may
-    be: a manifest has hashes that tell of a mixture, and a block that is lost is drawn again by the
-    next run.
+    Remote stores, some file systems and Windows have no such locks, so two processes may work there
+    at the same time. Mixed outputs are then detected by the hashes in the manifest, and a lost
+    block is drawn again by the next run.
     """
     handle = _locked(folder) if isinstance(folder, Path) and os.name == "posix" else None
     try:
         yield
     finally:
         if handle is not None:
-            os.close(handle)  # which ends the lock, as the end of the process does
+            os.close(handle)  # releases the lock, as does the end of the process
 
 
 def _locked(folder: Path) -> int:

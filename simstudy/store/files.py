@@ -1,8 +1,8 @@
 """The folder of block files, and the names of files.
 
-A file is named by the hash of its bytes. A file that is there under its name is undamaged, two runs
-that compute the same block do no harm, and a file never changes. The name of a share's file has
-a label as well, `-SPLIT-INDEX`, so that the other shares need not open it.
+A file is named by the hash of its bytes. So damage can be detected, two runs may write the same
+block, and a file never changes. The name of a share's file also has a label, `-SPLIT-INDEX`, so
+that the other shares need not open it.
 """
 
 import contextlib
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from simstudy.store.object_store import ObjectStore
 
 REPLICATES = "replicates"  # folder of the block files of a study
-DAMAGED = "_damaged"  # folder of files that were set aside
-VERIFIED = "_verified.json"  # size and time of files whose bytes were held against their name
+DAMAGED = "_damaged"  # folder of damaged files
+VERIFIED = "_verified.json"  # size and time of files whose content was compared with their name
 ENDING = ".parquet"
-DIGITS = 32  # of a file's hash, in its name
+HASH_DIGITS = 32  # digits of a file's hash in its name
 OTHER_BYTES = "its bytes are not the ones that were written"
-READ_AT_ONCE = 1 << 20  # bytes
+CHUNK_BYTES = 1 << 20  # bytes read at once
 
 Metadata = Iterator[tuple[str, pq.FileMetaData | Exception]]
 
 
 @dataclass(frozen=True)
 class Folder:
-    """Files in a local folder, created when needed; each is complete or absent.
+    """Files in a local folder, which is created when needed; each file is complete or absent.
 
-    `ObjectStore` has the same methods for a URL. Workers are sent one, so it must be picklable.
+    `ObjectStore` has the same methods for a URL. Both are picklable, to be sent to workers.
     """
 
     path: Path
@@ -49,26 +49,26 @@ class Folder:
         self.path.mkdir(parents=True, exist_ok=True)
 
     def __getstate__(self) -> dict[str, Path]:
-        """The absolute path, for processes with another working directory."""
+        """Return the absolute path, for processes with another working directory."""
         return {"path": self.path.absolute()}
 
     def __str__(self) -> str:
         return str(self.path)
 
     def names(self) -> list[str]:
-        """The names of the files, in order."""
+        """List the names of the files, in order."""
         with os.scandir(self.path) as entries:
             return sorted(entry.name for entry in entries if entry.name.endswith(ENDING))
 
     def metadata(self, names: Iterable[str], *, verify: bool = True) -> Metadata:
-        """The Parquet metadata of each file, or what is wrong with it.
+        """Yield the Parquet metadata of each file, or the error of reading it.
 
-        A file is hashed once: its recorded size and time tell of a change.
+        A file is hashed only once, and again if its size or time has changed.
 
         Parameters
         ----------
         verify
-            Whether to hold its bytes against its name: a `StoreError` where they differ.
+            Whether to compare the content with the name: a `StoreError` if they differ.
         """
         known = read_json(self.path / VERIFIED) or {}
         found: dict[str, list[int]] = {}
@@ -87,7 +87,7 @@ class Folder:
             self._record({**known, **found})
 
     def _verified(self, name: str, file: pa.NativeFile, digest: object) -> list[int]:
-        """Size and time of a file whose bytes match its name."""
+        """Return size and time of a file after a check that its content matches its name."""
         status = (self.path / name).stat()
         found = [status.st_size, status.st_mtime_ns]
         if digest != found and not is_named_by_content(file, name):
@@ -98,27 +98,27 @@ class Folder:
     def _record(self, verified: dict[str, list[int]]) -> None:
         names = set(self.names())
         kept = {name: entry for name, entry in verified.items() if name in names}
-        with contextlib.suppress(OSError):  # a folder that may only be read
+        with contextlib.suppress(OSError):  # a read-only folder
             write_bytes(self.path / VERIFIED, json.dumps(kept).encode())
 
     def open(self, name: str) -> pa.NativeFile:
-        """Open a file; FileNotFoundError if it is gone."""
+        """Open a file; raise FileNotFoundError if it has been deleted."""
         path = self.path / name
         if not stat.S_ISREG(path.stat().st_mode):  # a FIFO or device might never end
-            raise StoreError("it is no regular file")
+            raise StoreError("it is not a regular file")
         return pa.OSFile(str(path), "rb")
 
     def size(self, name: str) -> int:
-        """The size of a file; FileNotFoundError if it is gone."""
+        """Return the size of a file; raise FileNotFoundError if it has been deleted."""
         return (self.path / name).stat().st_size
 
     def write(self, fill: Callable[[BufferedRandom], str]) -> str:
-        """Write a file; returns its name.
+        """Write a file and return its name.
 
         Parameters
         ----------
         fill
-            Writes the content, which it may read again, and gives the file's name.
+            Function that writes the content, which it may read again, and returns the file's name.
         """
         return atomic_write(self.path, fill).name
 
@@ -127,10 +127,10 @@ class Folder:
         (self.path / name).unlink(missing_ok=True)
 
     def quarantine(self, name: str) -> None:
-        """Move a damaged file where `names` does not list it, if it exists."""
+        """Move a damaged file, if it exists, to a folder that `names` does not list."""
         aside = self.path / DAMAGED
         aside.mkdir(exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):  # another run was quicker
+        with contextlib.suppress(FileNotFoundError):  # another run has moved it
             os.replace(self.path / name, aside / name)
 
     def forget_unfinished(self, older_than: float) -> None:
@@ -139,27 +139,27 @@ class Folder:
 
 
 Files: TypeAlias = "Folder | ObjectStore"
-"""Where block files are kept by name."""
+"""A collection of block files by name."""
 
 
 # ---------------------------------------------------------------- names
 def name_by_content(file: Any, label: str = "") -> str:
-    """The name for a content: 32 hexadecimal digits of its hash, and a label."""
+    """Make the name for a content: 32 hexadecimal digits of its hash, and a label."""
     file.seek(0)
     whole = hashlib.sha256()
-    while piece := file.read(READ_AT_ONCE):
+    while piece := file.read(CHUNK_BYTES):
         whole.update(piece)
-    return f"{whole.hexdigest()[:DIGITS]}{label}{ENDING}"
+    return f"{whole.hexdigest()[:HASH_DIGITS]}{label}{ENDING}"
 
 
 def is_named_by_content(file: Any, name: str) -> bool:
-    """Whether a file's bytes match its name."""
+    """Whether a file's content matches its name."""
     return name_by_content(file, label_of(name)) == name
 
 
 def label_of(name: str) -> str:
-    """The label in a file's name; empty if no share wrote it."""
-    return name[DIGITS:].removesuffix(ENDING)
+    """Return the label in a file's name; empty if no share wrote it."""
+    return name[HASH_DIGITS:].removesuffix(ENDING)
 
 
 def is_of_another_share(name: str, label: str) -> bool:
@@ -168,7 +168,7 @@ def is_of_another_share(name: str, label: str) -> bool:
     Parameters
     ----------
     label
-        That of our share; empty where a run is no share.
+        Label of our share; empty for a run of all blocks.
     """
     split = label.rpartition("-")[0]
     theirs = label_of(name)

@@ -1,4 +1,4 @@
-"""The manifest of a results folder: what its outputs were made from, and their hashes."""
+"""The manifest of a results folder: origin and hashes of its outputs."""
 
 import hashlib
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from simstudy.errors import StoreError, in_one_line
 from simstudy.remote.paths import Place
 
 MANIFEST = "manifest.json"
-PROTOCOL = "protocol.json"  # in the same folder: what was planned
+PROTOCOL = "protocol.json"  # the plan, in the same folder
 NAMES: dict[tuple[type, ...], str] = {
     (str,): "study question code digest design made",
     (dict,): "config made_from versions files captions alt_texts data seconds_per_replicate",
@@ -22,7 +22,7 @@ NAMES: dict[tuple[type, ...], str] = {
     (int, float, type(None)): "largest_mcse wall_seconds core_seconds publish_seconds",
 }
 TYPES = {name: types for types, names in NAMES.items() for name in names.split()}
-"""The types of a manifest's values, all of which may be missing."""
+"""Types of a manifest's values by name; each value may be missing."""
 RUN_AGAIN = "Run the study again, or delete the file"
 
 
@@ -32,14 +32,14 @@ def read_manifest(folder: Place) -> dict[str, Any] | None:
     Raises
     ------
     StoreError
-        In one line, if it cannot be read, or its values are not those of a manifest.
+        If it cannot be read, or a value has a wrong type, in one line.
     """
     path = folder / MANIFEST
     if not path.exists():
         return None
     content = read_json(path)
     if content is None:
-        raise StoreError(f"{path} is damaged: it holds no JSON object. {RUN_AGAIN}")
+        raise StoreError(f"{path} is damaged: it is not a JSON object. {RUN_AGAIN}")
     for name, types in TYPES.items():
         value = content.get(name)
         if name in content and not _is_one(value, types):
@@ -49,7 +49,7 @@ def read_manifest(folder: Place) -> dict[str, Any] | None:
 
 
 def _is_one(value: Any, types: tuple[type, ...]) -> bool:
-    """Whether a value has one of some types, and is neither NaN nor a text with a zero byte."""
+    """Whether a value has one of the types and is neither NaN nor a text with a zero byte."""
     if isinstance(value, dict):
         return dict in types and not any("\0" in name for name in value)
     if isinstance(value, bool) or not isinstance(value, types):
@@ -58,9 +58,9 @@ def _is_one(value: Any, types: tuple[type, ...]) -> bool:
 
 
 def listed_files(manifest: Mapping[str, Any], folder: Place) -> dict[str, str]:
-    """The files that a manifest lists, with their hashes; only those that lie below the folder.
+    """List the files of a manifest that are below the folder, with their hashes.
 
-    A stranger's manifest may name other files, or reach them through a link.
+    A manifest from an untrusted source may name other files, or reach them through a link.
     """
     files = manifest.get("files")
     named = files.items() if isinstance(files, dict) else ()
@@ -68,7 +68,7 @@ def listed_files(manifest: Mapping[str, Any], folder: Place) -> dict[str, str]:
 
 
 def is_below(folder: Place, name: str) -> bool:
-    """Whether a relative path leads to a place below a folder, whatever links are on the way."""
+    """Whether a relative path leads to a place below a folder, after all links are resolved."""
     path = PurePosixPath(name)
     if not name or "\0" in name or path.is_absolute() or ".." in path.parts:
         return False
@@ -81,7 +81,7 @@ def is_below(folder: Place, name: str) -> bool:
 
 
 def file_hash(path: Place) -> str:
-    """The hash of a file; empty if it does not exist or is not a regular file."""
+    """Hash a file; the hash is empty if it does not exist or is not a regular file."""
     if isinstance(path, Path) and not path.is_file():
         return ""
     try:
@@ -92,7 +92,7 @@ def file_hash(path: Place) -> str:
 
 
 def mark_outdated(folder: Place) -> None:
-    """Mark outputs as outdated, since the stored blocks change now."""
+    """Mark outputs as outdated, because the stored blocks will change."""
     manifest = read_json(folder / MANIFEST)
     if manifest is not None:
         write_json(folder / MANIFEST, {**manifest, "made_from": {}})

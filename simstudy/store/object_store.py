@@ -1,8 +1,8 @@
 """Block files in an object store, with a local cache.
 
-Nothing can be renamed or locked there, and every request costs a network's round trip, so many
-files are asked for at once. A file is named by its content, so it never changes: it is fetched
-once, held against its name, and read from the copy.
+An object store cannot rename or lock files, and every request takes a round trip over the network,
+so many files are requested at once. A file is named by its content and never changes: it is fetched
+once, compared with its name, and read from the local copy.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from simstudy.store.io_errors import translate_io_errors
 if TYPE_CHECKING:
     from upath import UPath
 
-FILES_AT_ONCE = 64  # asked for together: as many connections as servers like from a client
-BYTES_AT_ONCE = 64_000_000  # of them held in memory
-TAIL_BYTES = 1 << 16  # of a file, in which its metadata mostly lie
+FILES_AT_ONCE = 64  # files to request in parallel; more connections may be refused by servers
+BYTES_AT_ONCE = 64_000_000  # size of these files in memory
+TAIL_BYTES = 1 << 16  # end of a file that is read first, with its metadata in most cases
 
 
 @dataclass
@@ -39,30 +39,30 @@ class ObjectStore:
     Parameters
     ----------
     at_once
-        Whether files are fetched and verified as they are found, since all of them will be read;
-        else only their metadata are read, and a file is fetched when its rows are wanted.
+        Whether files are fetched and verified when they are found, since all will be read.
+        Otherwise only their metadata are read, and a file is fetched when its rows are.
     """
 
     place: UPath
     at_once: bool = True
-    is_sent: bool = field(default=False, compare=False)  # to another process, which only writes
+    is_sent: bool = field(default=False, compare=False)  # workers only write
 
     def __post_init__(self) -> None:
         self._sizes: dict[str, int] = {}
         self._copies = temporary_folder()
-        self._lock = threading.Lock()  # threads may want the same file
+        self._lock = threading.Lock()  # threads may fetch the same file
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and caches stay in this process."""
+        """Send the URL only, without copies and caches."""
         check_sendable(self.place)
         return _in_another_process, (str(self.place), self.at_once)
 
     def __str__(self) -> str:
         return str(self.place)
 
-    # ---------------------------------------------------------------- looking
+    # ---------------------------------------------------------------- listing
     def names(self) -> list[str]:
-        """The names of the files, in order."""
+        """List the names of the files, in order."""
         listed = sorted(list_sizes(self.place).items())
         self._sizes = {name: size for name, size in listed if name.endswith(ENDING)}
         return list(self._sizes)
@@ -72,7 +72,10 @@ class ObjectStore:
         return (self.place / name).stat().st_size if known is None else known
 
     def metadata(self, names: Iterable[str], *, verify: bool = True) -> Metadata:
-        """Metadata from local copies if all rows will be read, else from the ends of the files."""
+        """Yield the metadata of each file, or the error of reading it.
+
+        They are read from local copies if all rows will be read, otherwise from the files' ends.
+        """
         whole = self.at_once and verify
         for some in self._in_batches(names, whole=whole):
             found = self._fetch(some, None if whole else TAIL_BYTES)
@@ -86,7 +89,7 @@ class ObjectStore:
         if isinstance(tail, Exception):
             raise tail
         if tail is not None:
-            with contextlib.suppress(pa.ArrowInvalid):  # they are longer than the tail, or damaged
+            with contextlib.suppress(pa.ArrowInvalid):  # longer than the tail, or damaged
                 return pq.read_metadata(pa.BufferReader(tail))
         with self.open(name) as file:
             return pq.read_metadata(file)
@@ -106,19 +109,19 @@ class ObjectStore:
 
     # ---------------------------------------------------------------- reading
     def open(self, name: str) -> pa.NativeFile:
-        """Open the local copy of a file, verified against its name.
+        """Open the local copy of a file, whose content was compared with its name.
 
         Raises
         ------
         StoreError
-            If they are not.
+            If they do not match.
         """
         with self._lock:
             error = self._fetch([name]).get(name)
         if isinstance(error, StoreError) and str(error) == OTHER_BYTES:
             raise StoreError(
-                f"{name} in {self} cannot be used: {error}. Run the study without shard=...: that "
-                "sets it aside and draws its blocks again."
+                f"{name} in {self} cannot be used: {error}. Run the study without shard=... to "
+                "move it away and draw its blocks again."
             )
         if isinstance(error, Exception):
             raise error
@@ -130,17 +133,18 @@ class ObjectStore:
     def _fetch(
         self, names: Sequence[str], n_bytes: int | None = None
     ) -> dict[str, bytes | Exception]:
-        """Download files without a local copy, in parallel where the store can.
+        """Download files without a local copy, in parallel if the store supports it.
 
         Parameters
         ----------
         n_bytes
-            From the end of each file; None for all of it. A file that comes whole is kept.
+            Number of bytes from the end of each file; None for the whole file. Whole files are
+            kept as local copies.
 
         Returns
         -------
         dict
-            The ends of longer files, and what is wrong with the files that failed.
+            The ends of longer files, and the errors of files that failed, by name.
         """
         sizes = {name: self.size(name) for name in names if not self._copy(name).exists()}
         starts = [0 if n_bytes is None else max(0, size - n_bytes) for size in sizes.values()]
@@ -187,7 +191,7 @@ class ObjectStore:
         self._copy(name).unlink(missing_ok=True)
 
     def quarantine(self, name: str) -> None:
-        with contextlib.suppress(FileNotFoundError):  # another run was quicker
+        with contextlib.suppress(FileNotFoundError):  # another run has moved it
             self.place.fs.mv((self.place / name).path, (self.place / DAMAGED / name).path)
         self._forget(name)
 
@@ -205,10 +209,10 @@ def check_sendable(path: UPath) -> None:
     Raises
     ------
     StoreError
-        Naming what would do.
+        If the files are in this process's memory.
     """
     if path.protocol == "memory":
         raise StoreError(
-            f"{path} lies in the memory of this process, and workers in others would write into "
-            "their own. Use backend=threads or backend=inline, or another out=..."
+            f"{path} is in the memory of this process, which worker processes cannot write to. Use "
+            "backend=threads or backend=inline, or another out=..."
         )

@@ -1,7 +1,7 @@
 """The provenance record in each file of blocks: settings, values and code.
 
-Provenance belongs to blocks and not to folders. A block of other provenance (another seed, other
-code, other data) is not this run's block: it is never read, quarantined or deleted.
+Provenance belongs to blocks and not to folders. A run neither reads nor quarantines nor deletes
+blocks of other provenance (another seed, other code, other data).
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 from simstudy.provenance.fingerprint import Fingerprint, changes
 from simstudy.provenance.scenario_id import short_hash
 
-UNKNOWN = "unknown"  # the study of a file that does not say what made it
+UNKNOWN = "unknown"  # name of the study for files without provenance
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Provenance:
     Parameters
     ----------
     settings
-        What holds for all of them: study, seed, block size, and the policies that shape rows.
+        Settings of all scenarios: study, seed, block size, and the policies that shape rows.
     values
-        The factors of each scenario, by its key, with their types.
+        Factors of each scenario, with their types, by key.
     codes
-        The fingerprint of each scenario's code, by its key.
+        Fingerprint of each scenario's code, by key.
     """
 
     settings: Mapping[str, Any]
@@ -35,13 +35,13 @@ class Provenance:
     codes: Mapping[str, Fingerprint] = field(default_factory=dict)
 
     def only(self, keys: Iterable[str]) -> "Provenance":
-        """The provenance restricted to some scenarios."""
+        """Restrict the provenance to some scenarios."""
         keys = list(keys)
         values = {key: self.values[key] for key in keys if key in self.values}
         return Provenance(self.settings, values, {key: self.codes[key] for key in values})
 
     def to_json(self, keys: Iterable[str]) -> str:
-        """As JSON for a file; shared code is stored once."""
+        """Write as JSON for a file; shared code is stored once."""
         few = self.only(sorted(set(keys)))
         distinct = {id(code): code for code in few.codes.values()}
         numbers = {code: at for at, code in enumerate(distinct)}
@@ -51,7 +51,7 @@ class Provenance:
 
     @classmethod
     def from_json(cls, text: str) -> "Provenance":
-        """From the JSON of a file; unknown if it has none."""
+        """Read from the JSON of a file; unknown if it has none."""
         try:
             content = json.loads(text)
             whole = [{**content.get("shared", {}), **own} for own in content["codes"]]
@@ -65,12 +65,12 @@ class Provenance:
         return self._same(expected, key) or not self.differences(expected, key)
 
     def _same(self, expected: "Provenance", key: str) -> bool:
-        """Whether everything is equal: the usual case, quickly decided."""
+        """Whether everything is equal: a fast check for the usual case."""
         mine = self.settings, self.values.get(key), self.codes.get(key)
         return mine == (expected.settings, expected.values.get(key), expected.codes.get(key))
 
     def differences(self, expected: "Provenance", key: str) -> list[str]:
-        """What differs, as text."""
+        """List the differences, as text."""
         found = self.setting_differences(expected)
         if self.settings.get("study") == UNKNOWN:
             return found
@@ -79,10 +79,10 @@ class Provenance:
         return found + changes(self.codes.get(key, {}), expected.codes.get(key, {}))
 
     def setting_differences(self, expected: "Provenance") -> list[str]:
-        """The differences in settings of all scenarios, as text."""
+        """List the differences in settings, as text."""
         mine, theirs = self.settings, expected.settings
         if mine.get("study") == UNKNOWN:
-            return ["its files do not say what made them (an earlier version wrote them)"]
+            return ["its files do not state their provenance (an earlier version wrote them)"]
         return [
             f"{name} was {mine.get(name)} and is {theirs.get(name)}"
             for name in {**theirs, **mine}
@@ -90,11 +90,11 @@ class Provenance:
         ]
 
     def digest(self, n_rep: Mapping[str, int]) -> str:
-        """One hash for some replicates."""
+        """Hash the provenance of some replicates."""
         return short_hash(json.dumps([self.to_json(n_rep), dict(sorted(n_rep.items()))]), 32)
 
     def origin(self, key: str) -> str:
-        """A hash of the settings and the code of a scenario's blocks."""
+        """Hash the settings and the code of a scenario's blocks."""
         code = self.codes.get(key, {})
         known = self._origins.get(id(code))
         if known is None:
@@ -103,7 +103,7 @@ class Provenance:
         return known
 
     def origins(self, keys: Iterable[str]) -> list[str]:
-        """The hashes of settings and code of some scenarios' blocks, each once."""
+        """List the hashes of settings and code of some scenarios' blocks, each once."""
         return sorted({self.origin(key) for key in keys})
 
     @cached_property
@@ -111,7 +111,7 @@ class Provenance:
         return {}
 
     def digest_of_each(self, keys: Iterable[str]) -> dict[str, str]:
-        """A hash for each scenario's blocks, by key."""
+        """Hash the provenance of each scenario's blocks, by key."""
         settings = json.dumps(self.settings, sort_keys=True)
         codes = {id(code): code for code in self.codes.values()}
         digests = {at: short_hash(json.dumps(code, sort_keys=True)) for at, code in codes.items()}
@@ -129,7 +129,7 @@ class Provenance:
 
 
 def _shared_and_own(codes: Sequence[Fingerprint]) -> dict[str, Any]:
-    """Split codes into the entries that all share and the rest of each."""
+    """Split codes into the entries that all share and the remaining entries of each."""
     if len(codes) < 2:
         return {"codes": list(codes)}
     first, *others = codes

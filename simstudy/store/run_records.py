@@ -1,8 +1,8 @@
 """Records of runs: seconds, dates and warnings.
 
-Records are files of their own, so that the bytes of blocks depend on no clock. Each run rewrites
-its own file as it goes on, so simultaneous shares never write the same file. Entries state a hash
-of the blocks' provenance: times of other code are not counted.
+Records are separate files, so that the bytes of block files do not depend on the clock. Each run
+rewrites its own file from time to time, so simultaneous shares never write the same file. Entries
+state a hash of the blocks' provenance, and those of other code are not counted.
 """
 
 import json
@@ -15,16 +15,19 @@ from simstudy.atomic_files import read_json, write_bytes
 from simstudy.remote.paths import Place
 from simstudy.store.provenance import Provenance
 
-FOLDER = "_runs"  # below that of the blocks
-MANY_FILES = 64  # which are merged where there are more
+FOLDER = "_runs"  # name of the folder of records, below the folder of blocks
+MANY_FILES = 64  # number of records above which they are merged
 
 
 class BlockTimings(NamedTuple):
-    """Timings of blocks of one scenario or method.
+    """Timings of blocks of one scenario or method. A block that was drawn twice counts twice.
 
-    `own` seconds went into drawing and analysing them (of methods: into analysing), and `data`
-    seconds into data that were drawn for this method first. A block that was drawn twice counts
-    twice.
+    Attributes
+    ----------
+    own
+        Seconds for drawing and analysing the blocks; for a method, for analysing alone.
+    data
+        Seconds for drawing the data that were not yet in the cache.
     """
 
     n_blocks: int = 0
@@ -32,7 +35,7 @@ class BlockTimings(NamedTuple):
     data: float = 0.0
 
     def plus(self, other: "BlockTimings") -> "BlockTimings":
-        """The sum of two timings."""
+        """Add two timings."""
         n_blocks = self.n_blocks + other.n_blocks
         return BlockTimings(n_blocks, self.own + other.own, self.data + other.data)
 
@@ -44,7 +47,7 @@ class Times(NamedTuple):
     last: str
 
     def joined(self, other: "Times | None") -> "Times":
-        """The earliest start and the latest end of both."""
+        """Return the earliest start and the latest end of both."""
         moments = [*self, *(other or ())]
         return Times(min(moments), max(moments))
 
@@ -60,11 +63,11 @@ class RunRecord:
     Parameters
     ----------
     spent
-        By key of what was drawn.
+        Timings by key of the work unit.
     times
-        When it was drawn; None where no run says so.
+        Start and end of drawing; None if unknown.
     warnings
-        Texts, each by the kind of what was noticed and the key of what was drawn.
+        Texts of warnings, by their kind and the key of the work unit.
     """
 
     spent: dict[str, BlockTimings] = field(default_factory=dict)
@@ -81,14 +84,14 @@ class RunRecord:
 
 
 def write_record(blocks: Place, name: str, provenance: Provenance, record: RunRecord) -> None:
-    """Write the record of a run to a file of its own.
+    """Write the record of a run to its own file.
 
     Parameters
     ----------
     blocks
-        The folder of the blocks.
+        Folder of the blocks.
     name
-        Of the run.
+        Name of the run, for the file.
     """
     made_from = provenance.digest_of_each({*record.spent, *(key for _, key in record.warnings)})
     times = list(record.times or ())
@@ -128,12 +131,12 @@ def read_records(blocks: Place, provenance: Provenance) -> RunRecord:
 
 
 def adopt_records(blocks: Place, old: Provenance, new: Provenance) -> None:
-    """Write the records of blocks of one provenance again for another one."""
+    """Copy the records of blocks with one provenance to another provenance."""
     write_record(blocks, uuid.uuid4().hex, new, read_records(blocks, old))
 
 
 def forget_records(blocks: Place, provenance: Provenance) -> None:
-    """Remove what the records say of blocks of this provenance."""
+    """Remove the entries about blocks of this provenance from the records."""
     ours = provenance.digest_of_each(provenance.values).items()
     paths = record_files(blocks)
     spent, warnings = _read_all(paths)
@@ -158,12 +161,12 @@ def merge_records(blocks: Place) -> None:
 
 
 def record_files(blocks: Place) -> list[Place]:
-    """The record files of all runs."""
+    """List the record files of all runs."""
     return sorted([*(blocks / FOLDER).glob("*.json")], key=str)
 
 
 def _read_all(paths: Iterable[Place]) -> tuple[Spent, dict[Warned, None]]:
-    """Sums over some files: what was spent, by key and provenance; warnings, each once."""
+    """Sum the timings in some files by key and provenance, and collect warnings, each once."""
     spent: Spent = {}
     warnings: dict[Warned, None] = {}
     for path in paths:
@@ -174,7 +177,7 @@ def _read_all(paths: Iterable[Place]) -> tuple[Spent, dict[Warned, None]]:
                 for key, made, n, own, data, *times in content["spent"]
             ]
             warned = [(key, made, kind, text) for key, made, kind, text in content["warnings"]]
-        except (KeyError, TypeError, ValueError):  # somebody else wrote it
+        except (KeyError, TypeError, ValueError):  # not a record
             continue
         for key, made, timings, times in timed:
             known, span = spent.get((key, made), (BlockTimings(), None))

@@ -1,4 +1,4 @@
-"""Runs of a study, which are views of its store: their folders, and the blocks that none uses."""
+"""Runs of a study: their folders, and the blocks that they use or that no run uses."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from simstudy.store.files import DAMAGED, ENDING, REPLICATES
 from simstudy.store.manifest import MANIFEST
 from simstudy.store.provenance import UNKNOWN, Provenance
 
-RUNS = "runs"  # folder below a study's own, with a folder for each run of other settings
+RUNS = "runs"  # folder in a study's folder, with a folder for each run with other settings
 SCENARIOS = "scenarios.parquet"  # file with the scenarios of a run
 UNLIMITED = 1 << 62  # blocks
-UNFINISHED = "unfinished.json"  # in the folder of a run that is under way or was interrupted
-ORIGINS = "origins"  # in a manifest: hashes of settings and code of the blocks that a run uses
+UNFINISHED = "unfinished.json"  # file in the folder of a run that has not finished
+ORIGINS = "origins"  # manifest entry: hashes of settings and code of the run's blocks
 
 
 def study_folder(run: Place) -> Place:
-    """The folder of the study to which a folder of outputs belongs."""
+    """Return the folder of the study to which a folder of outputs belongs."""
     is_study = run.parent.name != RUNS or (run / REPLICATES).exists()
     return run if is_study else run.parent.parent
 
@@ -53,7 +53,7 @@ class StoredRun:
     Parameters
     ----------
     name
-        Name of its folder; empty for the run in the study's own folder.
+        Name of the run's folder; empty for the run in the study's own folder.
     """
 
     name: str
@@ -61,13 +61,13 @@ class StoredRun:
     manifest: Mapping[str, Any]
 
     def n_blocks_used(self, provenance: Provenance, key: str) -> int:
-        """The number of first blocks of a scenario or method that this run uses."""
+        """Count the first blocks of a scenario or method that this run uses."""
         if not is_used(self.manifest, provenance, key) or key not in (self._keys or (key,)):
             return 0
         return self._n_blocks(provenance.settings.get("block_size"))
 
     def _n_blocks(self, block_size: Any) -> int:
-        """The number of blocks with the replicates of any scenario; unlimited if unknown."""
+        """Count the blocks of the scenario with the most replicates; unlimited if unknown."""
         n_rep = self.manifest.get("replicates_per_scenario")
         each = [*n_rep.values()] if isinstance(n_rep, dict) else [n_rep]
         known = [n for n in (*each, block_size) if isinstance(n, int) and n > 0]
@@ -87,14 +87,14 @@ class StoredRun:
 
 
 def list_runs(study: Place, record: str = MANIFEST) -> list[StoredRun]:
-    """The finished runs of a study: the one in its own folder first, then by name.
+    """List the finished runs of a study: first the one in its own folder, the others by name.
 
     Parameters
     ----------
     study
         Folder of the study, such as `results/NAME`.
     record
-        The file that makes a folder a run's; `UNFINISHED` lists those that can be continued.
+        File that marks the folder of a run; `UNFINISHED` lists the runs that can be continued.
     """
     below = sorted((study / RUNS).iterdir(), key=str) if (study / RUNS).is_dir() else []
     found = ((folder, read_json(folder / record)) for folder in (study, *below))
@@ -108,32 +108,32 @@ def list_runs(study: Place, record: str = MANIFEST) -> list[StoredRun]:
 def clean(study: Place, *, dry_run: bool = False) -> Removed:
     """Remove the blocks that no run of a study uses, and damaged or unfinished files.
 
-    Blocks of other studies are left alone, as are those of a run of the command line that was
-    interrupted and can be continued. Blocks of older versions that do not state their provenance
-    count as unused, as do those of an interrupted run in Python, which leaves no record.
+    Blocks of other studies are kept, and those of interrupted runs from the command line, which can
+    be continued. Interrupted runs from Python leave no record: their blocks count as unused. So do
+    blocks of older versions that do not state their provenance.
 
     Parameters
     ----------
     study
         Folder of the study, such as `results/NAME`.
     dry_run
-        Only count what would be removed.
+        Whether to count the blocks without removing them.
 
     Returns
     -------
     Removed
-        Blocks and bytes, in all and by seed.
+        Numbers of blocks and bytes, and of blocks by seed.
 
     Raises
     ------
     StoreError
-        If the folder has no run: all blocks would go.
+        If the folder has no run, so that all blocks would be removed.
     """
     runs = list_runs(study) + list_runs(study, UNFINISHED)
     if not runs:
         raise StoreError(
-            f"{study} has no finished run, so no block is known to be in use and all would be "
-            "removed. Finish a run first, or delete the folder."
+            f"{study} has no finished run, so all blocks would be removed. Finish a run first, or "
+            "delete the folder."
         )
     name, blocks = runs[0].manifest.get("study"), study / REPLICATES
     if not blocks.is_dir():

@@ -25,7 +25,7 @@ from simstudy.store.manifest import MANIFEST
 from simstudy.store.provenance import Provenance
 from simstudy.store.run_records import forget_records
 
-CHANGED = "changed"  # in place of methods' names: all whose code changed
+CHANGED = "changed"  # value of `redraw` for all scenarios and methods whose code changed
 ADOPT = "If the code was only rewritten, adopt=true compares some blocks and keeps all. "
 WAYS_ON = "Keep both with another out=..., or start over with restart=true."
 
@@ -69,14 +69,13 @@ class StudyFolder:
         restart
             Number of first blocks of each scenario and method to delete.
         redraw
-            Methods whose blocks of other code are no reason to refuse.
+            Methods whose blocks of other code are accepted here, because they are drawn again.
         adopt
-            Whether blocks of other code are to be adopted, and so are not refused here.
+            Whether all blocks of other code are accepted here, because they may be adopted.
         at_once
-            Whether all that is there will be read; else files beyond this machine are checked
-            only when they are.
+            Whether all files will be read. Otherwise remote files are checked when they are read.
         label
-            Label of the share that draws, as for `Store`.
+            Label of the share of a run, as for `Store`.
 
         Raises
         ------
@@ -103,11 +102,11 @@ class StudyFolder:
 
 
 def no_blocks_error(folder: Place) -> StoreError:
-    """The error where no block is stored."""
-    return StoreError(f"{folder} holds no block of this study yet: nothing to look at")
+    """Make the error for a folder without blocks."""
+    return StoreError(f"{folder} holds no block of this study yet: run the study first")
 
 
-# ---------------------------------------------------------------- whose results they are
+# ---------------------------------------------------------------- checks of the folder
 def check_study(study: str, folder: Place) -> None:
     """Refuse a folder whose manifest names another study, or that is not a folder."""
     if folder.exists() and not folder.is_dir():
@@ -121,11 +120,11 @@ def check_study(study: str, folder: Place) -> None:
 
 
 def check_provenance(plan: Plan, folder: Place, store: Store, redraw: Collection[str] = ()) -> None:
-    """Refuse a scenario or method that is stored of other code, and not of the current code.
+    """Refuse scenarios and methods with stored blocks of other code and none of the current code.
 
-    Blocks of other code are never mixed in. They are refused so that nobody draws again by
-    accident what a small edit has made useless. Blocks of other settings, such as another seed,
-    belong to other runs and are no reason to refuse.
+    Blocks of other code are never used. The error prevents that a small edit draws all blocks again
+    by accident. Blocks of other settings, such as another seed, belong to other runs and are
+    accepted.
 
     Parameters
     ----------
@@ -135,7 +134,7 @@ def check_provenance(plan: Plan, folder: Place, store: Store, redraw: Collection
     Raises
     ------
     StoreError
-        Naming what differs, and the ways on.
+        With the differences, and the options to continue.
     """
     methods: dict[str, None] = {}
     changes: dict[str, None] = {}
@@ -149,9 +148,9 @@ def check_provenance(plan: Plan, folder: Place, store: Store, redraw: Collection
         least = min((other.differences(store.provenance, key) for other in others), key=len)
         if not method:
             raise StoreError(
-                f"{folder} was computed by something else: {first_few(least)}. Its replicates "
-                f"cannot be mixed with new ones. Draw anew what changed with redraw={CHANGED}. "
-                f"{ADOPT}{WAYS_ON}"
+                f"{folder} was computed from other code or values: {first_few(least)}. Its "
+                "replicates cannot be mixed with new ones. Draw the changed parts again with "
+                f"redraw={CHANGED}. {ADOPT}{WAYS_ON}"
             )
         methods[method] = None
         changes |= dict.fromkeys(least)
@@ -165,15 +164,15 @@ def _methods_changed(folder: Place, methods: Sequence[str], changes: Sequence[st
     which = f"method {names}" if len(methods) == 1 else f"methods {', '.join(methods)}"
     return StoreError(
         f"{which} changed: {first_few(changes)}. The replicates of the old code in {folder} cannot "
-        f"be mixed with new ones. Draw no others anew with redraw={redraw}. {ADOPT}{WAYS_ON}"
+        f"be mixed with new ones. Draw only these again with redraw={redraw}. {ADOPT}{WAYS_ON}"
     )
 
 
 # ---------------------------------------------------------------- starting over
 def delete_blocks(store: Store, folder: Place, n_blocks: Mapping[str, int]) -> None:
-    """Delete the first blocks of some scenarios and methods, of the store's settings and any code.
+    """Delete the first blocks of scenarios and methods with the store's settings, of any code.
 
-    Other blocks, outputs and files of other programs are left alone.
+    Other blocks, outputs and files of other programs are kept.
 
     Parameters
     ----------
@@ -185,7 +184,7 @@ def delete_blocks(store: Store, folder: Place, n_blocks: Mapping[str, int]) -> N
     Raises
     ------
     StoreError
-        If a file cannot be deleted: going on would keep what should go.
+        If a file cannot be deleted, since the run would then use blocks that it should not.
     """
     ours = store.provenance.settings
 

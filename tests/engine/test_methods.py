@@ -434,7 +434,7 @@ def test_a_column_of_one_method_is_missing_for_others_and_refused_where_it_is_as
     result = both.run(SIZE, out=tmp_path, **INLINE)
     rows = result.replicates
     assert (rows["p"].isna() == (rows["method"] == "difference")).all()
-    with pytest.raises(StudyError, match="column 'p' is not there in 20 of 20 replicates"):
+    with pytest.raises(StudyError, match="column 'p' is missing in 20 of 20 replicates"):
         result.columns(result.plan.scenarios[0], "p")
 
 

@@ -262,6 +262,6 @@ def test_a_damaged_file_is_named_and_left_where_it_is(tmp_path):
     folder = toy.study().run(40, out=tmp_path).folder
     block = max((folder / "replicates").glob("*.parquet"))
     block.write_bytes(block.read_bytes()[:-9] + b"damaged!!")
-    with pytest.raises(StoreError, match="is damaged, or no file of blocks"):
+    with pytest.raises(StoreError, match="is damaged, or not a file of blocks"):
         _ = load(folder).replicates
     assert block.exists()

@@ -232,7 +232,7 @@ def test_blocks_of_another_run_are_left_where_they_are(tmp_path):
 
 
 FOREIGN = {
-    foreign_table: "does not say which blocks it holds",
+    foreign_table: "do not state which blocks it holds",
     of_rows_that_do_not_fit: "do not have 50 rows each",
 }
 

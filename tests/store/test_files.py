@@ -27,7 +27,7 @@ def test_what_is_no_regular_file_is_set_aside_and_never_opened(tmp_path):
     os.mkfifo(tmp_path / f"{'0' * 32}.parquet")
     (tmp_path / f"{'1' * 32}.parquet").symlink_to("/dev/zero")
     (tmp_path / f"{'2' * 32}.parquet").mkdir()
-    with pytest.raises(StoreError, match="is damaged, or no file of blocks"):
+    with pytest.raises(StoreError, match="is damaged, or not a file of blocks"):
         Store(Folder(tmp_path), ROWS, OWNER, read_only=True)
     store = Store(Folder(tmp_path), ROWS, OWNER)
     assert len(store.damaged) == 3

@@ -144,5 +144,5 @@ def test_cleaning_removes_blocks_of_code_that_no_run_has(tmp_path):
 
 def test_nothing_is_cleaned_where_no_run_is_known(tmp_path):
     folder = run(tmp_path, explain=False).folder
-    with pytest.raises(StoreError, match="has no finished run, so no block is known to be in use"):
+    with pytest.raises(StoreError, match="has no finished run, so all blocks would be removed"):
         clean(folder)
