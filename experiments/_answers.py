@@ -1,4 +1,4 @@
-"""Ranges of measures in words, for the answers of studies."""
+"""Ranges of measures as text, for the answers of studies."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""Colours of methods that several studies have, by the words that figures have for them.
+"""Colours of methods that several studies use, by their labels in figures.
 
-Two of one colour are the same method under another name, or never meet in a figure.
+Methods with the same colour are equal under another name, or never in the same figure.
 """
 
 from collections.abc import Iterable
@@ -49,5 +49,5 @@ METHOD_COLORS: Final = {
 
 
 def colors_of(names: Iterable[str]) -> dict[str, str]:
-    """A colour for each of a study's methods: that of `METHOD_COLORS`, or one that these leave."""
+    """A colour for each method of a study: from `METHOD_COLORS`, or one of the others."""
     return theme.colors_of(names, METHOD_COLORS)

@@ -74,11 +74,11 @@ def model_trial_study(
     Parameters
     ----------
     name
-        Of the study.
+        Name of the study.
     dgps
-        Data-generating processes, by the words that figures have for them.
+        Data-generating processes, by their labels in figures.
     models
-        What is on trial: each is a method of the study, so one more fits no other again.
+        Models to test. Each is a method of the study, so adding one does not fit the others again.
     metrics
         Metrics of the trial: those of `simstudy.documents.stats.models.metrics`,
         `mean_metric("name", loss)` for the mean of a loss of one's own, or a `Metric` for another
@@ -88,7 +88,7 @@ def model_trial_study(
     n_rep
         Replicates for each kind of data.
     claims
-        What a document states of it.
+        Claims of a document about it.
     **trial
         Other settings of `ModelTrial`: k, alpha, power, n_train, n_boot, n_truth.
 
@@ -153,7 +153,7 @@ def model_trial_study(
 
 
 def need_scikit_learn() -> None:
-    """Refuse, in one line, where scikit-learn is not installed."""
+    """Raise a one-line error if scikit-learn is not installed."""
     try:
         import sklearn  # noqa: F401
     except ImportError:
@@ -164,7 +164,7 @@ def need_scikit_learn() -> None:
 
 
 def refuse_namesakes(models: Sequence[Model]) -> None:
-    """Refuse two models of one name, under which only one of them would be found."""
+    """Refuse two models with the same name."""
     names = [model.name for model in models]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -187,13 +187,13 @@ def design_levels(trial: ModelTrial) -> dict[str, float]:
 def trial_figure(result: Result, measure: str, labels: Mapping[RegressionDgp, str]) -> ggplot:
     """A share by test size, model, metric and data, studentized, with its design value dashed.
 
-    The root of the MSE decides as the MSE does but for its curvature, so it has no rows beside it.
+    The RMSE is not drawn, since its decisions are those of the MSE up to curvature.
     """
     every = in_readers_words(result, labels)
     every = every[every["method"] == "studentized"]
     rows = without_repetition(every)
     joined = _is_joined(rows, measure)
-    if not joined:  # as levels, with more room between the points of different models
+    if not joined:  # a categorical axis has more room for several models
         sizes = {n: f"{n:,g}" for n in sorted(rows["n_test"].unique())}
         rows = rows.assign(n_test=in_order(rows["n_test"], sizes))
     trial: ModelTrial = result.plan.scenarios[0]
@@ -226,7 +226,7 @@ def trial_figure(result: Result, measure: str, labels: Mapping[RegressionDgp, st
 
 
 def _is_joined(rows: pd.DataFrame, measure: str) -> bool:
-    """Whether a line has points to join; those of few true nulls it would join to a zigzag."""
+    """Whether to join the points by a line; not if few true nulls make it a zigzag."""
     return measure != "type_1_error" and rows["n_test"].nunique() > 1
 
 
@@ -235,12 +235,12 @@ def _sizes_in_words(trial: ModelTrial) -> str:
 
 
 def without_repetition(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows without those of the RMSE, where those of the MSE say the same."""
+    """The rows without those of the RMSE, if rows of the MSE agree."""
     return rows[rows["metric"] != "RMSE"] if (rows["metric"] == "MSE").any() else rows
 
 
 def repetition_in_words(rows: pd.DataFrame, measure: str) -> str:
-    """How far the RMSE, which is not drawn, is from the MSE at most; "" where it is drawn."""
+    """The largest distance between the MSE and the RMSE, as text; empty if the RMSE is drawn."""
     of_measure = rows[rows["measure"] == measure]
     keys = ["data", "model", "n_test"]
     both = of_measure.pivot(index=keys, columns="metric", values="estimate")
@@ -251,7 +251,7 @@ def repetition_in_words(rows: pd.DataFrame, measure: str) -> str:
 
 
 def in_readers_words(result: Result, labels: Mapping[RegressionDgp, str]) -> pd.DataFrame:
-    """The summary with numbers for sizes and words for names."""
+    """The summary with numeric sizes and labels for names."""
     summary = with_labels(result.summary, result.plan.scenarios, dgp=labels)
     words = {"metric": in_metric_words, "model": format_name}
     return (
@@ -287,14 +287,14 @@ def keeps_the_design(
     within
         Largest distance that counts as near.
     dgps
-        Whose cells to look at; all sizes of the test sample, models and metrics.
+        Data-generating processes whose cells are checked, with all sizes, models and metrics.
 
     Raises
     ------
     LookupError
-        Where no data are from these, or all trials failed.
+        If no data are from these, or all trials failed.
     TooFewReplicatesError
-        Where chance alone could carry a cell across.
+        If chance alone could move a cell across the limit.
     """
     trials = [trial for trial in result.plan.scenarios if trial.dgp in dgps]
     if not trials:
@@ -309,10 +309,10 @@ def keeps_the_design(
 
 
 def _studentized(result: Result, dgps: Sequence[Any], design: Mapping[str, float]) -> pd.DataFrame:
-    """Summary rows of these data, without those of a state of the null that never came up.
+    """Summary rows of these data, without states of the null that never occurred.
 
-    `error` is the Monte Carlo error of a share: that of the design where it is more, so that no
-    share of few is without error.
+    `error` is the Monte Carlo error of a share, or that of the design value if it is larger, so
+    that it is never 0 for few replicates.
     """
     rows = result.summary[result.summary["dgp"].isin(dgps)]
     rows = rows[rows["method"] == "studentized"]
@@ -328,7 +328,7 @@ def _studentized(result: Result, dgps: Sequence[Any], design: Mapping[str, float
 
 
 def _furthest(rows: pd.DataFrame) -> str:
-    """The share that is furthest from the design, in standard errors, in words."""
+    """The share that is furthest from the design, in standard errors, as text."""
     distance = rows["estimate"] - rows["design"]
     worst: Any = rows.iloc[int(np.abs(distance / rows["error"]).argmax())]
     return (

@@ -1,15 +1,15 @@
-"""How words of degree are taken, the same in all documents: the scoreboard prints this table."""
+"""Numerical limits for words such as "slightly", the same in all documents."""
 
 from __future__ import annotations
 
-SPOT_ON = 0.0065  # of a probability: six tenths of a point, as rounded
-CLOSE = 0.05  # of a probability
-SLIGHTLY = 0.05  # of a probability
-SLIGHTLY_OF_OTHERS = 0.2  # of any other quantity, relative
-ALMOST = 0.03  # of a variance, relative
-ALIGNED = 0.1  # of a standard error, relative
-MUCH = 0.05  # of a probability
-JUST_AS_WELL = 0.03  # of a probability
+SPOT_ON = 0.0065  # probability: rounds to six tenths of a point
+CLOSE = 0.05  # probability
+SLIGHTLY = 0.05  # probability
+SLIGHTLY_OF_OTHERS = 0.2  # any other quantity, relative
+ALMOST = 0.03  # variance, relative
+ALIGNED = 0.1  # standard error, relative
+MUCH = 0.05  # probability
+JUST_AS_WELL = 0.03  # probability
 
 WORDS = {
     "basically spot on": "at most six tenths of a percentage point off, as the document's own "
@@ -24,4 +24,4 @@ WORDS = {
     "power or rate in whole per cents": "a point beyond its rounding for a power, half a point for "
     "other rates: less does not show in whole per cents",
 }
-"""By word: how far it reaches."""
+"""Limit for each word."""

@@ -41,7 +41,7 @@ from simstudy.study import Rules, Study
 
 @published(__file__)
 class Config(LinearConfig):
-    """What the study sweeps."""
+    """Settings of the study."""
 
     n_boot: list[int] = option("resamples, beside the limit of infinitely many", at_least=2)
     n_train: list[int] = option("observations that the model learns from", at_least=2)
@@ -76,7 +76,7 @@ N_PUBLISHED = 1000  # replicates that the document drew
 
 
 def _pair(result: Result) -> list[BootstrapSe]:
-    """The most resamples, and the limit, of the first setting."""
+    """The scenarios with most resamples and with infinitely many, for the first setting."""
     first = result.plan.scenarios[0]
     setting = {name: getattr(first, name) for name in SETTING}
     most = max(s.n_boot for s in result.plan.scenarios if math.isfinite(s.n_boot))
@@ -122,8 +122,8 @@ def _biases(rows: pd.DataFrame) -> str:
 def figure_scatter(result: Result) -> ggplot:
     """Scatter of estimate over truth by the number of resamples; to first order as a line.
 
-    The sample alone gives √(14 / 4n), for the squares of normal errors; B resamples add 1/2B to
-    the square. All points share their samples, so chance moves them together, away from the line.
+    For squares of normal errors the sample alone gives √(14 / 4n); B resamples add 1/2B to the
+    square. All points share their samples, so chance moves them in the same direction.
     """
     first = result.plan.scenarios[0]
     rows = rows_like(result.summary, first, *SETTING)
@@ -159,7 +159,7 @@ def figure_scatter(result: Result) -> ggplot:
 
 
 def _shared(scenario: BootstrapSe, limit: pd.DataFrame) -> str:
-    """Why points may lie on one side of the line: their samples do."""
+    """The explanation of points on one side of the line: they share their samples."""
     found, theory = float(limit["estimate"].iloc[0]), math.sqrt(14 / (4 * scenario.n_test))
     return (
         f"All points resample the same {int(limit['n_rep'].iloc[0]):,} samples, so what chance did "
@@ -189,7 +189,7 @@ def _unbiased(result: Result, truth: str = "variance_printed") -> Finding:
 
 
 def variance_of_noise(model: LinearModel) -> float:
-    """Of a squared error of the true model, which has nothing but noise: 2σ⁴ for normal noise."""
+    """Variance of a squared error of the true model, which is pure noise: 2σ⁴ if normal."""
     return 2 * model.noise_variance**2
 
 

@@ -56,7 +56,7 @@ SCORES: dict[str, Scores] = {
 
 @published(__file__)
 class Config:
-    """What the study sweeps."""
+    """Settings of the study."""
 
     n_obs: list[int] = option("positive cases in the test set", at_least=2)
     sensitivity: list[float] = option("target to keep", above=0, below=1)
@@ -107,14 +107,14 @@ BOOTSTRAPS = [SHOWN[name] for name in ("percentile", "normal", "bca strict", "bc
 
 
 def shown_rows(result: Result, words: dict[str, str] = SHOWN) -> pd.DataFrame:
-    """The summary of some methods, methods and scores in words."""
+    """The summary of some methods, with labels for methods and scores."""
     rows = result.summary[result.summary["method"].isin(words)].drop(columns="n_boot")
     rows = with_labels(rows, result.plan.scenarios, scores=SCORES_IN_WORDS)
     return rows.assign(method=in_order(rows["method"], words))
 
 
 def less(rows: pd.DataFrame, aim: str) -> pd.DataFrame:
-    """How far estimates are above what was asked for."""
+    """Estimates minus their target."""
     return rows.assign(**{name: rows[name] - rows[aim] for name in NUMBERS})
 
 

@@ -2,12 +2,12 @@
 
 The study of house prices with responses of Friedman's function, whose distribution is known.
 
-Aims         What do the measures say of the true distribution of each response, and what of three
-             networks beside it?
+Aims         What are the measures for the true distribution of each response, and for three
+             networks?
 Data         Friedman's function of 5 of 13 uniform features with normal noise: 338 observations to
              learn from and 168 to predict, drawn anew in each replicate.
 Estimands    The share of predictions that are compatible with their distributions: 1 for the true
-             distribution and for the uniform p-values beside it, unknown for the networks.
+             distribution and for uniform p-values as a control, unknown for the networks.
 Methods      As in the study of house prices, and the true distribution.
 Performance  As there, by mean over samples.
 """
@@ -20,7 +20,7 @@ from simstudy.study import Study
 
 @published(__file__)
 class Config(Options):
-    """What the study sweeps."""
+    """Settings of the study."""
 
 
 def study(config: Config) -> Study:

@@ -1,7 +1,7 @@
 """Do intervals from resampled p-values cover the share of compatible predictions?
 
-Estimates of that share have no interval of their own, and are reported without. The plainest way
-to one is to draw the p-values with replacement and estimate again.
+Estimates of that share are usually reported without an interval. The simplest interval draws the
+p-values with replacement and estimates the share again.
 
 Aims         For which estimators do percentile intervals cover, and where do they miss?
 Data         168 two-sided p-values of normal scores: standard where compatible, else shifted by
@@ -41,7 +41,7 @@ CORRECTED = ("cfdr", "cfdr_clipped")
 
 @published(__file__)
 class Config:
-    """What the study sweeps."""
+    """Settings of the study."""
 
     n_prediction: int = option("predictions in each list", at_least=1)
     null_share: list[float] = option("shares of compatible predictions", at_least=0, at_most=1)
@@ -109,7 +109,7 @@ def _cover(
 ) -> Finding:
     """Whether coverage is at least nominal, or below it, for all of some estimators.
 
-    Of p-values of which some are not compatible, independent or with a common factor.
+    For p-values of which some are not compatible, independent or with a common factor.
     """
     trials = [t for t in result.plan.scenarios if bool(t.correlation) == dependent]
     trials = [t for t in trials if t.null_share < 1]
@@ -130,7 +130,7 @@ def _deviation(
 ) -> Float[np.ndarray, " trial"]:
     """How far a share is from its expectation, in standard errors, by the exact binomial tail.
 
-    Three replicates are never far from 0.9: a normal law of their share has 0 of 3 beyond chance.
+    A normal approximation would call 0 of 3 replicates far from 0.9, which is wrong.
     """
     hits = np.rint(share * n_rep)
     below = special.ndtri(special.bdtr(hits, n_rep, level))

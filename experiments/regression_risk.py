@@ -52,7 +52,7 @@ from simstudy.study import Study
 
 @published(__file__)
 class Config(LinearConfig):
-    """What the study sweeps."""
+    """Settings of the study."""
 
     n_train: list[int] = option("observations that the model learns from", at_least=2)
     n_test: list[int] = option("observations that the metrics come from", at_least=2)
@@ -137,7 +137,7 @@ def _points(result: Result, scenario: RegressionRisk) -> pd.DataFrame:
 
 
 def _less_theory(rows: pd.DataFrame) -> str:
-    """As the claims have it: how far the metric is above the risk."""
+    """The metric minus the risk, as in the claims."""
     return f"mean of empirical − theoretical\n= {format_mean(rows['x'] - rows['y'])}"
 
 
@@ -179,7 +179,7 @@ def figure_distance(result: Result) -> ggplot:
 
 
 def in_standard_errors(drawn: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Distances as multiples of the standard error that theory gives the same scenario's metric."""
+    """Distances as multiples of the theoretical standard error of the scenario's metric."""
     theory = rows[rows["measure"] == "model_se"].set_index(["n_test", "metric"])["estimate"]
     unit = theory.loc[list(zip(drawn["n_test"], drawn["metric"], strict=True))].to_numpy()
     numbers = ("estimate", "mcse", "lower", "upper")
@@ -201,13 +201,13 @@ def _aligned(result: Result, truth: str = "risk") -> Finding:
     correlation = [np.corrcoef(data["empirical"][:, i], data[truth][:, i])[0, 1] for i in (0, 1)]
     said = f"root mean squared z {spread[0]:.3f} and {spread[1]:.3f}, correlation "
     said += f"{correlation[0]:.3f} and {correlation[1]:.3f} (MSE, MAE)"
-    # A squared normal has the variance 2; of few replicates its own estimate may be far too small.
+    # The variance of a squared normal is 2; its estimate from few replicates may be far too small.
     error = np.maximum(error, np.sqrt(2 / len(z)) / 2)
     return matches(spread, 1.0, error, margin=ALIGNED, n_rep=len(z), detail=said)
 
 
 def _centred(result: Result, truth: str) -> Finding:
-    """Whether the mean distance of metric and risk is none, by interval."""
+    """Whether the mean difference of metric and risk is 0, by interval."""
     scenario = _published(result)
     data = result.columns(scenario, "empirical", truth)
     distances = (data["empirical"] - data[truth]).T
@@ -226,8 +226,8 @@ def _centred(result: Result, truth: str) -> Finding:
 def _risk_without_intercept(_: Any, squared_outside: bool = True) -> Finding:
     """Whether the printed risk is the mean squared error, for a model without an intercept.
 
-    The mean over features and noise of ±1 times their standard deviations, all combinations, is
-    that of normal ones: a squared error has no higher moments than second ones.
+    The mean over all combinations of features and noise at ±1 standard deviation equals that over
+    normal ones, since a squared error depends on second moments only.
     """
     truth, fitted, noise = np.array([0.5, 0.5, 0.5]), np.array([0.2, 0.7, 0.4]), 1.5
     draws = np.array(list(product((-1.0, 1.0), repeat=4)))
@@ -256,7 +256,8 @@ def _vanishes(result: Result) -> Finding:
 def _chi_square(result: Result) -> Finding:
     """Mean of the sum of squared errors over the root of the fit's risk, per degree of freedom.
 
-    The risk with the fitted intercept; with the printed one, without it, the mean is 0.01 higher.
+    The risk includes the fitted intercept; with the printed risk, without it, the mean is 0.01
+    higher.
     """
     data = result.columns(_published(result), "empirical", "risk")
     return average(data["empirical"][:, 0] / np.sqrt(data["risk"][:, 0]), "1 would be chi-square")
@@ -282,8 +283,8 @@ def _variance_of_mse(result: Result, factor: float = 2.0) -> Finding:
     return average((empirical - risk) ** 2 / (factor * risk**2 / scenario.n_test))
 
 
-A_FIFTH = 0.2  # of a variance: of its root, a tenth
-EXACTLY = 1e-12  # relative: what arithmetic leaves
+A_FIFTH = 0.2  # relative, for a variance: a tenth of its root
+EXACTLY = 1e-12  # relative rounding error
 CENTRED = 0.005  # half a per cent of the risk
 
 
@@ -384,7 +385,7 @@ CLAIMS = (
         "section 2",
         _chi_square,
         published=1.0,
-        difference=0.01,  # of the degrees of freedom
+        difference=0.01,  # relative to the degrees of freedom
         expected="differs",
         misprint=True,
         note="The scale is one over the variance, not over its root; the variance two lines below "

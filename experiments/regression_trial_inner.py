@@ -36,7 +36,7 @@ from simstudy.study import Rules, Study
 
 @published(__file__)
 class Config:
-    """What the study sweeps."""
+    """Settings of the study."""
 
     n_inner: list[int] = option("inner resamples, beside the closed form", at_least=2)
     n_boot: int = option("outer resamples", at_least=2)
@@ -67,7 +67,7 @@ def study(config: Config) -> Study:
 
 
 def _both(result: Result) -> tuple[RegressionTrial, RegressionTrial]:
-    """The trial of the most inner resamples, and that of the closed form."""
+    """The trial with most inner resamples, and that with the closed form."""
     *finite, closed = result.plan.scenarios
     return max(finite, key=lambda trial: trial.n_inner), closed
 
@@ -99,7 +99,7 @@ AGREE = 0.01  # a point: the width of the document's own "80-81%"
 
 
 def _same_conclusions(result: Result, method: str = "studentized") -> Finding:
-    """Paired differences of the power and of the share of false nulls from the closed form's."""
+    """Paired differences from the closed form: of power and of the share of false nulls."""
     names = ("reject", "null_is_false")
     drawn, closed = (
         take_index(result.columns(trial, *names), axis=0, index=METHODS.index(by))
@@ -126,7 +126,7 @@ CLAIMS = (
         "section 3, code",
         _same_conclusions,
         published=True,
-        scored=False,  # of the document's code
+        scored=False,  # about the document's code
         rival=WrongAlternative(
             "the vanilla bootstrap", partial(_same_conclusions, method="vanilla")
         ),

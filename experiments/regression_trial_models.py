@@ -77,7 +77,7 @@ MODELS = {
 
 @published(__file__)
 class Config(TrialConfig):
-    """What the study sweeps."""
+    """Settings of the study."""
 
     dgps: list[str] = option("what the observations are", one_of=tuple(DGPS))
     models: list[str] = option("what is on trial", one_of=tuple(MODELS))
@@ -97,15 +97,15 @@ def study(config: Config) -> Study:
 
 # ---------------------------------------------------------------- claims
 SMALLEST = 50  # test observations
-NEAR = 0.02  # two points of a share, as of a power that is given in whole points
+NEAR = 0.02  # two points of a share, for a power given in whole points
 SHARES = ("null_is_false", "power", "type_1_error")
 
 
 def _with_skewed_errors(result: Result) -> Finding:
     """Share of false nulls by MSE where a curved signal is missed, mean over the models.
 
-    In the smallest test samples. The models are fitted to the same data, so the error of their
-    mean is taken as the mean of their errors, which it cannot exceed.
+    Only the smallest test samples count. The models are fitted to the same data, so the error of
+    their mean is at most the mean of their errors, which is used.
     """
     dgp = factors_of(result.scenario(dgp=DGPS["curved"]))["dgp"]
     rows = result.select(measure="null_is_false", metric="mse", dgp=dgp, method="studentized")
@@ -122,7 +122,7 @@ def _with_skewed_errors(result: Result) -> Finding:
 
 
 def _over_models(result: Result, dgp: str = "linear") -> Finding:
-    """Share of false nulls that is furthest from the design, over models, metrics and sizes."""
+    """The share of false nulls furthest from the design, over models, metrics and sizes."""
     name = factors_of(result.scenario(dgp=DGPS[dgp]))["dgp"]
     rows = result.select(measure="null_is_false", dgp=name, method="studentized")
     off = (rows["estimate"] - float(special.ndtr(1.5))).abs()
@@ -172,7 +172,7 @@ CLAIMS = (
         criterion="2 points",
         published=True,
         expected="differs",
-        scored=False,  # of models and metrics, which "any model and metric" counts, and not of data
+        scored=False,  # the sentence is counted by "any model and metric"
         note="By MSE, RMSE and R² not where the noise is heavy-tailed: a squared error without a "
         "variance has no bootstrap standard error, at any size of the sample. By MAE it holds.",
     ),

@@ -58,7 +58,7 @@ MODELS = plain.MODELS | {
 
 @published(__file__)
 class Config(TrialConfig):
-    """What the study sweeps."""
+    """Settings of the study."""
 
     spreads: list[float] = option("standard deviation of the log price", above=0, at_most=3)
     models: list[str] = option("what is on trial", one_of=tuple(MODELS))

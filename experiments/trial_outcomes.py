@@ -7,7 +7,7 @@ Aims         Are the four probabilities the products of the trial's rates, at th
 Data         Independent normal observations with known variance (mean 3, variance 2).
 Estimands    The probability of each outcome.
 Methods      The two-stage test, its second stage of the size that gives the power.
-Performance  The share of replicates with each outcome, beside its exact value. At 100000 replicates
+Performance  The share of replicates with each outcome, and its exact value. At 100000 replicates
              the MCSE is at most 0.14 points, and 0.02 for the rarest.
 """
 
@@ -24,7 +24,7 @@ from simstudy.tables import Column, Table
 
 @published(__file__)
 class Config:
-    """What the study sweeps; the table is of the first design."""
+    """Settings of the study; the table shows the first design."""
 
     k: list[float] = option(
         "standard errors from the first mean to the bound", at_least=-30, at_most=30

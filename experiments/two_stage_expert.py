@@ -36,8 +36,8 @@ from simstudy.provenance.streams import Streams
 from simstudy.study import Study
 
 METHODS = ("k backed out", "z test of the bound")
-FAR = 9.0  # standard errors within which a first mean lies in any run
-NODES = 721  # of the table of critical values; errors of a cubic between them are below 1e-8
+FAR = 9.0  # standard errors: range of first means in any run
+NODES = 721  # nodes of the table of critical values; cubic interpolation errs by less than 1e-8
 
 
 @functools.lru_cache(maxsize=256)
@@ -56,12 +56,12 @@ class ExpertBound:
     Parameters
     ----------
     margin
-        Standard errors of the first mean from the truth up to the bound; the null is true where
-        it is 0 or below.
+        Distance from the truth up to the bound, in standard errors of the first mean; the null is
+        true if it is 0 or below.
     n1, n2
         Observations in the first and second stage.
     alpha
-        Level that the test asks for.
+        Nominal level of the test.
 
     Raises
     ------
@@ -80,7 +80,7 @@ class ExpertBound:
 
     @property
     def ratio(self) -> float:
-        """Root of n2/n1: standard errors of the second mean in one of the first."""
+        """Root of n2/n1: standard error of the first mean over that of the second."""
         return float(np.sqrt(self.n2 / self.n1))
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
@@ -108,7 +108,7 @@ class ExpertBound:
 
 @published(__file__)
 class Config:
-    """What the study sweeps."""
+    """Settings of the study."""
 
     margin: list[float] = option(
         "standard errors of the first mean from the truth to the bound", at_least=-5, at_most=5
@@ -160,7 +160,7 @@ def figure_size(result: Result) -> ggplot:
 
 
 # ---------------------------------------------------------------- claims
-A_POINT = 0.01  # of a type-I error: the least that matters to who plans a trial
+A_POINT = 0.01  # difference of a type-I error that matters in planning
 
 
 def _size(result: Result, n1: int, n2: int) -> Finding:

@@ -59,7 +59,7 @@ NULL = "null_is_false"
 
 @published(__file__)
 class Config:
-    """What the study sweeps."""
+    """Settings of the study."""
 
     k: list[float] = option(
         "standard errors from the first mean to the bound", at_least=-30, at_most=30
@@ -102,7 +102,7 @@ def figure_type_1(result: Result) -> ggplot:
 
 
 def figure_null(result: Result) -> ggplot:
-    """How often the bound lies above the truth, less Phi(k), which it is for normal means."""
+    """Share of bounds above the truth, minus Phi(k), its value for normal means."""
     rows = above_normal_means(result.summary)
     figure = _panels(result, rows, "share with a false null, minus Φ(k)", nominal=0.0)
     ks = sorted({trial.k for trial in result.plan.scenarios})
@@ -122,7 +122,7 @@ def _first_stage(result: Result) -> str:
 
 
 def above_normal_means(summary: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the share with a false null, less what it is for normal means of known variance."""
+    """Rows of the share of false nulls, minus its value for normal means of known variance."""
     rows = summary[summary["measure"] == NULL]
     phi = special.ndtr(rows["k"].to_numpy(float))
     return rows.assign(**{name: rows[name] - phi for name in ("estimate", "lower", "upper")})

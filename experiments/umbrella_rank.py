@@ -8,7 +8,7 @@ Data         Independent positive scores; only their ranks matter, so they are u
 Estimands    Probability that the r-th smallest score keeps the target sensitivity.
 Methods      The umbrella's own rank, and ranks 1 to 4 whatever n is.
 Performance  Coverage, and the probability that exactly r scores lie below the true threshold, both
-             beside the exact binomial values; one MCSE is at most 0.2 points at 50,000 replicates.
+             with the exact binomial values; one MCSE is at most 0.2 points at 50,000 replicates.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from simstudy.tables import Column, Table
 
 @published(__file__)
 class Config:
-    """What the study sweeps."""
+    """Settings of the study."""
 
     n_obs: list[int] = option("positive cases in the test set", at_least=4)
     sensitivity: list[float] = option("target to keep", above=0, below=1)
@@ -101,7 +101,7 @@ def figure_3(result: Result) -> ggplot:
 
 
 def _ticks(limits: tuple[float, float]) -> list[float]:
-    """Whole ranks, from 1; of shares some five."""
+    """Ticks: whole ranks from 1, or about five shares."""
     from matplotlib.ticker import MaxNLocator
 
     are_ranks = limits[1] > 1.5  # no share is above 1
@@ -166,7 +166,7 @@ def _ways(result: Result, name: str) -> pd.DataFrame:
 
 # ---------------------------------------------------------------- claims
 INFEASIBLE = 30  # positive cases with which no score is a safe threshold
-HALF_A_POINT = 0.005  # of a probability printed in whole per cents, beyond their rounding
+HALF_A_POINT = 0.005  # probability, in addition to rounding to whole per cents
 
 
 def _table_entry(result: Result, name: str, rank: int) -> Finding:
@@ -184,7 +184,7 @@ def _table_is_exact(_: Result, n_obs: int = 50) -> Finding:
 
 
 def _largest_safe(result: Result, n: int, confidence: float = 0.8) -> Finding:
-    """The umbrella's rank where simulation says that it is safe and the next is not; else 0."""
+    """The umbrella's rank if it is safe in the simulation and the next is not; else 0."""
     about = {"rank": "umbrella", "n_obs": n, "sensitivity": 0.95, "confidence": confidence}
     safe, exactly = (result.row(name, **about) for name in ("coverage", "exactly"))
     rank = int(umbrella_rank(n, 0.95, confidence))
@@ -205,7 +205,7 @@ def _printed_sum(_: Result) -> Finding:
 
 
 def _much_tighter(result: Result, n: int = 50) -> Finding:
-    """Whether the umbrella's rank has more than 85% confidence where 80% is asked for."""
+    """Whether the umbrella's rank has more than 85% confidence if 80% is required."""
     row = result.row("coverage", rank="umbrella", **(FIFTY | {"n_obs": n}))
     excess = row["estimate"] - FIFTY["confidence"]
     detail = f"n = {n}: {excess:.4f} ({row['mcse']:.4f}) beyond; exactly "
@@ -214,7 +214,7 @@ def _much_tighter(result: Result, n: int = 50) -> Finding:
 
 
 def _rank_of_function(_: Result, n: int = INFEASIBLE) -> Finding:
-    """What the document's function gives: the largest safe rank, or 1 where there is none."""
+    """The result of the document's function: the largest safe rank, or 1 if there is none."""
     rank = max(int(umbrella_rank(n, 0.95, 0.8)), 1)
     detail = f"n = {n}; from n = {least_feasible_n(0.95, 0.8)} rank 1 is safe"
     return Finding(float(rank), detail=detail)

@@ -1,6 +1,6 @@
-"""What the claims of `accuracy_regression` ask of shares of checks that fail.
+"""Checks of shares of failing checks, for the claims of `accuracy_regression`.
 
-A rate is another where it is half a percent off, a variance where it is a twentieth off.
+A rate differs if it is half a percent off, a variance if it is a twentieth off.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from simstudy.documents.scenarios.accuracy import (
 from simstudy.documents.stats.accuracy import design
 from simstudy.lazy import special
 
-HALF_A_PERCENT = 0.005  # of checks: a tenth of α, Bradley's (1978) stringent limit
-TWENTIETH = 0.05  # of a variance: it moves a level of 5% by less than half a percent
+HALF_A_PERCENT = 0.005  # share of checks: a tenth of α, Bradley's (1978) stringent limit
+TWENTIETH = 0.05  # relative, for a variance: moves a level of 5% by less than half a percent
 PAIRED = ("mcnemar", "mcnemar_mid_p", "paired_z", "paired_t")
 Checks = Sequence[AccuracyCheck]
 PerCheck = Float[np.ndarray, " check"]
@@ -44,7 +44,7 @@ def asked(result: Result, **where: float) -> list[AccuracyCheck]:
 
 
 def one_half(result: Result, effect: float = 0.0) -> AccuracyCheck:
-    """Where the formulas should be at their best: most prompts, and σ = 1/2 is true."""
+    """The scenario most favourable to the formulas: most prompts, and σ = 1/2 is true."""
     chosen = asked(result, effect=effect, accuracy=0.5, correlation=0.0, quantile=0.0)
     return max(chosen, key=lambda check: check.n)
 
@@ -88,7 +88,7 @@ def _row(result: Result, check: AccuracyCheck, measure: str, **where: str) -> An
 
 
 def _shares(result: Result, checks: Checks, method: str) -> tuple[PerCheck, PerCheck]:
-    """The shares that fail, and how far chance reaches from each."""
+    """The shares that fail, and the Monte Carlo margin of each."""
     rows = [_row(result, check, "rejection_rate", method=method) for check in checks]
     share, n_rep = (np.array([row[name] for row in rows], float) for name in ("estimate", "n_rep"))
     return share, mc_limit(len(rows)) * cautious_binomial_error(share, n_rep)
@@ -118,10 +118,11 @@ def variance_over_sigma(result: Result) -> Finding:
 
 
 def _squared_spread(result: Result, check: AccuracyCheck) -> Finding:
-    """The variance of the difference of accuracies, with an error that few replicates leave large.
+    """The variance of the difference of accuracies, with an error that is large for few replicates.
 
-    The influence function's error is estimated from the same replicates, and is 0 of two of them;
-    a normal difference's, √(2/(n - 1)) of the variance, is known and holds where it is larger.
+    The error by the influence function is estimated from the same replicates, and is 0 for two of
+    them. The error for a normal difference, √(2/(n - 1)) times the variance, is known. The larger
+    of the two is used.
     """
     row = _row(result, check, "empirical_se")
     spread, n_rep = row["estimate"], float(row["n_rep"])
@@ -202,7 +203,7 @@ def all_of_theta(_: Result, turned: bool = False) -> Finding:
 
 # ---------------------------------------------------------------- statements about many scenarios
 def conservative(result: Result, method: str = "document") -> Finding:
-    """Whether half a percent and more of α is to spare wherever the accuracy is 0.7 or more."""
+    """Whether the rate is half a percent or more below α at each accuracy of 0.7 or more."""
     checks = [
         c for c in like(result, effect=0.0, correlation=0.0, quantile=0.0) if c.accuracy >= 0.7
     ]
@@ -213,10 +214,10 @@ def conservative(result: Result, method: str = "document") -> Finding:
 
 
 def by_luck(result: Result, law: Callable[..., Any] = design.level_given_reference) -> Finding:
-    """Whether the formula holds for every kept reference, to what the lattice can move it.
+    """Whether the formula holds for every kept reference, up to the effect of the lattice.
 
-    The normal law has a threshold anywhere, the lattice one between two counts: at most half a
-    right answer apart, which moves a share by φ(0)/(2σ√n) at most.
+    The threshold of the normal approximation and that between two counts differ by at most half an
+    answer, which moves a share by φ(0)/(2σ√n) at most.
     """
     checks = [check for check in like(result, effect=0.0) if check.quantile]
     if not checks:
@@ -232,7 +233,7 @@ def by_luck(result: Result, law: Callable[..., Any] = design.level_given_referen
 
 
 def pairs_keep_level(result: Result, tests: Sequence[str] = PAIRED) -> Finding:
-    """Whether tests of pairs have at most half of alpha to spare on the same prompts."""
+    """Whether tests of pairs keep at least half of alpha on the same prompts."""
     checks = [check for check in same_prompts(result) if check.effect == 0]
     found = [_shares(result, checks, method) for method in tests]
     share, reach = (np.concatenate(values) for values in zip(*found, strict=True))
@@ -255,9 +256,9 @@ def pairs_find_more(result: Result, test: str = "mcnemar") -> Finding:
 
 
 def as_enumerated(result: Result, shift: int = 0) -> Finding:
-    """Whether shares are the exact ones; `shift` takes those of the tests so many places before.
+    """Whether shares equal the exact ones; `shift` compares with another test, for a rival.
 
-    To half a percent, which is a tenth of α; above twice α, to one.
+    The margin is half a percent, a tenth of α; for shares above twice α it is one percent.
     """
     rows = result.summary[result.summary["measure"] == "rejection_rate"]
     share, n_rep, exact = (rows[name].to_numpy(float) for name in ("estimate", "n_rep", "exact"))

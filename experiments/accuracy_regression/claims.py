@@ -1,6 +1,6 @@
-"""What the document says of its test, against shares of checks that fail.
+"""Claims of the document about its test, compared with shares of checks that fail.
 
-A rival is another test, or the same one where its assumptions do not hold.
+A rival is another test, or the same test with violated assumptions.
 """
 
 from functools import partial

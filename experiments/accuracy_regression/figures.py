@@ -49,16 +49,16 @@ SIGMAS = ("document", "known", "estimated")
 EXACT_TESTS = ("estimated", "fisher", "fisher_mid_p", "boschloo", "z_pooled")
 AT_OR_BELOW = ("document", "rounded", "rounded_strict")
 PAIRS = ("document", "known", "mcnemar", "mcnemar_mid_p", "paired_z")
-POINTS = 100.0  # of accuracy, the document's scale
+POINTS = 100.0  # points per unit of accuracy, the document's scale
 TARGETS = (10.0, 5.0, 2.0, 1.0)  # effects to be detected, in points
-FIRST_SIZE = 32  # from which the document doubles
-LATTICE_TO = 160  # prompts that the figure of the lattice shows: beyond, cycles run together
+FIRST_SIZE = 32  # prompts; the document doubles from here
+LATTICE_TO = 160  # largest n in the figure of the lattice; cycles merge beyond
 SHARE = "share of checks that fail"
 
 
 # ---------------------------------------------------------------- what is drawn
 def like(result: Result, **where: Any) -> list[AccuracyCheck]:
-    """The scenarios with these factors; LookupError where there are none."""
+    """The scenarios with these factors; LookupError if there are none."""
     found = [
         each
         for each in result.plan.scenarios
@@ -70,7 +70,7 @@ def like(result: Result, **where: Any) -> list[AccuracyCheck]:
 
 
 def _rows(scenarios: Iterable[AccuracyCheck], result: Result, methods: Sequence[str]) -> Any:
-    """Shares that fail, of some scenarios and methods, with words for both."""
+    """Shares that fail, for some scenarios and methods, with labels."""
     shares = result.summary[result.summary["measure"] == "rejection_rate"]
     shares = shares[shares["method"].isin(methods)]
     rows = pd.concat(
@@ -194,7 +194,7 @@ def _normal(law: str, mean: float, error: float) -> pd.DataFrame:
 def _marks(
     gamma: float, theta: float, error: float, top: float, about: AccuracyCheck
 ) -> pd.DataFrame:
-    """Words beside what they name, each beginning at its place."""
+    """Labels of the marks, left-aligned at their positions."""
     return pd.DataFrame(
         [
             (gamma + 0.08 * error, 1.11 * top, f"θ = {theta:.2f}"),
@@ -216,7 +216,7 @@ def sizes_figure(result: Result) -> ggplot:
     first = result.plan.scenarios[0]
     found = pd.DataFrame([sizes_of(target, first) for target in TARGETS])
     last = int(found["doubled"].max())
-    curve = _effects(np.array([FIRST_SIZE // 2, 2 * last]), first)  # straight, by its logarithms
+    curve = _effects(np.array([FIRST_SIZE // 2, 2 * last]), first)  # straight on logarithmic axes
     tried = _effects(FIRST_SIZE * 2 ** np.arange((last // FIRST_SIZE).bit_length()), first)
     return (
         p9.ggplot(curve, p9.aes("n", "theta"))
@@ -262,7 +262,7 @@ def sizes_of(target: float, about: AccuracyCheck) -> dict[str, Any]:
 
 # ---------------------------------------------------------------- one reference
 def reference_figure(result: Result) -> ggplot:
-    """The document's test given its reference, by how lucky that was."""
+    """The document's test given its reference, by the luck of the reference."""
     kept = [each for each in result.plan.scenarios if each.quantile]
     if not kept:
         raise LookupError("a reference that is used again")
@@ -285,7 +285,7 @@ def reference_figure(result: Result) -> ggplot:
 
 
 def _formula_and_averages(result: Result, kept: Sequence[AccuracyCheck]) -> list[Any]:
-    """The normal approximation as a line, and in words what references average to."""
+    """The normal approximation as a line, and the average over references as text."""
     cells = _each_n_and_effect(kept)
     formula = pd.concat(_by_formula(check, np.linspace(-3, 3, 121)) for check in cells)
     average = pd.concat(_averages(result, check) for check in cells)
@@ -305,7 +305,7 @@ def _formula_and_averages(result: Result, kept: Sequence[AccuracyCheck]) -> list
 
 
 def _beside_curves(cells: Sequence[AccuracyCheck], result: Result) -> list[Any]:
-    """Both curves named where they are furthest apart: the upper on its left, the other right."""
+    """Names of both curves where they are furthest apart: the upper left, the lower right."""
     exact = pd.concat(map(_given_each_count, cells), ignore_index=True)
     formula = pd.concat(_by_formula(each, _lucks(exact, each)) for each in cells)
     gap = exact["exact"] - formula["exact"].to_numpy()
@@ -342,7 +342,7 @@ def _given_each_count(about: AccuracyCheck) -> pd.DataFrame:
 
 
 def _by_formula(about: AccuracyCheck, luck: Float[np.ndarray, " luck"]) -> pd.DataFrame:
-    """The normal approximation; an effect moves it as luck does."""
+    """The normal approximation; an effect acts like luck."""
     shift = about.effect * about.theta * np.sqrt(about.n) / SIGMA_LIMIT
     share = design.level_given_reference(about.alpha, luck + shift)
     return pd.DataFrame({"n": about.n, "effect": about.effect, "luck": luck, "exact": share,
@@ -350,7 +350,7 @@ def _by_formula(about: AccuracyCheck, luck: Float[np.ndarray, " luck"]) -> pd.Da
 
 
 def _averages(result: Result, about: AccuracyCheck) -> pd.DataFrame:
-    """Words for the share averaged over references, in the corner that no curve comes to."""
+    """Text on the share averaged over references, in a corner without curves."""
     factors = {"n": about.n, "accuracy": about.accuracy, "effect": about.effect}
     row = result.row("rejection_rate", method="document", correlation=0.0, quantile=0.0, **factors)
     words = f"average over references\n{row['estimate']:.4f} ± {2 * row['mcse']:.4f}"
@@ -401,11 +401,11 @@ def same_prompts(result: Result) -> list[AccuracyCheck]:
 def sigma_figure(result: Result) -> ggplot:
     """Error rates by the true accuracy: σ = 1/2, the true σ, and σ estimated."""
     says = "σ = 1/2, the document's 50 points, is the largest that scores of 0 and 1 can have."
-    return _by_accuracy(result, SIGMAS, 91, says)  # with a jump wherever a true σ moves a threshold
+    return _by_accuracy(result, SIGMAS, 91, says)  # jumps where a true σ moves a threshold
 
 
 def exact_tests_figure(result: Result) -> ggplot:
-    """Error rates by the true accuracy of tests that know no σ."""
+    """Error rates of tests without a known σ, by the true accuracy."""
     return _by_accuracy(result, EXACT_TESTS, 46, "Tests that take no σ as known.")
 
 
@@ -470,7 +470,7 @@ def _at_or_below(about: AccuracyCheck) -> pd.DataFrame:
 
 @lru_cache(maxsize=1)
 def _counts_at_or_below(n: int, alpha: float) -> list[Int[np.ndarray, " count"]]:
-    """Of both effects at one n, which come one after the other."""
+    """Counts at or below the threshold for both effects at one n, in turn."""
     knobs: tuple[dict[str, bool], ...]
     knobs = ({}, {"rounded": True}, {"rounded": True, "strictly": True})
     return [document_counts(n, alpha, **said) for said in knobs]
@@ -509,22 +509,22 @@ def savings_figure(result: Result) -> ggplot:
 
 
 def prompts_needed(about: AccuracyCheck) -> dict[str, float]:
-    """The least n with which McNemar's mid-p test has the power that was asked for."""
-    n = int(0.8 * _formula(about))  # the power of a lattice is a sawtooth: from well below
+    """The least n with which McNemar's mid-p test has the required power."""
+    n = int(0.8 * _formula(about))  # power is a sawtooth in n: start well below
     while mid_p_power(n, about) < 1 - about.beta:
         n += 1
     return {"accuracy": about.accuracy, "correlation": about.correlation, "n": n}
 
 
 def mid_p_power(n: int, about: AccuracyCheck) -> float:
-    """Exact power of McNemar's mid-p test with n prompts of these chances."""
+    """Exact power of McNemar's mid-p test with n prompts."""
     critical, chance = paired.critical_losses("mcnemar_mid_p", n, about.alpha), about.chance
     return float(paired.rejection_probability(critical, n, chance.lost, chance.gained))
 
 
 def _formula(about: AccuracyCheck) -> float:
     """The normal approximation's number of prompts, by the spread where the model is worse."""
-    spread = about.spread * np.sqrt(about.n / 2)  # as that of one score on different prompts
+    spread = about.spread * np.sqrt(about.n / 2)  # equivalent to one score on different prompts
     effect = about.effect * about.theta
     return float(design.sample_size(effect, about.alpha, about.beta, spread))
 

@@ -18,7 +18,7 @@ Methods      The document's z test with σ = 1/2, failing at the threshold or st
              the pooled z; Fisher's exact test, its mid-p and Boschloo's; and of prompts lost and
              gained: McNemar's exact test, its mid-p, the paired z and t, which hold for different
              prompts too, paired at random.
-Performance  The share that fails, beside its exact value by enumeration, and the spread of the
+Performance  The share that fails, with its exact value by enumeration, and the spread of the
              difference of accuracies. At 500,000 replicates the MCSE is 0.03 points of a share of
              5% and 0.06 of one of 80%.
 """
@@ -33,12 +33,12 @@ from simstudy.documents.scenarios.accuracy import MEASURES, METHODS, AccuracyChe
 from simstudy.options import option, published
 from simstudy.study import Study
 
-ONE_HALF = 0.5  # the accuracy of references that are used again: there σ = 1/2 is true
+ONE_HALF = 0.5  # accuracy of reused references, for which σ = 1/2 is true
 
 
 @published(__file__)
 class Config:
-    """What the study sweeps."""
+    """Settings of the study."""
 
     n: list[int] = option("prompts of a reference, and of a check", at_least=2)
     accuracy: list[float] = option("probability of a right answer, on record", above=0, below=1)

@@ -1,9 +1,9 @@
-"""What the claims of `accuracy_scores` ask of rates of failure.
+"""Checks of rates of failure, for the claims of `accuracy_scores`.
 
-A rate is kept where it is within a tenth of what is asked for, of alpha or of beta: Bradley's
-(1978) stringent limits; where a statement is only of an order, within half of it, his liberal ones.
-Where theory says what a rate is, "near" is by the size of what it says (`margin_about`); two powers
-are about the same where a tenth more prompts would make more of a difference.
+A rate is kept if it is within a tenth of the nominal alpha or beta (the stringent limits of Bradley
+1978), or within half of it (his liberal limits) if the statement is only about an order of
+magnitude. If theory gives the rate, the margin depends on its size (`margin_about`). Two powers are
+about equal if a tenth more prompts would make a larger difference.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from simstudy.documents.stats.accuracy.design import (
 from simstudy.lazy import special
 
 STRINGENT = 0.1  # share of alpha, or of beta: Bradley (1978), Br. J. Math. Stat. Psychol. 31
-RARE = 0.001  # below it a rate is not told from another, only from one that is not as rare
-MOST_MISLED = 0.05  # share of pilot runs that may move the level further than asked
+RARE = 0.001  # rates below it count as equal
+MOST_MISLED = 0.05  # allowed share of pilot runs that move the level too far
 ALL = tuple(SCORES)
 
 Checks = Sequence[ScoreCheck]
@@ -42,21 +42,21 @@ Law = Callable[[ScoreCheck], float]
 
 
 class Rates(NamedTuple):
-    """Shares of replicates, and how many there are, of each scenario."""
+    """Shares of replicates and numbers of replicates, for each scenario."""
 
     share: PerCheck
     n_rep: PerCheck
 
     @property
     def reach(self) -> PerCheck:
-        """How far chance reaches in each; a share of 0 is not without error."""
+        """The Monte Carlo margin of each; above 0 even for a share of 0."""
         error = cautious_binomial_error(self.share, self.n_rep)
         return np.asarray(mc_limit(len(self.share)) * error)
 
 
 # ---------------------------------------------------------------- what was found
 def checks(result: Result, scores: Sequence[str], keep: Keep, what: str) -> list[ScoreCheck]:
-    """Scenarios of these scores; LookupError, saying what is not there, where there are none."""
+    """Scenarios of these scores; LookupError with their description if there are none."""
     wanted = [SCORES[name] for name in scores]
     found = [each for each in result.plan.scenarios if each.scores in wanted and keep(each)]
     if not found:
@@ -67,21 +67,21 @@ def checks(result: Result, scores: Sequence[str], keep: Keep, what: str) -> list
 def rates(
     result: Result, trials: Checks, method: str | None = None, measure: str = "rejection_rate"
 ) -> Rates:
-    """How often these checks fail by a method, or another measure, which may be of no method."""
+    """The rate at which these checks fail by a method, or another measure."""
     by = {} if method is None else {"method": method}
     rows = [result.row(measure, **_place(each), **by) for each in trials]
     return Rates(*(np.array([row[name] for row in rows]) for name in ("estimate", "n_rep")))
 
 
 def _place(check: ScoreCheck) -> dict[str, PlainFactor]:
-    """Its factors, without those that have no value."""
+    """The factors of a check that have a value."""
     return {name: value for name, value in factors_of(check).items() if value is not None}
 
 
 def redrawn(
     result: Result, scores: Sequence[str], *, worse: bool, related: bool = False
 ) -> list[ScoreCheck]:
-    """Checks with another reference in each replicate, worse by what their n detects or not."""
+    """Checks with a new reference in each replicate, with the detectable effect or without."""
 
     def keep(each: ScoreCheck) -> bool:
         effect = each.detectable_at == (each.n if worse else 0)
@@ -91,13 +91,13 @@ def redrawn(
 
 
 def with_n(trials: Checks, choice: Choice) -> list[ScoreCheck]:
-    """Those with the n that is chosen of all."""
+    """The checks with the chosen n."""
     n = choice([each.n for each in trials])
     return [each for each in trials if each.n == n]
 
 
 def sized_as_saved(result: Result, trials: Checks) -> list[ScoreCheck]:
-    """Those with as many scores as the z test whose prompts are to be saved."""
+    """The checks with as many scores as the z test that serves as baseline for savings."""
     found = [each for each in trials if each.n == saved_from(result)]
     if not found:
         raise LookupError("checks of as many prompts as are saved from")
@@ -106,7 +106,7 @@ def sized_as_saved(result: Result, trials: Checks) -> list[ScoreCheck]:
 
 # ---------------------------------------------------------------- verdicts
 def near(found: Rates, trials: Checks, known: PerCheck, margin: PerCheck) -> Finding:
-    """Whether each rate is within a margin of what is said of it."""
+    """Whether each rate is within a margin of its known value."""
     gap = np.abs(found.share - known)
     worst = int((gap - margin).argmax())
     detail = (
@@ -117,10 +117,10 @@ def near(found: Rates, trials: Checks, known: PerCheck, margin: PerCheck) -> Fin
 
 
 def margin_about(known: PerCheck, alpha: PerCheck) -> PerCheck:
-    """How far a level may be from what theory says of it.
+    """The allowed distance of a level from its theoretical value.
 
-    A tenth of it from alpha on; below, where it is said of what order it is, half of it; and of
-    less than one in a thousand only that it is less.
+    It is a tenth of the value if that is at least alpha, and else half of it. Values below one in a
+    thousand only have to stay below.
     """
     order = np.where(known >= alpha, STRINGENT * known, LIBERAL * known)
     return np.where(known < RARE, RARE - known, order)
@@ -145,24 +145,24 @@ def _power_kept(result: Result, trials: Checks, method: str) -> Finding:
 
 # ---------------------------------------------------------------- the test as it is described
 def level_at(result: Result, scores: Sequence[str], choice: Choice, method: str = "z") -> Finding:
-    """Whether alpha is kept with the n that is chosen."""
+    """Whether alpha is kept with the chosen n."""
     trials = with_n(redrawn(result, scores, worse=False), choice)
     return _level_kept(result, trials, method, STRINGENT)
 
 
 def power_at(result: Result, scores: Sequence[str], choice: Choice, method: str = "z") -> Finding:
-    """Whether beta is."""
+    """Whether beta is kept with the chosen n."""
     return _power_kept(result, with_n(redrawn(result, scores, worse=True), choice), method)
 
 
 # ---------------------------------------------------------------- what σ is taken to be
 def level_by(result: Result, scores: Sequence[str], method: str, share: float) -> Finding:
-    """Whether alpha is kept to a share of it, with every n."""
+    """Whether the level is within a share of alpha, for every n."""
     return _level_kept(result, redrawn(result, scores, worse=False), method, share)
 
 
 def safe_side(result: Result, method: str = "z_sigma_large") -> Finding:
-    """Levels below alpha and powers below 1 - beta, in every cell."""
+    """Whether levels are below alpha and powers below 1 - beta, in every cell."""
     level, power = (redrawn(result, ALL, worse=worse) for worse in (False, True))
     low, high = (rates(result, trials, method) for trials in (level, power))
     both = Rates(*(np.concatenate(pair) for pair in zip(low, high, strict=True)))
@@ -190,24 +190,24 @@ def level_on_the_same(result: Result, scores: Sequence[str], method: str) -> Fin
 
 
 def normal_level(check: ScoreCheck) -> float:
-    """Of the z test whose standard error leaves the correlation out."""
+    """Level of the z test whose standard error ignores the correlation."""
     assumed = standard_error(1.0, check.n)
     true = standard_error(1.0, check.n, correlation=check.correlation)
     return float(rejection_probability(check.alpha, assumed, true))
 
 
 def without_root(check: ScoreCheck) -> float:
-    """The same, with what the correlation does to a variance taken for what it does to an error."""
+    """The same level, with the effect of the correlation on a variance used for an error."""
     return float(special.ndtr(special.ndtri(check.alpha) / (1 - check.correlation)))
 
 
 def level_as_derived(result: Result, law: Law = normal_level) -> Finding:
-    """Whether it is what normal theory says it is, with as many prompts as are saved from."""
+    """Whether the level agrees with normal theory, at the baseline n for savings."""
     return _as_normal(result, _related(result, ALL), law)
 
 
 def level_as_derived_of_few(result: Result) -> Finding:
-    """Whether so it is with the least n."""
+    """Whether the level agrees with normal theory at the least n."""
     related = redrawn(result, ALL, worse=False, related=True)
     least = min(each.n for each in redrawn(result, ALL, worse=False))
     return _as_normal(result, [each for each in related if each.n == least], normal_level)
@@ -220,7 +220,7 @@ def _as_normal(result: Result, trials: Checks, law: Law) -> Finding:
 
 
 def saved(result: Result, scores: Sequence[str], method: str = "paired_z") -> Finding:
-    """Whether a test has with few prompts the power that z has with many others."""
+    """Whether a test with few prompts has the power of the z test with many others."""
     few = _with_fewer(result, scores)
     paired = rates(result, few, method)
     full = sized_as_saved(result, redrawn(result, scores, worse=True))
@@ -234,9 +234,9 @@ def saved(result: Result, scores: Sequence[str], method: str = "paired_z") -> Fi
 
 
 def _worth_of_prompts(check: ScoreCheck, share: float = STRINGENT) -> float:
-    """By how much a share of the prompts more raises a power of 1 - beta."""
+    """The increase of a power of 1 - beta by a share more prompts."""
     effect = detectable_effect(check.alpha, check.beta, 1.0, check.n)
-    more = power(np.sqrt(1 + share) * effect, check.alpha, 1.0, check.n)  # errors shrink as much
+    more = power(np.sqrt(1 + share) * effect, check.alpha, 1.0, check.n)  # errors shrink
     return float(more) - (1 - check.beta)
 
 
@@ -258,14 +258,14 @@ def _fixed(result: Result, scores: Sequence[str]) -> list[ScoreCheck]:
 
 
 def level_given_any(result: Result) -> Finding:
-    """Whether alpha is kept to half of it, whatever the reference."""
+    """Whether the level is within half of alpha for every reference."""
     return _level_kept(result, _fixed(result, ["normal"]), "z", LIBERAL)
 
 
 def as_luck_says(
     result: Result, scores: Sequence[str], law: Callable[..., Any] = level_given_reference
 ) -> Finding:
-    """Whether the rate of false alarms is what the luck of the reference makes of it."""
+    """Whether the rate of false alarms agrees with the luck of the reference."""
     trials = _fixed(result, scores)
     alpha = np.array([each.alpha for each in trials])
     known = np.asarray(law(alpha, np.array([each.luck for each in trials])))

@@ -1,8 +1,8 @@
-"""What the document states of its test, and what theory says of it, against `accuracy_scores`.
+"""Claims of the document and of theory about its test, compared with `accuracy_scores`.
 
-A rival is another test in the place of the one that is claimed to keep its rates, or a neighbouring
-formula. The document speaks of the limit alone: what is claimed of few prompts, of pilots, of one
-reference and of the same prompts is ours, or counted by `accuracy_regression`.
+A rival is another test instead of the one that is claimed to keep its rates, or a neighbouring
+formula. The document is about the limit only. Claims about few prompts, pilots, one reference and
+the same prompts are ours, or counted by `accuracy_regression`.
 """
 
 from functools import partial

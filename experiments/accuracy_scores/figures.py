@@ -80,7 +80,7 @@ def pairing_figure(result: Result) -> ggplot:
 
 
 def _as_levels(rows: pd.DataFrame, factor: str) -> pd.DataFrame:
-    """Rows with a quantity as levels in its order: as far apart, with room for every method."""
+    """Rows with a quantity as ordered levels, evenly spaced with room for every method."""
     values = sorted(rows[factor].unique())
     return rows.assign(
         **{factor: in_order(rows[factor], {value: f"{value:,g}" for value in values})}
@@ -88,7 +88,7 @@ def _as_levels(rows: pd.DataFrame, factor: str) -> pd.DataFrame:
 
 
 def saving_figure(result: Result) -> ggplot:
-    """Power at the n that a paired test needs, by the correlation that it needs it for."""
+    """Power at the n that a paired test needs, by correlation."""
     rows = _labelled(result, PAIRED)
     n_full = saved_from(result)
     rows = rows[rows["reference"].isna() & (rows["detectable_at"] == n_full)]
@@ -111,7 +111,7 @@ def saving_figure(result: Result) -> ggplot:
 
 
 def reference_figure(result: Result) -> ggplot:
-    """Type-I error of the z test given the reference, by how lucky that was."""
+    """Type-I error of the z test given the reference, by the luck of the reference."""
     rows = _labelled(result, ("z",))
     rows = rows[rows["reference"].notna()]
     if rows.empty:
@@ -138,7 +138,7 @@ def _given_reference(rows: pd.DataFrame, alpha: float) -> pd.DataFrame:
 
 
 def _without_lines(figure: ggplot) -> str:
-    """What the figure says beneath, but for whose theory its lines are."""
+    """The caption of a figure without the sentence on lines."""
     return str(figure.labels.caption).replace("\n", " ").replace(captions.LINES + " ", "")
 
 
@@ -152,7 +152,7 @@ FIGURES = {
 
 # ---------------------------------------------------------------- parts
 def saved_from(result: Result) -> int:
-    """Scores of the z test whose effect paired tests are to detect with fewer prompts."""
+    """Number of scores of the z test whose effect paired tests detect with fewer prompts."""
     found = [
         each.detectable_at
         for each in result.plan.scenarios
@@ -164,7 +164,7 @@ def saved_from(result: Result) -> int:
 
 
 def _middle_n(result: Result) -> int:
-    """The n that has been saved from, where there is one with its own effect; else the largest."""
+    """The baseline n for savings if it has scenarios with its own effect; else the largest."""
     paired = (each for each in result.plan.scenarios if each.correlation > 0)
     sizes = {each.n for each in paired if each.detectable_at == each.n}
     wanted = saved_from(result)
@@ -185,7 +185,7 @@ def _by_rate(
 
 
 def _redrawn(result: Result, methods: tuple[str, ...]) -> pd.DataFrame:
-    """Rows of checks that are not worse, or worse by what their own n detects."""
+    """Rows of checks without an effect, or with the effect detectable at their n."""
     rows = _labelled(result, methods)
     own_effect = rows["detectable_at"].isin([0]) | (rows["detectable_at"] == rows["n"])
     rows = rows[rows["reference"].isna() & own_effect]
@@ -198,7 +198,7 @@ def _redrawn(result: Result, methods: tuple[str, ...]) -> pd.DataFrame:
 
 
 def _labelled(result: Result, methods: tuple[str, ...]) -> pd.DataFrame:
-    """Rows of failures by these methods, with words."""
+    """Rows of failures by these methods, with labels."""
     rows = result.summary
     rows = rows[(rows["measure"] == "rejection_rate") & rows["method"].isin(methods)]
     labels = {SCORES[name]: words for name, words in WORDS.items()}
@@ -207,7 +207,7 @@ def _labelled(result: Result, methods: tuple[str, ...]) -> pd.DataFrame:
 
 
 def _with_luck(rows: pd.DataFrame, result: Result) -> pd.DataFrame:
-    """Of rows with a fixed reference, by how many standard errors it is better than the truth."""
+    """Rows with a fixed reference, and its distance above the truth in standard errors."""
     words = {SCORES[name]: said for name, said in WORDS.items()}
     luck = {
         (words[each.scores], each.n, each.reference): each.luck

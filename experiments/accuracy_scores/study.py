@@ -33,7 +33,7 @@ from simstudy.study import Rules, Study
 
 @published(__file__)
 class Config:
-    """What the study sweeps."""
+    """Settings of the study."""
 
     scores: list[str] = option("distribution of the scores", one_of=tuple(SCORES))
     n: list[int] = option("scores in each run", at_least=2)
@@ -75,7 +75,7 @@ def _redrawn(config: Config) -> list[ScoreCheck]:
 
 
 def _saving(config: Config) -> list[ScoreCheck]:
-    """What n a paired test needs, by the formula, for the effect that `saved_from` detects."""
+    """The n of a paired test, by the formula, for the effect that `saved_from` detects."""
     errors = config.alpha, config.beta
     effect = detectable_effect(*errors, 1.0, config.saved_from)
     pairs = [

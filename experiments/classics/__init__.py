@@ -1,1 +1,1 @@
-"""Simulation studies that everybody cites, each reproduced in one file."""
+"""Widely cited simulation studies, each reproduced in one file."""

@@ -5,11 +5,11 @@ Data         One binomial count: n = 50 over p, and the paper's lucky and unluck
 Estimands    p.
 Methods      Wald, Wilson, Agresti-Coull, Jeffreys and Clopper-Pearson intervals at 95%, computed
              once for each possible count.
-Performance  Coverage, beside its exact value, a sum over all counts. One MCSE is 0.15 points of a
+Performance  Coverage, with its exact value, a sum over all counts. One MCSE is 0.15 points of a
              coverage of 95% at 20,000 replicates.
 
-Brown, Cai & DasGupta (2001), Statistical Science 16, 101-133. Claims are held against the exact
-values; that the simulation agrees with them is a claim of its own.
+Brown, Cai & DasGupta (2001), Statistical Science 16, 101-133. Claims are compared with the
+exact values; a separate claim is that the simulation agrees with them.
 """
 
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ class Count:
 
 
 def holds(result, method, criterion):
-    """Whether a criterion holds of a method's exact coverages, those over p at n = 50 first."""
+    """Whether a criterion holds for a method's exact coverages, those over p at n = 50 first."""
     found = result.select(method=method)["exact"].to_numpy()
     said = f"mean {found[:N_P].mean():.4f}, least {found.min():.4f}"
     return Finding(float(criterion(found)), detail=said)
@@ -87,7 +87,8 @@ unlucky = {"criterion": lambda c: c[-1] < c[-2] - 0.1}  # n = 592 and 591
 on_average = {"criterion": lambda c: abs(c[:N_P].mean() - 0.95) < 0.01}
 summed = {"measure": "coverage", "value": "exact", "margin": 0.03}
 never_below = {"criterion": lambda c: c.min() >= 0.95}
-STATEMENTS = [  # what has to hold, what must not, and whether the paper leaves it to us
+# statement, check, arguments, arguments of a wrong alternative, whether it is scored
+STATEMENTS = [
     ("One observation more can cost Wald's interval ten points",
      holds, unlucky | {"method": "Wald"}, "Wilson"),
     ("Wilson's interval covers 95% on average over p",
@@ -104,7 +105,7 @@ STATEMENTS = [  # what has to hold, what must not, and whether the paper leaves 
 
 
 def printed(n, p, known):
-    """The exact coverage of Wald's interval, against the level that it is asked for."""
+    """A claim about the exact coverage of Wald's interval at its nominal level."""
     words = f"Wald's interval covers p = {p} with probability {known} at n = {n}"
     check = lambda result: result.row("coverage", n=n, p=p, method="Wald")["exact"]  # noqa: E731
     rival = WrongAlternative("the level asked for", lambda _: 0.95)
@@ -112,7 +113,7 @@ def printed(n, p, known):
 
 
 def exact(counts, **index):
-    """The exact coverage of several counts, a row for each and each method."""
+    """The exact coverage for several counts, a row per count and method."""
     table = pd.DataFrame([count.exact()["coverage"] for count in counts], columns=[*METHODS])
     return table.assign(**index).melt([*index], var_name="method", value_name="exact")
 

@@ -9,8 +9,8 @@ Methods      Student's t; percentile, basic, BCa and bootstrap-t intervals from 
 Performance  Coverage of 95%, misses on either side, width. One MCSE of a coverage of 95% is 0.24
              points at 8000 replicates.
 
-Efron (1987), J. Am. Stat. Assoc. 82, 171-185; Hall (1988), Ann. Statist. 16, 927-953, whose orders
-of error are: of one side, 1/sqrt(n) but for BCa and bootstrap-t, whose is 1/n; of both, 1/n.
+Efron (1987), J. Am. Stat. Assoc. 82, 171-185; Hall (1988), Ann. Statist. 16, 927-953, with the
+orders of error: 1/sqrt(n) on one side (1/n for BCa and bootstrap-t), and 1/n on both sides.
 """
 
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ def intervals(x, n_boot, rng):
 
 
 def hall(n_obs, method, skewness=2.0):
-    """Intervals below the mean, to order 1/sqrt(n), of samples as skewed as exponential ones."""
+    """Share of intervals below the mean, to order 1/sqrt(n), by default for exponential samples."""
     z = stats.norm.isf(0.025)
     terms = {"Student": 2 * z**2 + 1, "percentile": z**2 + 2, "basic": 3 * z**2}
     first_order = stats.norm.pdf(z) * skewness * terms.get(method, 0.0) / 6
@@ -78,7 +78,8 @@ def hall(n_obs, method, skewness=2.0):
 covered = {"measure": "coverage", "n_obs": 20, "shape": "lognormal"}
 below = {"measure": "miss_below", "n_obs": 80, "shape": "exponential"}
 wider = covered | {"measure": "interval_width"}
-STATEMENTS = [  # what holds for the first method against the second, and must not for others
+# statement, arguments, arguments of a wrong alternative
+STATEMENTS = [
     ("Of 20 lognormal values BCa covers more often than percentile",
      covered | {"first": "BCa", "second": "percentile"}, {"first": "basic"}),
     ("Of 20 lognormal values bootstrap-t covers more often than BCa",
@@ -100,7 +101,7 @@ def covers(result):
 
 
 def below_mean(result):
-    """Intervals below the mean, of exponential samples, beside the expansion."""
+    """Intervals below the mean, for exponential samples, with the expansion."""
     rows = result.select(shape="exponential")
     theory = {"exact": hall, "solid": "theory to order 1/sqrt(n)", "nominal": 0.025}
     return measure_curves(rows, x="n_obs", y="miss_below", panel="method", log_x=True, **theory)

@@ -35,7 +35,7 @@ BETA |= {"strong": 0.5, "weak": 0.2, "none": 0.0}  # the last three are normal
 class Trial:
     epv: int
     prevalence: float = 0.37
-    intercept: float = -1.09  # gives that prevalence
+    intercept: float = -1.09  # gives a prevalence of 37%
 
     def draw(self, streams, n_rep):
         size = (n_rep, round(7 * self.epv / self.prevalence))
@@ -46,7 +46,7 @@ class Trial:
 
 
 def fit(x, y, firth=False, n_steps=100):
-    """Newton's method; Firth adds half the log determinant, where whole steps can oscillate."""
+    """Fit by Newton's method; Firth adds half the log determinant and may need shorter steps."""
     design = np.concatenate([np.ones((*y.shape, 1)), x], axis=2)
     b = np.zeros((len(y), 8, 1))
     for _ in range(n_steps):
@@ -85,7 +85,8 @@ wrong = at_2 | {"measure": "wrong_way", "coefficient": "half", "limit": 0.01}
 rejected = at_2 | {"measure": "significant", "coefficient": "none", "limit": 0.1}
 downward = at_2 | {"measure": "bias", "coefficient": [*BETA][:-1], "limit": -0.02}
 some, at_10, at_25 = {"everywhere": False}, {"epv": 10}, {"epv": 25}
-STATEMENTS = [  # what holds with so many events per variable, and must not with others
+# statement, check, arguments, arguments of a wrong alternative
+STATEMENTS = [
     ("With 10 no coefficient has a bias of 0.1", is_near, biased | at_10, {"epv": 2}),
     ("With 10 coverage is 90% to 3 points", is_near, off | at_10, {"epv": 2}),
     ("With 2 coefficients are biased", is_far, biased | some, at_25),

@@ -7,7 +7,7 @@ Data         m independent normal statistics; those of false nulls have means L/
 Estimands    Which hypotheses are false.
 Methods      Bonferroni, Hochberg (1988) and Benjamini-Hochberg at 0.05, two-sided; and the adaptive
              procedure of Storey (2002), with the share of nulls estimated from p above 1/2.
-Performance  Average power, false discovery rate (beside its exact value for Benjamini-Hochberg) and
+Performance  Average power, false discovery rate (with its exact value for Benjamini-Hochberg) and
              familywise error rate. One MCSE of an FDR of 5% is about 0.15 points.
 
 Benjamini & Hochberg (1995), J. R. Statist. Soc. B 57, 289-300; 20,000 replicates, as there.
@@ -46,7 +46,7 @@ class ManyTests:
         return {"p": 2 * special.ndtr(-np.abs(z))}
 
     def exact(self):
-        """The step-up of independent tests has an FDR of Q times the share of true nulls."""
+        """The FDR of the step-up of independent tests: Q times the share of true nulls."""
         fdr = Q * np.mean(self.means() == 0)
         return {"fdr": np.array([np.nan, np.nan, fdr, np.nan])}
 
@@ -84,7 +84,7 @@ def scored(reject, scenario):
 
 
 def keeps_power(result, method):
-    """Whether power falls by less than 0.1 from 4 tests to 64 of false nulls."""
+    """Whether power falls by less than 0.1 from 4 to 64 tests, for false nulls only."""
     where = {"method": method, "null_share": 0, "pattern": "equal"}
     few, many = (result.row("power", m=m, **where) for m in (4, 64))
     loss, error = few["estimate"] - many["estimate"], np.hypot(few["mcse"], many["mcse"])
@@ -93,7 +93,8 @@ def keeps_power(result, method):
 
 gain = {"measure": "power", "by": -1e-3}  # no less, to a thousandth
 fdr_of_bh = {"measure": "fdr", "method": "BH", "value": "exact", "margin": 0.01}
-STATEMENTS = [  # what has to hold, what must not, and whether the paper leaves it to us
+# statement, check, arguments, arguments of a wrong alternative, whether it is scored
+STATEMENTS = [
     ("Benjamini-Hochberg has at least the power of Hochberg",
      is_more, gain | {"first": "BH", "second": "Hochberg"}, {"first": "Bonferroni"}),
     ("Hochberg has at least the power of Bonferroni",

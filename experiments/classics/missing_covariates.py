@@ -1,7 +1,7 @@
 """Complete cases or multiple imputation, when covariates are missing?
 
-Aims         Bias, coverage and efficiency of complete cases and of multiple imputation, by what it
-             depends on whether a covariate is missing.
+Aims         Bias, coverage and efficiency of complete cases and of multiple imputation, by the
+             variables that missingness depends on.
 Data         300 observations; x and z normal, correlated by 0.5; y = x + z + noise of standard
              deviation 2. About half of x is missing: at random, by z, by y, by x itself, or by x
              and y, each more or less strongly.
@@ -34,7 +34,7 @@ class Covariates:
     strength: float
     n_obs: int = 300
     correlation: float = 0.5
-    beta: float = 1.0  # of x, and of z
+    beta: float = 1.0  # coefficient of x and of z
 
     def draw(self, streams, n_rep):
         rng, size = streams("data"), (n_rep, self.n_obs)
@@ -77,7 +77,7 @@ def all_data(x, z, y):
 
 
 def imputed(x, z, y, missing, streams):
-    """Parameters of x given z and y are drawn for each imputation, then the missing x."""
+    """Draw parameters of x given z and y for each imputation, then the missing x."""
     rng, design = streams("imputations"), with_intercept(z, y)
     b, inverse, s2, df = regression(design, x, 1.0 - missing)
     root, found = np.linalg.cholesky(inverse), []
@@ -97,7 +97,8 @@ imputation = by_cases | {"method": "imputed"}
 covers = imputation | {"measure": "coverage", "value": 0.95, "margin": 0.02, "missing_by": "y"}
 gains = {"measure": "relative_precision", "limit": 0.2, "coefficient": "z", "strength": 1.0}
 by_x, by_y, by_z, by_both = ({"missing_by": each} for each in ("x", "y", "z", "x and y"))
-STATEMENTS = [  # what has to hold, what must not, and whether the paper leaves it to us
+# statement, check, arguments, arguments of a wrong alternative, whether it is scored
+STATEMENTS = [
     ("Complete cases are unbiased if missing by z", is_near, by_cases | by_z, by_y),
     ("Complete cases are unbiased if missing by x", is_near, by_cases | by_x, by_y),
     ("Complete cases are biased if missing by y", is_far, by_cases | by_y, by_z),
@@ -114,7 +115,7 @@ STATEMENTS = [  # what has to hold, what must not, and whether the paper leaves 
 
 
 def in_words(rows):
-    """Headings of panels that say what x and z are."""
+    """Rows with the titles of panels: what x and z are."""
     by, of = rows["missing_by"].replace("random", "chance"), rows["coefficient"]
     return rows.assign(missing_by="missing by " + by, coefficient="coefficient of " + of)
 
@@ -126,7 +127,7 @@ def performance(result):
 
 
 def crossing(result):
-    """Error of both, and of all data, by how strongly x is missing by something."""
+    """Error of both methods, and of all data, by the strength of the dependence."""
     rows = in_words(result.select(missing_by=["z", "y", "x", "x and y"]))
     shown = {"color": "method", "panel": "missing_by", "rows": "coefficient"}
     return measure_curves(rows, x="strength", y="rmse", **shown)
@@ -139,7 +140,7 @@ class Config:
 
 
 def answer(result):
-    """The bias of both methods by what missing values depend on."""
+    """The bias of both methods by the variables that missingness depends on."""
     rows = result.select(measure="bias", coefficient="x")
     worst = rows.assign(size=rows["estimate"].abs())
     worst = worst.groupby(["missing_by", "method"])["size"].max().unstack()

@@ -47,7 +47,7 @@ class Panel:
 
 
 def within(values):
-    """Less the means of states and of years."""
+    """Subtract the means of states and of years."""
     means = values.mean(axis=2, keepdims=True) + values.mean(axis=1, keepdims=True)
     return values - means + values.mean(axis=(1, 2), keepdims=True)
 
@@ -71,7 +71,7 @@ def least_squares(y, law):
 
 
 def ar1(y, law):
-    """Quasi-differences, with the autocorrelation that the residuals have."""
+    """Quasi-differences, with the autocorrelation of the residuals."""
     e = fitted(y, law)[2]
     rho = ((e[..., 1:] * e[..., :-1]).sum(axis=(1, 2)) / (e**2).sum(axis=(1, 2)))[:, None, None]
     return least_squares(y[..., 1:] - rho * y[..., :-1], law[..., 1:] - rho * law[..., :-1])
@@ -84,7 +84,7 @@ def cluster(y, law):
 
 
 def block_bootstrap(y, law, streams):
-    """Whole states drawn again, by how often each is; t statistics about the estimate."""
+    """Resample whole states, as counts; t statistics about the estimate."""
     n_rep, n, _ = y.shape
     often = streams("states").multinomial(n, np.full(n, 1 / n), size=(n_rep, N_BOOT)) * 1.0
     y, d = (each - each.mean(axis=2, keepdims=True) for each in (y, law * 1.0))
@@ -98,13 +98,13 @@ def block_bootstrap(y, law, streams):
 
 
 def weighted(often, a, b):
-    """Sums of products, less those of the years' weighted means: (rep, boot)."""
+    """Sums of products minus those of the years' weighted means: (rep, boot)."""
     products = (often @ (a * b).sum(axis=2, keepdims=True))[..., 0]
     return products - ((often @ a) * (often @ b)).sum(axis=2) / a.shape[1]
 
 
 def wild_bootstrap(y, law, streams):
-    """Signs of whole states changed under the null; cluster-robust t statistics."""
+    """Change the signs of whole states under the null; cluster-robust t statistics."""
     n_rep, n, _ = y.shape
     signs = np.where(streams("signs").random((n_rep, N_BOOT, n)) < 0.5, -1.0, 1.0)
     signs[:, 0] = 1.0  # the data themselves
@@ -117,7 +117,7 @@ def wild_bootstrap(y, law, streams):
 
 
 def collapsed(y, law):
-    """Student's test of one change per state, after less before."""
+    """Student's test of one change per state, after minus before."""
     after, half = law.any(axis=1, keepdims=True), y.shape[1] // 2
     change = y.mean(axis=2, where=after) - y.mean(axis=2, where=~after)
     return {"p": stats.ttest_ind(change[:, :half], change[:, half:], axis=1).pvalue}
@@ -149,7 +149,8 @@ def theory(rho, states):
 
 of_50 = {"measure": "rejection_rate", "n_state": 50, "rho": 0.8}
 near, theirs = of_50 | {"value": 0.05, "margin": 0.03}, of_50 | {"method": "least squares"}
-STATEMENTS = [  # what has to hold, what must not, and whether the paper leaves it to us
+# statement, check, arguments, arguments of a wrong alternative, whether it is scored
+STATEMENTS = [
     ("Least squares finds effects in a quarter of placebo laws",
      is_above, theirs | {"limit": 0.25}, "cluster"),
     ("It does so as often as normal theory says, to 5 points",

@@ -59,7 +59,7 @@ class Regression:
 
 
 def tuned(gram, inner, new_gram, new_inner, scenario, path_of):
-    """What the coefficients of a path, (rep, any, P), with the least validation error are worth."""
+    """Performance of the coefficients of a path, (rep, any, P), with the least validation error."""
     path = path_of(gram, inner)
     error = ((path @ new_gram) * path).sum(axis=2) - 2 * (path @ new_inner[..., None])[..., 0]
     best = path[np.arange(len(path)), error.argmin(axis=1)]
@@ -70,7 +70,7 @@ def tuned(gram, inner, new_gram, new_inner, scenario, path_of):
 
 
 def refitted(gram, inner, chosen):
-    """Least squares of chosen features only: (..., P) each."""
+    """Least squares with the chosen features only: (..., P) each."""
     masked = np.where(chosen[..., :, None] & chosen[..., None, :], gram, np.eye(P))
     return np.linalg.solve(masked, np.where(chosen, inner, 0.0)[..., None])[..., 0] * chosen
 
@@ -127,7 +127,8 @@ METHODS = {"best subset": best_subset, "forward": forward, "lasso": lasso, "rela
 SOURCE = "abstract, section 4"
 low, high, all_over = [0.05, 0.09, 0.14], [3.52, 6.0], [0.05, 0.25, 0.71, 2.07, 6.0]
 worse = {"measure": "test_error", "by": -0.01, "snr": all_over, "first": "lasso"}
-STATEMENTS = [  # what has the larger error, than which, and must not
+# statement, arguments, arguments of a wrong alternative
+STATEMENTS = [
     ("With little signal the lasso beats best subset",
      worse | {"by": 0, "first": "best subset", "second": "lasso", "snr": low}, {"snr": high}),
     ("With much signal best subset beats the lasso",
@@ -147,7 +148,7 @@ def errors(result):
 
 
 def crossing(result):
-    """Best subset less lasso with its error here, and with that of ten replicates."""
+    """Best subset minus lasso, with its error here and with that of ten replicates."""
     rows = result.contrast("test_error", axis="method", first="best subset", second="lasso")
     ten = 2 * rows["mcse"] * np.sqrt(rows["n_rep"] / 10)
     grey = rows.assign(low=rows["estimate"] - ten, high=rows["estimate"] + ten)

@@ -2,7 +2,7 @@
 
 Aims         What misspecifying the baseline hazard does to a log hazard ratio.
 Data         500 patients, each treated with probability 1/2; Weibull times with scale 0.1 and shape
-             1 or 1.5; all who are left are censored after five years.
+             1 or 1.5; survivors are censored after five years.
 Estimands    The log hazard ratio, -0.5.
 Methods      Exponential and Weibull models by maximum likelihood, and Cox regression: Newton's
              method for all replicates of a block at once.
@@ -36,7 +36,7 @@ class Patients:
 
 
 def limit_of_exponential(gamma, method="exponential", theta=-0.5):
-    """What the exponential model estimates of infinitely many patients, less the truth."""
+    """The bias of the exponential model with infinitely many patients."""
     years = np.linspace(0, 5, 20_001)
     alive = [np.exp(-0.1 * ratio * years**gamma) for ratio in (1.0, np.exp(theta))]
     rates = [(1 - each[-1]) / np.trapezoid(each, years) for each in alive]
@@ -55,7 +55,7 @@ def exponential(time, died, treated):
 
 
 def weibull(time, died, treated):
-    """Given the shape k, each arm's rate is deaths / sum of time**k; Newton's method finds k."""
+    """Weibull fit: the shape k by Newton's method, each arm's rate is deaths / sum of time**k."""
     deaths, log_time, k = per_arm(died, treated), np.log(time), np.ones(len(time))
     for _ in range(12):
         power = time ** k[:, None]
@@ -75,7 +75,7 @@ def cox(time, died, treated):
     """The partial likelihood of one binary covariate; times of death have no ties."""
     order = np.argsort(-time, axis=1)
     died, treated = (np.take_along_axis(each, order, axis=1) for each in (died, treated))
-    at_risk = np.cumsum(treated, axis=1)  # the last ones first
+    at_risk = np.cumsum(treated, axis=1)  # last times first
     others = np.arange(1, time.shape[1] + 1) - at_risk
     theta = np.zeros(len(time))
     for _ in range(8):
@@ -93,7 +93,8 @@ at_limit = unbiased | {"value": limit_of_exponential(1.5), "margin": 0.01}
 covers = unbiased | {"measure": "coverage", "value": 0.95, "margin": 0.015}
 precise = unbiased | {"measure": "relative_precision", "margin": 0.03}
 enough = {"measure": "empirical_se", "gamma": 1.5, "limit": 0.005 * np.sqrt(1600)}
-STATEMENTS = [  # what has to hold, what must not, and whether the paper leaves it to us
+# statement, check, arguments, arguments of a wrong alternative, whether it is scored
+STATEMENTS = [
     ("The exponential model is biased under shape 1.5",
      is_far, unbiased | {"method": "exponential"}, {"gamma": 1.0}),
     ("As by theory, to 0.01",
@@ -125,7 +126,7 @@ def zips(result):
 
 
 def misspecified(result):
-    """The bias of each model over the shape, with that of infinitely many patients."""
+    """The bias of each model over the shape, with that for infinitely many patients."""
     theory = {"exact": limit_of_exponential, "solid": "infinitely many patients"}
     return measure_curves(result.summary, x="gamma", y="bias", color="method", **theory)
 

@@ -6,7 +6,7 @@ Data         Samples of sizes (10, 10), (10, 30) and (30, 10), the second with a
 Estimands    The difference of means: 0, or one root mean square of the standard deviations.
 Methods      Student's and Welch's t, the rank-sum test of Wilcoxon, and that of Brunner and Munzel
              (2000), which lets variances differ.
-Performance  Rejection rate at 5%, beside its exact value for t tests of normal samples. One MCSE
+Performance  Rejection rate at 5%, with its exact value for t tests of normal samples. One MCSE
              is 0.15 points of a size of 5% at 20,000 replicates.
 
 Welch (1938), Biometrika 29, 350-362; Pratt (1964), J. Am. Stat. Assoc. 59, 665-680; for the reach
@@ -66,7 +66,7 @@ def wilcoxon(x, y):
 
 
 def brunner_munzel(x, y):
-    """Welch's idea for ranks: each sample has a variance of its placements among the other."""
+    """Welch's test for ranks: each sample has its own variance of placements in the other."""
     n1, n2 = x.shape[1], y.shape[1]
     ranks = stats.rankdata(np.hstack([x, y]), axis=1)
     places = ranks[:, :n1] - stats.rankdata(x, axis=1), ranks[:, n1:] - stats.rankdata(y, axis=1)
@@ -83,7 +83,8 @@ size = {"measure": "rejection_rate", "shift": 0.0, "shape": "normal"}
 liberal = size | {"limit": 0.075, "n1": 30, "n2": 10, "sd": 4.0}
 conservative = size | {"limit": 0.025, "n1": 10, "n2": 30, "sd": 4.0}
 kept = size | {"value": 0.05, "margin": 0.015}
-STATEMENTS = [  # what has to hold, what must not, and whether the paper leaves it to us
+# statement, check, arguments, arguments of a wrong alternative, whether it is scored
+STATEMENTS = [
     ("Student's test is liberal if the smaller sample varies more",
      is_above, liberal | {"method": "Student"}, "Welch"),
     ("It is conservative if the larger sample varies more",
@@ -98,7 +99,7 @@ STATEMENTS = [  # what has to hold, what must not, and whether the paper leaves 
 
 
 def curves(result, shift, nominal=None):
-    """Rejection rates without a shift, which are sizes, or with one: what protection costs."""
+    """Rejection rates without a shift (size) or with one (power)."""
     rows = result.select(shift=shift)
     rows = rows.assign(sizes="sizes " + rows["n1"].astype(str) + " and " + rows["n2"].astype(str))
     shown = {"color": "method", "panel": "sizes", "rows": "shape", "nominal": nominal}

@@ -8,7 +8,7 @@ Data         K fixed instruments for one regressor, 250 observations, errors tha
 Estimands    The coefficient, 0.
 Methods      OLS, 2SLS and LIML with Wald tests at 5%; the test of Anderson and Rubin (1949), which
              has no estimate.
-Performance  Bias (beside its exact value for 2SLS), median bias and size. One MCSE of a size of
+Performance  Bias (with its exact value for 2SLS), median bias and size. One MCSE of a size of
              10% is 0.1 points at 100,000 replicates.
 
 Staiger & Stock (1997), Econometrica 65, 557-586; Stock & Yogo (2005), in Andrews & Stock (eds),
@@ -51,9 +51,9 @@ class Weak:
         return tests(np.array(fitted), np.array(residual), k, df)
 
     def exact(self):
-        known = self.n_instruments > 5  # with fewer, too few moments for an error to be told
+        known = self.n_instruments > 5  # else moments for an error are missing
         law = bias_of_2sls(self.strength, self.n_instruments, rho=self.rho) if known else np.nan
-        nan = np.nan  # what is not known of a method
+        nan = np.nan  # unknown values of a method
         return {"bias": [nan, law, nan, nan], "rejection_rate": [nan, nan, nan, 0.05]}
 
 
@@ -62,7 +62,7 @@ def inner(a, b):
 
 
 def bias_of_2sls(strength, instruments, method="2SLS", rho=0.5):
-    """The closed form; without strength it is that of OLS, rho."""
+    """The bias in closed form; at strength 0 it is that of OLS, rho."""
     half = strength * instruments / 2
     ratio = np.exp(-half) * special.hyp1f1(instruments / 2 - 1, instruments / 2, half)
     return rho * ratio if method == "2SLS" else np.nan
@@ -71,7 +71,7 @@ def bias_of_2sls(strength, instruments, method="2SLS", rho=0.5):
 def tests(fitted, residual, k, df):
     """Estimates and p-values of all methods from inner products (yy, xy, xx) of a true null."""
     (a, b, c), (d, e, f) = fitted + residual, residual
-    mixed, square = a * f + c * d - 2 * b * e, d * f - e * e  # of det(full - root * residual)
+    mixed, square = a * f + c * d - 2 * b * e, d * f - e * e  # det(full - root * residual)
     liml = (mixed - np.sqrt(np.maximum(mixed**2 - 4 * square * (a * c - b * b), 0))) / (2 * square)
     kappas = np.array([np.zeros_like(a), np.ones_like(a), liml])
     xy, xx = (full - kappas * rest for full, rest in ((b, e), (c, f)))
@@ -90,9 +90,10 @@ size = {"measure": "rejection_rate", "n_instruments": 10, "rho": 0.99}
 exact_bias = {"measure": "bias", "n_instruments": 10, "rho": 0.5, "value": "exact", "margin": 0.01}
 median = {"measure": "median_bias", "n_instruments": 10, "rho": 0.5, "strength": 4.0}
 by_2sls = {"method": "2SLS"}
-STATEMENTS = [  # what has to hold, what must not, and whether the paper leaves it to us
+# statement, check, arguments, arguments of a wrong alternative, whether it is scored
+STATEMENTS = [
     ("The bias of 2SLS is that of the closed form",
-     is_near, exact_bias | by_2sls, {"value": 0.5}, False),  # that of OLS without strength
+     is_near, exact_bias | by_2sls, {"value": 0.5}, False),  # the bias of OLS at strength 0
     ("2SLS rejects a true null in half of all samples if weak",
      is_above, size | by_2sls | {"limit": 0.5, "strength": 0.25}, "Anderson-Rubin"),
     ("Anderson and Rubin's test keeps 5%, however weak",

@@ -1,4 +1,4 @@
-"""What the document says of a trial's size and power, against simulated and exact trials."""
+"""Claims of the document about a trial's size and power, against simulated and exact trials."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from simstudy.lazy import pd, special
 N_DESIGNS = 27
 APPLIED = {"sensitivity": 0.95, "margin": 0.05, "beta": 0.2, "alpha": 0.05, "n_obs": 0}
 IN_WHOLE_PERCENTS = 0.005  # the rounding of "80%" and "2%"
-A_POINT = 0.01  # the least that shows on the axes of figure 6
-AXES = (0.05, 0.25)  # of figure 6, both
-SAME_ODDS_RATIO = 0.34  # is to 51% in odds what 98% is to 99%
+A_POINT = 0.01  # least difference visible in figure 6
+AXES = (0.05, 0.25)  # limits of both axes of figure 6
+SAME_ODDS_RATIO = 0.34  # has the odds ratio to 51% that 98% has to 99%
 
 
 # ---------------------------------------------------------------- the normal approximation
@@ -79,7 +79,7 @@ def _factor(_: Result) -> Finding:
 
 
 def _easier_near_1(_: Result, other_null: float = 0.5) -> Finding:
-    """Sizes for 99 against 98% and for 51 against 50%, of trials that have their power for good."""
+    """Sizes for 99 against 98% and 51 against 50%, beyond which all trials have their power."""
     pairs = [(0.99, 0.98), (0.51, other_null)]
     sizes = [sample_sizes(k, k - null, 0.8, 0.05, rule="exact").forever for k, null in pairs]
     said = [
@@ -90,7 +90,7 @@ def _easier_near_1(_: Result, other_null: float = 0.5) -> Finding:
 
 # ---------------------------------------------------------------- simulated trials
 def _all_published(result: Result, rule: str = "score") -> pd.DataFrame:
-    """Of each design one row: type-II errors asked for, simulated and exact."""
+    """A row per design: nominal, simulated and exact type-II errors."""
     rows = result.select(measure="power", rule=rule, n_obs=0)
     if len(rows) != N_DESIGNS:
         raise LookupError(f"{len(rows)} designs, not the {N_DESIGNS} published ones")
@@ -243,7 +243,7 @@ CLAIMS = (
         "size at n = 184", "The trial of 184 cases has a type-I error of 5%", "section 4",
         partial(_applied, measure="size"), published=0.05, rounding=IN_WHOLE_PERCENTS,
         expected="differs",
-        scored=False,  # a setting of the test, which keeps it: 5% is the most that it may have
+        scored=False,  # a setting: 5% is an upper limit
         note="3.8%: the count of true positives is a whole number.",
     ),
     *FORMULAS,

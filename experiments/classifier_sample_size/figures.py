@@ -24,7 +24,7 @@ def designs_of(result: Result) -> list[Any]:
 
 # ---------------------------------------------------------------- 5
 def figure_5(result: Result) -> ggplot:
-    """Sample size by margin: the normal approximation, and how far exact sizes are from it."""
+    """Sample size by margin: the normal approximation, and the distance of exact sizes."""
     drawn = pd.DataFrame([_sizes(design) for design in designs_of(result)])
     low, high = drawn["normal"].min(), drawn["normal"].max()
     first, forever = (_shares(drawn[name] / drawn["normal"]) for name in ("first", "forever"))
@@ -81,8 +81,8 @@ def _asked(design: Any) -> tuple[float, float, float, float]:
 
 
 # ---------------------------------------------------------------- 6
-LIMITS = (0.05, 0.25)  # of both axes, as in the document
-BAND = 2.0  # points: "within 2%", as the document has it
+LIMITS = (0.05, 0.25)  # limits of both axes, as in the document
+BAND = 2.0  # points: "within 2%" in the document
 
 
 def figure_6(result: Result) -> ggplot:
@@ -215,7 +215,7 @@ def figure_sawtooth(result: Result) -> ggplot:
 
 
 def around(result: Result, design: Any) -> pd.DataFrame:
-    """Rows of the sizes around a design's, and of that size itself, which stands as 0."""
+    """Rows of the sizes around that of a design, which is 0 on the axis."""
     own = rows_like(result.summary, design, "sensitivity", "margin", "beta", "alpha", "n_obs")
     rows = pd.concat([result.summary[result.summary["n_obs"] > 0], own])
     rows = rows[rows["rule"].isin(DRAWN)]
@@ -233,7 +233,7 @@ def _curve(design: Any, n: Any, rule: str) -> pd.DataFrame:
 
 
 def _marks(design: Any, sizes: dict[str, Any]) -> pd.DataFrame:
-    """Where each rule first has the power, and from where on it always has."""
+    """Marks at the least n with the power, and at the n from which on all have it, by rule."""
     above = 1 - design.beta + 0.012
     return pd.DataFrame(
         [

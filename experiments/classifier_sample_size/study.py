@@ -1,6 +1,6 @@
 """How many positive cases does a trial need to show a classifier's sensitivity?
 
-With true sensitivity k the trial is to reject the null that it is at most l = k - margin. The
+With true sensitivity k the trial should reject the null that it is at most l = k - margin. The
 document takes the sample size from two normal approximations and the test from one of them.
 
 Aims         What sizes does the formula give, which power and size does the trial then really have,
@@ -9,7 +9,7 @@ Data         True positives among n positive cases, binomial.
 Estimands    Power at k and size at l.
 Methods      The document's score test; the exact binomial test; the mid-p test; each at the n of
              the normal approximation, and at sizes around one of them.
-Performance  Power and size beside their exact binomial values; one MCSE of a power of 80% is 0.06
+Performance  Power and size with their exact binomial values; one MCSE of a power of 80% is 0.06
              points at the published 500,000 replicates.
 """
 
@@ -30,7 +30,7 @@ from simstudy.study import Study
 
 @published(__file__)
 class Config:
-    """What the study sweeps."""
+    """Settings of the study."""
 
     sensitivity: list[float] = option("true sensitivity k", above=0, below=1)
     margin: list[float] = option("from the null up to k", above=0, below=1)

@@ -1,4 +1,4 @@
-"""The document's designs: their sizes, and the power and level that these really have."""
+"""The document's designs: their sizes, and their true power and level."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ASKED = ("sensitivity", "margin", "beta", "alpha")
 
 
 def table_of_designs(result: Result) -> Table:
-    """A row for each design: what was asked for, the sizes, and what its score test does."""
+    """A row for each design: settings, sizes, and properties of its score test."""
     found = pd.DataFrame(_row(result, design) for design in designs_of(result))
     is_one_level = found["alpha"].nunique() == 1
     columns: dict[str, Column | str] = {

@@ -1,4 +1,4 @@
-"""What the document says of the classifier's threshold, against the simulation and theory."""
+"""Claims of the document about the classifier's threshold, compared with simulation and theory."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from simstudy.tables.rounding import with_error
 AT = {"n_obs": 50, "sensitivity": 0.95}
 EXACTLY = AT | {"confidence": 0.8, "n_boot": 0}
 AS_PUBLISHED = AT | {"confidence": 0.8, "n_boot": 1000}
-AS_CLOSE_AS_92 = 0.08  # of "close to 100%": the document's own table has 92%
-TWO_POINTS = 0.02  # of a coverage: by as much the document has BCa miss 80% and calls it very good
-HALF_A_POINT = 0.005  # of a number that is known exactly, and printed in whole per cents
+AS_CLOSE_AS_92 = 0.08  # margin of "close to 100%": the document's own table has 92%
+TWO_POINTS = 0.02  # coverage: the document calls BCa, which is 2 points off, very good
+HALF_A_POINT = 0.005  # rounding of exact numbers printed in whole per cents
 SKEWED = 0.1  # the normal tolerance bound, symmetric to the eye, has half of it
 AIMS = {"coverage": 0.8, "mean_sensitivity": 0.95}
 THIRD = "score_3"  # the quantile lies between this score and the next
@@ -76,7 +76,7 @@ def _in_words(rows: dict[str, Any]) -> str:
 
 
 def _reach_of_differences(rows: dict[str, Any], n_compared: int = 0) -> Float[np.ndarray, " other"]:
-    """How far chance reaches from the first row less each other: on one data, so at most as far."""
+    """Monte Carlo margins of the first row minus each other; an upper bound for common data."""
     first, *others = rows.values()
     errors = np.hypot(first["mcse"], [row["mcse"] for row in others])
     return np.asarray(mc_margin(errors, first["n_rep"], n_compared or len(others)))
@@ -91,7 +91,7 @@ def _too_high(result: Result, name: str = "empirical") -> Finding:
 
 
 def _at_least_half(result: Result, method: str = "empirical") -> Finding:
-    """Of 50 cases; theory says it of other sizes."""
+    """Whether at least half of thresholds are unsafe, for 50 cases; theory covers other sizes."""
     row = _coverage(result, method)
     sizes = (10, 20, 100, 1000)
     safe = [exact_coverage(NormalScores(), "empirical", n, Target(0.95, 0.8)) for n in sizes]
@@ -101,10 +101,10 @@ def _at_least_half(result: Result, method: str = "empirical") -> Finding:
 
 
 def _skewed(result: Result, method: str = "empirical") -> Finding:
-    """Whether thresholds are skewed to the left, for anybody to see.
+    """Whether thresholds are visibly skewed to the left.
 
-    The mean of what each test set adds to the skewness is the skewness, and their spread that of
-    its influence function: z³ − 3z − (3/2)γ(z² − 1) + γ would have mean γ, so γ is left in.
+    The skewness γ is the mean over test sets of its influence function plus γ,
+    z³ − 3z − (3/2)γ(z² − 1) + γ, whose spread gives the error.
     """
     z = stats.zscore(_thresholds(result, method))
     found = average(z**3 - 3 * z - 1.5 * (z**3).mean() * (z**2 - 1))
@@ -126,7 +126,7 @@ def _smallest_is_safe(result: Result, rank: int = 1) -> Finding:
 def share_of_figure_1() -> float:
     """The share above the true threshold in figure 1: the document's recipe, with its seeds.
 
-    Each test set has a legacy generator of NumPy of its own, with the seeds 0 to 249.
+    Each test set has its own legacy generator of NumPy, with the seeds 0 to 249.
     """
     sets = [1 + np.random.RandomState(seed).standard_normal(50) for seed in range(N_SIM)]
     above = np.quantile(sets, 0.05, axis=1) > 1 + special.ndtri(0.05)
@@ -190,7 +190,7 @@ def _umbrella_covers(result: Result, method: str = "umbrella") -> Finding:
 
 
 def _spreads_more(result: Result, method: str = "umbrella") -> Finding:
-    """Than BCa's thresholds, whatever its ties."""
+    """Whether thresholds spread more than those of BCa, for every treatment of ties."""
     rows = {m: result.row("sd_threshold", method=m, **EXACTLY) for m in (method, *BCA)}
     spread = np.array([row["estimate"] for row in rows.values()])
     detail = f"sd of thresholds: {_in_words(rows)}"
@@ -198,7 +198,7 @@ def _spreads_more(result: Result, method: str = "umbrella") -> Finding:
 
 
 def _spreads_more_at_92(result: Result, name: str = COMPARED["umbrella"]) -> Finding:
-    """What Levene's test with medians compares, distances from the median, pairs of a test set."""
+    """Levene's comparison of distances from the median, paired by test set."""
     pair = [_thresholds(result, column) for column in (name, COMPARED["bca strict"])]
     far, near = (np.abs(values - np.median(values)) for values in pair)
     found = average(far - near)

@@ -1,4 +1,4 @@
-"""Figures of the classifier's threshold: what was simulated, with the exact law beside it."""
+"""Figures of the classifier's threshold: simulations with the exact law."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def share_in_words(hits: Any) -> str:
 
 # ---------------------------------------------------------------- 1
 def figure_1(result: Result) -> ggplot:
-    """Empirical thresholds beside the true one, with their exact law."""
+    """Empirical thresholds and the true one, with their exact law."""
     scenario = _exactly(result)
     drawn = result.columns(scenario, "threshold")["threshold"][:, METHODS.index("empirical")]
     edges, truth = _edges(drawn), scenario.true_threshold
@@ -118,7 +118,7 @@ def figure_coverage(result: Result) -> ggplot:
 
 
 def _published_coverage() -> pd.DataFrame:
-    """What the document says of each method, with the error of its own replicates."""
+    """The document's value for each method, with the error of its replicates."""
     said = {name: (share, N_SIM) for name, share in PUBLISHED.items()} | PUBLISHED_BESIDE
     shares, sizes = np.transpose(list(said.values()))
     error = np.where(np.isfinite(sizes), binomial_error(shares, sizes), np.nan)
@@ -127,7 +127,7 @@ def _published_coverage() -> pd.DataFrame:
 
 
 def by_resamples(rows: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
-    """Methods in words, and of those without a bootstrap, which resample nothing, only one row."""
+    """Rows with labels for methods; methods without a bootstrap have a single row."""
     rows = rows[(rows["n_boot"] == 0) | rows["method"].isin(BOOTSTRAP)]
     words = {n: f"{n:,}" if n else "infinitely many" for n in sorted(rows["n_boot"].unique())}
     resamples = rows["n_boot"].map(words).where(rows["method"].isin(BOOTSTRAP), NONE)
@@ -183,7 +183,7 @@ def _equal_in_words(scenario: Any) -> str:
     ranks = np.arange(n_low(scenario.n_obs, scenario.target.q), dtype=float)
     law = bootstrap.quantile_law(scenario.n_obs, scenario.target.q)
     atoms, chance = bootstrap.atoms_of_sorted(ranks, law)
-    own = (scenario.n_obs - 1) * scenario.target.q  # where the quantile lies between two ranks
+    own = (scenario.n_obs - 1) * scenario.target.q  # position of the quantile between two ranks
     return f"{chance[np.isclose(atoms, own)].sum():.1%}"
 
 
@@ -259,7 +259,7 @@ def figure_4(result: Result) -> ggplot:
 
 
 def _in_first(panel: str, said: str) -> Callable[[pd.DataFrame], str]:
-    """What a panel says of its rows, where only one of them says it for all."""
+    """A function that returns the text in one panel, and no text in the others."""
     return lambda rows: said * bool((rows["panel"] == panel).all())
 
 

@@ -27,7 +27,7 @@ from simstudy.study import Rules, Study
 
 @published(__file__)
 class Config:
-    """What the study sweeps."""
+    """Settings of the study."""
 
     n_obs: list[int] = option("positive cases in the test set", at_least=2)
     sensitivity: list[float] = option("target to keep", above=0, below=1)
@@ -39,7 +39,7 @@ class Config:
 
 
 def answer(result: Result) -> str:
-    """Which rules keep the sensitivity with the confidence asked for."""
+    """The rules that keep the sensitivity with the required confidence."""
     rows = result.select(measure="coverage").drop_duplicates("method")
     kept = rows[rows["upper"] >= rows["confidence"]]
     lost = rows[rows["upper"] < rows["confidence"]].sort_values("estimate")

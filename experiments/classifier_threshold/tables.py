@@ -20,11 +20,11 @@ CAPTION = (
 AT: dict[str, Any] = {"n_obs": 50, "sensitivity": 0.95, "confidence": 0.8}
 DRAWN, LIMIT = 1000, 0  # resamples: as published, and infinitely many
 SAID = PUBLISHED | {method: share for method, (share, _) in PUBLISHED_BESIDE.items()}
-TWO_DIGITS = {share: f"{share:.2f}" for share, _ in PUBLISHED_BESIDE.values()}  # as printed
+TWO_DIGITS = {share: f"{share:.2f}" for share, _ in PUBLISHED_BESIDE.values()}  # printed digits
 
 
 def table_of_coverage(result: Result) -> Table:
-    """By method, at the published setting; methods without resamples have one value."""
+    """Coverage by method, at the published setting; methods without resamples have one value."""
     found = pd.DataFrame(_row(result, method) for method in LABELS)
     columns: dict[str, Column | str] = {
         "method": "bound",

@@ -1,4 +1,4 @@
-"""What the document says of its applied trial, against the simulation and exact tails."""
+"""Claims of the document about its applied trial, compared with simulation and exact tails."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Figures of the applied trial: what it does over hospitals, and what one of them gets."""
+"""Figures of the applied trial: its power over hospitals, and in a single one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simstudy.lazy import ggplot, p9, pd
 TRIAL_LABELS = {"true": "true threshold"} | LABELS
 PUBLISHED = {"power": 0.835, "mean_trial_sensitivity": 0.964}
 N_SIM = 1000  # replicates of the document
-SD_SENSITIVITY = 0.028  # of one trial's sensitivity, over test sets and trials: ours
+SD_SENSITIVITY = 0.028  # over test sets and trials, from our simulation
 PUBLISHED_MCSE = {
     "power": float(binomial_error(PUBLISHED["power"], N_SIM)),
     "mean_trial_sensitivity": SD_SENSITIVITY / float(np.sqrt(N_SIM)),
@@ -46,7 +46,7 @@ COLORS = colors_of(LABELS[name] for name in SHOWN)
 
 
 def figure_given_threshold(result: Result) -> ggplot:
-    """What one hospital gets: the power of its trial, given the threshold that it has set."""
+    """The power of the trial in one hospital, given its threshold."""
     scenario = min(result.plan.scenarios, key=lambda trial: trial.n_boot)
     power = result.columns(scenario, "power_given_threshold")["power_given_threshold"]
     of = {method: power[:, TRIAL_METHODS.index(method)] for method in SHOWN}

@@ -9,7 +9,7 @@ Data         Independent normal scores of positive cases (mean 1, sd 1), in test
 Estimands    Probability of rejecting, over test sets and trials; mean sensitivity in the trial.
 Methods      Every threshold of `classifier_threshold`, and the true threshold t*; the score test.
 Performance  Power, mean sensitivity, and the share of test sets whose threshold gives the trial the
-             power that was asked for; one MCSE of a power of 80% is 0.13 points at the published
+             required power; one MCSE of a power of 80% is 0.13 points at the published
              100,000 replicates.
 """
 
@@ -28,7 +28,7 @@ from simstudy.study import Rules, Study
 
 @published(__file__)
 class Config:
-    """What the study sweeps."""
+    """Settings of the study."""
 
     n_test: int = option("positive cases in the test set", at_least=2)
     sensitivity: float = option("target of the threshold", above=0, below=1)

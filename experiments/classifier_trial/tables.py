@@ -18,7 +18,7 @@ DRAWN, LIMIT = 1000, 0  # resamples: as published, and infinitely many
 
 
 def table_of_applied(result: Result) -> Table:
-    """By method, as published and simulated; bootstraps of as many resamples as the document's."""
+    """Published and simulated values by method, with the document's number of resamples."""
     first: AppliedTrial = result.plan.scenarios[0]
     found = pd.DataFrame(_row(result, method) for method in TRIAL_LABELS)
     columns: dict[str, Column | str] = {"method": "threshold"}

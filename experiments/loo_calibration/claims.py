@@ -1,4 +1,4 @@
-"""What the document states of the two standard errors, held against the true error of R²."""
+"""Claims of the document about the two standard errors, compared with the true error of R²."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from simstudy.claims import Claim, Finding, WrongAlternative, decide
 from simstudy.documents.scenarios.leave_one_out import METHODS, LeaveOneOut
 from simstudy.lazy import pd
 
-MANY = 100  # observations from which on the document has many
-FEW = 20  # below which it has few
+MANY = 100  # least number of observations that the document calls many
+FEW = 20  # smaller numbers are few
 TAYLOR, RIGHT = "r2_mean_square", "r2_variance"
-OF_METHOD = dict(zip(METHODS, (TAYLOR, RIGHT), strict=True))  # of R², as each is meant to be
+OF_METHOD = dict(zip(METHODS, (TAYLOR, RIGHT), strict=True))  # intended forms of R²
 SPREAD, GIVEN_FIT = "relative_error", "relative_error_given_fit"
 Where = Callable[[LeaveOneOut], bool]
 
 
 # ---------------------------------------------------------------- which scenarios
 def many_observations(scenario: LeaveOneOut) -> bool:
-    """The document's figure of them: 100 and more."""
+    """Whether observations are many: 100 and more, as in the document's figure."""
     return scenario.n_obs >= MANY
 
 
 def few_observations(scenario: LeaveOneOut) -> bool:
-    """The document's 5 and 10."""
+    """Whether observations are few: the document's 5 and 10."""
     return scenario.n_obs < FEW
 
 
 def many_features(scenario: LeaveOneOut) -> bool:
-    """As many as observations, or more, under the wide prior."""
+    """Whether features are at least as many as observations, under the wide prior."""
     return scenario.prior == "wide" and scenario.n_feature >= scenario.n_obs
 
 
@@ -73,7 +73,7 @@ def _is_right(result: Result, where: Where = many_observations) -> Finding:
 
 
 def _nearer(result: Result, where: Where) -> str:
-    """By how much Taylor's relative error exceeds the bootstrap's of the very same form of R²."""
+    """Taylor's relative error minus that of the bootstrap for the same form of R²."""
     rows = result.contrast(SPREAD, axis="method", first="taylor", second="bootstrap")
     rows = rows[(rows["compared"] == "model") & (rows["utility"] == RIGHT)]
     said = []
@@ -91,7 +91,7 @@ def _mean_over_cells(rows: pd.DataFrame) -> Finding:
 
 
 def _biased(result: Result, where: Where = few_observations) -> Finding:
-    """Whether Taylor's standard error is not the spread on average over the cells, either way."""
+    """Whether Taylor's standard error differs from the spread on average over the cells."""
     mean = _mean_over_cells(_rows(result, where, "taylor"))
     said = f"mean of Taylor's relative error {mean.value:.3f} ± {2 * mean.mcse:.3f}; "
     return decide(abs(mean.value) - A_POINT, reach(mean), said + _in_words(result, where))
@@ -114,7 +114,7 @@ CLAIMS = (
         published=0.0,
         difference=A_POINT,
         rival=WrongAlternative("5 and 10 observations", partial(_is_right, where=few_observations)),
-        scored=False,  # the figure has the bootstrap beside it, not the truth: "large n" of loo_r2
+        scored=False,  # the figure compares with the bootstrap: "large n" of loo_r2
         note="The mean of the relative error over the cells. What is called a difference would "
         "cost a 95% interval one point of its coverage. What is missing grows with p/n, for "
         "leave-one-out errors share a fit: with 100 observations and 10 features it is more.",

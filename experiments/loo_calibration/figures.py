@@ -1,4 +1,4 @@
-"""Figures of `loo_calibration`: standard errors against what they are errors of."""
+"""Figures of `loo_calibration`: standard errors compared with true errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DIFFERENCES = {
 
 
 def ordinary(result: Result, compared: str = "model") -> pd.DataFrame:
-    """Rows of the cells with the default prior, utilities and methods in words."""
+    """Rows of the cells with the default prior, with labels for utilities and methods."""
     return in_words(of_prior(result, "default"), compared)
 
 
@@ -50,7 +50,7 @@ def of_prior(result: Result, prior: str) -> pd.DataFrame:
 
 def in_words(rows: pd.DataFrame, compared: str) -> pd.DataFrame:
     rows = rows[(rows["compared"] == compared) & rows["utility"].isin(UTILITIES)]
-    rows = rows[rows["n_rep"] > 0]  # of elpd the truth given the fit is not known
+    rows = rows[rows["n_rep"] > 0]  # elpd has no known truth given the fit
     return rows.assign(
         utility=in_order(rows["utility"], UTILITIES), method=in_order(rows["method"], METHODS)
     ).rename(columns={"n_feature": "p", "n_obs": "n"})
@@ -72,7 +72,7 @@ def _few_features(rows: pd.DataFrame) -> pd.DataFrame:
 def figure_relative_error(result: Result) -> ggplot:
     """Relative error of the standard error by n, against the spread over data sets.
 
-    Few and many observations have panels of their own: from n = 100 on a tenth and less is left.
+    Few and many observations have separate panels: from n = 100 on the error is a tenth or less.
     """
     rows = _few_features(_middle(ordinary(result)))
     rows = rows[rows["measure"] == "relative_error"]
@@ -92,7 +92,7 @@ def _by_size(rows: pd.DataFrame) -> Any:
 
 
 def figure_coverage(result: Result) -> ggplot:
-    """Coverage of the 95% interval by n, of the mean of the estimates and of the fit's utility."""
+    """Coverage of the 95% interval by n, for the mean of the estimates and the fit's utility."""
     rows = _few_features(_middle(ordinary(result)))
     rows = rows[rows["measure"].isin(COVERED)]
     rows = rows.assign(target=in_order(rows["measure"], COVERED), measure="coverage")
@@ -132,7 +132,7 @@ SPREAD = "Errors are of the spread over data sets."
 def _curves(
     rows: pd.DataFrame, measure: str, *, x: str, title: str, nominal: float, y: str
 ) -> ggplot:
-    """Both methods, in panels by utility, and rows of them by `target`."""
+    """Both methods, in panels by utility and rows of panels by `target`."""
     figure = measure_curves(
         rows, x=x, y=measure, color="method", panel="utility", rows="target", nominal=nominal,
         log_x=True, colors=COLORS,
@@ -149,7 +149,7 @@ def _in_full(places: Sequence[float]) -> list[str]:
 
 
 def _says(rows: pd.DataFrame, *more: str) -> list[Any]:
-    """What holds of all points, with the one value of each factor that is no axis."""
+    """The caption: facts about all points, with constant factors."""
     fixed = {"n": "n", "p": "p", "noise_sd": "σ"}
     only = [
         f"{word}\u00a0=\u00a0{rows[c].iloc[0]:g}" for c, word in fixed.items() if _is_one(rows[c])
@@ -170,6 +170,6 @@ def _is_one(levels: pd.Series) -> bool:
 
 
 def _with_truth(rows: pd.DataFrame) -> set[str]:
-    """Utilities that are there in every row of panels."""
+    """Utilities that exist in every row of panels."""
     by_target = rows.groupby("target", observed=True)["utility"].agg(set)
     return set.intersection(*by_target)

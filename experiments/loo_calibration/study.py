@@ -1,12 +1,12 @@
 """Which standard error of a leave-one-out utility is right, Taylor's or the Bayesian bootstrap's?
 
-The document compares the two with each other. Here both are held against what they are errors of.
+The document compares the two with each other. Here both are compared with the true error.
 
 Aims         How far is each from the true error of the utility, and does its interval cover?
 Data         The cells of the document, with coefficients of the same size in all data sets, so that
              data sets differ only as samples from one process do.
 Estimands    The spread of the estimate over data sets; and its distance from the utility that the
-             very same fit has on new data, which is known but for elpd.
+             same fit has on new data, which is known except for elpd.
 Methods      Taylor's formula and the Bayesian bootstrap, of MAE, MSE, RMSE, five forms of R², and
              elpd; and of their differences from a model with half of the features, and from one
              with a feature more that has no effect. Leave-one-out is exact.
@@ -40,7 +40,7 @@ from simstudy.study import Rules, Study
 
 @published(__file__)
 class Config(CellsConfig):
-    """What the study sweeps."""
+    """Settings of the study."""
 
 
 def answer(result: Result) -> list[str]:

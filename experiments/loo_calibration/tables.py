@@ -1,4 +1,4 @@
-"""The document's table of approximations, and how right they are."""
+"""The document's table of approximations, and their errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ METHODS = {"taylor": "Taylor", "bootstrap": "bootstrap"}
 
 
 def table_of_approximations(result: Result) -> Table:
-    """By utility, Taylor's terms, and both standard errors against what they are errors of."""
+    """Taylor's terms by utility, and both standard errors compared with the true errors."""
     found = pd.DataFrame(_row(result, utility) for utility in TERMS)
     columns: dict[str, Column | str] = {"terms": "ψ"}
     for name, heading in _measured():

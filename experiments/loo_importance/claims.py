@@ -1,4 +1,4 @@
-"""What the document states of many features, by its own approximation and exactly."""
+"""Claims of the document about many features, by its own approximation and exactly."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CLAIMS = (
         _downward,
         published=True,
         expected="differs",
-        scored=False,  # of the figure: "too small for high p" of loo_calibration has the sentence
+        scored=False,  # figure of "too small for high p" in loo_calibration
         note="Not even with the leave-one-out of the software. What the document saw is not in its "
         "formulas.",
     ),
@@ -63,7 +63,7 @@ CLAIMS = (
             right=IntendedQuantity(
                 "with exact leave-one-out", partial(close_to_one, n_feature=p, answer="exact")
             ),
-            scored=p <= FIRST,  # one sentence, of all numbers of features
+            scored=p <= FIRST,  # one sentence for all numbers of features
             note="The importance weights have a Pareto k near 0.9 at most observations: R² is then "
             "more that of the fit than that of leave-one-out.",
         )
@@ -77,7 +77,7 @@ CLAIMS = (
         published=0.0,
         difference=IN_R2,
         expected="differs",
-        scored=False,  # the document tells of another paper's method, and of no p
+        scored=False,  # about another paper's method, without p
         note="The leverage of every observation is then near 1, and it is the k of the weights: "
         "no posterior draw is where the posterior without the observation lies.",
     ),

@@ -13,11 +13,11 @@ from simstudy.lazy import ggplot, pd
 
 ANSWERS = {"exact": "exact leave-one-out", "importance": "importance sampling"}
 COLORS = colors_of(ANSWERS.values())
-MAX_POINTS = 300  # replicates of a cell drawn as points: more would only cover each other
+MAX_POINTS = 300  # replicates per cell drawn as points; more would overlap
 
 
 def wide(result: Result) -> list[ImportanceSampling]:
-    """The scenarios with the wide prior: the document's third figure, and one of few features."""
+    """The scenarios with the wide prior: the document's third figure, and one with few features."""
     found = [s for s in result.plan.scenarios if s.prior == "wide"]
     if not found:
         raise LookupError("a scenario with the wide prior")

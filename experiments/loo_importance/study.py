@@ -1,9 +1,9 @@
 """Does importance sampling leave the observation out, and what becomes of the standard errors?
 
 The document's software leaves observations out by Pareto-smoothed importance sampling from the
-posterior of all of them. Here the exact answer stands beside it.
+posterior of all of them. Here it is compared with the exact answer.
 
-Aims         Where does importance sampling part from exact leave-one-out, and why when there are as
+Aims         Where does importance sampling differ from exact leave-one-out, and why if there are as
              many features as observations?
 Data         As in the document: normal features and coefficients, drawn anew for each data set. 50
              observations under the wide prior, and 5 or 10 under the default one.
@@ -31,7 +31,7 @@ from simstudy.study import Rules, Study
 
 @published(__file__)
 class Config:
-    """What the study sweeps."""
+    """Settings of the study."""
 
     wide_n_obs: int = option("observations under the wide prior", at_least=2)
     wide_n_feature: list[int] = option("features under the wide prior", at_least=1)

@@ -17,13 +17,13 @@ FORMS = {
     "r2_misplaced": "misplaced,\nnot clipped",
     "r2_variance": "right",
 }
-"""What the bootstrap is taken of, in words."""
+"""Labels of the forms of R² that are bootstrapped."""
 
 TAYLOR = "r2_mean_square"  # the ratio of mean squares, which the document derives
 
 
 def values(result: Result, scenario: Any, column: str, **where: str) -> Float[np.ndarray, " rep"]:
-    """One column of one scenario at these positions of the axes; those not named have only one."""
+    """A column of a scenario at these positions of the axes; other axes have one position only."""
     axes = result.plan.axes
     place: tuple[Any, ...] = tuple(
         labels.index(where.get(axis, labels[0])) for axis, labels in axes.items()
@@ -46,7 +46,7 @@ def standard_errors(
 
 
 def log_ratios(drawn: pd.DataFrame) -> Float[np.ndarray, " rep"]:
-    """Logs of Taylor over bootstrap, where neither is 0."""
+    """Logs of Taylor over bootstrap, for data sets in which neither is 0."""
     there = drawn[(drawn["taylor"] > 0) & (drawn["bootstrap"] > 0)]
     return np.asarray(np.log(there["taylor"] / there["bootstrap"]))
 

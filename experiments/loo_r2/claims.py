@@ -1,4 +1,4 @@
-"""What the document states of Taylor's formula and the bootstrap, against what `loo_r2` finds."""
+"""Claims of the document about Taylor's formula and the bootstrap, compared with `loo_r2`."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from simstudy.documents.scenarios.leave_one_out import LEVEL, LeaveOneOut
 from simstudy.lazy import pd, special
 
 RIGHT, PUBLISHED = "r2_variance", "r2_published"
-OVERFITTED = (50, 100)  # features, of 50 observations
-A_TENTH = 0.1  # of a parting
-MANY = 50  # observations from which on two definitions of R² are one
-IN_R2 = 0.005  # half a unit of the second digit in which R² is quoted
+OVERFITTED = (50, 100)  # features, with 50 observations
+A_TENTH = 0.1  # relative difference
+MANY = 50  # least number of observations for which two definitions of R² agree
+IN_R2 = 0.005  # half a unit of the second digit of R² as quoted
 Choose = Callable[[Result], Sequence[LeaveOneOut]]
 
 
 def moves_coverage(points: float) -> float:
-    """By what share a standard error is too small where its 95% interval loses so much coverage."""
+    """The relative error of a standard error whose 95% interval loses this much coverage."""
     covers = np.array([LEVEL - points, LEVEL])
     reaches = special.ndtri((1 + covers) / 2)
     return float(1 - reaches[0] / reaches[1])
@@ -52,7 +52,7 @@ A_POINT = moves_coverage(0.01)  # 4.0%: coverages are quoted in whole per cents
 
 
 def reach(found: Finding) -> float:
-    """How far chance reaches on either side of what was found."""
+    """The Monte Carlo margin of a finding."""
     return close_margin(found.mcse, found.n_rep)
 
 
@@ -75,8 +75,8 @@ def _agree(result: Result, of: Choose = ordinary) -> Finding:
 def _few(result: Result) -> pd.DataFrame:
     """Log ratios to both forms, and whether R² lies below one standard error of it.
 
-    The latter by the bootstrap as published, as the document's points are coloured. Data sets in
-    which a standard error is 0 have no ratio.
+    The latter is judged by the bootstrap as published, like the colours of the document's points.
+    Data sets in which a standard error is 0 have no ratio.
     """
     by_form = {
         form: standard_errors(result, few_observations(result), form) for form in (PUBLISHED, RIGHT)
@@ -92,7 +92,7 @@ def _few(result: Result) -> pd.DataFrame:
 
 
 def _parting(rows: pd.DataFrame, form: str) -> Float[np.ndarray, " rep"]:
-    """Values whose mean is how far log ratios part where R² is small; one for each data set."""
+    """Values whose mean is the difference of log ratios for small R²; one per data set."""
     small = rows["small"].to_numpy()
     if small.all() or not small.any():
         raise LookupError("data sets with a small R², and others")
@@ -109,16 +109,16 @@ def _in_both(rows: pd.DataFrame, form: str) -> str:
 
 
 def _low_r2(result: Result, form: str = PUBLISHED) -> Finding:
-    """Whether Taylor's standard error is larger beside the bootstrap's where R² is small."""
+    """Whether Taylor's standard error relative to the bootstrap's is larger for small R²."""
     rows = _few(result)
     gap = average(_parting(rows, form))
-    fewer = int(rows["small"].value_counts().min())  # what the error hangs on
+    fewer = int(rows["small"].value_counts().min())  # determines the error
     detail = f"Taylor over bootstrap: {_in_both(rows, form)}"
     return decide(gap.value - A_POINT, close_margin(gap.mcse, fewer), detail)
 
 
 def _left_by_right_form(result: Result) -> Finding:
-    """Share of that parting, in logs, which the right form of the bootstrap leaves."""
+    """Share of that difference, in logs, that remains with the right form of the bootstrap."""
     rows = _few(result)
     published, right = (_parting(rows, form) for form in (PUBLISHED, RIGHT))
     left = right.mean() / published.mean()
@@ -149,7 +149,7 @@ def overfitted(result: Result) -> list[LeaveOneOut]:
 def downward(result: Result, scenarios: Sequence[LeaveOneOut], **where: str) -> Finding:
     """Whether Taylor's standard errors lie below the bootstrap's in each of the scenarios.
 
-    By the share of data sets below the diagonal of the figure: more than half, beyond chance.
+    The share of data sets below the diagonal of the figure must exceed a half, beyond chance.
     """
     said, excess, errors, sizes = [], [], [], []
     for scenario in scenarios:
@@ -198,7 +198,7 @@ def _with_error(found: Float[np.ndarray, " rep"]) -> str:
 def _one_definition(result: Result, *, many: bool = True) -> Finding:
     """Mean of 1 - Var(e)/Var(y) less 1 - MSE/MSE_y, each of which is ē²/V.
 
-    Over data sets of 50 observations and more, or of fewer.
+    The mean is over data sets with 50 observations and more, or with fewer.
     """
     gaps: dict[int, list[Float[np.ndarray, " rep"]]] = {}
     for scenario in result.plan.scenarios:

@@ -25,11 +25,11 @@ PUBLISHED = (
     "The bootstrap is that of rstanarm's loo_R2, with its misplaced parenthesis and its clipping "
     "to [-1, 1]."
 )
-PAGE = (6.5, 9.0)  # inches: what a journal's page holds above a legend
+PAGE = (6.5, 9.0)  # inches: a journal's page without the legend
 SQUARE = (6.5, 6.6)  # inches
 TWO_ROWS = (6.5, 5.0)  # inches
-MIDDLE = 1.0  # of the document's σ
-FEW = 20  # observations below which a sample is small here
+MIDDLE = 1.0  # middle value of the document's σ
+FEW = 20  # observations; smaller samples are small here
 UTILITIES = {
     "mse": "MSE",
     "elpd": "elpd",
@@ -44,12 +44,12 @@ def ordinary(result: Result) -> list[LeaveOneOut]:
 
 
 def few_observations(result: Result) -> list[LeaveOneOut]:
-    """Those of the second."""
+    """The scenarios of the second figure: few observations."""
     return _some([s for s in result.plan.scenarios if s.prior == "default" and s.n_obs < FEW])
 
 
 def many_features(result: Result) -> list[LeaveOneOut]:
-    """Those of the third."""
+    """The scenarios of the third figure: many features."""
     return _some([s for s in result.plan.scenarios if s.prior == "wide"])
 
 
@@ -72,7 +72,7 @@ def powers_of_ten(limits: tuple[float, float]) -> list[float]:
 
 
 def by_size(drawn: pd.DataFrame) -> pd.DataFrame:
-    """Columns of panels by p, rows of panels by n, and σ in words."""
+    """Columns of panels by p, rows of panels by n, and labels for σ."""
     sizes, sds = (sorted(drawn[name].unique()) for name in ("n_obs", "noise_sd"))
     return drawn.assign(
         panel=in_features(drawn),
@@ -98,7 +98,7 @@ def _says(*more: str) -> tuple[str, ...]:
 
 
 def figure_simres_low_n(result: Result) -> ggplot:
-    """Few observations; on logarithmic axes, for standard errors differ by powers of ten."""
+    """Few observations, on logarithmic axes, since standard errors differ by powers of ten."""
     drawn = by_size(standard_errors(result, few_observations(result)))
     figure = agreement(drawn, rows="rows", shape="σ", log=True, ticks=powers_of_ten)
     return figure + captions.titles(*_says(), not_drawn(drawn), x=X, y=Y, size=TWO_ROWS)
@@ -110,7 +110,7 @@ def in_features(drawn: pd.DataFrame) -> Any:
 
 
 def not_drawn(drawn: pd.DataFrame) -> str:
-    """Of logarithmic axes."""
+    """The sentence on points that logarithmic axes cannot show."""
     none = (drawn["bootstrap"] <= 0) | (drawn["taylor"] <= 0)
     return format_undrawn(int(none.sum()), len(drawn))
 
@@ -126,7 +126,7 @@ def figure_simres_high_p_n50(result: Result) -> ggplot:
 
 
 def figure_forms(result: Result) -> ggplot:
-    """Taylor against the bootstrap of three forms of R², the same data sets in all of them."""
+    """Taylor against the bootstrap of three forms of R², for the same data sets."""
     scenarios = [s for s in result.plan.scenarios if s.prior == "default"]
     drawn = pd.concat(
         standard_errors(result, scenarios, form).assign(panel=words)
@@ -149,7 +149,7 @@ def middle_sd(noise_sd: pd.Series) -> float:
 
 
 def figure_ratio(result: Result) -> ggplot:
-    """Mean and scatter of Taylor over bootstrap, by n; what theory says of a mean as a line."""
+    """Mean and scatter of Taylor over bootstrap, by n; theory of the mean as a line."""
     rows = result.summary
     first = ordinary(result)[0]
     sigma = middle_sd(rows["noise_sd"])

@@ -1,4 +1,4 @@
-"""Formulas of the report, as printed and as meant, on one small fixed set of data."""
+"""Formulas of the report, as printed and as intended, on a small fixed data set."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from simstudy.documents.stats.leave_one_out.utilities import (
 )
 
 N_OBS = 20
-EXACTLY = 1e-9  # of a standard error, relative
+EXACTLY = 1e-9  # relative, for a standard error
 R2 = UTILITIES.index("r2_mean_square")
 Each = Float[np.ndarray, " obs"]
 
@@ -88,9 +88,9 @@ def _difference_as_printed(_: Any) -> Finding:
 
 
 def _optimistic(_: Any, left_out: bool = False) -> Finding:
-    """Expected mean squares over σ²: of errors on the training data, or left out, and on new ones.
+    """Expected mean squared errors over σ²: on the training data, or left out, and on new data.
 
-    On the same features, for which σ²(1 - h), σ²/(1 - h) and σ²(1 + h) are exact.
+    The features are the same, for which σ²(1 - h), σ²/(1 - h) and σ²(1 + h) are exact.
     """
     first, second, y = _data()
     leverage, _ = _fit(y, first, second)
@@ -100,7 +100,7 @@ def _optimistic(_: Any, left_out: bool = False) -> Finding:
 
 
 def _beyond_one(_: Any, slope: float | None = 3.0) -> Finding:
-    """Whether Var(ŷ)/Var(y) can exceed 1: with a slope that a sure prior says, or fitted."""
+    """Whether Var(ŷ)/Var(y) can exceed 1: with the slope of a certain prior, or a fitted one."""
     first, _, y = _data()
     by_prior = slope if slope is not None else float(np.polyfit(first, y, 1)[0])
     ratio = float(np.var(by_prior * first) / np.var(y))
@@ -114,7 +114,7 @@ def _mae_as_printed(_: Any) -> Finding:
 
 
 def _brackets_close(_: Any, text: str = r"E\left[ \tilde{y} \right| y, M_k \right]") -> Finding:
-    """Whether each bracket of a formula in LaTeX is closed by one of its own kind."""
+    """Whether each bracket of a formula in LaTeX is closed by a bracket of the same kind."""
     opened: list[str] = []
     closes = {"[": "]", "(": ")", "|": "|"}
     wrong = 0
@@ -142,7 +142,7 @@ def _mean_of_ratio(_: Any, n: int = 1000) -> Finding:
 
 
 def _best_by_square(_: Any, *, by_median: bool = False) -> Finding:
-    """Whether the mean of a skew law has the least expected square, of all points of a grid."""
+    """Whether the mean of a skewed law has the least expected square among points of a grid."""
     values, law = np.arange(6.0), np.array([0.35, 0.25, 0.15, 0.1, 0.1, 0.05])
     points = np.linspace(0, 5, 5001)
     loss = ((points[:, np.newaxis] - values) ** 2 @ law).argmin()

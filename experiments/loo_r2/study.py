@@ -1,7 +1,7 @@
 """Do Taylor's formula and the Bayesian bootstrap give leave-one-out R² the same standard error?
 
-Aims         Where do the two agree, where do they part, and how much of that is the form of R² that
-             the software bootstraps?
+Aims         Where do the two agree, where do they differ, and how much is due to the form of R²
+             that the software bootstraps?
 Data         Normal features and coefficients, drawn anew for each data set, and normal noise; many
              observations, few, and as many features as observations and more.
 Estimands    The standard error of leave-one-out R² of a Bayesian linear regression.
@@ -29,12 +29,12 @@ from simstudy.documents.scenarios.leave_one_out_cells import CellsConfig, cells
 from simstudy.options import option, published
 from simstudy.study import Rules, Study
 
-OF_SPREAD = ("empirical_se", "relative_error", "coverage")  # over coefficients too: of no use here
+OF_SPREAD = ("empirical_se", "relative_error", "coverage")  # affected by coefficients
 
 
 @published(__file__)
 class Config(CellsConfig):
-    """What the study sweeps: `n_obs` is that of the first figure."""
+    """Settings of the study; `n_obs` is that of the first figure."""
 
     low_n: list[int] = option("observations, of the second figure", at_least=2)
 

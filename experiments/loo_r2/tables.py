@@ -1,4 +1,4 @@
-"""The document's table of approximations with its empty cells filled, in its columns and letters.
+"""The document's table of approximations with its empty cells filled, in its notation.
 
 The document leaves the cells of MAE, MSE and RMSE empty, and all cells of differences.
 """
@@ -41,7 +41,7 @@ TERMS = {
         "A ratio of two means; Taylor",
     ),
 }
-"""By utility; the document prints only R²'s own."""
+"""Terms by utility; the document prints only those of R²."""
 
 IN_LATEX = (
     (r"ê_([AB])", r"\\hat e_{\1,i}"),

@@ -1,4 +1,4 @@
-"""Replicates of one cell of the axes: that of figure 1, unless something else is asked for."""
+"""Replicates of one cell of the axes. Default: that of figure 1."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SPLIT = "Each replicate is a new random split or sample, with newly trained netw
 
 
 def first_scenario(result: Result) -> Predictions:
-    """What figure 1 is of: the first response of those that were asked for."""
+    """The scenario of figure 1: that with the first response."""
     scenario: Predictions = result.plan.scenarios[0]
     return scenario
 
@@ -70,13 +70,13 @@ def values(result: Result, scenario: Any, column: str, **where: str) -> np.ndarr
 
 
 def methods_drawn(result: Result) -> dict[str, str]:
-    """Methods of this run, with their words, in the order in which all figures have them."""
+    """Methods of this run with their labels, in the order of all figures."""
     there = result.plan.axes["method"]
     return {name: words for name, words in METHOD_WORDS.items() if name in there}
 
 
 def networks_drawn(result: Result) -> dict[str, str]:
-    """Those of them that are networks; LookupError where none is."""
+    """The methods that are networks; LookupError if there are none."""
     found = {name: words for name, words in methods_drawn(result).items() if name in NETWORKS}
     if not found:
         raise LookupError("a network")
@@ -90,7 +90,7 @@ def first_rows(result: Result) -> pd.DataFrame:
 
 
 def n_replicates(result: Result) -> int:
-    """The most replicates that a scenario has."""
+    """The largest number of replicates of a scenario."""
     return max(result.n_rep.values())
 
 
@@ -100,6 +100,6 @@ def _source_in_words(scenario: Predictions) -> str:
 
 
 def predicted_in_words(scenario: Predictions) -> str:
-    """The data, and what is predicted of their response."""
+    """The data and the predicted response, as text."""
     response = "log of the response" if scenario.response == "log" else "response"
     return f"{_source_in_words(scenario)}, {response}"

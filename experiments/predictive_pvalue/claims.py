@@ -1,4 +1,4 @@
-"""What the document states of three networks, against what splits and training seeds say."""
+"""Claims of the document about three networks, compared over splits and training seeds."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from simstudy.documents.stats.compatible.false_discovery import cfdr, rfdr
 
 REJECTED = -5.0  # log to base 10 of the document's level
 OF_UNIFORM = float(-1 / np.log(10))  # mean log to base 10 of a uniform p-value
-# Of splits, where the document has one: a test that rejects in nine of ten rejects, and an order
-# that is another in more than one of twenty is luck.
+# The document has one split. Here a test rejects if it does so in nine of ten splits, and an order
+# is due to chance if it differs in more than one of twenty.
 NOT_REJECTED, NOT_IN_ORDER = 0.1, 0.05
-TWOFOLD = float(np.log10(2))  # of a p-value
-A_POINT = 0.01  # of a coverage
-IN_A_SHARE = 0.005  # half a unit of the second digit, in which estimates of shares are printed
+TWOFOLD = float(np.log10(2))  # factor of a p-value
+A_POINT = 0.01  # coverage
+IN_A_SHARE = 0.005  # half a unit of the second digit of a share as printed
 MEASURES = {"log10_p": "Fisher's combined p-value", "cfdr": "mean CFDR", "rfdr": "mean RFDR"}
 ByNetwork = Float[np.ndarray, "rep network"]
 PerReplicate = Bool[np.ndarray, " rep"]
@@ -50,7 +50,7 @@ def of_method(result: Result, column: str, method: str) -> Float[np.ndarray, " r
 
 # ---------------------------------------------------------------- which network is best
 def _all_rejected(result: Result, distribution: str = "centered") -> Finding:
-    """How often all three are."""
+    """The share of splits in which all three networks are rejected."""
     logs = of_networks(result, "log10_p", distribution=distribution)
     said = ", ".join(
         f"{METHOD_WORDS[name]} {each.min():.0f} to {each.max():.0f}"
@@ -60,7 +60,7 @@ def _all_rejected(result: Result, distribution: str = "centered") -> Finding:
 
 
 def ordered_as_printed(measured: ByNetwork) -> PerReplicate:
-    """Where Net 5 has more than both others, and Net 10 less."""
+    """Mark replicates in which Net 5 has the largest value, and Net 10 the smallest."""
     ten, eight, five = measured.T
     return np.asarray((five > eight) & (eight > ten))
 
@@ -80,7 +80,7 @@ def _all_as_printed(result: Result) -> Finding:
 
 
 def _agree(result: Result) -> Finding:
-    """Whether all three have the same best and the same worst, whichever these are."""
+    """Whether all three measures have the same best and the same worst network."""
     measured = np.stack([of_networks(result, column) for column in MEASURES])
     best, worst = measured.argmax(axis=2), measured.argmin(axis=2)
     return share(((best == best[0]) & (worst == worst[0])).all(axis=0))
@@ -102,7 +102,7 @@ def _size_of_the_data(_: Result, *, capped: bool = True) -> Finding:
 
 
 def _rfdr_of_caption(_: Result) -> Finding:
-    """Whether the means of 168 CFDRs and of 168 RFDRs are one number, for p-values i/169."""
+    """Whether the means of 168 CFDRs and of 168 RFDRs are equal, for p-values i/169."""
     p = np.arange(1, 169)[np.newaxis] / 169
     means = [float(rates(p).mean()) for rates in (cfdr, rfdr)]
     detail = f"CFDR {means[0]:.3f}, RFDR {means[1]:.3f}"
@@ -152,7 +152,7 @@ CLAIMS = (
             published=1.0,
             difference=NOT_IN_ORDER,
             expected="differs",
-            scored=False,  # as "order by all"
+            scored=False,  # counted by "order by all"
             note=SPLITS,
         )
         for column, words in MEASURES.items()
@@ -165,7 +165,7 @@ CLAIMS = (
         published=1.0,
         difference=NOT_IN_ORDER,
         expected="differs",
-        scored=False,  # of other splits: "order in figure 1" is of the document's own
+        scored=False,  # other splits; "order in figure 1" has the document's
         note=SPLITS,
     ),
     Claim(
@@ -176,7 +176,7 @@ CLAIMS = (
         published=1.0,
         difference=NOT_IN_ORDER,
         expected="differs",
-        scored=False,  # as "order by all"
+        scored=False,  # counted by "order by all"
         note=SPLITS,
     ),
     Claim(
@@ -245,7 +245,7 @@ CONTROLS = (
         published=0.9,
         difference=A_POINT,
         expected="differs",
-        scored=False,  # the document makes it a null hypothesis, and rejects it: "joint null"
+        scored=False,  # a null hypothesis that the document rejects: "joint null"
         note="Share of test values in central 90% intervals, mean of the three networks. The "
         "distribution holds the spread of the trained function and no residual noise.",
     ),
@@ -277,7 +277,7 @@ CONTROLS = (
 )
 
 ON_OTHER_DATA = tuple(replace(claim, scored=False) for claim in CONTROLS)
-"""The same on data that the document does not have: not counted once more."""
+"""The same claims on other data, which are not counted again."""
 
 OF_TRUTH = tuple(
     Claim(

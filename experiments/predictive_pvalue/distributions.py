@@ -24,11 +24,11 @@ from simstudy.figures.theme import INK, WORDS_SIZE
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import with_error
 
-COMPATIBLE = 1.0  # what a share of compatible predictions is held against
+COMPATIBLE = 1.0  # reference value of a share of compatible predictions
 COMPATIBLE_SHARES = ("cfdr", "rfdr", "storey")
 NOT_DRAWN = ("mean_cfdr_clipped", "mean_langaas", "mean_rmse", "rmse")
-"""Measures whose panels would repeat another's; the table of the summary has them."""
-FAR = 4.0  # a method so many times as far out as the others leaves them a quarter of the panel
+"""Measures whose panels would repeat others; they are in the summary table."""
+FAR = 4.0  # a method this many times further out leaves the others a quarter of the panel
 FISHER = SHARES["mean_log10_p"]
 PANELS = {name: words for name, words in SHARES.items() if name not in NOT_DRAWN}
 ERRORS = (
@@ -56,13 +56,13 @@ def figure_distributions(result: Result) -> ggplot:
         figure
         + _arrows(figure.data, beyond)
         + p9.facet_wrap("panel", scales="free_x", ncol=3)
-        + p9.theme(panel_spacing_x=0.03, legend_title=p9.element_blank())  # ends of scales apart
+        + p9.theme(panel_spacing_x=0.03, legend_title=p9.element_blank())  # separates scales
         + captions.titles(*_says(result, rows, beyond), x="", y="", size=(9.6, 6.8))
     )
 
 
 def _rows(result: Result) -> pd.DataFrame:
-    """The summary at the last epochs and bootstrap models, in words; what is not defined is out."""
+    """The defined rows of the summary at the last epochs and bootstrap models, with labels."""
     cell, rows = published_cell(result), first_rows(result)
     rows = rows[(rows["epochs"] == cell["epochs"])]
     rows = rows[(rows["n_boot_models"] == cell["n_boot_models"])]
@@ -75,9 +75,9 @@ def _rows(result: Result) -> pd.DataFrame:
 
 
 def beyond_the_panel(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The rows to draw, and those of a method whose combined p-values would crush all others.
+    """The rows to draw, and those of a method whose combined p-values would dominate the scale.
 
-    What this method has within the reach of the others is drawn.
+    Rows of that method within the range of the others are drawn.
     """
     size = rows["estimate"].abs().where(rows["measure"] == FISHER, 0.0)
     furthest = size.groupby(rows["method"], observed=True).max().sort_values()
@@ -88,12 +88,12 @@ def beyond_the_panel(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _arrows(drawn: pd.DataFrame, beyond: pd.DataFrame) -> list[Any]:
-    """Figures at the panel's left edge for what lies beyond it."""
+    """Numbers at the panel's left edge for rows beyond it."""
     if beyond.empty:
         return []
     levels, fisher = drawn["y"].cat.categories, drawn[drawn["panel"] == FISHER]
     method = str(beyond["method"].iloc[0])
-    beyond = beyond.sort_values("distribution")  # as the key has it
+    beyond = beyond.sort_values("distribution")  # order of the legend
     words = "\n".join(map(_with_arrow, beyond["estimate"], beyond["mcse"]))
     place = {"panel": fisher["panel"].iloc[:1].array, "words": [words]}
     text = pd.DataFrame(place).assign(
@@ -128,7 +128,7 @@ def _says(result: Result, rows: pd.DataFrame, beyond: pd.DataFrame) -> list[str]
 
 
 def _as_printed(rows: pd.DataFrame) -> str:
-    """What the line at 1 is for the CFDR as printed, which no compatible predictions have."""
+    """The sentence on the line at 1, which the CFDR as printed does not reach."""
     nulls = (rows["method"] == "100% true nulls") & (rows["measure"] == SHARES["mean_cfdr"])
     mean = rows.loc[nulls, "estimate"].iloc[0]
     return (

@@ -35,14 +35,14 @@ from simstudy.tables.rounding import to_decimals, with_error
 
 PALE = "#BBBBBB"
 THREE = {"log10_p": "log₁₀ p", "cfdr": "CFDR", "rfdr": "RFDR"}
-"""The document's measures, as figure 1 names them."""
+"""The document's measures, as named in figure 1."""
 
 OF_TRAINING = ("mean_log10_p", "mean_cfdr", "mean_rfdr", "mean_storey", "mean_coverage")
 
 
 # ---------------------------------------------------------------- figure 1
 def figure_1(result: Result) -> ggplot:
-    """Empirical distribution functions of p-values: the first replicate's, and all others pale."""
+    """Empirical distribution functions of p-values, with all but the first replicate pale."""
     steps = pd.concat(_steps(result, name, words) for name, words in methods_drawn(result).items())
     steps = steps.assign(panel=in_order(steps["panel"], _titles(result)))
     first = steps["rep"] == 0
@@ -68,7 +68,7 @@ def figure_1(result: Result) -> ggplot:
 
 
 def _panels(n_panel: int) -> list[Any]:
-    """Panels side by side, without an empty place: two in a row if their number is even."""
+    """Panels without an empty position: two in a row if their number is even."""
     n_columns = 2 if n_panel % 2 == 0 else min(n_panel, 3)
     size = (7.4, 1.6 + 2.9 * -(-n_panel // n_columns))
     return [p9.facet_wrap("panel", ncol=n_columns), p9.theme(figure_size=size)]

@@ -1,4 +1,4 @@
-"""What the studies of predictive p-values have in common: their options, and what they declare."""
+"""Common options and declarations of the studies of predictive p-values."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -56,14 +56,14 @@ MODELS: dict[str, Callable[[], Any]] = {
     "least_squares": least_squares,
     "random_forest": random_forest,
 }
-"""Regressors of scikit-learn that may stand beside the networks, or in their place."""
+"""Regressors of scikit-learn that may be used in addition to the networks, or instead."""
 
 PREDICTORS = (*SECOND_LAYER, *MODELS, TRUTH)
 
 
 @dataclass
 class Options:
-    """What a study of predictive p-values sweeps."""
+    """Settings of a study of predictive p-values."""
 
     data: str = option(f"what to predict: {', '.join([*NAMED, FRIEDMAN])}, or the path of a table")
     target: str | None = option("of a table, the column that is predicted")
@@ -79,12 +79,12 @@ class Options:
 
 
 def prediction_study(name: str, config: Options, claims: Sequence[Claim]) -> Study:
-    """The study of a data set; `true_nulls` is always there, as the control.
+    """The study of a data set; `true_nulls` is always included, as the control.
 
     Raises
     ------
     ConfigError
-        Where data or a library are not on this machine, or settings do not go together.
+        If data or a library are missing on this machine, or settings are inconsistent.
     """
     epochs, n_boot = (ascending(name, getattr(config, name)) for name in ("epochs", "n_boot"))
     source = source_of(config)
@@ -117,7 +117,7 @@ def prediction_study(name: str, config: Options, claims: Sequence[Claim]) -> Stu
 
 
 def source_of(config: Options) -> Source:
-    """Where observations come from, checked against the numbers asked for."""
+    """The source of observations, checked against the numbers required."""
     if config.data == FRIEDMAN:
         if config.target is not None:
             raise ConfigError(
@@ -148,7 +148,7 @@ def _refuse_log_of(response: Float[np.ndarray, " row"], config: Options) -> None
 
 
 def ascending(name: str, values: Sequence[int]) -> tuple[int, ...]:
-    """The values, refused where they do not ascend: the last one is what figure 1 shows."""
+    """The values, which must ascend, since figure 1 shows the last one."""
     given, sorted_once = (str(list(v)).replace(" ", "") for v in (values, sorted({*values})))
     if given != sorted_once:
         raise ConfigError(

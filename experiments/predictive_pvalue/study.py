@@ -5,8 +5,8 @@ Aims         How compatible are test values with the predictive distributions of
              these numbers move from split to split; which network predicts best?
 Data         The Boston housing data: 338 tracts to learn from and 168 to predict, split at random
              anew in each replicate; the log of the median value, and the value itself.
-Estimands    The share of predictions that are compatible with their distributions. Nobody knows it
-             here; 168 uniform p-values, for which it is 1, stand beside the networks.
+Estimands    The share of predictions that are compatible with their distributions. It is unknown
+             here; the control has 168 uniform p-values, for which it is 1.
 Methods      Networks 13-15-h-1 with batch normalisation and ramps, h = 10, 8, 5, trained on the
              training data and on bootstrap samples of them; normal predictive distributions about
              the trained network's prediction or the mean of the bootstrap networks', without and
@@ -24,7 +24,7 @@ from simstudy.study import Study
 
 @published(__file__)
 class Config(Options):
-    """What the study sweeps."""
+    """Settings of the study."""
 
 
 def study(config: Config) -> Study:

@@ -1,4 +1,4 @@
-"""What the document says of measures in general: what they discourage, and what makes them grow."""
+"""Claims of the document about measures in general: incentives, and dependence on n."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ OFF = 3  # predictive standard deviations
 def _falls_with_n(result: Result, wrong: bool = True) -> Finding:
     """Whether p falls by a factor of ten and more from each number of predictions to the next.
 
-    With as many compatible as there are lists of less than all, and the rest three standard
-    deviations off; or with all compatible.
+    Some predictions are compatible and the rest three standard deviations off, with the shares of
+    the study's lists; or all are compatible.
     """
     trials = [trial for trial in result.plan.scenarios if independent(trial) and trial.spread == 1]
     share = max((t.null_share for t in trials if t.null_share < 1), default=1) if wrong else 1
@@ -37,9 +37,10 @@ def _falls_with_n(result: Result, wrong: bool = True) -> Finding:
 
 
 def _exaggerating_costs(_: Result, wide: float = 2.0) -> Finding:
-    """Whether distributions too wide have worse measures than right ones, one of them at least.
+    """Whether at least one measure is worse for too wide distributions than for right ones.
 
-    Of errors at the quantiles of what is so, by the sum of log p, mean CFDR and mean RFDR.
+    Errors are at the quantiles of the true distribution. The measures are the sum of log p, mean
+    CFDR and mean RFDR.
     """
     errors = special.ndtri((np.arange(DOCUMENT_N) + 0.5) / DOCUMENT_N)
     right, too_wide = (2 * special.ndtr(-np.abs(errors) / width) for width in (1.0, wide))
@@ -60,7 +61,7 @@ ABSOLUTE = (
         _exaggerating_costs,
         published=True,
         expected="differs",
-        scored=False,  # the introduction asks it of measures, and does not say it of these
+        scored=False,  # a requirement of the introduction, not a statement
         note="Distributions twice as wide as they should be have large p-values, and by all three "
         "measures they are no worse than right ones. The measures are told of small ones alone.",
     ),

@@ -1,4 +1,4 @@
-"""What document 001 states of its measures, and what they are, against `proportion_compatible`."""
+"""Claims of document 001 about its measures, compared with `proportion_compatible`."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from simstudy.lazy import pd
 
 SUFFICES = ("cfdr_clipped", "rfdr")
 FLOOR, FLOOR_ROUNDING = 63 / DOCUMENT_N, 0.0005
-FAR = 6  # predictive standard deviations: no prediction passes for compatible
-NOISY = 2.0  # variance 1 + 3: residual noise √3 times as wide as what the distributions hold
-HUNDREDTH = 0.01  # of a share; of what is beyond 1, of its own size
-FAR_OFF = 0.05  # of a share: what is nearer to none, or to all, an estimate may call so
+FAR = 6  # predictive standard deviations: no prediction appears compatible
+NOISY = 2.0  # variance 1 + 3: residual noise is √3 times as wide as the distributions
+HUNDREDTH = 0.01  # absolute for shares, relative above 1
+FAR_OFF = 0.05  # a share within this distance of 0 or 1 may be estimated as 0 or 1
 
 
 # ---------------------------------------------------------------- what was found
 def estimates(result: Result, trial: Proportion, estimator: str) -> Float[np.ndarray, " rep"]:
-    """What one estimator says of each list."""
+    """The estimates of one estimator, one per list."""
     at = result.plan.axes["estimator"].index(estimator)
     return np.asarray(result.columns(trial, "estimate")["estimate"][:, at])
 
@@ -60,7 +60,7 @@ def _bias_of_a_perfect_model(result: Result, estimator: str) -> Finding:
 
 
 def _floor(result: Result, estimator: str = "rfdr") -> Finding:
-    """The mean where no prediction is compatible; where a list is below the floor, that list."""
+    """The mean if no prediction is compatible; or the value of a list below the floor."""
     (trial,) = scenarios(
         result, lambda trial: independent(trial) and trial.null_share == 0 and trial.shift >= FAR
     )
@@ -73,7 +73,7 @@ def _floor(result: Result, estimator: str = "rfdr") -> Finding:
 
 
 def _orders_differ(result: Result, pair: Sequence[str] = ("cfdr", "cfdr_by_p")) -> Finding:
-    """CFDR of a perfect model, by NFDR less by p, paired: apart by more than a hundredth."""
+    """Whether the CFDR of a perfect model differs by a hundredth between orders by NFDR and p."""
     (trial,) = scenarios(result, perfect)
     first, second = (estimates(result, trial, name) for name in pair)
     gap = average(first - second)
@@ -85,7 +85,7 @@ def _orders_differ(result: Result, pair: Sequence[str] = ("cfdr", "cfdr_by_p")) 
 def _exact_means(result: Result, instead: Mapping[str, str] | None = None) -> Finding:
     """Biases of all estimators that theory knows, in all independent scenarios.
 
-    With others' estimates `instead` of some, by name, held against what is known of these.
+    `instead` replaces estimates of some estimators by those of others, by name, for a rival.
     """
     rows = result.summary
     known = rows[(rows["measure"] == "bias") & rows["exact"].notna() & (rows["mcse"] > 0)]
@@ -123,7 +123,7 @@ def _suffice(result: Result) -> Finding:
 def _errors_below_storey(
     result: Result, trial: Proportion, n_compared: int
 ) -> Float[np.ndarray, "2 estimator"]:
-    """By how much each of the two has a smaller error than Storey's, and how far chance reaches."""
+    """The error of Storey's estimate minus that of each of the two, with Monte Carlo margins."""
     storey, *both = (_rmse(result, trial, name) for name in ("storey", *SUFFICES))
     gaps = [storey["estimate"] - row["estimate"] for row in both]
     errors = [np.hypot(storey["mcse"], row["mcse"]) for row in both]
@@ -137,7 +137,7 @@ def _rmse(result: Result, trial: Proportion, estimator: str) -> Any:
 def _noise_lowers(result: Result, names: Sequence[str], of: str = "") -> Finding:
     """Whether each step to a wider spread lowers each of the measures, beyond chance.
 
-    Or another measure `of` the same estimators.
+    `of` names another measure of the same estimators.
     """
     falls, reach, said = [], [], []
     for name in names:
@@ -151,9 +151,9 @@ def _noise_lowers(result: Result, names: Sequence[str], of: str = "") -> Finding
 
 
 def _by_spread(result: Result, estimator: str, measure: str) -> tuple[Any, Any, int]:
-    """A measure from where distributions are right to where they are far too narrow.
+    """A measure by spread, from right distributions to far too narrow ones.
 
-    With its errors, and the replicates of each.
+    It is returned with its errors and numbers of replicates.
     """
     right, *wrong = scenarios(
         result, lambda trial: independent(trial) and (trial.null_share == 1 or trial.spread > 1)
@@ -187,7 +187,7 @@ CLAIMS = (
             difference=FAR_OFF if estimator == "rfdr" else HUNDREDTH,
             rival=rival,
             expected="differs" if rival is None else "reproduced",
-            scored=estimator != "cfdr_clipped",  # which the document does not clip
+            scored=estimator != "cfdr_clipped",  # the document does not clip it
             note=note,
         )
         for estimator, words, rival, note in (
@@ -282,7 +282,7 @@ CLAIMS = (
         _suffice,
         published=True,
         expected="differs",
-        scored=False,  # the document has them suffice to measure, not excel: "residual noise"
+        scored=False,  # the document claims less: "residual noise"
         note="The clipped CFDR and the RFDR, by root mean squared error, for independent p-values.",
     ),
     Claim(
@@ -318,7 +318,7 @@ CLAIMS = (
             SECTION,
             partial(_without_noise, estimator=estimator),
             published=0.0,
-            scored=False,  # the document says of neither what it is there
+            scored=False,  # not stated by the document
             difference=FAR_OFF,
             expected="differs",
             note="Distributions half as wide as they should be: p-values of what is not compatible "

@@ -129,7 +129,7 @@ def size_figure(result: Result) -> ggplot:
 
 
 def residual_noise_figure(result: Result) -> ggplot:
-    """What is left of three measures when predictive distributions lack the residual noise."""
+    """Three measures if predictive distributions lack the residual noise."""
     rows = without_noise(result)
     figure = measure_curves(
         rows,
@@ -155,7 +155,7 @@ MEASURED = {
     "CFDR clipped": ("cfdr_clipped", "bias"),
     "RFDR": ("rfdr", "bias"),
 }
-"""By name, an estimator and a measure of it. Combined p-values are the same beside each."""
+"""Estimator and measure by name. Combined p-values are the same for each estimator."""
 
 
 def without_noise(result: Result) -> pd.DataFrame:
@@ -168,7 +168,7 @@ def without_noise(result: Result) -> pd.DataFrame:
         for name, (estimator, measure) in MEASURED.items()
     ]
     together = pd.concat(found, ignore_index=True)
-    # A bias and its truth make an estimate: a share of 1 where distributions are right, else 0.
+    # estimate = bias + truth: a share of 1 if distributions are right, else 0
     truth = together["null_share"].where(together["measure"] != FISHER, 0)
     moved = {name: together[name] + truth for name in ("estimate", "lower", "upper")}
     named = in_order(together["measure"], {name: name for name in MEASURED})
@@ -177,7 +177,7 @@ def without_noise(result: Result) -> pd.DataFrame:
 
 # ---------------------------------------------------------------- rows
 def _by_shift(result: Result, words: Mapping[str, str]) -> pd.DataFrame:
-    """Rows of the document's number of predictions; a share of 1 stands beside every shift."""
+    """Rows of the document's number of predictions; a share of 1 is repeated for every shift."""
     rows = _rows(result.summary, words)
     rows = rows[(rows["n_prediction"] == _n(result)) & (rows["spread"] == 1)]
     perfect = rows["null_share"] == 1
@@ -199,12 +199,12 @@ def _dependence(correlation: float, n_together: int) -> str:
 
 
 def _n(result: Result) -> int:
-    """Predictions in the lists that dependence and noise are studied with."""
+    """Number of predictions in the lists with dependence and noise."""
     return int(result.plan.scenarios[0].n_prediction)
 
 
 def _rows(summary: pd.DataFrame, words: Mapping[str, str]) -> pd.DataFrame:
-    """Rows of some estimators, in the reader's words."""
+    """Rows of some estimators, with labels."""
     rows = summary[summary["estimator"].isin(list(words))]
     return rows.assign(estimator=in_order(rows["estimator"], words))
 

@@ -1,4 +1,4 @@
-"""Which lists of p-values a statement of the document is about."""
+"""Selection of the lists of p-values for a statement of the document."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ DOCUMENT_N = 168
 def scenarios(
     result: Result, keep: Callable[[Proportion], bool], n: int = DOCUMENT_N
 ) -> list[Proportion]:
-    """Those with this number of predictions; LookupError where there are none."""
+    """The scenarios with this number of predictions; LookupError if there are none."""
     found = [trial for trial in result.plan.scenarios if trial.n_prediction == n and keep(trial)]
     if not found:
         raise LookupError(f"lists of {n} p-values as this statement needs them")

@@ -2,10 +2,10 @@
 
 Each prediction has a p-value that is uniform where its value comes from the predictive
 distribution. Means of two kinds of corrected false discovery rates have been proposed as estimates
-of the share of such predictions, as a measure of a model that needs no other model beside it.
+of the share of such predictions, as a measure of a model that needs no other model to compare with.
 
-Aims         What are their bias, spread and error, as printed and clipped, in either order, beside
-             the standard estimators; what do dependence and weak alternatives do to them; and what
+Aims         What are their bias, spread and error, as printed and clipped, in either order, and
+             of standard estimators; what do dependence and weak alternatives do to them; and what
              does a predictive distribution that lacks the residual noise?
 Data         Two-sided p-values of normal scores: standard where compatible, else shifted by 1.5 to
              6 predictive standard deviations; independent, with one common factor or with one for
@@ -31,7 +31,7 @@ from simstudy.study import Study
 
 @published(__file__)
 class Config:
-    """What the study sweeps."""
+    """Settings of the study."""
 
     n_prediction: int = option("predictions in each list", at_least=1)
     other_n: list[int] = option("other numbers of them, where independent", at_least=1)

@@ -1,4 +1,4 @@
-"""What the document states of the regression trial, against the first scenario of a result."""
+"""Claims of the document about the regression trial, compared with the first scenario."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from simstudy.measures.contrasts import paired, paired_methods
 from simstudy.measures.moments import ratio
 
 STUDENTIZED, VANILLA = METHODS.index("studentized"), METHODS.index("vanilla")
-INTERCEPT = 0.001  # of a share: a truth that moves it by less is the same truth
-A_PER_CENT = 0.01  # of a standard deviation
+INTERCEPT = 0.001  # share; a smaller change is negligible
+A_PER_CENT = 0.01  # relative, for a standard deviation
 
 
 def _by_metric(values: Iterable[float], form: str) -> str:
@@ -40,7 +40,7 @@ def _by_metric(values: Iterable[float], form: str) -> str:
 
 
 def _intercept_moves(result: Result) -> Finding:
-    """Points of the share of false nulls that the intercept costs, on the same replicates."""
+    """The loss in the share of false nulls by the intercept, in points, paired."""
     data = result.columns(first_trial(result), "null_is_false", "null_is_false_printed")
     null = rejection_rate("null", name="null")
     printed, true = ({"null": data[f"null_is_false{suffix}"]} for suffix in ("_printed", ""))
@@ -68,7 +68,7 @@ def _quantiles_beyond_k(result: Result, method: int = STUDENTIZED) -> Finding:
 
 
 def _sd_over(result: Result, method: str = "studentized") -> Finding:
-    """Whether the standard deviation of the MSE is on average above its true one, but slightly."""
+    """Whether the standard deviation of the MSE is on average slightly above the true one."""
     said, over = [], []
     for sample in SAMPLES:
         own, vanilla = (
@@ -86,7 +86,7 @@ def _sd_over(result: Result, method: str = "studentized") -> Finding:
 
 
 def _vanilla_worse(result: Result, method: int = VANILLA) -> Finding:
-    """More type-II errors and more true nulls by a method than by the other, in each metric."""
+    """Whether a method has more type-II errors and more true nulls than the other, by metric."""
     data = result.columns(first_trial(result), "reject", "null_is_false", "null_is_true")
     power, nulls = (
         paired_methods(measure, data, method=method, reference=1 - method)
@@ -105,7 +105,7 @@ def _vanilla_worse(result: Result, method: int = VANILLA) -> Finding:
 
 
 def _too_many_true(result: Result, method: str = "vanilla") -> Finding:
-    """Whether half a point or more of nulls beyond Phi(-k) are true, in each metric."""
+    """Whether the share of true nulls exceeds Phi(-k) by half a point or more, in each metric."""
     nominal = float(special.ndtr(-first_trial(result).k))
     true = [share(~column(result, "null_is_false", metric, method)) for metric in METRICS]
     excess = np.array([found.value - nominal - HALF_A_POINT for found in true])
@@ -116,7 +116,7 @@ def _too_many_true(result: Result, method: str = "vanilla") -> Finding:
 
 
 def _slightly(result: Result, method: str = "vanilla") -> Finding:
-    """Whether true nulls by MSE, the worse of the metrics, exceed Phi(-k) by 5 points at most."""
+    """Whether the share of true nulls by MSE exceeds Phi(-k) by 5 points at most."""
     nominal = float(special.ndtr(-first_trial(result).k))
     found = share(~column(result, "null_is_false", "mse", method))
     said = f"{found.value / nominal:.2f} times as many"
@@ -125,9 +125,9 @@ def _slightly(result: Result, method: str = "vanilla") -> Finding:
 
 
 def _biased_downwards(result: Result, method: int = VANILLA) -> Finding:
-    """Whether the standard deviation is a per cent or more too small, of both metrics at least one.
+    """Whether the standard deviation is a per cent or more too small, for at least one metric.
 
-    On the test sample, over the true one.
+    It is that on the test sample over the true one.
     """
     data = result.columns(first_trial(result), "sd_test", "sd_true")
     ratio = data["sd_test"][:, method, :] / data["sd_true"][:, method, :]

@@ -30,8 +30,8 @@ STATES = {True: "null is false", False: "null is true"}
 COLORS = colors_of(METHODS)
 DECISIONS = {"reject": COLORS["studentized"], "do not reject": "#B5B5B5"}
 BIN = 0.5  # width of a bar, in standard errors
-SHOWN = 0.999  # of the studentized quantiles: the rest would stretch the axis over nothing
-MAX_POINTS = 2500  # replicates drawn as points: more would only cover each other
+SHOWN = 0.999  # share of the studentized quantiles that is shown; outliers would stretch the axis
+MAX_POINTS = 2500  # replicates drawn as points; more would overlap
 
 
 def figure_3a(result: Result) -> ggplot:
@@ -77,7 +77,7 @@ def figure_3a(result: Result) -> ggplot:
 
 
 def _bars(z: Float[np.ndarray, " rep"], trial: RegressionTrial, state: bool) -> pd.DataFrame:
-    """Bars that end at the critical value, those that hold replicates or should."""
+    """Bars with an edge at the critical value, if replicates are observed or expected in them."""
     limit = trial.design.critical_value
     edges = limit + BIN * np.arange(-26, 18)
     law = TwoStageStatistic(trial.k, trial.n_test, trial.design.n2, null=not state)
@@ -89,7 +89,7 @@ def _bars(z: Float[np.ndarray, " rep"], trial: RegressionTrial, state: bool) -> 
 
 
 def _rate(z: Float[np.ndarray, " rep"], trial: RegressionTrial, state: bool) -> str:
-    """The rejection rate where the null is in this state, and the rate designed for."""
+    """The rejection rate for a state of the null, and the rate by design."""
     n = len(z)
     share = float((z < trial.design.critical_value).mean()) if n else np.nan
     lower, upper = intervals.wilson(np.array(share), np.array(n), level=0.95)
@@ -190,7 +190,7 @@ TRUTHS = {"": "true risk", "_printed": "as printed, without\nthe intercept"}
 
 
 def figure_methods(result: Result) -> ggplot:
-    """Error rates with and without the studentized adjustment, and by what is taken as the risk."""
+    """Error rates with and without the studentized adjustment, by definition of the risk."""
     trial: RegressionTrial = result.plan.scenarios[0]
     levels = [float(special.ndtr(trial.k)), trial.design.achieved_power, trial.alpha]
     drawn = dots_plot(

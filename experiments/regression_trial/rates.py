@@ -14,14 +14,14 @@ from simstudy.documents.scenarios.regression import METRICS, RegressionTrial
 from simstudy.documents.stats.models.trial import METHODS, trial_design
 from simstudy.lazy import special
 
-# The document's 5,000 replicates leave errors of 0.3 (false nulls) to 1.1 points (type-I error) in
-# its numbers. None of them is taken as an excuse here: ours agree without one.
+# The document's 5,000 replicates give its numbers errors of 0.3 (false nulls) to 1.1 points (type-I
+# error). No allowance is made for them, since our numbers agree without one.
 FALSE_NULLS = {"mse": 0.935, "mae": 0.939}
-HALF_A_POINT = 0.005  # of a share given in tenths of a point, and of an error rate of a few points
+HALF_A_POINT = 0.005  # for shares printed in tenths of a point, and small error rates
 
 
 def first_trial(result: Result) -> RegressionTrial:
-    """What the claims are about: the first scenario."""
+    """The scenario that the claims are about: the first."""
     trial: RegressionTrial = result.plan.scenarios[0]
     return trial
 
@@ -76,7 +76,7 @@ def _sample_size(result: Result, n_test: int | None = None) -> Finding:
 
 
 # ---------------------------------------------------------------- claims
-ON_THE_BOUND = float(special.ndtri(0.05))  # critical value of a test of that level on the bound
+ON_THE_BOUND = float(special.ndtri(0.05))  # critical value of a 5% test on the bound
 TO_A_LEVEL_ON_THE_BOUND = "a test whose level is 5% on the bound"
 
 

@@ -30,7 +30,7 @@ from simstudy.study import Study
 
 @published(__file__)
 class Config(LinearConfig):
-    """What the study sweeps."""
+    """Settings of the study."""
 
     k: list[float] = option(
         "standard errors from the test metric to the bound", above=0, at_most=30

@@ -15,7 +15,7 @@ from simstudy.documents.stats.models.trial import METHODS
 from simstudy.lazy import pd, special
 from simstudy.tables import Column, Table
 
-PUBLISHED = {"mae": 0.939, "mse": 0.935}  # studentized, its truth without the intercept
+PUBLISHED = {"mae": 0.939, "mse": 0.935}  # studentized, with the truth without intercept
 N_PUBLISHED = 5000  # replicates behind them
 AT = {"k": 1.5, "n_test": 150, "n_train": 150}
 RISKS = {
@@ -25,7 +25,7 @@ RISKS = {
 
 
 def table_of_coverage(result: Result) -> Table:
-    """By metric, bootstrap and what is taken as the risk, in the published setting."""
+    """Shares by metric, bootstrap and definition of the risk, in the published setting."""
     trial: RegressionTrial = result.scenario(**AT)
     found = pd.DataFrame(
         _row(result, trial, measure, metric, method)

@@ -1,8 +1,8 @@
-"""What `two_sample` finds of such tests, held against theory and against limits.
+"""Results of `two_sample` about such tests, compared with theory and with limits.
 
-A statement holds or fails where the simulation decides it: Monte Carlo error at
-`simstudy.claims.mc_limit` is added to what is held against a limit. Where it does not, the
-statement needs more replicates than the run has, and none can hold for want of them.
+A statement holds or fails if the simulation decides it, with the Monte Carlo margin of
+`simstudy.claims.mc_limit`. Otherwise it needs more replicates than the run has; no statement holds
+because replicates are few.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def cells(
     largest: bool = False,
     keep: Callable[[ComparedSamples], bool] = lambda _: True,
 ) -> list[ComparedSamples]:
-    """Scenarios with equal means of these data; of the largest total alone, if asked."""
+    """Scenarios with equal means for these data; optionally only those of the largest total."""
     wanted = [DGPS[name] for name in dgps]
     most = max(trial.n1 + trial.n2 for trial in result.plan.scenarios)
     found = [
@@ -82,19 +82,19 @@ def _row(result: Result, trial: ComparedSamples, method: str, measure: str) -> A
 
 # ---------------------------------------------------------------- what decides
 def near_theory(found: Sizes, known: PerCell, margin: PerCell) -> Finding:
-    """Whether each share is within a margin of what is known of it."""
+    """Whether each share is within a margin of its known value."""
     return shares_match(found.share, known, found.n_rep, margin=margin)
 
 
 def _reach(found: Sizes) -> PerCell:
-    """How far chance reaches in each cell."""
+    """The Monte Carlo margin of each cell."""
     error = cautious_binomial_error(found.share, found.n_rep)
     return np.asarray(mc_limit(len(found.share)) * error)
 
 
 # ---------------------------------------------------------------- derived from theory
 def exact_t_tests(result: Result, method: str, drawn: str = "") -> Finding:
-    """What one test, or another that was drawn in its place, rejects of normal data."""
+    """Compare a test's rejection rates for normal data with theory; `drawn` is a rival test."""
     trials = cells(result, dgps=["normal"])
     rate = {"student": theory.student_rejection, "welch": theory.welch_rejection}[method]
     known = [rate(t.n1, t.n2, t.variance_ratio, alpha=t.alpha) for t in trials]
@@ -102,9 +102,9 @@ def exact_t_tests(result: Result, method: str, drawn: str = "") -> Finding:
 
 
 def exact_under_equality(result: Result, method: str, ratio: float = 1.0) -> Finding:
-    """All cells with equal distributions together, so that their mean is sharp.
+    """Compare the mean over all cells with equal distributions, which has a small error.
 
-    Or with another ratio of variances, held against the same theory.
+    Another ratio of variances, with the same theory, is a rival.
     """
     trials = cells(result, keep=lambda trial: trial.variance_ratio == ratio)
     found = sizes(result, trials, method)
@@ -146,7 +146,7 @@ def keeps_level(result: Result, method: str, dgps: Sequence[str]) -> Finding:
 
 
 def _with_margin(trials: Cells, known: Sequence[float]) -> tuple[PerCell, PerCell]:
-    """What is known of each size, and half of alpha, or of that size where it is the larger."""
+    """The known sizes, and margins: half of alpha, or of the size if that is larger."""
     size = np.array(known)
     return size, np.maximum(_liberal(trials), LIBERAL * size)
 
@@ -176,7 +176,7 @@ def one_sided_misses(result: Result, method: str = "bootstrap_t") -> Finding:
 def _signed_misses(
     result: Result, trial: ComparedSamples, method: str
 ) -> Float[np.ndarray, " rep"]:
-    """1 where an interval misses on the side that skewness makes the longer, -1 on the other."""
+    """1 if an interval misses on the side of the longer tail, -1 on the other side."""
     at = result.plan.axes["method"].index(method)
     found = result.columns(trial, "lower", "upper")
     above, below = (
@@ -187,10 +187,11 @@ def _signed_misses(
 
 
 def _side_missed(trial: ComparedSamples) -> float:
-    """1 where shapes skewed to the right make intervals lie above the difference, -1 where below.
+    """1 if right-skewed shapes make intervals lie above the difference, -1 if below.
 
-    The third moment of the difference of means decides. Where it is positive the estimate and its
-    standard error move together, so that intervals too far down are too narrow as well.
+    The sign is that of the third moment of the difference of means. If it is positive, the estimate
+    and its standard error are positively correlated, so intervals that are too low are also too
+    narrow.
     """
     sd1, sd2 = trial.sds
     return -float(np.sign(round(sd1**3 / trial.n1**2 - sd2**3 / trial.n2**2, 12)))

@@ -1,4 +1,4 @@
-"""What theory and the literature say of such tests, against what `two_sample` finds."""
+"""Claims of theory and the literature about such tests, compared with `two_sample`."""
 
 from __future__ import annotations
 

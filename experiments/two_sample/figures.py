@@ -74,17 +74,17 @@ def _panels(
         log_x=True,
         colors=_colors(methods),
     )
-    # A row of panels has its own scale: beside what ranks do to skewed data, nothing else shows.
+    # each row of panels has its own scale, since rank tests of skewed data would dominate
     own_scales = p9.facet_grid(rows="rows", cols="panel", scales="free_y")
     said = captions.titles(
         SAYS[measure], figure.labels.caption, OWN_SCALES,
         x=RATIO, y=title, size=(theme.FULL_WIDTH, 8.6),
     )  # fmt: skip
-    return figure + own_scales + said + p9.theme(panel_spacing_y=0.02)  # ends of scales apart
+    return figure + own_scales + said + p9.theme(panel_spacing_y=0.02)  # separates scales
 
 
 def power_figure(result: Result, *, n_total: int, share: float) -> ggplot:
-    """Power beside the size that it has to be paid with, for one allocation."""
+    """Power and size, for one allocation."""
     rows = _readable(result, n_total, METHOD_WORDS)
     named = {"type_1_error": "type-I error", "power": "power"}
     rows = rows[rows["n1"] == round(n_total * share)]
@@ -115,7 +115,7 @@ def power_figure(result: Result, *, n_total: int, share: float) -> ggplot:
 def _readable(
     result: Result, n_total: int, methods: Sequence[str] | Mapping[str, str]
 ) -> pd.DataFrame:
-    """Rows of one total size and some methods, with words for the parts of a scenario."""
+    """Rows of one total size and some methods, with labels for the parts of a scenario."""
     labels = {DGPS[name]: words for name, words in WORDS.items()}
     rows = with_labels(result.summary, result.plan.scenarios, dgp=labels)
     rows = rows.rename(columns={"dgp": "data"})

@@ -32,7 +32,7 @@ from simstudy.study import Study
 
 @published(__file__)
 class Config:
-    """What the study sweeps."""
+    """Settings of the study."""
 
     n_total: list[int] = option("observations in both samples together", at_least=8)
     first_share: list[float] = option("share of them in the first sample", above=0, below=1)

@@ -1,4 +1,4 @@
-"""What the document states about the two-stage trial, against what `two_stage` finds."""
+"""Claims of the document about the two-stage trial, compared with `two_stage`."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -37,11 +37,11 @@ from simstudy.documents.stats.two_stage.design import (
 )
 
 OUTCOME, OUTCOME_SHARE = 0.0015, 0.15
-"""What an outcome's frequency may be off, as a share of it beside a part of all replicates: a
-level of 6% in place of 5% would move the rejections of true nulls by more."""
-POWER = 0.02  # two points: the curves of figure 1C are hardly told apart by less
-CONVERGED = 0.01  # of a type-I error of 5%: what is further off has not come to its line
-GROWTH = 0.01  # a point: what grows by less does not grow in figure 1B
+"""Allowed error of an outcome's frequency: absolute, plus relative. A level of 6% instead of 5%
+would move the rejections of true nulls by more."""
+POWER = 0.02  # two points: hardly visible in figure 1C
+CONVERGED = 0.01  # largest distance of a type-I error from its limit of 5%
+GROWTH = 0.01  # a point: least growth visible in figure 1B
 
 
 # ---------------------------------------------------------------- power and size
@@ -64,7 +64,7 @@ ESTIMATES = ("estimate", "mcse")
 
 
 def _apart(values: Iterable[float], follows: Callable[[float], float]) -> list[float]:
-    """The first of some ascending values, and each that is far enough from the last one taken."""
+    """The first of some ascending values, and each that is far enough from the last selected."""
     taken: list[float] = []
     for value in values:
         if not taken or value >= follows(taken[-1]):
@@ -80,7 +80,7 @@ def _row(result: Result, measure: str, k: float, n2: float) -> Any:
 def _steps(
     value: Float[np.ndarray, "k size"], error: Float[np.ndarray, "k size"], axis: int
 ) -> tuple[Float[np.ndarray, " step"], Float[np.ndarray, " step"]]:
-    """From each value along an axis to the next, with the error of the difference."""
+    """Differences of neighbours along an axis, with their errors."""
     variance = np.delete(error**2, -1, axis) + np.delete(error**2, 0, axis)
     return np.diff(value, axis=axis).ravel(), np.sqrt(variance).ravel()
 
@@ -101,7 +101,7 @@ def _rejections(result: Result, trial: TwoStage, *, null_is_false: bool) -> Any:
 
 
 def _type_1_error(result: Result, within: float = np.inf, detail: str = "") -> Finding:
-    """Rejections of true nulls in the whole grid, over those with a bound so near the truth.
+    """Share of true nulls in the grid that are rejected, among bounds near the truth.
 
     `within` is in standard errors of the first mean.
     """
@@ -113,7 +113,7 @@ def _type_1_error(result: Result, within: float = np.inf, detail: str = "") -> F
 
 
 def _by_n2(result: Result, within: float = np.inf) -> Finding:
-    """Type-I errors of each n2, over all k, against the level; of bounds so near the truth."""
+    """Type-I errors by n2, over all k, against the level, among bounds near the truth."""
     rejects: dict[int, list[Any]] = {}
     for trial in grid_of(result):
         data = result.columns(trial, "reject", "distance", "null_is_true")
@@ -156,7 +156,7 @@ def _frequencies(result: Result, trial: TwoStage) -> tuple[OutcomeTable, int]:
 
 
 def _of_independent_decisions(alpha: float, k: float, n1: int, n2: int) -> OutcomeTable:
-    """What the table would be if the decision did not depend on the state of the null."""
+    """The table if the decision were independent of the state of the null."""
     given = outcome_table(alpha, k, n1, n2)
     rejects = given.reject_null_true + given.reject_null_false
     is_true = given.reject_null_true + given.keep_null_true
@@ -166,7 +166,7 @@ def _of_independent_decisions(alpha: float, k: float, n1: int, n2: int) -> Outco
 
 
 def _limit_of_s2(result: Result) -> Finding:
-    """Mean of s2 at the largest n2 with k = 1.5, which the document has tend to -k."""
+    """Mean of s2 at the largest n2 with k = 1.5, which tends to -k in the document."""
     row = _row(result, "mean_s2", 1.5, swept(result)[1][-1])
     r = np.sqrt(row["n2"] / row["n1"])
     said = f"n2={row['n2']}; theory {row['exact']:.3f}; over sqrt(n2/n1) {row['estimate'] / r:.3f}"
@@ -274,7 +274,7 @@ CLAIMS = (
         "section 1",
         _limit_of_s2,
         published=-1.5,
-        difference=0.1,  # of the standard deviation in that limit
+        difference=0.1,  # standard deviations in that limit
         expected="differs",
         note="s2 diverges; it is s2 / sqrt(n2/n1) that tends to N(-k, 1).",
     ),

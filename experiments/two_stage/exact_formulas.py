@@ -1,4 +1,4 @@
-"""Formulas of the document that are printed as they are meant, held against our own law."""
+"""Correct formulas of the document, compared with our own law."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simstudy.lazy import special, stats
 
 GRID = tuple(product((0.5, 1.0, 2.5), (50, 1000), (True, False)))  # k, n2 and state of the null
 N1 = 100
-CLOSE = 1e-6  # of a probability or a density
+CLOSE = 1e-6  # absolute, for a probability or a density
 AT = (0.05, 0.5, 0.95)  # quantiles at which a law is compared
 
 
@@ -52,7 +52,7 @@ def _owen(x: float, k: float, r: float, sign: int, *, turned: int = 1) -> float:
 
 
 def _owen_is(_: Any, turned: int = 1) -> Finding:
-    """Largest distance of equation 3 from our distribution function, where p is so much."""
+    """Largest distance of equation 3 from our distribution function, at some quantiles."""
     gaps: list[Float[np.ndarray, ""]] = []
     for k, n2, null in GRID:
         law = TwoStageStatistic(k, N1, n2, null=null)

@@ -21,14 +21,14 @@ from simstudy.measures import intervals
 
 PP_K = (0, 0.5, 1, 1.5, 2)  # panels of the document's figure 1
 PP_N2 = (100, 300, 500)
-PP_POINTS = 200  # of each empirical distribution that are drawn
-SPARSE = 20  # replicates under which a bin says next to nothing, and is left out
+PP_POINTS = 200  # points drawn of each empirical distribution
+SPARSE = 20  # replicates; bins with fewer are left out
 LAWS = dict(zip(("conditional", "unconditional"), STROKES, strict=False))
 Statistics = Float[np.ndarray, " rep"]
 
 
 def statistics_by_state(result: Result) -> list[tuple[TwoStage, Statistics, bool]]:
-    """The sorted statistics of each trial of figure 1, where the null is true and where false."""
+    """The sorted statistics of each trial of figure 1, by state of the null."""
     found = []
     for trial in sorted(grid_of(result), key=lambda trial: (trial.n2, trial.k)):
         if trial.k in PP_K and trial.n2 in PP_N2:
@@ -166,7 +166,7 @@ def figure_1c(result: Result) -> ggplot:
 
 
 def _setting(rows: pd.DataFrame) -> str:
-    """What all points share: the size of the test, and of the first stage."""
+    """The common settings of all points: the size of the test and of the first stage."""
     first = rows.iloc[0]
     return f"α = {first['alpha']:g}, n1 = {first['n1']:,}."
 
@@ -178,10 +178,10 @@ def _fewest(rows: pd.DataFrame, at: Callable[[Any], float]) -> str:
 
 
 def figure_boundary(result: Result) -> ggplot:
-    """Where the type-I error is made: rejection probability by the bound's distance from the truth.
+    """Rejection probability by the bound's distance from the truth.
 
-    The size alpha is an average over all states in which the null is true. Where the bound equals
-    the truth the null is true as well, and the test rejects far more often.
+    The size alpha is an average over all states in which the null is true. If the bound equals the
+    truth, the null is also true, and the test rejects far more often.
     """
     n2 = min(swept(result)[1], key=lambda size: abs(size - 400))
     chosen = [trial for trial in grid_of(result) if trial.n2 == n2 and trial.k <= 2]
@@ -217,7 +217,7 @@ def figure_boundary(result: Result) -> ggplot:
 
 
 def _size_at_the_bound(trials: Sequence[TwoStage]) -> list[Any]:
-    """The exact probability at the bound, beside its point, of the trial with k near 1.5."""
+    """The exact probability at the bound, as a label, for the trial with k near 1.5."""
     trial = min(trials, key=lambda each: abs(each.k - 1.5))
     size = float(boundary_rejection(trial.alpha, trial.k, trial.n1, trial.n2))
     at = pd.DataFrame({"x": [0.0], "y": [size], "words": [f"{size:.1%} at k = {trial.k:g}"]})

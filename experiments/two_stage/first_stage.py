@@ -1,4 +1,4 @@
-"""What the document says of the first stage: that it is unbiased, and what would make it biased."""
+"""Claims of the document about the first stage: it is unbiased, unless trials are filtered."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from simstudy.claims import Claim, Finding, WrongAlternative, average, decide, m
 from simstudy.documents.stats.two_stage.design import critical_value
 from simstudy.lazy import special
 
-LEVEL = 0.05  # of the filter, a test of a null that was set beforehand
-MARGIN = 1.0  # by so many standard errors the truth is better than that null
-IN_ERRORS = 0.02  # of a standard error: by less no estimate is called biased
+LEVEL = 0.05  # level of the filter, a test of a null that was set beforehand
+MARGIN = 1.0  # standard errors by which the truth is better than that null
+IN_ERRORS = 0.02  # standard errors; a smaller bias is negligible
 A_TENTH = 0.1
-SHIFT = 1.0  # standard errors of the second mean
+SHIFT = 1.0  # shift in standard errors of the second mean
 
 
 def _first_errors(result: Result) -> Float[np.ndarray, " rep"]:
-    """Errors of the first means in their standard errors, one trial of each k together."""
+    """Errors of the first means in standard errors, for one trial of each k, concatenated."""
     trials = {trial.k: trial for trial in grid_of(result)}.values()
     errors = [result.columns(trial, "distance")["distance"] - trial.k for trial in trials]
     return np.concatenate(errors)
 
 
 def _passes(errors: Float[np.ndarray, " rep"]) -> Float[np.ndarray, " rep"]:
-    """Those of trials that reject, at the filter's level, the null that was set beforehand."""
+    """The errors of trials that pass the filter: they reject the null that was set beforehand."""
     return errors[errors < MARGIN + special.ndtri(LEVEL)]
 
 
@@ -38,10 +38,10 @@ def _bias(result: Result, filtered: bool = False) -> Finding:
 
 
 def _filter_flatters(result: Result, filtered: bool = True) -> Finding:
-    """Whether first estimates are too good by a tenth of an error, and the samples asked too few.
+    """Whether first estimates are too good by a tenth of an error, and planned samples too small.
 
-    As many samples are needed as one over the square of the gap between estimate and null, which
-    is `MARGIN` in truth; those asked for, by the estimated gap, are then fewer on average.
+    The number of samples needed is proportional to one over the squared distance of the truth from
+    the null, which is `MARGIN`. Plans by the estimated distance are then too small on average.
     """
     errors = _first_errors(result)
     chosen = _passes(errors) if filtered else errors[errors < MARGIN]
@@ -54,7 +54,7 @@ def _filter_flatters(result: Result, filtered: bool = True) -> Finding:
 
 
 def _when_shifted(result: Result, shift: float = SHIFT) -> Finding:
-    """Whether true nulls are not rejected alpha of the time where the second mean has shifted."""
+    """Whether the type-I error differs from alpha if the second mean is shifted."""
     rejects = []
     for trial in grid_of(result):
         data = result.columns(trial, "s2", "null_is_true")

@@ -1,4 +1,4 @@
-"""Formulas of the document that are not printed as they are meant: what each would give."""
+"""Misprinted formulas of the document: the results of each as printed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _rejected_below_quantile_of_w(result: Result) -> Finding:
 
 
 def _mean_of_printed_cdf(result: Result) -> Finding:
-    """Of F_W as printed, at the simulated w of the grid's first trial, in either state."""
+    """Mean of F_W as printed, at the simulated w of the grid's first trial, in either state."""
     trial = grid_of(result)[0]
     data = result.columns(trial, "s2", "null_is_false")
     state = data["null_is_false"].astype(bool)
@@ -46,7 +46,7 @@ def _mean_of_printed_cdf(result: Result) -> Finding:
 
 
 def _variance_as_printed(result: Result) -> Finding:
-    """Variance of the statistic over sigma^2/n2 in place of its root, in those of the law."""
+    """Variance of the statistic with sigma^2/n2 instead of its root, over that of the law."""
     trial = grid_of(result)[0]
     as_printed = np.sqrt(trial.n2 / trial.dgp.variance)
     s2 = result.columns(trial, "s2")["s2"]
@@ -56,11 +56,11 @@ def _variance_as_printed(result: Result) -> Finding:
 
 
 def _false_nulls_of_variances(result: Result) -> Finding:
-    """How often the null is false where the bound is k variances above the first mean."""
+    """Share of false nulls if the bound is k variances above the first mean."""
     trial = result.scenario(k=1.5, n1=grid_of(result)[0].n1, n2=max(t.n2 for t in grid_of(result)))
     distance = result.columns(trial, "distance")["distance"]
     std_error = np.sqrt(trial.dgp.variance / trial.n1)
-    lower = trial.k * (1 - std_error)  # in standard errors: k of them less k variances
+    lower = trial.k * (1 - std_error)  # k standard errors minus k variances, in standard errors
     said = f"standard error {std_error:.3f}; with k of them {np.mean(distance > 0):.4f}"
     return share(distance > lower, said)
 
@@ -96,7 +96,7 @@ FORMULAS = (
         "section 1, before equation 1",
         _variance_as_printed,
         published=1.0,
-        difference=0.05,  # of the variance
+        difference=0.05,  # relative to the variance
         expected="differs",
         misprint=True,
         note="The denominator is the root, as in step 2. Published is the variance over 1 + n2/n1.",

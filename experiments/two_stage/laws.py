@@ -1,4 +1,4 @@
-"""The law of the two-stage statistic: given the state of the null, by the sizes, in the limit."""
+"""Claims about the law of the two-stage statistic: conditional, by sizes, and in the limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simstudy.documents.stats.two_stage.law import TwoStageStatistic, conditiona
 from simstudy.lazy import special
 
 Law = Callable[[TwoStage, Statistics, bool], Statistics]
-OFTEN_TRUE = 1.0  # the k up to which a sixth of the nulls or more are true
+OFTEN_TRUE = 1.0  # largest k for which a sixth of the nulls or more are true
 
 
 # ---------------------------------------------------------------- given the state of the null
@@ -33,7 +33,7 @@ def _unconditional(trial: TwoStage, s2: Statistics, _: bool) -> Statistics:
 
 def _from_uniform(p: Statistics) -> float:
     """Kolmogorov's distance of p-values from the uniform distribution."""
-    # Imported on first use: its neighbours take longer to load than a study does to be planned.
+    # Imported on first use, since the import takes longer than planning a study.
     from simstudy.documents.stats.predictive.calibration import pit_distance
 
     return float(pit_distance(p))
@@ -79,7 +79,7 @@ class Pair(NamedTuple):
 def _ratio_alone(result: Result, next_ratio: int = 0) -> Finding:
     """Distance of the statistic's laws in trials of one ratio and other sizes, given the state.
 
-    With `next_ratio`, in trials whose ratios are so many places apart.
+    With `next_ratio`, the ratios of the trials are this many positions apart.
     """
     pairs = _pairs(result, next_ratio)
     samples = [[_given(result, t, p.null_is_false) for t in (p.trial, p.other)] for p in pairs]
@@ -93,7 +93,7 @@ def _ratio_alone(result: Result, next_ratio: int = 0) -> Finding:
 
 
 def _pairs(result: Result, next_ratio: int) -> list[Pair]:
-    """In the state of a false null, and of a true one where enough nulls are true."""
+    """Pairs of trials with a false null, and with a true one if enough nulls are true."""
     grid = {(trial.k, trial.n2 / trial.n1): trial for trial in grid_of(result)}
     small = [trial for trial in result.plan.scenarios if trial.n1 < grid_of(result)[0].n1]
     found = []
@@ -114,7 +114,7 @@ def _given(result: Result, trial: TwoStage, null_is_false: bool) -> Statistics:
 
 
 def distance_between(first: Statistics, second: Statistics) -> float:
-    """Kolmogorov's, of the empirical distributions of two sorted samples."""
+    """Kolmogorov's distance of the empirical distributions of two sorted samples."""
     both = np.concatenate([first, second])
     below = [np.searchsorted(s2, both, side="right") / len(s2) for s2 in (first, second)]
     return float(np.abs(below[0] - below[1]).max())
@@ -137,7 +137,7 @@ def _standard_normal(result: Result, large: bool = True) -> Finding:
 def _whole_law(result: Result, spread: float | None = None) -> Finding:
     """Distance of s2 in both states from the normal law, for each trial of figure 1.
 
-    With a `spread` of its own in the place of √(1 + n2/n1).
+    `spread` replaces √(1 + n2/n1), for a rival.
     """
     parts: dict[TwoStage, list[Statistics]] = {}
     for trial, s2, _ in statistics_by_state(result):

@@ -7,8 +7,8 @@ Aims         Does the conditional law of the test statistic hold; what are power
              by k and n2, and how large is the error when the truth lies exactly on the bound?
 Data         Independent normal observations with known variance (mean 3, variance 2). Every
              observation is drawn at some second stages, the sample means by their own law at the
-             others: the trial sees nothing else. Beside the grid, samples of other sizes in the
-             same ratio, and a first one that knows the mean.
+             others, since the trial uses only these. In addition to the grid, samples of other
+             sizes in the same ratio, and a very large first sample.
 Estimands    The mean; more to the point, the two conditional rejection probabilities.
 Methods      The test that rejects below the alpha-quantile of the statistic given a true null.
 Performance  Power (given that the null is false), type-I error (given that it is true), and the
@@ -32,7 +32,7 @@ from simstudy.study import Study
 
 @published(__file__)
 class Config:
-    """What the study sweeps."""
+    """Settings of the study."""
 
     k: list[float] = option(
         "standard errors from the first mean to the bound", at_least=-30, at_most=30

@@ -1,4 +1,4 @@
-"""The trials of `two_stage`: its grid, those beside it, and how far chance carries their laws."""
+"""The trials of `two_stage`: its grid, further trials, and Monte Carlo margins of their laws."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.lazy import special
 
 SIZE = 0.005  # half a point: a type-I error of 5%, as printed, is not 5.6%
-PROBABILITY = 0.05  # what a P-P plot shows as off its diagonal
-BESIDE = (300, 500)  # second stages of the grid, beside which there are other first stages
+PROBABILITY = 0.05  # visible distance from the diagonal of a P-P plot
+BESIDE = (300, 500)  # second stages of the grid that also have other first stages
 
 
 def other_sizes(trials: Sequence[TwoStage], n1: Sequence[int]) -> list[TwoStage]:
-    """Trials with as large a ratio n2/n1 as some of these have, and other sizes."""
+    """Trials with the same ratios n2/n1 as some of these, and other sizes."""
     return [
         TwoStage(trial.k, size, trial.n2 * size // trial.n1, trial.alpha, draws=trial.draws)
         for size in n1
@@ -28,7 +28,7 @@ def other_sizes(trials: Sequence[TwoStage], n1: Sequence[int]) -> list[TwoStage]
 
 
 def large_first_stages(trials: Sequence[TwoStage], n1: Sequence[int]) -> list[TwoStage]:
-    """Trials whose first stage all but knows the mean; only means can be drawn there."""
+    """Trials with a very large first stage, for which only means can be drawn."""
     return [
         TwoStage(trial.k, size, trial.n2, trial.alpha, draws="sufficient")
         for size in n1
@@ -38,7 +38,7 @@ def large_first_stages(trials: Sequence[TwoStage], n1: Sequence[int]) -> list[Tw
 
 
 def _like_the_first(trials: Sequence[TwoStage]) -> list[TwoStage]:
-    """Those that differ from the first by k and n2 alone."""
+    """The trials that differ from the first only by k and n2."""
     first = trials[0]
     return [trial for trial in trials if (trial.n1, trial.alpha) == (first.n1, first.alpha)]
 
@@ -50,10 +50,10 @@ def grid_of(result: Result) -> list[TwoStage]:
 
 
 def reach(n: Iterable[int]) -> Float[np.ndarray, " cell"]:
-    """How far chance carries Kolmogorov's distance from that of the law, by the draws of each cell.
+    """The Monte Carlo margin of Kolmogorov's distance, by the number of draws of each cell.
 
-    It moves by no more than the empirical distribution does, whose largest deviation has
-    Kolmogorov's distribution; the rate of false alarms is that of all cells together.
+    The distance changes by no more than the empirical distribution, whose largest deviation has
+    Kolmogorov's distribution. The false alarm rate is that of all cells together.
     """
     sizes = np.array(list(n))
     return np.asarray(special.kolmogi(FALSE_ALARM / len(sizes)) / np.sqrt(sizes))
