@@ -145,9 +145,9 @@ def test_so_does_simulate_and_a_measure_that_comes_later(tmp_path):
 
 
 def test_one_column_is_not_both_the_estimate_and_the_truth():
-    with pytest.raises(DesignError, match=r"column 'rho' is given for two things at once"):
+    with pytest.raises(DesignError, match=r"column 'rho' has two roles at once"):
         bias("rho", truth="rho")
-    with pytest.raises(DesignError, match=r"column 'rho' is given for two things at once"):
+    with pytest.raises(DesignError, match=r"column 'rho' has two roles at once"):
         coverage(estimate="rho", se="se", truth="rho")
 
 
