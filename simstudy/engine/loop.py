@@ -54,7 +54,7 @@ from simstudy.store.provenance import NO_PROVENANCE
 from simstudy.store.run_records import RunRecord, Times, read_records, write_record
 from simstudy.store.runs import study_folder
 
-Sizes = Mapping[str, int]  # replicates, by key of the work unit
+Sizes = Mapping[str, int]  # replicates, by key of a scenario or of a scenario and method
 OnResult = Callable[[TaskResult], None]
 
 MAX_ROUNDS = 5  # rounds of drawing, if another run deletes blocks meanwhile
@@ -111,7 +111,7 @@ class Loop:
         self._recorded = time.monotonic()
         self._trouble = ""  # the trouble reported last
 
-    # ---------------------------------------------------------------- which blocks
+    # ---------------------------------------------------------------- choice of blocks
     def draw(self, sizes: Sizes, shard: tuple[int, int] | None = None) -> None:
         """Draw all missing blocks, or those of one share.
 
@@ -128,7 +128,7 @@ class Loop:
         retries: Collection[BlockId] = self.missing(sizes, shard, retry=True).without(blocks)
         for _ in range(MAX_ROUNDS):
             self._prepare_monitor(sizes)
-            if not retries:  # retries count as failures until they are drawn
+            if not retries:  # blocks to retry still count as failed
                 self.monitor.raise_if_too_many_failed()
             if not (blocks or retries):
                 self._check_repeatable()
@@ -143,7 +143,7 @@ class Loop:
         )
 
     def redraw_failures(self, sizes: Sizes) -> None:
-        """Draw blocks with failures again; the new blocks replace the stored ones."""
+        """Draw stored blocks with failures again; the new blocks replace them."""
         blocks = blocks_with_failures(self.plan, self._n_blocks(sizes), self.store)
         if blocks:
             if self.folder is not None:
@@ -180,7 +180,7 @@ class Loop:
     def _n_blocks(self, sizes: Sizes) -> dict[str, int]:
         return {key: self.plan.n_blocks(n) for key, n in sizes.items()}
 
-    # ---------------------------------------------------------------- blocks to results
+    # ---------------------------------------------------------------- drawing
     def draw_blocks(
         self,
         blocks: Collection[BlockId],
@@ -420,7 +420,7 @@ def _now() -> str:
 
 @contextlib.contextmanager
 def _stale_code_explained(provenance: RunProvenance | None) -> Iterator[None]:
-    """Explain, within this context, the error of a worker that has loaded other code."""
+    """Turn the error of a worker that has loaded other code into a message with the cause."""
     try:
         yield
     except StaleCodeError as stale:

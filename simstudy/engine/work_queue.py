@@ -18,7 +18,7 @@ from simstudy.store.blocks import Store
 from simstudy.store.columns import failed_replicates
 from simstudy.store.provenance import Provenance
 
-PART_OF_DONE = 8  # consecutive blocks of a scenario: at most an eighth of its earlier blocks
+PART_OF_DONE = 8  # divisor: consecutive blocks of a scenario are an eighth of its earlier ones
 MAX_CONSECUTIVE = 1 << 10  # upper limit of consecutive blocks of a scenario
 SPLIT_DIGITS = 12  # digits of the hash of a split, in the names of files
 

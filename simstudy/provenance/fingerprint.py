@@ -61,7 +61,10 @@ CONSTRUCTORS = frozenset(
 
 
 class Key(NamedTuple):
-    """A definition or constant of the project, or (without module) another entry."""
+    """The key of an entry: module and name of a definition or constant.
+
+    Entries of other kinds, such as neighbouring files, have no module.
+    """
 
     module: str
     name: str
@@ -82,7 +85,7 @@ class Trace:
         The fingerprint. Definitions in the module of the first part are named without that module,
         so that a script, the module of its file, and a notebook with the same text are equal.
     by_module
-        Hashes of all definitions with the same module and name, by both, for workers.
+        Hashes of definitions by module and name, for workers. One name may have several.
     names
         Modules and names by which workers find these definitions.
     compiled
@@ -309,7 +312,7 @@ class Walk:
             if not is_ours(name) or modules.is_kernel(name):
                 self._whole(name)
 
-    # ------------------------------------------------------------ what code reads
+    # ------------------------------------------------------------ names that code reads
     def _references(self, code: Definition, names: Mapping[str, Any], module: str) -> str:
         """Follow the names that code reads and return their tokens."""
         self.words |= code.words
@@ -375,7 +378,10 @@ class Walk:
         return key.mark
 
     def _content_of(self, module: str, name: str, value: object) -> str:
-        """Describe a constant by content; by its statements if code changes it or hides it."""
+        """Describe a constant by content, or by its statements if the content may change.
+
+        That is the case if the code changes it, and for objects such as generators.
+        """
         is_changed = self._before is not None and Key(module, name) in self._before.changed
         is_opaque = isinstance(value, (*values.GENERATORS, np.ufunc))  # has no readable content
         if not is_changed and not is_opaque:
@@ -444,7 +450,7 @@ class Walk:
         return self._class(value) if isinstance(value, type) else self._instance(value, where)
 
     def _function(self, function: Any) -> str:
-        """Refer to a function by name, and also by content if the name has another value."""
+        """Refer to a function by name; if the name has another value, also by content."""
         plain = unchecked(function)
         if not isinstance(plain, FunctionType):
             return self.token(plain, module_of(function))
@@ -692,7 +698,7 @@ def _is_dynamic(code: Definition) -> bool:
 
 
 def _generators_of(module: str, value: object) -> str:
-    """Return `numpy.random` or `random` if a function or class draws from there, else nothing."""
+    """Return the module, `numpy.random` or `random`, of a function that draws; otherwise empty."""
     if type(value).__module__ == LAZY_MODULE or not callable(value):
         return ""
     if getattr(value, "__name__", "") in policy.NO_GENERATORS:

@@ -182,7 +182,7 @@ def _imported_as(statements: tuple[Imports, ...]) -> dict[str, list[tuple[ast.Im
 
 @cache
 def teaches_numba(module: str) -> bool:
-    """Whether a module extends numba, so that its code may be used without its names."""
+    """Whether a module extends numba, which then calls its code without a name."""
     path = source_file(module)
     return path is not None and bool(TEACHES_NUMBA.search(path.read_bytes()))
 

@@ -160,7 +160,7 @@ def has_nulls(table: pa.Table) -> bool:
     )
 
 
-# ---------------------------------------------------------------- what went wrong
+# ---------------------------------------------------------------- stored errors
 def errors_in(table: pa.Table) -> bool:
     """Whether a table has any error."""
     names = {ERROR, CELL_ERROR}.intersection(table.column_names)
@@ -172,7 +172,7 @@ def _has_any(column: pa.ChunkedArray) -> bool:
 
 
 def rows_with_error(table: pa.Table) -> np.ndarray:
-    """Rows with an error in any cell; shape `(rep,)`."""
+    """Find the rows with an error in any cell; shape `(rep,)`."""
     failed = np.zeros(len(table), dtype=bool)
     for name in {ERROR, CELL_ERROR}.intersection(table.column_names):
         failed |= has_text(texts_of(table, name)).reshape(len(table), -1).any(axis=1)

@@ -26,7 +26,7 @@ MAX_FAILED_BLOCKS = 20  # blocks with failures to compare, per scenario and meth
 
 
 def blocks_of_other_code(plan: Plan, store: Store) -> Provenance:
-    """Find the stored blocks of scenarios and methods without blocks of the current code.
+    """Find blocks of other code, for scenarios and methods without blocks of the current code.
 
     If a scenario has blocks of several provenances, the one with the fewest differences is taken.
     Blocks of other settings are left out.
@@ -45,7 +45,7 @@ def blocks_of_other_code(plan: Plan, store: Store) -> Provenance:
 
 
 def with_blocks_of_other_code(store: Store, other: Provenance) -> Store:
-    """Open the same files with blocks of other code for keys without blocks of the current code."""
+    """Open the same files as a store that also has the given blocks of other code."""
     own = store.provenance
     both = replace(own, values={**own.values, **other.values}, codes={**own.codes, **other.codes})
     return Store(store.files, store.rows_per_block, both)

@@ -88,11 +88,11 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
     home = replace(home, store=with_blocks_of_other_code(home.store, other))
     blocks = blocks_of_each(plan, home.store)
     published = (read_json(folder / MANIFEST) or {}).get("replicates_per_scenario") or {}
-    asked = published if isinstance(published, dict) else dict.fromkeys(plan.keys, published)
+    requested = published if isinstance(published, dict) else dict.fromkeys(plan.keys, published)
     stored = {
         key: min(n * study.block_size, n_rep)
         if n_rep is not None
-        else _replicates_of(plan, n, (asked.get(key, 0), options.size))
+        else _replicates_of(plan, n, (requested.get(key, 0), options.size))
         for key, n in blocks.items()
     }
     begun = plan.only(scenario for key, scenario in plan.keys.items() if stored[key])
@@ -105,9 +105,9 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
     return Result(replace(result.details, design=tuple(plan.work_units.keys)))
 
 
-def _replicates_of(plan: Plan, n_blocks: int, asked: Iterable[int]) -> int:
+def _replicates_of(plan: Plan, n_blocks: int, requested: Iterable[int]) -> int:
     """Count the replicates of stored blocks: a requested number if it ends in the last block."""
-    ends_there = (n for n in asked if n and plan.n_blocks(n) == n_blocks)
+    ends_there = (n for n in requested if n and plan.n_blocks(n) == n_blocks)
     return next(ends_there, n_blocks * plan.block_size)
 
 

@@ -56,7 +56,7 @@ class Study(StudySpec):
         Replicates drawn in one vectorized call: part of the study's identity, so changing it
         changes every number. Default: 50 if a method is `each_replicate`, otherwise 1000.
     n_rep
-        Replicates per scenario of a run that does not set them: the published number.
+        Default number of replicates per scenario for runs: the published number.
     figures
         Functions of the result, by the figures' names in the document.
     tables
@@ -77,9 +77,9 @@ class Study(StudySpec):
     Notes
     -----
     A scenario has either `simulate`, which draws and analyses a block in one call, or `draw`, which
-    returns data for the study's `methods`. Each method's results are drawn, stored and timed on
-    their own, and a failure of one is no failure of the others. Adding, editing or removing a
-    method changes no number of the others and draws nothing of them again.
+    returns data for the study's `methods`. Methods are independent: the results of each are drawn,
+    stored and timed separately, and if one fails, the others do not. If a method is added, edited
+    or removed, nothing of the others is drawn again, and none of their numbers changes.
 
     A method is a function of a whole block, or `each_replicate(function)` of one replicate. Its
     parameters name its arguments: data that `draw` returned, factors of the scenario, the
@@ -221,7 +221,7 @@ class Study(StudySpec):
         *,
         out: str | os.PathLike[str] | Place,
     ) -> int:
-        """Copy blocks that the same code drew into another results folder.
+        """Copy blocks from another results folder, if the same code drew them.
 
         Parameters
         ----------
@@ -261,8 +261,8 @@ class Study(StudySpec):
         precision
             Monte Carlo standard errors to reach, by measure, as for `run`.
         n_rep
-            Replicates of the pilot per scenario, at most `PILOT_REP` or two blocks, so that the
-            pilot costs less than the run. Default: two blocks.
+            Replicates of the pilot per scenario. Default: two blocks. At most `PILOT_REP`, or two
+            blocks if that is more, are drawn, so that the pilot costs less than the run.
         seed
             Seed of the pilot.
         stop_by
@@ -389,7 +389,7 @@ class Study(StudySpec):
         return solve(self, scenario, factor, **question)
 
     def depends_on(self) -> pd.DataFrame:
-        """List what the study's numbers depend on.
+        """List the code, constants and libraries that the study's numbers depend on.
 
         Returns
         -------

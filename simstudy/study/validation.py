@@ -252,7 +252,7 @@ def check_block_size(size: Any, group_size: Any) -> None:
     """Check the block size and the group size, which must divide it."""
     text = "of replicates in a block"
     check_whole("block_size", size, least=1, counts=text, usual=1000, refusal=StudyError)
-    text = "of replicates that depend on each other, 1 where none does"
+    text = "of replicates that depend on each other, or 1 if they are independent"
     check_whole("group_size", group_size, least=1, counts=text, refusal=StudyError)
     if size % group_size:
         near = max(size // group_size, 1) * group_size

@@ -90,7 +90,7 @@ def test_refuses_a_target_that_makes_no_sense(wanted, says):
 
 
 def test_a_shard_cannot_know_when_to_stop():
-    with pytest.raises(ConfigError, match="a shard cannot know"):
+    with pytest.raises(ConfigError, match="shard with precision"):
         run(precision={"bias": 0.1}, shard=(1, 2))
 
 

@@ -42,7 +42,7 @@ class Executor:
     def submit(self, task: Task) -> Future[TaskResult]:
         """Start a task: call `simstudy.engine.tasks.draw_task` with it, here or elsewhere.
 
-        The future raises what the worker raised, and `WorkerDiedError` if the worker has ended.
+        The future raises the worker's exception, or `WorkerDiedError` if the worker has ended.
         """
         raise NotImplementedError
 
@@ -56,7 +56,7 @@ class Executor:
 
     @property
     def trouble(self) -> str:
-        """A message about what the executor waits for; empty if it waits only for results."""
+        """A message if no worker is available; empty if all is well."""
         return ""
 
     def isolated(self) -> Executor | None:

@@ -79,11 +79,15 @@ class Dask(Executor):
             self._end()
             raise
         self._looked = time.monotonic()
-        self._seen = False  # whether a file of a worker was seen from here
+        self._seen = False  # whether this machine has seen a file that a worker wrote
         self.task_seconds = SCHEDULER_SECONDS * self.n_workers
 
     def submit(self, task: Task) -> "Future[TaskResult]":
-        """Start a task; `StoreError` if the scheduler is gone, or workers write elsewhere."""
+        """Start a task on a worker.
+
+        The future raises `SchedulerLostError` if the scheduler no longer answers, and `StoreError`
+        if a worker writes to another place.
+        """
         future = self._client.submit(draw_elsewhere, packed(task), _own_paths(), pure=False)
         return forwarded(future, lambda done: self._result(done, task))
 
