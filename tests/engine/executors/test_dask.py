@@ -265,7 +265,7 @@ def test_workers_that_write_elsewhere_are_noticed(monkeypatch, tmp_path, address
     with pytest.raises(StoreError, match=r"cannot write there.*file system that all machines"):
         run(toy.study(), tmp_path / "a", workers)
     (tmp_path / "theirs").mkdir()
-    with pytest.raises(StoreError, match=r"not there on this machine.*that all machines share"):
+    with pytest.raises(StoreError, match=r"this machine cannot see them.*that all machines share"):
         run(toy.study(), tmp_path / "b", workers)
 
 
