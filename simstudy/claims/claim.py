@@ -273,7 +273,7 @@ def between(ours: Finding) -> tuple[float, float]:
 
 
 def _cannot(_: Any) -> Finding:
-    raise LookupError("what nobody has published")
+    raise LookupError("a claim that cannot be checked")
 
 
 @dataclass(frozen=True)

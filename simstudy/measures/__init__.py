@@ -32,7 +32,7 @@ Tests
     type_1_error                  rejection rate where the null is true
     type_s_rate                   share of significant estimates with the wrong sign
     exaggeration                  how much too large significant estimates are
-    sensitivity                   power, by a column that says where there is an effect
+    sensitivity                   power; a column marks replicates with an effect
     specificity                   share of replicates without an effect that do not reject
     positive_predictive_value     share of rejections with an effect
     negative_predictive_value     share of non-rejections without an effect
@@ -73,9 +73,9 @@ Building blocks
     Control, centred, ratio, variance_of, wilson
 
 A measure reads replicate columns and returns, for each cell of their axes, an estimate, its MCSE,
-an interval, and how many replicates were used and failed. It is made by a factory such as
-`bias("estimate", truth=0.0)`, knows the influence of every replicate, and can therefore be
-contrasted between methods on common data.
+an interval, and the numbers of used and failed replicates. It is made by a factory such as
+`bias("estimate", truth=0.0)`. It computes the influence of every replicate, so that methods can be
+contrasted on common data.
 """
 
 from simstudy.measures.association import area_under_curve, correlation

@@ -14,7 +14,7 @@ from simstudy.measures.proportions import flags
 
 
 def correlation(first: str, second: str, *, name: str = "correlation") -> MomentMeasure:
-    """Pearson's correlation of two columns over replicates; NaN where one of them is constant.
+    """Pearson's correlation of two columns over replicates; NaN if one of them is constant.
 
     With z and w the standardised values, a replicate has the influence z w - r (z^2 + w^2)/2 on it,
     whatever the distribution; for normal values its spread is 1 - r^2.
@@ -159,7 +159,7 @@ class _Area(Measure):
 def _area_and_pulls(
     score: np.ndarray, effect: np.ndarray, used: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """The area of one cell, and the influence of each replicate on it; NaN where not used."""
+    """The area of one cell, and the influence of each replicate on it; NaN if not used."""
     pulls = np.full(len(score), np.nan)
     has, has_not = used & (effect == 1), used & (effect == 0)
     if not (has.any() and has_not.any()):

@@ -33,7 +33,7 @@ def given(measure: Measure, condition: str, *, name: str | None = None) -> Measu
     Returns
     -------
     Measure
-        The same measure, NaN with a reason where no replicate meets the condition.
+        The same measure, NaN with a reason if no replicate meets the condition.
     """
     inherited: dict[str, Any] = {each.name: getattr(measure, each.name) for each in fields(Measure)}
     formula = measure.formula
@@ -88,7 +88,7 @@ class _WithinCondition(Measure):
         return found._replace(n_failed=n_failed, reason=reason)
 
     def _restricted(self, columns: Columns) -> Columns:
-        """The columns of the base, missing where the condition is not met."""
+        """The columns of the base, missing if the condition is not met."""
         holds = flags(pick(columns, [self.condition], measure=self.name), self.condition) == 1
         found = dict(columns)
         for name in self.base.reads:

@@ -197,7 +197,7 @@ def unpaired(
     measure
         Any measure.
     first, second
-        Columns of two scenarios with random numbers of their own; the numbers of replicates may
+        Columns of two scenarios with independent random numbers; the numbers of replicates may
         differ.
     scale
         "difference" (first - second) or "ratio" (first/second, by the delta method).

@@ -31,7 +31,7 @@ def non_rejection_rate(
     Parameters
     ----------
     reject
-        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+        Column of True and False, or 1 and 0 (NaN if the replicate failed).
     given
         Column of True and False, or 1 and 0: only replicates in which it is true count. Default:
         all.
@@ -63,7 +63,7 @@ def sensitivity(reject: str, *, effect: str, name: str = "sensitivity") -> Momen
     Parameters
     ----------
     reject
-        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+        Column of True and False, or 1 and 0 (NaN if the replicate failed).
     effect
         Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
         null is false.
@@ -73,7 +73,7 @@ def sensitivity(reject: str, *, effect: str, name: str = "sensitivity") -> Momen
     Returns
     -------
     MomentMeasure
-        A measure of a proportion, with Wilson's interval; NaN where no replicate has an effect.
+        A measure of a proportion, with Wilson's interval; NaN if no replicate has an effect.
     """
     return flag_share(name, Formula("Σ1(rejects, effect)/Σ1(effect)", WITHIN), reject, given=effect)
 
@@ -84,7 +84,7 @@ def specificity(reject: str, *, effect: str, name: str = "specificity") -> Momen
     Parameters
     ----------
     reject
-        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+        Column of True and False, or 1 and 0 (NaN if the replicate failed).
     effect
         Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
         null is false.
@@ -94,7 +94,7 @@ def specificity(reject: str, *, effect: str, name: str = "specificity") -> Momen
     Returns
     -------
     MomentMeasure
-        A measure of a proportion, with Wilson's interval; NaN where every replicate has an
+        A measure of a proportion, with Wilson's interval; NaN if every replicate has an
         effect.
     """
     return _share_of_others(
@@ -110,7 +110,7 @@ def positive_predictive_value(
     Parameters
     ----------
     reject
-        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+        Column of True and False, or 1 and 0 (NaN if the replicate failed).
     effect
         Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
         null is false.
@@ -139,7 +139,7 @@ def negative_predictive_value(
     Parameters
     ----------
     reject
-        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+        Column of True and False, or 1 and 0 (NaN if the replicate failed).
     effect
         Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
         null is false.
@@ -168,7 +168,7 @@ def positive_likelihood_ratio(
     Parameters
     ----------
     reject
-        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+        Column of True and False, or 1 and 0 (NaN if the replicate failed).
     effect
         Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
         null is false.
@@ -178,8 +178,8 @@ def positive_likelihood_ratio(
     Returns
     -------
     MomentMeasure
-        A measure without a unit, 0 or above; NaN where no replicate without an effect rejects,
-        or where all replicates have an effect, or none.
+        A measure without a unit, 0 or above; NaN if no replicate without an effect rejects,
+        or if all replicates have an effect, or none.
 
     References
     ----------
@@ -196,7 +196,7 @@ def negative_likelihood_ratio(
     Parameters
     ----------
     reject
-        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+        Column of True and False, or 1 and 0 (NaN if the replicate failed).
     effect
         Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
         null is false.
@@ -206,8 +206,8 @@ def negative_likelihood_ratio(
     Returns
     -------
     MomentMeasure
-        A measure without a unit, 0 or above; NaN where all replicates without an effect reject,
-        or where all replicates have an effect, or none.
+        A measure without a unit, 0 or above; NaN if all replicates without an effect reject,
+        or if all replicates have an effect, or none.
 
     References
     ----------

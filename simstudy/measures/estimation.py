@@ -43,7 +43,7 @@ def mean(column: str, *, given: str | None = None, name: str | None = None) -> M
     Parameters
     ----------
     column
-        Any numeric column; NaN where the replicate failed.
+        Any numeric column; NaN if the replicate failed.
     given
         Column of True and False, or 1 and 0: only replicates in which it is true count. The mean
         is NaN if there are none.

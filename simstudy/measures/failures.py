@@ -20,7 +20,7 @@ def complete_case(columns: Columns) -> Columns:
     Parameters
     ----------
     columns
-        Replicate columns of shape (rep, *axes), by name; NaN where a replicate failed.
+        Replicate columns of shape (rep, *axes), by name; NaN if a replicate failed.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def impute_worst(columns: Columns, worst: Mapping[str, float]) -> dict[str, np.n
     Parameters
     ----------
     columns
-        Replicate columns of shape (rep, *axes), by name; NaN where a replicate failed.
+        Replicate columns of shape (rep, *axes), by name; NaN if a replicate failed.
     worst
         The value by column, such as `{"covered": 0, "reject": 0}`.
 

@@ -55,7 +55,7 @@ def rejection_rate(
     Parameters
     ----------
     reject
-        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+        Column of True and False, or 1 and 0 (NaN if the replicate failed).
     p_value
         Column of p-values, instead of `reject`: a p-value of at most `alpha` rejects.
     estimate, se
@@ -157,7 +157,7 @@ def power(reject: str | None = None, *, name: str = "power", **test: Any) -> Mom
     Parameters
     ----------
     reject
-        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+        Column of True and False, or 1 and 0 (NaN if the replicate failed).
     name
         Name of the measure in the summary.
     test
@@ -179,7 +179,7 @@ def type_1_error(
     Parameters
     ----------
     reject
-        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+        Column of True and False, or 1 and 0 (NaN if the replicate failed).
     name
         Name of the measure in the summary.
     test
@@ -222,7 +222,7 @@ def type_s_rate(
     Returns
     -------
     MomentMeasure
-        A measure of a proportion, with Wilson's interval; NaN where no estimate is significant.
+        A measure of a proportion, with Wilson's interval; NaN if no estimate is significant.
 
     Raises
     ------
@@ -273,7 +273,7 @@ def exaggeration(
     Returns
     -------
     MomentMeasure
-        A measure without a unit; NaN where no estimate is significant.
+        A measure without a unit; NaN if no estimate is significant.
 
     Raises
     ------

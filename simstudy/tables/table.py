@@ -146,7 +146,7 @@ class Table:
         return [column.mcse for column in self._declared.values() if column.mcse]
 
     def csv(self) -> str:
-        """Format as CSV with all digits; errors have columns of their own.
+        """Format as CSV with all digits; errors have separate columns.
 
         Headings are the names of the columns. Missing values are empty.
 

@@ -63,7 +63,7 @@ def write_index(folder: Place, *, code: Mapping[str, str] = MappingProxyType({})
     entries = [
         reader.read(name, files[name])
         for name in sorted(files)
-        if PAGE not in files[name]  # a folder of results with an index of its own
+        if PAGE not in files[name]  # a nested folder of results
     ]
     studies = [entry for entry in entries if isinstance(entry, Study)]
     others = [entry for entry in entries if not isinstance(entry, Study)]
