@@ -233,7 +233,7 @@ def by_luck(result: Result, law: Callable[..., Any] = design.level_given_referen
 
 
 def pairs_keep_level(result: Result, tests: Sequence[str] = PAIRED) -> Finding:
-    """Whether tests of pairs keep at least half of alpha on the same prompts."""
+    """Whether levels of tests of pairs are within half of alpha on the same prompts."""
     checks = [check for check in same_prompts(result) if check.effect == 0]
     found = [_shares(result, checks, method) for method in tests]
     share, reach = (np.concatenate(values) for values in zip(*found, strict=True))
@@ -256,7 +256,7 @@ def pairs_find_more(result: Result, test: str = "mcnemar") -> Finding:
 
 
 def as_enumerated(result: Result, shift: int = 0) -> Finding:
-    """Whether shares equal the exact ones; `shift` compares with another test, for a rival.
+    """Whether shares equal the exact ones; `shift` moves the exact ones, for a rival.
 
     The margin is half a percent, a tenth of α; for shares above twice α it is one percent.
     """

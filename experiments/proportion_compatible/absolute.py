@@ -19,8 +19,8 @@ OFF = 3  # predictive standard deviations
 def _falls_with_n(result: Result, wrong: bool = True) -> Finding:
     """Whether p falls by a factor of ten and more from each number of predictions to the next.
 
-    Some predictions are compatible and the rest three standard deviations off, with the shares of
-    the study's lists; or all are compatible.
+    The lists have the largest share of compatible predictions below 1, and the rest three standard
+    deviations off; or all predictions are compatible, for a rival.
     """
     trials = [trial for trial in result.plan.scenarios if independent(trial) and trial.spread == 1]
     share = max((t.null_share for t in trials if t.null_share < 1), default=1) if wrong else 1
