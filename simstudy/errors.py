@@ -9,9 +9,11 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 
-MAX_FINDINGS = 5  # findings in one line
-MAX_LETTERS = 2000  # letters of a message, which may be stored for every replicate
-CUT_MARGIN = 100  # letters above the maximum that are kept, so that a cut text is not cut again
+MOST_SAID = 5  # findings in one line
+LONGEST_SAID = 2000  # letters of a message, which may be stored for every replicate
+ROOM_FOR_ITS_CUT = (
+    100  # letters above the maximum that are kept, so that a cut text is not cut again
+)
 DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 """Unicode's characters that change the direction of text (UAX 9)."""
 
@@ -165,11 +167,11 @@ def describe(error: BaseException) -> str:
     str
         Its type and its text.
     """
-    text = in_one_line(_text_of(error))
+    text = in_one_line(_said_by(error))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _text_of(error: BaseException) -> str:
+def _said_by(error: BaseException) -> str:
     try:
         return str(error)
     except KeyboardInterrupt:
@@ -191,10 +193,10 @@ def in_one_line(text: str) -> str:
     str
         The line.
     """
-    line = _visible(writable(" ".join(text.split())))
-    if len(line) > MAX_LETTERS + CUT_MARGIN:
-        return f"{line[:MAX_LETTERS]} [cut: {len(text):,} letters]"
-    return line
+    said = _visible(writable(" ".join(text.split())))
+    if len(said) > LONGEST_SAID + ROOM_FOR_ITS_CUT:
+        return f"{said[:LONGEST_SAID]} [cut: {len(text):,} letters]"
+    return said
 
 
 def _visible(text: str) -> str:
@@ -202,12 +204,12 @@ def _visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        letter.encode("unicode_escape").decode("ascii") if _is_control(letter) else letter
+        letter.encode("unicode_escape").decode("ascii") if _commands(letter) else letter
         for letter in text
     )
 
 
-def _is_control(letter: str) -> bool:
+def _commands(letter: str) -> bool:
     """Whether a character controls a terminal or the order of characters."""
     return unicodedata.category(letter) == "Cc" or unicodedata.bidirectional(letter) in DIRECTIONS
 
@@ -264,15 +266,15 @@ def first_few(found: Sequence[str]) -> str:
     str
         The line.
     """
-    n_more = len(found) - MAX_FINDINGS
-    return "; ".join(found[:MAX_FINDINGS]) + (f"; and {n_more} more" if n_more > 0 else "")
+    n_more = len(found) - MOST_SAID
+    return "; ".join(found[:MOST_SAID]) + (f"; and {n_more} more" if n_more > 0 else "")
 
 
 # ---------------------------------------------------------------- recorded errors
 Swallowed = tuple[int | None, BaseException]
 """A row of a block, or None for the whole block, and its error."""
 
-_listener: ContextVar[list[Swallowed] | None] = ContextVar("listener", default=None)
+_told: ContextVar[list[Swallowed] | None] = ContextVar("told", default=None)
 
 
 @contextlib.contextmanager
@@ -284,12 +286,12 @@ def listening_to_errors() -> Iterator[list[Swallowed]]:
     list[Swallowed]
         Row in the block and exception, in order.
     """
-    recorded: list[Swallowed] = []
-    token = _listener.set(recorded)
+    told: list[Swallowed] = []
+    token = _told.set(told)
     try:
-        yield recorded
+        yield told
     finally:
-        _listener.reset(token)
+        _told.reset(token)
 
 
 def swallowed(error: BaseException, row: int | None = None) -> None:
@@ -302,6 +304,6 @@ def swallowed(error: BaseException, row: int | None = None) -> None:
     row
         Its row in the block; None for the whole block.
     """
-    recorded = _listener.get()
-    if recorded is not None:
-        recorded.append((row, error))
+    told = _told.get()
+    if told is not None:
+        told.append((row, error))

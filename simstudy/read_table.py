@@ -13,7 +13,7 @@ from simstudy.remote.paths import Place, place_of
 SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".txt": ",;\t|"}
 BINARY = {".parquet": "read_parquet", ".feather": "read_feather", ".dta": "read_stata"}
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
-WHITESPACE = r"\s+"
+OF_SPACES = r"\s+"
 
 
 def read_table(path: str | os.PathLike[str], **csv: Any) -> pd.DataFrame:
@@ -84,7 +84,7 @@ def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], path: Place
 
     separator = max(SEPARATORS[ending], key=lambda each: len(names(each)))
     if ending == ".txt" and len(names(separator)) == 1:
-        separator = WHITESPACE
+        separator = OF_SPACES
     header = names(separator)
     if "\0" in "".join(header):
         raise ValueError("zero bytes, which spreadsheets hold and text does not")

@@ -12,7 +12,7 @@ from simstudy.errors import ConfigError, SimstudyError, StudyError, in_one_line
 
 ROUNDING = 1e-12
 """Relative tolerance for comparing probabilities: tails that agree this closely are ties."""
-MAX_EXACT_INTEGER = 1 << 53  # a double holds every integer up to this one
+LARGEST_EXACT = 1 << 53  # a double holds every integer up to this one
 
 
 def unmasked(value: Any, name: str) -> np.ndarray:
@@ -37,7 +37,7 @@ def refuse_inexact(name: str, array: np.ndarray) -> None:
     """
     if array.size and _may_be_inexact(array):
         largest = max(int(array.max()), -int(array.min()))
-        if largest > MAX_EXACT_INTEGER:
+        if largest > LARGEST_EXACT:
             raise StudyError(
                 f"column {name!r} holds {largest}, a whole number beyond 2^53, which would be "
                 "rounded if other values are missing: return column.astype(float) if rounding does "

@@ -2,7 +2,7 @@
 
 import pytest
 
-from simstudy.errors import MAX_LETTERS, in_one_line
+from simstudy.errors import LONGEST_SAID, in_one_line
 
 
 @pytest.mark.parametrize(
@@ -26,5 +26,5 @@ def test_no_letter_of_a_text_commands_a_terminal(text, line):
 def test_a_long_text_is_cut_once(letter):
     line = in_one_line(letter * 10_000)
     assert line.endswith("[cut: 10,000 letters]")
-    assert len(line) < MAX_LETTERS + 100
+    assert len(line) < LONGEST_SAID + 100
     assert in_one_line(line) == line

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from simstudy.atomic_files import read_json, write_bytes, write_json
-from simstudy.errors import MAX_LETTERS, ConfigError, UnreachableError
+from simstudy.errors import LONGEST_SAID, ConfigError, UnreachableError
 from simstudy.remote.paths import (
     list_sizes,
     mask_secrets,
@@ -159,7 +159,7 @@ def test_trouble_is_told_in_one_line(error, says):
     assert said.startswith("s3://bucket/results ")
     assert says in said
     assert "\n" not in said
-    assert len(said) < MAX_LETTERS + 500
+    assert len(said) < LONGEST_SAID + 500
 
 
 def test_a_protocol_that_nobody_knows_is_refused():
