@@ -380,7 +380,7 @@ class Walk:
     def _content_of(self, module: str, name: str, value: object) -> str:
         """Describe a constant by content, or by its statements if the content may change.
 
-        That is the case if the code changes it, and for objects such as generators.
+        Content may change if the code assigns to it, or for objects such as generators.
         """
         is_changed = self._before is not None and Key(module, name) in self._before.changed
         is_opaque = isinstance(value, (*values.GENERATORS, np.ufunc))  # has no readable content

@@ -212,8 +212,8 @@ def broken(p_value):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"derived": {"x": named}}, "derived column 'x' reads 'p_valeu', which is neither a column "
-         "that is stored nor a factor; did you mean 'p_value'"),
+        ({"derived": {"x": named}}, "derived column 'x' reads 'p_valeu', which is neither a stored "
+         "column nor a factor; did you mean 'p_value'"),
         ({"derived": {"first": share}}, "'first' has the name of a stored column"),
         ({"derived": {"compatible": compatible, "share": share}},
          "'compatible' reads 'share', which is neither"),
@@ -224,7 +224,7 @@ def broken(p_value):
         ({"vectors": {"p_value": "n_tset"}}, "vector 'p_value' has length 'n_tset' in"),
         ({"vectors": {"p_value": "alpha"}}, "vector 'p_value' has length 0.25 in"),
         ({"vectors": {"p_value": 4}}, r"has shape \(10, 3\).*the declared length 4 it must be"),
-        ({"vectors": {"p_value": "n_test", "q": 2}}, "no vector 'q', which the study declares"),
+        ({"vectors": {"p_value": "n_test", "q": 2}}, "the vector 'q', which the study declares"),
         ({"measures": [mean("p_value")]}, "measure 'mean_p_value' reads 'p_value', a vector"),
     ],
 )  # fmt: skip
