@@ -48,8 +48,9 @@ def doubts(
         heavy = known & (largest > np.maximum(HEAVY_SHARE, HEAVY_NORMAL / n))
     if not (alike | few | skew | heavy).any():
         return None
-    remark = np.where(few, NORMAL_ONLY, np.where(skew, SKEW, "")).astype(object)
-    remark[heavy] = [HEAVY.format(share=share) for share in largest[heavy]]
+    heavy_tails = np.full(n.shape, "", dtype=object)
+    heavy_tails[heavy] = [HEAVY.format(share=share) for share in largest[heavy]]
+    remark = joined(np.where(few, NORMAL_ONLY, np.where(skew, SKEW, "")), heavy_tails)
     remark[alike] = [ALIKE.format(n=count, rare=count / 3) for count in n[alike]]
     return remark
 
