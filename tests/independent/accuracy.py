@@ -156,7 +156,7 @@ for row in [  # a number, where it is committed, what finds it here, a rival and
      drawn("mcnemar", effect=1.0, **PAIRED),
      changed(mcnemar, 1.0), 1 - 0.0929, "that of the document's test"),
     ("least n for θ of 1 point",
-     printed("accuracy_regression", "least n", r"θ ≤ 1: ([\d,]+),"),
+     printed("accuracy_regression", "least n", r"([\d,]+) prompts for 1 points"),
      least_n, 32768, "by doubling from 32"),
 ]:  # fmt: skip
     check(*row)

@@ -108,7 +108,7 @@ class Broken(LinearModel):
 
 def run_with(value: float, n_rep: int = 4):
     scenario = RegressionTrial(n_test=30, model=Broken(with_error=value))
-    return Study("broken", [scenario], MEASURES, AXES, block_size=n_rep).run(n_rep)
+    return Study("broken", [scenario], MEASURES, axes=AXES, block_size=n_rep).run(n_rep)
 
 
 @pytest.mark.parametrize(
