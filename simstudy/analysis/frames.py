@@ -186,6 +186,9 @@ def seconds_left(spent: Mapping[str, BlockTimings], n_blocks: int) -> float:
     return n_blocks * sum(costs) / len(costs) if costs else float("nan")
 
 
+N_REP, ESTIMATE = "n_rep", "estimate"  # names that no factor has
+
+
 def level_counts(rows: pd.DataFrame, cells: Sequence[str], column: str) -> pd.DataFrame:
     """Count the levels of a column in each cell; a level that a cell lacks has 0."""
     present = [name for name in cells if name in rows]
@@ -195,7 +198,7 @@ def level_counts(rows: pd.DataFrame, cells: Sequence[str], column: str) -> pd.Da
         known.groupby(present, sort=False, dropna=False).ngroup() if present else known["rep"] * 0
     )
     table = pd.crosstab(keys, known[column]).reindex(columns=levels)
-    made = pd.Series(table.stack(), name="n").reset_index(level=column)
-    made["share"] = made["n"] / made.groupby(level=0)["n"].transform("sum")
+    made = pd.Series(table.stack(), name=N_REP).reset_index(level=column)
+    made[ESTIMATE] = made[N_REP] / made.groupby(level=0)[N_REP].transform("sum")
     labels = known.assign(cell=keys).drop_duplicates("cell").set_index("cell")[present]
-    return labels.join(made).reset_index(drop=True)[[*present, column, "n", "share"]]
+    return labels.join(made).reset_index(drop=True)[[*present, column, N_REP, ESTIMATE]]

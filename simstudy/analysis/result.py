@@ -444,7 +444,7 @@ class Result(SummaryAccess):
         -------
         DataFrame
             A row per scenario, cell of the axes and level: factors, axes, the level under the
-            column's name, `n` (replicates) and `share` (of those counted in the cell).
+            column's name, `n_rep` (replicates), and as `estimate` their share of those counted.
         """
         from simstudy.analysis.frames import level_counts
         from simstudy.analysis.summary import factor_names

@@ -117,7 +117,9 @@ class Run:
         from simstudy.store.runs import RUNS
 
         shown = {
-            name: short_hash(str(value), 8) if name in self.interpolated else format_setting(value)
+            name: short_hash(str(value), 8)
+            if name.removeprefix("experiment.") in self.interpolated
+            else format_setting(value)
             for name, value in sorted(self.differences.items())
         }
         name = ",".join(f"{name}={value}" for name, value in shown.items())
@@ -433,7 +435,7 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     if settings.shard:
         refuse_own_memory(out, f"shard={settings.shard}")
     differences = {} if n_rep == published_rep or settings.precision else {"n_rep": n_rep}
-    differences |= _differences(settings, own_config, published)
+    differences |= _differences(settings, own_config, published, n_rep)
     interpolated = {key: text for key, text in (texts or {}).items() if "${" in str(text)}
     sources = sources_digest(module.__file__)  # they may be edited during the run
     return Run(
@@ -442,8 +444,14 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     )  # fmt: skip
 
 
-def _differences(settings: Settings, config: Any, published: "_Published") -> dict[str, Any]:
-    """Settings of a run that change numbers and differ from the published ones."""
+def _differences(
+    settings: Settings, config: Any, published: "_Published", n_rep: int
+) -> dict[str, Any]:
+    """Settings of a run that change numbers and differ from the published ones.
+
+    An option of the experiment with the name of a setting is named `experiment.NAME`, so that each
+    combination has a folder; its `n_rep` is the run's if it has this number.
+    """
     seed = published.settings.get("seed", Settings().seed)
     found = {"seed": settings.seed} if settings.seed != seed else {}
     if settings.precision:
@@ -454,7 +462,11 @@ def _differences(settings: Settings, config: Any, published: "_Published") -> di
             if getattr(settings, name) != getattr(defaults, name):
                 found[name] = getattr(settings, name)
     now, then = asdict(config), asdict(published.config)
-    return found | {name: now[name] for name in now if now[name] != then[name]}
+    taken = {each.name for each in fields(Settings)}
+    if now.get("n_rep") == n_rep:
+        taken.discard("n_rep")
+    changed = [name for name in now if now[name] != then[name]]
+    return found | {f"experiment.{n}" if n in taken else n: now[n] for n in changed}
 
 
 class _Published(NamedTuple):

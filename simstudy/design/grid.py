@@ -168,7 +168,8 @@ def grid(
     **factors
         One or several values for each factor. Other factors keep their defaults. Levels that are
         objects or arrays need names, in a mapping such as `{"normal": norm(), "t3": t(3)}`. The
-        scenario's field is the object; tables, addresses and random streams use its name.
+        scenario's field is the object, also in `where`; tables, addresses and random streams use
+        its name.
 
     Returns
     -------

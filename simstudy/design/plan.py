@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import AnyScenario, PlainFactor, Scenario
-from simstudy.provenance.scenario_id import identity, level_of, names_itself, short_hash
+from simstudy.provenance.scenario_id import (
+    LEVEL_NAMES,
+    identity,
+    level_of,
+    names_itself,
+    short_hash,
+)
 from simstudy.provenance.streams import Streams
 
 SCENARIO_CLASS = "scenario_class"  # name of the factor for the class of a scenario
@@ -103,7 +109,9 @@ def factors_in(plan: "Plan", drawn: Scenario) -> dict[str, PlainFactor]:
 
 def number_factors(drawn: AnyScenario) -> dict[str, float]:
     """The numeric factors of a scenario, which measures read as constants."""
-    factors = factors_of(base_scenario(drawn))
+    scenario = base_scenario(drawn)
+    named = getattr(scenario, LEVEL_NAMES, {})  # of which a number counts by its value
+    factors = factors_of(scenario) | {name: getattr(scenario, name) for name in named}
     return {name: float(v) for name, v in factors.items() if isinstance(v, bool | int | float)}
 
 

@@ -18,7 +18,8 @@ def given(measure: Measure, condition: str, *, name: str | None = None) -> Measu
     """Restrict any measure to the replicates that meet a condition.
 
     For example `given(bias("estimate", truth=0.0), "converged")`. The error is that of the
-    replicates that meet the condition.
+    replicates that meet the condition. A contrast of two methods compares the replicates in which
+    both meet it; with a measure's own `given=`, each method has its own replicates.
 
     Parameters
     ----------

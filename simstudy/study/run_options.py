@@ -214,6 +214,8 @@ class RunOptions:
 def sizes_by_scenario(n_rep: Any, study: StudySpec) -> dict[str, int]:
     """Compute replicates by scenario key from a function of the scenario or a mapping by factors.
 
+    If several entries of a mapping fit a scenario, the one with the most factors decides.
+
     Raises
     ------
     ConfigError
@@ -222,6 +224,7 @@ def sizes_by_scenario(n_rep: Any, study: StudySpec) -> dict[str, int]:
     if callable(n_rep):
         return {scenario_key(each): n_rep(each) for each in study.scenarios}
     found = dict[str, int]()
+    n_named = dict[str, int]()  # factors in the entry that decided, by scenario
     for entry, n in n_rep.items():
         fitting = [each for each in study.scenarios if _fits(each, str(entry))]
         if not fitting:
@@ -231,7 +234,14 @@ def sizes_by_scenario(n_rep: Any, study: StudySpec) -> dict[str, int]:
                 f"'n=20' or 'n=20, effect=0'. The factors are {', '.join(known) or 'none'}."
             )
         for each in fitting:
-            found.setdefault(scenario_key(each), n)
+            key, n_factors = scenario_key(each), str(entry).count("=")
+            if n_factors == n_named.get(key) and found[key] != n:
+                raise ConfigError(
+                    f"n_rep: two entries give {each!r} {found[key]:,} and {n:,} replicates. Add an "
+                    "entry that names more of its factors."
+                )
+            if n_factors > n_named.get(key, -1):
+                found[key], n_named[key] = n, n_factors
     return {key: found.get(key, study.n_rep) for key in map(scenario_key, study.scenarios)}
 
 

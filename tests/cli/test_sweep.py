@@ -196,3 +196,32 @@ def test_cleaning_keeps_the_blocks_of_an_interrupted_run(project, capsys, monkey
         (folder / "manifest.json").unlink()
         assert main(["clean", "last", "--yes"]) == 0
         assert "deleted: 4 blocks" in capsys.readouterr().out
+
+
+OPTIONS = """    seed: int = option("of the design", default=1)
+    n_rep: int = option("replicates", default=50)
+"""
+
+
+def test_an_option_with_the_name_of_a_setting_is_told_apart_from_it(tmp_path):
+    """Each combination has a folder of its own, and the table has the numbers of each."""
+    label = '    label: str = option("a word", default="one")\n'
+    assert label in STUDY
+    study = STUDY.replace(label, OPTIONS).replace("n_rep=100", "n_rep=config.n_rep")
+    write(tmp_path, {"experiments/__init__.py": "", "experiments/few.py": study})
+    quiet = ("figures=false", "report=false", "progress=false")
+    with inside(tmp_path):
+        line = ("-m", "experiment=few", "experiment.n_rep=60", "experiment.seed=5")
+        assert main([*line, "seed=2,3", "n_rep=100", *quiet]) == 0
+        assert main(["experiment=few", "experiment.n_rep=60", *quiet]) == 0
+        runs = sorted(path.name for path in (tmp_path / "results/fine/runs").iterdir())
+        assert runs == [
+            "experiment.n_rep=60,experiment.seed=5,n_rep=100,seed=2",
+            "experiment.n_rep=60,experiment.seed=5,n_rep=100,seed=3",
+            "n_rep=60",
+        ]
+        tables = [*(tmp_path / "results/sweeps").rglob("summary.csv")]
+        table = pd.read_csv(tables[0])
+    assert set(table["n_rep"]) == {100}
+    numbers = table.groupby("seed")["estimate"].apply(tuple)
+    assert len(numbers) == len(set(numbers)) == 2

@@ -10,7 +10,7 @@ import pytest
 from simstudy import Study, grid
 from simstudy.errors import DesignError, StoreError
 from simstudy.lazy import stats
-from simstudy.measures import mean
+from simstudy.measures import bias, mean
 from simstudy.provenance.scenario_id import identity, with_factor
 
 
@@ -117,3 +117,10 @@ def test_another_factor_leaves_the_names():
     (t,) = grid(Trial, law={"t": LAWS["t"]}, shift=1.0)
     assert identity(with_factor(t, "shift", 2.0)) == "Trial(law='t',shift=2)"
     assert identity(with_factor(t, "law", "normal")) == "Trial(law='normal',shift=1)"
+
+
+def test_a_number_with_a_name_is_read_as_a_number():
+    shifts = {"none": 0.0, "big": 2.0}
+    made = Study("laws", grid(Trial, law=LAWS, shift=shifts), [bias("x", truth="shift")],
+                 methods={"mean": shifted}, n_rep=400, block_size=20)  # fmt: skip
+    assert np.abs(made.run().summary["estimate"]).max() < 0.5
