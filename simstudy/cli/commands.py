@@ -1,5 +1,6 @@
 """The commands that work on a composed study."""
 
+import contextlib
 import math
 import sys
 import time
@@ -84,7 +85,8 @@ def _draw_and_publish(run: Run, *, is_sweep: bool) -> Outcome:
     status = publish_result(run, result, is_sweep=is_sweep)
     objective = _objective(run, result)
     if not result.details.n_left:
-        (run.run_folder / UNFINISHED).unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # buckets raise it despite missing_ok
+            (run.run_folder / UNFINISHED).unlink(missing_ok=True)
         return Outcome(status, "", run, result, objective=objective)
     print(
         f"budget={run.settings.budget} is spent, and {result.details.n_left:,} blocks are missing"

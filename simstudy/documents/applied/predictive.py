@@ -60,9 +60,10 @@ class PredictiveFit(Answer):
         Means of the corrected (clipped at 1) and of the re-ranked false discovery rates, and
         Storey's estimate of the share of predictions that fit, each with its interval.
     distance, distance_p
-        Kolmogorov's distance of the p-values from the uniform law, and its p-value.
+        Kolmogorov's distance of the p-values from the uniform law, and its p-value. Those of ranks
+        among draws are spread at random over the steps of their lattice.
     counts
-        P-values in ten bins from 0 to 1, each of n / 10 on average under fit.
+        These p-values in ten bins from 0 to 1, each of n / 10 on average under fit.
     level
         Nominal coverage of the intervals.
     n_draw
@@ -240,7 +241,8 @@ def _check_draws(
         return _check_normal(
             y, draws.mean(axis=1), draws.std(axis=1, ddof=1), cluster, settings, source
         )
-    return _fit(_rank_p(y, draws, settings.tail), draws.shape[1], cluster, settings, source)
+    log_p, uniform = _rank_p(y, draws, settings.tail), _randomised_p(y, draws, settings)
+    return _fit(log_p, draws.shape[1], cluster, settings, source, uniform)
 
 
 def _rank_p(y: Values, draws: Float[np.ndarray, "obs draw"], tail: str) -> Values:
@@ -252,20 +254,44 @@ def _rank_p(y: Values, draws: Float[np.ndarray, "obs draw"], tail: str) -> Value
     return np.asarray(np.log({"lower": lower, "upper": upper, "both": both}[tail]))
 
 
+def _randomised_p(
+    y: Values, draws: Float[np.ndarray, "obs draw"], settings: PredictiveSettings
+) -> Values:
+    """P-values spread over the steps of their lattice: exactly uniform if y is as the draws.
+
+    References
+    ----------
+    Czado, Gneiting & Held (2009), Biometrics 65, 1254-1261.
+    """
+    within = np.random.default_rng(settings.seed).random(len(y))
+    n_below = (draws < y[:, np.newaxis]).sum(axis=1)
+    n_equal = (draws == y[:, np.newaxis]).sum(axis=1)
+    lower = (n_below + within * (1 + n_equal)) / (draws.shape[1] + 1)
+    both = 2 * np.minimum(lower, 1 - lower)
+    return np.asarray({"lower": lower, "upper": 1 - lower, "both": both}[settings.tail])
+
+
 def _fit(
-    log_p: Values, n_draw: int | None, cluster: Any, settings: PredictiveSettings, source: Source
+    log_p: Values,
+    n_draw: int | None,
+    cluster: Any,
+    settings: PredictiveSettings,
+    source: Source,
+    uniform: Values | None = None,
 ) -> PredictiveFit:
+    """Summarise p-values; `uniform` are those compared with the uniform law, if others."""
     n, p = len(log_p), np.exp(log_p)
+    compared = p if uniform is None else uniform
     if n < FEWEST:
         raise DesignError(f"{n} prediction says nothing of a share. Give at least {FEWEST}.")
     codes = codes_of(cluster, n, source.name)
     combine = fisher if codes is None else harmonic_mean
-    distance = float(pit_distance(p[np.newaxis])[0])
+    distance = float(pit_distance(compared[np.newaxis])[0])
     found = {name: _interval(p, name, codes, settings) for name in MEASURES}
     return PredictiveFit(
         n=n, log10_p=float(in_log10(combine(log_p))), cfdr=found["cfdr"], rfdr=found["rfdr"],
         share=found["storey"], distance=distance, distance_p=float(stats.kstwo.sf(distance, n)),
-        counts=tuple(np.histogram(p, BINS, (0, 1))[0].tolist()), level=settings.level,
+        counts=tuple(np.histogram(compared, BINS, (0, 1))[0].tolist()), level=settings.level,
         n_draw=n_draw, is_clustered=codes is not None, p_values=p, source=source,
         settings=vars(settings), notes=tuple(_notes(n_draw, codes, settings)),
     )  # fmt: skip

@@ -103,3 +103,17 @@ def test_what_has_no_answer_is_refused(y, given, said):
     with pytest.raises(SimstudyError) as refusal:
         check_predictions(y, **given)
     assert said in str(refusal.value)
+
+
+@pytest.mark.parametrize("tail", ["lower", "upper", "both"])
+@pytest.mark.parametrize("is_count", [False, True])
+def test_responses_that_are_as_their_few_draws_are_uniform(tail, is_count):
+    """20 draws, also of counts with ties: p-values of the distance are uniform over 60 files."""
+    found = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        law = (lambda size: rng.poisson(3.0, size)) if is_count else rng.standard_normal  # noqa: B023
+        fit = check_predictions(law(200), law((200, 20)), tail=tail, n_boot=100, seed=seed)
+        found.append(fit.distance_p)
+        assert sum(fit.counts) == 200
+    assert stats.kstest(found, "uniform").pvalue > 1e-4
