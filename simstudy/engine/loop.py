@@ -354,7 +354,8 @@ class Loop:
             except WorkerDiedError as died:
                 death, limit = died, task.block_seconds
                 is_late = limit and time.monotonic() - begun > limit + GRACE_SECONDS
-                if limit and is_late and not died.by_signal:
+                ended_itself = not died.by_signal or "EXIT(" in str(died)
+                if limit and is_late and ended_itself:
                     return record_failed(task, timeout_message(limit), machine=False)
         return record_failed(task, str(death), machine=death.by_signal)
 
