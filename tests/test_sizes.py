@@ -16,10 +16,14 @@ def sizes(result):
 
 
 def test_a_mapping_and_a_function_say_the_same(tmp_path):
-    """The first entry that fits counts; a scenario without one has the study's own number."""
+    """The entry with most factors decides; without one the study's own number does."""
     study = toy.study()
     levels = [scenario.n_obs for scenario in study.scenarios]
-    entries = {f"n_obs={levels[0]}": 120, f"n_obs={float(levels[0])}": 7}
+    few = f"n_obs={levels[0]}"
+    with pytest.raises(ConfigError, match=r"two entries give .* 120 and 7 replicates"):
+        study.run({few: 120, f"n_obs={float(levels[0])}": 7}, **INLINE)
+    truth = study.scenarios[0].truth
+    entries = {few: 7, f"{few}, truth={truth}": 120}
     first = study.run(entries, out=tmp_path, **INLINE)
     wanted = dict.fromkeys(levels, study.n_rep) | {levels[0]: 120}
     assert sizes(first) == wanted
