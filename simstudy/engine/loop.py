@@ -354,10 +354,9 @@ class Loop:
             except WorkerDiedError as died:
                 death, limit = died, task.block_seconds
                 is_late = limit and time.monotonic() - begun > limit + GRACE_SECONDS
-                ended_itself = not died.by_signal or "EXIT(" in str(died)
-                if limit and is_late and ended_itself:
+                if limit and is_late and not died.by_signal:
                     return record_failed(task, timeout_message(limit), machine=False)
-        return record_failed(task, str(death), machine=death.by_signal)
+        return record_failed(task, str(death), machine=death.is_machine_trouble)
 
     # ---------------------------------------------------------------- records and warnings
     @property

@@ -1,7 +1,7 @@
 """Proportions of replicates, unconditional and conditional."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -172,8 +172,7 @@ def level_share(
     (0.6667, 3)
     """
     plain = flag_share(name or f"{column}_{level}", EVENTS, column, given=given)
-    parts = {each.name: getattr(plain, each.name) for each in fields(plain)}
-    return LevelShare(**parts, column=column, level=level)
+    return LevelShare(**vars(plain), column=column, level=level)
 
 
 def flags(columns: Columns, name: str) -> np.ndarray:

@@ -38,8 +38,8 @@ class RunOptions:
     n_rep
         Replicates per scenario: the first `n_rep` of an endless sequence. Default: the study's
         `n_rep`. For numbers that differ by scenario, a function of the scenario, or a mapping such
-        as `{"n=20": 5000, "n=50, effect=0": 2000}`: the first entry that fits a scenario counts. A
-        scenario that no entry fits has the study's `n_rep`.
+        as `{"n=20": 5000, "n=50, effect=0": 2000}`: of the entries that fit a scenario, the one
+        with the most factors counts. A scenario that none fits has the study's `n_rep`.
     seed
         Seed of the sequence of random numbers.
     n_jobs
@@ -219,7 +219,7 @@ def sizes_by_scenario(n_rep: Any, study: StudySpec) -> dict[str, int]:
     Raises
     ------
     ConfigError
-        For an entry that fits no scenario, for example one with an unknown factor.
+        For an entry that fits no scenario, and for two equally specific ones that disagree.
     """
     if callable(n_rep):
         return {scenario_key(each): n_rep(each) for each in study.scenarios}

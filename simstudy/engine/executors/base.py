@@ -20,6 +20,11 @@ class WorkerDiedError(Exception):
         super().__init__(how)
         self.by_signal = by_signal
 
+    @property
+    def is_machine_trouble(self) -> bool:
+        """Whether a later run should draw the block again; a broken start has exit status 1."""
+        return self.by_signal or "EXIT(1)" in str(self)
+
 
 class Executor:
     """The base class of executors, which draw tasks; derive your own backend from it.

@@ -111,8 +111,7 @@ class Loky(Executor):
         self._pool = None
         codes = re.search(r"exit codes of the workers are \{(.+?)\}", str(error))
         how = codes[1] if codes else describe(error)
-        is_own_exit = "EXIT(" in how and "EXIT(1)" not in how  # a broken start has status 1, too
-        return WorkerDiedError(f"the process died: {how}", by_signal=not is_own_exit)
+        return WorkerDiedError(f"the process died: {how}", by_signal="EXIT(" not in how)
 
 
 class IsolatedWorker(Loky):
