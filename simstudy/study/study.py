@@ -151,8 +151,8 @@ class Study(StudySpec):
         n_rep
             Replicates per scenario: the first `n_rep` of an endless sequence. Default: the study's
             `n_rep`. For numbers that differ by scenario, a function of the scenario, or a mapping
-            such as `{"n=20": 5000, "n=50, effect=0": 2000}`: of the entries that fit a scenario, the
-            one with the most factors counts. A scenario that none fits has the study's `n_rep`.
+            such as `{"n=20": 5000, "n=50, effect=0": 2000}`: of the entries that fit a scenario,
+            the one with the most factors counts. A scenario that none fits has the study's `n_rep`.
         seed
             Seed of the sequence of random numbers.
         **options
