@@ -19,7 +19,8 @@ def given(measure: Measure, condition: str, *, name: str | None = None) -> Measu
 
     For example `given(bias("estimate", truth=0.0), "converged")`. The error is that of the
     replicates that meet the condition. A contrast of two methods compares the replicates in which
-    both meet it; with a measure's own `given=`, each method has its own replicates.
+    both meet it, and its `n_failed` counts the others; with a measure's own `given=`, each method
+    has its own replicates.
 
     Parameters
     ----------
