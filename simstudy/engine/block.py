@@ -232,17 +232,26 @@ def _raise_recorded(
 
 def _simulated(plan: Plan, scenario: AnyScenario, index: int, last: DatasetCache | None) -> Any:
     """Call `simulate` or a method."""
+    if isinstance(scenario, Analysed):
+        work = partial(_drawn_and_analysed, plan, scenario, index, last)
+        return _declared(plan, scenario, work, "draw or the method")
     streams, n_rep = plan.streams(scenario, index), plan.block_size
-    if not isinstance(scenario, Analysed):
-        simulate = partial(scenario.simulate, streams, n_rep)
-        made = _declared(plan, scenario, simulate, "simulate")
-        check_streams(scenario, streams, made, n_rep)
-        return made
-    draw = partial(drawn_with_one_thread, partial(_drawn_data, plan, scenario.scenario, index))
+    made = _declared(plan, scenario, partial(scenario.simulate, streams, n_rep), "simulate")
+    check_streams(scenario, streams, made, n_rep)
+    return made
+
+
+def _drawn_and_analysed(
+    plan: Plan, scenario: Analysed, index: int, last: DatasetCache | None
+) -> Any:
+    """Draw the data of a block, or take them from the cache, and call the method."""
+    streams, n_rep = plan.streams(scenario, index), plan.block_size
+    draw = partial(_drawn_data, plan, scenario.scenario, index)
     data = last(scenario.scenario, index, draw) if last else draw()
     given = (scenario, data, streams, n_rep, plan.vectors)
     before = checksums(data) if index == 0 else {}
-    made = plain_columns(_declared(plan, scenario, partial(analysed, *given), "it"))
+    with np.errstate():  # changes by the method end with the call
+        made = plain_columns(analysed(*given))
     if index == 0:
         refuse_changed_data(scenario.method.name, before, data)
     check_rows(plan, scenario, streams, data, made)
@@ -256,7 +265,8 @@ def _drawn_data(plan: Plan, scenario: AnyScenario, index: int) -> Data:
         draw = partial(drawn_one_by_one, scenario, streams, n_rep)
     else:
         draw = partial(scenario.draw, streams, n_rep)
-    data = checked_data(scenario, _declared(plan, scenario, draw, "draw"), n_rep)
+    with np.errstate():
+        data = checked_data(scenario, draw(), n_rep)
     check_streams(scenario, streams, data, n_rep)
     check_shared(data, lambda: scenario.draw(plan.streams(scenario, index + 1), n_rep))
     return data

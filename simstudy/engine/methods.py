@@ -1,6 +1,7 @@
 """Methods: their arguments, and the columns they must return."""
 
 import copy
+import functools
 import hashlib
 import inspect
 import numbers
@@ -63,8 +64,14 @@ def select_arguments(
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
     """List the parameters of a function that are not fixed by a `partial`."""
     fixed = function.keywords if isinstance(function, partial) else {}
-    parameters = inspect.signature(function).parameters
+    try:
+        parameters = _signature(function).parameters
+    except TypeError:  # it has no hash
+        parameters = inspect.signature(function).parameters
     return [parameter for name, parameter in parameters.items() if name not in fixed]
+
+
+_signature = functools.lru_cache(inspect.signature)  # every block needs it
 
 
 def scenario_arguments(scenario: Scenario) -> dict[str, Any]:
@@ -274,10 +281,14 @@ class DatasetCache:
         self._of: tuple[Scenario, int] | None = None
         self._data: Data = {}
 
+    def forget(self) -> None:
+        """Empty the cache."""
+        self._of, self._data = None, {}
+
     def __call__(self, scenario: Scenario, block: int, draw: Callable[[], Data]) -> Data:
         """Return the data of a block, from the cache or newly drawn."""
         if self._of is None or self._of[0] is not scenario or self._of[1] != block:
-            self._of, self._data = None, {}
+            self.forget()
             start = time.perf_counter()
             try:
                 data = draw()

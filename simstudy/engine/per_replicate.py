@@ -98,9 +98,7 @@ class EachReplicate:
             if failed and row in failed:
                 raise failed[row]
             own = {name: value[row] for name, value in arrays}
-            if make_rng is not None:
-                own["rng"] = make_rng(row)
-            return analyse(**own)
+            return analyse(**own) if make_rng is None else analyse(**own, rng=make_rng(row))
 
         return _Replicates(n_rep, self.returns, vectors).columns(call)
 
@@ -202,9 +200,9 @@ class _Replicates:
                     else:
                         rows.append(self._checked(row, returned))
                         names = tuple(self._kinds)
-                    if warned:
-                        self._warnings[row] = "; ".join(dict.fromkeys(warned))
                 if warned:
+                    if row not in self._failures:
+                        self._warnings[row] = "; ".join(dict.fromkeys(warned))
                     warned.clear()
                 if on_row is not None:
                     on_row(row + 1, self.n_rep)
@@ -318,6 +316,8 @@ def _checked_value(name: str, returned: Any, *, is_vector: bool) -> tuple[Any, K
     axes = current().axes
     if isinstance(returned, str):
         return returned, TEXT
+    if type(returned) in NUMBERS and not is_vector:
+        return float(returned), NUMBER
     value = unmasked(returned if is_vector else in_axis_order(name, returned, axes), name)
     refuse_inexact(name, value)
     is_numeric = value.dtype.kind in "biuf"

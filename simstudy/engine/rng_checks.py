@@ -65,8 +65,10 @@ def check_shared(data: Mapping[str, Any], draw_other: Callable[[], Mapping[str, 
         Function that draws another block: a fixed design is the same there, a random one is not.
     """
     events = current().rng_events
+    if events is None:
+        return
     alike = [name for name, array in data.items() if _is_repeated(array)]
-    if events is None or not alike:
+    if not alike:
         return
     with contextlib.suppress(Exception):  # if the other block fails, its own draw reports it
         other = draw_other()

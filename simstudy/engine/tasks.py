@@ -19,7 +19,7 @@ from simstudy.engine.context import BlockContext, OnRow
 from simstudy.engine.error_policy import is_machine_trouble
 from simstudy.engine.methods import DatasetCache
 from simstudy.engine.provenance import LoadedCode, RunProvenance
-from simstudy.engine.thread_limits import drawn_with_one_thread
+from simstudy.engine.thread_limits import drawn_with_one_thread, limit_new_pools
 from simstudy.engine.timeouts import BlockTimeoutError, time_limit, timeout_message
 from simstudy.engine.work_queue import BlockId
 from simstudy.errors import describe
@@ -94,6 +94,7 @@ class TaskResult(NamedTuple):
 def draw_task(task: Task, on_row: OnRow | None = None) -> TaskResult:
     """Draw the blocks of a task and write them to one file."""
     begun = time.perf_counter()
+    limit_new_pools()
     datasets = DatasetCache()
     blocks, on_drawing, on_data = [], [], []
     noticed: list[tuple[str, str]] = []
@@ -121,7 +122,7 @@ def _draw(task: Task, block_id: BlockId, datasets: DatasetCache, context: BlockC
     try:
         with time_limit(task.block_seconds):
             draw = partial(draw_block, plan, scenario, number, datasets, context)
-            return drawn_with_one_thread(draw)
+            return drawn_with_one_thread(draw, forget=datasets.forget)
     except BlockTimeoutError:
         return failed_block(plan, scenario, number, timeout_message(task.block_seconds or 0.0))
     except OSError as error:

@@ -76,7 +76,7 @@ def single_threaded() -> Iterator[None]:
         _process.depth += 1
         _thread.held.depth += 1
     try:
-        _limit_new_pools()
+        limit_new_pools()
         yield
     finally:
         with _lock:
@@ -87,30 +87,36 @@ def single_threaded() -> Iterator[None]:
                 _thread.has_drawn = False
 
 
-def drawn_with_one_thread(draw: Callable[[], Drawn]) -> Drawn:
+def drawn_with_one_thread(
+    draw: Callable[[], Drawn], forget: Callable[[], None] = lambda: None
+) -> Drawn:
     """Call `draw`, again if a newly loaded library used more than one thread.
+
+    The thread has checked its pools before: `single_threaded` and `limit_new_pools` do so.
 
     Parameters
     ----------
     draw
         Function that draws the same in every call. It is called again if a library that it loaded
         had more than one thread.
+    forget
+        Function that drops what `draw` keeps for later calls; called before `draw` is called again.
 
     Raises
     ------
     StudyError
         If there is more than one thread after every call.
     """
-    _limit_new_pools()
     n_wide = 0
     while n_wide < MAX_DRAWS:
         before = _process.n_limited
         drawn = draw()
         _thread.has_drawn = True
-        wide = _limit_new_pools()
+        wide = limit_new_pools()
         if not wide and _process.n_limited == before:
             return drawn
         n_wide += bool(wide)
+        forget()
     raise StudyError(
         f"simulate sets the number of threads itself: in each of {MAX_DRAWS} draws of a block "
         f"{', '.join(wide)} had more than one, so that sums depend on the machine. Remove the code "
@@ -126,7 +132,7 @@ def _put_back(variables: dict[str, str | None]) -> None:
             os.environ[name] = value
 
 
-def _limit_new_pools() -> list[str]:
+def limit_new_pools() -> list[str]:
     """Limit new thread pools and return the names of those that had more than one thread.
 
     The check takes one or two milliseconds, so it is made only if a library may have been loaded,
