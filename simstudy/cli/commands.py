@@ -4,6 +4,7 @@ import contextlib
 import math
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -275,7 +276,8 @@ def merge(run: Run, folder: str) -> int:
 
 def summarize(run: Run) -> int:
     """Publish the blocks stored so far."""
-    result = run.study.partial_result(run.n_rep, run.settings.seed, out=run.out)
+    with warnings.catch_warnings(action="ignore"):  # they are printed at the end
+        result = run.study.partial_result(run.n_rep, run.settings.seed, out=run.out)
     return publish_result(run, result)
 
 

@@ -190,6 +190,7 @@ class Study(StudySpec):
 
         A run draws the first block of every scenario, then the second of every scenario, and so on,
         so this is the whole study with fewer replicates. Scenarios without a block are left out.
+        Blocks of other code count where there are none of the present code; a warning says so.
 
         Parameters
         ----------
@@ -211,7 +212,10 @@ class Study(StudySpec):
             If no block is stored.
         """
         asked = {"n_rep": n_rep, "seed": seed, "out": out}
-        return partial_result(self, RunOptions.read(self, asked), n_rep=n_rep)
+        options = RunOptions.read(self, asked)
+        result = partial_result(self, options, n_rep=n_rep)
+        warn_of(result, options, stacklevel=2)
+        return result
 
     def merge(
         self,

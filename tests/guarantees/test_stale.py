@@ -400,7 +400,8 @@ def test_a_fix_that_matters_in_a_failed_replicate_alone_is_not_adopted(written, 
 def test_looking_is_never_refused(written, first, tmp_path, monkeypatch):
     written.edit("stale_trial", 'streams("data")', 'streams("other")')
     monkeypatch.setattr(modules, "library_version", lambda top: "0.1")
-    shown = written.study().partial_result(50, out=tmp_path / "out")
+    with pytest.warns(UserWarning, match="stored blocks are of other code or libraries"):
+        shown = written.study().partial_result(50, out=tmp_path / "out")
     pd.testing.assert_frame_equal(shown.summary, first.summary)
     (said,) = shown.outcome.noticed
     assert said.startswith("stored blocks are of other code or libraries: Trial.simulate has")
