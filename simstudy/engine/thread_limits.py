@@ -26,37 +26,24 @@ Drawn = TypeVar("Drawn")
 
 
 @dataclass
-class _Held:
-    """Counts the holders of the thread limits, and restores them at the end."""
+class _Limits:
+    """The limits of this process, which the last holder to leave lifts."""
 
-    depth: int = 0
-    give_back: ExitStack = field(default_factory=ExitStack)
-
-    def leave(self) -> None:
-        self.depth -= 1
-        if not self.depth:
-            self.give_back.close()
-
-
-@dataclass
-class _Process(_Held):
-    """Limits of the process: environment variables and BLAS."""
-
-    n_given_back: int = 0
-    n_limited: int = 0
+    n_holders: int = 0
+    n_lifted: int = 0
+    n_shared: int = 0  # limits that other threads notice
+    lift: ExitStack = field(default_factory=ExitStack)
 
 
 class _Thread(threading.local):
-    """Limits of one Python thread, and the libraries it last saw."""
+    """The libraries that a thread last saw."""
 
-    def __init__(self) -> None:
-        self.held = _Held()
-        self.looked_at: object = None
-        self.has_drawn = False
+    looked_at: object = None
+    has_drawn = False
 
 
 _lock = threading.RLock()
-_process = _Process()
+_limits = _Limits()
 _thread = _Thread()
 
 
@@ -65,25 +52,24 @@ def single_threaded() -> Iterator[None]:
     """Limit all thread pools to one thread within this context.
 
     Contexts may be nested, and several threads may enter them at once: the last one to leave
-    restores the shared settings. A library that read its variable within keeps one thread.
+    restores the settings. A library that read its variable within keeps one thread.
     """
     with _lock:
-        if not _process.depth:
-            _process.give_back.callback(
+        if not _limits.n_holders:
+            _limits.lift.callback(
                 _put_back, {name: os.environ.get(name) for name in THREAD_VARIABLES}
             )
             os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
-        _process.depth += 1
-        _thread.held.depth += 1
+        _limits.n_holders += 1
     try:
         limit_new_pools()
         yield
     finally:
         with _lock:
-            _thread.held.leave()
-            _process.leave()
-            if not _thread.held.depth:
-                _process.n_given_back += 1
+            _limits.n_holders -= 1
+            if not _limits.n_holders:
+                _limits.lift.close()
+                _limits.n_lifted += 1
                 _thread.has_drawn = False
 
 
@@ -109,11 +95,11 @@ def drawn_with_one_thread(
     """
     n_wide = 0
     while n_wide < MAX_DRAWS:
-        before = _process.n_limited
+        before = _limits.n_shared
         drawn = draw()
         _thread.has_drawn = True
         wide = limit_new_pools()
-        if not wide and _process.n_limited == before:
+        if not wide and _limits.n_shared == before:
             return drawn
         n_wide += bool(wide)
         forget()
@@ -138,7 +124,7 @@ def limit_new_pools() -> list[str]:
     The check takes one or two milliseconds, so it is made only if a library may have been loaded,
     or settings were restored, since the last one.
     """
-    now = (_process.n_given_back, libraries_loaded())
+    now = (_limits.n_lifted, libraries_loaded())
     if now == _thread.looked_at:
         return []
     with _lock:
@@ -205,8 +191,7 @@ def _limit_where_more(name: str, library: Any, *, shared: bool) -> list[str]:
 
 
 def _limited(set_threads: Callable[[int], Any], n_threads: int, *, shared: bool) -> None:
-    """Limit one pool; the last context to end restores it."""
+    """Limit one pool until the last context ends."""
     set_threads(1)
-    held = _process if shared else _thread.held
-    held.give_back.callback(set_threads, n_threads)
-    _process.n_limited += shared
+    _limits.lift.callback(set_threads, n_threads)
+    _limits.n_shared += shared
