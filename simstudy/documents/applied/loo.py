@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -170,7 +170,7 @@ def estimate_loo(
 
 def estimate_of_file(table: Table, settings: LooSettings) -> LooEstimate:
     """Estimate with the columns of a file that the settings name."""
-    y, models = table.numbers(settings.y, "y"), _Models([], [], [])
+    y, models, notes = table.numbers(settings.y, "y"), _Models([], [], []), list[str]()
     if settings.prediction is None and settings.log_density is not None:
         raise ConfigError(
             "log_density= needs the leave-one-out predictions beside it: name them with prediction="
@@ -187,10 +187,13 @@ def estimate_of_file(table: Table, settings: LooSettings) -> LooEstimate:
                 f"{table.name} has no column of numbers beside {settings.y}, so nothing can "
                 "predict it. Name the columns with features=[...], or give prediction="
             )
+        if not settings.features:
+            notes = _notes_on_columns(table, names, settings)
         sets = [names, *([settings.against] if settings.against else [])]
         models.designs = [_columns(table, each) for each in sets]
         models.names = [", ".join(each) or "no features" for each in sets]
-    return _estimate(y, models, table.groups(settings.cluster), settings, table.source)
+    answer = _estimate(y, models, table.groups(settings.cluster), settings, table.source)
+    return replace(answer, notes=(*answer.notes, *notes))
 
 
 def estimate_of_inference(path: str, settings: LooSettings) -> LooEstimate:
@@ -226,7 +229,7 @@ def estimate_of_inference(path: str, settings: LooSettings) -> LooEstimate:
     far = int((pareto_k > PARETO_K_LIMIT).sum())
     if far:
         note = f"{far} of {answer.n:,} observations have a Pareto k above 0.7: refit without them"
-        answer = LooEstimate(**{**vars(answer), "notes": (*answer.notes, note)})
+        answer = replace(answer, notes=(*answer.notes, note))
     return answer
 
 
@@ -281,6 +284,28 @@ def _other_numbers(table: Table, settings: LooSettings) -> list[str]:
     """The columns of numbers that are neither the response nor the groups."""
     numbers = table.frame.select_dtypes("number").columns
     return [str(name) for name in numbers if name not in (settings.y, settings.cluster)]
+
+
+def _notes_on_columns(table: Table, names: Sequence[str], settings: LooSettings) -> list[str]:
+    """Notes on columns that are left out, or that should perhaps be."""
+    used = {*names, settings.y, settings.cluster}
+    absent = [str(name) for name in table.frame if name not in used]
+    counts = [name for name in names if _is_row_number(table.numbers(name, "features"))]
+    notes = []
+    if absent:
+        notes.append(f"not among the features, since they are no numbers: {', '.join(absent)}")
+    if counts:
+        others = ",".join(name for name in names if name not in counts)
+        notes.append(
+            f"{counts[0]} numbers the rows and is among the features: to leave it out, "
+            f"features=[{others}]"
+        )
+    return notes
+
+
+def _is_row_number(column: Values) -> bool:
+    """Whether a column counts the rows: 1, 2, 3, ... from any start."""
+    return bool((np.diff(column) == 1).all())
 
 
 # ---------------------------------------------------------------- estimates

@@ -68,8 +68,10 @@ class Table(NamedTuple):
         if name in self.frame:
             return self.frame[name]
         known = nearest(name, map(str, self.frame.columns))
+        stop = "" if known.endswith("?") else "."
         raise ConfigError(
-            f"{role}={name}: {self.name} has no such column; {known} Name it with {role}=COLUMN."
+            f"{role}={name}: {self.name} has no such column; {known}{stop} Name it with "
+            f"{role}=COLUMN."
         )
 
     def numbers(self, name: str, role: str) -> Values:

@@ -8,8 +8,9 @@ import pytest
 from scipy import stats
 
 from simstudy.documents.applied import estimate_loo
-from simstudy.documents.applied.loo import estimate_of_inference
+from simstudy.documents.applied.loo import estimate_of_file, estimate_of_inference
 from simstudy.documents.applied.settings import LooSettings
+from simstudy.documents.applied.tables import read_file
 from simstudy.errors import SimstudyError
 
 RNG = np.random.default_rng(4)
@@ -126,3 +127,16 @@ def test_what_has_no_answer_is_refused(y, given, said):
     with pytest.raises(SimstudyError) as refusal:
         estimate_loo(y, **given)
     assert said in str(refusal.value)
+
+
+def test_columns_that_are_left_out_or_count_the_rows_are_named(tmp_path):
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(case=range(7, 107), town="x", y=Y)
+    frame.to_csv(tmp_path / "own.csv", index=False)
+    table = read_file(str(tmp_path / "own.csv"))
+    every = estimate_of_file(table, LooSettings())
+    assert "not among the features, since they are no numbers: town" in every.notes
+    (counts,) = (note for note in every.notes if note.startswith("case numbers the rows"))
+    assert "features=[a,b,c]" in counts
+    named = estimate_of_file(table, LooSettings(features=["a", "b", "c"]))
+    assert named.utilities == estimate_loo(Y, X).utilities
+    assert not any("town" in note or "case" in note for note in named.notes)
