@@ -57,6 +57,11 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
+def as_whole(value: Any) -> Any:
+    """Convert a float that is an integer, such as 1e5; other values are unchanged."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def check_whole(
     name: str,
     value: Any,

@@ -104,7 +104,6 @@ def test_a_refusal_has_key_value_help_range_and_an_example():
         ({"draws": "both"}, "draws=both", "raw|sufficient"),
         ({"side": "grater"}, "side=grater", "less|greater"),
         ({"law": "unform"}, "law=unform", "normal|uniform"),
-        ({"n_jobs": 0}, "n_jobs=0", "integer >= 1"),
         ({"figures": "maybe"}, "figures=maybe", "true|false"),
         ({"limits": [None, -1]}, "limits=[null,-1]", "list of number > 0"),
         ({"pair": [1]}, "pair=[1]", "tuple"),

@@ -57,3 +57,10 @@ def test_what_fits_nothing_is_refused(change, text):
     precision = {"precision": {toy.study().measures[0].name: 0.1}} if len(change) > 1 else {}
     with pytest.raises(ConfigError, match=text):
         toy.study().run(**change, **precision, **INLINE)
+
+
+def test_a_float_that_is_a_whole_number_is_one(tmp_path):
+    few = toy.study().run(1e2, out=tmp_path, **INLINE)
+    assert set(few.n_rep.values()) == {100}
+    with pytest.raises(ConfigError, match=r"n_rep=100\.5: must be a whole number"):
+        toy.study().run(100.5, out=tmp_path)

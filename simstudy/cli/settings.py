@@ -36,7 +36,7 @@ class Settings:
         "rule that ends a scenario with precision", default="sequential"
     )
     budget: str | None = option("time after which no new block begins: 90s, 30m, 2h, 1.5d")
-    n_jobs: int | None = option("number of workers; default: one per core", at_least=1)
+    n_jobs: int | None = option("number of workers; default and -1: one per core")
     backend: str = option("where blocks are drawn", default="auto")
     block_seconds: float | None = option("time limit of a block, in seconds", above=0)
     out: str | None = option("folder or URL of the results; default: the scale's")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from simstudy.errors import ConfigError, describe, nearest
-from simstudy.validation import check_whole
+from simstudy.validation import check_whole, is_whole
 
 BACKENDS = ("auto", "loky", "threads", "inline", "dask")
 
@@ -25,7 +25,8 @@ class Workers:
         loky), `loky` (processes), `threads`, `inline` (this process, for a debugger), `dask` (a
         cluster), or your own backend as `module:Class`.
     n_jobs
-        Number of workers; None for one per core of this process or batch job.
+        Number of workers; None or -1 for one per core of this process or batch job, -2 for one
+        less, as in joblib.
     options
         Further arguments of the backend, by name.
     block_seconds
@@ -61,7 +62,9 @@ class Workers:
     @property
     def count(self) -> int:
         """The number of workers."""
-        return self.n_jobs or available_cores()
+        if self.n_jobs is not None and self.n_jobs > 0:
+            return self.n_jobs
+        return max(1, available_cores() + 1 + (self.n_jobs or -1))
 
 
 def check_backend(name: str) -> None:
@@ -96,9 +99,9 @@ def available_cores() -> int:
 
 
 def check_n_jobs(n_jobs: Any) -> None:
-    """Refuse an invalid number of workers; None means all cores."""
-    if n_jobs is not None:
-        check_whole("n_jobs", n_jobs, least=1, counts="of workers, or none for one per core")
+    """Refuse an invalid number of workers."""
+    if n_jobs is not None and not (is_whole(n_jobs) and n_jobs < 0):
+        check_whole("n_jobs", n_jobs, least=1, counts="of workers, or -1 for one per core")
 
 
 def check_block_seconds(seconds: Any) -> None:

@@ -18,7 +18,7 @@ from simstudy.remote.paths import Place
 from simstudy.store.study_folder import CHANGED
 from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_whole_groups
-from simstudy.validation import check_one_of, check_whole, is_whole
+from simstudy.validation import as_whole, check_one_of, check_whole, is_whole
 
 Out = str | os.PathLike[str] | Place | None
 Replicates = int | Mapping[str, int] | Callable[[Any], int] | None
@@ -43,7 +43,7 @@ class RunOptions:
     seed
         Seed of the sequence of random numbers.
     n_jobs
-        Number of workers. Default: one per core. It changes no number.
+        Number of workers. Default, and -1: one per core. It changes no number.
     out
         Parent of the study's folder, as a path or a URL such as `s3://bucket/folder`. Default: a
         temporary folder, deleted with the result.
@@ -133,6 +133,8 @@ class RunOptions:
             given["n_rep"] = study.n_rep
         elif callable(given["n_rep"]) or isinstance(given["n_rep"], Mapping):
             given["n_rep"] = sizes_by_scenario(given["n_rep"], study)
+        for name in {"n_rep", "max_rep"} & given.keys():
+            given[name] = as_whole(given[name])
         options = cls(**given)
         options.check_options(study)
         if not isinstance(options.n_rep, dict):
@@ -222,10 +224,11 @@ def sizes_by_scenario(n_rep: Any, study: StudySpec) -> dict[str, int]:
         For an entry that fits no scenario, and for two equally specific ones that disagree.
     """
     if callable(n_rep):
-        return {scenario_key(each): n_rep(each) for each in study.scenarios}
+        return {scenario_key(each): as_whole(n_rep(each)) for each in study.scenarios}
     found = dict[str, int]()
     n_named = dict[str, int]()  # factors in the entry that decided, by scenario
-    for entry, n in n_rep.items():
+    for entry, number in n_rep.items():
+        n = as_whole(number)
         fitting = [each for each in study.scenarios if _fits(each, str(entry))]
         if not fitting:
             known = dict.fromkeys(name for each in study.scenarios for name in factors_of(each))

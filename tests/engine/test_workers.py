@@ -51,3 +51,9 @@ def test_workers_are_as_many_as_cores_are_seen_where_the_job_says_none(text, mon
 def test_what_is_no_number_of_workers_is_refused(n_jobs):
     with pytest.raises(ConfigError, match="n_jobs="):
         Workers(n_jobs=n_jobs)
+
+
+def test_negative_numbers_of_workers_count_from_all_cores(monkeypatch):
+    monkeypatch.setattr("simstudy.engine.workers.available_cores", lambda: 4)
+    counts = [Workers(n_jobs=n).count for n in (None, -1, -2, -9, 3)]
+    assert counts == [4, 4, 3, 1, 3]
