@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from simstudy.lazy import exports
 
 if TYPE_CHECKING:
+    from simstudy.analysis.loaded import load
     from simstudy.analysis.result import Result
     from simstudy.claims import Claim, Finding, IntendedQuantity, Uncheckable, WrongAlternative
     from simstudy.data.parts import Data
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from simstudy.engine.methods import constant
     from simstudy.engine.per_replicate import each_replicate
     from simstudy.external.from_frame import from_file, from_frame
-    from simstudy.external.stored_result import load
     from simstudy.options import option, published
     from simstudy.output.folder import publish
     from simstudy.provenance.streams import Streams, seeded_globals
@@ -56,6 +56,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "analysis.loaded": ("load",),
     "analysis.result": ("Result",),
     "claims": ("Claim", "Finding", "IntendedQuantity", "WrongAlternative", "Uncheckable"),
     "data.parts": ("Data",),
@@ -67,7 +68,6 @@ _HOMES = {
     "provenance.streams": ("Streams", "seeded_globals"),
     "options": ("option", "published"),
     "output.folder": ("publish",),
-    "external.stored_result": ("load",),
     "study": ("Rules", "Study", "discover", "method_grid"),
 }
 

@@ -18,16 +18,15 @@ from simstudy.store.runs import study_folder
 if TYPE_CHECKING:
     from simstudy.analysis.estimates import Estimator, Prepare
     from simstudy.analysis.precision import Target
+    from simstudy.analysis.replicates import Replicates
     from simstudy.analysis.result import Result
-    from simstudy.analysis.result_columns import ResultColumns
     from simstudy.claims import Claim
     from simstudy.measures import Estimates, Measure
     from simstudy.remote.paths import Place
     from simstudy.store.blocks import Store
+    from simstudy.store.provenance import Provenance
     from simstudy.store.run_records import BlockTimings, RunRecord, Times
     from simstudy.tables.table import Table
-
-NOT_APPLIED = "not applied"  # the error of a method in a cell that it has no row of
 
 Figure = Callable[["Result"], Any]
 MakesTable = Callable[["Result"], "Table"]
@@ -39,10 +38,8 @@ class Details:
 
     Parameters
     ----------
-    plan
-        What was drawn.
-    n_rep
-        Replicates used of each scenario, by its key.
+    replicates
+        The replicates, with their plan.
     declared
         The study's measures.
     n_left
@@ -61,9 +58,7 @@ class Details:
         Labels of the first axis that tables leave out, by scenario key.
     """
 
-    plan: Plan
-    store: Store
-    n_rep: Mapping[str, int]
+    replicates: Replicates
     declared: Sequence[Measure]
     figures: Mapping[str, Figure] = field(default_factory=dict)
     claimed: Sequence[Claim] = ()
@@ -84,6 +79,16 @@ class Details:
     not_applied: Mapping[str, Sequence[str]] = field(default_factory=dict)
     answer: Callable[[Result], str | Sequence[str]] | None = None
 
+    @property
+    def plan(self) -> Plan:
+        """The plan of what was drawn."""
+        return self.replicates.plan
+
+    @property
+    def n_rep(self) -> Mapping[str, int]:
+        """The number of replicates used of each scenario, by its key."""
+        return self.replicates.n_rep
+
     # ---------------------------------------------------------------- measures
     @cached_property
     def measures(self) -> Sequence[Measure]:
@@ -91,13 +96,23 @@ class Details:
         from simstudy.measures import convergence_rate
 
         names = {measure.name for measure in self.declared}
-        if not self.any_failed or "convergence_rate" in names:
+        if not self.replicates.any_failed or "convergence_rate" in names:
             return self.declared
         return [*self.declared, convergence_rate(CONVERGED).of_groups(self.group_size)]
 
-    def measure(self, name: str) -> Measure:
-        """The measure with this name."""
+    def measure(self, name: str | Measure) -> Measure:
+        """The measure with this name; a measure for the axes and the seed of the study."""
+        from simstudy.measures import Measure, MeasureContext
+
+        if isinstance(name, Measure):
+            plan = self.plan
+            return name.bind(MeasureContext(plan.axes, plan.name, plan.seed, self.group_size))
         known = {measure.name: measure for measure in self.measures}
+        if not self.declared:
+            raise StudyError(
+                f"contrast({name!r}): a loaded result knows no measures by name. Give one, such as "
+                'simstudy.measures.bias("estimate", truth=0.0).'
+            )
         if name not in known:
             raise StudyError(f"{self.plan.name} has no measure {name!r}; {nearest(name, known)}")
         return known[name]
@@ -113,27 +128,25 @@ class Details:
 
     def estimator(self, measures: Sequence[Measure], prepare: Prepare | None = None) -> Estimator:
         """The estimator for some measures."""
-        from simstudy.analysis.estimates import FromRows
+        from simstudy.analysis.estimates import Estimator
         from simstudy.store.columns import imputed
 
         if prepare is None and self.worst:
             prepare = functools.partial(imputed, worst=self.worst)
-        return FromRows(self.plan, self.store, measures, self.n_rep, prepare, self.level)
+        return Estimator(self.replicates, measures, prepare, self.level)
 
-    # ---------------------------------------------------------------- replicates
-    @cached_property
-    def rows(self) -> ResultColumns:
-        """The columns of replicates."""
-        from simstudy.analysis.result_columns import ResultColumns
+    # ---------------------------------------------------------------- where replicates come from
+    @property
+    def store(self) -> Store:
+        """The store of the replicates."""
+        if self.replicates.store is None:
+            raise StudyError("these replicates are in memory: there is no store of blocks.")
+        return self.replicates.store
 
-        return ResultColumns(self.plan, self.store, self.n_rep)
-
-    @cached_property
-    def any_failed(self) -> bool:
-        """Whether any of the used replicates failed."""
-        from simstudy.analysis.frames import any_failure
-
-        return any_failure(self.plan.work_units, self.store, self.drawn_sizes)
+    @property
+    def provenance(self) -> Provenance:
+        """The provenance of the replicates."""
+        return self.replicates.provenance
 
     @property
     def drawn_sizes(self) -> dict[str, int]:
@@ -144,28 +157,24 @@ class Details:
     @property
     def seconds_by_method(self) -> dict[str, float]:
         """Seconds per replicate of each method that this run drew, without its data."""
-        from simstudy.analysis.result_columns import seconds_by_method
+        from simstudy.analysis.stored_replicates import seconds_by_method
 
         return seconds_by_method(self.plan, self.outcome.seconds_per_block)
 
     @cached_property
     def spent(self) -> Mapping[str, BlockTimings]:
         """Timings of blocks, by the key of the work unit."""
-        return self.outcome.spent if self.folder is None else self._record.spent
+        return self.outcome.spent if self._record is None else self._record.spent
 
     @property
     def times(self) -> Times | None:
         """When the blocks were drawn, over all runs; None if unknown."""
-        return None if self.folder is None else self._record.times
+        return None if self._record is None else self._record.times
 
     @property
-    def _record(self) -> RunRecord:
+    def _record(self) -> RunRecord | None:
         from simstudy.store.run_records import read_records
 
-        return read_records(self._blocks_folder, self.store.provenance)
-
-    @property
-    def _blocks_folder(self) -> Place:
-        if self.folder is None:
-            raise StudyError("this result lives in memory only, and has no folder of blocks.")
-        return study_folder(self.folder) / REPLICATES
+        if self.folder is None or self.replicates.store is None:
+            return None
+        return read_records(study_folder(self.folder) / REPLICATES, self.provenance)

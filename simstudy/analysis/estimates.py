@@ -4,26 +4,28 @@ Scenarios are read in the order of the files, many at a time; a measure whose ce
 own takes those that were read together side by side, as further cells.
 """
 
-from collections import deque
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from simstudy.analysis.result_columns import ResultColumns
+from simstudy.analysis.replicates import Replicates
+from simstudy.analysis.stored_replicates import StoredReplicates
 from simstudy.analysis.undefined import Undefined, stacked
 from simstudy.design import Scenario
-from simstudy.design.plan import Plan, number_factors, properties_in
+from simstudy.design.plan import number_factors, properties_in
 from simstudy.engine.columns import refuse_two_meanings
 from simstudy.engine.workers import available_cores
 from simstudy.errors import StudyError
 from simstudy.measures import Estimates, Measure
-from simstudy.store.blocks import Batch, Store, map_batches
+from simstudy.store.blocks import Batch, map_batches
 from simstudy.store.columns import columns_of, has_nulls, stored_names
 
 Columns = Mapping[str, np.ndarray]
@@ -34,84 +36,87 @@ Found = dict[tuple[str, str], Estimates]
 """Estimates by scenario key and the measure's name."""
 
 
-class Estimator(Protocol):
-    """A function from scenario and measure to estimates."""
-
-    def __call__(self, scenario: Scenario, measure: Measure) -> Estimates: ...
-
-
 @dataclass
-class FromRows:
-    """Estimates from stored replicates.
+class Estimator:
+    """Estimates from replicates: a function of a scenario and a measure.
 
     Parameters
     ----------
-    n_rep
-        Replicates to use of each scenario, by its key: the first so many.
+    prepare
+        What is done to a scenario's columns before they are measured.
     """
 
-    plan: Plan
-    store: Store
+    rows: Replicates
     measures: Sequence[Measure]
-    n_rep: Mapping[str, int]
     prepare: Prepare | None = None
     level: float = 0.95
 
     def __call__(self, scenario: Scenario, measure: Measure) -> Estimates:
-        key = self.plan.key_of(scenario)
-        if measure not in self._by_cell:
+        plan = self.rows.plan
+        key = plan.key_of(scenario)
+        if self._cells is None or measure not in self._cells.measures:
             return self._of_whole[key, measure.name]
-        each = [self._of_cells[drawn, measure.name] for drawn in self.plan.drawn_keys[key]]
-        return stacked(each) if self.plan.methods else each[0]
+        each = [self._cells.found[drawn, measure.name] for drawn in plan.drawn_keys[key]]
+        return stacked(each) if plan.methods else each[0]
 
     @cached_property
-    def _rows(self) -> ResultColumns:
-        return ResultColumns(self.plan, self.store, self.n_rep)
+    def _cells(self) -> CellEstimates | None:
+        """Estimates that are computed cell by cell; None for columns that need preparation."""
+        if self.prepare is not None or not isinstance(self.rows, StoredReplicates):
+            return None
+        return CellEstimates(self.rows, measures_by_cell(self.rows, self.measures), self.level)
 
-    @cached_property
-    def _by_cell(self) -> list[Measure]:
-        """Measures that are computed cell by cell, independently of other methods and scenarios."""
-        read = names_read(self.measures)
-        factors = {
-            name
-            for each in self.plan.scenarios
-            for name in (*number_factors(each), *properties_in(each, read))
-        }
-        later = self._rows.derived.names | (factors - self.store.column_names())
-        if self.prepare is not None:
-            return []
-        return [
-            m
-            for m in self.measures
-            if m.by_cell
-            and not later.intersection(m.reads)
-            and not (len(m.reads) > 1 and factors.intersection(m.reads))
-        ]
-
-    # ---------------------------------------------------------------- of whole scenarios
     @cached_property
     def _of_whole(self) -> Found:
-        measures = [measure for measure in self.measures if measure not in self._by_cell]
-        names = names_read(measures)
+        """Estimates of the other measures, scenario by scenario."""
+        by_cell = [] if self._cells is None else self._cells.measures
+        measures = [measure for measure in self.measures if measure not in by_cell]
+        names, plan = names_read(measures), self.rows.plan
         found: Found = {}
         undefined = Undefined(self.level)
-        for key, scenario in self.plan.keys.items():
-            columns: Columns = self._rows.columns(key, names)
-            refuse_two_meanings(self.plan, scenario, [m.reads for m in measures], columns)
+        for key, scenario in plan.keys.items():
+            columns: Columns = self.rows.columns(key, names)
+            refuse_two_meanings(plan, scenario, [m.reads for m in measures], columns)
             columns = self.prepare(columns) if self.prepare else columns
             found |= {(key, m.name): undefined.estimate(m, columns) for m in measures}
         undefined.check()
         return found
 
-    # ---------------------------------------------------------------- of cells, many at a time
+
+def measures_by_cell(rows: StoredReplicates, measures: Sequence[Measure]) -> list[Measure]:
+    """The measures that are computed cell by cell, independently of other methods and scenarios."""
+    read = names_read(measures)
+    factors = {
+        name
+        for each in rows.plan.scenarios
+        for name in (*number_factors(each), *properties_in(each, read))
+    }
+    later = rows.derived.names | (factors - rows.store.column_names())
+    return [
+        m
+        for m in measures
+        if m.by_cell
+        and not later.intersection(m.reads)
+        and not (len(m.reads) > 1 and factors.intersection(m.reads))
+    ]
+
+
+@dataclass
+class CellEstimates:
+    """Estimates of measures that are computed cell by cell, many scenarios at a time."""
+
+    rows: StoredReplicates
+    measures: Sequence[Measure]
+    level: float
+
     @cached_property
-    def _of_cells(self) -> Found:
-        names = stored_names(names_read(self._by_cell))
-        sizes = self.plan.drawn_sizes({key: self.n_rep[key] for key in self.plan.keys})
+    def found(self) -> Found:
+        names = stored_names(names_read(self.measures))
+        sizes = self.rows.plan.drawn_sizes(self.rows.n_rep)
         each = partial(side_by_side, n_threads=available_cores())
         found: Found = {}
         undefined = self._undefined  # made before threads share it
-        for some in map_batches(self._of_batch, self.store, sizes, names, each):
+        for some in map_batches(self._of_batch, self.rows.store, sizes, names, each):
             found |= some
         undefined.check()
         return found
@@ -128,7 +133,7 @@ class FromRows:
             found = self._side_by_side(batch)
         except StudyError:  # find the cells that it is about
             return self._one_by_one(batch)
-        self._undefined.note_defined(measure.name for measure in self._by_cell)
+        self._undefined.note_defined(measure.name for measure in self.measures)
         return found
 
     def _one_by_one(self, batch: Batch) -> Found:
@@ -136,25 +141,24 @@ class FromRows:
             (key, measure.name): self._undefined.estimate(measure, columns)
             for key, table in batch.each()
             for columns in [self._columns_of_one(key, table)]
-            for measure in self._by_cell
+            for measure in self.measures
         }
 
     def _columns(self, table: pa.Table) -> Columns:
-        names = names_read(self._by_cell)
-        return columns_of(self.plan.work_units, table, names, available=self._rows.derived.known)
+        names, plan = names_read(self.measures), self.rows.plan.work_units
+        return columns_of(plan, table, names, available=self.rows.derived.known)
 
     def _columns_of_one(self, key: str, table: pa.Table) -> Columns:
         try:
             return self._columns(table)
         except StudyError:  # drawn numbers that are not stored are drawn again
-            names = names_read(self._by_cell)
-            return self._rows.derived.columns(key, len(table), names)
+            return self.rows.derived.columns(key, len(table), names_read(self.measures))
 
     def _side_by_side(self, batch: Batch) -> Found:
         columns = self._columns(batch.table)
         return {
             (key, measure.name): estimates
-            for measure in self._by_cell
+            for measure in self.measures
             for key, estimates in self._of_all(batch, measure, columns)
         }
 
@@ -165,8 +169,8 @@ class FromRows:
         read = {name: columns[name] for name in measure.reads}
         n_axes = max(column.ndim for column in read.values()) - 1
         size = len(batch.keys), batch.n_rows
-        beside = {name: _with_scenarios_last(c, size, n_axes) for name, c in read.items()}
-        numbers = measure.estimate(beside, level=self.level)
+        wide = {name: _with_scenarios_last(c, size, n_axes) for name, c in read.items()}
+        numbers = measure.estimate(wide, level=self.level)
         for at, key in enumerate(batch.keys):
             yield key, numbers.map(partial(_of_scenario, at=at, axis=n_axes))
 
@@ -194,26 +198,7 @@ Made = TypeVar("Made")
 def side_by_side(
     work: Callable[[Item], Made], items: Iterable[Item], n_threads: int
 ) -> Iterator[Made]:
-    """Apply a function to each item in threads, in order.
-
-    No more items are taken than threads have to do, and one; so memory holds what is made of these.
-
-    Parameters
-    ----------
-    work
-        Leaves the GIL to others for most of its time, as NumPy does, and writes nothing that two
-        items share.
-    items
-        Taken in the thread that asks.
-    """
-    if n_threads < 2:
-        yield from map(work, items)
-        return
-    waiting: deque[Future[Made]] = deque()
+    """Apply a function to each item in threads, with the caller's settings of NumPy, in order."""
+    context = copy_context()
     with ThreadPoolExecutor(n_threads) as threads:
-        for item in items:
-            waiting.append(threads.submit(copy_context().run, work, item))
-            if len(waiting) > n_threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        yield from threads.map(lambda item: context.copy().run(work, item), items)

@@ -9,21 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.result_columns import ResultColumns
+from simstudy.analysis.replicates import Replicates
 from simstudy.analysis.summary import factor_names
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, base_scenario, factors_in
 from simstudy.engine.block import Address
 from simstudy.lazy import pd
 from simstudy.store.arrow_schema import ERROR, WARNING
-from simstudy.store.blocks import Store, map_batches
-from simstudy.store.columns import (
-    MESSAGE_COLUMNS,
-    WHOLE_REPLICATE,
-    Message,
-    errors_in,
-    stored_messages,
-)
+from simstudy.store.columns import WHOLE_REPLICATE, Message
 from simstudy.store.run_records import BlockTimings
 
 BETWEEN_WARNINGS = re.compile(r"; (?=\w*Warning: )")  # separates the warnings of a replicate
@@ -31,7 +24,7 @@ BETWEEN_WARNINGS = re.compile(r"; (?=\w*Warning: )")  # separates the warnings o
 
 # ---------------------------------------------------------------- replicates
 def replicate_frame(
-    rows: ResultColumns, scenario: Scenario, names: Sequence[str] | None = None
+    rows: Replicates, scenario: Scenario, names: Sequence[str] | None = None
 ) -> pd.DataFrame:
     """A scenario's replicates as a frame, one row per replicate and cell.
 
@@ -72,27 +65,18 @@ def _name_of_factor(name: str, value: Any, columns: Mapping[str, np.ndarray]) ->
 
 
 # ---------------------------------------------------------------- failures, warnings
-def any_failure(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> bool:
-    """Whether any of these replicates failed."""
-    names = store.column_names().intersection(MESSAGE_COLUMNS[ERROR])
-    if not names:
-        return False
-    sizes = {key: n_rep[key] for key in plan.keys}
-    return any(map_batches(lambda batch: errors_in(batch.table), store, sizes, sorted(names)))
-
-
-def failure_frame(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> pd.DataFrame:
+def failure_frame(rows: Replicates) -> pd.DataFrame:
     """A frame with one row per failed replicate and cell: error and address."""
+    plan = rows.plan.work_units
     cells = [*plan.cells()]
     found = [
-        factors_in(plan, scenario)
+        factors_in(plan, plan.keys[key])
         | {"block": at.rep // plan.block_size, "rep": at.rep}
         | dict(zip(plan.axes, _labels(plan, cells, at), strict=True))
         | {ERROR: at.text, "address": str(Address(key, at.rep))}
-        for key, scenario in plan.keys.items()
-        for at in stored_messages(store, key, n_rep[key], ERROR)
+        for key, at in rows.messages(ERROR)
     ]
-    names = [*factor_names(plan), "block", "rep", *plan.axes, ERROR, "address"]
+    names = [*factor_names(rows.plan), "block", "rep", *rows.plan.axes, ERROR, "address"]
     return pd.DataFrame(found, columns=names)
 
 
@@ -101,31 +85,27 @@ def _labels(plan: Plan, cells: Sequence[tuple[str, ...]], at: Message) -> tuple[
     return ("",) * len(plan.axes) if at.cell == WHOLE_REPLICATE else cells[at.cell]
 
 
-def warning_counts(
-    plan: Plan, store: Store, n_rep: Mapping[str, int], axes: Sequence[str]
-) -> pd.DataFrame:
-    """How many replicates gave each warning, by cell, the most frequent first.
+def warning_counts(rows: Replicates) -> pd.DataFrame:
+    """How many replicates gave each warning, by cell of the axes, the most frequent first.
 
     Returns
     -------
     DataFrame
         The axes, `warning`, `replicates`, in how many `scenarios`, and an `address`.
     """
-    names = [*axes, WARNING, "replicates", "scenarios", "address"]
-    if WARNING not in store.column_names():
-        return pd.DataFrame(columns=names)
+    plan, axes = rows.plan.work_units, list(rows.plan.axes)
     cells, counts = [*plan.cells()], dict[tuple[str, ...], _Count]()
-    for key, scenario in plan.keys.items():
-        factors = factors_in(plan, scenario)
-        for at in stored_messages(store, key, n_rep[key], WARNING):
-            labels = dict(zip(plan.axes, _labels(plan, cells, at), strict=True))
-            where = [str((factors | labels)[axis]) for axis in axes]
-            for text in dict.fromkeys(BETWEEN_WARNINGS.split(at.text)):
-                counts.setdefault((*where, text), _Count(Address(key, at.rep))).add(scenario)
-    rows = [
+    for key, at in rows.messages(WARNING):
+        scenario = plan.keys[key]
+        labels = dict(zip(plan.axes, _labels(plan, cells, at), strict=True))
+        where = [str((factors_in(plan, scenario) | labels)[axis]) for axis in axes]
+        for text in dict.fromkeys(BETWEEN_WARNINGS.split(at.text)):
+            counts.setdefault((*where, text), _Count(Address(key, at.rep))).add(scenario)
+    found = [
         (*place, count.n, len(count.scenarios), str(count.first)) for place, count in counts.items()
     ]
-    frame = pd.DataFrame(rows, columns=names)
+    names = [*axes, WARNING, "replicates", "scenarios", "address"]
+    frame = pd.DataFrame(found, columns=names)
     return frame.sort_values("replicates", ascending=False, kind="stable", ignore_index=True)
 
 

@@ -1,25 +1,21 @@
-"""Look-up of scenarios and rows of tables by their factors, and of a summary's rows."""
+"""Look-up of scenarios, and of rows of tables, by their factors."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from functools import cached_property
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from simstudy.analysis.summary import MEASURE, NUMBERS
 from simstudy.array_types import Bool
-from simstudy.errors import SimstudyError, TableError, nearest
+from simstudy.design import Scenario
+from simstudy.design.plan import Plan, factors_in
+from simstudy.errors import nearest
 from simstudy.lazy import pd
 from simstudy.provenance.scenario_id import identity, is_short_array, level_of
-
-if TYPE_CHECKING:
-    from simstudy.tables.cells import Grid
-    from simstudy.tables.table import Table
 
 SAME = 1e-9  # relative: numbers this close are one
 
@@ -47,6 +43,24 @@ def scenario_with(scenarios: Sequence[Any], where: Mapping[str, Any]) -> Any:
         f"no scenario of this run has {_format_factors(where)}; "
         f"available: {_format_factors(factors)}"
     )
+
+
+def scenarios_with(
+    plan: Plan, scenarios: Sequence[Scenario], where: Mapping[str, Any]
+) -> list[Scenario]:
+    """The scenarios with these factors; other names, such as those of axes, do not count.
+
+    Raises
+    ------
+    LookupError
+        If there is none.
+    """
+    rows = pd.DataFrame([factors_in(plan, each) for each in scenarios])
+    of_factors = {name: value for name, value in where.items() if name in rows}
+    found = [scenarios[at] for at in rows_with(rows, of_factors).index]
+    if not found:
+        raise LookupError(f"no scenario has {_format_factors(of_factors)}")
+    return found
 
 
 def row_with(summary: pd.DataFrame, measure: str, where: Mapping[str, Any]) -> pd.Series:
@@ -143,89 +157,3 @@ def _as_shown(level: Any) -> Any:
 
 def _format_factors(factors: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in factors.items())
-
-
-# ---------------------------------------------------------------- the summary
-SUMMARY = "summary"  # the table that every study has
-
-
-class SummaryAccess:
-    """Base class of results: rows and tables of the `summary`, and the `repr`."""
-
-    _value_labels: Mapping[str, Mapping[Any, str]] = MappingProxyType({})
-    _labels: Mapping[str, str] = MappingProxyType({})
-
-    @property
-    def _name(self) -> str:
-        """The study's name."""
-        raise NotImplementedError
-
-    @cached_property
-    def summary(self) -> pd.DataFrame:
-        """The summary: one row per scenario, cell and measure, each with its MCSE."""
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        """The study, and the first rows of the summary, rounded to their errors."""
-        from simstudy.tables.cells import as_text
-
-        head = self._head()
-        return self._short_repr() + (f"\n\n{as_text(head)}" if head else "")
-
-    def _repr_html_(self) -> str:
-        """The same for a notebook."""
-        from html import escape
-
-        from simstudy.tables.cells import as_html
-
-        head = self._head()
-        return f"<pre>{escape(self._short_repr())}</pre>{as_html(head) if head else ''}"
-
-    def _short_repr(self) -> str:
-        raise NotImplementedError
-
-    def _head(self) -> Grid | None:
-        """The first rows of the summary's table; None if there is no summary."""
-        from simstudy.tables.summary import MAX_TABLE_ROWS, summary_head, summary_table
-
-        try:
-            rows = self.summary.head(MAX_TABLE_ROWS)
-        except SimstudyError:  # `summary` raises it again; a `repr` must not
-            return None
-        if not len(rows):
-            return None
-        return summary_head(summary_table(rows, self._name, self._value_labels, self._labels))
-
-    def select(self, **factors: Any) -> pd.DataFrame:
-        """The rows of the summary with these values of factors, axes and `measure`.
-
-        A list stands for any of its values. Floats are equal up to rounding.
-
-        Raises
-        ------
-        KeyError
-            For a factor that the summary does not have.
-        """
-        return rows_with(self.summary, factors)
-
-    def row(self, measure: str, **factors: Any) -> pd.Series:
-        """The one row of the summary with this measure and these factors.
-
-        Raises
-        ------
-        LookupError
-            If there is none, or more than one; KeyError for a factor that it does not have.
-        """
-        return row_with(self.summary, measure, factors)
-
-    def _summary_table(self, name: str, columns: str | None) -> Table:
-        """The summary as a table, with a column per measure or per label of an axis."""
-        from simstudy.tables.summary import summary_table
-
-        if name != SUMMARY:
-            raise TableError(
-                f"columns={columns!r} with table {name!r}: only the table of the summary can be "
-                "laid out by an axis. Leave out the name, or columns."
-            )
-        more = self._name, self._value_labels, self._labels
-        return summary_table(self.summary, *more, axis=columns)

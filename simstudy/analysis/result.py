@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simstudy.analysis.details import NOT_APPLIED, Details
-from simstudy.analysis.lookup import SUMMARY, SummaryAccess
-from simstudy.design import Scenario, scenario_key
+from simstudy.analysis.details import Details
+from simstudy.analysis.lookup import row_with, rows_with
+from simstudy.design import Scenario
 from simstudy.design.plan import Plan
 from simstudy.design.reprs import format_names, shown
 from simstudy.engine.run_stats import RunStats
-from simstudy.errors import FigureError, StudyError, TableError, nearest
+from simstudy.errors import FigureError, SimstudyError, StudyError, TableError, nearest
 from simstudy.lazy import pd
 from simstudy.store.arrow_schema import ERROR
 
@@ -27,10 +27,13 @@ if TYPE_CHECKING:
     from simstudy.measures import Measure
     from simstudy.measures.contrasts import Scale
     from simstudy.remote.paths import Place
+    from simstudy.tables.cells import Grid
     from simstudy.tables.table import Table
 
+SUMMARY = "summary"  # the table that every study has
 
-class Result(SummaryAccess):
+
+class Result:
     """The result of a study.
 
     Parameters
@@ -57,6 +60,7 @@ class Result(SummaryAccess):
     def __init__(self, details: Details) -> None:
         self.details = details
         self._value_labels, self._labels = details.value_labels, details.labels
+        self._tables = details.tables
 
     @property
     def plan(self) -> Plan:
@@ -96,6 +100,35 @@ class Result(SummaryAccess):
             f"out of time: {n_left:,} blocks are to go" if n_left else "",
         )
 
+    def __repr__(self) -> str:
+        """The study, and the first rows of the summary, rounded to their errors."""
+        from simstudy.tables.cells import as_text
+
+        head = self._head()
+        return self._short_repr() + (f"\n\n{as_text(head)}" if head else "")
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        from html import escape
+
+        from simstudy.tables.cells import as_html
+
+        head = self._head()
+        return f"<pre>{escape(self._short_repr())}</pre>{as_html(head) if head else ''}"
+
+    def _head(self) -> Grid | None:
+        """The first rows of the summary's table; None if there is no summary."""
+        from simstudy.tables.summary import MAX_TABLE_ROWS, summary_head, summary_table
+
+        try:
+            rows = self.summary.head(MAX_TABLE_ROWS)
+        except SimstudyError:  # `summary` raises it again; a `repr` must not
+            return None
+        if not len(rows):
+            return None
+        return summary_head(summary_table(rows, self._name, self._value_labels, self._labels))
+
+    # ---------------------------------------------------------------- the summary
     @cached_property
     def summary(self) -> pd.DataFrame:
         from simstudy.analysis.summary import summarize
@@ -104,6 +137,49 @@ class Result(SummaryAccess):
             self.plan, self.details.measures, self.details.estimator(self.details.measures)
         )
         return self._applied(rows)
+
+    def select(self, **factors: Any) -> pd.DataFrame:
+        """Select rows of the summary.
+
+        Parameters
+        ----------
+        **factors
+            Values, or lists of values, of factors, axes and `measure`. Floats are equal up to
+            rounding.
+
+        Returns
+        -------
+        pd.DataFrame
+            The rows.
+
+        Raises
+        ------
+        KeyError
+            For a factor that the summary does not have.
+        """
+        return rows_with(self.summary, factors)
+
+    def row(self, measure: str, **factors: Any) -> pd.Series:
+        """Select one row of the summary.
+
+        Parameters
+        ----------
+        measure
+            Name of the measure.
+        **factors
+            Values of factors and axes.
+
+        Returns
+        -------
+        pd.Series
+            The row.
+
+        Raises
+        ------
+        LookupError
+            If there is none, or more than one; KeyError for a factor that it does not have.
+        """
+        return row_with(self.summary, measure, factors)
 
     def _applied(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Rows without those of methods in cells where they were not applied."""
@@ -187,26 +263,26 @@ class Result(SummaryAccess):
 
     def contrast(
         self,
-        measure: str,
+        measure: str | Measure,
         *,
-        first: str | Scenario,
-        second: str | Scenario,
+        first: Any,
+        second: Any,
         axis: str | None = None,
         scale: Scale = "difference",
         **factors: Any,
     ) -> pd.DataFrame:
-        """Compare a measure between two methods, or between two scenarios.
+        """Compare a measure between two methods, two levels of a factor, or two scenarios.
 
         Parameters
         ----------
         measure
-            Name of a measure of the study.
+            Name of a measure of the study, or a measure.
         first, second
             Two positions on one of the study's axes, such as `"t"` and `"z"` of the methods,
-            compared on the replicates they share. Without `axis` two scenarios, which are paired
-            if they share random numbers.
+            compared on the replicates they share. Or two levels of a factor, or two scenarios,
+            which are paired if they share random numbers.
         axis
-            The axis on which the two are; None for two scenarios.
+            The axis or factor. Not needed for two scenarios, and if the study has only one axis.
         scale
             `difference` (first - second) or `ratio` (first/second).
         **factors
@@ -215,8 +291,8 @@ class Result(SummaryAccess):
         Returns
         -------
         pd.DataFrame
-            A row per scenario and cell of the other axes, of two scenarios per cell of the axes;
-            the MCSE is that of the pairs.
+            A row per scenario (or pair of scenarios) and cell of the other axes; the MCSE is that
+            of the pairs.
 
         Raises
         ------
@@ -225,23 +301,14 @@ class Result(SummaryAccess):
             contrast.
         """
         from simstudy.analysis.comparisons import Comparisons
-        from simstudy.analysis.lookup import rows_with
         from simstudy.store.columns import imputed
 
         def read(scenario: Scenario, measure: Measure) -> Mapping[str, np.ndarray]:
             return imputed(self.columns(scenario, *measure.reads), self.details.worst)
 
         compared = Comparisons(self.plan, read, self.details.level)
-        known = self.details.measure(measure)
-        if axis is not None:
-            rows = compared.methods(known, axis, str(first), str(second), scale)
-            return rows_with(rows, factors)
-        if isinstance(first, str) or isinstance(second, str):
-            raise StudyError(
-                f"contrast(first={first!r}, second={second!r}) does not say on which axis these "
-                f"are: add axis=..., one of {', '.join(self.plan.axes)}."
-            )
-        return rows_with(compared.scenarios(known, first, second, scale), factors)
+        rows = compared.rows(self.details.measure(measure), axis, first, second, scale)
+        return rows_with(rows, factors)
 
     @cached_property
     def claims(self) -> pd.DataFrame:
@@ -252,7 +319,7 @@ class Result(SummaryAccess):
     @cached_property
     def n_failed(self) -> int:
         """The number of replicates that failed in any cell."""
-        if not self.details.any_failed:
+        if not self.details.replicates.any_failed:
             return 0
         from simstudy.analysis.summary import factor_names
 
@@ -262,7 +329,9 @@ class Result(SummaryAccess):
     def replicates(self) -> pd.DataFrame:
         return self.rows()
 
-    def rows(self, *scenarios: Scenario, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    def rows(
+        self, *scenarios: Scenario, columns: Sequence[str] | None = None, **factors: Any
+    ) -> pd.DataFrame:
         """Return the replicates of some scenarios as one tidy frame.
 
         Parameters
@@ -271,15 +340,26 @@ class Result(SummaryAccess):
             Scenarios of this run; all, if none is named.
         columns
             Columns that `simulate` returned. Default: all.
+        **factors
+            Factors and axes of the rows to keep, as of `select`. Other scenarios are not read.
 
         Returns
         -------
         pd.DataFrame
             A row per scenario, replicate and cell of the axes.
+
+        Raises
+        ------
+        LookupError
+            If no scenario has these factors.
         """
-        chosen = scenarios or self.plan.scenarios
-        frames = [self._frame(scenario, columns) for scenario in chosen]
-        return pd.concat(frames, ignore_index=True)
+        from simstudy.analysis.lookup import scenarios_with
+
+        for scenario in scenarios:
+            self._known_key(scenario)
+        chosen = scenarios_with(self.plan, scenarios or self.plan.scenarios, factors)
+        frame = pd.concat([self._frame(each, columns) for each in chosen], ignore_index=True)
+        return rows_with(frame, factors).reset_index(drop=True) if factors else frame
 
     def columns(
         self, scenario: Scenario, *names: str, first_block: bool = False
@@ -301,7 +381,7 @@ class Result(SummaryAccess):
         dict[str, np.ndarray]
             Arrays `(rep,)` or `(rep, *axes)`, by name.
         """
-        rows, key = self.details.rows, self._known_key(scenario)
+        rows, key = self.details.replicates, self._known_key(scenario)
         return rows.columns(key, names, self.plan.block_size if first_block else None)
 
     def figure(self, name: str) -> Any:
@@ -348,12 +428,20 @@ class Result(SummaryAccess):
         TableError
             If there is no such table, and for `columns` with another table than the summary.
         """
-        tables = self.details.tables
-        if columns is not None or (name == SUMMARY and name not in tables):
-            return self._summary_table(name, columns)
+        from simstudy.tables.summary import summary_table
+
+        tables = self._tables
+        if name == SUMMARY and (columns is not None or name not in tables):
+            labels = self._value_labels, self._labels
+            return summary_table(self.summary, self._name, *labels, axis=columns)
+        if columns is not None:
+            raise TableError(
+                f"columns={columns!r} with table {name!r}: only the table of the summary can be "
+                "laid out by an axis. Leave out the name, or columns."
+            )
         if name not in tables:
             known = {SUMMARY, *tables}
-            raise TableError(f"no table {name!r} in {self.plan.name}; {nearest(name, known)}")
+            raise TableError(f"no table {name!r} in {self._name}; {nearest(name, known)}")
         return tables[name](self._with_own_summary())
 
     def _with_own_summary(self) -> Result:
@@ -416,21 +504,19 @@ class Result(SummaryAccess):
     @cached_property
     def failures(self) -> pd.DataFrame:
         from simstudy.analysis.frames import failure_frame
-        from simstudy.analysis.summary import factor_names
+        from simstudy.analysis.replicates import NOT_APPLIED
 
-        if not self.details.any_failed:
+        if not self.details.replicates.any_failed:
             return pd.DataFrame(columns=["address", ERROR])
-        found = failure_frame(self.plan.work_units, self.details.store, self.details.drawn_sizes)
-        names = [*factor_names(self.plan), "block", "rep", *self.plan.axes, ERROR, "address"]
-        return found.loc[found[ERROR] != NOT_APPLIED, names].reset_index(drop=True)
+        found = failure_frame(self.details.replicates)
+        return found[found[ERROR] != NOT_APPLIED].reset_index(drop=True)
 
     @cached_property
     def warnings(self) -> pd.DataFrame:
         """Count the replicates with each warning, by method and other axes."""
         from simstudy.analysis.frames import warning_counts
 
-        of = self.details
-        return warning_counts(self.plan.work_units, of.store, of.drawn_sizes, [*self.plan.axes])
+        return warning_counts(self.details.replicates)
 
     def counts(self, column: str) -> pd.DataFrame:
         """Count the levels of a column of texts, such as the model that each replicate selected.
@@ -456,10 +542,10 @@ class Result(SummaryAccess):
         from simstudy.analysis.frames import replicate_frame
 
         self._known_key(scenario)
-        return self._applied(replicate_frame(self.details.rows, scenario, names))
+        return self._applied(replicate_frame(self.details.replicates, scenario, names))
 
     def _known_key(self, scenario: Scenario) -> str:
-        key = scenario_key(scenario)
+        key = self.plan.key_of(scenario)
         if key not in self.n_rep:
             raise LookupError(f"scenario {scenario} is not in this run")
         return key

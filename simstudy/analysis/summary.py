@@ -30,13 +30,7 @@ NUMBERS = (*Estimates._fields[:_AFTER], "exact", *_ALWAYS)
 
 
 def summarize(plan: Plan, measures: Sequence[Measure], estimates: Estimator) -> pd.DataFrame:
-    """Make the summary: factors, axes, measure, estimates.
-
-    Parameters
-    ----------
-    estimates
-        A function of a scenario and a measure, such as `FromRows`.
-    """
+    """Make the summary: factors, axes, measure, estimates."""
     rows = [
         row
         for scenario in plan.scenarios

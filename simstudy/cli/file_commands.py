@@ -15,7 +15,7 @@ from simstudy.options import build, option
 # ---------------------------------------------------------------- summarize
 USAGE = "simstudy summarize FILE ... estimate=COLUMN [se=COLUMN method=COLUMN by=[COLUMN]]"
 HELP = "measures, figures, tables and a report of replicates that other software made, in a file"
-OUTPUT_SETTINGS = ("out", "name", "restart", "figures", "report")
+OUTPUT_SETTINGS = ("out", "name", "figures", "report")
 COLUMN = "column of "
 WIDE = ("estimate", "se", "lower", "upper", "p_value")  # each may list one column per method
 
@@ -48,7 +48,6 @@ class FileSettings:
     name: str | None = option("of that folder and of the report; the file's")
     figures: bool = option("draw figures", default=True)
     report: bool = option("write report.html", default=True)
-    restart: bool = option("delete first what is there of another file", default=False)
 
 
 def names_file(arguments: Sequence[str]) -> bool:
@@ -94,7 +93,7 @@ def summarize_file(arguments: Sequence[str]) -> int:
     place = {"out": settings.out} | ({"name": settings.name} if settings.name else {})
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # printed at the end
         paths = files if len(files) > 1 else files[0]
-        result = from_file(paths, **columns | numbers, **place, restart=settings.restart)
+        result = from_file(paths, **columns | numbers, **place)
     result.details.given = f"simstudy summarize {shlex.join(arguments)}"
     columns = {name: value for name, value in columns.items() if (name, value) != ("null", 0.0)}
     # fewer measures are another result

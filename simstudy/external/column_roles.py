@@ -98,6 +98,11 @@ class ColumnRoles:
         return [name for name in (*self.by, self.method, self.rep) if name is not None]
 
     @property
+    def data_set(self) -> str:
+        """The name that the column of data sets has among replicates."""
+        return f"{self.rep}_given" if self.rep in OWN else str(self.rep)
+
+    @property
     def numbers(self) -> list[str]:
         """The columns that must hold numbers."""
         named = [self.estimate, self.se, self.lower, self.upper, self.p_value]

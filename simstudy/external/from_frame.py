@@ -1,30 +1,25 @@
-"""Makes a result of replicates that other software drew.
-
-A block is one replicate, so that cells may have unequal numbers of them and no row is a filler.
-"""
+"""Makes a result of replicates that other software drew."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import make_dataclass, replace
+from dataclasses import astuple, make_dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.details import NOT_APPLIED, Details
+from simstudy.analysis.details import Details
+from simstudy.analysis.replicates import NO_ROW, ReplicatesInMemory, replicates_of_cells
 from simstudy.analysis.result import Result
 from simstudy.data.content_hash import hash_of_frame
 from simstudy.design.plan import Plan
-from simstudy.engine.columns import count_failed
-from simstudy.engine.provenance import LAYOUT
 from simstudy.engine.run_stats import RunStats
 from simstudy.errors import ConfigError, in_one_line, nearest
 from simstudy.external.column_roles import (
     DATA_SET,
-    OWN,
     ColumnRoles,
     Truth,
     check_columns,
@@ -45,39 +40,22 @@ from simstudy.external.standard_measures import choose_measures
 from simstudy.lazy import pd
 from simstudy.measures import Measure, MeasureContext
 from simstudy.output.manifest import explain_folder
-from simstudy.provenance.scenario_id import typed
 from simstudy.read_table import BINARY, PACKED, SEPARATORS, read_table
-from simstudy.remote.paths import Place
-from simstudy.store.arrow_schema import ERROR, Block, block_table, concat_tables
-from simstudy.store.block_files import write_blocks
-from simstudy.store.block_index import BlockRange
-from simstudy.store.io_errors import translate_io_errors
+from simstudy.remote.paths import Place, place_of
+from simstudy.store.arrow_schema import ERROR, REP
+from simstudy.store.columns import nan_where_failed
 from simstudy.store.provenance import Provenance
-from simstudy.store.study_folder import StudyFolder
-from simstudy.study.run_options import check_switches
+from simstudy.store.study_folder import check_study
 from simstudy.study.validation import check_study_name, check_unique
 
 NO_SEED = 0  # nothing was drawn here
-NO_ROW, NO_ESTIMATE = "no row", "no estimate"  # why a method has failed on a data set
-NOT_CONVERGED = "not converged"
+NO_ESTIMATE, NOT_CONVERGED = "no estimate", "not converged"  # why a method has failed
 NOTHING = ["", "NA", "<NA>", "N/A", "n/a", "NaN", "nan"]  # an empty level
 EMPTY = [*NOTHING, "None", "null", "NULL", "#N/A", "."]  # an empty number
 
 
 Columns = str | Sequence[str] | None
 """A column; of a wide table one for each method, in the order of `estimate`."""
-
-
-class Cell(NamedTuple):
-    """A cell of the design: levels of factors, number of data sets, columns, methods left out.
-
-    Columns are `(rep,)` or `(rep, method)`.
-    """
-
-    levels: tuple[Any, ...]
-    n_rep: int
-    columns: dict[str, np.ndarray]
-    not_applied: tuple[str, ...]
 
 
 def from_frame(
@@ -100,7 +78,6 @@ def from_frame(
     measures: Sequence[Measure | str] | None = None,
     name: str = "elsewhere",
     out: str | os.PathLike[str] | Place | None = None,
-    restart: bool = False,
 ) -> Result:
     """Make a result of replicates that other software drew.
 
@@ -142,9 +119,7 @@ def from_frame(
     name
         Name of the result and of its folder below `out`.
     out
-        Folder for the rows and for `publish`. Default: a temporary one, deleted with the result.
-    restart
-        Whether to delete first what that folder holds of another table.
+        Folder for the replicates and for `publish`. Default: the result is in memory only.
 
     Returns
     -------
@@ -176,62 +151,37 @@ def from_frame(
     elif method and not rep:
         rows, columns["rep"] = numbered_by_order(rows, method, [by] if isinstance(by, str) else by)
     roles = ColumnRoles(**columns, **others)  # type: ignore[arg-type]
-    method, rep = roles.method, roles.rep
-    check_switches(restart=restart)
     check_study_name(name)
-    frame = rows
     choice = [measures] if isinstance(measures, str | Measure) else measures
     own = [measure for measure in choice or () if isinstance(measure, Measure)]
-    reads = [column for measure in own for column in measure.reads if column in frame]
-    check_columns(frame, roles, reads)
-    factors = factor_names([*roles.by, *filter(None, [method])])
-    check_labels(frame, roles)
-    methods = [*map(str, frame[method].astype(str).unique())] if method else []
+    reads = [column for measure in own for column in measure.reads if column in rows]
+    check_columns(rows, roles, reads)
+    factors = factor_names([*roles.by, *filter(None, [roles.method])])
+    check_labels(rows, roles)
+    methods = [*map(str, rows[roles.method].astype(str).unique())] if roles.method else []
     declared, noticed = choose_measures(choice, roles, methods)
     check_unique("measures", [measure.name for measure in declared])
-    quantities = quantities_of(frame, roles, reads)
-    cells, absent = _reshape(frame, roles, quantities, methods)
-    noticed += filter(None, [repeated_rows(frame, roles, quantities)])
-    names, axis = [factors[column] for column in roles.by], factors[method] if method else None
-    axes = {axis: tuple(methods)} if axis else {}
-    declared = [each.bind(MeasureContext(axes, name, NO_SEED)) for each in declared]
-    kind = make_dataclass("Cell", [(factor, Any) for factor in names], frozen=True)
-    plan = Plan(
-        name=name,
-        seed=NO_SEED,
-        scenarios=tuple(kind(*cell.levels) for cell in cells),
-        axes=axes,
-        block_size=1,
-        reads={measure.name: tuple(measure.reads) for measure in declared},
-    )
-    settings = {"rows": "#" + _hash(frame, roles, quantities), **roles.config}
-    n_most = max(cell.n_rep for cell in cells)
-    home = StudyFolder.open(
-        plan, out, _provenance(plan, settings), restart=n_most if restart else 0
-    )
-    stored = dict(zip(plan.keys, cells, strict=True))
-    outcome = RunStats(noticed=[*absent, *noticed])
-    if not all(home.store.n_blocks(key) == cell.n_rep for key, cell in stored.items()):
-        _write(plan, home, stored)
-        outcome.n_blocks = sum(cell.n_rep for cell in cells)
+    quantities = quantities_of(rows, roles, reads)
+    axes = {factors[roles.method]: tuple(methods)} if roles.method else {}
+    names = [factors[column] for column in roles.by]
+    replicates = _replicates(rows, roles, quantities, name, names, axes)
+    noticed = _remarks_on_rows(replicates, roles, methods) + noticed
+    noticed += filter(None, [repeated_rows(rows, roles, quantities)])
     made: tuple[str, ...] = ("method", "rep") if wide else ("rep",) * (roles.rep == DATA_SET)
     typed_roles = {r: v for r, v in roles.config.items() if r not in made} | wide
     arguments = ", ".join(f"{role}={value!r}" for role, value in typed_roles.items())
     details = Details(
-        plan=plan,
-        store=home.store,
-        n_rep={key: cell.n_rep for key, cell in stored.items()},
-        declared=declared,
-        figures=general_figures(roles, names, axis),
-        folder=home.path,
-        outcome=outcome,
-        keep_alive=home.temporary,
+        replicates,
+        declared=[each.bind(MeasureContext(axes, name, NO_SEED)) for each in declared],
+        figures=general_figures(roles, names, next(iter(axes), None)),
+        folder=None if out is None else _folder(out, name),
+        outcome=RunStats(noticed=noticed),
         given=f"simstudy.from_frame(rows, {arguments})",
-        not_applied={key: cell.not_applied for key, cell in stored.items() if cell.not_applied},
+        not_applied=replicates.not_applied,
     )
     result = Result(details)
     explain_folder(result)
-    for text in outcome.noticed:
+    for text in noticed:
         warnings.warn(text, stacklevel=2)
     return result
 
@@ -248,7 +198,7 @@ def from_file(path: Paths, **arguments: Any) -> Result:
         CSV, TSV, Parquet, Feather, or Stata's `.dta`, or the URL of one; several of them, or a
         folder, are put together, with the file's name in a column `file`. Data sets that have one
         number in several files are different ones. The name of the (first) file is the result's,
-        unless `name` says otherwise. In columns of a text that say where rows belong `None` and
+        unless `name` says otherwise. In columns of a text that identify rows `None` and
         `null` are levels, and methods are text: `01` is not `1`.
     arguments
         Arguments of `from_frame`.
@@ -335,61 +285,37 @@ def _with_joined_column(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.Da
     return rows.assign(**{"_".join(names): joined}), "_".join(names)
 
 
-# ---------------------------------------------------------------- rows as arrays
-def _reshape(
-    frame: pd.DataFrame, roles: ColumnRoles, quantities: Quantities, methods: list[str]
-) -> tuple[list[Cell], list[str]]:
-    """The cells of a table, and a text about methods that lack rows."""
-    names = frame[roles.method].astype(str) if roles.method else [""] * len(frame)
-    codes = pd.Categorical(names, categories=methods or [""]).codes
-    cells: list[Cell] = []
-    left_out = dict[str, list[str]]()  # cells without any row, by method
-    converged = is_true(frame, roles.converged) if roles.converged else np.ones(len(frame), bool)
-    absent = dict[str, list[str]]()  # data sets without a row, by method
-    for levels, rows in cells_of(frame, roles.by):
-        reps, labels = _data_sets(rows, roles)
-        at = rows.index.to_numpy()
-        where, shape = (reps, codes[at]), (len(labels), max(len(methods), 1))
-        columns = {name: _filled(values[at], where, shape) for name, values in quantities.items()}
-        has_row = _filled(np.ones(len(at)), where, shape) == 1
-        is_missing, is_applied = np.isnan(columns[roles.estimate]), has_row.any(axis=0)
-        if is_missing.any():
-            why = np.where(has_row, NO_ESTIMATE, NO_ROW).astype(object)
-            why[_filled(~converged[at], where, shape) == 1] = NOT_CONVERGED
-            why[:, ~is_applied] = NOT_APPLIED
-            why[~is_missing] = None
-            columns[ERROR] = why
-        if not methods:
-            columns = {name: values[:, 0] for name, values in columns.items()}
-        if roles.rep:
-            columns[f"{roles.rep}_given" if roles.rep in OWN else roles.rep] = labels
-        missing = tuple(methods[code] for code in np.flatnonzero(~is_applied))
-        cells.append(Cell(levels, len(labels), columns, missing))
-        for each in missing:
-            cell = ", ".join(f"{n}={v}" for n, v in zip(roles.by, levels, strict=True))
-            left_out.setdefault(each, []).append(cell)
-        for number, code in zip(*np.nonzero(~has_row & is_applied), strict=True):
-            pairs = [(roles.rep, labels[number]), *zip(roles.by, levels, strict=True)]
-            text = ", ".join(f"{name}={level}" for name, level in pairs)
-            absent.setdefault(methods[code], []).append(text)
-    n_rep = sum(cell.n_rep for cell in cells)
-    texts = [
-        f"{roles.method} {method} has no row in {len(where):,} of {len(cells):,} cells (the first "
-        f"is {where[0]}): it was not applied there, and is left out of them"
-        for method, where in left_out.items()
-    ]
-    return cells, texts + [
-        f"{roles.method} {method} has no row for {len(where):,} of {n_rep:,} data sets (the first "
-        f"is {where[0]}): they count as its failures"
-        for method, where in absent.items()
-    ]
-
-
-def _filled(values: np.ndarray, where: Any, shape: tuple[int, int]) -> np.ndarray:
-    """Values as `(rep, method)`, NaN where there is no row."""
-    full = np.full(shape, np.nan)
-    full[where] = values
-    return full
+# ---------------------------------------------------------------- rows as columns
+def _replicates(
+    frame: pd.DataFrame,
+    roles: ColumnRoles,
+    quantities: Quantities,
+    name: str,
+    factors: Sequence[str],
+    axes: Mapping[str, tuple[str, ...]],
+) -> ReplicatesInMemory:
+    """The quantities of each cell of the design as columns, with failures."""
+    rows = pd.DataFrame(quantities)
+    for axis in axes:
+        rows[axis] = frame[roles.method].astype(str)
+    is_missing = rows[roles.estimate].isna().to_numpy()
+    rows[ERROR] = pd.Series(NO_ESTIMATE, rows.index, dtype=object).where(is_missing, None)
+    if roles.converged:
+        rows.loc[is_missing & ~is_true(frame, roles.converged), ERROR] = NOT_CONVERGED
+    labels, kind = [], make_dataclass("Cell", [(factor, Any) for factor in factors], frozen=True)
+    cells, scenarios = [], []
+    for levels, part in cells_of(frame, roles.by):
+        codes, sets = _data_sets(part, roles)
+        cells.append(rows.loc[part.index].assign(**{REP: codes}))
+        labels.append({roles.data_set: sets} if roles.rep else {})
+        scenarios.append(kind(*levels))
+    settings = {"study": name, "seed": NO_SEED, "axes": {n: [*known] for n, known in axes.items()}}
+    settings |= {"rows": "#" + _hash(frame, roles, quantities), **roles.config}
+    plan = Plan(name=name, seed=NO_SEED, scenarios=tuple(scenarios), axes=axes, block_size=1)
+    replicates = replicates_of_cells(plan, cells, Provenance(settings))
+    pairs = zip(replicates.given.items(), labels, strict=True)
+    given = {key: sets | nan_where_failed(columns) for (key, columns), sets in pairs}
+    return replace(replicates, given=given)
 
 
 def _data_sets(rows: pd.DataFrame, roles: ColumnRoles) -> tuple[np.ndarray, np.ndarray]:
@@ -402,7 +328,6 @@ def _data_sets(rows: pd.DataFrame, roles: ColumnRoles) -> tuple[np.ndarray, np.n
     return codes, labels if are_numbers else np.array([*map(str, labels)], dtype=object)
 
 
-# ---------------------------------------------------------------- what is stored
 def _hash(frame: pd.DataFrame, roles: ColumnRoles, quantities: Quantities) -> str:
     """The hash of all that is read of the table."""
     keys = {column: frame[column].astype(str).astype(object) for column in roles.labels}
@@ -410,30 +335,38 @@ def _hash(frame: pd.DataFrame, roles: ColumnRoles, quantities: Quantities) -> st
     return hash_of_frame(pd.DataFrame(keys | numbers))[:16]
 
 
-def _provenance(plan: Plan, read: Mapping[str, Any]) -> Provenance:
-    """The provenance of the rows: the table, and how it was read."""
-    settings = {
-        "study": plan.name,
-        "seed": plan.seed,
-        "block_size": plan.block_size,
-        "axes": {axis: list(labels) for axis, labels in plan.axes.items()},
-        "layout": LAYOUT,
-        **read,
+def _remarks_on_rows(
+    replicates: ReplicatesInMemory, roles: ColumnRoles, methods: Sequence[str]
+) -> list[str]:
+    """Remarks on methods that lack rows in whole cells, or for single data sets."""
+    plan, left_out, absent = replicates.plan, dict[str, list[str]](), dict[str, list[str]]()
+    cells = {
+        key: [f"{n}={v}" for n, v in zip(roles.by, astuple(scenario), strict=True)]
+        for key, scenario in plan.keys.items()
     }
-    values = {key: typed(scenario) for key, scenario in plan.keys.items()}
-    return Provenance(settings, values, {key: {} for key in plan.keys})
+    for key, labels in replicates.not_applied.items():
+        for method in labels:
+            left_out.setdefault(method, []).append(", ".join(cells[key]))
+    for key, at in replicates.messages(ERROR):
+        if at.text == NO_ROW:
+            data_set = f"{roles.rep}={replicates.given[key][roles.data_set][at.rep]}"
+            absent.setdefault(methods[at.cell], []).append(", ".join([data_set, *cells[key]]))
+    n_rep = sum(replicates.n_rep.values())
+    return [
+        f"{roles.method} {method} has no row in {len(where):,} of {len(cells):,} cells (the first "
+        f"is {where[0]}): it was not applied there, and is left out of them"
+        for method, where in left_out.items()
+    ] + [
+        f"{roles.method} {method} has no row for {len(where):,} of {n_rep:,} data sets (the first "
+        f"is {where[0]}): they count as its failures"
+        for method, where in absent.items()
+    ]
 
 
-def _write(plan: Plan, home: StudyFolder, cells: Mapping[str, Cell]) -> None:
-    """Write all cells to one file."""
-    tables = []
-    for key, cell in cells.items():
-        n_failed = count_failed(cell.columns.get(ERROR))
-        block = Block(plan.keys[key], 0, cell.columns, n_failed, key)
-        tables.append(block_table(replace(plan, block_size=cell.n_rep), [block]))
-    ranges = [BlockRange(key, 0, cell.n_rep) for key, cell in cells.items()]
-    with translate_io_errors(home.store.files):
-        write_blocks(
-            home.store.files, ranges, concat_tables(tables), provenance=home.store.provenance
-        )
-    home.store.scan()
+def _folder(out: str | os.PathLike[str] | Place, name: str) -> Place:
+    """The folder of the result, which may not hold another study."""
+    place = place_of(out)
+    folder = (place.absolute() if isinstance(place, Path) else place) / name
+    check_study(name, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

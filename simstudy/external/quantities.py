@@ -12,7 +12,7 @@ from simstudy.errors import ConfigError, DesignError, in_one_line
 from simstudy.external.column_roles import LOWER, REJECT, TRUTH, UPPER, ColumnRoles
 from simstudy.lazy import pd, special
 
-MISSING = {"", ".", "na", "nan", "n/a", "null", "none", "<na>"}  # in R, Stata and Python
+MISSING = {"", ".", "na", "nan", "n/a", "null", "none", "<na>"}  # R, Stata and Python
 
 LEAVE_EMPTY = "leave it empty where a method failed"
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from pickle import PicklingError
 from typing import Any
 
-from simstudy.analysis.lookup import SUMMARY
-from simstudy.analysis.result import Result
+from simstudy.analysis.result import SUMMARY, Result
 from simstudy.atomic_files import forget_unfinished, read_json, write_json
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
 from simstudy.lazy import pd

@@ -20,7 +20,7 @@ from simstudy.remote.paths import Place
 
 
 def frames_of(result: Result) -> dict[str, pd.DataFrame]:
-    """The frames to write: summary, failures, warnings."""
+    """The frames to write: summary, failures, warnings, replicates of other software."""
     frames = {"summary": result.summary}
     if len(result.failures):
         frames["failures"] = result.failures
@@ -28,6 +28,8 @@ def frames_of(result: Result) -> dict[str, pd.DataFrame]:
             frames["summary_all_methods"] = result.summary_all_methods
     if len(result.warnings):
         frames["warnings"] = result.warnings
+    if result.details.given:  # no store holds them
+        frames["replicates"] = result.replicates
     return frames
 
 

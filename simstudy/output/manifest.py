@@ -42,7 +42,7 @@ def facts_of(result: Result) -> dict[str, Any]:
         "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
         "digest": digest(result),
         "made_from": {},
-        ORIGINS: result.details.store.provenance.origins(result.details.drawn_sizes),
+        ORIGINS: result.details.provenance.origins(result.details.drawn_sizes),
         **_data_of(plan),
         "design": short_hash(",".join(sorted(result.details.design or plan.work_units.keys))),
     }
@@ -73,7 +73,8 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
         "seconds_per_replicate": {name: known[name] for name in names},
     }
     noticed = outcome.noticed
-    if not outcome.n_blocks and "blocks_computed" in previous:
+    drew_nothing = not outcome.n_blocks and not result.details.given
+    if drew_nothing and "blocks_computed" in previous:
         last_run = {name: previous[name] for name in last_run if name in previous}
         noticed = noticed or previous.get("noticed", [])
     facts = last_run | {
@@ -155,7 +156,7 @@ def _write(folder: Place, previous: Mapping[str, Any], result: Result) -> None:
     """Write all files between removing and writing the manifest."""
     clear_outputs(folder)
     files = write_frames(result, folder, frames_of(result))
-    owner = result.details.store.provenance
+    owner = result.details.provenance
     libraries = owner.only(result.details.drawn_sizes).libraries
     content = facts_of(result) | program(libraries)
     content |= facts_of_drawing(result, previous)

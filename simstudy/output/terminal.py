@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from shutil import get_terminal_size
 from typing import Any
 
-from simstudy.analysis.lookup import SUMMARY
-from simstudy.analysis.result import Result, remarks_of
+from simstudy.analysis.result import SUMMARY, Result, remarks_of
 from simstudy.analysis.summary import overview
 from simstudy.claims import NO_DATA, TOO_FEW, Finding, format_values, is_unexpected
 from simstudy.lazy import pd

@@ -39,7 +39,7 @@ def output_digest(
     target = folder or result.folder
     content = {
         "config": dict(config),
-        "blocks": result.details.store.provenance.digest(result.details.drawn_sizes),
+        "blocks": result.details.provenance.digest(result.details.drawn_sizes),
         "sources": sources or sources_digest(module_file),
         "versions": versions_of(result, module_file),
         "protocol": "" if target is None else _hash_of_protocol(target),
@@ -84,7 +84,7 @@ def _hash_of_protocol(folder: Place) -> str:
 
 def versions_of(result: Result, module_file: str | None) -> dict[str, str]:
     """The versions of libraries behind numbers and figures."""
-    few = result.details.store.provenance.only(result.details.drawn_sizes)
+    few = result.details.provenance.only(result.details.drawn_sizes)
     named = library_versions() | experiment_libraries(module_file) | few.libraries
     return dict(sorted(named.items()))
 

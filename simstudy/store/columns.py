@@ -258,12 +258,12 @@ def stored_messages(store: Store, key: str, n_rep: int, name: str) -> Iterator[M
     table = store.read(key, n_rep, names)
     for column in MESSAGE_COLUMNS[name]:
         if column in table.column_names:
-            yield from _messages_of_rows(table, column)
+            yield from messages_in(texts_of(table, column))
 
 
-def _messages_of_rows(table: pa.Table, column: str) -> Iterator[Message]:
-    texts = texts_of(table, column)
-    cells = texts.reshape(len(table), -1)
+def messages_in(texts: np.ndarray) -> Iterator[Message]:
+    """Yield the texts of replicates `(rep,)` or cells `(rep, *axes)`, in order."""
+    cells = texts.reshape(len(texts), -1)
     for rep, cell in np.argwhere(has_text(cells)).tolist():
         yield Message(rep, cell if texts.ndim > 1 else WHOLE_REPLICATE, cells[rep, cell])
 

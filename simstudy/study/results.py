@@ -9,6 +9,7 @@ from io import BufferedRandom
 
 from simstudy.analysis.details import Details
 from simstudy.analysis.result import Result
+from simstudy.analysis.stored_replicates import StoredReplicates
 from simstudy.atomic_files import read_json, write_bytes
 from simstudy.design.plan import Plan
 from simstudy.engine.provenance import compute_provenance
@@ -36,9 +37,7 @@ def result_of(
 ) -> Result:
     """Make the result of some stored replicates."""
     details = Details(
-        plan=plan,
-        store=home.store,
-        n_rep=dict(sizes),
+        replicates=StoredReplicates(plan, home.store, dict(sizes)),
         declared=study.bound_measures(plan.seed),
         figures=study.figures,
         tables=study.tables,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from simstudy.design import Columns, grid
@@ -81,9 +82,25 @@ def test_refuses_what_is_not_there(result, ask, says):
     assert says in str(refusal.value)
 
 
-def test_two_names_without_their_axis_are_refused(result):
-    with pytest.raises(StudyError, match=r"add axis=\.\.\., one of method"):
-        result.contrast("coverage", first="t", second="z")
+def test_the_only_axis_needs_no_name(result):
+    named = result.contrast("coverage", axis="method", first="t", second="z")
+    pd.testing.assert_frame_equal(result.contrast("coverage", first="t", second="z"), named)
+
+
+def test_two_names_without_their_axis_are_refused():
+    result = shifted()
+    with pytest.raises(StudyError, match=r"add axis=\.\.\., one of shift"):
+        result.contrast("level", first=1.0, second=0.0)
+
+
+def test_levels_of_a_factor_are_compared_in_scenarios_that_are_equal_otherwise(result):
+    low, high = (result.scenario(n_obs=n) for n in (3, 30))
+    expected = result.contrast("coverage", first=low, second=high)
+    found = result.contrast("coverage", axis="n_obs", first=3, second=30)
+    for name in ("method", "estimate", "mcse", "paired"):
+        assert found[name].tolist() == expected[name].tolist()
+    with pytest.raises(StudyError, match="axis 'n_obs' has no 6"):
+        result.contrast("coverage", axis="n_obs", first=3, second=6)
 
 
 @dataclass(frozen=True)

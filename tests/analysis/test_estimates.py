@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.test_engine import tiny
 from simstudy.analysis import estimates
-from simstudy.analysis.estimates import FromRows, side_by_side
+from simstudy.analysis.estimates import CellEstimates, side_by_side
 from simstudy.design import grid
 from simstudy.measures import MomentMeasure
 from simstudy.measures.moments import only
@@ -63,13 +63,13 @@ def test_side_by_side_has_the_bits_of_one_alone(fails):
 def test_most_measures_are_taken_side_by_side(monkeypatch):
     """A negative control of the test above: it would prove nothing if none were."""
     taken = []
-    plain = FromRows._side_by_side
+    plain = CellEstimates._side_by_side
 
     def watched(self, batch):
-        taken.append((len(batch.keys), {measure.name for measure in self._by_cell}))
+        taken.append((len(batch.keys), {measure.name for measure in self.measures}))
         return plain(self, batch)
 
-    monkeypatch.setattr(FromRows, "_side_by_side", watched)
+    monkeypatch.setattr(CellEstimates, "_side_by_side", watched)
     result = everything(6).run(N_REP, backend="inline")
     _ = result.details.estimates(MEASURES)
     ((n_scenarios, names),) = taken
@@ -118,13 +118,6 @@ def test_order_is_that_of_the_items(n_threads):
         return item**2
 
     assert list(side_by_side(work, range(20), n_threads)) == [item**2 for item in range(20)]
-
-
-def test_no_more_is_read_than_threads_have_to_do_and_one():
-    read = []
-    items = (read.append(item) or item for item in range(100))
-    for n_done, _ in enumerate(side_by_side(lambda item: item, items, 3), 1):
-        assert len(read) <= n_done + 3
 
 
 def test_settings_of_numpy_hold_in_threads():

@@ -2,32 +2,29 @@
 
 import pickle
 
-import numpy as np
+import pytest
 
-from simstudy.analysis import result_columns
-from simstudy.analysis.result_columns import RecentColumns
-
-
-def test_what_is_written_into_columns_is_not_there_when_they_are_asked_for_again():
-    recent, column = RecentColumns(), np.zeros(3)
-    recent.note("a", column)
-    column[:] = 1
-    recent.again("a")[:] = 2
-    assert (recent.again("a") == 0).all()
-    assert recent.again("b") is None
+from simstudy.analysis import stored_replicates
+from tests import toy
 
 
-def test_a_full_cache_is_emptied(monkeypatch):
-    monkeypatch.setattr(result_columns, "AT_HAND", 2 * np.zeros(3).nbytes)
-    recent = RecentColumns()
-    for name in "abc":
-        recent.note(name, np.zeros(3))
-    assert set(recent) == {"c"}
-    recent.note("large", np.zeros(100))
-    assert not recent
+@pytest.fixture
+def result():
+    return toy.study().run(40, backend="inline")
 
 
-def test_another_process_gets_none():
-    recent = RecentColumns()
-    recent.note("a", np.zeros(3))
-    assert pickle.loads(pickle.dumps(recent)) == {}
+def test_what_is_written_into_columns_is_not_there_when_they_are_asked_for_again(result):
+    scenario, recent = result.plan.scenarios[0], result.details.replicates
+    plain = result.columns(scenario, "estimate")["estimate"].copy()
+    result.columns(scenario, "estimate")["estimate"][:] = 2
+    assert (result.columns(scenario, "estimate")["estimate"] == plain).all()
+    assert len(recent._recent) == 1
+    assert pickle.loads(pickle.dumps(recent))._recent == {}
+
+
+def test_a_full_cache_is_emptied(result, monkeypatch):
+    scenario = result.plan.scenarios[0]
+    result.columns(scenario, "estimate")
+    monkeypatch.setattr(stored_replicates, "CACHE_BYTES", 100)
+    assert set(result.columns(scenario, "estimate", "truth")) == {"estimate", "truth"}
+    assert not result.details.replicates._recent

@@ -18,7 +18,8 @@ def test_sizes_of_one_scenario_of_several_and_of_several_sizes():
     result = toy.study((3, 10)).run(60)
     assert format_size(result) == "60 replicates in each of 2 scenarios"
     few, many = result.plan.keys
-    uneven = Result(replace(result.details, n_rep={few: 50, many: 1100}))
+    rows = replace(result.details.replicates, n_rep={few: 50, many: 1100})
+    uneven = Result(replace(result.details, replicates=rows))
     assert format_size(uneven) == "50 to 1,100 replicates in each of 2 scenarios"
 
 

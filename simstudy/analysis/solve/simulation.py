@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.estimates import FromRows
+from simstudy.analysis.estimates import Estimator
 from simstudy.analysis.solve.problem import Number, ScenarioOf
 from simstudy.analysis.solve.search import Evaluation
+from simstudy.analysis.stored_replicates import StoredReplicates
 from simstudy.analysis.summary import cell_axes
 from simstudy.design import Scenario, scenario_key
 from simstudy.design.plan import Plan
@@ -71,7 +72,8 @@ class Simulation:
         outcome = self._draw(plan, wanted)
         sizes = {key: n * plan.block_size for key, n in wanted.items()}
         prepare = partial(imputed, worst=self.worst)
-        estimator = FromRows(plan, self._store, [self.measure], sizes, prepare, level=ONE_SE)
+        rows = StoredReplicates(plan, self._store, sizes)
+        estimator = Estimator(rows, [self.measure], prepare, level=ONE_SE)
         return {
             value: self._reading(value, scenario, estimator, sizes[keys[value]], outcome)
             for value, scenario in scenarios.items()
@@ -97,7 +99,7 @@ class Simulation:
         return key
 
     def _reading(
-        self, value: Number, scenario: Scenario, estimator: FromRows, n_rep: int, outcome: RunStats
+        self, value: Number, scenario: Scenario, estimator: Estimator, n_rep: int, outcome: RunStats
     ) -> Evaluation:
         estimates = estimator(scenario, self.measure)
         if outcome.failures and not np.any(estimates.n_rep):

@@ -1,9 +1,9 @@
-"""The columns of a result: stored for each scenario and method, or derived from those."""
+"""Replicates in a store: columns of each scenario and method, and columns derived from those."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -24,15 +24,24 @@ from simstudy.engine.derived import derived_column, optional, read_by
 from simstudy.engine.methods import TEXTS, scenario_arguments
 from simstudy.errors import StudyError
 from simstudy.store.arrow_schema import CONVERGED, ERROR, stored_column
-from simstudy.store.blocks import Store
-from simstudy.store.columns import columns_of, simulated_columns, stored_names
+from simstudy.store.blocks import Store, map_batches
+from simstudy.store.columns import (
+    MESSAGE_COLUMNS,
+    Message,
+    columns_of,
+    errors_in,
+    simulated_columns,
+    stored_messages,
+    stored_names,
+)
+from simstudy.store.provenance import Provenance
 
-AT_HAND = 256 << 20  # bytes of cached columns: many claims read the same ones
+CACHE_BYTES = 256 << 20  # many claims read the same columns
 
 
 @dataclass
-class ResultColumns:
-    """The columns of a result's scenarios, stored and derived.
+class StoredReplicates:
+    """Replicates in a store, as `Replicates` describes them, with derived columns.
 
     Parameters
     ----------
@@ -43,11 +52,26 @@ class ResultColumns:
     plan: Plan
     store: Store
     n_rep: Mapping[str, int]
-    _recent: RecentColumns = field(default_factory=lambda: RecentColumns(), repr=False)
+    _recent: dict[tuple[str, str, int], np.ndarray] = field(default_factory=dict, repr=False)
+
+    @property
+    def provenance(self) -> Provenance:
+        return self.store.provenance
 
     @cached_property
     def derived(self) -> DerivedColumns:
         return DerivedColumns(self.plan.work_units, self.store)
+
+    @cached_property
+    def any_failed(self) -> bool:
+        names = sorted(self.store.column_names().intersection(MESSAGE_COLUMNS[ERROR]))
+        sizes = self.plan.drawn_sizes(self.n_rep)
+        found = map_batches(lambda batch: errors_in(batch.table), self.store, sizes, names)
+        return bool(names) and any(found)
+
+    def messages(self, kind: str) -> Iterator[tuple[str, Message]]:
+        for key, n_rep in self.plan.drawn_sizes(self.n_rep).items():
+            yield from ((key, at) for at in stored_messages(self.store, key, n_rep, kind))
 
     def columns(
         self, key: str, names: Sequence[str], n_rep: int | None = None
@@ -57,12 +81,16 @@ class ResultColumns:
         A method that only failed is NaN.
         """
         n = self.n_rep[key] if n_rep is None else n_rep
-        columns = {name: self._recent.again((key, name, n)) for name in names}
-        absent = [name for name, column in columns.items() if column is None]
+        absent = [name for name in names if (key, name, n) not in self._recent]
         read = self._read_columns(key, absent, n) if absent else {}
-        for name, column in read.items():
-            self._recent.note((key, name, n), column)
-        return {name: read[name] if column is None else column for name, column in columns.items()}
+        known = self._recent | {(key, name, n): column for name, column in read.items()}
+        n_bytes = sum(column.nbytes for column in known.values())
+        self._recent = known if n_bytes <= CACHE_BYTES else {}
+        return {name: known[key, name, n].copy(order="K") for name in names}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state without the cache of columns."""
+        return vars(self) | {"_recent": {}}
 
     def _read_columns(self, key: str, names: Sequence[str], n: int) -> dict[str, np.ndarray]:
         each = [self.derived.columns(drawn, n, names) for drawn in self.plan.drawn_keys[key]]
@@ -102,30 +130,6 @@ class ResultColumns:
             name: _as_objects(column) if name in self.plan.vectors else column
             for name, column in columns.items()
         }
-
-
-class RecentColumns(dict[Hashable, np.ndarray]):
-    """A cache of recently read columns, emptied when it is full; callers get copies."""
-
-    def note(self, key: Hashable, column: np.ndarray) -> None:
-        """Add a column."""
-        if column.nbytes + sum(held.nbytes for held in self.values()) > AT_HAND:
-            self.clear()
-        if column.nbytes <= AT_HAND:
-            self[key] = _copied(column)
-
-    def again(self, key: Hashable) -> np.ndarray | None:
-        """The cached column, or None."""
-        return _copied(self[key]) if key in self else None
-
-    def __reduce__(self) -> Any:
-        """In another process the cache is empty."""
-        return RecentColumns, ()
-
-
-def _copied(column: np.ndarray) -> np.ndarray:
-    """Copy with the same memory order, on which the last bits of sums depend."""
-    return column.copy(order="K")
 
 
 def _as_objects(vectors: np.ndarray) -> np.ndarray:
