@@ -1,6 +1,6 @@
 """What control variates, conditional expectations, groups and weights save on a two-stage trial.
 
-`python -m benchmarks.less_work` prints the tables of `docs/precision.md`; with that file's
+`python -m benchmarks.less_work` prints the tables of `benchmarks/README.md`; with that file's
 name after it, puts them there.
 """
 

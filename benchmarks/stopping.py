@@ -1,6 +1,6 @@
 """What ends a run that is to reach an error, and what that does to the rate of an outcome.
 
-`python -m benchmarks.stopping` prints the table of `docs/precision.md`; with that file's name
+`python -m benchmarks.stopping` prints the table of `benchmarks/README.md`; with that file's name
 after it, puts it there.
 """
 

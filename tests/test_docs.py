@@ -23,7 +23,11 @@ from writing.sources import code_lines
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted((ROOT / "docs" / "documents").glob("*.md"))
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *(ROOT / name / "README.md" for name in ("benchmarks", "examples", "tests/independent")),
+]
 
 
 def row(estimate: float, mcse: float = 0.0, **others: float) -> Row:
@@ -58,7 +62,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_link_and_figure_of_a_page_leads_somewhere(page):
     prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", prose):

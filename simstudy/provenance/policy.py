@@ -1,7 +1,7 @@
 """The lists that decide which code, libraries and settings count in a fingerprint.
 
 Edit them for a new library in the field, for a setting of a library that numbers depend on, or if a
-package of simstudy moves. Every change here changes fingerprints: read `docs/guarantees_detail.md`
+package of simstudy moves. Every change here changes fingerprints: read `docs/guarantees.md`
 first.
 """
 

@@ -133,7 +133,7 @@ def test_what_groups_cannot_is_refused_in_one_line(make, words):
 
 
 # ---------------------------------------------------------------- the page
-PAGE = (ROOT / "docs" / "precision.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
 MEASURED = around(PAGE, "less work")[1]
 
 

@@ -1,4 +1,4 @@
-"""What a file's labels and gaps mean, and the commands of docs/elsewhere.md.
+"""What a file's labels and gaps mean, and the commands of docs/migrating.md.
 
 `test_read_table.py` tests how files are read.
 """
@@ -35,7 +35,7 @@ def test_semicolons_come_with_commas_in_numbers_and_gaps(tmp_path):
 
 
 def test_every_command_of_the_page_can_be_given():
-    page = (ROOT / "docs" / "elsewhere.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "migrating.md").read_text(encoding="utf-8")
     lines = re.findall(r"^simstudy summarize .*", page, flags=re.MULTILINE)
     assert lines
     for line in lines:

@@ -1,4 +1,4 @@
-"""`python -m tests.independent` recomputes every number; `--write` fills the page of the docs."""
+"""`python -m tests.independent` recomputes every number; `--write` fills README.md here."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m tests.independent", description=__doc__)
     made.add_argument("only", nargs="?", default="", help="a part of a number's name or document")
-    made.add_argument("--write", action="store_true", help=f"fill the tables of docs/{PAGE.name}")
+    made.add_argument("--write", action="store_true", help=f"fill the tables of {PAGE.name}")
     return made
 
 

@@ -1,4 +1,4 @@
-"""All checks, computed and compared: as rows for a terminal and for the page of the docs."""
+"""All checks, computed and compared: as rows for a terminal and for README.md here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from tests.independent.checks import CHECKS, CRITICAL_Z, Answer, Check, Verdict, compare
 from tests.independent.committed import Committed
 
-PAGE = Path(__file__).parents[2] / "docs" / "independent_check.md"
+PAGE = Path(__file__).with_name("README.md")
 BEGIN = "<!-- numbers: written by `python -m tests.independent --write` -->\n"
 END = "<!-- end of numbers -->"
 HEAD = "| number | committed | found here | may differ by |\n| --- | --- | --- | --- |\n"
