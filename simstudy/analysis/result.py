@@ -138,14 +138,15 @@ class Result:
         )
         return self._applied(rows)
 
-    def select(self, **factors: Any) -> pd.DataFrame:
+    def select(self, measure: str | Sequence[str] | None = None, **factors: Any) -> pd.DataFrame:
         """Select rows of the summary.
 
         Parameters
         ----------
+        measure
+            Name of a measure, or several. Default: all.
         **factors
-            Values, or lists of values, of factors, axes and `measure`. Floats are equal up to
-            rounding.
+            Values, or lists of values, of factors and axes. Floats are equal up to rounding.
 
         Returns
         -------
@@ -157,7 +158,8 @@ class Result:
         KeyError
             For a factor that the summary does not have.
         """
-        return rows_with(self.summary, factors)
+        named = {} if measure is None else {"measure": measure}
+        return rows_with(self.summary, named | factors)
 
     def row(self, measure: str, **factors: Any) -> pd.Series:
         """Select one row of the summary.

@@ -204,6 +204,7 @@ def test_rows_and_values_are_selected_by_factors(result):
     assert chosen["measure"].tolist() == ["bias", "coverage", "empirical_se"]
     both = result.select(measure=["bias", "coverage"], n_obs=10.0, method="z")
     assert both["measure"].tolist() == ["bias", "coverage"]
+    assert result.select(["bias", "coverage"], n_obs=10, method="z").equals(both)
     assert result.select(method=[]).empty
     ten = result.scenario(n_obs=10)
     mine = result.values("estimate", n_obs=10, method="z")
