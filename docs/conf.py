@@ -19,9 +19,10 @@ extensions = [
     "sphinx.ext.napoleon",
     "website.contents",
     "website.api",
+    "website.formulas",
 ]
 exclude_patterns = ["templates"]
-myst_enable_extensions = ["dollarmath"]  # $...$ and $$...$$, as on GitHub; MathJax renders them
+myst_enable_extensions = ["dollarmath"]  # $...$ and $$...$$, as on GitHub
 myst_heading_anchors = 4  # anchors as on GitHub
 
 autodoc_typehints = "none"  # docstrings have units and shapes; annotations are long and say less
@@ -35,6 +36,7 @@ napoleon_use_ivar = True
 toc_object_entries_show_parents = "hide"
 
 html_theme = "furo"
+html_math_renderer = "mathml"
 html_title = f"simstudy {release}"
 html_static_path = ["website/static"]
 html_css_files = ["tables.css"]

@@ -1,5 +1,6 @@
 """The table of contents of the site lists every page; docstrings are shown as written."""
 
+import importlib
 import re
 
 import pytest
@@ -89,6 +90,26 @@ def test_formulas_and_tables_stay_as_typed():
         *("It is", "", "::", "", "       a | b", "   ", "       c*d", "   "),
         *("::", "", "   ====  ====", "   x     y|z", "", "``end``\\ "),
     ]
+
+
+@pytest.fixture(scope="module")
+def mathml():
+    needs = "needs pip install -e '.[docs]'"
+    pytest.importorskip("latex2mathml", reason=needs)
+    pytest.importorskip("sphinx", reason=needs)
+    return importlib.import_module("website.formulas").mathml
+
+
+def test_formulas_are_mathml(mathml):
+    made = mathml(r"\sqrt{s^2(\lvert e\rvert)}", "inline")
+    assert made.startswith("<math ")
+    assert "<msqrt>" in made
+
+
+@pytest.mark.parametrize("latex", [r"\frac{1}{", r"\nonsense{x}"])
+def test_a_formula_that_cannot_be_shown_is_refused(latex, mathml):
+    with pytest.raises(ValueError, match=re.escape(repr(latex))):
+        mathml(latex, "inline")
 
 
 def test_names_in_a_list_are_links():
