@@ -90,7 +90,7 @@ def agreement(drawn: pd.DataFrame, **options: Any) -> ggplot:
 
 
 def _ratio(rows: pd.DataFrame) -> str:
-    return f"ratio = {ratio_in_words(np.log(rows['y'] / rows['x']))}"
+    return ratio_in_words(np.log(rows["y"] / rows["x"]))
 
 
 def _says(*more: str) -> tuple[str, ...]:
