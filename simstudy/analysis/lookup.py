@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from simstudy.design import Scenario
 from simstudy.design.plan import Plan, factors_in
 from simstudy.errors import nearest
 from simstudy.lazy import pd
-from simstudy.provenance.scenario_id import identity, is_short_array, level_of
+from simstudy.provenance.scenario_id import identity, is_short_array, level_of, names_itself
 
 SAME = 1e-9  # relative: numbers this close are one
 
@@ -151,8 +151,12 @@ def _same(value: Any, expected: Any) -> bool:
 
 
 def _as_shown(level: Any) -> Any:
-    """A level; of an array or tuple its text, as tables show it."""
-    return identity(level) if isinstance(level, tuple | list) or is_short_array(level) else level
+    """A level as tables show it: arrays, tuples and parts by their text."""
+    if names_itself(level):
+        return str(level)
+    if isinstance(level, tuple | list) or is_short_array(level) or is_dataclass(level):
+        return identity(level).removesuffix("()")
+    return level if pd.api.types.is_scalar(level) else repr(level)
 
 
 def _format_factors(factors: Mapping[str, Any]) -> str:

@@ -19,8 +19,8 @@ def given(measure: Measure, condition: str, *, name: str | None = None) -> Measu
 
     For example `given(bias("estimate", truth=0.0), "converged")`. The error is that of the
     replicates that meet the condition. A contrast of two methods compares the replicates in which
-    both meet it, and its `n_failed` counts the others; with a measure's own `given=`, each method
-    has its own replicates.
+    both meet it; the others do not count as failed. With a measure's own `given=`, each method has
+    its own replicates.
 
     Parameters
     ----------
@@ -84,7 +84,9 @@ class _WithinCondition(Measure):
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
         found = self.base.estimate(self._restricted(columns), level=level)
-        n_failed = found.n_failed - self._n_outside(columns, found.n_failed.shape)
+        outside = self.outside(columns).sum(axis=0)
+        wide = outside.reshape(outside.shape + (1,) * (found.n_failed.ndim - outside.ndim))
+        n_failed = found.n_failed - np.broadcast_to(wide, found.n_failed.shape)
         is_empty = (found.n_rep == 0) & (n_failed == 0)
         reason = np.where(is_empty, self.undefined, found.reason).astype(object)
         return found._replace(n_failed=n_failed, reason=reason)
@@ -103,8 +105,6 @@ class _WithinCondition(Measure):
                 found[name] = np.where(pair["holds"], values, missing)
         return found
 
-    def _n_outside(self, columns: Columns, shape: tuple[int, ...]) -> np.ndarray:
-        """The number of replicates outside the condition, in each cell."""
-        outside = flags(pick(columns, [self.condition], measure=self.name), self.condition) == 0
-        n = outside.sum(axis=0)
-        return np.asarray(np.broadcast_to(n.reshape(n.shape + (1,) * (len(shape) - n.ndim)), shape))
+    def outside(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
+        picked = pick(columns, [self.condition], measure=self.name)
+        return np.asarray(flags(picked, self.condition) == 0)

@@ -85,7 +85,9 @@ def paired(
     if not measure.counts_events:
         joint = joint._replace(remark=of_both(joint.remark, _alike(joint, left, mcse)))
     mcse = np.where(mcse == 0, cautious, mcse)
-    return _report(joint, mcse, within(limits, _span(measure, scale)))
+    found = _report(joint, mcse, within(limits, _span(measure, scale)))
+    n_outside = _n_outside(measure, first, second, found.n_failed.ndim)
+    return found._replace(n_failed=found.n_failed - n_outside)
 
 
 AGREE = "the two agree in all {n:,} pairs: a difference rarer than 1 in {rare:,.0f} may be missing"
@@ -252,6 +254,12 @@ def _pairs(measure: Measure, first: Columns, second: Columns) -> np.ndarray:
             "paired row by row. Use unpaired, or run both with the same number of replicates."
         )
     return np.asarray(used & other)
+
+
+def _n_outside(measure: Measure, first: Columns, second: Columns, n_axes: int) -> np.ndarray:
+    """The number of pairs in which a side does not meet the condition of a measure."""
+    n = np.asarray((measure.outside(first) | measure.outside(second)).sum(axis=0))
+    return n.reshape(n.shape + (1,) * (n_axes - n.ndim))
 
 
 def _refuse_scale(scale: str) -> None:

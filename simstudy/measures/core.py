@@ -329,6 +329,21 @@ class Measure(ABC):
         """
         return influence._replace(group_size=self.group_size)
 
+    def outside(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
+        """Find the replicates that do not count, since they do not meet a condition.
+
+        Parameters
+        ----------
+        columns
+            Replicate columns of shape (rep, *axes), by name.
+
+        Returns
+        -------
+        bool array (rep, *axes)
+            False for a measure of all replicates.
+        """
+        return np.zeros_like(self.used(columns))
+
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         """Find the replicates that the measure can use, in each cell.
 

@@ -8,8 +8,10 @@ import numpy as np
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.lazy import special
 from simstudy.measures.columns import Columns, Operand, Sample, check_none, names_in, operand
+from simstudy.measures.core import Influence
 from simstudy.measures.formulas import BINOMIAL, WITHIN, Formula
 from simstudy.measures.moments import MomentMeasure, only, share
+from simstudy.measures.remarks import of_both
 from simstudy.validation import unmasked
 
 EVENTS = Formula("Σ1(event)/n", BINOMIAL)
@@ -121,6 +123,15 @@ class LevelShare(MomentMeasure):
         if self.column in columns:
             columns = {**columns, self.column: self._is_level(columns[self.column])}
         return super().sample(columns, keep=keep)
+
+    @property
+    def remarks(self) -> bool:
+        return True
+
+    def doubts(self, influence: Influence, mcse: np.ndarray) -> np.ndarray | None:
+        never = (influence.estimate == 0) & (influence.n_rep > 0)
+        text = f"no replicate has {self.level!r}: is it a value of {self.column!r}?"
+        return of_both(super().doubts(influence, mcse), np.where(never, text, ""))
 
     def _is_level(self, column: np.ndarray) -> np.ndarray:
         """1 for the level, 0 for another value, NaN if there is none."""

@@ -97,9 +97,16 @@ class StudySpec:
 
     @property
     def methods_axis(self) -> str:
-        """The name of the axis of methods: `method`, or that of the axis which names them."""
+        """The name of the axis of methods: `method`, or that of the axis which names them.
+
+        An axis may name more or fewer methods, as in a copy of a study with other methods.
+        """
         names = set(self.methods)
-        named = (axis for axis, labels in self.axes.items() if names and set(labels) == names)
+        named = (
+            axis
+            for axis, labels in self.axes.items()
+            if names and (names <= set(labels) or names >= set(labels))
+        )
         return next(named, "method")
 
     @property

@@ -179,8 +179,9 @@ def check_method_names(methods: Collection[str]) -> None:
 
 def check_methods_axis(study: "StudySpec") -> None:
     """Refuse an axis that has the name of the methods' axis and other labels."""
-    axis = study.methods_axis
-    if study.methods and set(study.axes.get(axis, study.methods)) != set(study.methods):
+    axis, names = study.methods_axis, set(study.methods)
+    labels = set(study.axes.get(axis, names))
+    if names and not (labels <= names or names <= labels):
         raise StudyError(
             f"axes declares {axis!r}, the axis of the methods, with other names than theirs: "
             f"rename it, or give the methods' axis another name: axes={{'approach': "

@@ -58,6 +58,8 @@ def test_tables_and_selection_use_the_name():
     estimate = result.row("mean_x", law="t", shift="one")["estimate"]
     assert estimate == pytest.approx(result.columns(one, "x")["x"].mean())
     assert one.shift[0] == 1
+    with pytest.raises(LookupError, match=r"available: law=\['normal', 't'\]"):
+        result.row("mean_x", law=LAWS["t"])
 
 
 @pytest.mark.parametrize("backend", ["inline", "threads", "loky"])

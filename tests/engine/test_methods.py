@@ -1,6 +1,6 @@
 """Methods of a study: each is drawn, stored, owned and may fail apart from the others."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -228,6 +228,10 @@ def test_the_axis_of_methods_has_a_name_and_no_number_has(tmp_path):
         summary.rename(columns={"test": "method"}),
         study().run(out=tmp_path, **INLINE).summary,
     )
+    few = dict(list(METHODS.items())[:2])
+    fewer = replace(study(axes={"test": tuple(METHODS)}), methods=few)
+    assert fewer.all_axes == {"test": tuple(few)}
+    assert fewer.run(out=tmp_path, **INLINE).outcome.n_blocks == 0
 
 
 def returning(name):

@@ -76,6 +76,15 @@ def test_contrasts_are_those_of_the_pairs_within():
     assert whole.estimate == pytest.approx(part.estimate)
     assert whole.mcse == pytest.approx(part.mcse)
     assert whole.n_rep == part.n_rep
+    assert whole.n_failed == part.n_failed
+
+
+def test_a_replicate_in_which_one_side_is_outside_has_not_failed():
+    sides = [{"b": COLUMNS["b"][:, i], "good": np.arange(N) % 3 != i} for i in range(2)]
+    found = paired(given(of.mean("b"), "good"), *sides)
+    both = np.arange(N) % 3 == 2
+    assert found.n_rep == np.sum(both & ~np.isnan(COLUMNS["b"][:, 0]))
+    assert found.n_rep + found.n_failed == both.sum()
 
 
 def test_a_column_that_is_no_condition_is_refused():
