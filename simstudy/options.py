@@ -76,6 +76,17 @@ def option(
     Any
         A field for `dataclasses.dataclass`. Its annotation may be any type that pydantic can check,
         such as `int`, `list[float]`, `Literal["a", "b"]` or `int | None`.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from simstudy import option
+    >>> @dataclass
+    ... class Config:
+    ...     n_obs: list[int] = option("sample sizes", default=[10, 40], at_least=2)
+    ...     tails: str = option("shape", default="normal", one_of=("normal", "heavy"))
+    >>> Config()
+    Config(n_obs=[10, 40], tails='normal')
     """
     about = {"option": Option(help, at_least, above, at_most, below, one_of)}
     return _field(None if default is MISSING else default, about)
@@ -107,6 +118,19 @@ def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
     -------
     Callable[[type[C]], type[C]]
         A class decorator, in place of `dataclass`.
+
+    Examples
+    --------
+    With `conf/experiment/mine.yaml`::
+
+        experiment:
+          n_obs: [10, 40]
+
+    the file `experiments/mine.py` states no defaults::
+
+        @published(__file__)
+        class Config:
+            n_obs: list[int] = option("sample sizes", at_least=2)
     """
 
     def decorate(cls: type[C]) -> type[C]:

@@ -5,8 +5,10 @@ The public API is what the pages of `docs/api/` list.
 
 import ast
 import dataclasses
+import doctest
 import importlib
 import inspect
+import operator
 import pkgutil
 import re
 import sys
@@ -18,6 +20,7 @@ from typing import Any
 
 import pytest
 
+import simstudy
 from simstudy.design import DrawsData, HasExact, Simulates
 from tests.support import ROOT
 from website.api import API_BLOCK, reexported_names
@@ -163,3 +166,39 @@ def half(x: float, *, name: str = "") -> float:
 
 def test_a_docstring_without_its_sections_is_found():
     assert missing(half) == ["Returns", "parameter name", "Raises"]
+
+
+# ---------------------------------------------------------------- examples
+CORE = [
+    *(name for name in simstudy.__all__ if inspect.isfunction(getattr(simstudy, name))),
+    *(f"Result.{name}" for name in ("row", "select", "values", "contrast")),
+]
+
+
+def run_example(of: Any, name: str, names: dict[str, Any]) -> int:
+    """Run the example of a docstring, which adds to `names`; the number of its lines of code."""
+    example = doctest.DocTestParser().get_doctest(inspect.getdoc(of), names, name, None, None)
+    assert doctest.DocTestRunner().run(example, clear_globs=False).failed == 0
+    names |= example.globs
+    return len(example.examples)
+
+
+@pytest.fixture(scope="module")
+def names_of_study() -> dict[str, Any]:
+    """The study and the result of the example of `Study`."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    assert run_example(simstudy.Study, "Study", names) > 8
+    return names
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_the_example_of_a_core_function_runs(name, names_of_study, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    of = operator.attrgetter(name)(simstudy)
+    assert "Examples" in sections(of)
+    assert run_example(of, name, dict(names_of_study)) or name == "published"
+
+
+def test_there_are_at_least_fifteen_core_functions():
+    assert len(CORE) >= 15

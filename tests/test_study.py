@@ -1,6 +1,5 @@
 """What a study declares, what it refuses, and what a run promises."""
 
-import doctest
 import json
 
 import numpy as np
@@ -135,11 +134,3 @@ def test_an_address_of_another_study_is_refused():
     with pytest.raises(ConfigError, match=r"has no scenario 0123456789abcdef with these settings"):
         study.replay(Address("0123456789abcdef", 3))
     assert set(study.replay(Address(scenario_key(toy.Mean(3)), 130))) >= {"estimate", "truth"}
-
-
-def test_the_example_of_methods_is_run():
-    example = doctest.DocTestParser().get_doctest(
-        Study.__doc__, {"__name__": "__main__"}, "Study", None, None
-    )
-    assert len(example.examples) > 8
-    assert doctest.DocTestRunner().run(example).failed == 0

@@ -48,6 +48,15 @@ def load(folder: str | os.PathLike[str] | Place) -> LoadedResult:
     ------
     StoreError
         If there are no results.
+
+    Examples
+    --------
+    The study is that of the example of `Study`.
+
+    >>> from simstudy import load
+    >>> _ = study.run(n_rep=200, out="results")
+    >>> int(load("results/two_sample_tests").row("type_1_error", method="welch")["n_rep"])
+    200
     """
     place = place_of(folder)
     manifest = read_manifest(place)

@@ -157,6 +157,13 @@ class Result:
         ------
         KeyError
             For a factor that the summary does not have.
+
+        Examples
+        --------
+        The result is that of the example of `Study`.
+
+        >>> result.select("type_1_error", n2=5)["method"].tolist()
+        ['welch', 'permuted']
         """
         named = {} if measure is None else {"measure": measure}
         return rows_with(self.summary, named | factors)
@@ -180,6 +187,14 @@ class Result:
         ------
         LookupError
             If there is none, or more than one; KeyError for a factor that it does not have.
+
+        Examples
+        --------
+        The result is that of the example of `Study`.
+
+        >>> row = result.row("type_1_error", method="welch")
+        >>> bool(row["lower"] < row["estimate"] < row["upper"])
+        True
         """
         return row_with(self.summary, measure, factors)
 
@@ -301,6 +316,14 @@ class Result:
         StudyError
             If it is not clear on which axis `first` and `second` are, or a measure has no such
             contrast.
+
+        Examples
+        --------
+        The result is that of the example of `Study`.
+
+        >>> gap = result.contrast("type_1_error", axis="method", first="permuted", second="welch")
+        >>> bool(gap["lower"].item() > 0)  # the permutation test rejects more often
+        True
         """
         from simstudy.analysis.comparisons import Comparisons
         from simstudy.store.columns import imputed
@@ -494,6 +517,13 @@ class Result:
         ------
         LookupError
             If several scenarios or positions fit, or none.
+
+        Examples
+        --------
+        The result is that of the example of `Study`, which has one scenario.
+
+        >>> result.values("p", method="welch").shape
+        (200,)
         """
         from simstudy.analysis.lookup import place_on_axes
 

@@ -131,6 +131,18 @@ def zipped(**factors: Sequence[Any]) -> ZippedFactors:
     ------
     DesignError
         If the numbers of values differ.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from simstudy import grid, zipped
+    >>> @dataclass(frozen=True)
+    ... class TwoSamples:
+    ...     n1: int
+    ...     n2: int
+    ...     shift: float
+    >>> len(grid(TwoSamples, zipped(n1=[10, 30], n2=[30, 10]), shift=[0.0, 0.5, 1.0]))
+    6
     """
     lengths = {name: len(values) for name, values in factors.items()}
     if len(set(lengths.values())) > 1:
@@ -180,6 +192,19 @@ def grid(
     ------
     DesignError
         If a factor is unknown, missing or without values, a scenario is repeated, or none is left.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from simstudy import grid
+    >>> @dataclass(frozen=True)
+    ... class Normal:
+    ...     n_obs: int
+    ...     mean: float = 0.0
+    >>> for scenario in grid(Normal, n_obs=[10, 40], mean=[0.0, 0.5], where=lambda s: s.n_obs > 10):
+    ...     print(scenario)
+    Normal(n_obs=40, mean=0.0)
+    Normal(n_obs=40, mean=0.5)
     """
     _refuse_values_without_a_name(scenario, linked)
     crossed = [

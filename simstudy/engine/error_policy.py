@@ -157,6 +157,21 @@ def by_method(
     ------
     StudyError
         If methods return different columns, or no axis of the study has their names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simstudy import by_method
+    >>> x = np.array([[1.0, 2.0, 6.0], [0.0, 1.0, 5.0]])
+    >>> columns = by_method(
+    ...     {
+    ...         "mean": lambda: {"b": x.mean(axis=1)},
+    ...         "median": lambda: {"b": np.median(x, axis=1)},
+    ...     },
+    ...     n_rep=2,
+    ... )
+    >>> columns["b"].tolist()
+    [[3.0, 2.0], [2.0, 1.0]]
     """
     made = {name: _attempt_method(name, run, n_rep) for name, run in methods.items()}
     made = {name: made[name] for name in _in_order(tuple(made))}

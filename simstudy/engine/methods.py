@@ -105,6 +105,15 @@ def constant(value: Any) -> Any:
     -------
     Constant
         The marked value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simstudy import constant
+    >>> class Trial:
+    ...     def draw(self, streams, n_rep):
+    ...         arm = np.repeat([0, 1], 50)  # the same in every replicate
+    ...         return {"arm": constant(arm), "y": streams("data").normal(size=(n_rep, 100)) + arm}
     """
     return Constant(_read_only(value))
 

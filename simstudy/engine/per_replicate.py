@@ -152,6 +152,19 @@ def each_replicate(
         With `data`, columns `(rep,)` or `(rep, *axes)`. If needed there are two more: `error`, the
         reason why a row has no values, and `warning`, the warnings of calls that returned. Without
         `data`, a method that returns such columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simstudy import each_replicate
+    >>> def logarithm(x):  # of one data set
+    ...     if x.mean() <= 0:
+    ...         raise ValueError("the mean is not positive")
+    ...     return {"estimate": np.log(x.mean())}
+    >>> columns = each_replicate(logarithm, np.array([[1.0, 1.0], [-1.0, -2.0]]))
+    >>> columns["estimate"].tolist(), columns["error"][1]
+    ([0.0, nan], 'ValueError: the mean is not positive')
+    >>> method = each_replicate(logarithm)  # for `Study(methods={"logarithm": method})`
     """
     names = (returns,) if isinstance(returns, str) else None if returns is None else tuple(returns)
     if not data:

@@ -131,6 +131,20 @@ def from_frame(
     ------
     ConfigError, DesignError
         For missing columns, and for rows that contradict the role of their column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import simstudy
+    >>> rows = pd.DataFrame(
+    ...     {"dataset": [1, 2, 3, 4] * 2, "method": ["mean"] * 4 + ["median"] * 4,
+    ...      "b": [0.9, 1.1, 1.0, 1.2, 0.7, 1.3, 1.0, 1.4]}
+    ... )
+    >>> result = simstudy.from_frame(rows, estimate="b", truth=1.0, method="method", rep="dataset")
+    >>> result.select("bias")[["method", "estimate", "mcse", "n_rep"]].round(3)
+       method  estimate   mcse  n_rep
+    0    mean      0.05  0.065      4
+    1  median      0.10  0.158      4
     """
     columns = {
         "estimate": estimate, "se": se, "lower": lower, "upper": upper, "p_value": p_value,
@@ -190,7 +204,7 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def from_file(path: Paths, **arguments: Any) -> Result:
-    """Read a file of replicates and return its result, as `from_frame` does for a frame.
+    r"""Read a file of replicates and return its result, as `from_frame` does for a frame.
 
     Parameters
     ----------
@@ -212,6 +226,15 @@ def from_file(path: Paths, **arguments: Any) -> Result:
     ------
     ConfigError, StudyError
         In one line, for files that cannot be read, and as `from_frame`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import simstudy
+    >>> _ = Path("rows.csv").write_text("n,b,se\n20,0.9,0.2\n20,1.1,0.2\n80,1.0,0.1\n80,1.1,0.1\n")
+    >>> result = simstudy.from_file("rows.csv", estimate="b", se="se", truth=1.0, by=["n"])
+    >>> float(result.row("coverage", n=20)["estimate"])
+    1.0
     """
     several = not isinstance(path, str | os.PathLike)
     paths: list[Any] = list(path) if not isinstance(path, str | os.PathLike) else [path]

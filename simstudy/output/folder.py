@@ -186,6 +186,16 @@ def publish(
         If neither the result nor the call has a folder.
     StoreError
         If the files may not be replaced, or the disk cannot be written.
+
+    Examples
+    --------
+    The study is that of the example of `Study`.
+
+    >>> from simstudy import publish
+    >>> result = study.run(n_rep=200, out="results")
+    >>> published = publish(result)
+    >>> (published.folder / "report.html").exists()
+    True
     """
     target = result.folder if folder is None else place_of(folder)
     if target is None:

@@ -117,6 +117,18 @@ def seeded_globals(rng: np.random.Generator) -> Iterator[None]:
     -------
     ContextManager
         The context, for a `with` statement.
+
+    Examples
+    --------
+    >>> import random
+    >>> import numpy as np
+    >>> from simstudy import seeded_globals
+    >>> def method(x, rng):  # `rng` is the replicate's own generator
+    ...     with seeded_globals(rng):
+    ...         return {"estimate": random.random()}
+    >>> first, second = (method(None, np.random.default_rng(1)) for _ in range(2))
+    >>> first == second
+    True
     """
     numpys, pythons = np.random.get_state(), random.getstate()  # noqa: NPY002
     np.random.seed(int(rng.integers(2**32)))  # noqa: NPY002

@@ -17,7 +17,7 @@ from simstudy.errors import StudyError
 
 
 def discover(folder: str) -> dict[str, Any]:
-    """Import one object from each file of a folder: the object named like the file.
+    r"""Import one object from each file of a folder: the object named like the file.
 
     A new file in the folder takes part in the study without further changes: `methods/ridge.py`
     defines `ridge`, and `dgps/heavy_tails.py` defines the class `HeavyTails` (capitals and
@@ -42,6 +42,17 @@ def discover(folder: str) -> dict[str, Any]:
     StudyError
         If the folder has no files, a file does not define an object named like it, or two files
         define the same name.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from simstudy import discover
+    >>> Path("found_methods").mkdir()
+    >>> _ = Path("found_methods/mean.py").write_text(
+    ...     "def mean(x):\n    return {'estimate': x.mean(axis=1)}\n"
+    ... )
+    >>> list(discover("found_methods"))
+    ['mean']
     """
     package = importlib.import_module(folder)
     found: dict[str, Any] = {}
@@ -96,6 +107,7 @@ def method_grid(method: Callable[..., Any], **levels: Iterable[Any]) -> dict[str
 
     Examples
     --------
+    >>> from simstudy import method_grid
     >>> def ridge(x, y, penalty):
     ...     return {"estimate": (x * y).sum(axis=1) / ((x * x).sum(axis=1) + penalty)}
     >>> list(method_grid(ridge, penalty=[0.1, 1.0]))
