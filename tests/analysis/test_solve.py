@@ -244,13 +244,8 @@ def test_less_than_half_of_the_replicates_is_wasted() -> None:
     [
         ({"low": 5, "high": 5}, "low=5 and high=5 leave nothing between them to search"),
         ({"low": 0, "high": math.inf}, "Give two finite values with low < high"),
-        ({"low": 0.5}, "low=0.5 is not a whole number, .* nearest that works: low=0, or integer="),
-        (
-            {"target": 1.0},
-            "target=1: power is a proportion, which gets there nowhere or everywhere",
-        ),
-        ({"target": math.nan, "proportion": False}, "target=nan: give a finite number"),
-        ({"tolerance": 0.0}, "tolerance=0: no interval is that narrow. Give the half-width"),
+        ({"target": 1.0}, "target=1 is not allowed: give a number between 0 and 1 for power"),
+        ({"target": math.nan, "proportion": False}, "target=nan is not allowed"),
     ],
 )
 def test_a_question_without_answer_is_refused(change: dict[str, object], text: str) -> None:
@@ -404,7 +399,9 @@ def test_a_point_where_all_fails_is_named_with_its_error() -> None:
 
 
 def test_a_measure_that_is_nowhere_defined_at_an_end_is_refused() -> None:
-    text = r"if_asked has no value at x=10: no replicate has asked \(of \d+\). Without it"
+    text = (
+        r"if_asked is nan \(.*, no replicate has asked\) at x=10, .* where the measure is defined"
+    )
     with pytest.raises(StudyError, match=text):
         solve_coin(Coin(0, never_below=20), measure="if_asked", max_n_rep=20_000)
 
@@ -422,15 +419,15 @@ def test_what_is_not_random_is_refused() -> None:
 
 
 def test_a_scenario_that_ignores_the_factor_is_refused() -> None:
-    with pytest.raises(StudyError, match="values 10 and 90 give the same scenario, Coin"):
+    with pytest.raises(StudyError, match="values 10 and 90 give the same scenario"):
         solve_coin(lambda x: Coin(50))
 
 
 def test_a_cell_that_is_not_said_is_refused() -> None:
     settings = {"target": 0.25, "low": 4, "high": 100, "tolerance": 2.5, **INLINE}
     study, one = toy.study(block_size=200), toy.Mean(3)
-    text = r"a value for each method \('t', 'z'\), .* Say which: where={'method': 't'}"
+    text = r"where={}: it is not clear which method is meant: name one, such as 't'"
     with pytest.raises(StudyError, match=text):
         solve(study, one, "n_obs", measure="empirical_se", **settings)  # type: ignore[arg-type]
-    with pytest.raises(StudyError, match="where: method has no 'F'; available: 't', 'z'"):
+    with pytest.raises(StudyError, match=r"where={'method': 'F'}: method='F' is not in this run"):
         solve(study, one, "n_obs", measure="empirical_se", where={"method": "F"}, **settings)  # type: ignore[arg-type]

@@ -4,33 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from simstudy.analysis.solve.problem import Number, Question, ScenarioOf, Solution
 from simstudy.analysis.solve.search import Search
 from simstudy.analysis.solve.simulation import Simulation
 from simstudy.design import Scenario
-from simstudy.design.plan import Plan
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.measures import Measure, MeasureContext
 from simstudy.provenance.scenario_id import with_factor
 
-__all__ = ["ScenarioOf", "Solution", "Solvable", "solve"]
-
-
-class Solvable(Protocol):
-    """The part of a study that `solve` needs."""
-
-    @property
-    def measures(self) -> Sequence[Measure]: ...
-    @property
-    def rules(self) -> Any: ...
-    def plan(self, seed: int = 1) -> Plan: ...
+__all__ = ["ScenarioOf", "Solution", "solve"]
 
 
 def solve(
-    study: Solvable,
+    study: Any,
     scenario: Scenario | ScenarioOf,
     factor: str,
     *,
@@ -97,41 +86,24 @@ def solve(
         If the ends of the bracket are not on different sides of the target; the message says
         what the measure is there, with its MCSE.
     """
-    chosen = _chosen_measure(measure, study.measures)
-    question = Question(
-        factor=factor,
-        measure=chosen.name,
-        target=target,
-        low=low,
-        high=high,
-        tolerance=tolerance,
-        max_n_rep=max_n_rep,
-        integer=integer,
-        level=level,
-        proportion=chosen.bounds == "wilson",
-    )
-    plan = _of_one_method(replace(study.plan(seed), common=()), where or {})
-    simulation = Simulation(
-        plan,
-        _varied(scenario, factor),
-        chosen.bind(MeasureContext(plan.axes, plan.name, plan.seed, study.rules.group_size)),
-        cell=where or {},
-        worst=study.rules.worst,
-        workers=Workers(backend, n_jobs),
-    )
+    chosen, where = _chosen_measure(measure, study.measures), where or {}
+    bracket = low, high, tolerance, max_n_rep, integer, level
+    question = Question(factor, chosen.name, target, *bracket, chosen.bounds == "wilson")
+    plan = replace(study.plan(seed), common=())
+    label = where.get(plan.methods_axis)
+    if label in [method.name for method in plan.methods]:
+        plan = plan.of_methods([label])
+    context = MeasureContext(plan.axes, plan.name, plan.seed, study.rules.group_size)
+    bound, workers = chosen.bind(context), Workers(backend, n_jobs)
+    varied = _varied(scenario, factor)
+    simulation = Simulation(plan, varied, bound, where, study.rules.worst, workers)
     return Search(simulation, question, plan.block_size).solve()
 
 
-def _of_one_method(plan: Plan, where: Mapping[str, Any]) -> Plan:
-    """The study restricted to the methods that the measure needs."""
-    label = where.get(plan.methods_axis)
-    return plan.of_methods([label]) if label in [m.name for m in plan.methods] else plan
-
-
 def _chosen_measure(measure: Measure | str, measures: Sequence[Measure]) -> Measure:
+    by_name = {declared.name: declared for declared in measures}
     if isinstance(measure, Measure):
         return measure
-    by_name = {declared.name: declared for declared in measures}
     if measure not in by_name:
         raise ConfigError(f"measure={measure!r}: the study has none; {nearest(measure, by_name)}")
     return by_name[measure]

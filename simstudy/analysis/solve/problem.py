@@ -44,7 +44,7 @@ class Question:
     Raises
     ------
     ConfigError
-        If the bracket is empty, the target is out of range, or a number is not allowed.
+        If the bracket is empty, or the target or the level is out of range.
     """
 
     factor: str
@@ -60,35 +60,22 @@ class Question:
 
     def __post_init__(self) -> None:
         critical_value(self.level)
-        self._refuse_bad_bracket()
-        self._refuse_bad_target()
-        if self.tolerance is not None and not self.tolerance > 0:
-            raise ConfigError(
-                f"tolerance={self.tolerance:g}: no interval is that narrow. Give the half-width "
-                f"at which to stop, in units of {self.factor}, or leave it out to spend max_n_rep."
-            )
-
-    def _refuse_bad_bracket(self) -> None:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise ConfigError(
                 f"low={self.low:g} and high={self.high:g} leave nothing between them to search. "
                 "Give two finite values with low < high."
             )
-        for name, end in (("low", self.low), ("high", self.high)):
-            if self.integer and end != round(end):
-                raise ConfigError(
-                    f"{name}={end:g} is not a whole number, and with integer=True nothing else is "
-                    f"simulated; nearest that works: {name}={round(end)}, or integer=False"
-                )
-
-    def _refuse_bad_target(self) -> None:
-        if self.proportion and not 0 < self.target < 1:
+        least, most = (0.0, 1.0) if self.proportion else (-math.inf, math.inf)
+        if not least < self.target < most:
             raise ConfigError(
-                f"target={self.target:g}: {self.measure} is a proportion, which gets there nowhere "
-                "or everywhere. Give a target between 0 and 1, such as 0.8."
+                f"target={self.target:g} is not allowed: give a number between {least:g} and "
+                f"{most:g} for {self.measure}."
             )
-        if not math.isfinite(self.target):
-            raise ConfigError(f"target={self.target}: give a finite number.")
+
+    @property
+    def ends(self) -> tuple[Number, Number]:
+        """The ends of the bracket as values that the factor can take."""
+        return self.number(self.low), self.number(self.high)
 
     @property
     def goal(self) -> float:
@@ -96,18 +83,7 @@ class Question:
         return float(special.logit(self.target)) if self.proportion else self.target
 
     def number(self, value: float) -> Number:
-        """Return the nearest value that the factor can take.
-
-        Parameters
-        ----------
-        value
-            Any value, in units of the factor.
-
-        Returns
-        -------
-        Number
-            A value within the bracket, whole for an integer factor.
-        """
+        """Return the nearest value that the factor can take."""
         value = min(max(value, self.low), self.high)
         return round(value) if self.integer else value
 
@@ -141,7 +117,7 @@ class Solution:
     n_rep
         Replicates drawn, all of them.
     reached
-        Whether the interval is as narrow as was asked; false where the budget ran out first.
+        Whether the interval is as narrow as requested; false if the budget ran out first.
     integer
         The least whole number at or above the answer, if only whole numbers are possible.
     trace

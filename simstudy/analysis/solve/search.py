@@ -30,9 +30,10 @@ CLEAR = 3.0  # standard errors between the target and an end of the bracket
 SHARE_OF_ENDS = 0.25  # largest share of all replicates for separating the ends from the target
 CENTRE = 0.6  # share of a round at the crossing itself
 SIDE = 0.5  # distance of the two sides, in geometric means of interval and bracket
-LEAST_BLOCKS = 4  # per round: one for each side and two for the crossing
+MIN_BLOCKS = 4  # per round: one for each side and two for the crossing
 MARGIN = 1.1  # the number of replicates needed is an estimate itself
-LEAST_GROWTH = 0.02  # smallest round, as a share of all replicates
+MIN_GROWTH = 0.02  # smallest round, as a share of all replicates
+ANSWER = ("value", "lower", "upper")  # columns of the trace
 
 
 class Evaluation(NamedTuple):
@@ -83,7 +84,7 @@ class Search:
         self.at: dict[Number, Evaluation] = {}
         self.rows: list[dict[str, Any]] = []
         self.first = math.ceil(FIRST / block_size)  # blocks at each end
-        least = (2 * self.first + LEAST_BLOCKS) * block_size
+        least = (2 * self.first + MIN_BLOCKS) * block_size
         if question.max_n_rep < least:
             raise ConfigError(
                 f"max_n_rep={question.max_n_rep} is too few for both ends of the bracket and one "
@@ -110,20 +111,10 @@ class Search:
         self.at |= self.read({value: self.blocks[value] for value in further})
         number = self.rows[-1]["round"] + 1 if self.rows else 0
         for value, n in further.items():
-            reading = self.at[value]
-            self.rows.append(
-                {
-                    "round": number,
-                    "at": value,
-                    "n_rep": n * self.block_size,
-                    "estimate": reading.estimate,
-                    "mcse": reading.mcse,
-                    "n_failed": reading.n_failed,
-                    "reason": reading.reason,
-                    **dict.fromkeys(("value", "lower", "upper"), math.nan),
-                    "n_rep_in_all": self.n_rep,
-                }
-            )
+            found, so_far = self.at[value]._asdict(), {"n_rep_in_all": self.n_rep}
+            shown = {name: found[name] for name in ("estimate", "mcse", "n_failed", "reason")}
+            drawn = {"round": number, "at": value, "n_rep": n * self.block_size}
+            self.rows.append(drawn | shown | dict.fromkeys(ANSWER, math.nan) | so_far)
 
     # ---- the ends
     def _separate_ends(self) -> None:
@@ -134,7 +125,7 @@ class Search:
         StudyError
             If both ends are on one side of the target, or the budget cannot tell.
         """
-        low, high = self.question.low, self.question.high
+        low, high = self.question.ends
         further = dict.fromkeys((low, high), self.first)
         while further:
             self._draw(further)
@@ -148,7 +139,12 @@ class Search:
             further = {end: self.blocks[end] for end, side in sides.items() if side == 0}
             n_next = self.n_rep + sum(further.values()) * self.block_size
             if further and n_next > SHARE_OF_ENDS * self.question.max_n_rep:
-                raise StudyError(self._unclear(next(iter(further))))
+                raise StudyError(
+                    f"{self._described(next(iter(further)))}, which cannot be told from the target "
+                    f"{self.question.target:g}: the answer may lie outside the bracket. Move that "
+                    "end to a place where the measure is defined and further away, or raise "
+                    "max_n_rep."
+                )
 
     def _side(self, end: Number) -> int:
         """1 above the target, -1 below it, 0 while it is unclear."""
@@ -156,26 +152,13 @@ class Search:
         distance = height - self.question.goal
         return int(np.sign(distance)) if abs(distance) > CLEAR * error else 0
 
-    def _unclear(self, end: Number) -> str:
-        question, reading = self.question, self.at[end]
-        if reading.reason:
-            return (
-                f"{question.measure} has no value at {question.factor}={end:g}: {reading.reason} "
-                f"(of {reading.n_rep}). Without it the search has no bracket. Choose an end at "
-                "which it is defined."
-            )
-        return (
-            f"{self._described(end)}, which cannot be told from the target {question.target:g}: "
-            "the answer may lie outside the bracket. Move that end further away, or raise "
-            "max_n_rep."
-        )
-
     def _described(self, value: Number) -> str:
         """The measure at a value of the factor, as text."""
-        reading = self.at[value]
+        reading, reason = self.at[value], self.at[value].reason
+        why = f", {reason}" if reason else ""
         return (
             f"{self.question.measure} is {reading.estimate:.4g} (MCSE {reading.mcse:.2g}, "
-            f"{reading.n_rep} replicates) at {self.question.factor}={value:g}"
+            f"{reading.n_rep} replicates{why}) at {self.question.factor}={value:g}"
         )
 
     # ---- the curve
@@ -183,9 +166,9 @@ class Search:
         """Find the crossing from all evaluations, and record it for this round."""
         values = sorted(self.at)
         heights, errors = np.array([self._height(value) for value in values]).T
+        places = np.array([self.question.unit(value) for value in values])
         known = np.isfinite(heights) & np.isfinite(errors)
-        places = np.array([self.question.unit(value) for value in values])[known]
-        heights, errors = heights[known], errors[known]
+        places, heights, errors = places[known], heights[known], errors[known]
         rise = abs(heights[-1] - heights[0])
         curve = Curve(places, heights, errors, rise=rise, roughness=self.roughness)
         found = cross(curve, self.question.goal, self.z)
@@ -220,16 +203,15 @@ class Search:
     # ---- the next round
     def _blocks_wanted(self, crossing: Crossing) -> int:
         """The number of blocks of the next round, within the budget; 0 to stop."""
-        tolerance, wanted = self.question.tolerance, math.inf
-        if tolerance is not None:
-            half_width = self._half_width(crossing)
-            if half_width <= tolerance:
-                return 0
-            narrow = crossing.half_width * tolerance / half_width
+        if self._is_reached(crossing) and self.question.tolerance is not None:
+            return 0
+        wanted = math.inf
+        if self.question.tolerance is not None:
+            narrow = crossing.half_width * self.question.tolerance / self._half_width(crossing)
             per_replicate = (self.z * self._spread_at(crossing) / crossing.slope) ** 2
             needed = MARGIN * per_replicate * (narrow**-2 - crossing.half_width**-2)
-            wanted = max(needed, LEAST_GROWTH * self.n_rep)
-        wanted = min(wanted, max(self.n_rep, LEAST_BLOCKS * self.block_size))
+            wanted = max(needed, MIN_GROWTH * self.n_rep)
+        wanted = min(wanted, max(self.n_rep, MIN_BLOCKS * self.block_size))
         left = (self.question.max_n_rep - self.n_rep) // self.block_size
         return min(math.ceil(wanted / self.block_size), left)
 
@@ -260,25 +242,30 @@ class Search:
     # ---- the answer
     def solution(self, crossing: Crossing) -> Solution:
         """Return the answer with its trace."""
-        question, interval = self.question, self._interval(crossing)
-        tolerance = question.tolerance
+        question, answer = self.question, self._interval(crossing)
         return Solution(
-            factor=question.factor,
-            measure=question.measure,
-            target=question.target,
-            **interval,
+            question.factor,
+            question.measure,
+            question.target,
+            **answer,
             level=question.level,
             n_rep=self.n_rep,
-            reached=tolerance is None or self._half_width(crossing) <= tolerance,
-            integer=math.ceil(interval["value"]) if question.integer else None,
+            reached=self._is_reached(crossing),
+            integer=math.ceil(answer["value"]) if question.integer else None,
             trace=pd.DataFrame(self.rows),
         )
 
     def _interval(self, crossing: Crossing) -> dict[str, float]:
         """A crossing as `value`, `lower` and `upper`, in units of the factor."""
-        names = ("value", "lower", "upper")
-        return {n: self.question.value(place) for n, place in zip(names, crossing[:3], strict=True)}
+        places = zip(ANSWER, crossing[:3], strict=True)
+        return {name: self.question.value(place) for name, place in places}
 
     def _half_width(self, crossing: Crossing) -> float:
         """The half-width of the interval, in units of the factor."""
-        return (self.question.value(crossing.upper) - self.question.value(crossing.lower)) / 2
+        found = self._interval(crossing)
+        return (found["upper"] - found["lower"]) / 2
+
+    def _is_reached(self, crossing: Crossing) -> bool:
+        """Whether the interval is as narrow as requested."""
+        tolerance = self.question.tolerance
+        return tolerance is None or self._half_width(crossing) <= tolerance
