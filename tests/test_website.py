@@ -6,7 +6,13 @@ import re
 import pytest
 
 from tests.support import ROOT
-from website.api import autodoc_directives, escape_markup, fill_api_blocks, link_names
+from website.api import (
+    autodoc_directives,
+    escape_markup,
+    fill_api_blocks,
+    link_names,
+    without_type,
+)
 from website.contents import parts, subpages, with_contents, with_subpages
 
 DOCS = ROOT / "docs"
@@ -118,3 +124,9 @@ def test_names_in_a_list_are_links():
         *("Tests", "", "- :py:obj:`power`: rejections", "- :py:obj:`mse`: errors", ""),
         "    plain text",
     ]
+
+
+def test_words_before_a_colon_of_a_property_are_no_type():
+    made = ["scenarios, axes, seed.", "", ":type: The plan"]
+    assert without_type(made) == ["The plan: scenarios, axes, seed.", ""]
+    assert without_type(["The plan."]) == ["The plan."]

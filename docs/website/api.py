@@ -20,7 +20,9 @@ API_BLOCK = re.compile(r"^```\{api\} ([\w.]+)\n```$", re.MULTILINE)
 MARKS = re.compile(r"(?<![\\\\*])(?:\*(?=\w)(?![\w .,-]+\*)|\|)")
 RETURNED = re.compile(r"^(:returns: )\*(.+?)\* --")  # napoleon's format
 APART = re.compile(r"(?<=[^\s\w`\\(\[{<'\"/:-])``(?=\w)")  # docutils needs a separator here
+INHERITED = "   :inherited-members: Exception, Generic, Mapping, Protocol, Sequence, list, tuple"
 RULE = re.compile(r"^=+  +=[= ]*$")
+TYPE = ":type: "
 ENTRY = re.compile(r"^    (\w+)  +(\S.*)$")
 
 
@@ -33,7 +35,8 @@ def autodoc_directives(name: str) -> str:
         if module is simstudy or not _is_ours(module, each)
     ]
     if names:
-        return _automodule(name, f"   :members: {', '.join(names)}", "   :imported-members:")
+        members = f"   :members: {', '.join(names)}"
+        return _automodule(name, members, "   :imported-members:", INHERITED)
     below = [
         f"{name}.{found.name}"
         for found in pkgutil.iter_modules(getattr(module, "__path__", []))
@@ -133,7 +136,18 @@ def _docstring(_: Any, what: str, name: str, obj: Any, options: Any, lines: list
     del name, obj, options
     if what == "module":
         lines[:] = link_names(lines)
+    if what == "property":
+        lines[:] = without_type(lines)
     lines[:] = escape_markup(lines, displays=what == "module")
+
+
+def without_type(lines: list[str]) -> list[str]:
+    """Put back the words before a colon of a property's first line, which napoleon made a type."""
+    types = [line for line in lines if line.startswith(TYPE)]
+    if not types:
+        return lines
+    rest = [line for line in lines if not line.startswith(TYPE)]
+    return [f"{types[0].removeprefix(TYPE)}: {rest[0]}", *rest[1:]]
 
 
 def _is_code(line: str) -> bool:
@@ -141,9 +155,14 @@ def _is_code(line: str) -> bool:
 
 
 def _skip(_: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """Skip fields of named tuples: the signature shows them."""
-    del what, name, skip, options
-    return True if type(obj).__name__ == "_tuplegetter" else None
+    """Skip fields of named tuples, which the signature shows, and names that no page lists.
+
+    With `inherited-members` autodoc offers every name of a module.
+    """
+    del skip
+    listed = options.get("members")
+    is_elsewhere = what == "module" and isinstance(listed, list) and name not in listed
+    return True if is_elsewhere or type(obj).__name__ == "_tuplegetter" else None
 
 
 def setup(app: Any) -> dict[str, bool]:
