@@ -16,7 +16,7 @@ from types import ModuleType
 import pytest
 from plotnine import ggplot
 
-from simstudy.cli.application import split_flags
+from simstudy.cli.application import overrides_among
 from simstudy.cli.batch import batch_script
 from simstudy.cli.composition import compose_run
 from simstudy.cli.file_commands import names_file, read_arguments
@@ -59,8 +59,7 @@ def assert_accepted(arguments: list[str]) -> None:
     elif verb == "summarize" and names_file(rest):
         assert read_arguments(rest)
     elif verb not in WITHOUT_STUDY:
-        _, typed = split_flags(rest)
-        words = [text for text in typed if "/" not in text[:20] and text != "all"]
+        words = [text for text in overrides_among(rest) if "/" not in text[:20] and text != "all"]
         words = [text for text in words if not text.startswith("group=")]
         first_of_each = [_first_value(text) for text in words]
         if first_of_each:

@@ -1,5 +1,6 @@
 """The Hydra application that runs studies: `python run.py experiment=NAME`."""
 
+import itertools
 import math
 import os
 import re
@@ -28,19 +29,26 @@ from simstudy.cli.composition import (
     resolve,
     short_name,
 )
-from simstudy.cli.exit_status import DEFECT, REFUSED, complain, is_output_error, refuse
+from simstudy.cli.exit_status import (
+    DEFECT,
+    complain,
+    complain_of,
+    is_output_error,
+    resume_command,
+)
 from simstudy.cli.experiment_groups import ALL, default_group, members
 from simstudy.cli.project import COMMANDS, Project
+from simstudy.cli.runs import Outcome, carry_out
 from simstudy.cli.settings import SILENT
+from simstudy.engine.graceful_stop import OutOfTime
 from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
 MULTIRUN = ("-m", "--multirun")
-OPTIONS_WITH_VALUE = (
+FLAGS_WITH_VALUE = (
     "--cfg", "-c", "--package", "-p", "--config-path", "-cp", "--config-name", "-cn",
-    "--config-dir", "-cd", "--experimental-rerun",
+    "--config-dir", "-cd", "--experimental-rerun", "--info", "-i", "--shell-completion", "-sc",
 )  # fmt: skip
-INFO, COMPLETION = ("--info", "-i"), ("--shell-completion", "-sc")  # a value may follow
 
 
 def run_application(project: Project, arguments: Sequence[str]) -> int:
@@ -57,14 +65,15 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
     ConfigError
         In one line, for anything that cannot be composed.
     """
-    flags, overrides = split_flags(arguments)
-    flags, overrides = with_experiments(flags, overrides, project)
+    arguments = with_experiments(arguments, project)
+    overrides = overrides_among(arguments)
+    flags = [text for text in arguments if text not in overrides]  # argparse takes them last
     parsed = parse_overrides(overrides)
     check_overrides(parsed)
     program = project.command("run")
     register(project, parsed, program=program, sweep_folder=_sweep_folder(overrides))
-    task = Task(project, tuple(arguments))
-    sweep.forget()
+    task = Task(project)
+    sweep.begun.clear()
     folder, name = config_location(project)
     start = hydra.main(version_base=VERSION_BASE, config_path=folder, config_name=name)(task)
     with _hydra_process([program, *overrides, *flags]), hydra_errors_in_one_line():
@@ -73,70 +82,55 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
         except SystemExit as ending:  # after --help, --cfg and the like
             return int(ending.code or 0)
         except Exception as error:
-            if isinstance(error, HydraException) or not sweep.write_unfinished():
-                sweep.forget()
+            statuses = sweep.finish()
+            if isinstance(error, HydraException) or not statuses:
                 raise
             complain(f"a job of the sweep was lost: {first_line(error)}")
+            return max(statuses)
     if task.error is not None:
         raise task.error
-    sweep.print_table()
-    return max([*task.statuses, *sweep.taken_statuses()], default=0)
+    return max([*task.statuses, *sweep.finish()], default=0)
 
 
-def split_flags(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split arguments into Hydra's flags, with their values, and overrides."""
-    flags, overrides, rest = list[str](), list[str](), iter(arguments)
-    for text in rest:
-        if text.startswith("-"):
-            flags.append(text)
-            if text in OPTIONS_WITH_VALUE:
-                flags += [value for value in [next(rest, None)] if value is not None]
-        elif flags and (flags[-1] in COMPLETION or (flags[-1] in INFO and "=" not in text)):
-            flags.append(text)
-        else:
-            overrides.append(text)
-    return flags, overrides
-
-
-def with_experiments(
-    flags: list[str], overrides: list[str], project: Project
-) -> tuple[list[str], list[str]]:
-    """Turn bare words into `experiment=`, and `all` into the experiments of the group."""
-    overrides = [
-        text.removeprefix("+") if text.startswith("+experiment=") else text for text in overrides
+def overrides_among(arguments: Sequence[str]) -> list[str]:
+    """The overrides among arguments, without Hydra's flags and their values."""
+    before = ("", *arguments)
+    return [
+        text
+        for text, previous in zip(arguments, before, strict=False)
+        if not text.startswith("-") and ("=" in text or previous not in FLAGS_WITH_VALUE)
     ]
-    words = [text for text in overrides if "=" not in text and not text.startswith(("+", "~"))]
-    rest = [text for text in overrides if text not in words]
+
+
+def with_experiments(arguments: Sequence[str], project: Project) -> list[str]:
+    """Turn leading words into `experiment=`, and `all` into the experiments of the group."""
+    rest = [text for text in arguments if text not in MULTIRUN]
+    flags = [MULTIRUN[0]] if len(rest) < len(arguments) else []
+    names = list(itertools.takewhile(lambda text: not re.search(r"^[-+~]|=", text), rest))
     groups = [text.partition("=")[2] for text in rest if text.startswith("group=")]
-    rest = [text for text in rest if not text.startswith("group=")]  # no group of Hydra's
-    if not words:
-        return flags, rest
-    known = project.options("experiment")
-    for word in words:
+    rest = [text.removeprefix("+") if text.startswith("+experiment=") else text
+            for text in rest[len(names):] if not text.startswith("group=")]  # fmt: skip
+    known = project.options("experiment") if names else []
+    for word in names:
         if word not in (*known, ALL):
             near = nearest(word, [*COMMANDS, *known])
             raise ConfigError(f"{word!r} is no command and no experiment; {near}")
-    names = words
-    if words == [ALL]:
+    if names == [ALL]:
         names = members(groups[-1] if groups else default_group(project), project)
-    is_sweep = words == [ALL] or len(names) > 1
-    more = [MULTIRUN[0]] if is_sweep and not set(MULTIRUN) & set(flags) else []
-    return [*more, *flags], [f"experiment={','.join(names)}", *rest]
+        flags = [MULTIRUN[0]]
+    flags = [MULTIRUN[0]] if len(names) > 1 else flags
+    return [*flags, *([f"experiment={','.join(names)}"] if names else []), *rest]
 
 
 def _sweep_folder(overrides: Sequence[str]) -> str:
     """The folder of a sweep's table, named after its overrides."""
-    out = [text.partition("=")[2] for text in overrides if text.startswith("out=")]
-    scale = [text.partition("=")[2] for text in overrides if text.startswith("scale=")]
-    root = out[-1] if out else f"results/{scale[-1]}" if scale else "results"
+    given = {name: value for name, _, value in (text.partition("=") for text in overrides)}
+    scale = given.get("scale", "")
+    root = given.get("out") or (f"results/{scale}" if scale else "results")
     root = root if re.fullmatch(r"[\w./-]+", root) else "results"
-    kept = [
-        text
-        for text in overrides
-        if not text.startswith("hydra")
-        and (text.startswith("experiment=") or text.partition("=")[0] not in SILENT)
-    ]
-    return f"{root}/sweeps/{short_name(','.join(kept))}"
+    names = [name for name in given if name not in SILENT and not name.startswith("hydra")]
+    shown = [f"{name}={given[name]}" for name in ("experiment", *names) if name in given]
+    return f"{root}/sweeps/{short_name(','.join(shown))}"
 
 
 @contextmanager
@@ -158,7 +152,7 @@ def _hydra_process(argv: list[str]) -> Iterator[None]:
 class Task:
     """One run of the application, which Hydra calls with the composed settings.
 
-    Launchers may send it to other processes, so it holds only the project and the arguments.
+    Launchers may send it to other processes, so it holds only the project.
 
     Attributes
     ----------
@@ -168,9 +162,8 @@ class Task:
         An error that ends the command: of a single run, or of the standard output.
     """
 
-    def __init__(self, project: Project, arguments: tuple[str, ...]) -> None:
+    def __init__(self, project: Project) -> None:
         self.project = project
-        self.arguments = arguments
         self.statuses: list[int] = []
         self.error: Exception | None = None
         self.__name__ = self.__qualname__ = "run"
@@ -182,34 +175,35 @@ class Task:
             return None
         cfg = HydraConfig.get()
         is_sweep = cfg.mode == RunMode.MULTIRUN
-        if is_sweep:  # a process that is killed writes nothing more
-            sweep.write_outcome(sweep.Outcome(DEFECT, "ended without a status"), cfg)
         try:
-            outcome = self._run(config, is_sweep=is_sweep)
+            outcome = self._run_point(config, cfg) if is_sweep else self._run(config, cfg)
         except Exception as error:
-            if not is_sweep or is_output_error(error):
-                self.error = (
-                    error  # raised once Hydra has ended, which would print lines of its own
-                )
-                return None
-            traceback.print_exc()  # and the other runs of the sweep go on
-            outcome = sweep.Outcome(DEFECT, describe(error))
+            self.error = error  # raised once Hydra has ended, which would print lines of its own
+            return None
         self.statuses.append(outcome.status)
-        if is_sweep:
-            sweep.write_outcome(outcome, cfg)
         return outcome.objective
 
-    def _run(self, config: DictConfig, *, is_sweep: bool) -> sweep.Outcome:
-        from simstudy.cli.commands import carry_out
+    def _run(self, config: DictConfig, cfg: DictConfig, *, is_sweep: bool = False) -> Outcome:
+        _check_launcher(cfg)
+        return carry_out(resolve(config, cfg, self.project), is_sweep=is_sweep)
 
-        cfg = HydraConfig.get()
+    def _run_point(self, config: DictConfig, cfg: DictConfig) -> Outcome:
+        """Run a study of a sweep; its error does not stop the others."""
+        typed = sweep.typed_overrides(cfg)
+        sweep.write_outcome(Outcome(DEFECT, "ended without a status"), cfg)  # if it is killed
         try:
-            _check_launcher(cfg)
-            run = resolve(config, cfg, self.project)
-        except SimstudyError as error:
-            refuse(error, self.arguments)
-            return sweep.Outcome(REFUSED, reason=str(error))
-        return carry_out(run, run.overrides if is_sweep else self.arguments, is_sweep=is_sweep)
+            outcome = self._run(config, cfg, is_sweep=True)
+        except (SimstudyError, OutOfTime) as error:
+            command = resume_command(self.project, "run", typed)
+            reason = str(error) if isinstance(error, SimstudyError) else "out of time"
+            outcome = Outcome(complain_of(error, typed, command), reason)
+        except Exception as error:
+            if is_output_error(error):
+                raise
+            traceback.print_exc()
+            outcome = Outcome(DEFECT, describe(error))
+        sweep.write_outcome(outcome, cfg)
+        return outcome
 
 
 def _check_launcher(cfg: Any) -> None:

@@ -13,7 +13,13 @@ from typing import Any
 
 from simstudy.cli import signals
 from simstudy.cli.project import Project
-from simstudy.errors import AlwaysFailsError, ConfigError, SimstudyError
+from simstudy.errors import (
+    AlwaysFailsError,
+    ConfigError,
+    DiskFullError,
+    SchedulerLostError,
+    SimstudyError,
+)
 from simstudy.remote.paths import without_passwords
 
 DEFECT, REFUSED, FAILED, OUT_OF_TIME, BROKEN_PIPE = 1, 2, 3, 75, 141
@@ -29,7 +35,7 @@ def end_with_status(work: Callable[[], int], typed: Sequence[str], command: str)
     typed
         The arguments as typed; long values are shortened in error messages.
     command
-        The whole command.
+        The command that continues.
 
     Returns
     -------
@@ -48,17 +54,15 @@ def end_with_status(work: Callable[[], int], typed: Sequence[str], command: str)
         if sys.stdout is not None:
             sys.stdout.flush()  # here, where what goes wrong can still be told
         return status
-    except SimstudyError as error:
-        return refuse(error, typed)
-    except KeyboardInterrupt as stop:
-        return interrupted(stop, command)
+    except (SimstudyError, KeyboardInterrupt) as error:
+        return complain_of(error, typed, command)
     except BrokenPipeError:
         mute(sys.stdout)
         return BROKEN_PIPE
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             reason = f"cannot use {error.filename}: {error.strerror}"
-            return refuse(ConfigError(f"{reason}. Choose another name, or out=..."), typed)
+            return complain_of(ConfigError(f"{reason}. Choose another name, or out=..."), typed)
         if not is_output_error(error):
             raise
         mute(sys.stdout)
@@ -66,17 +70,38 @@ def end_with_status(work: Callable[[], int], typed: Sequence[str], command: str)
         return DEFECT
 
 
-def refuse(error: BaseException, typed: Sequence[str] = ()) -> int:
-    """Print an error in one line."""
-    text = str(error)
+def complain_of(error: BaseException, typed: Sequence[str] = (), command: str = "") -> int:
+    """Print an expected error in one line; returns the exit status.
+
+    Parameters
+    ----------
+    typed
+        The arguments as typed; long values are shortened.
+    command
+        The command that continues.
+    """
+    from simstudy.engine.graceful_stop import OutOfTime
+
+    if isinstance(error, KeyboardInterrupt):
+        signals.stop_listening()  # a second Ctrl-C must not cut this short
+    if isinstance(error, OutOfTime):
+        complain(
+            f"out of time: what was begun is finished and kept, and {error.n_left:,} blocks are to "
+            f"go. To go on: {command}"
+        )
+        return OUT_OF_TIME
+    if isinstance(error, KeyboardInterrupt):
+        complain(signals.interruption(command))
+        return signals.status_of(error)
+    text = f"{error} That is: {command}" if isinstance(error, DiskFullError) else str(error)
     for argument in typed:
         for part in argument.split("=", 1):
             if len(part) > LONG:
                 text = text.replace(part, f"{part[:REPEATED]}…")
-    complain(without_passwords(" ".join(text.split())))
+    complain(" ".join(text.split()))
     for frame in error.frames if isinstance(error, AlwaysFailsError) else ():
         complain(f"  {frame}")
-    return REFUSED
+    return OUT_OF_TIME if isinstance(error, SchedulerLostError) else REFUSED
 
 
 def is_output_error(error: BaseException) -> bool:
@@ -88,31 +113,10 @@ def is_output_error(error: BaseException) -> bool:
     return full or isinstance(error, BrokenPipeError)
 
 
-def interrupted(stop: KeyboardInterrupt, command: str) -> int:
-    """Print the command that continues."""
-    from simstudy.engine.graceful_stop import OutOfTime
-
-    command = without_passwords(command)
-    signals.stop_listening()  # a second Ctrl-C must not cut this short
-    if isinstance(stop, OutOfTime):
-        complain(
-            f"out of time: what was begun is finished and kept, and {stop.n_left:,} blocks are to "
-            f"go. To go on: {command}"
-        )
-        return OUT_OF_TIME
-    complain(signals.interruption(command))
-    return signals.status_of(stop)
-
-
 def resume_command(project: Project, verb: str, arguments: Sequence[str]) -> str:
     """The command that continues this one, without settings that delete results."""
     kept = [text for text in arguments if text.lstrip("+").partition("=")[0] != "restart"]
-    return format_command(project.command(verb), kept)
-
-
-def format_command(program: str, arguments: Sequence[str]) -> str:
-    """A command quoted for the shell."""
-    return " ".join([program, *map(shlex.quote, arguments)])
+    return " ".join([project.command(verb), *map(shlex.quote, kept)])
 
 
 @contextlib.contextmanager
@@ -138,7 +142,7 @@ def early_warning() -> Iterator[None]:
 def complain(text: str) -> None:
     """Print a line on standard error, if it is open."""
     try:
-        print(text, file=sys.stderr)
+        print(without_passwords(text), file=sys.stderr)
     except OSError:
         mute(sys.stderr)
 

@@ -361,8 +361,8 @@ def format_ranges(numbers: Iterable[int]) -> str:
 
 
 # ---------------------------------------------------------------- the index of a folder
-def write_index_of(project: Project, arguments: Sequence[str]) -> Place:
-    """Write the index page of a results folder; returns its path.
+def write_index_of(project: Project, folder: str | None) -> Place:
+    """Write the index page of a results folder (default: the project's); returns its path.
 
     Studies whose code has changed are marked there.
 
@@ -374,12 +374,7 @@ def write_index_of(project: Project, arguments: Sequence[str]) -> Place:
     from simstudy.output.report import write_index
     from simstudy.store.io_errors import translate_io_errors
 
-    if len(arguments) > 1 or any("=" in text and not Path(text).is_dir() for text in arguments):
-        raise ConfigError(
-            f"index takes one folder of results, and was given {' '.join(arguments)}: "
-            f"simstudy index {RESULTS}"
-        )
-    results = place_of(arguments[0]) if arguments else project.root / RESULTS
+    results = place_of(folder) if folder else project.root / RESULTS
     if not results.is_dir():
         raise ConfigError(
             f"{results} is not a folder, so it has no index. Name one that holds results, as in "

@@ -1,24 +1,22 @@
 """The table at the end of a sweep, whatever launcher ran it.
 
-Each run writes a small file into its Hydra output folder; `SweepTable`, a callback of Hydra,
-reads these files when the last run has ended.
+Each run writes a small file into its Hydra output folder; `finish` reads these files when the last
+run has ended. `SweepStart`, a callback of Hydra, tells it the folder.
 """
 
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
 from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.cli.exit_status import DEFECT, FAILED, OUT_OF_TIME, REFUSED
-
-if TYPE_CHECKING:
-    from simstudy.cli.composition import Run
+from simstudy.cli.runs import Outcome
 
 OUTCOME = "outcome.json"
 MULTIRUN = "multirun.yaml"  # Hydra's own record of a sweep
@@ -26,85 +24,48 @@ STATES = {0: "done", DEFECT: "not published", REFUSED: "refused", FAILED: "with 
           OUT_OF_TIME: "out of time"}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """How a run ended.
+begun: list[Path] = []  # folder of the sweep that has begun and has no table yet
 
-    Parameters
-    ----------
-    status
-        Exit status.
-    reason
-        Message of the error that ended it; empty without one.
-    run
-        The composed run; None if it could not be composed.
-    result
-        The result, if there is one.
-    seconds
-        Time from start to end, in seconds.
-    objective
-        Mean estimate of the measure that `objective=` names.
+
+class SweepStart(Callback):  # type: ignore[misc]
+    """Notes the folder of a sweep, which has a table once it has ended."""
+
+    def on_multirun_start(self, config: DictConfig, **_kwargs: Any) -> None:
+        """Forget the outcomes of an earlier sweep in the same folder."""
+        folder = Path(str(config.hydra.sweep.dir)).absolute()
+        begun.append(folder)
+        for path in folder.rglob(OUTCOME):
+            path.unlink()
+
+
+def finish() -> list[int]:
+    """Write and print the table of the sweep that has ended, if there is one with outcomes.
+
+    Returns
+    -------
+    list
+        Exit statuses of its runs.
     """
-
-    status: int
-    reason: str = ""
-    run: "Run | None" = None
-    result: Any = None
-    seconds: float = 0.0
-    objective: float | None = None
-
-
-_statuses: list[int] = []
-_lines: list[str] = []
-_unfinished: list[Path] = []  # folders of sweeps that have begun and have no table yet
-
-
-def forget() -> None:
-    """Forget a sweep that ended in this process without a table, with its folder if empty."""
-    for folder in _unfinished:
-        (folder / MULTIRUN).unlink(missing_ok=True)
-        with suppress(OSError):  # something is in it, or it was never made
-            for path in (folder, *folder.parents):
-                path.rmdir()
-    for each in (_statuses, _lines, _unfinished):
-        each.clear()
-
-
-def print_table() -> None:
-    """Print the table of the last sweep, if it has ended, and forget it."""
-    lines = list(_lines)
-    _lines.clear()
-    if lines:
-        print("\n".join(lines), flush=True)
-
-
-def taken_statuses() -> list[int]:
-    """Exit statuses of the runs of the last sweep; forgets them."""
-    taken = list(_statuses)
-    _statuses.clear()
-    return taken
-
-
-def write_unfinished() -> bool:
-    """Write the table of a sweep that an error ended; returns whether there is one."""
-    folders = list(_unfinished)
-    _unfinished.clear()
-    written = [write_table(folder) for folder in folders]
-    return any(written)
+    folders = list(begun)
+    begun.clear()
+    statuses = [status for folder in folders for status in write_table(folder)]
+    if not statuses:
+        for folder in folders:
+            (folder / MULTIRUN).unlink(missing_ok=True)
+            with suppress(OSError):  # something is in it, or it was never made
+                for path in (folder, *folder.parents):
+                    path.rmdir()
+    return statuses
 
 
 def write_outcome(outcome: Outcome, cfg: Any) -> None:
     """Write how a run of a sweep ended, for the table."""
     folder = Path(str(cfg.runtime.output_dir))
     folder.mkdir(parents=True, exist_ok=True)
-    run = outcome.run
     content = {
         "overrides": dict(text.lstrip("+").partition("=")[::2] for text in typed_overrides(cfg)),
-        "status": outcome.status,
-        "reason": outcome.reason,
-        "seconds": round(outcome.seconds, 3),
-        "folder": str(run.run_folder) if run and outcome.result is not None else None,
         "number": cfg.job.num,
+        **asdict(outcome),
     }
     write_json(folder / OUTCOME, content)
 
@@ -115,22 +76,7 @@ def typed_overrides(cfg: Any) -> list[str]:
     return list(typed)
 
 
-class SweepTable(Callback):  # type: ignore[misc]
-    """Writes and prints the table of a sweep, with one row per run."""
-
-    def on_multirun_start(self, config: DictConfig, **_kwargs: Any) -> None:
-        """Forget the outcomes of an earlier sweep in the same folder."""
-        folder = Path(str(config.hydra.sweep.dir)).absolute()
-        _unfinished.append(folder)
-        for path in folder.rglob(OUTCOME):
-            path.unlink()
-
-    def on_multirun_end(self, **_kwargs: Any) -> None:
-        """Write the table."""
-        write_unfinished()
-
-
-def write_table(folder: Path) -> bool:
+def write_table(folder: Path) -> list[int]:
     """Read the outcomes of all runs; write `summary.parquet`, `summary.csv`, `index.html`.
 
     Parameters
@@ -140,22 +86,19 @@ def write_table(folder: Path) -> bool:
 
     Returns
     -------
-    bool
-        Whether any run has written its outcome.
+    list
+        Exit statuses of the runs that have written their outcome.
     """
-    found = [read_json(path) for path in sorted(folder.rglob(OUTCOME))]
-    outcomes = sorted(
-        (each for each in found if each is not None), key=lambda each: int(each["number"])
-    )
+    found = [each for path in folder.rglob(OUTCOME) if (each := read_json(path)) is not None]
+    outcomes = sorted(found, key=lambda each: int(each["number"]))
     if outcomes:
         from simstudy.output.formatting import relative_to_cwd
 
-        _statuses.extend(int(each["status"]) for each in outcomes)
         _write_summary(folder, outcomes)
         _write_index(folder, outcomes)
-        _lines.extend(["", *_table(outcomes)])
-        _lines.append(f"sweep: {relative_to_cwd(folder / 'index.html')}")
-    return bool(outcomes)
+        page = relative_to_cwd(folder / "index.html")
+        print("\n".join(["", *_table(outcomes), f"sweep: {page}"]), flush=True)
+    return [int(each["status"]) for each in outcomes]
 
 
 def _own(outcomes: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -106,7 +106,7 @@ class Loop:
         self._first_blocks: dict[str, None] = {}  # keys whose first block this run has drawn
         self.n_left = 0  # blocks of the current round that are not drawn
         self._factory = TaskFactory(plan, store, provenance, 0, workers.block_seconds)
-        self._task_sizes = TaskSizes(workers.count)
+        self._task_sizes = TaskSizes(1)  # `draw_blocks` counts the workers
         self._times, self._name = Times(_now(), ""), uuid.uuid4().hex
         self._recorded = time.monotonic()
         self._trouble = ""  # the trouble reported last

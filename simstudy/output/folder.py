@@ -6,19 +6,24 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from io import BytesIO
 from pathlib import Path
 from pickle import PicklingError
 from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result
 from simstudy.atomic_files import forget_unfinished, read_json, write_json
+from simstudy.engine.workers import Workers
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
-from simstudy.lazy import pd
 from simstudy.output.environment import environment
 from simstudy.output.explorer import EXPLORER, write_explorer
 from simstudy.output.frames import frames_of, write_frames
-from simstudy.output.manifest import clear_outputs, facts_of, facts_of_drawing, protocol_facts
+from simstudy.output.manifest import (
+    clear_outputs,
+    facts_of,
+    facts_of_drawing,
+    protocol_facts,
+    replicates_asked,
+)
 from simstudy.output.report import write_index, write_report
 from simstudy.output.report.findings import answer_of
 from simstudy.output.up_to_date import (
@@ -27,15 +32,17 @@ from simstudy.output.up_to_date import (
     TABLES,
     code_digest,
     hashes_of,
+    is_current,
     output_digest,
     versions_of,
 )
-from simstudy.provenance.modules import source_files
+from simstudy.provenance.modules import source_files, sources_digest
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.compaction import folder_lock
+from simstudy.store.files import REPLICATES
 from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.store.runs import RUNS
+from simstudy.store.runs import RUNS, forget_run, unfinished_run
 from simstudy.tables.summary import as_words, is_short
 from simstudy.tables.table import Table
 
@@ -79,6 +86,8 @@ class Published:
         Protocol of the folder and deviations from it; empty if there is none.
     answer
         Answer to the study's question.
+    is_new
+        Whether the files were written now; they were up to date otherwise.
     figure_seconds
         Time to draw the figures, in seconds.
     """
@@ -90,6 +99,7 @@ class Published:
     figures: list[Artefact] = field(default_factory=list)
     tables: list[Artefact] = field(default_factory=list)
     figure_seconds: float = 0.0
+    is_new: bool = True
 
     @property
     def not_drawn(self) -> dict[str, str]:
@@ -107,25 +117,17 @@ class Published:
         return [each.name for each in (*self.figures, *self.tables) if each.failed]
 
 
-def read_published(result: Result, folder: Place) -> Published:
-    """Read the outputs that a folder's manifest lists; the result gets its frames from there.
-
-    Parameters
-    ----------
-    result
-        Result that was published there, as confirmed by `is_current`.
-    """
+def _read_published(folder: Place) -> Published:
+    """Read the outputs that a folder's manifest lists."""
     manifest = read_json(folder / MANIFEST) or {}
     files = [folder / MANIFEST, *(folder / name for name in listed_files(manifest, folder))]
     found = Published(folder, files, manifest.get("protocol", {}), manifest.get("answer", []))
+    found.is_new = False
     for names, missing in (
         ("figures_not_drawn", found.figures),
         ("tables_not_made", found.tables),
     ):
         missing += [Artefact(name, why_not=why) for name, why in manifest.get(names, {}).items()]
-    for name in ("summary", "claims", "failures", "warnings"):
-        if (path := folder / f"{name}.parquet") in files:
-            setattr(result, name, pd.read_parquet(BytesIO(path.read_bytes())))
     return found
 
 
@@ -140,9 +142,10 @@ def publish(
     figures: bool = True,
     report: bool = True,
     pdf: bool = False,
-    n_jobs: int = 1,
+    n_jobs: int | None = 1,
     command: str = "",
     part: Mapping[str, Any] | None = None,
+    only_if_changed: bool = False,
 ) -> Published:
     """Write a result's frames, tables, figures and report to a folder.
 
@@ -169,11 +172,13 @@ def publish(
     pdf
         Whether figures are also written as PDFs.
     n_jobs
-        Number of processes that may draw figures.
+        Number of processes that may draw figures; None for one per core.
     command
         Command as typed, for the manifest and the report.
     part
         Part and group of experiments that it belongs to, for the manifest.
+    only_if_changed
+        Whether files that are up to date are kept as they are.
 
     Returns
     -------
@@ -202,10 +207,16 @@ def publish(
         raise SimstudyError(
             "this result lives in memory only: name a folder, publish(result, 'results/NAME')."
         )
+    with translate_io_errors(target):
+        sources = sources or sources_digest(module_file)
+        made_from = output_digest(result, target, config or {}, module_file, sources)
+        requested = {"figures": figures, "report": report, "pdf": pdf}
+        if only_if_changed and is_current(result, target, made_from, **requested):
+            return _read_published(target)
     target.mkdir(parents=True, exist_ok=True)
     with translate_io_errors(target), folder_lock(target):
-        made_from = output_digest(result, config or {}, module_file, sources, target)
         start = time.perf_counter()
+        record = _record_run(result)
         for place in (target, target / FIGURES, target / TABLES):
             forget_unfinished(place)
         previous = clear_outputs(target)
@@ -215,7 +226,7 @@ def publish(
         made.tables = write_tables(result, target)
         if figures:
             before = time.perf_counter()
-            made.figures = _draw_figures(result, target, pdf, n_jobs)
+            made.figures = _draw_figures(result, target, pdf, Workers(n_jobs=n_jobs).count)
             made.figure_seconds = time.perf_counter() - before
         made.files += [path for each in (*made.tables, *made.figures) for path in each.files]
         content = _manifest(result, made, module_file, previous)
@@ -240,10 +251,26 @@ def publish(
             made.files.append(page)
         content["files"] = hashes_of(target, made.files)
         write_json(target / MANIFEST, content)
+        if record is not None:
+            forget_run(record)
         made.files.append(target / MANIFEST)
         if report and target.parent.name != RUNS:
             write_index(target.parent)
     return made
+
+
+def _record_run(result: Result) -> Place | None:
+    """Record the run until its manifest is written, so that `clean` keeps its blocks."""
+    if result.folder is None or result.details.given:
+        return None
+    requested = {
+        "study": result.plan.name,
+        "seed": result.plan.seed,
+        "replicates_per_scenario": replicates_asked(result),
+    }
+    record = unfinished_run(result.folder / REPLICATES, requested)
+    write_json(record, requested)
+    return record
 
 
 def _manifest(

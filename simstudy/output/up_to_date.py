@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from simstudy.analysis.result import Result
 from simstudy.atomic_files import read_json
 from simstudy.output.environment import library_versions
 from simstudy.provenance.fingerprint import fingerprint
-from simstudy.provenance.modules import experiment_libraries, module_at, sources_digest
+from simstudy.provenance.modules import experiment_libraries, module_at
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote.paths import Place, name_below
 from simstudy.store.manifest import MANIFEST, PROTOCOL, file_hash, listed_files
-
-if TYPE_CHECKING:
-    from simstudy.analysis.result import Result
 
 REPORT = "report.html"
 FIGURES, TABLES = "figures", "tables"  # folders
@@ -25,24 +23,19 @@ SCENARIOS = "scenarios.parquet"
 
 
 def output_digest(
-    result: Result,
-    config: Mapping[str, Any],
-    module_file: str | None,
-    sources: str | None = None,
-    folder: Place | None = None,
+    result: Result, folder: Place, config: Mapping[str, Any], module_file: str | None, sources: str
 ) -> str:
     """The digest of all that outputs depend on: blocks, settings, code, libraries, protocol.
 
     Results with the same digest have the same published files. The manifest records it as
     `made_from`.
     """
-    target = folder or result.folder
     content = {
         "config": dict(config),
         "blocks": result.details.provenance.digest(result.details.drawn_sizes),
-        "sources": sources or sources_digest(module_file),
+        "sources": sources,
         "versions": versions_of(result, module_file),
-        "protocol": "" if target is None else _hash_of_protocol(target),
+        "protocol": file_hash(folder / PROTOCOL),
     }
     return short_hash(json.dumps(content, sort_keys=True, default=str), 32)
 
@@ -72,16 +65,6 @@ def code_digest(module_file: str | None) -> str:
     return f"{found['python']} {short_hash(json.dumps(code, sort_keys=True))}"
 
 
-def _hash_of_protocol(folder: Place) -> str:
-    """The hash of the protocol in the folder of the results; empty if there is none."""
-    if not (folder / PROTOCOL).exists():
-        return ""
-    from simstudy.output.protocol import read_protocol
-
-    planned = read_protocol(folder)
-    return planned.hash if planned else ""
-
-
 def versions_of(result: Result, module_file: str | None) -> dict[str, str]:
     """The versions of libraries behind numbers and figures."""
     few = result.details.provenance.only(result.details.drawn_sizes)
@@ -90,33 +73,27 @@ def versions_of(result: Result, module_file: str | None) -> dict[str, str]:
 
 
 def is_current(
-    result: Result,
-    config: dict[str, Any],
-    module_file: str | None,
-    *,
-    figures: bool,
-    report: bool,
-    folder: Place | None = None,
-    sources: str | None = None,
-    pdf: bool = False,
+    result: Result, folder: Place, digest: str, *, figures: bool, report: bool, pdf: bool = False
 ) -> bool:
-    """Whether a folder (default: that of the blocks) holds this result, current and undamaged."""
-    folder = result.folder if folder is None else folder
-    manifest = read_json(folder / MANIFEST) if folder else None
-    if folder is None or manifest is None or result.outcome.n_blocks:
+    """Whether a folder holds this result with the requested outputs, undamaged.
+
+    Parameters
+    ----------
+    digest
+        The `output_digest` of the result.
+    """
+    manifest = read_json(folder / MANIFEST) or {}
+    if manifest.get("made_from") != {"digest": digest} or result.outcome.n_blocks:
         return False
-    made_from = {"digest": output_digest(result, config, module_file, sources, folder)}
-    if manifest.get("made_from") != made_from or manifest.get("tables_failed"):
-        return False
-    if figures and manifest.get("figures_failed"):
+    if manifest.get("tables_failed") or (figures and manifest.get("figures_failed")):
         return False
     listed = listed_files(manifest, folder)
-    settings_now = {FIGURES: figures, REPORT: report}  # every run makes the other outputs
-    wanted = {name for name in listed if settings_now.get(name.partition("/")[0], True)}
     drawn = set(result.details.figures) - set(manifest.get("figures_not_drawn", {}))
     endings = ["png", "pdf"] if pdf else ["png"]
-    wanted |= {f"{FIGURES}/{name}.{ending}" for name in drawn for ending in endings if figures}
+    wanted = {f"{FIGURES}/{name}.{ending}" for name in drawn for ending in endings if figures}
     wanted |= {REPORT} if report else set()
+    settings = {FIGURES: figures, REPORT: report}  # every run makes the other outputs
+    wanted |= {name for name in listed if settings.get(name.partition("/")[0], True)}
     return all(name in listed and file_hash(folder / name) == listed[name] for name in wanted)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +14,7 @@ import pyarrow.parquet as pq
 
 from simstudy.atomic_files import forget_unfinished, read_json
 from simstudy.errors import StoreError
+from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote.paths import Place
 from simstudy.store.block_index import BlockRange
 from simstudy.store.blocks import files_at
@@ -19,11 +22,12 @@ from simstudy.store.compaction import Removed, remove_blocks
 from simstudy.store.files import DAMAGED, ENDING, REPLICATES
 from simstudy.store.manifest import MANIFEST
 from simstudy.store.provenance import UNKNOWN, Provenance
+from simstudy.store.run_records import FOLDER
 
 RUNS = "runs"  # folder in a study's folder, with a folder for each run with other settings
 SCENARIOS = "scenarios.parquet"  # file with the scenarios of a run
 UNLIMITED = 1 << 62  # blocks
-UNFINISHED = "unfinished.json"  # file in the folder of a run that has not finished
+UNFINISHED = "unfinished"  # folder of records of runs that have not finished
 ORIGINS = "origins"  # manifest entry: hashes of settings and code of the run's blocks
 
 
@@ -86,18 +90,16 @@ class StoredRun:
             return frozenset()
 
 
-def list_runs(study: Place, record: str = MANIFEST) -> list[StoredRun]:
+def list_runs(study: Place) -> list[StoredRun]:
     """List the finished runs of a study: first the one in its own folder, the others by name.
 
     Parameters
     ----------
     study
         Folder of the study, such as `results/NAME`.
-    record
-        File that marks the folder of a run; `UNFINISHED` lists the runs that can be continued.
     """
     below = sorted((study / RUNS).iterdir(), key=str) if (study / RUNS).is_dir() else []
-    found = ((folder, read_json(folder / record)) for folder in (study, *below))
+    found = ((folder, read_json(folder / MANIFEST)) for folder in (study, *below))
     return [
         StoredRun("" if folder == study else folder.name, folder, manifest)
         for folder, manifest in found
@@ -105,12 +107,38 @@ def list_runs(study: Place, record: str = MANIFEST) -> list[StoredRun]:
     ]
 
 
+def unfinished_run(blocks: Place, requested: Mapping[str, Any]) -> Place:
+    """Name the file that records an unfinished run, so that `clean` keeps its blocks.
+
+    Parameters
+    ----------
+    blocks
+        Folder of the blocks.
+    requested
+        Content of the record: `study`, `seed` and `replicates_per_scenario`, as in a manifest.
+    """
+    name = short_hash(json.dumps(requested, sort_keys=True), 16)
+    return blocks / FOLDER / UNFINISHED / f"{name}.json"
+
+
+def forget_run(record: Place) -> None:
+    """Remove the record of an unfinished run, if there is one."""
+    with suppress(FileNotFoundError):  # buckets raise it despite missing_ok
+        record.unlink(missing_ok=True)
+
+
+def _unfinished_runs(blocks: Place) -> list[StoredRun]:
+    """List the runs that were interrupted and can be continued."""
+    folder = blocks / FOLDER / UNFINISHED
+    found = [read_json(path) for path in folder.glob("*.json")]
+    return [StoredRun("", folder, each) for each in found if each is not None]
+
+
 def clean(study: Place, *, dry_run: bool = False) -> Removed:
     """Remove the blocks that no run of a study uses, and damaged or unfinished files.
 
-    Blocks of other studies are kept, and those of interrupted runs from the command line, which can
-    be continued. Interrupted runs from Python leave no record: their blocks count as unused. So do
-    blocks of older versions that do not state their provenance.
+    Blocks of other studies are kept, and those of interrupted runs, which can be continued. Blocks
+    of older versions that do not state their provenance count as unused.
 
     Parameters
     ----------
@@ -129,7 +157,7 @@ def clean(study: Place, *, dry_run: bool = False) -> Removed:
     StoreError
         If the folder has no run, so that all blocks would be removed.
     """
-    runs = list_runs(study) + list_runs(study, UNFINISHED)
+    runs = list_runs(study) + _unfinished_runs(study / REPLICATES)
     if not runs:
         raise StoreError(
             f"{study} has no finished run, so all blocks would be removed. Finish a run first, or "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from simstudy.analysis.precision import (
     without_spread,
 )
 from simstudy.analysis.result import Result, remarks_of
+from simstudy.atomic_files import write_json
 from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan
 from simstudy.engine.graceful_stop import OutOfTime, time_budget
@@ -29,11 +31,12 @@ from simstudy.engine.tasks import TaskResult
 from simstudy.engine.work_queue import share_label
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe
-from simstudy.remote.paths import place_of
+from simstudy.remote.paths import Place, place_of
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.run_records import adopt_records, merge_records
+from simstudy.store.runs import forget_run, unfinished_run
 from simstudy.store.study_folder import StudyFolder, check_provenance
 from simstudy.study.adoption import adopt_equal_blocks, blocks_of_other_code
 from simstudy.study.results import blocks_of_each, result_of
@@ -94,6 +97,7 @@ class _Run:
     pilot: Result | None = field(default=None, init=False)
     n_left: int = field(default=0, init=False)
     _is_checked: bool = field(default=False, init=False)
+    _record: Place | None = field(default=None, init=False)
     _written: list[str] = field(default_factory=list, init=False)
 
     @classmethod
@@ -125,8 +129,17 @@ class _Run:
             group_size=study.rules.group_size,
         )
         started = cls(study, options, plan, home, work, options.targets(study))
+        if home.blocks is not None:
+            started._record = unfinished_run(home.blocks, started._requested)
         work.on_result = started._take
         return started
+
+    @property
+    def _requested(self) -> dict[str, Any]:
+        """The request of this run, as a manifest states it."""
+        n_rep = self.options.most_rep if self.options.precision else self.options.n_rep
+        name, seed = self.plan.name, self.options.seed
+        return {"study": name, "seed": seed, "replicates_per_scenario": n_rep}
 
     def draw(self, is_spent: Callable[[], bool]) -> Sizes:
         """Draw until all is stored or time is up, and return the replicates by scenario key."""
@@ -156,7 +169,9 @@ class _Run:
         self.work.draw(drawn_sizes, shard)
 
     def _take(self, result: TaskResult) -> None:
-        """Compute the measures from the first results, so that mistakes show early."""
+        """Record the run and compute the measures with the first results: mistakes show early."""
+        if self._record is not None and not self._written:
+            write_json(self._record, self._requested)
         self._written += result.files
         self._is_checked = self._is_checked or self._check_measures(result.files)
 
@@ -243,6 +258,8 @@ class _Run:
         n_pilot = max(self.pilot.n_rep.values()) if self.pilot else 0
         details = self._result(sizes).details
         found = Result(replace(details, targets=self.targets, n_pilot=n_pilot, n_left=self.n_left))
+        if self._record is not None and self.options.is_all and not self.n_left:
+            forget_run(self._record)
         if self.targets and self.options.is_all:
             self.work.stats.noticed.extend(without_spread(self.pilot or found, self.targets))
         return found

@@ -6,7 +6,7 @@ import signal
 import numpy as np
 import pytest
 
-from simstudy.cli import commands
+from simstudy.cli import runs
 from simstudy.cli.exit_status import OUT_OF_TIME, REFUSED
 from simstudy.cli.project import experiment_names
 from simstudy.documents.scenarios.two_stage import TwoStage
@@ -79,7 +79,7 @@ def test_an_interrupt_ends_a_whole_sweep(monkeypatch, capsys, tmp_path):
         raise KeyboardInterrupt
 
     before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(commands, "draw", interrupted)
+    monkeypatch.setattr(runs, "draw", interrupted)
     assert command_line(["-m", *SMALL, "n_rep=10,20,30", f"out={tmp_path}"]) == 130
     assert signal.getsignal(signal.SIGINT) is before, "it is the caller's"
     assert begun == ["two_stage"]

@@ -6,8 +6,8 @@ import subprocess
 import sys
 import threading
 
-from simstudy.cli import commands, main, signals
-from simstudy.cli.sweep import Outcome
+from simstudy.cli import main, runs, signals
+from simstudy.cli.runs import Outcome
 from tests.support import ROOT, command_line
 
 HALF_LOADED = """
@@ -32,7 +32,7 @@ def test_the_command_that_goes_on_after_a_signal_deletes_nothing(monkeypatch):
         printed.append(signals.interruption())
         return Outcome(0)
 
-    monkeypatch.setattr(commands, "_draw_and_publish", draw_and_publish)
+    monkeypatch.setattr(runs, "_draw_and_publish", draw_and_publish)
     assert command_line(["experiment=two_stage", "restart=true", "experiment.k=[1]"]) == 0
     assert printed[0].endswith("To go on: python run.py experiment=two_stage 'experiment.k=[1]'")
 
@@ -49,7 +49,7 @@ def test_a_handler_of_a_batch_system_ends_the_command_and_not_the_study(monkeypa
     def requeue(number, frame):
         raise SystemExit(-1)
 
-    monkeypatch.setattr(commands, "_draw_and_publish", run)
+    monkeypatch.setattr(runs, "_draw_and_publish", run)
     before = signal.signal(signal.SIGUSR2, requeue)
     try:
         status = command_line(["experiment=two_stage"])

@@ -29,8 +29,8 @@ def test_it_prints_and_writes_what_a_run_does(here, said):
     assert {"report.html", "summary.parquet", "tables/summary.csv", "figures/estimates.png"} < names
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["config"] == {
-        "file": "rows.csv", "measures": "all", "estimate": "b", "se": "se", "truth": "0.5",
-        "method": "method", "rep": "dataset", "by": ["dgm"], "level": 0.95,
+        "file": "rows.csv", "measures": "all", "estimate": "b", "se": "se", "truth": 0.5,
+        "method": "method", "rep": "dataset", "by": ["dgm"],
     }  # fmt: skip
     page = (folder / "report.html").read_text()
     assert "simstudy summarize rows.csv estimate=b" in page

@@ -9,7 +9,8 @@ import sys
 import pandas as pd
 import pytest
 
-from simstudy.cli import commands, main
+from simstudy.cli import main
+from simstudy.output import folder
 from tests.cli.projects import ENTRY_POINT, STUDY, alive, inside, wait_for, write
 from tests.support import ROOT
 
@@ -185,15 +186,14 @@ def test_cleaning_keeps_the_blocks_of_an_interrupted_run(project, capsys, monkey
     with inside(project):
         said(capsys, "experiment=last", "figures=false")
         with monkeypatch.context() as patch:
-            patch.setattr(commands, "publish_result", interrupted)
+            patch.setattr(folder, "write_tables", interrupted)
             said(capsys, *asked, status=130)
         assert main(["clean", "last", "--yes"]) == 0
         assert "nothing to delete" in capsys.readouterr().out
         out, _ = said(capsys, *asked)
         assert "0 blocks drawn now" in out
-        folder = project / "results" / "last" / "runs" / "seed=2"
-        assert not (folder / "unfinished.json").exists()
-        (folder / "manifest.json").unlink()
+        assert not list(project.rglob("unfinished/*.json"))
+        (project / "results" / "last" / "runs" / "seed=2" / "manifest.json").unlink()
         assert main(["clean", "last", "--yes"]) == 0
         assert "deleted: 4 blocks" in capsys.readouterr().out
 

@@ -41,4 +41,4 @@ def test_every_command_of_the_page_can_be_given():
     for line in lines:
         files, settings = read_arguments(shlex.split(line)[2:])
         assert all(file.startswith("rows") for file in files)
-        assert settings.estimate == "b"
+        assert settings["estimate"] == "b"

@@ -8,9 +8,8 @@ import pytest
 from simstudy.errors import StudyError, TableError
 from simstudy.output.folder import publish
 from simstudy.output.terminal import print_closing
-from simstudy.output.up_to_date import is_current
 from simstudy.tables import Column, Table
-from tests.output.standing import CONFIG, FILE, manifest_of, plain_figure, study
+from tests.output.standing import CONFIG, FILE, is_current, manifest_of, plain_figure, study
 
 
 def biases(result):

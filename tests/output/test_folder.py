@@ -16,7 +16,6 @@ from simstudy.output import frames as writing
 from simstudy.output.folder import publish
 from simstudy.output.frames import scenario_table
 from simstudy.output.manifest import digest
-from simstudy.output.up_to_date import is_current
 from simstudy.study import Study
 from tests import toy
 from tests.output.standing import (
@@ -24,6 +23,7 @@ from tests.output.standing import (
     FILE,
     SOUND,
     current,
+    is_current,
     longer,
     manifest_of,
     plain_figure,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from simstudy.output import up_to_date
-from simstudy.output.up_to_date import code_digest, is_current
+from simstudy.output.up_to_date import code_digest
 from simstudy.store.manifest import file_hash
-from tests.output.standing import CONFIG, FILE, SOUND, current, manifest_of, study
+from tests.output.standing import CONFIG, FILE, SOUND, current, is_current, manifest_of, study
 
 
 def test_a_figure_that_failed_is_tried_again(published):

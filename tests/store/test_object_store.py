@@ -97,12 +97,12 @@ def test_a_run_puts_each_file_once_and_asks_once_for_those_of_others(asked, monk
         assert run.details.store.n_files == 1, (
             "a share leaves one file and opens none of other shares"
         )
-        put = n_files + 1 + 1  # the one that they are gathered in, and what they took
+        put = n_files + 3  # the one that they are gathered in, what they took, the run
         assert (asked["put_file"], asked["rm_file"]) == (put, n_files)
         assert asked["cat_file"] == 1, "the manifest"
     asked.clear()
     whole = toy.study().run(200, out=out, **how)
-    assert (asked["put_file"], asked["cat_file"], asked["rm_file"]) == (1, 2 + 1 + 2, 2)
+    assert (asked["put_file"], asked["cat_file"], asked["rm_file"]) == (1, 2 + 1 + 2, 2 + 1)
     asked.clear()
     assert len(whole.summary)
     assert not asked, "a summary is made of the copies"

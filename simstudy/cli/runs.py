@@ -1,0 +1,224 @@
+"""A run of the command line: draws what is missing, publishes, and prints the result."""
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from simstudy.cli import signals
+from simstudy.cli.exit_status import FAILED, OUT_OF_TIME, resume_command
+from simstudy.cli.experiment_groups import part_of
+from simstudy.cli.settings import read_seconds, read_shard
+from simstudy.engine.graceful_stop import host_signals_deferred
+from simstudy.engine.progress import Bar
+from simstudy.errors import ConfigError, SimstudyError, describe
+from simstudy.remote.paths import Place
+
+if TYPE_CHECKING:
+    from simstudy.cli.composition import Run
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended.
+
+    Parameters
+    ----------
+    status
+        Exit status.
+    reason
+        Message of the error that ended it; empty without one.
+    folder
+        Folder of its outputs; None if there are none.
+    seconds
+        Time from start to end, in seconds.
+    objective
+        Mean estimate of the measure that `objective=` names.
+    """
+
+    status: int
+    reason: str = ""
+    folder: str | None = None
+    seconds: float = 0.0
+    objective: float | None = None
+
+
+@host_signals_deferred()
+def carry_out(run: "Run", *, is_sweep: bool = False) -> Outcome:
+    """Draw and publish a study, or draw a share of it.
+
+    Parameters
+    ----------
+    is_sweep
+        Whether the run is one of a sweep, which prints one line for each.
+    """
+    start = time.perf_counter()
+    try:
+        with signals.raising():
+            if run.settings.shard:
+                return Outcome(_draw_shard(run))
+            outcome = _draw_and_publish(run, is_sweep=is_sweep)
+            return replace(outcome, seconds=time.perf_counter() - start)
+    except SystemExit as ending:  # figures and claims are a user's own code
+        raise SimstudyError(
+            f"the study's own code ended the program ({describe(ending)}) in a measure, a derived "
+            "column, a claim or a scenario's exact(), so nothing was published. Raise an exception "
+            "there."
+        ) from None
+
+
+def _draw_and_publish(run: "Run", *, is_sweep: bool) -> Outcome:
+    if run.settings.join:
+        from simstudy.cli.status import check_join
+
+        check_join(run)
+    result = draw(run)
+    status = publish_run(run, result, is_sweep=is_sweep)
+    outcome = Outcome(status, "", str(run.run_folder), objective=_objective(run, result))
+    if not result.details.n_left:
+        return outcome
+    print(
+        f"budget={run.settings.budget} is spent, and {result.details.n_left:,} blocks are missing"
+        f"{_time_left(result)}. To go on: {resume_command(run.project, 'run', run.overrides)}"
+    )
+    return replace(outcome, status=status or OUT_OF_TIME, reason="budget is spent")
+
+
+def _objective(run: "Run", result: Any) -> float | None:
+    """The mean estimate of the measure that `objective=` names."""
+    name = run.settings.objective
+    if name is None:
+        return None
+    rows = result.summary[result.summary["measure"] == name]
+    if rows.empty:
+        known = ", ".join(dict.fromkeys(result.summary["measure"]))
+        raise ConfigError(f"objective={name} is no measure of {run.name}; it has {known}")
+    return float(rows["estimate"].mean())
+
+
+def _time_left(result: Any) -> str:
+    """The predicted time, from what was drawn so far."""
+    from simstudy.analysis.frames import seconds_left
+    from simstudy.output.formatting import format_time
+
+    seconds = seconds_left(result.details.spent, result.details.n_left)
+    return "" if math.isnan(seconds) else f", about {format_time(seconds)} on one core"
+
+
+def draw(run: "Run", **share: Any) -> Any:
+    """Draw what is missing, or a share of it; returns the result of all stored blocks."""
+    settings = run.settings
+    with Bar(run.name, visible=settings.progress) as progress:
+        return run.study.run(
+            run.n_rep,
+            settings.seed,
+            out=run.out,
+            backend=settings.backend,
+            n_jobs=settings.n_jobs,
+            backend_options=dict(run.backend_options),
+            block_seconds=settings.block_seconds,
+            restart=settings.restart,
+            retry=settings.retry,
+            redraw=settings.redraw or (),
+            adopt=settings.adopt,
+            precision=settings.precision,
+            max_rep=settings.max_rep,
+            stop_by=settings.stop_by,
+            budget=read_seconds(settings.budget),
+            progress=progress,
+            explain=False,  # `publish` writes more files
+            **share,
+        )
+
+
+def _draw_shard(run: "Run") -> int:
+    """Draw a share of the blocks, and publish nothing."""
+    shard = read_shard(run.settings.shard)
+    assert shard is not None
+    done = draw(run, shard=shard).outcome
+    print(
+        f"shard {shard[0]}/{shard[1]}: {done.n_blocks} blocks computed; "
+        "run without shard=... to summarise"
+    )
+    return FAILED if done.n_failed else 0
+
+
+# ---------------------------------------------------------------- publishing
+def publish_run(run: "Run", result: Any, *, is_sweep: bool = False, in_full: bool = False) -> int:
+    """Publish the result of a run, and print it; returns the exit status.
+
+    Parameters
+    ----------
+    in_full
+        Whether the result is printed even if its outputs were up to date.
+    """
+    settings = run.settings
+    for name in result.details.store.damaged:
+        print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
+    with signals.raising(False):
+        return publish_and_print(
+            result,
+            run.run_folder,
+            name=" ".join(run.overrides) if is_sweep else "",
+            replay=lambda at: resume_command(run.project, "replay", [at, *run.overrides]),
+            claims=run.is_published or settings.claims,
+            in_full=in_full,
+            about=run.module.__doc__ or "",
+            config=run.record,
+            module_file=run.module.__file__,
+            sources=run.sources,
+            figures=settings.figures,
+            report=settings.report,
+            pdf=settings.pdf,
+            n_jobs=settings.n_jobs,
+            command=resume_command(run.project, "run", run.overrides),
+            part=part_of(run.name, run.project),
+        )
+
+
+def publish_and_print(
+    result: Any,
+    folder: Place,
+    *,
+    name: str = "",
+    replay: Callable[[str], str] | None = None,
+    claims: bool = True,
+    in_full: bool = False,
+    **options: Any,
+) -> int:
+    """Publish a result unless its outputs are up to date, and print it.
+
+    Parameters
+    ----------
+    name
+        Name of the run in a sweep, which prints one line.
+    replay, claims
+        As for `print_closing`.
+    options
+        Further arguments of `simstudy.publish`.
+
+    Returns
+    -------
+    int
+        The exit status: of failures among the replicates, or of figures that raised an error.
+    """
+    from simstudy.output.folder import publish
+    from simstudy.output.formatting import format_size, relative_to_cwd
+    from simstudy.output.terminal import print_closing
+    from simstudy.output.up_to_date import REPORT
+
+    published = publish(result, folder, only_if_changed=True, **options)
+    where = relative_to_cwd(folder)
+    if not published.is_new:
+        print(f"nothing to do: {where} holds {format_size(result)}, and its figures")
+    elif name:
+        print(f"{name}: {len(published.files)} files in {where}")
+    if not name and (published.is_new or in_full):
+        print_closing(result, published, replay, claims=claims)
+    elif not name:
+        reports = [path for path in published.files if path.name == REPORT]
+        lines = [*published.answer, *(f"report: {relative_to_cwd(page)}" for page in reports)]
+        print("\n".join(lines))
+    return FAILED if result.n_failed or published.failed else 0
