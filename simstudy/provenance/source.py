@@ -140,10 +140,28 @@ def _parsed(text: str) -> _Parsed:
         compiled = compile(tree, "<source>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return _Parsed(ast.Module([], []), {}, {})
+    functions = {_place(node): node for node in _functions_in(tree)}
+    return _Parsed(tree, _by_name([compiled]), functions)
+
+
+@lru_cache(maxsize=256)
+def _codes_of_cell(text: str) -> dict[str, list[CodeType]]:
+    """Compile statements one by one, as IPython does with a notebook's cell.
+
+    Python compiles `np.sqrt(x)` in another way if `import numpy as np` is compiled with it.
+    """
+    body = ast.parse(text).body
+    alone = [ast.Module([statement], []) for statement in body]
+    return _by_name([compile(each, "<source>", "exec", dont_inherit=True) for each in alone])
+
+
+def _by_name(compiled: Iterable[CodeType]) -> dict[str, list[CodeType]]:
+    """Collect code objects, with those inside them, by qualified name."""
     codes: dict[str, list[CodeType]] = {}
-    for code in _nested(compiled):
-        codes.setdefault(code.co_qualname, []).append(code)
-    return _Parsed(tree, codes, {_place(node): node for node in _functions_in(tree)})
+    for each in compiled:
+        for code in _nested(each):
+            codes.setdefault(code.co_qualname, []).append(code)
+    return codes
 
 
 def _functions_in(node: ast.AST) -> Iterator[Function]:
@@ -164,11 +182,10 @@ def _place(node: Function) -> tuple[str, int]:
 def _node_of(code: CodeType, text: str, is_hooked: bool) -> ast.AST | None:
     """Find the syntax tree of a loaded function; None if the source has other code."""
     parsed = _parsed(text)
-    alike = [
-        found
-        for found in parsed.codes.get(code.co_qualname, ())
-        if is_hooked or bytecode_of(found) == bytecode_of(code)
-    ]
+    named = parsed.codes.get(code.co_qualname, [])
+    alike = named if is_hooked else _alike(code, named)
+    if not alike and named:
+        alike = _alike(code, _codes_of_cell(text).get(code.co_qualname, []))
     if not alike:
         return None
     at = code.co_firstlineno, _column(code)
@@ -179,6 +196,11 @@ def _node_of(code: CodeType, text: str, is_hooked: bool) -> ast.AST | None:
         n for n in ast.walk(parsed.tree) if isinstance(n, ast.Lambda) and _is_inside(near, n)
     )
     return max(lambdas, key=lambda node: (node.lineno, node.col_offset), default=None)
+
+
+def _alike(code: CodeType, others: Iterable[CodeType]) -> list[CodeType]:
+    """The code objects with the same bytecode."""
+    return [other for other in others if bytecode_of(other) == bytecode_of(code)]
 
 
 def _column(code: CodeType) -> int:

@@ -5,6 +5,7 @@ case answers is what a user would have: that the run was refused, or the numbers
 """
 
 import contextlib
+import ast
 import functools
 import hashlib
 import importlib
@@ -100,7 +101,8 @@ def carry_out_cells(order: dict[str, Any]) -> list[dict[str, Any]]:
         name = f"<cell {number}>"
         space["In"].append(cell)
         linecache.cache[name] = (len(cell), None, cell.splitlines(True), name)
-        exec(compile(cell, name, "exec"), space)
+        for statement in ast.parse(cell, name).body:  # IPython compiles them one by one
+            exec(compile(ast.Module([statement], []), name, "exec"), space)
     return answers
 
 

@@ -217,6 +217,39 @@ def test_a_notebook_with_the_same_text_shares_them_and_may_run_its_cells_again(p
     assert [answer.get("n_blocks") for answer in found] == [0, 0, 0], found
 
 
+CELL = """
+from dataclasses import dataclass
+
+import numpy as np
+
+from simstudy import Study
+from simstudy.measures import mean
+
+
+@dataclass(frozen=True)
+class Normal:
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").normal(size=(n_rep, 5))}
+
+
+"""
+METHOD = """
+def root(x):
+    return {"e": np.sqrt(x.mean(axis=1) ** 2)}
+"""
+ITS_STUDY = """
+study = Study("mine", [Normal()], [mean("e")], methods={"root": root}, block_size=20)
+answer(study)
+"""
+
+
+def test_a_function_may_move_from_the_cell_with_the_imports_to_its_own(projects, tmp_path):
+    """Python compiles `np.sqrt(...)` in two ways, with and without the import beside it."""
+    commented = METHOD.replace("    return", "    # of the mean\n    return")
+    found = projects.cells(tmp_path, CELL + METHOD, ITS_STUDY, commented, ITS_STUDY)
+    assert [answer.get("n_blocks") for answer in found] == [2, 0], found
+
+
 IN_ONE_PROCESS = """
 first = answer(study())
 print(first)
