@@ -85,6 +85,9 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
     home = StudyFolder.open(plan.work_units, options.out, provenance, adopt=True)
     other = blocks_of_other_code(plan.work_units, home.store)
     home = replace(home, store=with_blocks_of_other_code(home.store, other))
+    drawn = _methods_with_blocks(plan, home.store)
+    absent = [method.name for method in plan.methods if drawn and method.name not in drawn]
+    plan = plan.of_methods(drawn) if absent else plan
     blocks = blocks_of_each(plan, home.store)
     published = (read_json(folder / MANIFEST) or {}).get("replicates_per_scenario") or {}
     requested = published if isinstance(published, dict) else dict.fromkeys(plan.keys, published)
@@ -100,8 +103,20 @@ def partial_result(study: StudySpec, options: RunOptions, *, n_rep: int | None) 
     sizes = {key: stored[key] for key in begun.keys}
     records = read_records(folder / REPLICATES, home.store.provenance)
     known = [*records.first_warnings.values(), *_remarks_on_other_code(other, provenance)]
+    if absent:
+        known.append(f"not in this result, since no block is stored: method {first_few(absent)}")
     result = result_of(study, begun, home, RunStats(noticed=known), sizes)
     return Result(replace(result.details, design=tuple(plan.work_units.keys)))
+
+
+def _methods_with_blocks(plan: Plan, store: Store) -> list[str]:
+    """The names of the methods that have a block in any scenario."""
+    by_method = zip(*plan.drawn_keys.values(), strict=True)
+    return [
+        method.name
+        for method, keys in zip(plan.methods, by_method, strict=False)
+        if any(map(store.n_blocks, keys))
+    ]
 
 
 def _replicates_of(plan: Plan, n_blocks: int, requested: Iterable[int]) -> int:

@@ -190,7 +190,8 @@ class Study(StudySpec):
 
         A run draws the first block of every scenario, then the second of every scenario, and so on,
         so this is the whole study with fewer replicates. Scenarios without a block are left out.
-        Blocks of other code count where there are none of the present code; a warning says so.
+        So are methods without a block. Blocks of other code count if there are none of the present
+        code. A warning says so.
 
         Parameters
         ----------

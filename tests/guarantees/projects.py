@@ -4,8 +4,8 @@ A server has imported simstudy already and forks for each order, so a case costs
 case answers is what a user would have: that the run was refused, or the numbers.
 """
 
-import contextlib
 import ast
+import contextlib
 import functools
 import hashlib
 import importlib
