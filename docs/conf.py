@@ -17,6 +17,8 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "website.accessible",
     "website.contents",
     "website.api",
     "website.formulas",
@@ -34,6 +36,9 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 toc_object_entries_show_parents = "hide"
+
+copybutton_prompt_text = ">>> |\\.\\.\\. "
+copybutton_prompt_is_regexp = True
 
 html_theme = "furo"
 html_math_renderer = "mathml"

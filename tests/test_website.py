@@ -6,6 +6,7 @@ import re
 import pytest
 
 from tests.support import ROOT
+from website.accessible import accessible
 from website.api import (
     autodoc_directives,
     escape_markup,
@@ -130,3 +131,12 @@ def test_words_before_a_colon_of_a_property_are_no_type():
     made = ["scenarios, axes, seed.", "", ":type: The plan"]
     assert without_type(made) == ["The plan: scenarios, axes, seed.", ""]
     assert without_type(["The plan."]) == ["The plan."]
+
+
+def test_marks_for_readers_are_added_once():
+    page = '<p class="caption" role="heading">Use</p><pre>x</pre>'
+    made = accessible(page)
+    assert made == (
+        '<p class="caption" role="heading" aria-level="2">Use</p><pre tabindex="0">x</pre>'
+    )
+    assert accessible(made) == made
