@@ -5,6 +5,7 @@ replicates. If blocks repeat the same values, block means do not differ at all. 
 Carlo errors too small, without any error message.
 """
 
+import math
 import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -18,12 +19,12 @@ from simstudy.lazy import pc, special
 from simstudy.store.arrow_schema import NOT_COMPARED
 from simstudy.store.blocks import Store
 
-FALSE_ALARMS = 1e-6  # per run
+LEVEL = 2e-8  # of all tests of a run; false alarms are up to ten times as frequent
 MIN_BLOCKS, MAX_BLOCKS = 5, 200
+MIN_EVENTS = 45  # expected rare values per group of blocks, times the root of their number
 MAX_SECONDS = 1.0  # time after which no further scenario is tested
 MAX_CELLS = 8  # tested cells per column with axes
 MIN_VALUES = 10  # different values of a column below which equal blocks are no finding
-ZERO_STATISTIC = 1e-9  # largest statistic of blocks with the same values
 
 
 class Spread(NamedTuple):
@@ -43,9 +44,8 @@ class Spread(NamedTuple):
 def odd_spreads(plan: Plan, store: Store, keys: Iterable[str], group_size: int = 1) -> list[Spread]:
     """Find columns whose block means contradict independent replicates.
 
-    Uses the Kruskal-Wallis test with at most 200 blocks. Its level makes a false alarm in a run
-    less probable than 1e-6. For columns with few values, such as rejections, the test compares the
-    shares of the values.
+    Uses the Kruskal-Wallis test with at most 200 blocks. A false alarm in a run is less probable
+    than 1e-6, whatever the distribution of the columns.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def odd_spreads(plan: Plan, store: Store, keys: Iterable[str], group_size: int =
             n_tests += 1
             ratio, p_value = block_spread(values.reshape(n_blocks, -1))
             found.append((Spread(key, name, ratio), p_value))
-    return [spread for spread, p_value in found if p_value * n_tests < FALSE_ALARMS]
+    return [spread for spread, p_value in found if p_value * n_tests < LEVEL]
 
 
 def _columns(plan: Plan, table: pa.Table, group_size: int) -> Iterator[tuple[str, np.ndarray]]:
@@ -94,6 +94,9 @@ def _matrix(column: pa.ChunkedArray, n_rows: int) -> np.ndarray | None:
 def block_spread(values: np.ndarray) -> tuple[float, float]:
     """Compare block means of ranks with those of independent replicates (Kruskal-Wallis test).
 
+    The chi-square distribution of the statistic holds far in its tail only if rare values, such as
+    few rejections, are frequent enough in each block. Otherwise consecutive blocks are joined.
+
     Parameters
     ----------
     values
@@ -103,21 +106,39 @@ def block_spread(values: np.ndarray) -> tuple[float, float]:
     -------
     ratio, p_value : float
         Variance of the block means over that of independent replicates, about 1 if they are
-        independent, and the p-value. It is 0 if all blocks have the same values.
+        independent, and the p-value. It is 0 if all blocks have the same values, and 1 if there
+        are too few blocks.
 
     References
     ----------
     Kruskal and Wallis (1952), Journal of the American Statistical Association 47, 583-621.
     """
-    n_blocks, size = values.shape
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks = (counts.cumsum() - (counts - 1) / 2)[places].reshape(values.shape)  # mean ranks
-    variance = ranks.var(ddof=1)
-    if variance == 0 or size < 2:
+    if len(counts) < 2:
         return 1.0, 1.0
-    statistic = size * ((ranks.mean(axis=1) - ranks.mean()) ** 2).sum() / variance
-    ratio = float(statistic / (n_blocks - 1))
-    n_values = len(np.unique(values[0]))
-    if statistic < ZERO_STATISTIC and n_values >= MIN_VALUES:
-        return ratio, 0.0
-    return ratio, float(special.chdtrc(n_blocks - 1, statistic))
+    if (values == values[0]).all() and len(counts) >= MIN_VALUES:
+        return 0.0, 0.0
+    scores = (ranks - ranks.mean()) / ranks.std(ddof=1)
+    groups = _joined(scores)
+    n_groups, size = groups.shape
+    if n_groups < MIN_BLOCKS or size < 2:
+        return 1.0, 1.0
+    statistic = size * ((groups.mean(axis=1) - groups.mean()) ** 2).sum()
+    return float(statistic / (n_groups - 1)), float(special.chdtrc(n_groups - 1, statistic))
+
+
+def _joined(scores: np.ndarray) -> np.ndarray:
+    """Join consecutive blocks of scores until chi-square quantiles hold for their means.
+
+    For a rare value of probability p, the squared skewness and the excess kurtosis are about 1/p.
+    With k blocks, in each of which it is expected m times, tail probabilities of 1e-9 are at most
+    ten times as large as those of chi-square if m * sqrt(k) is at least 45 (by importance sampling
+    of multinomial counts).
+    """
+    n_blocks, size = scores.shape
+    skewness, kurtosis = (scores**3).mean(), (scores**4).mean()
+    needed = MIN_EVENTS * max(skewness**2, kurtosis - 3, 0) / size
+    n_joined = max(1, math.ceil(needed**2 / n_blocks))
+    n_groups = n_blocks // n_joined
+    return scores[: n_groups * n_joined].reshape(n_groups, n_joined * size)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from simstudy.engine.independence import FALSE_ALARMS, block_spread
+from simstudy.engine.independence import LEVEL, block_spread
 from simstudy.engine.progress import Silent
 from simstudy.measures import mean
 from simstudy.study import Study
@@ -86,17 +86,29 @@ LAWS = {
     "normal": lambda rng, shape: rng.normal(size=shape),
     "cauchy": lambda rng, shape: rng.standard_cauchy(size=shape),
     "rare": lambda rng, shape: (rng.random(shape) < 0.01).astype(float),
+    "very rare": lambda rng, shape: (rng.random(shape) < 0.003).astype(float),
+    "mostly zero": lambda rng, shape: rng.normal(size=shape) * (rng.random(shape) < 0.02),
     "counts": lambda rng, shape: rng.poisson(2.0, size=shape).astype(float),
 }
 
 
+@pytest.mark.parametrize("shape", [(8, SIZE), (200, 10)], ids=["few blocks", "many small blocks"])
 @pytest.mark.parametrize("law", LAWS)
-def test_the_level_holds_for_any_law(law):
+def test_the_level_holds_for_any_law(law, shape):
     """Of 2,000 tests, 2 are expected below 1e-3: more than 12 have a probability below 1e-6."""
     rng = np.random.default_rng(1)
-    p_values = np.array([block_spread(LAWS[law](rng, (8, SIZE)))[1] for _ in range(2000)])
+    p_values = np.array([block_spread(LAWS[law](rng, shape))[1] for _ in range(2000)])
     assert (p_values < 1e-3).sum() <= 12
-    assert (p_values > FALSE_ALARMS).all()
+    assert (p_values > LEVEL).all()
+
+
+def test_rare_values_that_blocks_share_are_found():
+    """The probability of a rejection differs between blocks: 1% or 11%."""
+    rng = np.random.default_rng(1)
+    chance = rng.choice([0.01, 0.11], size=(200, 1))
+    ratio, p_value = block_spread((rng.random((200, SIZE)) < chance).astype(float))
+    assert ratio > 1.5
+    assert p_value < LEVEL
 
 
 def test_blocks_with_the_same_values_have_no_spread():
