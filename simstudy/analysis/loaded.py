@@ -27,7 +27,6 @@ from simstudy.store.provenance import UNKNOWN, Provenance
 from simstudy.store.runs import is_used, study_folder
 
 ROWS = "replicates.parquet"  # replicates of other software, as `Result.replicates` has them
-METHOD_PREFIX = "method "  # how the stored description of a method's scenario begins
 
 
 def load(folder: str | os.PathLike[str] | Place) -> LoadedResult:
@@ -71,6 +70,15 @@ def load(folder: str | os.PathLike[str] | Place) -> LoadedResult:
     return LoadedResult(place, manifest)
 
 
+def _stored_frame(name: str, *, is_needed: bool = True) -> Any:
+    """A frame of the folder, read when it is first used; empty if it is not needed and absent."""
+
+    def read(result: LoadedResult) -> pd.DataFrame:
+        return result._read_frame(name, is_needed=is_needed)
+
+    return cached_property(read)
+
+
 class LoadedResult(Result):
     """A result from a folder: frames as they were written, replicates as they are stored.
 
@@ -87,6 +95,10 @@ class LoadedResult(Result):
     def __init__(self, folder: Place, manifest: Mapping[str, Any]) -> None:
         self._folder, self.manifest = folder, manifest
         self._value_labels, self._labels, self._tables = {}, {}, {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process the folder is read again."""
+        return LoadedResult, (self.folder, self.manifest)
 
     @property
     def folder(self) -> Place:
@@ -117,34 +129,16 @@ class LoadedResult(Result):
         )
 
     # ---------------------------------------------------------------- frames
-    @cached_property
-    def summary(self) -> pd.DataFrame:
-        return self._read_frame("summary")
-
-    @cached_property
-    def summary_all_methods(self) -> pd.DataFrame:
-        return self._read_frame("summary_all_methods")
+    summary = _stored_frame("summary")
+    summary_all_methods = _stored_frame("summary_all_methods")
+    scenarios = _stored_frame("scenarios")
+    claims = _stored_frame("claims", is_needed=False)
+    failures = _stored_frame("failures", is_needed=False)
+    warnings = _stored_frame("warnings", is_needed=False)
 
     @property
     def n_failed(self) -> int:
         return int(self.manifest.get("failed_replicates") or 0)
-
-    @cached_property
-    def scenarios(self) -> pd.DataFrame:
-        """The factors of each scenario, with its key in `scenario`."""
-        return self._read_frame("scenarios")
-
-    @cached_property
-    def claims(self) -> pd.DataFrame:
-        return self._read_frame("claims", is_needed=False)
-
-    @cached_property
-    def failures(self) -> pd.DataFrame:
-        return self._read_frame("failures", is_needed=False)
-
-    @cached_property
-    def warnings(self) -> pd.DataFrame:
-        return self._read_frame("warnings", is_needed=False)
 
     def _read_frame(self, name: str, *, is_needed: bool = True) -> pd.DataFrame:
         """A frame of the folder; an empty one if it is not there and not needed."""
@@ -236,12 +230,12 @@ def stored_plan(name: str, rows: Sequence[Mapping[Any, Any]], provenance: Proven
     rows
         Key and factors of each scenario, or of each pair of scenario and method.
     """
-    settings, known = provenance.settings, provenance.values.values()
+    settings = provenance.settings
     factors = [name for name in rows[0] if name != SCENARIO]
     axes = {axis: tuple(labels) for axis, labels in settings["axes"].items()}
     methods: tuple[Method, ...] = ()
-    if known and all(text.startswith(METHOD_PREFIX) for text in known):
-        axis = factors.pop()
+    if axis := _methods_axis(rows, factors, provenance.values):
+        factors.remove(axis)
         names = dict.fromkeys(row[axis] for row in rows)
         axes = {axis: tuple(names), **axes}
         methods = tuple(Method(each, _not_loaded, axis) for each in names)
@@ -265,6 +259,19 @@ def stored_plan(name: str, rows: Sequence[Mapping[Any, Any]], provenance: Proven
         vectors=dict.fromkeys(settings.get("vectors", ()), 0),
         stored=stored,
     )
+
+
+def _methods_axis(
+    rows: Sequence[Mapping[Any, Any]], factors: Sequence[str], known: Mapping[str, str]
+) -> str:
+    """The factor that names the method in the stored description of each row; empty if none."""
+
+    def names_methods(factor: str) -> bool:
+        return all(
+            known.get(row[SCENARIO], "").startswith(f"method {row[factor]} of ") for row in rows
+        )
+
+    return next(filter(names_methods, factors), "")
 
 
 def _not_loaded(**_: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, make_dataclass, replace
@@ -14,7 +16,6 @@ import numpy as np
 from simstudy.analysis.details import Details
 from simstudy.analysis.replicates import NO_ROW, ReplicatesInMemory, replicates_of_cells
 from simstudy.analysis.result import Result
-from simstudy.data.content_hash import hash_of_frame
 from simstudy.design.plan import Plan
 from simstudy.engine.run_stats import RunStats
 from simstudy.errors import ConfigError, in_one_line, nearest
@@ -236,29 +237,33 @@ def from_file(path: Paths, **arguments: Any) -> Result:
     >>> float(result.row("coverage", n=20)["estimate"])
     1.0
     """
-    several = not isinstance(path, str | os.PathLike)
-    paths: list[Any] = list(path) if not isinstance(path, str | os.PathLike) else [path]
-    first = Path(paths[0])
-    if not several and first.is_dir():
-        readable = (*SEPARATORS, *BINARY)
-        paths = sorted(each for each in first.iterdir() if _ending(each) in readable)
-        if not paths:
-            raise ConfigError(f"{first} holds no file that ends in {', '.join(readable)}.")
     by, rep, method = (_as_list(arguments.get(name)) for name in ("by", "rep", "method"))
-    tables = [_read(each, [*by, *rep, *method], method) for each in paths]
-    rows = tables[0]
-    if len(tables) > 1:
-        rows = pd.concat(
-            [table.assign(file=_stem(each)) for each, table in zip(paths, tables, strict=True)],
-            ignore_index=True,
-        )
-        if rep and rep[0] in rows:
-            n_files = rows.groupby(rep[0])["file"].nunique()
-            if (n_files > 1).any():
-                rows[rep[0]] = rows["file"] + "/" + rows[rep[0]].astype(str)
-    stem = _stem(first)
-    name = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in stem)
-    return from_frame(rows, **{"name": name, **arguments})
+    paths = _files(path)
+    tables = {each: _read(each, [*by, *rep, *method], method) for each in paths}
+    if len(paths) == 1:
+        rows = tables[paths[0]]
+    else:
+        named = [table.assign(file=_stem(each)) for each, table in tables.items()]
+        rows = pd.concat(named, ignore_index=True)
+        if rep and rep[0] in rows and (rows.groupby(rep[0])["file"].nunique() > 1).any():
+            rows[rep[0]] = rows["file"] + "/" + rows[rep[0]].astype(str)
+    first = path if isinstance(path, str | os.PathLike) else paths[0]
+    return from_frame(rows, **{"name": re.sub(r"[^\w-]", "_", _stem(first)), **arguments})
+
+
+def _files(path: Paths) -> list[str | os.PathLike[str]]:
+    """The files at a path, of a list, or in a folder."""
+    if not isinstance(path, str | os.PathLike):
+        return list(path)
+    folder = Path(path)
+    if not folder.is_dir():
+        return [path]
+    endings = [f"{ending}{packed}" for ending in SEPARATORS for packed in ("", *PACKED)]
+    readable = (*endings, *BINARY)
+    found = sorted(each for each in folder.iterdir() if each.name.lower().endswith(readable))
+    if not found:
+        raise ConfigError(f"{folder} holds no file that ends in {', '.join(readable)}.")
+    return [*found]
 
 
 def _as_list(columns: str | Sequence[str] | None) -> list[str]:
@@ -267,12 +272,6 @@ def _as_list(columns: str | Sequence[str] | None) -> list[str]:
 
 def _stem(path: Any) -> str:
     return Path(path).name.partition(".")[0]
-
-
-def _ending(path: Path) -> str:
-    """The ending of a file's name, without that of its packing."""
-    packed = path.suffix.lower() in PACKED
-    return Path(path.stem).suffix.lower() if packed else path.suffix.lower()
 
 
 def _read(path: Any, labels: Sequence[str], methods: Sequence[str]) -> pd.DataFrame:
@@ -353,9 +352,10 @@ def _data_sets(rows: pd.DataFrame, roles: ColumnRoles) -> tuple[np.ndarray, np.n
 
 def _hash(frame: pd.DataFrame, roles: ColumnRoles, quantities: Quantities) -> str:
     """The hash of all that is read of the table."""
-    keys = {column: frame[column].astype(str).astype(object) for column in roles.labels}
+    keys = {column: frame[column].astype(str) for column in roles.labels}
     numbers = {f"{name} in numbers": quantities[name] for name in quantities if name in frame}
-    return hash_of_frame(pd.DataFrame(keys | numbers))[:16]
+    rows = pd.util.hash_pandas_object(pd.DataFrame(keys | numbers), index=False)
+    return hashlib.sha256(rows.to_numpy().tobytes()).hexdigest()[:16]
 
 
 def _remarks_on_rows(

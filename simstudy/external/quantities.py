@@ -164,7 +164,9 @@ def cells_of(frame: pd.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ..
     """Group the rows by cell of the design, in order of appearance."""
     if not by:
         return [((), frame)]
-    groups = frame.groupby([frame[name].map(_rounded) for name in by], sort=False, observed=True)
+    columns = {name: frame[name].astype(object) for name in by}
+    rounded = [c.map({level: _rounded(level) for level in c.unique()}) for c in columns.values()]
+    groups = frame.groupby(rounded, sort=False, observed=True)
     return [(tuple(map(_plain, levels)), rows) for levels, rows in groups]
 
 
@@ -214,25 +216,25 @@ def _truths(
     Numbers agree in single precision, as Stata has them.
     """
     keys = {key: key if isinstance(key, tuple) else (key,) for key in truth}
-    texts = [tuple(map(_as_text, key)) for key in keys.values()]
-    by_text = dict(zip(texts, truth.values(), strict=True))
-    one_by_one = [(name,) for name in (*roles.by, roles.method) if name]
-    ways = [tuple(roles.by), *one_by_one] if roles.by else one_by_one
-    rows = {
-        way: list(zip(*(frame[name].map(_as_text) for name in way), strict=True)) for way in ways
-    }
-    fitting = [way for way, levels in rows.items() if set(levels) <= set(by_text)]
-    twice = {text for text in texts if texts.count(text) > 1}
-    if fitting and not twice.intersection(rows[fitting[0]]):
-        return np.array([by_text[levels] for levels in rows[fitting[0]]], dtype=float)
-    way = fitting[0] if fitting else ways[0] if ways else ()
-    bad = twice if fitting else set(rows.get(way, [])) - set(by_text)
-    at = next((row for row, levels in enumerate(rows.get(way, [])) if levels in bad), 0)
-    where = _format_labels({name: frame[name].iloc[at] for name in way}) or "the table"
-    among = [key for key in keys if tuple(map(_as_text, keys[key])) in twice] if fitting else truth
+    by_levels = {tuple(map(_as_text, levels)): truth[key] for key, levels in keys.items()}
+    if len(by_levels) < len(truth):
+        raise ConfigError(f"truth has several values for one level: {in_one_line(repr(truth))}")
+    columns = [name for name in (*roles.by, roles.method) if name]
+    if not columns:
+        raise ConfigError(
+            "truth is given by level: name the column of the levels in by= or method=."
+        )
+    for way in dict.fromkeys([roles.by or (roles.method,), *((name,) for name in columns)]):
+        rows = list(zip(*(frame[name].map(_as_text) for name in way), strict=True))
+        if set(rows) <= set(by_levels):
+            return np.array([by_levels[levels] for levels in rows], dtype=float)
+    way = tuple(roles.by or columns)
+    rows = list(zip(*(frame[name].map(_as_text) for name in way), strict=True))
+    at = next(row for row, levels in enumerate(rows) if levels not in by_levels)
+    where = _format_labels({name: frame[name].iloc[at] for name in way})
     raise ConfigError(
-        f"truth has {'several values' if fitting else 'no value'} for {where}; it has some for "
-        f"{', '.join(map(str, among))}. Give one for each level of a column, or name a column."
+        f"truth has no value for {where}; it has some for {', '.join(map(str, truth))}. Give one "
+        "for each level of a column, or name a column."
     )
 
 

@@ -18,6 +18,14 @@ ON_REQUEST = {
     "standardised_bias", "type_s_rate", "exaggeration", "outlier_rate", "convergence_rate",
 }  # fmt: skip
 """Names of measures that are computed only if `measures=` asks for them."""
+ARGUMENTS = {
+    "truth": "truth=, a number, a column, or one for each level of by",
+    "se": "se=, the column of standard errors",
+    "limits": "se=, or lower= and upper=, the columns of limits",
+    "tests": "p_value=, se=, or lower= and upper=",
+    "methods": "method=, a column with at least two methods",
+}
+"""Arguments that supply what measures need."""
 Standard = tuple[str, Callable[[], Measure]]
 """What makes a measure, after what it needs of the columns, with blanks between."""
 
@@ -52,19 +60,14 @@ def choose_measures(
 
 def _lacking_columns(roles: ColumnRoles, methods: Sequence[str]) -> dict[str, str]:
     """Missing columns of measures, and the arguments that would supply them."""
-    has_tests = roles.limits or roles.p_value
-    needed = [
-        (
-            "truth",
-            roles.truth is not None,
-            "truth=, a number, a column, or one for each level of by",
-        ),
-        ("se", roles.se, "se=, the column of standard errors"),
-        ("limits", roles.limits, "se=, or lower= and upper=, the columns of limits"),
-        ("tests", has_tests, "p_value=, se=, or lower= and upper="),
-        ("methods", len(methods) > 1, "method=, a column with at least two methods"),
-    ]
-    return {name: how for name, is_there, how in needed if not is_there}
+    has = {
+        "truth": roles.truth is not None,
+        "se": roles.se is not None,
+        "limits": roles.limits is not None,
+        "tests": roles.limits is not None or roles.p_value is not None,
+        "methods": len(methods) > 1,
+    }
+    return {name: how for name, how in ARGUMENTS.items() if not has[name]}
 
 
 def _measure(

@@ -1,6 +1,7 @@
 """Folders of results say what they hold without the code that made them."""
 
 import json
+import pickle
 import shutil
 from dataclasses import dataclass, replace
 
@@ -127,6 +128,27 @@ def test_axes_are_columns(tmp_path):
     result = toy.study().run(50, out=tmp_path)
     stored = load(tmp_path / "toy").replicates
     pd.testing.assert_frame_equal(stored, result.replicates, check_exact=True)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A scenario of another class, with a factor of its own."""
+
+    shift: float
+
+    def draw(self, streams, n_rep):
+        return {"x": self.shift + streams("data").normal(size=(n_rep, 3))}
+
+
+def test_scenarios_may_be_of_several_classes_and_lengths(tmp_path):
+    scenarios = [Drawn(2), Drawn(4, "odd"), Moved(0.5)]
+    study = replace(with_methods(), scenarios=scenarios)
+    result = study.run(lambda scenario: 20 if isinstance(scenario, Drawn) else 40, out=tmp_path)
+    stored = load(result.folder)
+    assert [*stored.n_rep.values()] == [20, 20, 40]
+    same(result.replicates, stored.replicates, list(result.replicates))
+    assert len(stored.values("estimate", shift=0.5, method="middle")) == 40
+    assert pickle.loads(pickle.dumps(stored)).replicates.equals(stored.replicates)
 
 
 def test_some_rows_and_columns_may_be_asked_for(kept):

@@ -158,7 +158,7 @@ def test_levels_of_single_precision_have_the_truth_of_the_same_number(table):
     single = table.assign(dgm=table["dgm"].map({"normal": 0.1, "skewed": 0.2}).astype("float32"))
     found = from_frame(single, truth={0.1: 0.5, "0.2": 0.6}, **COLUMNS)
     np.testing.assert_array_equal(found.summary["estimate"], whole.summary["estimate"])
-    with pytest.raises(ConfigError, match=r"several values for dgm=0.1\d+; it has some for 0.1"):
+    with pytest.raises(ConfigError, match=r"several values for one level"):
         from_frame(single, truth={0.1: 0.5, "0.1": 0.6, 0.2: 0.6}, **COLUMNS)
 
 
