@@ -4,8 +4,9 @@ On common data, the errors of the two estimates are correlated. The error of the
 the spread of the difference of their influence values, often far smaller than either error. If two
 shares agree in every pair, the error is that of one more pair in which they differ; the interval
 always allows for such a pair (Bonett & Price 2012, Journal of Educational and Behavioral Statistics
-37, 479-488). The limits of a ratio, or of a difference from independent replicates, are computed
-from the limits of the two sides (`intervals.of_difference`, `intervals.of_ratio`).
+37, 479-488). Two sides that differ by rounding alone are the same: 0 or 1, without error. The
+limits of a ratio, or of a difference from independent replicates, are computed from the limits of
+the two sides (`intervals.of_difference`, `intervals.of_ratio`).
 """
 
 from typing import Literal
@@ -29,6 +30,7 @@ from simstudy.measures.core import (
 )
 from simstudy.measures.moments import ratio
 from simstudy.measures.remarks import ALL_ALIKE, of_both
+from simstudy.validation import ROUNDING
 
 Scale = Literal["difference", "ratio"]
 
@@ -68,8 +70,11 @@ def paired(
     slope, weight = _slopes(left.estimate, right.estimate, scale)
     with np.errstate(invalid="ignore"):
         apart = left.psi - weight * right.psi
+        estimate = _contrast(left.estimate, right.estimate, scale)
+        same = _same_up_to_rounding(left, right, apart) & np.isfinite(estimate)
+        apart = np.where(same, 0.0, apart)
         joint = left._replace(
-            estimate=_contrast(left.estimate, right.estimate, scale),
+            estimate=np.where(same, 0.0 if scale == "difference" else 1.0, estimate),
             psi=slope * apart,
             trials=left.n_rep.astype(float),
             remark=of_both(left.remark, right.remark),
@@ -88,6 +93,14 @@ def paired(
     found = _report(joint, mcse, within(limits, _span(measure, scale)))
     n_outside = _n_outside(measure, first, second, found.n_failed.ndim)
     return found._replace(n_failed=found.n_failed - n_outside)
+
+
+def _same_up_to_rounding(left: Influence, right: Influence, apart: np.ndarray) -> np.ndarray:
+    """Whether two sides differ in no replicate by more than rounding, in each cell."""
+    size = np.abs(left.estimate) + np.fmax.reduce(np.abs(left.psi), axis=0, initial=0.0)
+    largest = np.fmax.reduce(np.abs(apart), axis=0, initial=0.0)
+    apart_by = np.maximum(largest, np.abs(left.estimate - right.estimate))
+    return np.asarray(apart_by <= ROUNDING * size)
 
 
 AGREE = "the two agree in all {n:,} pairs: a difference rarer than 1 in {rare:,.0f} may be missing"

@@ -120,3 +120,16 @@ def test_contrasts_that_cannot_be_made_are_refused(columns):
         m.paired_methods(bias, columns, method=2, reference=0)
     with pytest.raises(DesignError, match=r"scale='log' is not a way.*'ratio'"):
         m.paired(bias, one, one, scale="log")
+
+
+def test_two_ways_to_the_same_number_do_not_differ():
+    """Means in another order of summation differ in the last digit, and only in one direction."""
+    x = np.random.default_rng(2).normal(3.0, size=(500, 20))
+    one, other = ({"e": x[:, ::step].mean(axis=1)} for step in (1, -1))
+    assert (one["e"] != other["e"]).any()
+    for scale, equal in (("difference", 0.0), ("ratio", 1.0)):
+        found = m.paired(m.mean("e"), one, other, scale=scale)
+        assert (found.estimate, found.mcse) == (equal, 0)
+        assert [found.lower, found.upper] == pytest.approx([equal, equal], abs=1e-6)
+    shifted = m.paired(m.mean("e"), one, {"e": one["e"] + 1e-6})
+    assert float(shifted.estimate) == pytest.approx(-1e-6)
