@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,6 +66,7 @@ def model_trial_study(
     metrics: Sequence[Metric],
     n_test: Sequence[int],
     n_rep: int = 1000,
+    answer: Callable[[Result], str] | None = None,
     claims: Sequence[Claim] = (),
     **trial: Any,
 ) -> Study:
@@ -87,6 +88,8 @@ def model_trial_study(
         Sizes of the sample that the bound comes from.
     n_rep
         Replicates for each kind of data.
+    answer
+        Function of the result that returns the answer to the study's question.
     claims
         Claims of a document about it.
     **trial
@@ -148,6 +151,7 @@ def model_trial_study(
             )
             for measure in TITLES
         },
+        answer=answer,
         claims=claims,
     )
 

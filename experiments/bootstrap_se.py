@@ -17,6 +17,7 @@ from functools import partial
 
 import numpy as np
 
+from experiments._answers import span
 from experiments._yardsticks import ALMOST
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Finding, WrongAlternative, average
@@ -49,6 +50,17 @@ class Config(LinearConfig):
     noise_variance: float = option("variance of the response given the features", above=0)
 
 
+def answer(result: Result) -> str:
+    """Bias of the variance and scatter of its root, for few and for infinitely many resamples."""
+    bias = {n: span(result, "variance_bias", n_boot=n) for n in (50.0, math.inf)}
+    scatter = {n: span(result, "scatter", n_boot=n) for n in (50.0, math.inf)}
+    return (
+        f"The bootstrap variance is off by {bias[math.inf]} on average with infinitely many "
+        f"resamples and by {bias[50.0]} with 50. A single standard deviation scatters by "
+        f"{scatter[math.inf]} and {scatter[50.0]} about the true one."
+    )
+
+
 def study(config: Config) -> Study:
     model = LinearModel(config.n_feature, config.coefficient, config.noise_variance)
     return Study(
@@ -66,6 +78,7 @@ def study(config: Config) -> Study:
         n_rep=config.n_rep,
         rules=Rules(common=("n_boot",)),
         figures={"2B": figure_2b, "scatter": figure_scatter},
+        answer=answer,
         claims=CLAIMS,
     )
 

@@ -65,6 +65,19 @@ class Config:
     n_rep: int = option("replicates in each scenario", at_least=1)
 
 
+def answer(result: Result) -> str:
+    """The least coverage of each kind of method, less the confidence that it claims."""
+    rows = result.select(measure="coverage")
+    gap = 100 * (rows["estimate"] - rows["confidence"])
+    least = gap.groupby(rows["method"]).min().map("{:+.1f}".format).str.replace("-", "−")
+    return (
+        "Coverage less the confidence that a method claims, in points, in its worst setting: "
+        f"umbrella {least['umbrella']}, interpolated {least['umbrella interpolated']}, BCa "
+        f"{least['bca strict']}, normal bootstrap {least['normal']}, normal tolerance bound "
+        f"{least['tolerance']}."
+    )
+
+
 def study(config: Config) -> Study:
     swept = {name: getattr(config, name) for name in ("sensitivity", "confidence", "n_obs")}
     return Study(
@@ -73,6 +86,7 @@ def study(config: Config) -> Study:
         measures=BOUND_MEASURES,
         axes={"method": Bound.methods},
         block_size=50,
+        answer=answer,
         n_rep=config.n_rep,
         figures={
             "coverage": figure_coverage,

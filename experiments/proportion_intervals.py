@@ -20,6 +20,7 @@ from functools import partial
 
 import numpy as np
 
+from experiments._answers import span
 from experiments.proportion_compatible.figures import ORDERED_WORDS, WORDS
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
@@ -54,6 +55,23 @@ class Config:
     n_rep: int = option("replicates in each scenario", at_least=1)
 
 
+def answer(result: Result) -> str:
+    """Coverage of 90% intervals, for independent and for dependent p-values."""
+    storey, dependent, corrected = (
+        span(result, "coverage", ".0%", estimator=estimators, correlation=correlation)
+        for estimators, correlation in (
+            (["storey", "jiang_doerge"], 0.0),
+            (["storey", "jiang_doerge"], 0.3),
+            (["rfdr", *CORRECTED], 0.0),
+        )
+    )
+    return (
+        f"90% intervals about Storey's and Jiang and Doerge's estimates cover the share in "
+        f"{storey} of cases if p-values are independent, and in {dependent} if they have a common "
+        f"factor. Those about the RFDR and the CFDR cover it in {corrected}."
+    )
+
+
 def study(config: Config) -> Study:
     swept = ("n_prediction", "null_share", "shift", "correlation", "n_boot", "level")
     return Study(
@@ -68,6 +86,7 @@ def study(config: Config) -> Study:
             "coverage": partial(measure_figure, measure="coverage"),
             "width": partial(measure_figure, measure="interval_width"),
         },
+        answer=answer,
         claims=CLAIMS,
     )
 

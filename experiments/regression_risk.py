@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments._answers import span
 from experiments._method_names import colors_of
 from experiments._yardsticks import ALIGNED
 from simstudy.analysis.result import Result
@@ -59,6 +60,20 @@ class Config(LinearConfig):
     noise_variance: float = option("variance of the response given the features", above=0)
 
 
+def answer(result: Result) -> str:
+    """Distance and bias of the MSE, with and without the intercept in the risk."""
+    distance = [span(result, "rmse", ".3f", metric="mse", n_test=n) for n in (100, 30_000)]
+    bias, printed = (
+        span(result, measure, ".3f", metric="mse", n_test=30_000)
+        for measure in ("bias", "bias_printed")
+    )
+    return (
+        f"With the fitted intercept in the risk, the root mean squared distance of the MSE is "
+        f"{distance[0]} with 100 test observations and {distance[1]} with 30,000, where the bias "
+        f"is {bias}. The risk as printed leaves the intercept out: the bias is {printed}."
+    )
+
+
 def study(config: Config) -> Study:
     model = LinearModel(config.n_feature, config.coefficient, config.noise_variance)
     return Study(
@@ -75,6 +90,7 @@ def study(config: Config) -> Study:
         block_size=5,
         n_rep=config.n_rep,
         figures={"2A": figure_2a, "distance": figure_distance},
+        answer=answer,
         claims=CLAIMS,
     )
 

@@ -19,6 +19,7 @@ from functools import partial
 
 import numpy as np
 
+from experiments._answers import span
 from experiments.regression_trial.figures import studentized_reach
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Finding, WrongAlternative, matches
@@ -51,6 +52,22 @@ MEASURES = (
 )
 
 
+def answer(result: Result) -> str:
+    """Power and share of false nulls by the closed form and by inner resamples."""
+    forms = [250.0, math.inf]
+    power, nulls = (
+        [
+            span(result, measure, method="studentized", metric="mse", n_inner=n_inner)
+            for n_inner in forms
+        ]
+        for measure in ("power", "null_is_false")
+    )
+    return (
+        f"By MSE the power is {power[0]} with 250 inner resamples and {power[1]} by the closed "
+        f"form. The null is false in {nulls[0]} and {nulls[1]} of trials."
+    )
+
+
 def study(config: Config) -> Study:
     inner = [*map(float, config.n_inner), math.inf]
     return Study(
@@ -62,6 +79,7 @@ def study(config: Config) -> Study:
         n_rep=config.n_rep,
         rules=Rules(common=("n_inner",)),
         figures={"inner": figure_inner},
+        answer=answer,
         claims=CLAIMS,
     )
 

@@ -15,6 +15,7 @@ Performance  Power, type-I error and share of false nulls by size of the test sa
 from functools import partial
 from typing import Any
 
+from experiments._answers import span
 from experiments._model_trials import keeps_the_design, model_trial_study
 from experiments._yardsticks import CLOSE
 from simstudy.analysis.result import Result
@@ -84,12 +85,29 @@ class Config(TrialConfig):
     metrics: list[str] = option("what it is tried by", one_of=tuple(METRICS))
 
 
+def answer(result: Result) -> str:
+    """Shares of false nulls and power by kind of data."""
+    normal, heavy = "LinearModel", "LinearModel(df=3)"
+    false = {
+        dgp: span(result, "null_is_false", ".0%", dgp=dgp, method="studentized", metric=metrics)
+        for dgp, metrics in ((normal, list(METRICS)), (heavy, ["mse", "rmse"]))
+    }
+    power = span(result, "power", ".0%", dgp=normal, method="studentized")
+    by_mae = span(result, "null_is_false", ".0%", dgp=heavy, method="studentized", metric="mae")
+    return (
+        f"With normal noise {false[normal]} of nulls are false (designed: 93%), over all models "
+        f"and metrics, and the power is {power} (80%). With Student-t noise of 3 degrees of "
+        f"freedom {false[heavy]} are false by MSE and RMSE, and {by_mae} by MAE."
+    )
+
+
 def study(config: Config) -> Study:
     return model_trial_study(
         "regression_trial_models",
         dgps={WORDS[name]: DGPS[name] for name in config.dgps},
         models=[MODELS[name] for name in config.models],
         metrics=[METRICS[name] for name in config.metrics],
+        answer=answer,
         claims=CLAIMS,
         **config.trial(),
     )

@@ -13,6 +13,7 @@ Performance  The share of replicates with each outcome, and its exact value. At 
 
 from __future__ import annotations
 
+from experiments._answers import span
 from simstudy.analysis.result import Result
 from simstudy.design import grid
 from simstudy.documents.scenarios.two_stage_outcomes import MEASURES, TwoStageOutcomes
@@ -38,6 +39,23 @@ class Config:
     n_rep: int = option("replicates in each scenario", at_least=1)
 
 
+def answer(result: Result) -> str:
+    """The four outcomes, as shares of all trials."""
+    power, beta, kept, error = (
+        span(result, measure)
+        for measure in (
+            "reject_null_false",
+            "keep_null_false",
+            "keep_null_true",
+            "reject_null_true",
+        )
+    )
+    return (
+        f"{power} of all trials reject a false null, and {kept} keep a true one. {beta} keep a "
+        f"false null (type-II errors), and {error} reject a true one (type-I errors)."
+    )
+
+
 def study(config: Config) -> Study:
     swept = ("k", "n1", "alpha", "power", "draws")
     return Study(
@@ -45,6 +63,7 @@ def study(config: Config) -> Study:
         scenarios=grid(TwoStageOutcomes, **{name: getattr(config, name) for name in swept}),
         measures=MEASURES,
         block_size=5000,
+        answer=answer,
         n_rep=config.n_rep,
         tables={"outcomes": table_of_outcomes},
     )

@@ -22,6 +22,7 @@ from functools import partial
 
 import numpy as np
 
+from experiments._answers import span
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import Claim, Finding, of_row
@@ -119,6 +120,19 @@ class Config:
     n_rep: int = option("replicates in each scenario", at_least=1)
 
 
+def answer(result: Result) -> str:
+    """Rejection rates if the bound equals the truth, by both tests."""
+    backed_out, by_z = (
+        span(result, "rejection_rate", margin=0.0, method=method)
+        for method in ("k backed out", "z test of the bound")
+    )
+    return (
+        f"If the bound equals the truth, the trial with α = 5% rejects in {backed_out} of cases, "
+        f"by the sizes of the stages. A z test of the second sample against the bound rejects in "
+        f"{by_z}."
+    )
+
+
 def study(config: Config) -> Study:
     scenarios = grid(
         ExpertBound, margin=config.margin, n1=config.n1, n2=config.n2, alpha=config.alpha
@@ -131,6 +145,7 @@ def study(config: Config) -> Study:
         block_size=5000,
         n_rep=config.n_rep,
         figures={"size": figure_size},
+        answer=answer,
         claims=CLAIMS,
     )
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from experiments._answers import span
 from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Finding, WrongAlternative, decide, mc_margin, of_row
@@ -74,6 +75,24 @@ class Config:
     n_rep: int = option("replicates in each scenario", at_least=1)
 
 
+def answer(result: Result) -> str:
+    """Type-I error by kind of data."""
+    rates = {
+        dgp: span(result, "type_1_error", dgp=dgp, variance=variance)
+        for dgp, variance in (
+            ("Gaussian", ["known", "estimated"]),
+            ("StudentT", ["known", "estimated"]),
+            ("Bernoulli", ["known", "estimated"]),
+            ("Lognormal", ["estimated"]),
+        )
+    }
+    return (
+        f"With α = 5% the trial rejects {rates['Gaussian']} of true nulls with normal data and "
+        f"{rates['StudentT']} with Student-t data. It rejects {rates['Lognormal']} with lognormal "
+        f"data and estimated variances, and {rates['Bernoulli']} with binary data."
+    )
+
+
 def study(config: Config) -> Study:
     scenarios = grid(
         TwoStage,
@@ -91,6 +110,7 @@ def study(config: Config) -> Study:
         block_size=1000,
         n_rep=config.n_rep,
         figures={"type_1_error": figure_type_1, "null_is_false": figure_null},
+        answer=answer,
         claims=CLAIMS,
     )
 

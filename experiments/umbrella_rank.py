@@ -17,6 +17,7 @@ from functools import partial
 
 import numpy as np
 
+from experiments._answers import span
 from experiments._yardsticks import MUCH
 from simstudy.analysis.result import Result
 from simstudy.claims import (
@@ -59,6 +60,16 @@ class Config:
     n_rep: int = option("replicates in each scenario", at_least=1)
 
 
+def answer(result: Result) -> str:
+    """Coverage of the umbrella's rank, and of the first two at n = 50."""
+    first, second = (span(result, "coverage", n_obs=50, rank=rank) for rank in ("1", "2"))
+    return (
+        f"The largest rank that the binomial law gives at least 80%. It is safe with probability "
+        f"{span(result, 'coverage', rank='umbrella')}, by the number of scores. Of 50 scores the "
+        f"smallest is safe with {first}, the second with {second}."
+    )
+
+
 def study(config: Config) -> Study:
     swept = ("n_obs", "sensitivity", "confidence")
     return Study(
@@ -70,6 +81,7 @@ def study(config: Config) -> Study:
         n_rep=config.n_rep,
         figures={"3": figure_3},
         tables={"ranks": table_of_ranks},
+        answer=answer,
         claims=CLAIMS,
     )
 

@@ -60,7 +60,7 @@ class Config:
 
 def answer(result: Result) -> list[str]:
     """The rejection rate on average over references, for one reference, and with correlation."""
-    null = {"measure": "rejection_rate", "method": "document", "effect": 0.0}
+    null: dict[str, Any] = {"measure": "rejection_rate", "method": "document", "effect": 0.0}
     average = result.select(correlation=0.0, quantile=0.0, **null)["estimate"].max()
     one = result.select(correlation=0.0, quantile=[0.025, 0.975], **null)["estimate"]
     alike = result.select(correlation=[0.2, 0.4, 0.6, 0.8], quantile=0.0, **null)["estimate"].max()

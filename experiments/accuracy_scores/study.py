@@ -22,8 +22,10 @@ Performance  Rates of failure, and how often a pilot run moves the level by more
 
 from typing import Any
 
+from experiments._answers import span
 from experiments.accuracy_scores.claims import CLAIMS
 from experiments.accuracy_scores.figures import FIGURES, SCORES
+from simstudy.analysis.result import Result
 from simstudy.design import grid, zipped
 from simstudy.documents.scenarios.score_checks import MEASURES, METHODS, ScoreCheck
 from simstudy.documents.stats.accuracy.design import detectable_effect, sample_size
@@ -48,6 +50,23 @@ class Config:
     n_rep: int = option("replicates in each scenario", at_least=1)
 
 
+def answer(result: Result) -> list[str]:
+    """Failing checks of an unchanged model: by correlation of the scores, and by luck."""
+    null: dict[str, Any] = {"detectable_at": 0, "same_prompts": True}
+    by_z, by_pairs = (
+        span(result, "rejection_rate", method=method, correlation=correlation, **null)
+        for method, correlation in (("z", 0.0), ("paired_t", 0.5))
+    )
+    correlated = span(result, "rejection_rate", method="z", correlation=0.5, **null)
+    lucky = span(result, "rejection_rate", method="z", detectable_at=0, reference=0.95)
+    return [
+        f"With α = 5% and uncorrelated scores of any kind the check fails an unchanged model in "
+        f"{by_z} of cases. If the two scores of a prompt have correlation 0.5 it fails "
+        f"{correlated}; the paired t test then fails {by_pairs}.",
+        f"For a reference luckier than 95% of references it fails {lucky}.",
+    ]
+
+
 def study(config: Config) -> Study:
     return Study(
         name="accuracy_scores",
@@ -58,6 +77,7 @@ def study(config: Config) -> Study:
         block_size=10_000,
         n_rep=config.n_rep,
         figures=FIGURES,
+        answer=answer,
         claims=CLAIMS,
     )
 

@@ -167,6 +167,21 @@ class Config:
     n_rep: int = option("replicates in each scenario", at_least=1)
 
 
+def answer(result):
+    """Test errors at the ends, and how far the relaxed lasso is from the best anywhere."""
+    rows = result.select(measure="test_error")
+    errors = rows.pivot(index="snr", columns="method", values="estimate")
+    low, high = errors.iloc[0], errors.iloc[-1]
+    most = (errors["relaxed"] - errors.min(axis=1)).max()
+    return (
+        f"The relaxed lasso: its test error is at most {most:.3f} above the best at any "
+        f"signal-to-noise ratio. At {errors.index[0]:g} the lasso has {low['lasso']:.3f} and best "
+        f"subset {low['best subset']:.3f} (relaxed: {low['relaxed']:.3f}); at "
+        f"{errors.index[-1]:g} {high['lasso']:.3f} and {high['best subset']:.3f} "
+        f"({high['relaxed']:.3f})."
+    )
+
+
 def study(config):
     return Study(
         name="subset_or_lasso",
@@ -175,6 +190,7 @@ def study(config):
         measures=[mean(name, name=name) for name in ("test_error", "explained", "nonzeros")],
         figures={"errors": errors, "crossing": crossing},
         labels={"snr": "signal-to-noise ratio (log scale)"},
+        answer=answer,
         claims=[statement(words, is_more, *each, source=SOURCE) for words, *each in STATEMENTS],
         n_rep=config.n_rep,
         block_size=200,

@@ -13,6 +13,7 @@ Performance  Power and size with their exact binomial values; one MCSE of a powe
              points at the published 500,000 replicates.
 """
 
+from experiments._answers import span
 from experiments.classifier_sample_size.claims import CLAIMS
 from experiments.classifier_sample_size.figures import (
     figure_5,
@@ -21,6 +22,7 @@ from experiments.classifier_sample_size.figures import (
     figure_sawtooth,
 )
 from experiments.classifier_sample_size.tables import table_of_designs
+from simstudy.analysis.result import Result
 from simstudy.design import grid
 from simstudy.documents.scenarios.sensitivity import MEASURES, Trial
 from simstudy.documents.stats.classifier.trial import RULES
@@ -38,6 +40,18 @@ class Config:
     alpha: list[float] = option("nominal size", above=0, below=0.5)
     around: list[int] = option("further sizes for the last design of the grid", at_least=1)
     n_rep: int = option("published replicates in each scenario", at_least=1)
+
+
+def answer(result: Result) -> str:
+    """Power and size at the sample size of the formula."""
+    power, exact = (
+        span(result, "power", n_obs=0, beta=0.2, rule=rule) for rule in ("score", "exact")
+    )
+    size, exact_size = (span(result, "size", n_obs=0, rule=rule) for rule in ("score", "exact"))
+    return (
+        f"The size of the formula gives the score test a power of {power} for a target of 80%, and "
+        f"it rejects true nulls in {size} for 5%. The exact test has {exact} and {exact_size}."
+    )
 
 
 def study(config: Config) -> Study:
@@ -60,5 +74,6 @@ def study(config: Config) -> Study:
         },
         tables={"designs": table_of_designs},
         labels={"n_obs": {0: "by formula"}},
+        answer=answer,
         claims=CLAIMS,
     )

@@ -16,8 +16,10 @@ Performance  Bias and coverage of the interval; Pareto k, and the leverage, whic
 
 from typing import Any
 
+from experiments._answers import span
 from experiments.loo_importance.claims import CLAIMS
 from experiments.loo_importance.figures import figure_answers, figure_bias, figure_k, figure_simres
+from simstudy.analysis.result import Result
 from simstudy.design import grid
 from simstudy.documents.scenarios.leave_one_out import (
     IMPORTANCE_AXES,
@@ -40,6 +42,21 @@ class Config:
     noise_sd: float = option("standard deviation of the errors", above=0)
     n_draw: int = option("posterior draws, and draws of the bootstrap", at_least=25)
     n_rep: int = option("replicates in each scenario", at_least=1)
+
+
+def answer(result: Result) -> str:
+    """Observations with a large Pareto k, and coverage of the expected log density."""
+    few, many = [5], [50, 100]
+    large_k = [span(result, "mean_share_bad_k", n_obs=50, n_feature=p) for p in (few, many)]
+    elpd: dict[str, Any] = {"n_obs": 50, "n_feature": many, "utility": "elpd", "method": "taylor"}
+    by_exact, by_importance = (
+        span(result, "coverage", answer=way, **elpd) for way in ("exact", "importance")
+    )
+    return (
+        f"Only while Pareto k is small. Of 50 observations {large_k[0]} have a k above 0.7 with 5 "
+        f"features, and {large_k[1]} with 50 and 100. There 95% intervals of the log density cover "
+        f"{by_importance} of the time by importance sampling, and {by_exact} by the exact answer."
+    )
 
 
 def study(config: Config) -> Study:
@@ -66,5 +83,6 @@ def study(config: Config) -> Study:
             "simres_both_answers": figure_simres,
             "pareto_k": figure_k,
         },
+        answer=answer,
         claims=CLAIMS,
     )

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from experiments._answers import span
 from experiments._model_trials import need_scikit_learn
 from experiments.predictive_pvalue.figures import FIGURES
+from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import Claim
 from simstudy.data.named import NAMED, regression_data
@@ -78,6 +80,28 @@ class Options:
     n_rep: int = option("splits of the data, or samples of a process", at_least=2)
 
 
+def answer(result: Result) -> str:
+    """What 90% intervals of the networks hold, and how compatible the test values are."""
+    networks = [name for name in SECOND_LAYER if name in set(result.summary["method"])]
+    held, log_p = (
+        [
+            span(result, measure, form, method=networks, distribution=distribution)
+            for distribution in ("fitted", "fitted_noise")
+        ]
+        for measure, form in (("mean_coverage", ".0%"), ("mean_log10_p", "z.1f"))
+    )
+    text = (
+        f"Without residual noise 90% intervals of the networks hold {held[0]} of the test values, "
+        f"and the mean of log10 p is {log_p[0]}. With residual noise they hold {held[1]} "
+        f"({log_p[1]})."
+    )
+    if TRUTH not in set(result.summary["method"]):
+        return text
+    true_held = span(result, "mean_coverage", ".0%", method=TRUTH)
+    true_log_p = span(result, "mean_log10_p", "z.1f", method=TRUTH)
+    return f"{text} Those of the true distribution hold {true_held} ({true_log_p})."
+
+
 def prediction_study(name: str, config: Options, claims: Sequence[Claim]) -> Study:
     """The study of a data set; `true_nulls` is always included, as the control.
 
@@ -112,6 +136,7 @@ def prediction_study(name: str, config: Options, claims: Sequence[Claim]) -> Stu
         block_size=1,
         n_rep=config.n_rep,
         figures=FIGURES,
+        answer=answer,
         claims=claims,
     )
 
