@@ -160,7 +160,7 @@ class _Contrast:
         return self.measure.by_cell
 
     def columns(self, sides: Sequence[Columns]) -> Columns:
-        """The columns of both sides, each under a name of its own."""
+        """The columns of both sides, with a prefix for the side."""
         pairs = zip(SIDES, sides, strict=True)
         return {side + name: column for side, of in pairs for name, column in of.items()}
 

@@ -43,17 +43,17 @@ class Details:
     declared
         The study's measures.
     n_left
-        Blocks that a time budget has left undrawn.
+        Number of blocks that were not drawn when the time budget was spent.
     n_pilot
         Replicates of each scenario in the pilot that fixed how many there are.
     design
         Keys of all scenarios of the study, where some are left out.
     given
-        What gives the result again, where its replicates were not drawn here but given; else empty.
+        Command or call that repeats a result of other software; empty for a study that was drawn.
     answer
         The study's function that answers its question.
     group_size
-        So many replicates, one after the other, may depend on each other.
+        Number of consecutive replicates that may depend on each other.
     not_applied
         Labels of the first axis that tables leave out, by scenario key.
     """

@@ -43,7 +43,7 @@ class Estimator:
     Parameters
     ----------
     prepare
-        What is done to a scenario's columns before they are measured.
+        Function applied to a scenario's columns before they are measured.
     """
 
     rows: Replicates

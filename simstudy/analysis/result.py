@@ -17,7 +17,7 @@ from simstudy.analysis.details import Details
 from simstudy.analysis.lookup import row_with, rows_with
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan
-from simstudy.design.reprs import format_names, shown
+from simstudy.design.reprs import format_names, from_to, shown
 from simstudy.engine.run_stats import RunStats
 from simstudy.errors import FigureError, SimstudyError, StudyError, TableError, nearest
 from simstudy.lazy import pd
@@ -88,7 +88,7 @@ class Result:
 
     def _short_repr(self) -> str:
         least, most = min(self.n_rep.values()), max(self.n_rep.values())
-        each = f"{least:,}" + f" to {most:,}" * (most > least)
+        each = from_to(least, most)
         n_left = self.details.n_left
         return shown(
             f"Result of {self.plan.name}",
@@ -241,9 +241,9 @@ class Result:
         Returns
         -------
         DataFrame
-            One row per scenario, and of a study with methods per method, beside one for the data
-            that they analyse (`(data)`): the factors, `seconds_per_replicate`, `seconds` in all,
-            and `replicates_timed`. Whole blocks count, also beyond the replicates that are used;
+            One row per scenario; if the study has methods, one per method and one for the data
+            that they analyse (`(data)`). Columns: the factors, `seconds_per_replicate`, `seconds`
+            in all, and `replicates_timed`. Whole blocks count, also beyond the replicates that are used;
             what was drawn twice counts twice; the last half minute of a run that was killed, and
             blocks of earlier versions, were not timed.
         """
@@ -259,8 +259,8 @@ class Result:
         measure
             The name of a share, or of a mean of one value per replicate.
         planned
-            Of means, the replicates at which limits are to be closest together: the same number at
-            every look.
+            For a mean: the number of replicates at which the limits are closest together. It must
+            be the same at every look.
 
         Returns
         -------
@@ -398,8 +398,8 @@ class Result:
         names
             Names of columns.
         first_block
-            Whether the replicates are those of the scenario's first block, which is stored whole
-            however few were asked for: for what needs as many as a block has.
+            Whether to return the scenario's whole first block, even if fewer replicates were
+            requested.
 
         Returns
         -------

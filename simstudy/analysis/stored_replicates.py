@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from simstudy.design.plan import (
     Derived,
@@ -23,7 +22,7 @@ from simstudy.engine.columns import scenario_numbers
 from simstudy.engine.derived import derived_column, optional, read_by
 from simstudy.engine.methods import TEXTS, scenario_arguments
 from simstudy.errors import StudyError
-from simstudy.store.arrow_schema import CONVERGED, ERROR, stored_column
+from simstudy.store.arrow_schema import CONVERGED, ERROR
 from simstudy.store.blocks import Store, map_batches
 from simstudy.store.columns import (
     MESSAGE_COLUMNS,
@@ -183,7 +182,7 @@ class DerivedColumns:
     plan: Plan
     store: Store
     _key: str = ""
-    _tables: dict[str, pa.Table] = field(default_factory=dict, repr=False)
+    _made: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
     _drawn: tuple[Any, dict[str, np.ndarray]] = field(default=(None, {}), repr=False)
 
     @property
@@ -207,7 +206,7 @@ class DerivedColumns:
         }
         stored = [name for name in names if name not in later and name not in given]
         read = self._read(key, n_rep, stored, holes=holes)
-        made = {name: self._read_derived(key, n_rep, name) for name in wanted}
+        made = {name: self._derived(key, n_rep, name) for name in wanted}
         return {name: (read | made | given)[name] for name in names}
 
     def _constants(self, key: str, names: Sequence[str]) -> dict[str, float | np.ndarray]:
@@ -264,44 +263,31 @@ class DerivedColumns:
         """The names of all available columns."""
         return self.store.column_names() | self.names
 
-    def _read_derived(self, key: str, n_rep: int, name: str) -> np.ndarray:
-        return columns_of(self.plan, self._table_of(key, n_rep, name), [name])[name]
-
-    def _table_of(self, key: str, n_rep: int, name: str) -> pa.Table:
-        """A derived column of a scenario as a table."""
+    def _derived(self, key: str, n_rep: int, name: str) -> np.ndarray:
+        """A derived column of a scenario."""
         if key != self._key:
-            self._key, self._tables = key, {}
-        if name not in self._tables or len(self._tables[name]) < n_rep:
+            self._key, self._made = key, {}
+        if name not in self._made or len(self._made[name]) < n_rep:
             derived = next(each for each in self.plan.derived if each.name == name)
             blocks = list(self._blocks(key, derived, self.plan.n_blocks(n_rep)))
-            self._tables[name] = pa.concat_tables(blocks, promote_options="default")
-        return self._tables[name].slice(0, n_rep)
+            self._made[name] = np.ascontiguousarray(np.concatenate(blocks))
+        return self._made[name][:n_rep]
 
-    def _blocks(self, key: str, derived: Derived, n_blocks: int) -> Iterator[pa.Table]:
+    def _blocks(self, key: str, derived: Derived, n_blocks: int) -> Iterator[np.ndarray]:
         """A column's values, computed block by block."""
         size, scenario = self.plan.block_size, self.plan.keys[key]
-        lengths = self.plan.lengths_of(scenario)
-        inputs = self._inputs(key, derived, n_blocks * size)
+        lengths, read = self.plan.lengths_of(scenario), set(read_by(derived))
+        known = scenario_arguments(base_scenario(scenario)).keys() | self.names
+        absent = optional(derived) - self.store.column_names()
+        names = sorted(read - known - absent)
+        table = self.store.read(key, n_blocks * size, stored_names(names))
+        made = {n: self._derived(key, n_blocks * size, n) for n in sorted(self.names & read)}
         for start in range(0, n_blocks * size, size):
-            columns: dict[str, np.ndarray] = {}
-            for table, names in inputs:
-                columns |= columns_of(self.plan, table.slice(start, size), names)
+            columns = columns_of(self.plan, table.slice(start, size), [*names, ERROR])
+            columns |= {name: values[start : start + size] for name, values in made.items()}
             for vector in set(lengths) & set(columns):
                 columns[vector] = _as_long_as(columns[vector], lengths[vector])
-            made = derived_column(self.plan, derived, scenario, columns)
-            yield pa.table({derived.name: stored_column(made)})
-
-    def _inputs(
-        self, key: str, derived: Derived, n_rep: int
-    ) -> list[tuple[pa.Table, Sequence[str]]]:
-        """The tables that a column reads, with the names of its inputs."""
-        read = set(read_by(derived))
-        factors = scenario_arguments(base_scenario(self.plan.keys[key]))
-        absent = optional(derived) - self.store.column_names()
-        names = sorted(read - set(factors) - self.names - absent)
-        stored = self.store.read(key, n_rep, stored_names(names)), [*names, ERROR]
-        made = sorted(self.names & read)
-        return [stored, *((self._table_of(key, n_rep, name), [name]) for name in made)]
+            yield derived_column(self.plan, derived, scenario, columns)
 
 
 def _as_long_as(vector: np.ndarray, length: int) -> np.ndarray:

@@ -20,13 +20,13 @@ from simstudy.measures.intervals import anytime_mean, anytime_share
 from simstudy.measures.moments import MomentMeasure, only, share
 
 MEASURE, REMARK = "measure", "remark"
-_AFTER = Estimates._fields.index("upper") + 1
-SOMETIMES = tuple(Estimates._field_defaults)
-"""Columns that are there where a measure has them: of measures that take less work."""
+OPTIONAL = tuple(Estimates._field_defaults)
+"""Columns of a summary that only some measures have."""
 
-_ALWAYS = Estimates._fields[_AFTER : -len(SOMETIMES)]
-NUMBERS = (*Estimates._fields[:_AFTER], "exact", *_ALWAYS)
-"""Columns of a summary after the factors, the axes and `measure`: theory stands by the estimate."""
+_LIMITS_END = Estimates._fields.index("upper") + 1
+_COUNTS = Estimates._fields[_LIMITS_END : -len(OPTIONAL)]
+NUMBERS = (*Estimates._fields[:_LIMITS_END], "exact", *_COUNTS)
+"""Columns of a summary after the factors, the axes and `measure`."""
 
 
 def summarize(plan: Plan, measures: Sequence[Measure], estimates: Estimator) -> pd.DataFrame:
@@ -38,14 +38,14 @@ def summarize(plan: Plan, measures: Sequence[Measure], estimates: Estimator) -> 
     ]
     own = dict.fromkeys(axis for measure in measures for axis in measure.axes)
     names = [*factor_names(plan), *plan.axes, *own, MEASURE, *NUMBERS]
-    return _with_sometimes(pd.DataFrame(rows, columns=[*names, *SOMETIMES]))
+    return _with_optional(pd.DataFrame(rows, columns=[*names, *OPTIONAL]))
 
 
-def _with_sometimes(frame: pd.DataFrame) -> pd.DataFrame:
+def _with_optional(frame: pd.DataFrame) -> pd.DataFrame:
     """Drop optional columns that no measure uses; missing remarks are empty texts."""
     remarks = frame[REMARK].astype(object).where(frame[REMARK].notna(), "")
     frame = frame.assign(remark=remarks if remarks.ne("").any() else None)
-    lacking = [name for name in SOMETIMES if frame[name].isna().all()]
+    lacking = [name for name in OPTIONAL if frame[name].isna().all()]
     numbers = {"variance_reduction", "n_effective"}.difference(lacking)
     return frame.drop(columns=lacking).astype(dict.fromkeys(numbers, float))
 

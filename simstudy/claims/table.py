@@ -22,7 +22,7 @@ from simstudy.tables.rounding import plus_minus
 
 BROKEN = "could not be computed"  # first words of the detail if a claim raised an unexpected error
 MAX_FACTOR = 1e6  # suggest no larger increase of n_rep
-SAFETY_FACTOR = 2.0  # with this many times more replicates, nine of ten claims are decided
+SAFETY_FACTOR = 2.0  # this factor decides nine of ten claims
 COLUMNS = [
     *("claim", "statement", "source", "kind", "published", "reproduced", "mcse", "allowed"),
     *("criterion", "verdict", "expected", "misprint", "rival", "detail", "note", "scored"),

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.summary import MEASURE, NUMBERS, SOMETIMES
+from simstudy.analysis.summary import MEASURE, NUMBERS, OPTIONAL
 from simstudy.errors import ConfigError, in_one_line, nearest
 from simstudy.lazy import pd
 from simstudy.store.arrow_schema import CELL_ERROR, CONVERGED, ERROR, REP, SCENARIO, WARNING
 
 OWN = {SCENARIO, REP, ERROR, CELL_ERROR, WARNING, CONVERGED}  # names of stored columns
-TAKEN = {*OWN, "block", "address", MEASURE, *NUMBERS, *SOMETIMES}
+TAKEN = {*OWN, "block", "address", MEASURE, *NUMBERS, *OPTIONAL}
 """Names that columns of summaries, replicates or failures have anyway."""
 LOWER, UPPER, REJECT, TRUTH = "lower_limit", "upper_limit", "reject", "truth"  # made of others
 

@@ -38,10 +38,9 @@ def solve(
 ) -> Solution:
     """Find the value of a factor at which a measure reaches its target, by simulation alone.
 
-    The measure has to cross the target once between `low` and `high`, rising or falling. Every
-    value of the factor has random streams of its own, also where the study shares them between
-    scenarios: the readings are then independent, as their fit takes them to be. The answer is the
-    same to the last bit for any number of workers.
+    The measure has to cross the target once between `low` and `high`, rising or falling. Values of
+    the factor do not share random streams, even if the study sets `common`, because the fit assumes
+    independent readings. The answer is the same to the last bit for any number of workers.
 
     Parameters
     ----------
