@@ -243,9 +243,9 @@ class Result:
         DataFrame
             One row per scenario; if the study has methods, one per method and one for the data
             that they analyse (`(data)`). Columns: the factors, `seconds_per_replicate`, `seconds`
-            in all, and `replicates_timed`. Whole blocks count, also beyond the replicates that are used;
-            what was drawn twice counts twice; the last half minute of a run that was killed, and
-            blocks of earlier versions, were not timed.
+            in all, and `replicates_timed`. Whole blocks count, also beyond the replicates that are
+            used; what was drawn twice counts twice; the last half minute of a run that was killed,
+            and blocks of earlier versions, were not timed.
         """
         from simstudy.analysis.frames import run_time
 

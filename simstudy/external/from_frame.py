@@ -213,8 +213,8 @@ def from_file(path: Paths, **arguments: Any) -> Result:
         CSV, TSV, Parquet, Feather, or Stata's `.dta`, or the URL of one; several of them, or a
         folder, are put together, with the file's name in a column `file`. Data sets that have one
         number in several files are different ones. The name of the (first) file is the result's,
-        unless `name` is given. In text files, `None` and `null` are levels in columns that
-        identify rows, and methods are text: `01` is not `1`.
+        unless `name` is given. In text files, columns that identify rows may have the levels
+        `None` and `null`. Methods are text: `01` is not `1`.
     arguments
         Arguments of `from_frame`.
 
