@@ -186,6 +186,8 @@ def first_line(error: BaseException) -> str:
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and "not in struct" in str(cause):
         known = cause.parent_node if isinstance(cause.parent_node, DictConfig) else {}
         names = [str(name) for name in known if name != "hydra"]
+        if cause.full_key == "experiment":  # Hydra takes an empty choice for a key
+            return "experiment= names no experiment: write experiment=NAME; simstudy list has them"
         return f"{cause.full_key} is not a setting; {nearest(cause.key, names)}"
     if isinstance(error, MissingConfigException) and error.options:
         group, _, name = str(error.missing_cfg_file).rpartition("/")
