@@ -30,7 +30,7 @@ def test_an_experiment_has_to_be_named(refused_here):
     line = refused_here("progress=false")
     assert line.startswith("no experiment is named: write experiment=NAME; available: ")
     assert all(name in line for name in experiment_names(ROOT))
-    assert refused_here("experiment=").startswith("experiment= names no experiment: write ")
+    assert refused_here("experiment=").startswith("experiment=: no such experiment; available: ")
 
 
 def test_from_blocks_to_report_and_then_nothing_to_do(ours, tmp_path):
