@@ -54,8 +54,6 @@ class Details:
         The study's function that answers its question.
     group_size
         Number of consecutive replicates that may depend on each other.
-    not_applied
-        Labels of the first axis that tables leave out, by scenario key.
     """
 
     replicates: Replicates
@@ -76,7 +74,6 @@ class Details:
     labels: Mapping[str, str] = field(default_factory=dict)
     given: str = ""
     group_size: int = 1
-    not_applied: Mapping[str, Sequence[str]] = field(default_factory=dict)
     answer: Callable[[Result], str | Sequence[str]] | None = None
 
     @property

@@ -194,9 +194,7 @@ class LoadedResult(Result):
         cells = frame.groupby(factors, sort=False, dropna=False) if factors else [((), frame)]
         each = [cell.drop(columns=factors) for _, cell in cells]
         replicates = replicates_of_cells(plan, each, Provenance(settings))
-        return Details(
-            replicates, declared=(), folder=self.folder, not_applied=replicates.not_applied
-        )
+        return Details(replicates, declared=(), folder=self.folder)
 
     @property
     def _axes(self) -> dict[str, list[str]]:

@@ -46,6 +46,11 @@ class Replicates(Protocol):
         """Whether any replicate failed."""
         ...
 
+    @property
+    def not_applied(self) -> Mapping[str, tuple[str, ...]]:
+        """Labels of the first axis without any row, by scenario key."""
+        ...
+
     def columns(
         self, key: str, names: Sequence[str], n_rep: int | None = None
     ) -> dict[str, np.ndarray]:
@@ -107,9 +112,8 @@ class ReplicatesInMemory:
             if kind in columns:
                 yield from ((key, at) for at in messages_in(columns[kind]))
 
-    @property
+    @cached_property
     def not_applied(self) -> dict[str, tuple[str, ...]]:
-        """Labels of the first axis without any row, by scenario key."""
         found = {}
         for key, columns in self.given.items():
             absent = (columns.get(ERROR, np.array(None)) == NOT_APPLIED).all(axis=0)

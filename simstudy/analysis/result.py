@@ -199,8 +199,9 @@ class Result:
         return row_with(self.summary, measure, factors)
 
     def _applied(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Rows without those of methods in cells where they were not applied."""
-        if not self.details.not_applied:
+        """Rows of the summary without those of methods in cells where they were not applied."""
+        not_applied = self.details.replicates.not_applied
+        if not not_applied:
             return rows
         from simstudy.analysis.summary import factor_names
         from simstudy.design.plan import factors_in
@@ -208,7 +209,7 @@ class Result:
         names, axis = factor_names(self.plan), next(iter(self.plan.axes))
         absent = {
             (*factors_in(self.plan, self.plan.keys[key]).values(), label)
-            for key, labels in self.details.not_applied.items()
+            for key, labels in not_applied.items()
             for label in labels
         }
         cells = rows[[*names, axis]].itertuples(index=False, name=None)
@@ -573,8 +574,11 @@ class Result:
     def _frame(self, scenario: Scenario, names: Sequence[str] | None) -> pd.DataFrame:
         from simstudy.analysis.frames import replicate_frame
 
-        self._known_key(scenario)
-        return self._applied(replicate_frame(self.details.replicates, scenario, names))
+        replicates = self.details.replicates
+        absent = replicates.not_applied.get(self._known_key(scenario), ())
+        frame = replicate_frame(replicates, scenario, names)
+        axis = next(iter(self.plan.axes), "")
+        return frame[~frame[axis].isin(absent)] if absent and axis in frame else frame
 
     def _known_key(self, scenario: Scenario) -> str:
         key = self.plan.key_of(scenario)

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -51,6 +51,7 @@ class StoredReplicates:
     plan: Plan
     store: Store
     n_rep: Mapping[str, int]
+    not_applied: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     _recent: dict[tuple[str, str, int], np.ndarray] = field(default_factory=dict, repr=False)
 
     @property

@@ -192,7 +192,6 @@ def from_frame(
         folder=None if out is None else _folder(out, name),
         outcome=RunStats(noticed=noticed),
         given=f"simstudy.from_frame(rows, {arguments})",
-        not_applied=replicates.not_applied,
     )
     result = Result(details)
     explain_folder(result)

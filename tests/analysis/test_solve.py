@@ -13,8 +13,7 @@ from scipy import interpolate, linalg, special
 
 from simstudy.analysis.solve import Solution, solve
 from simstudy.analysis.solve.curve import ROUGHNESS, Curve, cross
-from simstudy.analysis.solve.problem import Number, Question
-from simstudy.analysis.solve.search import Evaluation, Search
+from simstudy.analysis.solve.search import Evaluation, Number, Question, Search
 from simstudy.analysis.solve.simulation import ONE_SE
 from simstudy.design import Columns
 from simstudy.documents.scenarios.two_stage import MEASURES, TwoStage

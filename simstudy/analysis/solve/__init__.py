@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from simstudy.analysis.solve.problem import Number, Question, ScenarioOf, Solution
-from simstudy.analysis.solve.search import Search
+from simstudy.analysis.solve.search import Number, Question, ScenarioOf, Search, Solution
 from simstudy.analysis.solve.simulation import Simulation
 from simstudy.design import Scenario
 from simstudy.engine.workers import Workers

@@ -14,8 +14,7 @@ import numpy as np
 
 from simstudy.analysis.estimates import Estimator
 from simstudy.analysis.lookup import place_on_axes
-from simstudy.analysis.solve.problem import Number, ScenarioOf
-from simstudy.analysis.solve.search import Evaluation
+from simstudy.analysis.solve.search import Evaluation, Number, ScenarioOf
 from simstudy.analysis.stored_replicates import StoredReplicates
 from simstudy.analysis.summary import cell_axes
 from simstudy.design.plan import Plan
