@@ -116,7 +116,7 @@ def test_what_other_code_took_is_not_counted(tmp_path, own_clock):
 def test_blocks_are_the_same_bytes_whatever_they_took_and_damage_costs_the_time_only(tmp_path):
     one, two = (study().run(SIZE, out=tmp_path / at, **INLINE) for at in "ab")
     assert file_names(one.folder / "replicates") == file_names(two.folder / "replicates")
-    (said,) = (tmp_path / "a" / "sleepy" / "replicates" / "_runs").iterdir()
+    (said,) = (tmp_path / "a" / "sleepy" / "replicates" / "_runs").glob("*.json")
     entries = json.loads(said.read_text())["spent"]
     key, made_from, *rest = entries[0]
     negative = json.dumps({"spent": [[key, made_from, -1, *rest[1:]], *entries[1:]]})
@@ -128,7 +128,7 @@ def test_blocks_are_the_same_bytes_whatever_they_took_and_damage_costs_the_time_
 
 def test_nothing_timed_is_an_empty_table_and_no_words(tmp_path):
     result = study().run(SIZE, out=tmp_path, **INLINE)
-    for said in (tmp_path / "sleepy" / "replicates" / "_runs").iterdir():
+    for said in (tmp_path / "sleepy" / "replicates" / "_runs").glob("*.json"):
         said.unlink()
     untimed = study().partial_result(out=tmp_path)
     assert untimed.seconds.empty
