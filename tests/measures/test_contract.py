@@ -247,7 +247,10 @@ SAME_AS = {
 
 
 # ---------------------------------------------------------------- what is written of them
-PAGE = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
+PAGE, REFERENCE = (
+    (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for name in ("measures.md", "api/measures.md")
+)
 
 
 def test_the_table_of_the_package_has_every_name_once():
@@ -259,13 +262,14 @@ def test_the_table_of_the_package_has_every_name_once():
 
 
 def test_every_measure_is_in_the_table_of_the_page():
-    table = "\n".join(line for line in PAGE.splitlines() if line.startswith("|"))
+    lines = (PAGE + REFERENCE).splitlines()
+    table = "\n".join(line for line in lines if line.startswith("|"))
     assert set(MEASURES) | RESAMPLED | ADJUSTED <= set(re.findall(r"`(\w+)`", table))
 
 
 @pytest.mark.parametrize("name", sorted(set(MEASURES) - set(SAME_AS)))
-def test_the_formulas_of_the_page_are_those_of_the_code(name):
-    rows = [line.replace("\\|", "|") for line in PAGE.splitlines()]
+def test_the_formulas_of_the_reference_are_those_of_the_code(name):
+    rows = [line.replace("\\|", "|") for line in REFERENCE.splitlines()]
     rows = [row for row in rows if row.startswith(f"| `{name}`")]
     for formula in {measure.formula for measure in MEASURES[name]} - {CONDITIONAL_MEAN}:
         assert formula != OWN
