@@ -35,6 +35,24 @@ def test_the_index_has_few_links():
     assert len(re.findall(r"\]\([\w/]+\.md", INDEX)) <= 27
 
 
+def words_of(page):
+    """Words of a page, without code, formulas and the targets of links."""
+    text = re.sub(r"^ *```.*?^ *```", "", page, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"<!--.*?-->|\$\$.*?\$\$|\$[^$\n]+\$|\]\([^)]*\)", " ", text, flags=re.DOTALL)
+    return [word for word in text.split() if re.search(r"[^\W\d]", word)]
+
+
+def test_the_site_has_25_pages_and_30_000_words_apart_from_the_reference():
+    paths = [*DOCS.glob("*.md"), *DOCS.glob("documents/*.md")]
+    assert len(paths) <= 25
+    assert sum(len(words_of(path.read_text(encoding="utf-8"))) for path in paths) <= 30_000
+
+
+def test_words_are_counted_without_code():
+    page = "A [word](x/y.md), $x^2$ 3.5\n\n```\ncode\n```\nends."
+    assert words_of(page) == ["A", "[word", "ends."]
+
+
 def test_the_contents_are_the_lists_below_headings():
     page = "# Title\n\n## A\n\n- [one](a.md): words\n\n## B\n\ntext [no](b.md)\n"
     assert with_contents(page).removeprefix(page).strip() == (
