@@ -39,7 +39,7 @@ class Config:
     )
     n1: list[int] = option("observations in the first stage", at_least=1)
     n2: list[int] = option("observations in the second stage", at_least=1)
-    other_n1: list[int] = option("first stages beside, at ratios n2/n1 of the grid", at_least=1)
+    other_n1: list[int] = option("more first-stage sizes, at the same ratios n2/n1", at_least=1)
     large_n1: list[int] = option("first stages so large that the mean is known", at_least=1)
     alpha: list[float] = option("size of the test given a true null", above=0, below=1)
     draws: str = option(
