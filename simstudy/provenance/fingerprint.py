@@ -300,14 +300,11 @@ class Walk:
         key = Key(_known_as(module), "(all of it)")
         if is_passed_over(module) or key in self.texts:
             return
-        path = source_file(module)
         file = modules.origin(module)
-        if path:
-            self._enter(key, source.digest_of_text(path.read_text("utf-8", "replace")))
+        if source_file(module):
+            self._enter(key, source.digest_of_text(modules.text_of(module)))
         elif file and Path(file).is_file():  # compiled
             self._enter(key, hash_of(Path(file).read_bytes()))
-        for name in modules.libraries_of(module):
-            self._library(name)
         for name in modules.imported_modules(module):
             if not is_ours(name) or modules.is_kernel(name):
                 self._whole(name)

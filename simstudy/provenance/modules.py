@@ -27,10 +27,10 @@ from simstudy.provenance.policy import (
     WELL_KNOWN,
     is_ours,
 )
+from simstudy.provenance.source import parsed
 
 INSTALL_FOLDERS = {"site-packages", "dist-packages"}
 CACHE_SUFFIXES = (".pyc", ".pyo", ".nbi", ".nbc")  # Python's and numba's caches
-IMPORT_STATEMENT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 DYNAMIC_IMPORT = re.compile(rb"\bimportlib\b|\b__import__\b|\bexec\(")
 PACKAGE = Path(__file__).parents[1]
 RESOLVED = PACKAGE.resolve()
@@ -143,26 +143,19 @@ def loaded_module(module: str) -> ModuleType | None:
         return None
 
 
+@cache
 def text_of(module: str) -> str:
     """Read the source of a module; of a notebook, its cells in the order of execution."""
     path = source_file(module)
     if path:
         return path.read_text(encoding="utf-8", errors="replace")
     cells = getattr(sys.modules.get(module), "In", ()) if module == "__main__" else ()
-    return "\n".join(cell for cell in cells if _is_python(cell))
-
-
-def _is_python(cell: object) -> bool:
-    try:
-        ast.parse(str(cell))
-    except (SyntaxError, ValueError):
-        return False
-    return True
+    return "\n".join(cell for cell in map(str, cells) if parsed(cell) is not None)
 
 
 def defined_in(module: str, name: str, value: object) -> tuple[str, str]:
     """Find the module and name that a name was imported from; unchanged if not imported."""
-    for statement, alias in _imported_as(_source(module)[0]).get(name, ()):
+    for statement, alias in _imported_as(_imports(module)).get(name, ()):
         base = absolute(module, statement.module or "", statement.level)
         if base != module and getattr(sys.modules.get(base), alias, None) is value:
             return defined_in(base, alias, value) if is_project(base) else (base, alias)
@@ -183,61 +176,47 @@ def _imported_as(statements: tuple[Imports, ...]) -> dict[str, list[tuple[ast.Im
 @cache
 def teaches_numba(module: str) -> bool:
     """Whether a module extends numba, which then calls its code without a name."""
-    path = source_file(module)
-    return path is not None and bool(TEACHES_NUMBA.search(path.read_bytes()))
+    return bool(TEACHES_NUMBA.search(text_of(module).encode()))
 
 
 @cache
 def is_kernel(module: str) -> bool:
     """Whether a module of simstudy uses numba: it counts as a whole, without an import."""
-    path = source_file(module) if is_ours(module) else None
-    return path is not None and bool(COMPILES.search(path.read_bytes()))
+    return is_ours(module) and bool(COMPILES.search(text_of(module).encode()))
 
 
 def forget_modules() -> None:
     """Clear the caches of modules and sources."""
-    for remembering in (module_kind, origin, is_below, teaches_numba, is_kernel):
+    for remembering in (
+        module_kind, origin, is_below, text_of, teaches_numba, is_kernel, _imports,
+    ):  # fmt: skip
         remembering.cache_clear()
 
 
 # ---------------------------------------------------------------- imports of a source
-@lru_cache(maxsize=512)
-def _read_source(text: bytes) -> tuple[tuple[Imports, ...], frozenset[str]]:
-    """Read the import statements of a source, and its strings and names."""
-    try:
-        nodes = [*ast.walk(ast.parse(text))]
-    except (SyntaxError, ValueError):
-        return (), frozenset()
-    constants = (node.value for node in nodes if isinstance(node, ast.Constant))
-    strings = frozenset(text for text in constants if isinstance(text, str))
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    return tuple(node for node in nodes if isinstance(node, Imports)), strings | names
-
-
-def _source(module: str) -> tuple[tuple[Imports, ...], frozenset[str]]:
-    path = source_file(module)
-    try:
-        return _read_source(path.read_bytes()) if path else ((), frozenset())
-    except OSError:
-        return (), frozenset()
+@cache
+def _imports(module: str) -> tuple[Imports, ...]:
+    """List the import statements of a source."""
+    nodes = ast.walk(parsed(text_of(module)) or ast.Module([], []))
+    return tuple(node for node in nodes if isinstance(node, Imports))
 
 
 def imported_modules(module: str) -> list[str]:
-    """List the project modules that a source imports, with their parent packages."""
+    """List the modules that a source imports, and the parent packages of all of them."""
     parts = module.split(".")
     found = dict.fromkeys(".".join(parts[:n]) for n in range(1, len(parts)))
-    for statement in _source(module)[0]:
+    for statement in _imports(module):
         found |= dict.fromkeys(_targets(module, statement))
-    return [name for name in found if name != module and is_project(name)]
+    return [name for name in found if name != module]
 
 
 def modules_behind(module: str) -> list[str]:
     """List a project module and all project modules that it imports, directly or not."""
     found: set[str] = set()
-    ahead = [module] if module and is_project(module) else []
+    ahead = [module]
     while ahead:
         name = ahead.pop()
-        if name not in found and not is_ours(name):
+        if name not in found and is_project(name) and not is_ours(name):
             found.add(name)
             ahead += [*imported_modules(name), *_discovered_modules(name)]
     return sorted(found)
@@ -245,11 +224,9 @@ def modules_behind(module: str) -> list[str]:
 
 def _discovered_modules(module: str) -> list[str]:
     """List the loaded modules in folders that a source passes to `simstudy.discover`."""
-    texts = _source(module)[1]
-    if "discover" not in texts:
-        return []
-    below = (name for name in sys.modules if "." in name and name.rpartition(".")[0] in texts)
-    return [name for name in sorted(below) if is_project(name)]
+    text = text_of(module)
+    packages = {name: name.rpartition(".")[0] for name in sys.modules if "discover" in text}
+    return sorted(n for n, of in packages.items() if of and re.search(f"['\"]{of}['\"]", text))
 
 
 def _targets(module: str, statement: Imports) -> Iterator[str]:
@@ -274,16 +251,6 @@ def absolute(module: str, name: str, level: int) -> str:
     parts = module.split(".")
     package = parts[: len(parts) - level + is_package]
     return ".".join([*package, *([name] if name else [])])
-
-
-def libraries_of(module: str) -> Iterator[str]:
-    """Yield the modules that a source imports by absolute names."""
-    for statement in _source(module)[0]:
-        if not getattr(statement, "level", 0):
-            if isinstance(statement, ast.ImportFrom):
-                yield statement.module or ""
-            else:
-                yield from (alias.name for alias in statement.names)
 
 
 # ---------------------------------------------------------------- libraries
@@ -313,29 +280,15 @@ def library_version(top: str) -> str:
 
 @cache
 def _installed_content(top: str) -> str:
-    """Hash all files of an installed package and of its dependencies.
+    """Hash all files of an installed package.
 
     The hash is kept, since this process does not load files that are edited later.
     """
     digest = hashlib.sha256()
-    for package in sorted(_with_dependencies(top)):
-        for path in sorted(_files_of(package)):
-            digest.update(str(path.name).encode() + b"\0")
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    for path in sorted(_files_of(top)):
+        digest.update(str(path.name).encode() + b"\0")
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
     return "#" + digest.hexdigest()[:16]
-
-
-def _with_dependencies(top: str) -> set[str]:
-    """List an installed package and the packages that it imports, except well-known ones."""
-    found: set[str] = set(ENTRY_MODULES)  # a package may import them
-    ahead = [top]
-    while ahead:
-        name = ahead.pop()
-        if name not in found and name not in WELL_KNOWN and module_kind(name) == "installed":
-            found.add(name)
-            sources = (path.read_bytes() for path in _files_of(name) if path.suffix == ".py")
-            ahead += {word.decode() for text in sources for word in IMPORT_STATEMENT.findall(text)}
-    return found.difference(ENTRY_MODULES) or {top}
 
 
 def _files_of(package: str) -> Iterator[Path]:
@@ -396,8 +349,8 @@ def experiment_files(module_file: str | None) -> list[Path]:
 
 def experiment_libraries(module_file: str | None) -> dict[str, str]:
     """Return the versions of the libraries that an experiment imports."""
-    names = modules_behind(module_at(module_file)) if module_file else []
-    known = (library(used) for name in names for used in libraries_of(name))
+    names = modules_behind(module_at(module_file or ""))
+    known = (library(used) for name in names for used in imported_modules(name))
     return dict(sorted(filter(None, known)))
 
 

@@ -6,6 +6,7 @@ bytecode counts instead.
 """
 
 import ast
+import contextlib
 import dis
 import hashlib
 import linecache
@@ -125,46 +126,42 @@ def text_of(file_name: str) -> str:
 
 
 # ---------------------------------------------------------------- from code to source
-class _Parsed(NamedTuple):
-    """A source as syntax tree and as code objects."""
-
-    tree: ast.AST
-    codes: dict[str, list[CodeType]]
-    functions: dict[tuple[str, int], Function]
-
-
-@lru_cache(maxsize=256)
-def _parsed(text: str) -> _Parsed:
+@lru_cache(maxsize=512)
+def parsed(text: str) -> ast.Module | None:
+    """Parse a source; None if it is not Python."""
     try:
-        tree = ast.parse(text)
-        compiled = compile(tree, "<source>", "exec", dont_inherit=True)
+        return ast.parse(text)
     except (SyntaxError, ValueError):
-        return _Parsed(ast.Module([], []), {}, {})
-    functions = {_place(node): node for node in _functions_in(tree)}
-    return _Parsed(tree, _by_name([compiled]), functions)
+        return None
 
 
 @lru_cache(maxsize=256)
-def _codes_of_cell(text: str) -> dict[str, list[CodeType]]:
-    """Compile statements one by one, as IPython does with a notebook's cell.
+def _functions_of(text: str) -> dict[tuple[str, int], Function]:
+    """Collect the functions in a source by name and first line."""
+    return {_place(node): node for node in _functions_in(parsed(text))}
 
-    Python compiles `np.sqrt(x)` in another way if `import numpy as np` is compiled with it.
+
+@lru_cache(maxsize=512)
+def _codes_of(text: str, *, one_by_one: bool = False) -> dict[str, list[CodeType]]:
+    """Collect the code objects of a source by qualified name.
+
+    Parameters
+    ----------
+    one_by_one
+        Compile each statement alone, as IPython does with a notebook's cell: Python compiles
+        `np.sqrt(x)` in another way if `import numpy as np` is compiled with it.
     """
-    body = ast.parse(text).body
-    alone = [ast.Module([statement], []) for statement in body]
-    return _by_name([compile(each, "<source>", "exec", dont_inherit=True) for each in alone])
-
-
-def _by_name(compiled: Iterable[CodeType]) -> dict[str, list[CodeType]]:
-    """Collect code objects, with those inside them, by qualified name."""
+    body = getattr(parsed(text), "body", [])
     codes: dict[str, list[CodeType]] = {}
-    for each in compiled:
-        for code in _nested(each):
-            codes.setdefault(code.co_qualname, []).append(code)
+    for part in [[each] for each in body] if one_by_one else [body]:
+        with contextlib.suppress(SyntaxError, ValueError):  # such as `return` at the top
+            compiled = compile(ast.Module(part, []), "<source>", "exec", dont_inherit=True)
+            for code in _nested(compiled):
+                codes.setdefault(code.co_qualname, []).append(code)
     return codes
 
 
-def _functions_in(node: ast.AST) -> Iterator[Function]:
+def _functions_in(node: ast.AST | None) -> Iterator[Function]:
     """Yield all functions that statements define."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         inner = getattr(node, name, ())
@@ -181,20 +178,18 @@ def _place(node: Function) -> tuple[str, int]:
 
 def _node_of(code: CodeType, text: str, is_hooked: bool) -> ast.AST | None:
     """Find the syntax tree of a loaded function; None if the source has other code."""
-    parsed = _parsed(text)
-    named = parsed.codes.get(code.co_qualname, [])
+    named = _codes_of(text).get(code.co_qualname, [])
     alike = named if is_hooked else _alike(code, named)
     if not alike and named:
-        alike = _alike(code, _codes_of_cell(text).get(code.co_qualname, []))
+        alike = _alike(code, _codes_of(text, one_by_one=True).get(code.co_qualname, []))
     if not alike:
         return None
     at = code.co_firstlineno, _column(code)
     near = min(alike, key=lambda c: (abs(c.co_firstlineno - at[0]), abs(_column(c) - at[1])))
     if near.co_name != "<lambda>":
-        return parsed.functions.get((near.co_name, near.co_firstlineno))
-    lambdas = (
-        n for n in ast.walk(parsed.tree) if isinstance(n, ast.Lambda) and _is_inside(near, n)
-    )
+        return _functions_of(text).get((near.co_name, near.co_firstlineno))
+    nodes = ast.walk(parsed(text) or ast.Module([], []))
+    lambdas = (node for node in nodes if isinstance(node, ast.Lambda) and _is_inside(near, node))
     return max(lambdas, key=lambda node: (node.lineno, node.col_offset), default=None)
 
 
@@ -247,10 +242,8 @@ def _hash(text: str) -> str:
 @lru_cache(maxsize=512)
 def digest_of_text(text: str) -> str:
     """Hash a whole source; if it cannot be parsed, its unchanged text."""
-    try:
-        return _hash(_Reader().text(ast.parse(text)))
-    except (SyntaxError, ValueError):
-        return _hash(text)
+    tree = parsed(text)
+    return _hash(text if tree is None else _Reader().text(tree))
 
 
 class _Reader:
@@ -358,12 +351,9 @@ def _is_binding(statement: Statement, name: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _statements(text: str) -> tuple[Statement, ...]:
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError):
-        return ()
+    tree = parsed(text)
     defines = (*(Function.__args__), ast.ClassDef, ast.Import, ast.ImportFrom)
-    return tuple(statement for statement in body if not isinstance(statement, defines))
+    return tuple(each for each in (tree.body if tree else ()) if not isinstance(each, defines))
 
 
 def _bound_by(statement: Statement) -> set[str]:
