@@ -5,16 +5,15 @@ bound: by an import under another name, a loop, a decorator, a table that anothe
 a notebook's cell. `docs/guarantees.md` states the rule.
 """
 
-import contextvars
 import ctypes
 import functools
 import os
 import re
 import sys
-import threading
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -24,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simstudy.provenance import modules, policy, source, values
-from simstudy.provenance.modules import is_project, is_standard, source_file
+from simstudy.provenance.modules import is_project, source_file
 from simstudy.provenance.policy import is_ours, is_passed_over
 from simstudy.provenance.source import Chain, Definition, Import
 from simstudy.provenance.values import hash_of
@@ -279,18 +278,12 @@ class Walk:
     def _library(self, module: str) -> None:
         """Add a library by name, version and settings."""
         top = module.split(".")[0]
-        if is_project(module):
-            return
-        self._settings_of(top)  # the standard library has settings, too
+        is_read = top in policy.STATES and top in sys.modules and not is_project(module)
+        if is_read and (state := policy.STATES[top](sys.modules[top])):
+            self.libraries[f"{top} (its settings)"] = hash_of(repr(state))
         known = None if top in self.libraries else modules.library(module)
         if known:
             self.libraries[known[0]] = known[1]
-
-    def _settings_of(self, top: str) -> None:
-        read, library = policy.STATES.get(top), sys.modules.get(top)
-        state = read(library) if read and library else None
-        if state is not None:
-            self.libraries[f"{top} (its settings)"] = hash_of(repr(state))
 
     def _whole(self, module: str) -> None:
         """Add the complete source of a project module, and of those that it imports."""
@@ -313,7 +306,9 @@ class Walk:
     def _references(self, code: Definition, names: Mapping[str, Any], module: str) -> str:
         """Follow the names that code reads and return their tokens."""
         self.words |= code.words
-        self.changed |= {key for chain in code.changed if (key := _bound(chain, names, module))}
+        for chain in code.changed:
+            if chain[0] in names:
+                self.changed.add(Key(*modules.defined_in(*_resolved(chain, names, module))))
         refers = [self._chain(chain, names, module, code) for chain in code.chains]
         for statement in code.imports:
             refers += self._import_inside(statement, module)
@@ -323,19 +318,15 @@ class Walk:
 
     def _chain(self, chain: Chain, names: Mapping[str, Any], module: str, code: Definition) -> str:
         """Resolve a global name and its attributes through modules."""
-        name, *rest = chain
-        if name not in names:
+        if chain[0] not in names:
             return ""
-        value, shown, reader = names[name], ".".join(chain), module
-        while rest and isinstance(value, ModuleType) and hasattr(value, rest[0]):
-            self._library(value.__name__)
-            module, name, value = value.__name__, rest[0], getattr(value, rest[0])
-            rest = rest[1:]
-        if not is_ours(reader):
-            self._note_generator(module, value, chain, code, reader)
-        if isinstance(value, ModuleType):
-            return f"{shown} is {self.token(value, module)}"
-        return f"{shown} is {self.binding(module, name, value)}"
+        home, name, value = _resolved(chain, names, module)
+        self._library(home)
+        if not is_ours(module):
+            self._note_generator(home, value, chain, code, module)
+        is_module = isinstance(value, ModuleType)
+        found = self.token(value, home) if is_module else self.binding(home, name, value)
+        return f"{'.'.join(chain)} is {found}"
 
     def _note_generator(
         self, module: str, value: object, chain: Chain, code: Definition, reader: str
@@ -491,11 +482,10 @@ class Walk:
         return code.digest + "".join(f" {n}={self.token(v, module)}" for n, v in parts)
 
     def _foreign(self, function: FunctionType, module: str, name: str) -> str:
-        """Refer to a library's function by name; if a decorator made it, also by its content."""
+        """Refer to a library's function by name, and by the project's code that it holds."""
         self._library(module)
         held = [*cells_of(function).values(), *vars(function).values()]
-        if module.split(".")[0] in policy.WELL_KNOWN or is_standard(module):
-            held = [v for v in held if is_code(v) or has_code(v) or is_project(type(v).__module__)]
+        held = [v for v in held if is_code(v) or has_code(v) or is_project(type(v).__module__)]
         return f"<{name} {self.tokens(held, module)}>"
 
     # ------------------------------------------------------------ classes
@@ -617,10 +607,8 @@ class Walk:
 
     def _wrapped(self, value: Any) -> tuple[object, ...] | None:
         """Return the content of a wrapper of functions or values; None for other objects."""
-        if isinstance(value, contextvars.ContextVar):
+        if isinstance(value, ContextVar):
             return value.name, values.context_value(value)
-        if isinstance(value, threading.local):
-            return type(value), dict(vars(value))
         names = next((names for kind, names in WRAPPERS.items() if isinstance(value, kind)), None)
         if isinstance(value, CACHED):
             self.cached[id(value)] = value
@@ -666,16 +654,14 @@ def _definition(function: FunctionType, module: str) -> Definition:
     return source.definition_of(function.__code__, is_hooked=is_hooked and module != "__main__")
 
 
-def _bound(chain: Chain, names: Mapping[str, Any], module: str) -> Key | None:
-    """Return the module and name that an assignment through a chain changes."""
+def _resolved(chain: Chain, names: Mapping[str, Any], module: str) -> tuple[str, str, Any]:
+    """Follow a chain through modules: the last module, the name in it, and its value."""
     name, *rest = chain
-    if name not in names:
-        return None
     value = names[name]
     while rest and isinstance(value, ModuleType) and hasattr(value, rest[0]):
         module, name, value = value.__name__, rest[0], getattr(value, rest[0])
         rest = rest[1:]
-    return Key(*modules.defined_in(module, name, value))
+    return module, name, value
 
 
 def _is_of_the_project(value: object) -> bool:

@@ -27,7 +27,7 @@ from simstudy.provenance.policy import (
     WELL_KNOWN,
     is_ours,
 )
-from simstudy.provenance.source import parsed
+from simstudy.provenance.source import nodes_in, parsed
 
 INSTALL_FOLDERS = {"site-packages", "dist-packages"}
 CACHE_SUFFIXES = (".pyc", ".pyo", ".nbi", ".nbc")  # Python's and numba's caches
@@ -41,17 +41,13 @@ Imports = ast.Import | ast.ImportFrom
 
 
 # ---------------------------------------------------------------- project or library
+@cache
 def is_project(module: str) -> bool:
     """Whether a module belongs to simstudy or the user, not to an installed library."""
     top = module.split(".")[0]
     if top in ("simstudy", *ENTRY_MODULES):
         return True
     return bool(top) and module_kind(module) == "project"
-
-
-def is_standard(module: str) -> bool:
-    """Whether a module is in the standard library."""
-    return module_kind(module.split(".")[0]) == "standard"
 
 
 def is_made_up(module: str) -> bool:
@@ -188,7 +184,7 @@ def is_kernel(module: str) -> bool:
 def forget_modules() -> None:
     """Clear the caches of modules and sources."""
     for remembering in (
-        module_kind, origin, is_below, text_of, teaches_numba, is_kernel, _imports,
+        is_project, module_kind, origin, is_below, text_of, teaches_numba, is_kernel, _imports,
     ):  # fmt: skip
         remembering.cache_clear()
 
@@ -197,8 +193,7 @@ def forget_modules() -> None:
 @cache
 def _imports(module: str) -> tuple[Imports, ...]:
     """List the import statements of a source."""
-    nodes = ast.walk(parsed(text_of(module)) or ast.Module([], []))
-    return tuple(node for node in nodes if isinstance(node, Imports))
+    return tuple(node for node in nodes_in(text_of(module)) if isinstance(node, Imports))
 
 
 def imported_modules(module: str) -> list[str]:

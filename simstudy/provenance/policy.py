@@ -76,22 +76,13 @@ DISTRIBUTIONS = {
 """Distributions by package, if their names differ."""
 
 
-def _settings_of_torch(torch: Any) -> object:
-    """Return torch's settings; None for the defaults, since torch may not be loaded yet."""
-    state = str(torch.get_default_dtype()), torch.is_grad_enabled()
-    return None if state == ("torch.float32", True) else state
-
-
 STATES: dict[str, Callable[[Any], object]] = {
     "decimal": lambda decimal: repr(decimal.getcontext()).partition(", flags=")[0],
-    "mpmath": lambda mpmath: (mpmath.mp.prec, mpmath.mp.pretty),
-    "numpy": lambda numpy: (
-        [n for n, how in sorted(numpy.geterr().items()) if how == "raise"] or None
-    ),
-    "torch": _settings_of_torch,
+    "numpy": lambda np: [n for n, how in sorted(np.geterr().items()) if how == "raise"],
+    "torch": lambda torch: str(torch.get_default_dtype()).replace("torch.float32", ""),
 }
 """Functions that read the settings of a library which a program may change and numbers depend on.
-A result of None does not count."""
+An empty result, for the defaults of a library that may not be loaded yet, does not count."""
 
 CHECKERS = frozenset({"jaxtyping", "beartype", "typeguard"})
 """Libraries that wrap functions to check types."""

@@ -135,10 +135,11 @@ def parsed(text: str) -> ast.Module | None:
         return None
 
 
-@lru_cache(maxsize=256)
-def _functions_of(text: str) -> dict[tuple[str, int], Function]:
-    """Collect the functions in a source by name and first line."""
-    return {_place(node): node for node in _functions_in(parsed(text))}
+@lru_cache(maxsize=512)
+def nodes_in(text: str) -> tuple[ast.AST, ...]:
+    """List all syntax nodes of a source; empty if it is not Python."""
+    tree = parsed(text)
+    return () if tree is None else tuple(ast.walk(tree))
 
 
 @lru_cache(maxsize=512)
@@ -161,16 +162,6 @@ def _codes_of(text: str, *, one_by_one: bool = False) -> dict[str, list[CodeType
     return codes
 
 
-def _functions_in(node: ast.AST | None) -> Iterator[Function]:
-    """Yield all functions that statements define."""
-    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-        inner = getattr(node, name, ())
-        for statement in inner if isinstance(inner, list) else ():
-            if isinstance(statement, Function):
-                yield statement
-            yield from _functions_in(statement)
-
-
 def _place(node: Function) -> tuple[str, int]:
     """Return the name and first line of a function, as in its code object."""
     return node.name, min(part.lineno for part in (node, *node.decorator_list))
@@ -187,9 +178,10 @@ def _node_of(code: CodeType, text: str, is_hooked: bool) -> ast.AST | None:
     at = code.co_firstlineno, _column(code)
     near = min(alike, key=lambda c: (abs(c.co_firstlineno - at[0]), abs(_column(c) - at[1])))
     if near.co_name != "<lambda>":
-        return _functions_of(text).get((near.co_name, near.co_firstlineno))
-    nodes = ast.walk(parsed(text) or ast.Module([], []))
-    lambdas = (node for node in nodes if isinstance(node, ast.Lambda) and _is_inside(near, node))
+        functions = (node for node in nodes_in(text) if isinstance(node, Function))
+        place = near.co_name, near.co_firstlineno
+        return next((node for node in functions if _place(node) == place), None)
+    lambdas = (n for n in nodes_in(text) if isinstance(n, ast.Lambda) and _is_inside(near, n))
     return max(lambdas, key=lambda node: (node.lineno, node.col_offset), default=None)
 
 

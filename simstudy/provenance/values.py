@@ -2,12 +2,13 @@
 
 import functools
 import hashlib
+import inspect
 import math
 import random
 import re
 import struct
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from pathlib import PurePath
 from types import EllipsisType, NoneType, NotImplementedType
@@ -140,26 +141,14 @@ def attributes(value: object) -> Mapping[str, Any]:
 
 def state_of(value: object) -> dict[str, Any]:
     """Return the fields of an instance in `__dict__` and slots, without cached properties."""
+    found: Any = object.__getstate__(value)
+    held, slots = found if isinstance(found, tuple) else (found, None)
+    kind = type(value)
     return {
-        name: held
-        for name, held in (*sorted(attributes(value).items()), *_slots(value))
-        if not isinstance(_class_attribute(type(value), name), functools.cached_property)
+        name: field
+        for name, field in (*sorted((held or {}).items()), *(slots or {}).items())
+        if not isinstance(inspect.getattr_static(kind, name, None), functools.cached_property)
     }
-
-
-def _slots(value: object) -> Iterator[tuple[str, Any]]:
-    for kind in type(value).__mro__:
-        slots = vars(kind).get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            hidden = name.startswith("__") and not name.endswith("__")
-            name = f"_{kind.__name__.lstrip('_')}{name}" if hidden else name
-            if name not in ("__dict__", "__weakref__") and hasattr(value, name):
-                yield name, getattr(value, name)
-
-
-def _class_attribute(kind: type, name: str) -> object:
-    """Return an attribute of a class, without calling descriptors."""
-    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 
 GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)

@@ -470,11 +470,6 @@ VALUES: dict[str, Case] = {
          "state.py": "from contextvars import ContextVar\nV = ContextVar('v', default=1.0)\n",
          "setter.py": "import state\nDONE = state.V.set(2.0)\n"},
         {"setter.py": "import state\nDONE = state.V.set(3.0)\n"}),
-    "a thread's own value": (
-        {"trial.py": trial("import state, setter", "x.mean(axis=1) * state.L.c"),
-         "state.py": "import threading\nL = threading.local()\ndef put(v):\n    L.c = v\n",
-         "setter.py": "import state\nDONE = state.put(2.0)\n"},
-        {"setter.py": "import state\nDONE = state.put(3.0)\n"}),
     "a field's metadata": one(
         "from dataclasses import field, fields\n@dataclass\nclass P:\n"
         "    a: int = field(default=1, metadata={'c': 2.0})",
