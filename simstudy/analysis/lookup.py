@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,36 +10,36 @@ import numpy as np
 from simstudy.analysis.summary import MEASURE, NUMBERS
 from simstudy.array_types import Bool
 from simstudy.design import Scenario
-from simstudy.design.plan import Plan, factors_in
+from simstudy.design.plan import Plan, factors_in, shown_level
 from simstudy.errors import nearest
 from simstudy.lazy import pd
-from simstudy.provenance.scenario_id import identity, is_short_array, level_of, names_itself
 
 SAME = 1e-9  # relative: numbers this close are one
 
 
-def scenario_with(scenarios: Sequence[Any], where: Mapping[str, Any]) -> Any:
-    """Find the one scenario with these factors; LookupError for none or several.
+def scenario_with(plan: Plan, where: Mapping[str, Any]) -> Any:
+    """Find the one scenario with these factors; floats are compared up to rounding.
 
-    Numbers are compared as the grid made them, but for the last bits of floats.
+    Raises
+    ------
+    LookupError
+        For an unknown factor, and for none or several scenarios.
     """
+    rows = _factor_rows(plan, plan.scenarios)
     for name in where:
-        _check_factor(scenarios, name)
-    found = [each for each in scenarios if all(_same(level_of(each, n), where[n]) for n in where)]
+        if name not in rows:
+            known = nearest(name, map(str, rows))
+            raise LookupError(f"{name!r} is not a factor of these scenarios: {known}")
+    found = rows_with(rows, where).index
     if len(found) == 1:
-        return found[0]
-    if found:
+        return plan.scenarios[found[0]]
+    if len(found):
         raise LookupError(
             f"{len(found)} scenarios have {_format_factors(where)}, so it is not clear which is "
             "meant. Name more of their factors."
         )
-    factors = {
-        name: list(dict.fromkeys(_as_shown(level_of(each, name)) for each in scenarios))
-        for name in where
-    }
     raise LookupError(
-        f"no scenario of this run has {_format_factors(where)}; "
-        f"available: {_format_factors(factors)}"
+        f"no scenario of this run has {_format_factors(where)}; available: {_levels(rows, where)}"
     )
 
 
@@ -55,12 +53,17 @@ def scenarios_with(
     LookupError
         If there is none.
     """
-    rows = pd.DataFrame([factors_in(plan, each) for each in scenarios])
+    rows = _factor_rows(plan, scenarios)
     of_factors = {name: value for name, value in where.items() if name in rows}
     found = [scenarios[at] for at in rows_with(rows, of_factors).index]
     if not found:
         raise LookupError(f"no scenario has {_format_factors(of_factors)}")
     return found
+
+
+def _factor_rows(plan: Plan, scenarios: Sequence[Scenario]) -> pd.DataFrame:
+    """The factors of scenarios, a row for each."""
+    return pd.DataFrame([factors_in(plan, each) for each in scenarios])
 
 
 def row_with(summary: pd.DataFrame, measure: str, where: Mapping[str, Any]) -> pd.Series:
@@ -87,8 +90,7 @@ def row_with(summary: pd.DataFrame, measure: str, where: Mapping[str, Any]) -> p
     known = sorted(set(summary["measure"]))
     if measure not in known:
         raise LookupError(f"{text}; {nearest(measure, known)}")
-    factors = {name: list(dict.fromkeys(summary[name])) for name in where}
-    raise LookupError(f"{text}; available: {_format_factors(factors)}")
+    raise LookupError(f"{text}; available: {_levels(summary, where)}")
 
 
 def _factors_of(summary: pd.DataFrame) -> list[str]:
@@ -128,8 +130,8 @@ def rows_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _has(values: pd.Series, value: Any) -> Bool[np.ndarray, " row"]:
-    if isinstance(value, list):
-        return np.asarray(np.any([_has(values, each) for each in value], axis=0))
+    if isinstance(value, list):  # any of these levels, or a vector that is a level
+        return np.asarray(np.any([_has(values, each) for each in (*value, tuple(value))], axis=0))
     value = _as_shown(value)
     if value is None:
         return np.asarray(values.isna().to_numpy(bool))
@@ -138,25 +140,17 @@ def _has(values: pd.Series, value: Any) -> Bool[np.ndarray, " row"]:
     return np.asarray((values == value).to_numpy(bool, na_value=False))
 
 
-def _check_factor(scenarios: Sequence[Any], name: str) -> None:
-    known = [field.name for field in fields(scenarios[0])]
-    if name not in known:
-        raise LookupError(f"{name!r} is not a factor of these scenarios: {nearest(name, known)}")
-
-
-def _same(value: Any, expected: Any) -> bool:
-    if isinstance(value, float) and isinstance(expected, int | float):
-        return math.isclose(value, expected, rel_tol=SAME)
-    return bool(_as_shown(value) == _as_shown(expected))
-
-
 def _as_shown(level: Any) -> Any:
-    """A level as tables show it: arrays, tuples and parts by their text."""
-    if names_itself(level):
-        return str(level)
-    if isinstance(level, tuple | list) or is_short_array(level) or is_dataclass(level):
-        return identity(level).removesuffix("()")
-    return level if pd.api.types.is_scalar(level) else repr(level)
+    """A level as tables show it; an object without an identity by its `repr`."""
+    try:
+        return shown_level(level)
+    except TypeError:
+        return repr(level)
+
+
+def _levels(rows: pd.DataFrame, names: Iterable[str]) -> str:
+    """The levels of some factors, as text."""
+    return _format_factors({name: list(dict.fromkeys(rows[name])) for name in names})
 
 
 def _format_factors(factors: Mapping[str, Any]) -> str:

@@ -496,7 +496,7 @@ class Result:
         """
         from simstudy.analysis.lookup import scenario_with
 
-        return scenario_with(self.plan.scenarios, where)
+        return scenario_with(self.plan, where)
 
     def values(self, column: str, **factors: Any) -> np.ndarray:
         """Return a column of one scenario, at one position of each axis.

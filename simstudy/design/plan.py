@@ -90,7 +90,7 @@ def factors_of(scenario: Scenario) -> dict[str, PlainFactor]:
     if isinstance(scenario, Analysed):
         return factors_of(scenario.scenario) | {scenario.method.axis: scenario.method.name}
     values = ((field.name, level_of(scenario, field.name)) for field in fields(scenario))
-    return {name: _shown(value) for name, value in values}
+    return {name: shown_level(value) for name, value in values}
 
 
 def factors_in(plan: "Plan", drawn: Scenario) -> dict[str, PlainFactor]:
@@ -131,7 +131,8 @@ def number_properties(drawn: AnyScenario, names: Iterable[str]) -> dict[str, flo
     return {name: float(v) for name, v in values.items() if isinstance(v, numbers.Real)}
 
 
-def _shown(value: object) -> PlainFactor:
+def shown_level(value: object) -> PlainFactor:
+    """A level of a factor as tables show it: a plain value, or the identity of a part."""
     if isinstance(value, np.generic):
         number: PlainFactor = value.item()
         return number

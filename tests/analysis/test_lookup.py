@@ -8,6 +8,7 @@ import pytest
 
 from simstudy.analysis.lookup import row_with, rows_with, scenario_with
 from simstudy.design import grid
+from simstudy.design.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -18,30 +19,31 @@ class Point:
 
 
 POINTS = grid(Point, n=[10, 50], k=[0.1 + 0.2, math.inf], way=["raw", "law"])
+PLAN = Plan(name="points", seed=1, scenarios=tuple(POINTS), axes={}, block_size=1)
 
 
 def test_the_one_scenario_with_these_factors():
-    assert scenario_with(POINTS, {"n": 50, "k": 0.3, "way": "law"}) == Point(50, 0.1 + 0.2, "law")
-    assert scenario_with(POINTS, {"n": 10, "k": math.inf, "way": "raw"}) == Point(10, math.inf)
+    assert scenario_with(PLAN, {"n": 50, "k": 0.3, "way": "law"}) == Point(50, 0.1 + 0.2, "law")
+    assert scenario_with(PLAN, {"n": 10, "k": math.inf, "way": "raw"}) == Point(10, math.inf)
 
 
 def test_none_names_what_there_is():
     said = r"run has n=40, way='law'; available: n=\[10, 50\], way=\['raw', 'law'\]"
     with pytest.raises(LookupError, match=said):
-        scenario_with(POINTS, {"n": 40, "way": "law"})
+        scenario_with(PLAN, {"n": 40, "way": "law"})
 
 
 def test_several_are_refused():
     text = r"4 scenarios have n=10, so it is not clear which is meant"
     with pytest.raises(LookupError, match=text):
-        scenario_with(POINTS, {"n": 10})
+        scenario_with(PLAN, {"n": 10})
 
 
 def test_a_factor_that_is_none_is_refused():
     with pytest.raises(
         LookupError, match="'m' is not a factor of these scenarios: available: k, n, way"
     ):
-        scenario_with(POINTS, {"m": 10})
+        scenario_with(PLAN, {"m": 10})
 
 
 def test_one_row_of_a_summary_and_what_is_near_where_there_is_none():
