@@ -8,11 +8,11 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import hydra
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.types import ChoiceSweep, Override, RangeSweep
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig
@@ -20,7 +20,6 @@ from omegaconf import DictConfig
 from simstudy.cli import sweep
 from simstudy.cli.composition import (
     VERSION_BASE,
-    check_overrides,
     config_location,
     first_line,
     hydra_errors_in_one_line,
@@ -43,6 +42,7 @@ from simstudy.cli.settings import SILENT
 from simstudy.engine.graceful_stop import OutOfTime
 from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 
+MAX_RUNS = 10_000  # of a sweep
 FULL_ERROR = "HYDRA_FULL_ERROR"
 MULTIRUN = ("-m", "--multirun")
 FLAGS_WITH_VALUE = (
@@ -69,7 +69,7 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
     overrides = overrides_among(arguments)
     flags = [text for text in arguments if text not in overrides]  # argparse takes them last
     parsed = parse_overrides(overrides)
-    check_overrides(parsed)
+    _check_sweep(parsed)
     program = project.command("run")
     register(project, parsed, program=program, sweep_folder=_sweep_folder(overrides))
     task = Task(project)
@@ -120,6 +120,19 @@ def with_experiments(arguments: Sequence[str], project: Project) -> list[str]:
         flags = [MULTIRUN[0]]
     flags = [MULTIRUN[0]] if len(names) > 1 else flags
     return [*flags, *([f"experiment={','.join(names)}"] if names else []), *rest]
+
+
+def _check_sweep(overrides: Sequence[Override]) -> None:
+    """Refuse a sweep that Hydra's own sweeper could not hold in memory."""
+    values = [each.value() for each in overrides if each.is_sweep_override()]
+    n_each = [len(value.list) for value in values if isinstance(value, ChoiceSweep)]
+    ranges = [value for value in values if isinstance(value, RangeSweep) and value.step]
+    n_runs = math.prod([*n_each, *((each.stop - each.start) / each.step for each in ranges)])
+    if n_runs > MAX_RUNS and not any(each.key_or_group == "hydra/sweeper" for each in overrides):
+        raise ConfigError(
+            f"this sweep has {n_runs:,.0f} runs, and one may have {MAX_RUNS:,}: sweep over fewer "
+            "values, or make them factors of the study, as in experiment.NAME=[1,2,3]"
+        )
 
 
 def _sweep_folder(overrides: Sequence[str]) -> str:
@@ -184,7 +197,6 @@ class Task:
         return outcome.objective
 
     def _run(self, config: DictConfig, cfg: DictConfig, *, is_sweep: bool = False) -> Outcome:
-        _check_launcher(cfg)
         return carry_out(resolve(config, cfg, self.project), is_sweep=is_sweep)
 
     def _run_point(self, config: DictConfig, cfg: DictConfig) -> Outcome:
@@ -204,15 +216,3 @@ class Task:
             outcome = Outcome(DEFECT, describe(error))
         sweep.write_outcome(outcome, cfg)
         return outcome
-
-
-def _check_launcher(cfg: Any) -> None:
-    """Refuse a launcher of Slurm that would requeue a job before it has done much."""
-    launcher = cfg.launcher
-    minutes, delay = launcher.get("timeout_min"), launcher.get("signal_delay_s")
-    if minutes and delay and minutes * 60 < 2 * delay:
-        raise ConfigError(
-            f"hydra.launcher.timeout_min={minutes} with signal_delay_s={delay}: a job would be "
-            f"requeued {delay} s before the end of its {minutes * 60} s. Write "
-            f"hydra.launcher.signal_delay_s={math.floor(minutes * 30)}"
-        )

@@ -6,19 +6,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from simstudy.cli.composition import Run, compose_run, refuse_own_memory
 from simstudy.cli.exit_status import resume_command
 from simstudy.cli.project import Project
 from simstudy.cli.settings import parse_words
+from simstudy.cli.status import format_ranges, take_inventory
 from simstudy.errors import ConfigError
 from simstudy.options import build, option
 
-if TYPE_CHECKING:
-    from simstudy.cli.composition import Run
-
 SCRIPT = Path(__file__).parent / "slurm.sh"
-SET_BY_THE_SCRIPT = ("shard", "join", "restart", "precision")
 
 
 @dataclass
@@ -60,8 +57,9 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
             "batch needs the number of jobs among which the blocks are shared out: shares=N, each "
             "of some minutes at least"
         )
-    _check_rest(rest)
-    config = _check_experiment(project, rest)
+    words = [text if "=" in text else f"experiment={text}" for text in rest]
+    config = compose_run(project, [*words, f"join={job.shares}"])  # mistakes show before it is run
+    refuse_own_memory(config.out, "batch")
     made_by = f"{project.command('batch')} {shlex.join(arguments)}"
     values = {
         "name": config.name,
@@ -77,42 +75,15 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], text)
 
 
-def _check_rest(arguments: Sequence[str]) -> None:
-    for text in arguments:
-        if _name(text).partition(".")[0] in SET_BY_THE_SCRIPT or text.startswith("-"):
-            raise ConfigError(
-                f"{text.lstrip('+')} in a script of shares: each of its jobs draws its share of "
-                "one study, and the last one joins them. Leave it out."
-            )
-
-
-def _missing_shares(config: "Run", n_shares: int) -> str:
+def _missing_shares(config: Run, n_shares: int) -> str:
     """The indices of incomplete shares, as sbatch takes them."""
-    from simstudy.cli.status import format_ranges, take_inventory
-
     gaps = take_inventory(config).by_share(n_shares)
     if not gaps:
         raise ConfigError(
             f"missing=true: all {n_shares:,} shares have drawn their blocks. To join them: "
-            f"{resume_command(config.project, 'run', config.overrides)}"
+            f"{resume_command(config.project, 'run', config.overrides[:-1])}"
         )
     return format_ranges(gaps)
-
-
-def _check_experiment(project: Project, arguments: Sequence[str]) -> "Run":
-    """Compose the run of a job, so that mistakes show before it is submitted."""
-    from simstudy.cli.composition import compose_run, refuse_own_memory
-
-    words = [text if "=" in text else f"experiment={text}" for text in arguments]
-    config = compose_run(project, words)
-    refuse_own_memory(config.out, "batch")
-    if config.settings.backend == "dask":
-        typed = next((text for text in arguments if _name(text) == "backend"), "backend=dask")
-        raise ConfigError(
-            f"{typed} in a script of shares: each of its jobs would ask for a "
-            "cluster of its own. Leave it out; cpus=N gives each job N workers."
-        )
-    return config
 
 
 def _name(text: str) -> str:

@@ -189,14 +189,7 @@ def replay(context: typer.Context, address: str, overrides: Overrides = None) ->
     from simstudy.engine.block import Address
 
     run = _run(context, overrides)
-    try:
-        row = run.study.replay(Address.parse(address), run.settings.seed)
-    except Exception:
-        if run.settings.debug:
-            import pdb
-
-            pdb.post_mortem()
-        raise
+    row = run.study.replay(Address.parse(address), run.settings.seed)
     for name, value in row.items():
         print(f"{name:24} {value}")
 

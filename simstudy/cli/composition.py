@@ -1,19 +1,18 @@
 """Composed settings: Hydra's configuration, checked and typed, with the study it declares."""
 
 import difflib
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, Override, RangeSweep
+from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
@@ -27,6 +26,7 @@ from simstudy.cli.project import (
     read_settings,
 )
 from simstudy.cli.settings import (
+    SILENT,
     Settings,
     check_settings,
     read_backend,
@@ -37,16 +37,11 @@ from simstudy.errors import ConfigError, SimstudyError, nearest
 from simstudy.options import build, format_setting, option_help
 from simstudy.remote.paths import Place, place_of
 
-if TYPE_CHECKING:
-    from simstudy.engine.workers import Workers
-
 VERSION_BASE = "1.3"
 GLOBAL_PACKAGE = "@package _global_"  # marks a file of `conf/experiment/` with run settings
 HOW_TO_QUOTE = """put text with special letters in two pairs of marks: 'out="a (b"'"""
 MISSPELT = 0.8  # similarity (difflib) from which an unknown key in conf/ is a misspelt setting
 MAX_NAME_LENGTH = 100  # characters of a folder's name
-MAX_BLOCKS = 200_000_000  # a run keeps some bytes for each block
-MAX_RUNS = 10_000  # Hydra's own sweeper composes all runs of a sweep before the first begins
 HELP_TEMPLATE = """Usage: {program} experiment=NAME [SETTING=VALUE ...]
 Draw what is missing; summarise, draw figures, check claims, write a report.
 
@@ -126,19 +121,19 @@ class Run:
         return self.folder / RUNS / short_name(name)
 
     @property
+    def label(self) -> str:
+        """The overrides that say which run of a sweep this is."""
+        names = [text.lstrip("+").partition("=")[0] for text in self.overrides]
+        return " ".join(
+            text
+            for name, text in zip(names, self.overrides, strict=True)
+            if name == "experiment" or name not in SILENT
+        )
+
+    @property
     def is_published(self) -> bool:
         """Whether these are the settings of `conf/experiment/NAME.yaml`, or the study's own."""
         return not self.differences
-
-    @property
-    def workers(self) -> "Workers":
-        """The workers."""
-        from simstudy.engine.workers import Workers
-
-        settings = self.settings
-        return Workers(
-            settings.backend, settings.n_jobs, self.backend_options, settings.block_seconds
-        )
 
     @property
     def record(self) -> dict[str, Any]:
@@ -174,7 +169,8 @@ def parse_overrides(overrides: Sequence[str]) -> list[Override]:
         try:
             parsed += OverridesParser.create().parse_overrides([text])
         except HydraException as error:
-            raise ConfigError(f"{first_line(error)}; {HOW_TO_QUOTE}") from None
+            remedy = HOW_TO_QUOTE if "=" in text else "write NAME=VALUE"
+            raise ConfigError(f"{first_line(error)}; {remedy}") from None
         except ValueError as error:  # an integer of too many digits
             raise ConfigError(f"{text}: {first_line(error)}") from None
     return parsed
@@ -216,6 +212,7 @@ def register(
         Default of `hydra.sweep.dir`.
     """
     store = ConfigStore.instance()
+    store.repo.pop("experiment", None)  # this process may have run another project
     settings = {name: value for name, value in asdict(Settings()).items() if name != "backend"}
     node = OmegaConf.create({"precision": settings.pop("precision"), **settings})
     OmegaConf.set_struct(node.precision, False)  # keys are names of measures
@@ -224,31 +221,25 @@ def register(
     help_node = {"app_name": "simstudy", "template": _help(project, overrides, program)}
     store.store(group="hydra/help", name="simstudy", node=help_node)
     for override in overrides:
-        _register_named(override, project, store)
+        if override.key_or_group == "backend":
+            for place in re.findall(r"[\w.]+:\w+", str(override.input_line)):
+                store.store(group="backend", name=place, node={"name": place})
+    named = [name for override in overrides for name in _experiments_in(override, project)]
+    for name in experiment_files(project.root):
+        if not (project.conf / "experiment" / f"{name}.yaml").exists():
+            options = OmegaConf.create({}, flags={"struct": False})  # checked once it is imported
+            if name in named:
+                module = load_experiment(name, project.root)
+                options = OmegaConf.create(asdict(_read_config(module, None, project)))
+            store.store(group="experiment", name=name, node=options)
 
 
-def _register_named(override: Override, project: Project, store: ConfigStore) -> None:
-    group, names = override.key_or_group, _names(override, project)
-    for name in names:
-        if group == "backend" and ":" in name:
-            store.store(group=group, name=name, node={"name": name})
-        has_file = (project.conf / "experiment" / f"{name}.yaml").exists()
-        if group == "experiment" and name in experiment_files(project.root) and not has_file:
-            module = load_experiment(name, project.root)
-            with in_own_code(module, "Config", project.root):
-                store.store(group=group, name=name, node=asdict(module.Config()))
-
-
-def _names(override: Override, project: Project) -> list[str]:
-    """The names of a group that an override chooses, also in a sweep."""
-    if override.key_or_group not in ("experiment", "backend"):
+def _experiments_in(override: Override, project: Project) -> list[str]:
+    """The experiments that an override names, also in a sweep."""
+    if override.key_or_group != "experiment":
         return []
-    value = override.value()
-    if override.is_sweep_override():
-        if hasattr(value, "filter"):  # a glob
-            return list(value.filter(project.options(override.key_or_group)))
-        return [text.strip("'\"") for text in override.sweep_string_iterator()]
-    return [value] if isinstance(value, str) else []
+    known, words = experiment_files(project.root), re.findall(r"[\w-]+", str(override.input_line))
+    return [name for name in known if name in words or "glob" in words]
 
 
 def _help(project: Project, overrides: Sequence[Override], program: str) -> str:
@@ -258,11 +249,10 @@ def _help(project: Project, overrides: Sequence[Override], program: str) -> str:
         2, f"  {'precision.NAME':14} standard error to reach for a measure, as 0.005 or 2%"
     )
     options = ""
-    for name in (name for each in overrides for name in _names(each, project)):
-        if name in experiment_files(project.root):
-            module = load_experiment(name, project.root)
-            own = [f"  experiment.{key:18} {text}" for key, text in option_help(module.Config)]
-            options += f"Options of {name}:\n" + "\n".join(own) + "\n\n"
+    for name in (name for each in overrides for name in _experiments_in(each, project)):
+        module = load_experiment(name, project.root)
+        own = [f"  experiment.{key:18} {text}" for key, text in option_help(module.Config)]
+        options += f"Options of {name}:\n" + "\n".join(own) + "\n\n"
     text = HELP_TEMPLATE.format(
         program=program, settings="\n".join(["Settings:", *lines]), options=options
     )
@@ -298,7 +288,6 @@ def compose_run(project: Project, overrides: Sequence[str]) -> Run:
         In one line, for anything that cannot be composed or is not allowed.
     """
     parsed = parse_overrides(overrides)
-    check_overrides(parsed)
     register(project, parsed)
     folder, name = config_location(project)
     with hydra_errors_in_one_line(), _own_hydra():
@@ -337,50 +326,6 @@ def _as_values(config: DictConfig, *, interpolated: bool) -> dict[str, Any]:
     return dict(OmegaConf.to_container(own, resolve=interpolated))  # type: ignore[arg-type]
 
 
-def check_overrides(overrides: Sequence[Override]) -> None:
-    """Refuse values that Hydra would accept, or refuse late or in many lines.
-
-    Raises
-    ------
-    ConfigError
-        For a value of a setting that is not allowed, a group that is not chosen by a name, and a
-        sweep that is too large.
-    """
-    options = [each.name for each in fields(Settings)]
-    given = {each.key_or_group: each for each in overrides if not each.is_sweep_override()}
-    for name in ("experiment", "scale", "backend"):
-        if name in given and not given[name].is_delete():
-            if not isinstance(given[name].value(), str):
-                raise ConfigError(f"{given[name].input_line}: choose one by its name, {name}=NAME")
-            del given[name]
-    plain = {name: each.value() for name, each in given.items() if name in options}
-    if plain := {name: value for name, value in plain.items() if _is_plain(value)}:
-        build(Settings, plain)  # which loads pydantic
-    _check_sweep(overrides)
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether a value of an override needs no composition to be checked."""
-    return isinstance(value, bool | int | float) or (isinstance(value, str) and "${" not in value)
-
-
-def _check_sweep(overrides: Sequence[Override]) -> None:
-    """Refuse a sweep of more runs than Hydra's own sweeper can hold."""
-    if any(each.key_or_group == "hydra/sweeper" for each in overrides):
-        return
-    n_runs = 1
-    for values in (each.value() for each in overrides):
-        if isinstance(values, ChoiceSweep):
-            n_runs *= max(1, len(values.list))
-        elif isinstance(values, RangeSweep) and values.step:
-            n_runs *= max(1, math.ceil((values.stop - values.start) / values.step))
-    if n_runs > MAX_RUNS:
-        raise ConfigError(
-            f"this sweep has {n_runs:,} runs, and one may have {MAX_RUNS:,}: sweep over fewer "
-            "values, or make them factors of the study, as in experiment.NAME=[1,2,3]"
-        )
-
-
 # ---------------------------------------------------------------- our side
 def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     """Check types and ranges of all settings, and declare the study.
@@ -394,6 +339,7 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
         relative `out` starts from (`hydra.job.chdir` changes the current one).
     """
     from simstudy.provenance.modules import sources_digest
+    from simstudy.study.run_options import check_n_blocks
     from simstudy.study.validation import check_whole_groups
 
     with hydra_errors_in_one_line():
@@ -401,12 +347,11 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
         texts = _as_values(config, interpolated=False).get("experiment")
         choices = dict(hydra.runtime.choices)
         overrides = typed_overrides(hydra)
-    name = choices.get("experiment")
-    if not name:
-        known = ", ".join(project.options("experiment")) or "none"
-        raise ConfigError(f"no experiment is named: write experiment=NAME; available: {known}")
-    if missing := {"scale", "backend"} - choices.keys():
-        raise ConfigError(f"every run has a {min(missing)}: choose one, {min(missing)}=NAME")
+    for group in ("experiment", "scale", "backend"):
+        if not isinstance(choices.get(group), str):
+            known = ", ".join(project.options(group)) or "none"
+            raise ConfigError(f"no {group} is named: write {group}=NAME; available: {known}")
+    name = str(choices["experiment"])
     scale = read_scale(values.pop("scale", None), choices["scale"])
     backend, options = read_backend(values.pop("backend", None), choices["backend"])
     module = load_experiment(name, project.root)
@@ -429,8 +374,8 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
         study.n_rep, study.rules.group_size
     )
     n_rep = settings.n_rep or published_rep
+    check_n_blocks(n_rep, study.block_size)
     check_whole_groups(study.rules.group_size, n_rep)
-    _check_size(study, settings, n_rep)
     out = settings.out or str(scale.out)
     if Path(hydra.runtime.cwd) != Path.cwd() and "://" not in out:
         out = str(Path(hydra.runtime.cwd) / out)
@@ -489,22 +434,6 @@ def _published(module: Any, name: str, project: Project) -> _Published:
     return _Published(settings, _read_config(module, own, project))
 
 
-def _check_size(study: Any, settings: Settings, n_rep: int) -> None:
-    """Refuse more blocks than fit into memory, and `max_rep` below the first round."""
-    n_blocks = -(-n_rep // study.block_size) * len(study.scenarios)
-    if n_blocks > MAX_BLOCKS:
-        raise ConfigError(
-            f"n_rep={n_rep} needs {n_blocks:,} blocks of {study.block_size} replicates; a run can "
-            f"keep account of {MAX_BLOCKS:,}. Ask for fewer replicates, or give the Study a larger "
-            "block_size."
-        )
-    if settings.precision and settings.max_rep < n_rep:
-        raise ConfigError(
-            f"max_rep={settings.max_rep} is less than the {n_rep:,} replicates with which every "
-            f"scenario begins: raise it, or begin with fewer, n_rep={settings.max_rep}"
-        )
-
-
 def refuse_own_memory(out: str, setting: str) -> None:
     """Refuse an in-memory place for results that several processes share.
 
@@ -527,7 +456,7 @@ def _read_config(module: Any, values: Any, project: Project) -> Any:
             f"experiment={format_setting(values)} is no experiment: its options are keys below it, "
             "as in experiment.NAME=VALUE."
         )
-    with in_own_code(module, "Config", project.root):
+    with in_own_code(Path(module.__file__), project.root, "Config cannot be made"):
         return build(module.Config, values or {}, prefix="experiment.")
 
 
@@ -535,7 +464,7 @@ def _make_study(module: Any, config: Any, root: Path) -> Any:
     """Call `study(config)`; its errors name their line."""
     from simstudy.study import Study
 
-    with in_own_code(module, "study(config)", root):
+    with in_own_code(Path(module.__file__), root, "study(config) cannot be made"):
         study = module.study(config)
         if isinstance(study, Study):
             _ = study.plan().keys  # fails for a scenario that is no dataclass

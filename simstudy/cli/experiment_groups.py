@@ -21,32 +21,21 @@ class Part:
     experiments: list[str] = option("names of its experiments, in order", default=[])
 
 
-@dataclass
-class Group:
-    """A checked file of `conf/group/`."""
-
-    title: str | None = option("what a reader calls it")
-    parts: tuple[Part, ...] = ()
-
-    @property
-    def experiments(self) -> list[str]:
-        """The experiments, in order."""
-        return [name for part in self.parts for name in part.experiments]
-
-
 def members(name: str, project: Project) -> list[str]:
     """The experiments of a group, in order.
 
     Raises
     ------
     ConfigError
-        For a group that there is not, and for one whose file cannot be meant so.
+        If no group has this name, or its file is not valid.
     """
-    return experiment_names(project.root) if name == ALL else read_group(name, project).experiments
+    if name == ALL:
+        return experiment_names(project.root)
+    return [each for part in read_group(name, project) for each in part.experiments]
 
 
-def read_group(name: str, project: Project) -> Group:
-    """Read a group from its file.
+def read_group(name: str, project: Project) -> list[Part]:
+    """Read the parts of a group from its file.
 
     Raises
     ------
@@ -59,31 +48,27 @@ def read_group(name: str, project: Project) -> Group:
         raise ConfigError(f"group={name}: no such group; {nearest(name, [ALL, *known])}")
     values = read_settings(project.conf / FOLDER / f"{name}.yaml")
     try:
-        group = _build_group(values)
-        _check_names(group.experiments, experiment_names(project.root))
+        return _read_parts(values, experiment_names(project.root))
     except ConfigError as error:
         raise ConfigError(f"conf/{FOLDER}/{name}.yaml: {error}") from None
-    return group
 
 
-def _build_group(values: dict[str, Any]) -> Group:
-    parts = values.pop("parts", None)
+def _read_parts(values: dict[str, Any], available: list[str]) -> list[Part]:
+    for name in values.keys() - {"title", "parts"}:
+        raise ConfigError(f"{name} is not a setting; {nearest(name, ['title', 'parts'])}")
+    parts = values.get("parts")
     has_parts = isinstance(parts, list) and all(isinstance(part, dict) for part in parts)
     if not (parts and has_parts and all(p.get("title") and p.get("experiments") for p in parts)):
         raise ConfigError(
             f"parts is {parts!r}: write a list, each with title and experiments, and page if any"
         )
-    group = build(Group, values)
-    group.parts = tuple(build(Part, part, prefix="parts.") for part in parts)
-    return group
-
-
-def _check_names(names: list[str], available: list[str]) -> None:
-    for name, count in Counter(names).items():
+    made = [build(Part, part, prefix="parts.") for part in parts]
+    for name, count in Counter(each for part in made for each in part.experiments).items():
         if name not in available:
             raise ConfigError(f"no such experiment as {name}; {nearest(name, available)}")
         if count > 1:
             raise ConfigError(f"{name} is listed {count} times: leave it in one part")
+    return made
 
 
 def default_group(project: Project) -> str:
@@ -107,12 +92,11 @@ def part_of(experiment: str, project: Project) -> dict[str, Any] | None:
     own = default_group(project)
     for name in sorted(project.options(FOLDER), key=lambda name: (name != own, name)):
         try:
-            parts = read_group(name, project).parts
+            parts = read_group(name, project)
         except ConfigError:
             continue
         for place, part in enumerate(parts, 1):
             if experiment in part.experiments:
                 order = [place, part.experiments.index(experiment) + 1]
-                page = part.page or ""
-                return {"group": name, "title": part.title, "page": page, "order": order}
+                return {"group": name, "title": part.title, "page": part.page or "", "order": order}
     return None

@@ -8,7 +8,7 @@ import re
 import shlex
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from types import ModuleType
@@ -81,16 +81,6 @@ def program_name(script: str | None) -> str:
     return f"python {path.name if is_here else shlex.quote(str(path))}"
 
 
-def check_encoding(texts: Sequence[str]) -> None:
-    """Refuse arguments that are not valid text in the locale's encoding."""
-    if any("\ud800" <= letter <= "\udfff" for text in texts for letter in text):
-        raise ConfigError(
-            f"{' '.join(texts)} has letters that the locale's encoding, "
-            f"{sys.getfilesystemencoding()}, does not know: type LC_ALL=C.UTF-8, or PYTHONUTF8=1, "
-            "before the command"
-        )
-
-
 # ---------------------------------------------------------------- experiments
 def experiment_names(root: Path) -> list[str]:
     """The names of the experiments, in order."""
@@ -155,9 +145,13 @@ def load_experiment(name: str, root: Path) -> ModuleType:
     files = experiment_files(root)
     if name not in files:
         raise ConfigError(f"experiment={name}: no such experiment; {nearest(name, files)}")
+    path = files[name]
     sys.path[:0] = [] if str(root) in sys.path else [str(root)]
-    module = _imported(name, files[name], root)
-    _refuse_undeclared(module, files[name], root)
+    dotted = ".".join(path.relative_to(root).with_suffix("").parts)  # workers can import it too
+    with in_own_code(path, root, f"experiment={name} cannot be imported"):
+        _refuse_hidden(importlib.import_module(FOLDER), root)
+        module = importlib.import_module(dotted)
+    _refuse_undeclared(module, path, root)
     return module
 
 
@@ -177,33 +171,23 @@ def _refuse_undeclared(module: ModuleType, path: Path, root: Path) -> None:
         )
 
 
-def _imported(name: str, path: Path, root: Path) -> ModuleType:
-    """Import an experiment under a name that workers can import too."""
-    dotted = ".".join(path.relative_to(root).with_suffix("").parts)
-    try:
-        _refuse_hidden(importlib.import_module(FOLDER), root)
-        return importlib.import_module(dotted)
-    except (SimstudyError, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # whatever a user's file does while it is imported
-        raise BrokenExperimentError(
-            f"experiment={name} cannot be imported: {_place(error, path, root)} raised "
-            f"{describe(error)}. Mend that line, then run this again."
-        ) from error
-
-
 @contextlib.contextmanager
-def in_own_code(module: ModuleType, name: str, root: Path) -> Iterator[None]:
-    """Context that adds file and line to errors of an experiment's code."""
-    path = Path(module.__file__ or "")
+def in_own_code(path: Path, root: Path, what: str) -> Iterator[None]:
+    """Context that adds file and line to errors of an experiment's code.
+
+    Parameters
+    ----------
+    what
+        What cannot be done, such as `Config cannot be made`.
+    """
     try:
         yield
     except SimstudyError:
         raise
     except (Exception, SystemExit) as error:
-        raise ConfigError(
-            f"{name} of {_below(path, root)} cannot be made: {_place(error, path, root)} raised "
-            f"{describe(error)}. Mend that line, then run this again."
+        raise BrokenExperimentError(
+            f"{what}: {_place(error, path, root)} raised {describe(error)}. Mend that line, then "
+            "run this again."
         ) from error
 
 
@@ -218,18 +202,14 @@ def _refuse_hidden(package: ModuleType, root: Path) -> None:
 
 
 def _place(error: BaseException, path: Path, root: Path) -> str:
-    """The project file and line where an import failed."""
-    if isinstance(error, SyntaxError) and error.filename:
-        return f"{_below(Path(error.filename), root)}, line {error.lineno},"
+    """The file of the project, and its line, that raised an error."""
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(root / FOLDER)]
-    if not ours:
-        return str(_below(path, root))
-    return f"{_below(Path(ours[-1].filename), root)}, line {ours[-1].lineno},"
-
-
-def _below(path: Path, root: Path) -> Path:
-    return path.relative_to(root) if path.is_relative_to(root) else path
+    lines = [(Path(frame.filename), frame.lineno) for frame in frames]
+    if isinstance(error, SyntaxError) and error.filename:
+        lines.append((Path(error.filename), error.lineno))
+    ours = [(file, line) for file, line in lines if file.is_relative_to(root / FOLDER)]
+    file, line = ours[-1] if ours else (path, None)
+    return f"{file.relative_to(root)}" + (f", line {line}," if line else "")
 
 
 # ---------------------------------------------------------------- a new project
@@ -242,14 +222,24 @@ def lay_out(name: str) -> str:
         If the name is not valid, the folder is not empty, or it cannot be written.
     """
     folder = Path(name)
-    _check_name(name)
-    files = {path: path.read_text(encoding="utf-8") for path in sorted(TEMPLATE.rglob("*.txt"))}
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+        near = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_") or "my-study"
+        raise ConfigError(
+            f"{name!r} is not a name for a project: it names a folder here, so use letters, "
+            f"digits, - and _, and begin with a letter or digit; nearest that works: "
+            f"simstudy new {near}"
+        )
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise ConfigError(
+            f"{folder} exists and is not empty, and nothing in it is to be overwritten. Choose "
+            "another name, or move it away."
+        )
     try:
-        _check_empty(folder)
-        for path, text in files.items():
+        for path in sorted(TEMPLATE.rglob("*.txt")):
             target = folder / path.relative_to(TEMPLATE).with_suffix("")
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text.replace("{name}", name), encoding="utf-8")
+            text = path.read_text(encoding="utf-8").replace("{name}", name)
+            target.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(
             f"cannot write a project to {folder}: {error.strerror}. Choose another name, or a "
@@ -259,21 +249,3 @@ def lay_out(name: str) -> str:
         f"{name}/ holds a project with one study. Next: cd {name}, then "
         f"simstudy run experiment={FIRST_STUDY}, and python -m pytest"
     )
-
-
-def _check_name(name: str) -> None:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
-        near = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_") or "my-study"
-        raise ConfigError(
-            f"{name!r} is not a name for a project: it names a folder here, so use letters, "
-            f"digits, - and _, and begin with a letter or digit; nearest that works: "
-            f"simstudy new {near}"
-        )
-
-
-def _check_empty(folder: Path) -> None:
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise ConfigError(
-            f"{folder} exists and is not empty, and nothing in it is to be overwritten. Choose "
-            "another name, or move it away."
-        )

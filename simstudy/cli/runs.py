@@ -19,6 +19,12 @@ from simstudy.remote.paths import Place
 if TYPE_CHECKING:
     from simstudy.cli.composition import Run
 
+GIVEN_TO_STUDY = (
+    "seed", "backend", "n_jobs", "block_seconds", "restart", "retry", "adopt", "precision",
+    "max_rep", "stop_by",
+)  # fmt: skip
+"""Settings that are arguments of `Study.run` as they are."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -110,25 +116,17 @@ def _time_left(result: Any) -> str:
 def draw(run: "Run", **share: Any) -> Any:
     """Draw what is missing, or a share of it; returns the result of all stored blocks."""
     settings = run.settings
+    given = {name: getattr(settings, name) for name in GIVEN_TO_STUDY}
     with Bar(run.name, visible=settings.progress) as progress:
         return run.study.run(
             run.n_rep,
-            settings.seed,
             out=run.out,
-            backend=settings.backend,
-            n_jobs=settings.n_jobs,
             backend_options=dict(run.backend_options),
-            block_seconds=settings.block_seconds,
-            restart=settings.restart,
-            retry=settings.retry,
             redraw=settings.redraw or (),
-            adopt=settings.adopt,
-            precision=settings.precision,
-            max_rep=settings.max_rep,
-            stop_by=settings.stop_by,
             budget=read_seconds(settings.budget),
             progress=progress,
             explain=False,  # `publish` writes more files
+            **given,
             **share,
         )
 
@@ -161,7 +159,7 @@ def publish_run(run: "Run", result: Any, *, is_sweep: bool = False, in_full: boo
         return publish_and_print(
             result,
             run.run_folder,
-            name=" ".join(run.overrides) if is_sweep else "",
+            name=run.label if is_sweep else "",
             replay=lambda at: resume_command(run.project, "replay", [at, *run.overrides]),
             claims=run.is_published or settings.claims,
             in_full=in_full,

@@ -17,7 +17,7 @@ ARRAY_INDICES = (f"{SLURM}ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX",
 SILENT = frozenset({
     "n_jobs", "backend", "block_seconds", "out", "restart", "retry", "redraw", "adopt", "budget",
     "join", "shard", "figures", "pdf", "report", "progress", "claims", "objective",
-    "debug", "scale", "experiment",
+    "scale", "experiment",
 })  # fmt: skip
 """Settings that change no number, so that runs with other values of them share a folder."""
 
@@ -26,7 +26,7 @@ SILENT = frozenset({
 class Settings:
     """The settings of a run, without those of the experiment."""
 
-    n_rep: int | None = option("replicates per scenario; default: the scale's", at_least=1)
+    n_rep: int | None = option("replicates per scenario (default: the scale's)", at_least=1)
     seed: int = option("seed of the random numbers", default=1, at_least=0)
     precision: dict[str, Any] = field(default_factory=dict)
     max_rep: int = option(
@@ -36,10 +36,10 @@ class Settings:
         "rule that ends a scenario with precision", default="sequential"
     )
     budget: str | None = option("time after which no new block begins: 90s, 30m, 2h, 1.5d")
-    n_jobs: int | None = option("number of workers; default and -1: one per core")
+    n_jobs: int | None = option("number of workers (default and -1: one per core)")
     backend: str = option("where blocks are drawn", default="auto")
     block_seconds: float | None = option("time limit of a block, in seconds", above=0)
-    out: str | None = option("folder or URL of the results; default: the scale's")
+    out: str | None = option("folder or URL of the results (default: the scale's)")
     shard: str | None = option("i/N: draw every N-th missing block; auto or auto/N in array jobs")
     join: int | None = option("N: join N shares; draw what is missing if it is little", at_least=1)
     restart: bool = option("delete the stored blocks of these settings first", default=False)
@@ -56,7 +56,6 @@ class Settings:
         "measure whose mean over the summary is the objective of a sweeper"
     )
     progress: bool = option("show progress", default=True)
-    debug: bool = option("open the debugger if a replay raises an error", default=False)
 
 
 def check_settings(settings: Settings) -> None:
@@ -85,8 +84,6 @@ def check_settings(settings: Settings) -> None:
             f"restart=true with shard={settings.shard}: every share would delete the blocks of the "
             "others. Begin once with restart=true and without shard; then run the shares."
         )
-    if settings.pdf and not settings.figures:
-        raise ConfigError("pdf=true with figures=false: the PDFs are of the figures.")
     _check_folder(settings.out)
     check_stop_by(settings.stop_by, settings.precision)
     read_seconds(settings.budget)
@@ -189,6 +186,9 @@ def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) 
 
 
 # ---------------------------------------------------------------- scales and backends
+PUBLISHED = "paper"  # the scale of the published results
+
+
 @dataclass
 class Scale:
     """A scale, from `conf/scale/NAME.yaml`: replicates and folder."""
@@ -200,28 +200,21 @@ class Scale:
 
     def replicates(self, published: int, group_size: int = 1) -> int:
         """Replicates per scenario, in whole groups: `n_rep`, or `times` the published if fewer."""
-        relative = max(1, round((self.times or 1) * published))
-        sizes = [relative] if self.times or self.n_rep is None else []
-        n_rep = min([*sizes, *([] if self.n_rep is None else [self.n_rep])])
+        by_factor = max(1, round(self.times * published)) if self.times else None
+        n_rep = min(filter(None, (by_factor, self.n_rep)), default=published)
         return n_rep + -n_rep % group_size
 
 
 def read_scale(values: Any, name: str) -> Scale:
-    """Read a scale; missing keys have the package's defaults.
+    """Read a scale; its default folder has its name.
 
     Raises
     ------
     ConfigError
         With the key and the value.
     """
-    given = _stated(values, "scale")
-    base = read_settings(PACKAGE_CONF / "scale" / f"{name}.yaml") or {
-        "out": f"results/{name}",
-        "times": 1,
-    }
-    if "times" in given or "n_rep" in given:  # two ways to give one number
-        base = {key: value for key, value in base.items() if key not in ("times", "n_rep")}
-    return build(Scale, base | given, prefix="scale.")
+    out = "results" if name == PUBLISHED else f"results/{name}"
+    return build(Scale, {"out": out} | _stated(values, "scale"), prefix="scale.")
 
 
 def read_backend(values: Any, name: str) -> tuple[str, dict[str, Any]]:

@@ -9,12 +9,14 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simstudy.cli.exit_status import FAILED, resume_command
 from simstudy.cli.experiment_groups import ALL, default_group, members, read_group
+from simstudy.cli.project import FOLDER as EXPERIMENTS
 from simstudy.cli.project import (
     Project,
     experiment_files,
@@ -23,7 +25,7 @@ from simstudy.cli.project import (
     question_of,
     read_settings,
 )
-from simstudy.cli.settings import read_scale, read_shard
+from simstudy.cli.settings import PUBLISHED, read_scale, read_shard
 from simstudy.errors import ConfigError, SimstudyError, StoreError
 from simstudy.remote.paths import Place, place_of
 
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 RESULTS = "results"
 MANIFEST = "manifest.json"
-SHOWN = 10  # shares with gaps; a line says how many more there are
+RUNS = "runs"
 HEADER = f"{'experiment':28} {'blocks':>15} {'failed':>7} {'missing':>8}  published"
 ELSEWHERE = "; replicates not in this copy"
 SCRIPT = "SIMSTUDY_SCRIPT"  # a variable in which the script of an array says where it lies
@@ -44,31 +46,26 @@ ROUNDING = 1e-9
 # ---------------------------------------------------------------- all studies, from their files
 def list_experiments(project: Project) -> Iterator[str]:
     """List the experiments by document: name, what is published, question."""
-    rest = experiment_files(project.root)
-    files, width = dict(rest), max(map(len, rest), default=0)
+    files = experiment_files(project.root)
+    width, room = max(map(len, files), default=0), shutil.get_terminal_size().columns
     own = default_group(project)
-    by_title: dict[str, list[str]] = {}
+    by_title: dict[str, dict[str, None]] = {}
     for group in sorted(project.options("group"), key=lambda name: (name != own, name)):
-        for part in read_group(group, project).parts:
-            by_title.setdefault(str(part.title), []).extend(part.experiments)
-            for name in part.experiments:
-                rest.pop(name, None)
-    by_title["in no group" if by_title else ""] = sorted(rest)
+        for part in read_group(group, project):
+            by_title.setdefault(str(part.title), {}).update(dict.fromkeys(part.experiments))
+    rest = sorted(files.keys() - {name for names in by_title.values() for name in names})
+    by_title["in no group" if by_title else ""] = dict.fromkeys(rest)
     for title, names in by_title.items():
         if title and names:
             yield title
-        for name in dict.fromkeys(names):
+        for name in names:
             manifest = _manifest(project.root / RESULTS / name)
             published = f"{_count(manifest, 'replicates'):,} replicates" if manifest else "–"
-            yield _cut(f"  {name:{width}}  {published:>21}  {question_of(files[name])}")
+            line = f"  {name:{width}}  {published:>21}  {question_of(files[name])}"
+            is_cut = sys.stdout.isatty() and len(line) > room
+            yield f"{line[: room - 1]}…" if is_cut else line
     for path in misnamed_files(project.root):
         yield f"{path}: cannot be run; rename it with letters, digits and _"
-
-
-def _cut(line: str) -> str:
-    """Cut a line to the width of the terminal."""
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else len(line)
-    return line if len(line) <= room else f"{line[: room - 1]}…"
 
 
 def status_of_all(project: Project, arguments: Sequence[str]) -> tuple[list[str], int]:
@@ -85,18 +82,15 @@ def status_of_all(project: Project, arguments: Sequence[str]) -> tuple[list[str]
             f"status of all studies takes out=, scale= and group=, and was given "
             f"{', '.join(sorted(odd))}: name a study, as in simstudy status NAME"
         )
-    names = members(given.get("group", ALL), project)
-    scale = given.get("scale", "paper")
+    scale = given.get("scale", PUBLISHED)
     if scale not in project.options("scale"):
         raise ConfigError(f"scale={scale}: no such scale")
     own = read_settings(project.conf / "scale" / f"{scale}.yaml")
-    out = given.get("out") or str(read_scale(own, scale).out)
+    out = place_of(given.get("out") or str(read_scale(own, scale).out))
+    names = members(given.get("group", ALL), project)
     width = max(map(len, names), default=0)
-    lines, any_failed = [], False
-    for name in names:
-        folder = place_of(out) / name
-        any_failed = any_failed or bool(_count(_manifest(folder), "failed_replicates"))
-        lines.append(f"{name:{width}}  {_state(folder)}")
+    any_failed = any(_count(_manifest(out / name), "failed_replicates") for name in names)
+    lines = [f"{name:{width}}  {_state(out / name)}" for name in names]
     return lines, FAILED if any_failed else 0
 
 
@@ -268,84 +262,53 @@ def format_plan(config: "Run") -> str:
             f"blocks   {len(found.every):,}{shard}: {found.n_stored:,} stored "
             f"({len(found.failed):,} with failures), {len(found.missing):,} missing",
             f"to draw  {n_drawn:,} blocks",
-            f"time     {_format_time(n_drawn, _latest_manifest(config.folder))}",
-            f"results  {config.run_folder}: {_format_outputs(config)}",
+            f"time     {_format_time(config.folder, n_drawn)}",
+            f"results  {config.run_folder}",
         )
     )
 
 
-def _latest_manifest(folder: Place) -> dict[str, Any]:
-    """The manifest of the published run, or of the first other run that drew blocks."""
+def _format_time(folder: Place, n_blocks: int) -> str:
+    """The time to draw some blocks, from the published run or the first other that drew blocks."""
     from simstudy.store.runs import list_runs
 
-    found = [run.manifest for run in list_runs(folder)]
-    return dict(next((each for each in found if each.get("blocks_computed")), {}))
-
-
-def _format_time(n_blocks: int, manifest: Mapping[str, Any]) -> str:
     if not n_blocks:
         return "none: every block is stored"
-    seconds, before = manifest.get("wall_seconds"), _count(manifest, "blocks_computed")
-    if not isinstance(seconds, int | float) or not before:
-        return "not known: no run has drawn blocks into this folder yet"
-    return f"about {n_blocks * seconds / before:,.1f} s, at the pace of the last run"
-
-
-def _format_outputs(config: "Run") -> str:
-    """The outputs that a run would write."""
-    study, settings = config.study, config.settings
-    tables = f"{len(study.tables)} tables" if study.tables else ""
-    figures = f"{len(study.figures)} figures" if settings.figures and study.figures else ""
-    outputs = [f"summary of {len(study.measures)} measures", f"{len(study.claims)} claims", tables]
-    return ", ".join(filter(None, [*outputs, figures, "report" if settings.report else ""]))
+    for manifest in (run.manifest for run in list_runs(folder)):
+        seconds, n_drawn = manifest.get("wall_seconds"), _count(manifest, "blocks_computed")
+        if isinstance(seconds, int | float) and n_drawn:
+            return f"about {n_blocks * seconds / n_drawn:,.1f} s, at the pace of the last run"
+    return "not known: no run has drawn blocks into this folder yet"
 
 
 def status_of_one(config: "Run") -> tuple[list[str], int]:
-    """A study's line, then shares with gaps; and the exit status."""
-    whole = take_inventory(config)
-    found = (
-        whole
-        if "auto" in (config.settings.shard or "")
-        else whole.of_shard(read_shard(config.settings.shard))
-    )
+    """A study's line, its shares with gaps, and its runs; and the exit status."""
+    shard, whole = config.settings.shard or "", take_inventory(config)
+    found = whole if "auto" in shard else whole.of_shard(read_shard(shard or None))
     manifest, published = _manifest(config.folder), _published(config.folder)
-    any_failed = bool(found.failed) or bool(_count(manifest, "failed_replicates"))
-    status = FAILED if any_failed else 0
+    status = FAILED if found.failed or _count(manifest, "failed_replicates") else 0
     if manifest and not found.n_stored:
         return [f"{config.name:28} {published}{ELSEWHERE}"], status
     counts = f"{found.n_stored:,} of {len(found.every):,}"
     line = f"{config.name:28} {counts:>15} {len(found.failed):7,} {len(found.missing):8,}  "
-    return [HEADER, f"{line}{published}", *_share_lines(config, whole), *_run_lines(config)], status
+    runs = [
+        f"  {path.parent.name:40} {_published(path.parent)}"
+        for path in sorted((config.folder / RUNS).glob(f"*/{MANIFEST}"))
+    ]
+    n_shares = int(shard.partition("/")[2] or 0)
+    shares = [_format_gaps(config, n_shares, whole)] if n_shares else []
+    return [HEADER, f"{line}{published}", *shares, *runs], status
 
 
-# ---------------------------------------------------------------- shares and runs
-def _run_lines(config: "Run") -> Iterator[str]:
-    """The runs in the study's folder, with their sizes."""
-    from simstudy.store.runs import RUNS
-
-    for path in sorted((config.folder / RUNS).glob("*/manifest.json")):
-        yield f"  {path.parent.name:40} {_published(path.parent)}"
-
-
-def _share_lines(config: "Run", inventory: Inventory) -> Iterator[str]:
-    """The shares with gaps, if `shard=i/N` or `shard=auto/N` names their number."""
-    _, _, total = (config.settings.shard or "").partition("/")
-    if not total:
-        return
-    n_shares = int(total)
-    gaps = inventory.by_share(n_shares)
+def _format_gaps(config: "Run", n_shares: int, whole: Inventory) -> str:
+    """The shares with gaps, and the commands that draw what is missing."""
+    gaps = whole.by_share(n_shares)
     if not gaps:
-        yield f"all {n_shares:,} shares have drawn their blocks: run without shard to summarise"
-        return
-    yield f"{'share':>7} {'missing':>15} {'of':>8}"
-    for index, (missing, wanted) in list(gaps.items())[:SHOWN]:
-        yield f"{index:>7,}/{n_shares:<7,} {missing:>7,} {wanted:>8,}"
-    if len(gaps) > SHOWN:
-        yield f"and {len(gaps) - SHOWN:,} more shares"
-    yield (
-        f"{len(gaps):,} of {n_shares:,} shares have gaps: run them again (shard=auto/{n_shares} "
-        f"in an array of {format_ranges(gaps)}), or a run without shard draws what is missing. "
-        f"On Slurm: {_array_command(config, n_shares, gaps)}"
+        return f"all {n_shares:,} shares have drawn their blocks: run without shard to summarise"
+    return (
+        f"{len(gaps):,} of {n_shares:,} shares have gaps: {format_ranges(gaps)}. Run them again "
+        f"(shard=auto/{n_shares} in an array of these), or a run without shard draws what is "
+        f"missing. On Slurm: {_array_command(config, n_shares, gaps)}"
     )
 
 
@@ -394,12 +357,9 @@ def _code(project: Project, results: Place) -> dict[str, str]:
     from simstudy.output.up_to_date import code_digest
 
     found: dict[str, str] = {}
-    if not (project.root / "experiments").is_dir() or not isinstance(results, Path):
-        return found
-    for name in experiment_files(project.root):
-        if (results / name).is_dir():
-            try:
-                found[name] = code_digest(load_experiment(name, project.root).__file__)
-            except SimstudyError:  # it cannot be loaded here: nobody knows
-                continue
+    if (project.root / EXPERIMENTS).is_dir() and isinstance(results, Path):
+        for name in experiment_files(project.root):
+            with suppress(SimstudyError):  # it cannot be loaded here: nobody knows
+                if (results / name).is_dir():
+                    found[name] = code_digest(load_experiment(name, project.root).__file__)
     return found

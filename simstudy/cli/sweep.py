@@ -146,10 +146,7 @@ def _write_summary(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
     if "measure" in table:
         from simstudy.output.explorer import EXPLORER, write_explorer
 
-        names = {*_own(outcomes), *(f"override {name}" for name in _own(outcomes))} - {"measure"}
-        first = [name for name in table if name in names]
-        ordered = table[[*first, *(name for name in table if name not in first)]]
-        estimates = ordered[ordered["measure"].notna()]
+        estimates = table[table["measure"].notna()]
         write_explorer(estimates, folder / EXPLORER, f"Sweep {folder.name}", report="./index.html")
 
 

@@ -91,8 +91,7 @@ FAMILIES = {
     "precisions": [*lines("precision=0.1", "precision=[1]", "precision=true", "precision=''"),
                    *settings(("precision.mean_x",), ("0", "-1", "nan", "inf", "abc", "0%", "-2%",
                                                      "null", "[1]", "{a:1}", "1e-400", "true")),
-                   *lines("precision.=1", "precision.mean_x.y=1", "precision.mean_y=1"),
-                   (("precision.mean_x=1", "max_rep=99"), "max_rep=99")],
+                   *lines("precision.=1", "precision.mean_x.y=1", "precision.mean_y=1")],
     "addresses": [(("replay", address, "experiment=few"), "") for address in (
         "xyz", "1", "/", "3f2a90c1d4e5b678/-1", "", "0000000000000000/3", "3f2a90c1d4e5b678/1e9")],
     "long": [*lines(*(f"{key}={LONG}" for key in LONG_VALUES), f"{LONG}=3", f"experiment.{LONG}=3",
@@ -101,8 +100,8 @@ FAMILIES = {
     "verbs": lines("plan=true", "replay=1/2", names="is not a setting"),
     "together": [(("experiment.n_obs=[5,5]",), "in the grid twice"),
                  (("restart=true", "shard=1/2"), "every share would delete"),
-                 (("redraw=nope",), "redraw=nope"), (("n_rep=99999999999999999999",), "can keep"),
-                 (("max_rep=5", "n_rep=6", "precision.mean_x=1"), "max_rep=5")],
+                 (("redraw=nope",), "redraw=nope"),
+                 (("n_rep=99999999999999999999",), "most that a run can have")],
 }  # fmt: skip
 HYDRA_OR_PYTHON = ("Traceback", "<class", "object has no", "NoneType", "in struct", "full_key")
 

@@ -28,7 +28,9 @@ def project(tmp_path):
 
 def meant(project, *overrides):
     """The flags and the experiments of a command."""
-    flags, (first, *_) = with_experiments([], list(overrides), project)
+    *flags, first = [
+        text for text in with_experiments(overrides, project) if not text.startswith("seed=")
+    ]
     return flags, first.removeprefix("experiment=").split(",")
 
 

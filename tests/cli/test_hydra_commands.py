@@ -160,6 +160,7 @@ REFUSED = {  # in one line that names it
     "nothing=1": ("nothing is not a setting",),
     "seed=2": ("experiment=NAME", "fine"),
     "no_such_command": ("no_such_command",),
+    "experiment=fine no_value": ("no_value", "NAME=VALUE"),
 }
 HYDRAS_OWN = {  # refused in Hydra's words
     "experiment=fine seed=1,2": "Ambiguous value",

@@ -99,7 +99,7 @@ def said(project, capsys):
         (["backend=threds"], "backend=threds: no such backend; did you mean 'threads'?"),
         (["scale=smok"], "scale=smok: no such scale; did you mean 'smoke'?"),
         ([f"out={'a' * 300}"], "too long. Choose a shorter name, or another out="),
-        (["n_rep=few"], "n_rep=few is not allowed: replicates per scenario; "),
+        (["n_rep=few"], "n_rep=few is not allowed: replicates per scenario "),
         (["figures=few"], "must be true|false, for example figures=true"),
         (["shard=4/3"], "for example shard=3/3"),
         (["scale=text"], "scale.times=abc is not allowed: "),

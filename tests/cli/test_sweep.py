@@ -147,7 +147,7 @@ def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project, cap
     for name, state in {"a_design": "refused", "e_ends": "refused", "last": "done"}.items():
         assert f" {state} " in states[name]
     assert " done " not in states["d_exact"]
-    assert "study(config) of experiments/a_design.py cannot be made: " in err
+    assert "study(config) cannot be made: experiments/a_design.py, line " in err
     assert "ValueError: in exact" in err
     assert (project / "results" / "last" / "manifest.json").exists()
 
