@@ -1,6 +1,7 @@
 """Composed settings: Hydra's configuration, checked and typed, with the study it declares."""
 
 import difflib
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -376,7 +377,8 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     n_rep = settings.n_rep or published_rep
     check_n_blocks(n_rep, study.block_size)
     check_whole_groups(study.rules.group_size, n_rep)
-    out = settings.out or str(scale.out)
+    out = (settings.out or "").strip() or str(scale.out)
+    out = os.path.expanduser(out)  # few shells replace the ~ of out=~/results
     if Path(hydra.runtime.cwd) != Path.cwd() and "://" not in out:
         out = str(Path(hydra.runtime.cwd) / out)
     if settings.shard:

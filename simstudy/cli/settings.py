@@ -66,8 +66,6 @@ def check_settings(settings: Settings) -> None:
     ConfigError
         If they do not go together.
     """
-    from simstudy.study.run_options import check_stop_by
-
     if not isinstance(settings.precision, Mapping):
         raise ConfigError(
             f"precision={format_setting(settings.precision)} names no measure: write "
@@ -84,20 +82,7 @@ def check_settings(settings: Settings) -> None:
             f"restart=true with shard={settings.shard}: every share would delete the blocks of the "
             "others. Begin once with restart=true and without shard; then run the shares."
         )
-    _check_folder(settings.out)
-    check_stop_by(settings.stop_by, settings.precision)
     read_seconds(settings.budget)
-
-
-def _check_folder(out: str | None) -> None:
-    """Refuse a folder name that is a mistake."""
-    if out is not None and not out.strip():
-        raise ConfigError("out= is empty, and names the folder of the results; write out=results")
-    if out is not None and out.startswith("~"):
-        raise ConfigError(
-            f"out={out}: the shell did not replace ~ by the home folder; write "
-            f"out={format_setting(os.path.expanduser(out))}"
-        )
 
 
 def read_seconds(text: str | None) -> float | None:

@@ -15,8 +15,10 @@ from simstudy.atomic_files import write_bytes
 from simstudy.design.plan import Plan, factors_in
 from simstudy.errors import writable
 from simstudy.lazy import pd
-from simstudy.output.up_to_date import CELLS, SCENARIOS
 from simstudy.remote.paths import Place
+from simstudy.store.runs import SCENARIOS
+
+CELLS = "cells.parquet"  # only for studies with axes
 
 
 def frames_of(result: Result) -> dict[str, pd.DataFrame]:

@@ -18,8 +18,6 @@ from simstudy.store.manifest import MANIFEST, PROTOCOL, file_hash, listed_files
 
 REPORT = "report.html"
 FIGURES, TABLES = "figures", "tables"  # folders
-CELLS = "cells.parquet"  # only for studies with axes
-SCENARIOS = "scenarios.parquet"
 
 
 def output_digest(

@@ -96,6 +96,8 @@ RUNS = [  # one run each, with its folder
     Line("hydra.searchpath=[file://more] scale=mini n_rep=22", "mini/fine/runs/n_rep=22"),
     Line("+size=large", "fine/runs/n_obs=[40,80]"),
     Line("out=elsewhere n_rep=60"),
+    Line("'out=\"~/elsewhere\"' n_rep=60"),
+    Line("out= n_rep=60", "fine/runs/n_rep=60"),
     Line("'out=elsewhere/${now:%Y}' n_rep=60"),
     Line("'out=elsewhere/${hydra:job.name}' n_rep=60"),
 ]
@@ -180,6 +182,7 @@ def project(tmp_path_factory):
     write(folder, FILES)
     with inside(folder), pytest.MonkeyPatch.context() as patch:
         patch.setenv("N", "60")
+        patch.setenv("HOME", str(folder))
         assert give("experiment=fine", "progress=false", "backend=inline") == 0
         yield folder
 

@@ -3,7 +3,7 @@
 import pytest
 
 from simstudy.cli.project import PACKAGE_CONF
-from simstudy.cli.settings import Scale, Settings, check_settings, read_backend
+from simstudy.cli.settings import Scale, read_backend
 from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
 
@@ -11,16 +11,6 @@ from simstudy.errors import ConfigError
 def test_every_backend_can_be_chosen():
     files = {path.stem for path in (PACKAGE_CONF / "backend").glob("*.yaml")}
     assert files == {*BACKENDS, "slurm_dask"}, "which is dask, told how to start its workers"
-
-
-@pytest.mark.parametrize(
-    ("out", "home", "near"),
-    [("~/x", "/home/a", "/home/a/x"), ("~no_such_user/x", "/", "~no_such_user/x")],
-)
-def test_a_folder_of_the_user_is_written_in_full(out, home, near, monkeypatch):
-    monkeypatch.setenv("HOME", home)
-    with pytest.raises(ConfigError, match=f"write out={near}"):
-        check_settings(Settings(out=out))
 
 
 @pytest.mark.parametrize(
