@@ -202,6 +202,7 @@ class Walk:
         self.generators: dict[str, str] = {}  # module of the generator, by its place in the code
         self.readers: dict[str, None] = {}
         self._changed_in: dict[type, set[str]] = {}
+        self._tops: set[str] = set()  # packages that `_library` has seen
         self._seeded: set[str] = set()  # modules whose global generator the code seeds
         self._before = before
         self._queue: deque[Callable[[], None]] = deque()
@@ -278,11 +279,13 @@ class Walk:
     def _library(self, module: str) -> None:
         """Add a library by name, version and settings."""
         top = module.split(".")[0]
+        if top in self._tops:
+            return
+        self._tops.add(top)
         is_read = top in policy.STATES and top in sys.modules and not is_project(module)
         if is_read and (state := policy.STATES[top](sys.modules[top])):
             self.libraries[f"{top} (its settings)"] = hash_of(repr(state))
-        known = None if top in self.libraries else modules.library(module)
-        if known:
+        if known := modules.library(module):
             self.libraries[known[0]] = known[1]
 
     def _whole(self, module: str) -> None:

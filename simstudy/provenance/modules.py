@@ -151,7 +151,7 @@ def text_of(module: str) -> str:
 
 def defined_in(module: str, name: str, value: object) -> tuple[str, str]:
     """Find the module and name that a name was imported from; unchanged if not imported."""
-    for statement, alias in _imported_as(_imports(module)).get(name, ()):
+    for statement, alias in _imported_as(nodes_in(text_of(module)).imports).get(name, ()):
         base = absolute(module, statement.module or "", statement.level)
         if base != module and getattr(sys.modules.get(base), alias, None) is value:
             return defined_in(base, alias, value) if is_project(base) else (base, alias)
@@ -184,23 +184,17 @@ def is_kernel(module: str) -> bool:
 def forget_modules() -> None:
     """Clear the caches of modules and sources."""
     for remembering in (
-        is_project, module_kind, origin, is_below, text_of, teaches_numba, is_kernel, _imports,
+        is_project, module_kind, origin, is_below, text_of, teaches_numba, is_kernel,
     ):  # fmt: skip
         remembering.cache_clear()
 
 
 # ---------------------------------------------------------------- imports of a source
-@cache
-def _imports(module: str) -> tuple[Imports, ...]:
-    """List the import statements of a source."""
-    return tuple(node for node in nodes_in(text_of(module)) if isinstance(node, Imports))
-
-
 def imported_modules(module: str) -> list[str]:
     """List the modules that a source imports, and the parent packages of all of them."""
     parts = module.split(".")
     found = dict.fromkeys(".".join(parts[:n]) for n in range(1, len(parts)))
-    for statement in _imports(module):
+    for statement in nodes_in(text_of(module)).imports:
         found |= dict.fromkeys(_targets(module, statement))
     return [name for name in found if name != module]
 

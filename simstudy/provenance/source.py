@@ -135,11 +135,23 @@ def parsed(text: str) -> ast.Module | None:
         return None
 
 
+class Nodes(NamedTuple):
+    """Syntax nodes of a source: functions by name and first line, lambdas, import statements."""
+
+    functions: dict[tuple[str, int], Function]
+    lambdas: tuple[ast.Lambda, ...]
+    imports: tuple[ast.Import | ast.ImportFrom, ...]
+
+
 @lru_cache(maxsize=512)
-def nodes_in(text: str) -> tuple[ast.AST, ...]:
-    """List all syntax nodes of a source; empty if it is not Python."""
-    tree = parsed(text)
-    return () if tree is None else tuple(ast.walk(tree))
+def nodes_in(text: str) -> Nodes:
+    """Collect syntax nodes of a source; none if it is not Python."""
+    nodes = [*ast.walk(parsed(text) or ast.Module([], []))]
+    return Nodes(
+        {_place(node): node for node in nodes if isinstance(node, Function)},
+        tuple(node for node in nodes if isinstance(node, ast.Lambda)),
+        tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)),
+    )
 
 
 @lru_cache(maxsize=512)
@@ -178,10 +190,8 @@ def _node_of(code: CodeType, text: str, is_hooked: bool) -> ast.AST | None:
     at = code.co_firstlineno, _column(code)
     near = min(alike, key=lambda c: (abs(c.co_firstlineno - at[0]), abs(_column(c) - at[1])))
     if near.co_name != "<lambda>":
-        functions = (node for node in nodes_in(text) if isinstance(node, Function))
-        place = near.co_name, near.co_firstlineno
-        return next((node for node in functions if _place(node) == place), None)
-    lambdas = (n for n in nodes_in(text) if isinstance(n, ast.Lambda) and _is_inside(near, n))
+        return nodes_in(text).functions.get((near.co_name, near.co_firstlineno))
+    lambdas = (node for node in nodes_in(text).lambdas if _is_inside(near, node))
     return max(lambdas, key=lambda node: (node.lineno, node.col_offset), default=None)
 
 
