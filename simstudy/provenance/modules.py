@@ -27,7 +27,7 @@ from simstudy.provenance.policy import (
     WELL_KNOWN,
     is_ours,
 )
-from simstudy.provenance.source import nodes_in, parsed
+from simstudy.provenance.source import parsed, statements_in
 
 INSTALL_FOLDERS = {"site-packages", "dist-packages"}
 CACHE_SUFFIXES = (".pyc", ".pyo", ".nbi", ".nbc")  # Python's and numba's caches
@@ -151,7 +151,7 @@ def text_of(module: str) -> str:
 
 def defined_in(module: str, name: str, value: object) -> tuple[str, str]:
     """Find the module and name that a name was imported from; unchanged if not imported."""
-    for statement, alias in _imported_as(nodes_in(text_of(module)).imports).get(name, ()):
+    for statement, alias in _imported_as(statements_in(text_of(module)).imports).get(name, ()):
         base = absolute(module, statement.module or "", statement.level)
         if base != module and getattr(sys.modules.get(base), alias, None) is value:
             return defined_in(base, alias, value) if is_project(base) else (base, alias)
@@ -194,7 +194,7 @@ def imported_modules(module: str) -> list[str]:
     """List the modules that a source imports, and the parent packages of all of them."""
     parts = module.split(".")
     found = dict.fromkeys(".".join(parts[:n]) for n in range(1, len(parts)))
-    for statement in nodes_in(text_of(module)).imports:
+    for statement in statements_in(text_of(module)).imports:
         found |= dict.fromkeys(_targets(module, statement))
     return [name for name in found if name != module]
 

@@ -135,23 +135,30 @@ def parsed(text: str) -> ast.Module | None:
         return None
 
 
-class Nodes(NamedTuple):
-    """Syntax nodes of a source: functions by name and first line, lambdas, import statements."""
+class Statements(NamedTuple):
+    """Statements of a source, nested ones included: functions by name and first line, imports."""
 
     functions: dict[tuple[str, int], Function]
-    lambdas: tuple[ast.Lambda, ...]
     imports: tuple[ast.Import | ast.ImportFrom, ...]
 
 
 @lru_cache(maxsize=512)
-def nodes_in(text: str) -> Nodes:
-    """Collect syntax nodes of a source; none if it is not Python."""
-    nodes = [*ast.walk(parsed(text) or ast.Module([], []))]
-    return Nodes(
-        {_place(node): node for node in nodes if isinstance(node, Function)},
-        tuple(node for node in nodes if isinstance(node, ast.Lambda)),
-        tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)),
+def statements_in(text: str) -> Statements:
+    """Collect functions and imports of a source; none if it is not Python."""
+    found = [*_statements_below(parsed(text))]
+    return Statements(
+        {_place(each): each for each in found if isinstance(each, Function)},
+        tuple(each for each in found if isinstance(each, ast.Import | ast.ImportFrom)),
     )
+
+
+def _statements_below(node: ast.AST | None) -> Iterator[ast.AST]:
+    """Yield statements without a look into expressions, which takes longer."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = getattr(node, name, ())
+        for statement in inner if isinstance(inner, list) else ():
+            yield statement
+            yield from _statements_below(statement)
 
 
 @lru_cache(maxsize=512)
@@ -190,8 +197,9 @@ def _node_of(code: CodeType, text: str, is_hooked: bool) -> ast.AST | None:
     at = code.co_firstlineno, _column(code)
     near = min(alike, key=lambda c: (abs(c.co_firstlineno - at[0]), abs(_column(c) - at[1])))
     if near.co_name != "<lambda>":
-        return nodes_in(text).functions.get((near.co_name, near.co_firstlineno))
-    lambdas = (node for node in nodes_in(text).lambdas if _is_inside(near, node))
+        return statements_in(text).functions.get((near.co_name, near.co_firstlineno))
+    nodes = ast.walk(parsed(text) or ast.Module([], []))
+    lambdas = (node for node in nodes if isinstance(node, ast.Lambda) and _is_inside(near, node))
     return max(lambdas, key=lambda node: (node.lineno, node.col_offset), default=None)
 
 
