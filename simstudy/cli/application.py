@@ -44,7 +44,7 @@ from simstudy.engine.graceful_stop import OutOfTime
 from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 from simstudy.options import build
 
-MAX_RUNS = 10_000  # of a sweep
+MAX_RUNS = 10_000  # runs in a sweep
 FULL_ERROR = "HYDRA_FULL_ERROR"
 MULTIRUN = ("-m", "--multirun")
 FLAGS_WITH_VALUE = (

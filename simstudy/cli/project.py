@@ -188,7 +188,7 @@ def in_own_code(path: Path, root: Path, what: str) -> Iterator[None]:
     Parameters
     ----------
     what
-        What cannot be done, such as `Config cannot be made`.
+        The failed step, such as `Config cannot be made`.
     """
     try:
         yield

@@ -193,7 +193,7 @@ def publish_and_print(
     name
         Name of the run in a sweep, which prints one line.
     replay, claims
-        As for `print_closing`.
+        Arguments of `print_closing`.
     options
         Further arguments of `simstudy.publish`.
 
