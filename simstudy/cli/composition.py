@@ -41,6 +41,7 @@ from simstudy.remote.paths import Place, place_of
 VERSION_BASE = "1.3"
 GLOBAL_PACKAGE = "@package _global_"  # marks a file of `conf/experiment/` with run settings
 HOW_TO_QUOTE = """put text with special letters in two pairs of marks: 'out="a (b"'"""
+GROUPS = ("experiment", "scale", "backend")
 MISSPELT = 0.8  # similarity (difflib) from which an unknown key in conf/ is a misspelt setting
 MAX_NAME_LENGTH = 100  # characters of a folder's name
 HELP_TEMPLATE = """Usage: {program} experiment=NAME [SETTING=VALUE ...]
@@ -163,17 +164,24 @@ def parse_overrides(overrides: Sequence[str]) -> list[Override]:
     Raises
     ------
     ConfigError
-        With Hydra's words, if one cannot be parsed.
+        With Hydra's words, if one cannot be parsed; for a group that is not chosen by a name.
     """
     parsed = list[Override]()
     for text in overrides:
+        if "=" not in text and not text.startswith("~"):
+            raise ConfigError(
+                f"{text!r} has no value: write NAME=VALUE, after names of experiments"
+            )
         try:
-            parsed += OverridesParser.create().parse_overrides([text])
+            (found,) = OverridesParser.create().parse_overrides([text])
         except HydraException as error:
-            remedy = HOW_TO_QUOTE if "=" in text else "write NAME=VALUE"
-            raise ConfigError(f"{first_line(error)}; {remedy}") from None
+            raise ConfigError(f"{first_line(error)}; {HOW_TO_QUOTE}") from None
         except ValueError as error:  # an integer of too many digits
             raise ConfigError(f"{text}: {first_line(error)}") from None
+        name, is_single = found.key_or_group, not (found.is_sweep_override() or found.is_delete())
+        if name in GROUPS and is_single and not isinstance(found.value(), str):
+            raise ConfigError(f"{text}: choose one by its name, {name}=NAME")
+        parsed.append(found)
     return parsed
 
 
@@ -348,8 +356,8 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
         texts = _as_values(config, interpolated=False).get("experiment")
         choices = dict(hydra.runtime.choices)
         overrides = typed_overrides(hydra)
-    for group in ("experiment", "scale", "backend"):
-        if not isinstance(choices.get(group), str):
+    for group in GROUPS:
+        if not choices.get(group):
             known = ", ".join(project.options(group)) or "none"
             raise ConfigError(f"no {group} is named: write {group}=NAME; available: {known}")
     name = str(choices["experiment"])

@@ -20,7 +20,7 @@ OPTIONS = """
 """
 LONG = "x" * 2000
 LONG_VALUES = ("n_rep", "out", "scale", "experiment.n_obs", "precision.mean_x")
-COUNTS = ("n_rep", "n_jobs", "max_rep", "seed", "experiment.n_rep")
+COUNTS = ("n_rep", "max_rep", "seed", "experiment.n_rep")
 SWITCHES = ("restart", "figures", "progress", "experiment.shifted")
 CHOICES = ("retry", "experiment.law")
 GROUPS = ("experiment", "scale", "backend")
@@ -40,6 +40,7 @@ FAMILIES = {
     "counts": settings(COUNTS, ("-1", "1.5", "abc", "true", "[1,2]", "{a:1}", "nan", "",
                                 "1e400", "é", "1 000")),
     "least": settings(("n_rep", "n_jobs", "max_rep"), ("0",)),
+    "workers": settings(("n_jobs",), ("1.5", "abc", "true", "[1,2]", "{a:1}", "nan", "1e400")),
     "never nothing": settings(("seed", "max_rep", "figures", "precision"), ("null",)),
     "switches": settings(SWITCHES, ("2", "", "[true]", "maybe")),
     "choices": settings(CHOICES, ("al", "1", "true", "''", "[x]", "{a:1}", "é")),
@@ -61,7 +62,7 @@ FAMILIES = {
                      "hydra/launcher=foo", "hydra.job.chdir=abc", "hydra=3"),
     "taken away": lines("~backend", "~scale", "~experiment", "~n_rep", "~hydra", "~hydra.run",
                         "~", "~precision.x", "~nope"),
-    "flags": [(("-p",), "no experiment"), (("--n-rep", "5"), "'5'"), (("-cn", "x"), "'x'"),
+    "flags": [(("--n-rep", "5"), "'5'"), (("-cn", "x"), "'x'"),
               (("-m", "--cfg", "job"), "--cfg"), (("--config-name=x",), "'x'"),
               (("-sc",), "install"), (("--resolve",), "--resolve"), (("-",), "-")],
     "words": [((*words, "experiment=few"), said) for words, said in (
@@ -152,7 +153,9 @@ def test_a_line_that_cannot_be_meant_is_refused_in_one(family, project, capsys):
     assert not wrong, "\n".join(map(str, wrong))
 
 
-@pytest.mark.parametrize("flag", ["--cfg", "-c", "--n_rep=5", "-mv", f"--{LONG}", "--cfg=nothing"])
+@pytest.mark.parametrize(
+    "flag", ["-p", "--cfg", "-c", "--n_rep=5", "-mv", f"--{LONG}", "--cfg=nothing"]
+)
 def test_a_flag_that_hydra_does_not_know_ends_with_its_usage(flag, project, capsys):
     before = contents(project)
     assert main(["experiment=few", flag]) == 2
