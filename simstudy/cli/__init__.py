@@ -26,7 +26,8 @@ def main(argv: Sequence[str] | None = None, *, script: str | None = None) -> int
         A project's `run.py`: its folder is the project's. Default: the current folder.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    signals.resume_with(shlex.join(["simstudy" if script is None else "python run.py", *arguments]))
+    program = ["simstudy"] if script is None else ["python", "run.py"]
+    signals.resume_with(shlex.join([*program, *arguments]))
     if argv is None:
         signals.listen(_end)
     from simstudy.cli.exit_status import end_with_status, resume_command
