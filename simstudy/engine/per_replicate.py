@@ -314,8 +314,9 @@ def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
         return {names[0]: values} if is_one_column and covered else values
     if not names:
         raise ReturnedError(
-            f"each_replicate: the function returned {type(values).__name__}, not numbers by name, "
-            'so its columns have no names. Return a dict, or use each_replicate(..., returns="p").'
+            f"the method returned {type(values).__name__}, not numbers by name, so its columns "
+            'have no names. Return a dict such as {"estimate": value}, or use each_replicate(..., '
+            'returns="estimate").'
         )
     if len(names) > 1:
         raise ReturnedError(

@@ -190,7 +190,7 @@ def check_labels(frame: pd.DataFrame, roles: ColumnRoles) -> None:
         A replicate counts once; one row of a method, or of a cell, has no spread and no error.
     """
     for column in roles.labels:
-        _refuse_rows(frame[column].isna(), frame[[column]], "says not where it belongs")
+        _refuse_rows(frame[column].isna(), frame[[column]], "is missing, and every row needs it")
     if roles.rep:
         why = "was there before, and a replicate counts once: leave one out, or add to by="
         _refuse_rows(frame.duplicated(roles.labels), frame[roles.labels], why)

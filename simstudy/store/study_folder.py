@@ -26,8 +26,8 @@ from simstudy.store.provenance import Provenance
 from simstudy.store.run_records import forget_records
 
 CHANGED = "changed"  # value of `redraw` for all scenarios and methods whose code changed
-ADOPT = "If the code was only rewritten, adopt=true compares some blocks and keeps all. "
-WAYS_ON = "Keep both with another out=..., or start over with restart=true."
+ADOPT = "If the code was only rewritten, adopt=True compares some blocks and keeps all. "
+WAYS_ON = "Keep both with another out=..., or start over with restart=True."
 
 
 @dataclass
@@ -150,7 +150,7 @@ def check_provenance(plan: Plan, folder: Place, store: Store, redraw: Collection
             raise StoreError(
                 f"{folder} was computed from other code or values: {first_few(least)}. Its "
                 "replicates cannot be mixed with new ones. Draw the changed parts again with "
-                f"redraw={CHANGED}. {ADOPT}{WAYS_ON}"
+                f'redraw="{CHANGED}". {ADOPT}{WAYS_ON}'
             )
         methods[method] = None
         changes |= dict.fromkeys(least)
@@ -159,9 +159,9 @@ def check_provenance(plan: Plan, folder: Place, store: Store, redraw: Collection
 
 
 def _methods_changed(folder: Place, methods: Sequence[str], changes: Sequence[str]) -> StoreError:
-    names = ",".join(methods)
-    redraw = names if len(methods) == 1 else f"[{names}] or redraw={CHANGED}"
-    which = f"method {names}" if len(methods) == 1 else f"methods {', '.join(methods)}"
+    quoted = ",".join(f'"{method}"' for method in methods)  # as in Python and in a shell
+    redraw = quoted if len(methods) == 1 else f'[{quoted}] or redraw="{CHANGED}"'
+    which = f"method{'s' if len(methods) > 1 else ''} {', '.join(methods)}"
     return StoreError(
         f"{which} changed: {first_few(changes)}. The replicates of the old code in {folder} cannot "
         f"be mixed with new ones. Draw only these again with redraw={redraw}. {ADOPT}{WAYS_ON}"
@@ -198,7 +198,7 @@ def delete_blocks(store: Store, folder: Place, n_blocks: Mapping[str, int]) -> N
         forget_records(folder, store.provenance.only(n_blocks))
     except OSError as error:
         raise StoreError(
-            f"restart=true cannot delete blocks in {folder}: {error.strerror}. Nothing was drawn. "
+            f"restart=True cannot delete blocks in {folder}: {error.strerror}. Nothing was drawn. "
             "Make the folder writable, or choose another out=..."
         ) from error
     store.others.clear()

@@ -88,15 +88,15 @@ def adopt_equal_blocks(
     )
     if differing:
         raise StoreError(
-            f"adopt=true: the current code draws different numbers in a block of "
+            f"adopt=True: the current code draws different numbers in a block of "
             f"{first_few([*differing])}, so it was not only rewritten. Nothing in {home.path} was "
-            "adopted. Use redraw=changed to draw the changed parts again, or undo the change."
+            'adopted. Use redraw="changed" to draw the changed parts again, or undo the change.'
         )
     adopt_blocks(home.store, other)
     return (
         f"adopted: {len(compared):,} of {sum(stored_blocks.values()):,} stored blocks were drawn "
         "again with the current code, and all bits agree. The others were not compared; "
-        "redraw=changed draws them again"
+        'redraw="changed" draws them again'
     )
 
 

@@ -132,7 +132,7 @@ def _remarks_on_other_code(other: Provenance, current: Provenance) -> list[str]:
         return []
     return [
         f"stored blocks are of other code or libraries: {first_few([*found])}. A run draws them "
-        "again with redraw=changed"
+        'again with redraw="changed"'
     ]
 
 

@@ -96,7 +96,7 @@ def test_a_method_is_edited_and_drawn_anew_alone(project):
     write(project, {"weights.py": WEIGHTS.replace("WEIGHT = 1.0", "WEIGHT = 2.0")})
     refusal = said(project, "run", *RUN, status=2)
     assert "method weighted changed: WEIGHT has changed" in refusal
-    assert "redraw=weighted" in refusal
+    assert 'redraw="weighted"' in refusal
     assert "to draw  3 blocks" in said(project, "plan", *RUN, "redraw=weighted", status=0)
     said(project, "run", *RUN, "redraw=weighted", status=3)
     manifest = json.loads((folder / "manifest.json").read_text())

@@ -408,8 +408,9 @@ def test_the_axis_of_methods_has_a_place_of_its_own(changes, says):
         (lambda x: x, "it returned ndarray, not columns by name: return a dict of arrays"),
         (
             each_replicate(lambda x: 1.0),
-            "each_replicate: the function returned float, not numbers by name, so its columns "
-            'have no names. Return a dict, or use each_replicate(..., returns="p").',
+            "the method returned float, not numbers by name, so its columns have no names. "
+            'Return a dict such as {"estimate": value}, or use each_replicate(..., '
+            'returns="estimate").',
         ),
     ],
 )

@@ -68,7 +68,7 @@ def test_every_model_is_a_plain_loop_over_blocks():
 
 def test_an_edited_estimator_is_refused_and_drawn_anew_alone(tmp_path):
     run(tmp_path, LINE, RIDGE)
-    with pytest.raises(StoreError, match=r"^method ridge changed: .*redraw=ridge"):
+    with pytest.raises(StoreError, match=r'^method ridge changed: .*redraw="ridge"'):
         run(tmp_path, LINE, WEAK)
     assert run(tmp_path, LINE, WEAK, redraw="ridge").outcome.n_blocks == BLOCKS
 

@@ -38,10 +38,10 @@ def refusal(table, **asked):
         ("b", np.inf, "row 5: b=inf is not finite"),
         ("se", 0.0, "row 5: se=0.0 is not above 0"),
         ("se", -0.2, "row 5: se=-0.2 is not above 0"),
-        ("dgm", None, "row 5: dgm=None says not where it belongs"),
+        ("dgm", None, "row 5: dgm=None is missing, and every row needs it"),
         ("method", "odl", "method=odl has one row, without a spread"),
-        ("method", None, "row 5: method=None says not"),
-        ("dataset", None, "row 5: dataset=None says not"),
+        ("method", None, "row 5: method=None is missing"),
+        ("dataset", None, "row 5: dataset=None is missing"),
     ],
 )
 def test_a_cell_that_cannot_be_is_named(table, column, value, said):

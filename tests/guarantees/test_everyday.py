@@ -196,7 +196,7 @@ def test_edits_that_move_numbers_are_refused_by_name(edit, projects, folder):
     found = after(projects, folder, old, new)
     assert said in found["refused"], found
     assert "redraw=" in found["refused"]
-    assert "adopt=true" in found["refused"]
+    assert "adopt=True" in found["refused"]
 
 
 def test_a_class_of_a_helper_counts(projects, folder):

@@ -599,7 +599,7 @@ def test_what_moves_numbers_is_refused_or_moves_them(change, projects, tmp_path)
     assert fresh["numbers"] != first["numbers"], "the case must move the numbers"
     assert "refused" in after or after["numbers"] == fresh["numbers"], "a stale number"
     if "refused" in after:
-        assert "restart=true" in after["refused"]
+        assert "restart=True" in after["refused"]
 
 
 PLAIN = trial(

@@ -72,7 +72,7 @@ def test_a_cell_that_changes_something_makes_stored_numbers_stale(change, projec
     assert (first["n_blocks"], first["right"]) == (2, True)
     assert (same["n_blocks"], same["right"]) == (0, True), "nothing changed"
     assert "refused" in after, after
-    assert "restart=true" in after["refused"]
+    assert "restart=True" in after["refused"]
 
 
 HARMLESS = {

@@ -20,7 +20,7 @@ from tests.guarantees.content import assert_same_result, content
 from tests.support import on
 from tests.toy import Mean
 
-WAYS_ON = "Keep both with another out=..., or start over with restart=true."
+WAYS_ON = "Keep both with another out=..., or start over with restart=True."
 INLINE = on("inline", 1)
 
 KERNEL = '''
@@ -301,7 +301,7 @@ def test_all_methods_that_a_helper_touches_are_named_at_once(methods, tmp_path):
         run_methods(methods, tmp_path)
     said = str(refused.value)
     assert said.startswith("methods average, doubled changed: stale_kernel.centre has changed")
-    assert "redraw=[average,doubled] or redraw=changed" in said
+    assert 'redraw=["average","doubled"] or redraw="changed"' in said
 
 
 @pytest.mark.parametrize("redraw", ["changed", ["average", "doubled"], "[average, doubled]"])
@@ -339,7 +339,7 @@ def test_a_refactoring_is_adopted_after_one_block_of_each(methods, tmp_path):
     )
     methods.edit("stale_trial", "from stale_kernel import centre", "from stale_moved import middle")
     methods.sources["stale_trial"] = methods.sources["stale_trial"].replace("centre(", "middle(")
-    with pytest.raises(StoreError, match="adopt=true"):
+    with pytest.raises(StoreError, match="adopt=True"):
         run_methods(methods, tmp_path)
     notes = Notes()
     after = run_methods(methods, tmp_path, adopt=True, progress=notes)

@@ -95,7 +95,7 @@ def test_starting_over_says_what_it_cannot_delete(tmp_path, monkeypatch):
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr(Path, "unlink", refuse)
-    said = "restart=true cannot delete blocks in .*: Read-only file system. Nothing was drawn"
+    said = "restart=True cannot delete blocks in .*: Read-only file system. Nothing was drawn"
     with pytest.raises(StoreError, match=said):
         run(tmp_path, restart=True)
 
