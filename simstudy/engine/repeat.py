@@ -102,7 +102,14 @@ def digests_of(table: pa.Table) -> Digests:
 
 
 def _digest(column: pa.ChunkedArray) -> str:
-    return hashlib.sha256(repr(column.to_pylist()).encode()).hexdigest()
+    return hashlib.sha256(repr(_as_doubles(column.to_pylist())).encode()).hexdigest()
+
+
+def _as_doubles(value: Any) -> Any:
+    """Whole numbers and booleans as doubles, which they are beside doubles of another method."""
+    if isinstance(value, list):
+        return [_as_doubles(each) for each in value]
+    return float(value) if isinstance(value, int) else value
 
 
 # ---------------------------------------------------------------- the other process

@@ -126,3 +126,18 @@ def test_with_no_time_nothing_is_started(monkeypatch):
     monkeypatch.setattr(repeat, "_process", repeat.Process())
     assert noticed(clock)[0] == []
     assert not repeat._process.is_running
+
+
+def true_or_false(x):
+    return {"e": x.mean(axis=1) > 0}
+
+
+def zero_or_one(x):
+    return {"e": np.where(x.mean(axis=1) > 0, 1.0, 0.0)}
+
+
+def test_a_boolean_beside_doubles_of_another_method_is_the_same_number():
+    """Blocks of both methods may be in one file, whose column holds doubles."""
+    study = Study("shared", [Drawn()], [mean("e")], block_size=SIZE,
+                  methods={"one": true_or_false, "other": zero_or_one})  # fmt: skip
+    assert study.run(60, backend="inline", n_jobs=1).outcome.noticed == []
