@@ -63,8 +63,8 @@ def test_a_reader_chooses_and_the_address_keeps_it(path, width, tmp_path):
         assert count("#plots svg") == 2
         assert count("tbody tr") == 4
         assert "measure=bias" in browser.says("location.hash")
-        browser.says("location.reload()")
-        browser.says("new Promise((done) => setTimeout(done, 300))", waits=True)
+        browser.reload()
+        browser.says("new Promise((done) => setTimeout(done, 50))", waits=True)
         assert browser.says("document.forms[0].elements.measure.value") == "bias"
         assert count("#plots svg") == 2
         assert not browser.says("document.documentElement.scrollWidth > innerWidth")

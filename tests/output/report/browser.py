@@ -91,8 +91,15 @@ class Browser:
         self("Emulation.setDeviceMetricsOverride", **size)
         feature = {"name": "prefers-color-scheme", "value": mode}
         self("Emulation.setEmulatedMedia", media=medium, features=[feature])
+        self._until_loaded("Page.navigate", url=path.as_uri())
+
+    def reload(self) -> None:
+        """Load the page again, at its present address."""
+        self._until_loaded("Page.reload")
+
+    def _until_loaded(self, method: str, **parameters) -> None:
         self.loaded = 0
-        self("Page.navigate", url=path.as_uri())
+        self(method, **parameters)
         while not self.loaded:
             self._note(self._heard())
 
