@@ -1,6 +1,7 @@
 """All commands but `run`, declared with Typer."""
 
 import importlib.metadata
+import warnings
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Annotated
 
@@ -179,7 +180,8 @@ def summarize(context: typer.Context, overrides: Overrides = None) -> int:
     if names_file(overrides or []):
         return summarize_file(overrides or [])
     run = _run(context, overrides)
-    result = run.study.partial_result(run.n_rep, run.settings.seed, out=run.out)
+    with warnings.catch_warnings(action="ignore"):  # they are printed at the end
+        result = run.study.partial_result(run.n_rep, run.settings.seed, out=run.out)
     return publish_run(run, result, in_full=True)
 
 
