@@ -62,9 +62,8 @@ class Workers:
     @property
     def count(self) -> int:
         """The number of workers."""
-        if self.n_jobs is not None and self.n_jobs > 0:
-            return self.n_jobs
-        return max(1, available_cores() + 1 + (self.n_jobs or -1))
+        n_jobs = self.n_jobs or -1
+        return n_jobs if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
 
 
 def check_backend(name: str) -> None:
