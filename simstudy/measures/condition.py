@@ -9,13 +9,7 @@ import numpy as np
 
 from simstudy.array_types import Bool
 from simstudy.measures.columns import Columns, align, pick
-from simstudy.measures.core import (
-    Estimates,
-    Influence,
-    Measure,
-    MeasureContext,
-    count_outside,
-)
+from simstudy.measures.core import Estimates, Influence, Measure, MeasureContext
 from simstudy.measures.formulas import Formula
 from simstudy.measures.proportions import flags
 
@@ -90,7 +84,9 @@ class _WithinCondition(Measure):
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
         found = self.base.estimate(self._restricted(columns), level=level)
-        n_failed = found.n_failed - count_outside(self.outside(columns), found.n_failed.ndim)
+        outside = self.outside(columns).sum(axis=0)
+        wide = outside.reshape(outside.shape + (1,) * (found.n_failed.ndim - outside.ndim))
+        n_failed = found.n_failed - np.broadcast_to(wide, found.n_failed.shape)
         is_empty = (found.n_rep == 0) & (n_failed == 0)
         reason = np.where(is_empty, self.undefined, found.reason).astype(object)
         return found._replace(n_failed=n_failed, reason=reason)

@@ -22,7 +22,6 @@ from simstudy.measures.core import (
     Influence,
     Measure,
     Span,
-    count_outside,
     explain,
     independent_replicates,
     standard_error,
@@ -92,8 +91,8 @@ def paired(
         joint = joint._replace(remark=of_both(joint.remark, _alike(joint, left, mcse)))
     mcse = np.where(mcse == 0, cautious, mcse)
     found = _report(joint, mcse, within(limits, _span(measure, scale)))
-    outside = measure.outside(first) | measure.outside(second)
-    return found._replace(n_failed=found.n_failed - count_outside(outside, found.n_failed.ndim))
+    n_outside = _n_outside(measure, first, second, found.n_failed.ndim)
+    return found._replace(n_failed=found.n_failed - n_outside)
 
 
 def _same_up_to_rounding(left: Influence, right: Influence, apart: np.ndarray) -> np.ndarray:
@@ -268,6 +267,12 @@ def _pairs(measure: Measure, first: Columns, second: Columns) -> np.ndarray:
             "paired row by row. Use unpaired, or run both with the same number of replicates."
         )
     return np.asarray(used & other)
+
+
+def _n_outside(measure: Measure, first: Columns, second: Columns, n_axes: int) -> np.ndarray:
+    """The number of pairs in which a side does not meet the condition of a measure."""
+    n = np.asarray((measure.outside(first) | measure.outside(second)).sum(axis=0))
+    return n.reshape(n.shape + (1,) * (n_axes - n.ndim))
 
 
 def _refuse_scale(scale: str) -> None:

@@ -659,12 +659,6 @@ def _with_trials_of(influence: Influence, mcse: np.ndarray) -> Influence:
     return influence._replace(trials=trials, plain=np.asarray(plain))
 
 
-def count_outside(outside: Bool[np.ndarray, " rep *axes"], n_axes: int) -> np.ndarray:
-    """Count replicates that do not meet a condition, with so many axes."""
-    n = np.asarray(outside.sum(axis=0))
-    return n.reshape(n.shape + (1,) * (n_axes - n.ndim))
-
-
 def whole_trials(influence: Influence) -> Int[np.ndarray, " *cells"]:
     """Replicates in the condition, as a count."""
     if influence.n_given is not None:
