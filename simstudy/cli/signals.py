@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 POOLS = "joblib.externals.loky.process_executor"  # loaded if workers may be running
+COMPILER = "llvmlite"  # the package that compiles for Numba
+COMPILING_SECONDS = 0.05  # pause before a signal that came while Numba compiles is raised again
 BY_SIGNAL = 128  # a shell's status of a program that a signal ended, less the signal's number
 
 
@@ -77,10 +79,29 @@ def stop_listening() -> None:
             signal.signal(number, signal.SIG_IGN)
 
 
-def _receive(number: int, _frame: FrameType | None) -> None:
+def _receive(number: int, frame: FrameType | None) -> None:
     if _Listener.end is not None and not _Listener.raises and POOLS not in sys.modules:
         _Listener.end(BY_SIGNAL + number)
-    raise STOPS[signal.Signals(number)]
+    if _is_compiling(frame):
+        threading.Timer(COMPILING_SECONDS, _send_again, (number,)).start()
+    else:
+        raise STOPS[signal.Signals(number)]
+
+
+def _send_again(number: int) -> None:
+    if sys.platform == "win32":
+        signal.raise_signal(number)
+    else:  # also wakes a main thread that waits
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+
+
+def _is_compiling(frame: FrameType | None) -> bool:
+    """Whether Numba compiles: its compiler calls Python functions and ignores their exceptions."""
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == COMPILER:
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextlib.contextmanager
