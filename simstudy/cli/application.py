@@ -8,7 +8,6 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 
 import hydra
 from hydra.core.global_hydra import GlobalHydra
@@ -39,7 +38,7 @@ from simstudy.cli.exit_status import (
 from simstudy.cli.experiment_groups import ALL, default_group, members
 from simstudy.cli.project import COMMANDS, Project
 from simstudy.cli.runs import Outcome, carry_out
-from simstudy.cli.settings import SILENT, Settings
+from simstudy.cli.settings import NAMES, SILENT, Settings
 from simstudy.engine.graceful_stop import OutOfTime
 from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 from simstudy.options import build
@@ -126,9 +125,8 @@ def with_experiments(arguments: Sequence[str], project: Project) -> list[str]:
 
 def _check_sweep(overrides: Sequence[Override]) -> None:
     """Refuse a sweep whose runs would all be refused, or too large for Hydra's own sweeper."""
-    names = [each.name for each in fields(Settings)]
     single = {each.key_or_group: each.value() for each in overrides if not each.is_sweep_override()}
-    given = {name: value for name, value in single.items() if name in names}
+    given = {name: value for name, value in single.items() if name in NAMES}
     is_value = {name: isinstance(value, bool | int | float | str) for name, value in given.items()}
     build(Settings, {name: v for name, v in given.items() if is_value[name] and "${" not in str(v)})
     values = [each.value() for each in overrides if each.is_sweep_override()]

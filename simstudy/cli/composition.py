@@ -27,6 +27,7 @@ from simstudy.cli.project import (
     read_settings,
 )
 from simstudy.cli.settings import (
+    NAMES,
     SILENT,
     Settings,
     check_settings,
@@ -222,8 +223,8 @@ def register(
     """
     store = ConfigStore.instance()
     store.repo.pop("experiment", None)  # this process may have run another project
-    settings = {name: value for name, value in asdict(Settings()).items() if name != "backend"}
-    node = OmegaConf.create({"precision": settings.pop("precision"), **settings})
+    defaults = Settings()
+    node = OmegaConf.create({n: getattr(defaults, n) for n in NAMES if n != "backend"})
     OmegaConf.set_struct(node.precision, False)  # keys are names of measures
     node["hydra"] = {"sweep": {"dir": sweep_folder}}
     store.store(name="settings", node=node)
@@ -365,10 +366,9 @@ def resolve(config: DictConfig, hydra: DictConfig, project: Project) -> Run:
     backend, options = read_backend(values.pop("backend", None), choices["backend"])
     module = load_experiment(name, project.root)
     own_config = _read_config(module, values.pop("experiment", None), project)
-    own = {each.name for each in fields(Settings)}
-    given = {key: value for key, value in values.items() if key in own}
-    for key in values.keys() - own:  # variables for interpolation have names of their own
-        if near := difflib.get_close_matches(key, own, n=1, cutoff=MISSPELT):
+    given = {key: value for key, value in values.items() if key in NAMES}
+    for key in values.keys() - given.keys():  # variables for interpolation have names of their own
+        if near := difflib.get_close_matches(key, NAMES, n=1, cutoff=MISSPELT):
             raise ConfigError(f"{key} is not a setting; did you mean {near[0]!r}?")
     settings = build(Settings, given | {"backend": backend})
     check_settings(settings)
@@ -419,7 +419,7 @@ def _differences(
             if getattr(settings, name) != getattr(defaults, name):
                 found[name] = getattr(settings, name)
     now, then = asdict(config), asdict(published.config)
-    taken = {each.name for each in fields(Settings)}
+    taken = set(NAMES)
     if now.get("n_rep") == n_rep:
         taken.discard("n_rep")
     changed = [name for name in now if now[name] != then[name]]

@@ -4,26 +4,20 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from simstudy.cli import signals
 from simstudy.cli.exit_status import FAILED, OUT_OF_TIME, resume_command
 from simstudy.cli.experiment_groups import part_of
-from simstudy.cli.settings import read_seconds, read_shard
 from simstudy.engine.graceful_stop import host_signals_deferred
 from simstudy.engine.progress import Bar
 from simstudy.errors import ConfigError, SimstudyError, describe
 from simstudy.remote.paths import Place
+from simstudy.study.run_options import RunOptions
 
 if TYPE_CHECKING:
     from simstudy.cli.composition import Run
-
-GIVEN_TO_STUDY = (
-    "seed", "backend", "n_jobs", "block_seconds", "restart", "retry", "adopt", "precision",
-    "max_rep", "stop_by",
-)  # fmt: skip
-"""Settings that are arguments of `Study.run` as they are."""
 
 
 @dataclass(frozen=True)
@@ -113,31 +107,26 @@ def _time_left(result: Any) -> str:
     return "" if math.isnan(seconds) else f", about {format_time(seconds)} on one core"
 
 
-def draw(run: "Run", **share: Any) -> Any:
+def draw(run: "Run") -> Any:
     """Draw what is missing, or a share of it; returns the result of all stored blocks."""
     settings = run.settings
-    given = {name: getattr(settings, name) for name in GIVEN_TO_STUDY}
+    given = {each.name: getattr(settings, each.name) for each in fields(RunOptions) if each.init}
     with Bar(run.name, visible=settings.progress) as progress:
-        return run.study.run(
-            run.n_rep,
-            out=run.out,
-            backend_options=dict(run.backend_options),
-            redraw=settings.redraw or (),
-            budget=read_seconds(settings.budget),
-            progress=progress,
-            explain=False,  # `publish` writes more files
-            **given,
-            **share,
-        )
+        given |= {
+            "n_rep": run.n_rep,
+            "out": run.out,
+            "backend_options": dict(run.backend_options),
+            "progress": progress,
+            "explain": False,  # `publish` writes more files
+        }
+        return run.study.run(**given)
 
 
 def _draw_shard(run: "Run") -> int:
     """Draw a share of the blocks, and publish nothing."""
-    shard = read_shard(run.settings.shard)
-    assert shard is not None
-    done = draw(run, shard=shard).outcome
+    done = draw(run).outcome
     print(
-        f"shard {shard[0]}/{shard[1]}: {done.n_blocks} blocks computed; "
+        f"shard {run.settings.shard}: {done.n_blocks} blocks computed; "
         "run without shard=... to summarise"
     )
     return FAILED if done.n_failed else 0

@@ -1,19 +1,14 @@
 """The settings of a run on the command line, and their checks."""
 
-import os
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from simstudy.cli.project import PACKAGE_CONF, read_settings
 from simstudy.errors import ConfigError
 from simstudy.options import build, format_setting, option
+from simstudy.study.run_options import RunOptions, read_seconds
 
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}  # seconds
-SLURM = "SLURM_ARRAY_TASK_"
-ARRAY_INDICES = (f"{SLURM}ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX", "SGE_TASK_ID")
-"""Environment variables with the index of a job in its array: Slurm, PBS, Torque, LSF, SGE."""
 SILENT = frozenset({
     "n_jobs", "backend", "block_seconds", "out", "restart", "retry", "redraw", "adopt", "budget",
     "join", "shard", "figures", "pdf", "report", "progress", "claims", "objective",
@@ -23,31 +18,12 @@ SILENT = frozenset({
 
 
 @dataclass
-class Settings:
+class Settings(RunOptions):
     """The settings of a run, without those of the experiment."""
 
-    n_rep: int | None = option("replicates per scenario (default: the scale's)", at_least=1)
-    seed: int = option("seed of the random numbers", default=1, at_least=0)
+    progress: bool = option("show progress", default=True)
     precision: dict[str, Any] = field(default_factory=dict)
-    max_rep: int = option(
-        "largest number of replicates per scenario with precision", default=1_000_000, at_least=1
-    )
-    stop_by: Literal["sequential", "pilot"] = option(
-        "rule that ends a scenario with precision", default="sequential"
-    )
-    budget: str | None = option("time after which no new block begins: 90s, 30m, 2h, 1.5d")
-    n_jobs: int | None = option("number of workers (default and -1: one per core)")
-    backend: str = option("where blocks are drawn", default="auto")
-    block_seconds: float | None = option("time limit of a block, in seconds", above=0)
-    out: str | None = option("folder or URL of the results (default: the scale's)")
-    shard: str | None = option("i/N: draw every N-th missing block; auto or auto/N in array jobs")
     join: int | None = option("N: join N shares; draw what is missing if it is little", at_least=1)
-    restart: bool = option("delete the stored blocks of these settings first", default=False)
-    retry: Literal["failed"] | None = option("draw blocks with recorded failures again")
-    redraw: list[str] | None = option(
-        "methods to draw again because their code has changed: [a,b], or changed"
-    )
-    adopt: bool = option("keep blocks of earlier code that draws the same numbers", default=False)
     figures: bool = option("draw the figures", default=True)
     pdf: bool = option("also draw the figures as PDF", default=False)
     report: bool = option("write the HTML report", default=True)
@@ -55,7 +31,10 @@ class Settings:
     objective: str | None = option(
         "measure whose mean over the summary is the objective of a sweeper"
     )
-    progress: bool = option("show progress", default=True)
+
+
+PYTHON_ONLY = ("backend_options", "explain")  # of `Study.run`
+NAMES = [each.name for each in fields(Settings) if each.init and each.name not in PYTHON_ONLY]
 
 
 def check_settings(settings: Settings) -> None:
@@ -83,91 +62,6 @@ def check_settings(settings: Settings) -> None:
             "others. Begin once with restart=true and without shard; then run the shares."
         )
     read_seconds(settings.budget)
-
-
-def read_seconds(text: str | None) -> float | None:
-    """Parse `90s`, `30m`, `2h` or `1.5d` to seconds; None stays None.
-
-    Raises
-    ------
-    ConfigError
-        If it is no time above 0.
-    """
-    if text is None:
-        return None
-    found = re.fullmatch(r"(\d+\.?\d*)([smhd]?)", text, re.ASCII)
-    seconds = float(found[1]) * UNITS[found[2] or "s"] if found else 0.0
-    if seconds <= 0:
-        raise ConfigError(
-            f"budget={text} is not allowed: it must be a time above 0 in s, m, h or d, for "
-            "example budget=2h"
-        )
-    return seconds
-
-
-def read_shard(text: str | None) -> tuple[int, int] | None:
-    """Parse `3/100` to (3, 100); `auto` and `auto/100` ask the scheduler of an array job.
-
-    Raises
-    ------
-    ConfigError
-        If it is not two integers with 1 <= i <= N, or this is no job of an array.
-    """
-    if text is None:
-        return None
-    found = re.fullmatch(r"(auto|\d{1,9})(?:/([1-9]\d{0,8}))?", text, re.ASCII)
-    index, total = found.groups() if found else ("", None)
-    if index == "auto":
-        return share_of_array(os.environ, int(total) if total else None)
-    if total and 1 <= int(index) <= int(total):
-        return int(index), int(total)
-    raise ConfigError(
-        f"shard={text} is not allowed: it must be i/N with integers 1 <= i <= N, or auto/N in a "
-        f"job of an array, for example shard={total or 1}/{total or 100}"
-    )
-
-
-def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) -> tuple[int, int]:
-    """The share of this array job, and the number of shares.
-
-    Parameters
-    ----------
-    environment
-        Environment variables.
-    n_shares
-        Number of shares; indices then count from 1. Default: the number of jobs in a Slurm array
-        without gaps.
-
-    Raises
-    ------
-    ConfigError
-        If this is no job of an array, or its place in it is not known.
-    """
-    here = {name: text for name in ARRAY_INDICES if (text := environment.get(name, "")).isdecimal()}
-    if here.get("LSB_JOBINDEX") == "0":  # LSF's value outside arrays
-        del here["LSB_JOBINDEX"]
-    if not here:
-        raise ConfigError(
-            f"shard=auto outside of an array job: none of {', '.join(ARRAY_INDICES)} is set. "
-            "Give the share as shard=i/N."
-        )
-    name, index = next(iter(here.items()))
-    indices = range(1, n_shares + 1) if n_shares else range(0)
-    if not n_shares and name == f"{SLURM}ID":
-        first, last, count = (environment.get(f"{SLURM}{each}") for each in ("MIN", "MAX", "COUNT"))
-        array = range(int(first or 0), int(last or 0) + 1)
-        indices = array if str(len(array)) == count else indices
-    if not indices:
-        raise ConfigError(
-            f"shard=auto: {name} does not say how many shares there are. For an array from 1 to N "
-            "write shard=auto/N."
-        )
-    if int(index) not in indices:
-        raise ConfigError(
-            f"shard=auto: {name}={index} is outside of {indices[0]} to {indices[-1]}, the shares "
-            "of this study. Give the share as shard=i/N, with i from 1."
-        )
-    return indices.index(int(index)) + 1, len(indices)
 
 
 # ---------------------------------------------------------------- scales and backends

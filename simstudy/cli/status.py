@@ -25,7 +25,7 @@ from simstudy.cli.project import (
     question_of,
     read_settings,
 )
-from simstudy.cli.settings import PUBLISHED, read_scale, read_shard
+from simstudy.cli.settings import PUBLISHED, read_scale
 from simstudy.errors import ConfigError, SimstudyError, StoreError
 from simstudy.remote.paths import Place, place_of
 
@@ -204,7 +204,7 @@ def take_inventory(config: "Run") -> Inventory:
     settings, study = config.settings, config.study
     plan = study.plan(settings.seed).work_units
     provenance = compute_provenance(plan).of_blocks
-    redraw = check_redraw(settings.redraw or (), study.methods)
+    redraw = check_redraw(settings.redraw, study.methods)
     is_there = (config.folder / REPLICATES).is_dir() and not settings.restart
     home = StudyFolder.open(
         plan, config.out if is_there else None, provenance, redraw=redraw, at_once=False
@@ -252,7 +252,7 @@ def _array_command(config: "Run", n_shares: int, shares: Iterable[int]) -> str:
 def format_plan(config: "Run") -> str:
     """The plan of a run: blocks, time, results."""
     study, settings, size = config.study, config.settings, config.study.block_size
-    found = take_inventory(config).of_shard(read_shard(settings.shard))
+    found = take_inventory(config).of_shard(settings.share)
     n_drawn = len(found.missing) + (len(found.failed) if settings.retry else 0)
     shard = f" (shard {settings.shard})" if settings.shard else ""
     return "\n".join(
@@ -284,7 +284,7 @@ def _format_time(folder: Place, n_blocks: int) -> str:
 def status_of_one(config: "Run") -> tuple[list[str], int]:
     """A study's line, its shares with gaps, and its runs; and the exit status."""
     shard, whole = config.settings.shard or "", take_inventory(config)
-    found = whole if "auto" in shard else whole.of_shard(read_shard(shard or None))
+    found = whole if "auto" in shard else whole.of_shard(config.settings.share)
     manifest, published = _manifest(config.folder), _published(config.folder)
     status = FAILED if found.failed or _count(manifest, "failed_replicates") else 0
     if manifest and not found.n_stored:

@@ -11,7 +11,6 @@ import numpy as np
 
 from simstudy.analysis.precision import (
     PILOT,
-    SEQUENTIAL,
     Target,
     grown_until_precise,
     seed_of_pilot,
@@ -40,7 +39,7 @@ from simstudy.store.runs import forget_run, unfinished_run
 from simstudy.store.study_folder import StudyFolder, check_provenance
 from simstudy.study.adoption import adopt_equal_blocks, blocks_of_other_code
 from simstudy.study.results import blocks_of_each, result_of
-from simstudy.study.run_options import RunOptions, check_redraw, pilot_rep
+from simstudy.study.run_options import RunOptions, pilot_rep, read_seconds
 from simstudy.study.spec import StudySpec
 
 Sizes = Mapping[str, int]  # replicates by scenario key
@@ -60,7 +59,7 @@ def run(study: StudySpec, options: RunOptions) -> Result:
         under_way = _Run.begun(study, options, progress)
         with (
             translate_io_errors(under_way.home.store.files),
-            time_budget(options.budget) as is_spent,
+            time_budget(read_seconds(options.budget)) as is_spent,
         ):
             sizes = under_way.draw(is_spent)
             under_way.compact()
@@ -111,10 +110,10 @@ class _Run:
             options.out,
             provenance.of_blocks,
             restart=plan.n_blocks(options.most_rep) if options.restart else 0,
-            redraw=check_redraw(options.redraw, study.methods),
+            redraw=tuple(options.redraw or ()),
             adopt=options.adopt,
             at_once=options.is_all,
-            label=share_label(plan.work_units, provenance.of_blocks, options.shard),
+            label=share_label(plan.work_units, provenance.of_blocks, options.share),
         )
         workers = options.workers.limited(study.rules.block_seconds)
         if options.adopt:
@@ -137,9 +136,8 @@ class _Run:
     @property
     def _requested(self) -> dict[str, Any]:
         """The request of this run, as a manifest states it."""
-        n_rep = self.options.most_rep if self.options.precision else self.options.n_rep
-        name, seed = self.plan.name, self.options.seed
-        return {"study": name, "seed": seed, "replicates_per_scenario": n_rep}
+        name, n_rep = self.plan.name, self.options.requested
+        return {"study": name, "seed": self.options.seed, "replicates_per_scenario": n_rep}
 
     def draw(self, is_spent: Callable[[], bool]) -> Sizes:
         """Draw until all is stored or time is up, and return the replicates by scenario key."""
@@ -147,7 +145,7 @@ class _Run:
         try:
             if self.options.retry:
                 self.work.redraw_failures(self.plan.drawn_sizes(sizes))
-            self._draw_missing(sizes, self.options.shard)
+            self._draw_missing(sizes, self.options.share)
             return grown_until_precise(
                 sizes,
                 () if self.pilot else self.targets,
@@ -225,12 +223,12 @@ class _Run:
             options,
             n_rep=size + -size % study.block_size,
             seed=seed_of_pilot(options.seed),
-            out=None if options.out is None else place_of(options.out) / study.name / PILOT,
+            out=options.out and str(place_of(options.out) / study.name / PILOT),
             progress=self.work.progress,
             precision=None,
-            stop_by=SEQUENTIAL,
+            stop_by="sequential",
             budget=None,
-            redraw=(),
+            redraw=None,
             adopt=False,
             retry=None,
             restart=False,
@@ -244,7 +242,7 @@ class _Run:
         """Replicates from stored blocks: equal for all scenarios, unless there are targets."""
         n_blocks = sizes if self.targets else dict.fromkeys(sizes, min(sizes.values()))
         n_each = {key: n * self.study.block_size for key, n in n_blocks.items()}
-        if isinstance(self.options.n_rep, dict):
+        if self.options.is_by_scenario:
             wanted = self.options.sizes(self.plan).items()
             return {key: min(n, sizes[key] * self.study.block_size) for key, n in wanted}
         return n_each

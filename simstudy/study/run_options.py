@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import math
-import numbers
 import os
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, cast
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 from simstudy.analysis.precision import PILOT, SEQUENTIAL, STOPS_BY, Target, read_targets
 from simstudy.design import Scenario, scenario_key
 from simstudy.design.plan import Plan, factors_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
+from simstudy.options import option
 from simstudy.remote.paths import Place
 from simstudy.store.study_folder import CHANGED
 from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_whole_groups
-from simstudy.validation import as_whole, check_one_of, check_whole, is_whole
+from simstudy.validation import as_whole, check_one_of, check_whole
 
 Out = str | os.PathLike[str] | Place | None
 Replicates = int | Mapping[str, int] | Callable[[Any], int] | None
 """Replicates per scenario: one number, or numbers by factors or by a function of the scenario."""
 MAX_BLOCKS, MAX_SHARES = 10**9, 10**6
 PILOT_REP = 10_000  # replicates that estimate an MCSE to within about 1%
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}  # seconds
+SLURM = "SLURM_ARRAY_TASK_"
+ARRAY_INDICES = (f"{SLURM}ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX", "SGE_TASK_ID")
+"""Environment variables with the index of a job in its array: Slurm, PBS, Torque, LSF, SGE."""
 
 
 @dataclass
 class RunOptions:
-    """The arguments of `Study.run`, the most common ones first.
+    """The arguments of `Study.run`, and the settings of a run on the command line.
 
-    The dataclass is not frozen and has plain types, so that Hydra can use it as a schema.
+    The types are those of the command line; Python takes more, as the parameters say.
 
     Parameters
     ----------
@@ -62,7 +67,8 @@ class RunOptions:
         outcomes come out low by about one hit. `pilot`: the error in a pilot run with other random
         numbers, of `n_rep` replicates or `PILOT_REP`, stored next to the blocks. It has no bias.
     budget
-        Time in seconds after which no more blocks are begun. The result then has the same number
+        Time after which no more blocks are begun, in seconds or as text: `90s`, `30m`, `2h`,
+        `1.5d`. The result then has the same number
         of replicates for every scenario (with `precision`, all that each has), and
         `details.n_left` is the number of missing blocks. A second run continues.
     redraw
@@ -81,7 +87,8 @@ class RunOptions:
         Whether to delete the stored blocks of these settings first: those of the run's scenarios,
         seed and replicates, of any code.
     shard
-        Share `(i, n)` of the blocks: every n-th one, beginning with the i-th. Default: all blocks.
+        Share of the blocks, as `(i, n)` or `"i/n"`: every n-th one, beginning with the i-th.
+        `"auto"` and `"auto/n"` take i from the environment of an array job. Default: all blocks.
     backend
         Kind of workers: `auto` (this process for less than about a second of work, otherwise
         loky), `loky` (processes), `threads`, `inline` (this process, for a debugger), `dask` (a
@@ -96,24 +103,31 @@ class RunOptions:
         summary, failures and a manifest. Published files are not replaced.
     """
 
-    n_rep: Any = None
-    seed: int = 1
-    n_jobs: int | None = None
-    out: Any = None
+    n_rep: int | None = option("replicates per scenario (default: the scale's)", at_least=1)
+    seed: int = option("seed of the random numbers", default=1, at_least=0)
+    n_jobs: int | None = option("number of workers (default and -1: one per core)")
+    out: str | None = option("folder or URL of the results (default: the scale's)")
     progress: Any = None
     precision: dict[str, Any] | None = None
-    max_rep: int = 1_000_000
-    stop_by: str = SEQUENTIAL
-    budget: float | None = None
-    redraw: Any = ()
-    adopt: bool = False
-    retry: str | None = None
-    restart: bool = False
-    shard: Any = None
-    backend: str = "auto"
+    max_rep: int = option(
+        "largest number of replicates per scenario with precision", default=1_000_000, at_least=1
+    )
+    stop_by: Literal["sequential", "pilot"] = option(
+        "rule that ends a scenario with precision", default=SEQUENTIAL
+    )
+    budget: str | None = option("time after which no new block begins: 90s, 30m, 2h, 1.5d")
+    redraw: list[str] | None = option(
+        "methods to draw again because their code has changed: [a,b], or changed"
+    )
+    adopt: bool = option("keep blocks of earlier code that draws the same numbers", default=False)
+    retry: Literal["failed"] | None = option("draw blocks with recorded failures again")
+    restart: bool = option("delete the stored blocks of these settings first", default=False)
+    shard: str | None = option("i/N: draw every N-th missing block; auto or auto/N in array jobs")
+    backend: str = option("where blocks are drawn", default="auto")
     backend_options: dict[str, Any] | None = None
-    block_seconds: float | None = None
+    block_seconds: float | None = option("time limit of a block, in seconds", above=0)
     explain: bool = True
+    _n_rep_by_key: dict[str, int] | None = field(default=None, init=False, repr=False)
 
     @classmethod
     def read(cls, study: StudySpec, arguments: Mapping[str, Any]) -> RunOptions:
@@ -124,33 +138,53 @@ class RunOptions:
         ConfigError
             For an unknown name, or a value that is not allowed.
         """
-        known = [field.name for field in fields(cls)]
+        known = [each.name for each in fields(cls) if each.init]
         for name in arguments:
             if name not in known:
                 raise ConfigError(f"{name}: a run has no such option; {nearest(name, known)}")
-        given = dict(arguments)
+        given, by_key = dict(arguments), None
         if given.get("n_rep") is None:
             given["n_rep"] = study.n_rep
         elif callable(given["n_rep"]) or isinstance(given["n_rep"], Mapping):
-            given["n_rep"] = sizes_by_scenario(given["n_rep"], study)
+            by_key = sizes_by_scenario(given["n_rep"], study)
+            for n_rep in by_key.values():
+                _check_size(n_rep, study)
+            given["n_rep"] = max(by_key.values())
         for name in {"n_rep", "max_rep"} & given.keys():
             given[name] = as_whole(given[name])
         options = cls(**given)
+        options._n_rep_by_key = by_key
         options.check_options(study)
-        if not isinstance(options.n_rep, dict):
-            options.n_rep = int(options.size)  # NumPy's integers are no JSON
+        options.n_rep = int(options.size)  # NumPy's integers are no JSON
+        options.redraw = list(check_redraw(options.redraw, study.methods))
         return options
 
     @property
     def size(self) -> int:
         """The largest number of replicates of a scenario."""
-        return max(self.n_rep.values()) if isinstance(self.n_rep, dict) else cast(int, self.n_rep)
+        assert self.n_rep is not None  # `read` has put the study's number
+        return self.n_rep
+
+    @property
+    def requested(self) -> int | dict[str, int]:
+        """Replicates per scenario, or by scenario key; with `precision` the largest number."""
+        return self.most_rep if self.precision else self._n_rep_by_key or self.size
 
     def sizes(self, plan: Plan) -> dict[str, int]:
         """Replicates by scenario key."""
-        if isinstance(self.n_rep, dict):
-            return {key: self.n_rep[key] for key in plan.keys}
+        if self._n_rep_by_key:
+            return {key: self._n_rep_by_key[key] for key in plan.keys}
         return dict.fromkeys(plan.keys, self.size)
+
+    @property
+    def is_by_scenario(self) -> bool:
+        """Whether scenarios have numbers of replicates of their own."""
+        return self._n_rep_by_key is not None
+
+    @property
+    def share(self) -> tuple[int, int] | None:
+        """The share `(i, n)` of the blocks; None for all of them."""
+        return read_shard(self.shard)
 
     @property
     def workers(self) -> Workers:
@@ -172,22 +206,23 @@ class RunOptions:
         )
         check_by_name(precision=self.precision, backend_options=self.backend_options)
         _ = self.workers  # checks its arguments
-        check_budget(self.budget)
-        by_scenario = isinstance(self.n_rep, dict)
-        for n_rep in dict.fromkeys(self.n_rep.values()) if by_scenario else (self.n_rep,):
-            check_n_rep(n_rep)
-            check_n_blocks(n_rep, study.block_size)
-            check_whole_groups(study.rules.group_size, n_rep)
+        read_seconds(self.budget)
+        _check_size(self.n_rep, study)
         check_whole("max_rep", self.max_rep, least=1, usual=1_000_000)
         check_one_of("retry", self.retry, (None, "failed"))
         check_redraw(self.redraw, study.methods)
         check_stop_by(self.stop_by, self.precision)
-        if by_scenario and self.stop_by == PILOT:
+        if self.is_by_scenario and self.stop_by == PILOT:
             raise ConfigError(
                 "n_rep by scenario with stop_by='pilot': a pilot has the same number of replicates "
                 "in each scenario. Give one number, such as n_rep=2000."
             )
-        check_shard(self.shard, self.precision)
+        if self.share and self.precision:
+            raise ConfigError(
+                "shard with precision: a share of the blocks cannot show when the whole study is "
+                "precise enough. Run the shards with a fixed n_rep, then precision=... without "
+                "shard."
+            )
         self.targets(study)
 
     def targets(self, study: StudySpec) -> Sequence[Target]:
@@ -273,6 +308,12 @@ def pilot_rep(study: StudySpec, n_rep: int) -> int:
 
 
 # ---------------------------------------------------------------- one by one
+def _check_size(n_rep: Any, study: StudySpec) -> None:
+    check_n_rep(n_rep)
+    check_n_blocks(n_rep, study.block_size)
+    check_whole_groups(study.rules.group_size, n_rep)
+
+
 def check_n_blocks(n_rep: int, block_size: int) -> None:
     """Refuse more blocks than a run can keep track of."""
     if n_rep > MAX_BLOCKS * block_size:
@@ -282,26 +323,6 @@ def check_n_blocks(n_rep: int, block_size: int) -> None:
         )
 
 
-def check_shard(shard: Any, precision: Any) -> None:
-    """Check `shard`; a run with a precision target cannot be split."""
-    if shard is not None and not _is_share(shard):
-        raise ConfigError(
-            f"shard={shard!r}: must be (i, n), two whole numbers with 1 <= i <= n, for the "
-            f"i-th of at most {MAX_SHARES:,} shares; nearest that works: shard=(1, 2)"
-        )
-    if shard and precision:
-        raise ConfigError(
-            "shard with precision: a share of the blocks cannot show when the whole study is "
-            "precise enough. Run the shards with a fixed n_rep, then precision=... without shard."
-        )
-
-
-def _is_share(shard: Any) -> bool:
-    if not isinstance(shard, tuple | list) or len(shard) != 2 or not all(map(is_whole, shard)):
-        return False
-    return bool(1 <= shard[0] <= shard[1] <= MAX_SHARES)
-
-
 def check_by_name(**given: Any) -> None:
     """Refuse anything but mappings and None."""
     for name, value in given.items():
@@ -309,16 +330,6 @@ def check_by_name(**given: Any) -> None:
             raise ConfigError(
                 f"{name}={value!r} has no names: give a dict, such as precision={{'power': 0.005}}."
             )
-
-
-def check_budget(budget: Any) -> None:
-    """Check `budget`, in seconds."""
-    is_time = isinstance(budget, numbers.Real) and not isinstance(budget, bool)
-    if budget is not None and not (is_time and 0 < budget < math.inf):
-        raise ConfigError(
-            f"budget={budget!r} is not allowed: must be a number of seconds above 0, or None for "
-            "no limit."
-        )
 
 
 def check_stop_by(stop_by: Any, precision: Any) -> None:
@@ -339,7 +350,7 @@ def check_switches(**switches: Any) -> None:
 
 def check_redraw(redraw: Any, methods: Collection[str]) -> tuple[str, ...]:
     """Check `redraw`: names of methods or `changed`, possibly in one text with commas."""
-    names = redraw.strip("[]").split(",") if isinstance(redraw, str) else redraw
+    names = redraw.strip("[]").split(",") if isinstance(redraw, str) else redraw or ()
     names = [str(name).strip() for name in names]
     for name in names:
         if name not in (*methods, CHANGED):
@@ -347,3 +358,92 @@ def check_redraw(redraw: Any, methods: Collection[str]) -> tuple[str, ...]:
                 f"redraw={name}: the study has no such method; " + nearest(name, methods)
             )
     return tuple(names)
+
+
+# ---------------------------------------------------------------- texts of the command line
+def read_seconds(budget: Any) -> float | None:
+    """Read a time in seconds, or as `90s`, `30m`, `2h` or `1.5d`; None stays None.
+
+    Raises
+    ------
+    ConfigError
+        If it is no time above 0.
+    """
+    if budget is None:
+        return None
+    text = "" if isinstance(budget, bool) else str(budget)
+    found = re.fullmatch(r"(\d+\.?\d*(?:e[+-]?\d+)?)([smhd]?)", text, re.ASCII)
+    seconds = float(found[1]) * UNITS[found[2] or "s"] if found else 0.0
+    if not 0 < seconds < math.inf:
+        raise ConfigError(
+            f"budget={budget} is not allowed: it must be a time above 0 in s, m, h or d, for "
+            "example budget=2h"
+        )
+    return seconds
+
+
+def read_shard(shard: Any) -> tuple[int, int] | None:
+    """Read `3/100` or (3, 100) as (3, 100); `auto` and `auto/100` ask the scheduler of an array.
+
+    Raises
+    ------
+    ConfigError
+        If it is not two integers with 1 <= i <= N, or this is no job of an array.
+    """
+    if shard is None:
+        return None
+    text = "/".join(map(str, shard)) if isinstance(shard, tuple | list) else str(shard)
+    found = re.fullmatch(r"(auto|\d{1,9})(?:/([1-9]\d{0,8}))?", text, re.ASCII)
+    index, total = found.groups() if found else ("", None)
+    if index == "auto":
+        return share_of_array(os.environ, int(total) if total else None)
+    if total and 1 <= int(index) <= int(total) <= MAX_SHARES:
+        return int(index), int(total)
+    raise ConfigError(
+        f"shard={shard} is not allowed: it must be i/N with integers 1 <= i <= N <= "
+        f"{MAX_SHARES:,}, or auto/N in a job of an array, for example shard={total or 1}/"
+        f"{total or 100}"
+    )
+
+
+def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) -> tuple[int, int]:
+    """The share of this array job, and the number of shares.
+
+    Parameters
+    ----------
+    environment
+        Environment variables.
+    n_shares
+        Number of shares; indices then count from 1. Default: the number of jobs in a Slurm array
+        without gaps.
+
+    Raises
+    ------
+    ConfigError
+        If this is no job of an array, or its place in it is not known.
+    """
+    here = {name: text for name in ARRAY_INDICES if (text := environment.get(name, "")).isdecimal()}
+    if here.get("LSB_JOBINDEX") == "0":  # LSF's value outside arrays
+        del here["LSB_JOBINDEX"]
+    if not here:
+        raise ConfigError(
+            f"shard=auto outside of an array job: none of {', '.join(ARRAY_INDICES)} is set. "
+            "Give the share as shard=i/N."
+        )
+    name, index = next(iter(here.items()))
+    indices = range(1, n_shares + 1) if n_shares else range(0)
+    if not n_shares and name == f"{SLURM}ID":
+        first, last, count = (environment.get(f"{SLURM}{each}") for each in ("MIN", "MAX", "COUNT"))
+        array = range(int(first or 0), int(last or 0) + 1)
+        indices = array if str(len(array)) == count else indices
+    if not indices:
+        raise ConfigError(
+            f"shard=auto: {name} does not say how many shares there are. For an array from 1 to N "
+            "write shard=auto/N."
+        )
+    if int(index) not in indices:
+        raise ConfigError(
+            f"shard=auto: {name}={index} is outside of {indices[0]} to {indices[-1]}, the shares "
+            "of this study. Give the share as shard=i/N, with i from 1."
+        )
+    return indices.index(int(index)) + 1, len(indices)

@@ -4,8 +4,8 @@ import shlex
 
 import pytest
 
-from simstudy.cli.settings import read_shard, share_of_array
 from simstudy.errors import ConfigError
+from simstudy.study.run_options import read_shard, share_of_array
 from tests.guarantees.content import whichever_files
 
 STUDY = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50,100]", "progress=false"]
