@@ -67,7 +67,10 @@ def is_project_function(function: FunctionType, module: str) -> bool:
 
 @cache
 def module_kind(module: str) -> str:
-    """Return `project`, `installed`, `standard` or `unknown`, by the module's location."""
+    """Return `project`, `installed`, `standard` or `unknown`, by the module's location.
+
+    A module that code has made, as some notebooks do, is the project's.
+    """
     if module in sys.builtin_module_names:
         return "standard"
     top = module.split(".")[0]
@@ -80,6 +83,9 @@ def module_kind(module: str) -> str:
     file = origin(module)
     if file in ("built-in", "frozen"):
         return "standard"
+    made = sys.modules.get(module)
+    if made is not None and not file and getattr(made, "__spec__", None) is None:
+        return "project"
     lies_in = Path(file) if file else next(iter(folders_of(module)), None)
     return file_kind(lies_in) if lies_in else "unknown"
 

@@ -2,9 +2,12 @@
 
 import importlib
 import sys
+import warnings
+from types import ModuleType
 
 import pytest
 
+from simstudy.errors import StoreError
 from simstudy.provenance.modules import (
     defined_in,
     forget_modules,
@@ -89,3 +92,36 @@ def test_a_constant_is_named_by_the_module_that_defines_it(project):
 def test_a_source_that_cannot_be_read_says_nothing(text, project):
     project("placed/model.py", text)
     assert imported_modules("placed.model") == ["placed"]
+
+
+MADE = """
+from dataclasses import dataclass
+from simstudy import Study, grid
+from simstudy.measures import mean
+
+@dataclass(frozen=True)
+class Normal:
+    n: int
+
+    def simulate(self, streams, n_rep):
+        return {"m": streams("data").normal(size=(n_rep, self.n)).mean(axis=1)}
+
+study = Study("normal", grid(Normal, n=[2, 3]), [mean("m")], block_size=50)
+"""
+
+
+def made(text, monkeypatch):
+    """The study of a module that code makes, without a file, as some notebooks do."""
+    module = ModuleType("made")
+    monkeypatch.setitem(sys.modules, "made", module)
+    exec(compile(text, "cell-1", "exec"), vars(module))
+    return module.study
+
+
+def test_code_in_a_module_without_a_file_counts(monkeypatch, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # `n` is read
+        made(MADE, monkeypatch).run(100, out=tmp_path)
+    edited = made(MADE.replace("normal(", "standard_t(3, "), monkeypatch)
+    with pytest.raises(StoreError, match=r"Normal\.simulate has changed"):
+        edited.run(100, out=tmp_path)
