@@ -404,7 +404,8 @@ class Walk:
     def _by_text(self, strings: Iterable[str], module: str) -> None:
         """Add all sources that code may mean if it looks up names by text.
 
-        These are its module, loaded modules that it names, and the files in its module's folder.
+        These are its module, loaded modules that it names, and the modules and packages in its
+        module's folder.
         """
         self._whole(module)
         for text in sorted(strings):
@@ -412,10 +413,9 @@ class Walk:
                 self._whole(text)
         path = None if is_ours(module) else source_file(module)
         folder = path.parent if path else Path()
-        for neighbour in sorted(folder.rglob("*.py")) if path else ():
-            if neighbour.is_file():
-                key = Key("", f"{neighbour.relative_to(folder)} beside {_known_as(module)}")
-                self._enter(key, source.digest_of_text(neighbour.read_text("utf-8", "replace")))
+        for neighbour in sorted(modules.files_in(folder)) if path else ():
+            key = Key("", f"{neighbour.relative_to(folder)} beside {_known_as(module)}")
+            self._enter(key, source.digest_of_text(neighbour.read_text("utf-8", "replace")))
 
     def _note_name(self, value: Any) -> None:
         """Add the name by which pickle sends a function or class."""

@@ -128,6 +128,13 @@ def folders_of(module: str) -> list[Path]:
     return [*own, *map(Path, getattr(sys.modules.get(module), "__path__", ()))]
 
 
+def files_in(folder: Path) -> Iterator[Path]:
+    """Yield the `.py` files of a folder and of the packages in it, not of an environment in it."""
+    yield from (path for path in folder.glob("*.py") if path.is_file())
+    for package in folder.glob("*/__init__.py"):
+        yield from files_in(package.parent)
+
+
 @cache
 def is_below(package: str, name: str) -> bool:
     """Whether a package of the project has a module of this name, without an import."""

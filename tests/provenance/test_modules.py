@@ -10,6 +10,7 @@ import pytest
 from simstudy.errors import StoreError
 from simstudy.provenance.modules import (
     defined_in,
+    files_in,
     forget_modules,
     imported_modules,
     is_below,
@@ -125,3 +126,13 @@ def test_code_in_a_module_without_a_file_counts(monkeypatch, tmp_path):
     edited = made(MADE.replace("normal(", "standard_t(3, "), monkeypatch)
     with pytest.raises(StoreError, match=r"Normal\.simulate has changed"):
         edited.run(100, out=tmp_path)
+
+
+def test_the_files_of_a_folder_are_its_modules_and_packages_and_not_an_environment(tmp_path):
+    """Code that looks up names by text counts with all of them: `getattr(stats, self.law)`."""
+    for name in ("s.py", "own/__init__.py", "own/part.py", "own/deep/__init__.py", "notes.txt",
+                 ".venv/lib/python3/site-packages/scipy/__init__.py", "data/old.py"):  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    found = {str(path.relative_to(tmp_path)) for path in files_in(tmp_path)}
+    assert found == {"s.py", "own/__init__.py", "own/part.py", "own/deep/__init__.py"}
