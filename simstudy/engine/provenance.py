@@ -189,7 +189,10 @@ def _unread(
     """Yield factors with several levels that neither code of the study nor a measure reads."""
     read = {*words} | {name for names in plan.reads.values() for name in names}
     parameters: set[str] = set()
-    functions = [method.function for method in plan.methods] + [d.function for d in plan.derived]
+    analysed = {
+        id(unit.method): unit.method for unit in plan.scenarios if isinstance(unit, Analysed)
+    }
+    functions = [each.function for each in (*analysed.values(), *plan.derived)]
     for function in functions:
         of = function.analyse if isinstance(function, EachReplicate) else function
         parameters |= inspect.signature(of).parameters.keys()

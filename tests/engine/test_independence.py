@@ -1,13 +1,15 @@
 """Replicates that share random numbers are found; independent ones are not accused."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from simstudy.engine.independence import LEVEL, block_spread
+from simstudy.engine.per_replicate import each_replicate
 from simstudy.engine.progress import Silent
-from simstudy.measures import mean
+from simstudy.measures import bias, mean
 from simstudy.study import Study
 
 SIZE = 50
@@ -80,6 +82,36 @@ def test_a_factor_that_nothing_reads_is_named():
     (said,) = noticed(Unread(label=0.0), Unread(label=1.0), n_rep=SIZE)
     assert "reads the factor label" in said
     assert noticed(Unread(label=1.0), Unread(n_obs=4, label=1.0), n_rep=SIZE) == []
+
+
+def plain(x):
+    return {"e": x.mean(axis=1)}
+
+
+def by_block(x, label):
+    return {"e": x.mean(axis=1) + label}
+
+
+def by_row(x, label):
+    return {"e": x.mean() + label}
+
+
+READERS = {
+    "method": {"methods": {"a": by_block}},
+    "method of one replicate": {"methods": {"a": each_replicate(by_row)}},
+    "one of two methods": {"methods": {"a": plain, "b": by_block}},
+    "partial": {"methods": {"a": functools.partial(by_block)}},
+    "derived": {"methods": {"a": plain}, "derived": {"d": lambda e, label: e - label}},
+    "measure": {"methods": {"a": plain}, "measures": [bias("e", "label")]},
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_factor_that_only_a_parameter_names_is_read(reader):
+    scenarios = Unread(label=0.0), Unread(label=1.0)
+    options = {"measures": [mean("e")], "block_size": SIZE} | READERS[reader]
+    study = Study("read", scenarios, **options)
+    assert study.run(SIZE, backend="inline", progress=Silent()).outcome.noticed == []
 
 
 LAWS = {
