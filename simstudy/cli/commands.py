@@ -9,7 +9,7 @@ import typer
 
 from simstudy.cli.exit_status import REFUSED, resume_command
 from simstudy.cli.project import Project, lay_out
-from simstudy.errors import ConfigError, StoreError
+from simstudy.errors import ConfigError, StoreError, nearest
 
 if TYPE_CHECKING:
     from simstudy.cli.composition import Run
@@ -96,9 +96,17 @@ def _run(context: typer.Context, overrides: list[str] | None) -> "Run":
     from simstudy.cli.composition import compose_run
 
     known = context.obj.options("experiment")
+    words = [text for text in overrides or [] if _is_word(text)]
+    for text in words:
+        if text not in known:
+            raise ConfigError(f"{text!r} is no experiment; {nearest(text, known)}")
     return compose_run(
-        context.obj, [f"experiment={text}" if text in known else text for text in overrides or []]
+        context.obj, [f"experiment={text}" if text in words else text for text in overrides or []]
     )
+
+
+def _is_word(text: str) -> bool:
+    return "=" not in text and not text.startswith("~")
 
 
 @app.command(name="run", context_settings={"ignore_unknown_options": True})
@@ -128,11 +136,11 @@ def status(context: typer.Context, overrides: Overrides = None) -> int:
     """Show what is stored, published and missing; without a study: of all."""
     from simstudy.cli.status import status_of_all, status_of_one
 
-    words, known = overrides or [], context.obj.options("experiment")
-    if any(text.startswith("experiment=") or text in known for text in words):
+    words = [text for text in overrides or [] if text != "all"]
+    if any(text.startswith("experiment=") or _is_word(text) for text in words):
         lines, ended = status_of_one(_run(context, words))
     else:
-        lines, ended = status_of_all(context.obj, [text for text in words if text != "all"])
+        lines, ended = status_of_all(context.obj, words)
     print("\n".join(lines))
     return ended
 

@@ -76,7 +76,7 @@ def status_of_all(project: Project, arguments: Sequence[str]) -> tuple[list[str]
     ConfigError
         For settings that say more than which folder and which group.
     """
-    given = dict(text.split("=", 1) for text in arguments)
+    given = dict(text.partition("=")[::2] for text in arguments)
     if odd := given.keys() - {"out", "scale", "group"}:
         raise ConfigError(
             f"status of all studies takes out=, scale= and group=, and was given "

@@ -117,6 +117,18 @@ def test_what_is_the_users_is_one_line(arguments, text, said, project):
     assert not (project / "results").exists()
 
 
+@pytest.mark.parametrize("verb", ["plan", "status", "clean", "protocol", "why", "batch shares=2"])
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [("fin", "did you mean 'fine'?"), ("~seed", "seed|no experiment is named"), ("x=", "x")],
+)
+def test_a_word_that_a_command_does_not_know_is_one_line(verb, word, text, said, project):
+    status, told, complaint = said(*verb.split(), word)
+    assert (status, told, complaint.count("\n")) == (2, "", 1)
+    assert any(each in complaint for each in text.split("|"))
+    assert not (project / "results").exists()
+
+
 @pytest.mark.parametrize(
     ("scale", "n_rep", "out"),
     [
