@@ -189,11 +189,9 @@ def _unread(
     """Yield factors with several levels that neither code of the study nor a measure reads."""
     read = {*words} | {name for names in plan.reads.values() for name in names}
     parameters: set[str] = set()
-    analysed = {
-        id(unit.method): unit.method for unit in plan.scenarios if isinstance(unit, Analysed)
-    }
-    functions = [each.function for each in (*analysed.values(), *plan.derived)]
-    for function in functions:
+    functions: list[Any] = [derived.function for derived in plan.derived]
+    functions += [unit.method.function for unit in plan.scenarios if isinstance(unit, Analysed)]
+    for function in {id(each): each for each in functions}.values():
         of = function.analyse if isinstance(function, EachReplicate) else function
         parameters |= inspect.signature(of).parameters.keys()
     if not read.isdisjoint(ALL_FIELD_READERS) or SCENARIO in parameters:
