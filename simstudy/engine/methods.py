@@ -135,7 +135,7 @@ class OneByOne(dict[str, Any]):
 def drawn_one_by_one(scenario: Any, streams: Streams, n_rep: int) -> OneByOne:
     """Call `draw_one` for each replicate, each time with another generator.
 
-    If a call raises, its replicate has failed. Data may differ in size between replicates. A value
+    If a call raises, its replicate has failed; if all calls raise, so does this function. Data may differ in size between replicates. A value
     that is not a dict gets the name `data`.
 
     Raises
@@ -155,7 +155,9 @@ def drawn_one_by_one(scenario: Any, streams: Streams, n_rep: int) -> OneByOne:
             returned = None
         is_by_name = isinstance(returned, Mapping)
         drawn.append(returned if is_by_name else {} if row in failed else {"data": returned})
-    names = next((each.keys() for row, each in enumerate(drawn) if row not in failed), ())
+    if len(failed) == n_rep:
+        raise failed[0]
+    names = next(each.keys() for row, each in enumerate(drawn) if row not in failed)
     for row, each in enumerate(drawn):
         if row not in failed and each.keys() != names:
             raise StudyError(

@@ -54,6 +54,19 @@ def test_data_sets_are_drawn_one_at_a_time_and_one_that_fails_costs_one_replicat
     assert found["estimate"] == pytest.approx(rows["estimate"][::2].mean() - 1.0, abs=0.2)
 
 
+@dataclass(frozen=True)
+class WithoutGenerator:
+    def draw_one(self):
+        return {"x": 1.0}
+
+
+def test_where_no_data_set_can_be_drawn_the_reason_is_named():
+    """And not that the method's parameter `x` is unknown."""
+    study = Study("none", [WithoutGenerator()], [mean("e")], methods={"m": lambda x: {"e": x}})
+    with pytest.raises(StudyError, match=r"all 50 replicates .* draw_one\(\) takes 1 positional"):
+        study.run(50, **INLINE)
+
+
 def test_a_replicate_whose_data_cannot_be_drawn_is_replayed():
     result = Study("sizes", [Sizes()], methods={"mean": average}).run(50, **INLINE)
     with pytest.raises(ValueError, match="too few"):
