@@ -23,7 +23,7 @@ from tests.pages import in_one_process
 from tests.support import ROOT, assert_within_mcse, r_has
 from writing.sources import code_lines
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("error:no code of the study")]
 
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("*.py"))

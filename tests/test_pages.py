@@ -9,6 +9,8 @@ import pytest
 from tests.pages import blocks, figures_of, run_examples
 from tests.support import ROOT
 
+pytestmark = pytest.mark.filterwarnings("error:no code of the study reads")
+
 WITH_FILES_AND_COMMANDS = ("applied",)  # tests/test_applied.py
 PAGES = [
     page

@@ -135,8 +135,8 @@ class OneByOne(dict[str, Any]):
 def drawn_one_by_one(scenario: Any, streams: Streams, n_rep: int) -> OneByOne:
     """Call `draw_one` for each replicate, each time with another generator.
 
-    If a call raises, its replicate has failed; if all calls raise, so does this function. Data may differ in size between replicates. A value
-    that is not a dict gets the name `data`.
+    If a call raises, its replicate has failed; if all calls raise, so does this function. Data may
+    differ in size between replicates. A value that is not a dict gets the name `data`.
 
     Raises
     ------

@@ -63,7 +63,7 @@ class WithoutGenerator:
 def test_where_no_data_set_can_be_drawn_the_reason_is_named():
     """And not that the method's parameter `x` is unknown."""
     study = Study("none", [WithoutGenerator()], [mean("e")], methods={"m": lambda x: {"e": x}})
-    with pytest.raises(StudyError, match=r"all 50 replicates .* draw_one\(\) takes 1 positional"):
+    with pytest.raises(StudyError, match=r"all 50 replicates .*\.draw_one\(\) takes 1 positional"):
         study.run(50, **INLINE)
 
 
