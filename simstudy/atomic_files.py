@@ -5,9 +5,11 @@ import errno
 import json
 import os
 import platform
+import shutil
 import tempfile
 import time
 import uuid
+import weakref
 import zlib
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -118,7 +120,7 @@ def write_bytes(path: Place, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path.parent, fill)
         return
-    with temporary_folder() as folder:
+    with TemporaryFolder() as folder:
         put_file(atomic_write(Path(folder), fill), path)
 
 
@@ -160,6 +162,18 @@ def is_there(process: int) -> bool:
 
 
 # ---------------------------------------------------------------- temporary folders
-def temporary_folder() -> "tempfile.TemporaryDirectory[str]":
-    """Make a temporary folder, below `TMPDIR`."""
-    return tempfile.TemporaryDirectory(prefix="simstudy-")
+class TemporaryFolder:
+    """A folder below `TMPDIR` that is deleted with its last reference, which is no mistake here.
+
+    `tempfile.TemporaryDirectory` issues a ResourceWarning then.
+    """
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="simstudy-")
+        self._delete = weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+
+    def __enter__(self) -> str:
+        return self.name
+
+    def __exit__(self, *_: object) -> None:
+        self._delete()

@@ -5,6 +5,7 @@ finds numbers that depend on generators other than the streams, the order of set
 network.
 """
 
+import atexit
 import contextlib
 import hashlib
 import os
@@ -160,6 +161,7 @@ class Process:
             timer.cancel()
 
     def _start(self) -> None:
+        self._stop()
         text = "from simstudy.engine.repeat import serve; serve()"
         other = "0" if os.environ.get("PYTHONHASHSEED") == HASH_SEED else HASH_SEED
         path = os.pathsep.join(filter(None, sys.path))
@@ -172,11 +174,14 @@ class Process:
             start_new_session=True,  # Ctrl-C does not reach the process
         )
         self._owner = os.getpid()
+        atexit.register(self._stop)
 
     def _stop(self) -> None:
-        if self._popen is not None:
+        """End the process, if this one has started it."""
+        if self._popen is not None and self._owner == os.getpid():
             self._popen.kill()
-            self._popen.wait()
+            self._popen.communicate()  # closes the pipes
+            self._popen = None
 
 
 _process = Process()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simstudy.atomic_files import atomic_write, temporary_folder, write_bytes
+from simstudy.atomic_files import TemporaryFolder, atomic_write, write_bytes
 from simstudy.errors import StoreError
 from simstudy.remote.paths import list_sizes, place_of, put_file, translated_errors
 from simstudy.store.files import DAMAGED, ENDING, OTHER_BYTES, Metadata, is_named_by_content
@@ -49,7 +49,7 @@ class ObjectStore:
 
     def __post_init__(self) -> None:
         self._sizes: dict[str, int] = {}
-        self._copies = temporary_folder()
+        self._copies = TemporaryFolder()
         self._lock = threading.Lock()  # threads may fetch the same file
 
     def __reduce__(self) -> tuple[Any, ...]:

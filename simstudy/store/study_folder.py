@@ -7,12 +7,11 @@ A run of the published settings has its outputs in the study's own folder, any o
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simstudy.atomic_files import read_json, temporary_folder
+from simstudy.atomic_files import TemporaryFolder, read_json
 from simstudy.design.plan import Plan, method_of
 from simstudy.errors import StoreError, first_few
 from simstudy.remote.paths import Place, place_of
@@ -47,7 +46,7 @@ class StudyFolder:
     path: Place | None
     store: Store
     blocks: Place | None = None
-    temporary: tempfile.TemporaryDirectory[str] | None = None
+    temporary: TemporaryFolder | None = None
 
     @classmethod
     def open(
@@ -83,7 +82,7 @@ class StudyFolder:
             If the folder holds the results of another study, or cannot be used.
         """
         if out is None:
-            temporary = temporary_folder()
+            temporary = TemporaryFolder()
             blocks = Store(Path(temporary.name) / REPLICATES, plan.block_size, provenance)
             return cls(None, blocks, temporary=temporary)
         place = place_of(out)

@@ -2,6 +2,8 @@
 
 import os
 import random
+import subprocess
+import sys
 import time
 from dataclasses import dataclass
 
@@ -14,6 +16,7 @@ from simstudy.engine.per_replicate import each_replicate
 from simstudy.engine.progress import Silent
 from simstudy.measures import mean
 from simstudy.study import Study
+from tests.support import ROOT
 
 OWN = np.random.default_rng(1)
 WORDS = {"alpha", "beta", "gamma", "delta", "epsilon"}
@@ -141,3 +144,22 @@ def test_a_boolean_beside_doubles_of_another_method_is_the_same_number():
     study = Study("shared", [Drawn()], [mean("e")], block_size=SIZE,
                   methods={"one": true_or_false, "other": zero_or_one})  # fmt: skip
     assert study.run(60, backend="inline", n_jobs=1).outcome.noticed == []
+
+
+STRICT = """
+import gc
+from tests.engine.test_repeat import Drawn, mean, true_or_false, Study
+
+study = Study("strict", [Drawn()], [mean("e")], methods={"one": true_or_false}, block_size=10)
+result = study.run(20)
+del result
+gc.collect()
+study.run(20, backend="loky", n_jobs=2)
+"""
+
+
+def test_a_run_leaves_nothing_open_that_python_warns_of():
+    """As in a user's tests, where every warning is an error."""
+    command = [sys.executable, "-W", "error::ResourceWarning", "-c", STRICT]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
