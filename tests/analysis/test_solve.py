@@ -140,13 +140,13 @@ def test_factor_is_on_a_log_scale_where_it_can_be() -> None:
 class Trials:
     """Replicates that succeed with a known probability, in place of a simulation."""
 
-    def __init__(self, probability: Callable[[float], float], seed: int, block_size: int) -> None:
-        self.probability, self.block_size = probability, block_size
+    def __init__(self, probability: Callable[[float], float], seed: int) -> None:
+        self.probability = probability
         self.rng = np.random.default_rng(seed)
         self.counts: dict[Number, tuple[int, int]] = {}
 
-    def __call__(self, blocks: Mapping[Number, int]) -> dict[Number, Estimates]:
-        return {value: self.read(value, n * self.block_size) for value, n in blocks.items()}
+    def __call__(self, n_rep: Mapping[Number, int]) -> dict[Number, Estimates]:
+        return {value: self.read(value, n) for value, n in n_rep.items()}
 
     def read(self, value: Number, n: int) -> Estimates:
         x, before = self.counts.get(value, (0, 0))
@@ -172,7 +172,7 @@ def z_search(
     **other: object,
 ) -> Search:
     asked = {"target": 0.8, "low": 0, "high": 1000, "tolerance": 4, "level": LEVEL} | other
-    trials = Trials(probability, seed, block_size)
+    trials = Trials(probability, seed)
     return Search(trials, block_size, "n", "power", **asked)  # type: ignore[arg-type]
 
 

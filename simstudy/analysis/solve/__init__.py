@@ -168,9 +168,9 @@ class Simulation:
         self._store = Store(Path(self._folder.name), self.plan.block_size)
         self._values: dict[str, Number] = {}  # by scenario key
 
-    def __call__(self, n_blocks: Mapping[Number, int]) -> dict[Number, Estimates]:
-        plan = self.plan.only(map(self.scenario_of, n_blocks))
-        for value, scenario in zip(n_blocks, plan.scenarios, strict=True):
+    def __call__(self, n_rep: Mapping[Number, int]) -> dict[Number, Estimates]:
+        plan = self.plan.only(map(self.scenario_of, n_rep))
+        for value, scenario in zip(n_rep, plan.scenarios, strict=True):
             other = self._values.setdefault(plan.key_of(scenario), value)
             if other != value:
                 raise StudyError(
@@ -178,14 +178,13 @@ class Simulation:
                     "replicates would count twice. Let the scenario depend on the factor, or say "
                     "integer=True where it is rounded."
                 )
-        each = [n * plan.block_size for n in n_blocks.values()]
-        sizes = dict(zip(plan.keys, each, strict=True))
+        sizes = dict(zip(plan.keys, n_rep.values(), strict=True))
         loop = Loop(plan.work_units, self._store, self.workers, Silent())
         loop.draw_blocks(loop.missing(plan.drawn_sizes(sizes)))
         rows = StoredReplicates(plan, self._store, sizes)
         estimator = Estimator(rows, [self.measure], partial(imputed, worst=self.worst), ONE_SE)
         found = {}
-        for value, scenario in zip(n_blocks, plan.scenarios, strict=True):
+        for value, scenario in zip(n_rep, plan.scenarios, strict=True):
             estimates = estimator(scenario, self.measure)
             if loop.stats.failures and not np.any(estimates.n_rep):
                 raise StudyError(

@@ -86,7 +86,7 @@ class Solution:
 
 
 Read = Callable[[Mapping[Number, int]], Mapping[Number, Estimates]]
-"""From the number of blocks at each value of the factor, in all, to the measure there: one cell,
+"""From the replicates at each value of the factor, in all, to the measure there: one cell,
 with an interval of one standard error either side, by Wilson for a proportion."""
 
 
@@ -97,7 +97,7 @@ class Search:
     Parameters
     ----------
     read
-        Draws missing blocks and measures.
+        Draws missing replicates and measures.
     block_size
         Replicates in a block; only whole blocks are drawn.
     factor, measure
@@ -152,12 +152,12 @@ class Search:
                 f"{most:g} for {self.measure}."
             )
         self.goal = float(special.logit(self.target)) if self.proportion else self.target
-        self.first = math.ceil(FIRST / self.block_size)  # blocks at each end
+        self.first = math.ceil(FIRST / self.block_size) * self.block_size  # at each end
         self.max_n_rep = as_whole(self.max_n_rep)
         counts = f"for both ends and one round between them, in blocks of {self.block_size}"
-        needed = (2 * self.first + MIN_BLOCKS) * self.block_size
+        needed = 2 * self.first + MIN_BLOCKS * self.block_size
         check_whole("max_n_rep", self.max_n_rep, least=needed, counts=counts)
-        self.blocks = Counter[Number]()
+        self.drawn = Counter[Number]()  # replicates by value of the factor
         self.at: dict[Number, Estimates] = {}
         self.rounds: list[list[dict[str, Any]]] = []
 
@@ -184,31 +184,22 @@ class Search:
         integer = math.ceil(value) if self.integer else None
         trace = pd.DataFrame([row for rows in self.rounds for row in rows])
         return Solution(
-            self.factor, self.measure, self.target, value, lower, upper, self.level, self.n_rep,
-            reached, integer, trace,
+            self.factor, self.measure, self.target, value, lower, upper, self.level,
+            self.drawn.total(), reached, integer, trace,
         )  # fmt: skip
 
-    # ---- replicates
-    @property
-    def n_rep(self) -> int:
-        """The number of replicates drawn so far."""
-        return self.blocks.total() * self.block_size
-
     def _draw(self, further: Mapping[Number, int]) -> None:
-        """Draw further blocks, by value of the factor, and record the evaluations."""
-        self.blocks.update(further)
-        self.at |= self.read({value: self.blocks[value] for value in further})
+        """Draw further replicates, by value of the factor, and record the evaluations."""
+        self.drawn.update(further)
+        self.at |= self.read({value: self.drawn[value] for value in further})
         rows = [
-            {"round": len(self.rounds), "at": value, "n_rep": n * self.block_size}
+            {"round": len(self.rounds), "at": value, "n_rep": n}
             | {name: getattr(self.at[value], name).item() for name in SHOWN}
             | dict.fromkeys(("value", "lower", "upper"), math.nan)
-            | {"n_rep_in_all": self.n_rep}
+            | {"n_rep_in_all": self.drawn.total()}
             for value, n in further.items()
         ]
         self.rounds.append(rows)
-
-    def _n_rep_at(self, value: Number) -> int:
-        return self.blocks[value] * self.block_size
 
     # ---- places
     def _nearest(self, value: float) -> Number:
@@ -242,8 +233,8 @@ class Search:
                     f"{self.target:g}, so no crossing is known to lie between. Choose low and high "
                     "on either side of it."
                 )
-            further = {end: self.blocks[end] for end, side in sides.items() if side == 0}
-            n_next = self.n_rep + sum(further.values()) * self.block_size
+            further = {end: self.drawn[end] for end, side in sides.items() if side == 0}
+            n_next = self.drawn.total() + sum(further.values())
             if further and n_next > SHARE_OF_ENDS * self.max_n_rep:
                 raise StudyError(
                     f"{self._described(next(iter(further)))}, which cannot be told from the target "
@@ -263,7 +254,7 @@ class Search:
         why = f", {reason}" if reason else ""
         return (
             f"{self.measure} is {reading.estimate:.4g} (MCSE {reading.mcse:.2g}, "
-            f"{self._n_rep_at(value)} replicates{why}) at {self.factor}={value:g}"
+            f"{self.drawn[value]} replicates{why}) at {self.factor}={value:g}"
         )
 
     # ---- the curve
@@ -275,7 +266,7 @@ class Search:
 
     def _readings(self) -> Float[np.ndarray, "4 value"]:
         """Place, height, its error, and replicates, of each value where the measure is defined."""
-        rows = [(self.unit(at), *self._height(at), self._n_rep_at(at)) for at in sorted(self.at)]
+        rows = [(self.unit(at), *self._height(at), self.drawn[at]) for at in sorted(self.at)]
         return np.array([row for row in rows if np.isfinite(row).all()]).T
 
     def _height(self, value: Number) -> tuple[float, float]:
@@ -292,35 +283,35 @@ class Search:
 
     def _typical_error(self, value: Number) -> float:
         """The error for replicates that are all equal, from the spread at other values."""
-        known = [at.mcse**2 * self._n_rep_at(other) for other, at in self.at.items() if at.mcse > 0]
+        known = [at.mcse**2 * self.drawn[other] for other, at in self.at.items() if at.mcse > 0]
         if not known:
             raise StudyError(
                 f"{self.measure} has a Monte Carlo error of 0 wherever it was simulated: nothing "
                 "is random. Solve for it with a root finder such as scipy.optimize.brentq, or "
                 "measure something that varies."
             )
-        return math.sqrt(float(np.median(known)) / self._n_rep_at(value))
+        return math.sqrt(float(np.median(known)) / self.drawn[value])
 
     # ---- the next round
     def _blocks_wanted(self, crossing: Crossing, half_width: float) -> int:
         """The number of blocks of the next round, within the budget; 0 to stop."""
-        wanted = math.inf
+        wanted, n_rep = math.inf, self.drawn.total()
         if self.tolerance is not None:
             if half_width <= self.tolerance:
                 return 0
-            places, _, errors, n_rep = self._readings()
+            places, _, errors, drawn = self._readings()
             closest = np.argmin(np.abs(places - crossing.place))
-            spread = errors[closest] * math.sqrt(n_rep[closest])  # of one replicate
+            spread = errors[closest] * math.sqrt(drawn[closest])  # of one replicate
             narrow = crossing.half_width * self.tolerance / half_width
             per_replicate = (self.z * spread / crossing.slope) ** 2
             needed = MARGIN * per_replicate * (narrow**-2 - crossing.half_width**-2)
-            wanted = max(needed, MIN_GROWTH * self.n_rep)
-        wanted = min(wanted, max(self.n_rep, MIN_BLOCKS * self.block_size))
-        left = (self.max_n_rep - self.n_rep) // self.block_size
+            wanted = max(needed, MIN_GROWTH * n_rep)
+        wanted = min(wanted, max(n_rep, MIN_BLOCKS * self.block_size))
+        left = (self.max_n_rep - n_rep) // self.block_size
         return min(math.ceil(wanted / self.block_size), left)
 
     def _next_points(self, crossing: Crossing, n_blocks: int) -> dict[Number, int]:
-        """The blocks of a round by value of the factor: at the crossing, and on both sides of it.
+        """The replicates of a round, by value: at the crossing, and on both sides of it.
 
         Places are rounded to an eighth of the interval, in nested steps, so that rounds meet at
         the same values: a few values with many replicates each.
@@ -334,4 +325,4 @@ class Search:
         points = Counter[Number]()
         for place, n in shares:
             points[self._nearest(self.value(round(place / step) * step))] += n
-        return {value: n for value, n in sorted(points.items()) if n}
+        return {value: n * self.block_size for value, n in sorted(points.items()) if n}
