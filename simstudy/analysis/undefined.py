@@ -109,10 +109,9 @@ def stacked(each: Sequence[Estimates]) -> Estimates:
     parts = {}
     for name, of_each in zip(Estimates._fields, zip(*each, strict=True), strict=True):
         if any(part is not None for part in of_each):
+            kind = object if name in NOTHING else float
             like = [
-                np.full(np.shape(one.estimate), NOTHING.get(name, np.nan), dtype=object)
-                if part is None and name in NOTHING
-                else np.full(np.shape(one.estimate), np.nan)
+                np.full(np.shape(one.estimate), NOTHING.get(name, np.nan), kind)
                 if part is None
                 else part
                 for one, part in zip(each, of_each, strict=True)

@@ -150,12 +150,10 @@ def check_columns(frame: pd.DataFrame, roles: ColumnRoles, reads: Iterable[str])
     ConfigError
         Naming it, with the nearest name that there is.
     """
-    known = [str(name) for name in frame.columns]
-    for column in [*roles.labels, *roles.numbers, *filter(None, [roles.converged])]:
-        if column not in known:
-            raise ConfigError(
-                f"{column!r} is not a column of the table; {nearest(str(column), known)}"
-            )
+    known = [*frame.columns]
+    named = [*roles.labels, *roles.numbers, *filter(None, [roles.converged])]
+    check_present(frame, named)
+    for column in named:
         if known.count(column) > 1:
             raise ConfigError(f"{known.count(column)} columns are named {column!r}: rename one.")
         if roles.labels.count(column) > 1:
@@ -165,6 +163,14 @@ def check_columns(frame: pd.DataFrame, roles: ColumnRoles, reads: Iterable[str])
             raise ConfigError(
                 f"{column!r} is a column that tables of replicates have anyway: rename yours."
             )
+
+
+def check_present(rows: pd.DataFrame, columns: Iterable[str]) -> None:
+    """Refuse columns that a table does not have."""
+    for name in columns:
+        if name not in rows.columns:
+            near = nearest(str(name), map(str, rows.columns))
+            raise ConfigError(f"{name!r} is not a column of the table; {near}")
 
 
 def factor_names(columns: Iterable[str]) -> dict[str, str]:
@@ -231,9 +237,7 @@ def long_table(
                 f"{role} names {len(names)} columns and estimate {len(estimates)}: give one for "
                 "each method."
             )
-        for name in names:
-            if name not in rows:
-                raise ConfigError(f"{role} names {name!r}, which is not a column of the table.")
+        check_present(rows, names)
         listed[role] = _in_order_of_methods(role, names, estimates)
     wide = {name for names in listed.values() for name in names}
     rest = rows[[name for name in rows if name not in wide]]
@@ -252,9 +256,7 @@ def long_table(
 
 def _in_order_of_methods(role: str, names: Sequence[str], estimates: Sequence[str]) -> list[str]:
     """The columns of a role in the order of the estimates of the same methods."""
-    wanted, found = (_differences(each) for each in (estimates, names))
-    if len(names) == 1:
-        return list(names)
+    wanted, found = _differences(estimates), _differences(names)
     if sorted(wanted) != sorted(found) or len(set(found)) < len(found):
         raise ConfigError(
             f"{role} names {', '.join(names)}, and estimate {', '.join(estimates)}: it is not "
@@ -265,7 +267,7 @@ def _in_order_of_methods(role: str, names: Sequence[str], estimates: Sequence[st
 
 
 def _differences(names: Sequence[str]) -> list[str]:
-    """Names without the letters that all of them begin, or end, with."""
+    """Names without the letters that all of them begin, or end, with; empty for one name."""
     start = len(os.path.commonprefix(list(names)))  # noqa: RUF071 - letter by letter is meant
     rest = [name[start:][::-1] for name in names]
     end = len(os.path.commonprefix(rest))  # noqa: RUF071
@@ -294,10 +296,9 @@ def numbered_by_order(
         they lack.
     """
     cells = [*by, method]
-    if not set(cells) <= set(rows):  # which is refused with the nearest name
-        return rows.assign(**{DATA_SET: 0}), DATA_SET
-    numbers = rows.groupby(cells, sort=False, dropna=False).cumcount()
-    counts = rows.groupby(cells, sort=False, dropna=False).size()
+    check_present(rows, cells)
+    groups = rows.groupby(cells, sort=False, dropna=False)
+    counts = groups.size()
     uneven = counts.groupby(level=list(range(len(by)))) if by else [((), counts)]
     for _, of_cell in uneven:
         if of_cell.nunique() > 1:
@@ -309,4 +310,4 @@ def numbered_by_order(
                 "not known which data sets a method lacks: name the column that numbers them, "
                 "rep=..."
             )
-    return rows.assign(**{DATA_SET: numbers}), DATA_SET
+    return rows.assign(**{DATA_SET: groups.cumcount()}), DATA_SET

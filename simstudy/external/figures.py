@@ -20,8 +20,7 @@ def general_figures(
     roles: ColumnRoles, factors: Sequence[str], axis: str | None
 ) -> dict[str, Figure]:
     """The figures that a table allows, by name."""
-    truth = TRUTH if isinstance(roles.truth, Mapping) else roles.truth
-    drawing = _Drawing(roles, factors, axis, CELL if factors else None, truth)
+    drawing = _Drawing(roles, factors, axis)
     figures: dict[str, Figure] = {"estimates": drawing.estimates}
     figures |= {"standard_errors": drawing.standard_errors} if roles.se else {}
     figures |= {"bias_and_errors": drawing.sizes}
@@ -36,31 +35,23 @@ class _Drawing:
     roles: ColumnRoles
     factors: Sequence[str]
     axis: str | None
-    cell: str | None
-    truth: Any
+
+    @property
+    def _columns(self) -> dict[str, Any]:
+        """The columns that figures of replicates show."""
+        truth = TRUTH if isinstance(self.roles.truth, Mapping) else self.roles.truth
+        return {"estimate": self.roles.estimate, "method": self.axis, "truth": truth}
 
     def estimates(self, result: Result) -> Any:
         """Estimates of all methods, side by side."""
         rows = self._with_cells(result.replicates)
-        return estimates_plot(
-            rows,
-            estimate=self.roles.estimate,
-            method=self.axis,
-            truth=self.truth,
-            panel=self.cell,
-        )
+        return estimates_plot(rows, panel=CELL if self.factors else None, **self._columns)
 
     def standard_errors(self, result: Result) -> Any:
         """Standard errors against estimates."""
         rows = self._with_cells(result.replicates, ",\n")
-        return errors_plot(
-            rows,
-            estimate=self.roles.estimate,
-            std_error=str(self.roles.se),
-            method=self.axis,
-            truth=self.truth,
-            rows=self.cell,
-        )
+        cell = CELL if self.factors else None
+        return errors_plot(rows, std_error=str(self.roles.se), rows=cell, **self._columns)
 
     def sizes(self, result: Result) -> Any:
         """Bias, empirical and model standard errors."""
@@ -80,30 +71,20 @@ class _Drawing:
             raise FigureError("no factor is a quantity with several values, to draw curves over.")
         x = several[-1]
         others = [name for name in self.factors if name != x]
+        panel = others[0] if others else None
         if len(others) > 1:
             raise FigureError(f"panels tell 2 factors apart, not {len(self.factors)}: draw a few.")
         lines = {"bias": 0.0, "coverage": self.roles.level, "power": None}
         known, nominal = _computed(result.summary, lines)
         return measure_curves(
-            result.summary,
-            x=x,
-            y=known,
-            color=self.axis,
-            panel=others[0] if others else None,
-            nominal=nominal,
+            result.summary, x=x, y=known, color=self.axis, panel=panel, nominal=nominal
         )
 
     def _dots(self, result: Result, lines: Mapping[str, float | None]) -> Any:
         known, nominal = _computed(result.summary, lines)
-        has_rows = self.axis is not None and self.cell is not None
-        summary = self._with_cells(result.summary, ",\n" if has_rows else ", ")
-        return dots_plot(
-            summary,
-            measure=known,
-            y=self.axis or CELL,
-            rows=CELL if has_rows else None,
-            nominal=nominal,
-        )
+        rows = CELL if self.axis and self.factors else None
+        summary = self._with_cells(result.summary, ",\n" if rows else ", ")
+        return dots_plot(summary, measure=known, y=self.axis or CELL, rows=rows, nominal=nominal)
 
     def _with_cells(self, frame: pd.DataFrame, between: str = ", ") -> pd.DataFrame:
         """Add a column that joins the levels of all factors."""

@@ -18,12 +18,13 @@ from simstudy.analysis.replicates import NO_ROW, ReplicatesInMemory, replicates_
 from simstudy.analysis.result import Result
 from simstudy.design.plan import Plan
 from simstudy.engine.run_stats import RunStats
-from simstudy.errors import ConfigError, in_one_line, nearest
+from simstudy.errors import ConfigError, in_one_line
 from simstudy.external.column_roles import (
     DATA_SET,
     ColumnRoles,
     Truth,
     check_columns,
+    check_present,
     factor_names,
     long_table,
     numbered_by_order,
@@ -164,7 +165,7 @@ def from_frame(
         wide = {r: c for r, c in columns.items() if c and r not in ("method", "rep")}
         rows, columns = long_table(rows, wide, method=method, rep=rep)
     elif method and not rep:
-        rows, columns["rep"] = numbered_by_order(rows, method, [by] if isinstance(by, str) else by)
+        rows, columns["rep"] = numbered_by_order(rows, method, _as_list(by))
     roles = ColumnRoles(**columns, **others)  # type: ignore[arg-type]
     check_study_name(name)
     choice = [measures] if isinstance(measures, str | Measure) else measures
@@ -297,10 +298,7 @@ def _numbered(rows: Any) -> pd.DataFrame:
 
 def _with_joined_column(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, str]:
     """The rows with a column that joins the levels of several, and its name."""
-    for name in names:
-        if name not in rows:
-            near = nearest(str(name), [str(each) for each in rows])
-            raise ConfigError(f"{name!r} is not a column of the table; {near}")
+    check_present(rows, names)
     known = rows[list(names)].notna().all(axis=1)
     joined = rows[list(names)].astype(str).agg(", ".join, axis=1).where(known)
     return rows.assign(**{"_".join(names): joined}), "_".join(names)

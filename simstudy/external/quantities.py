@@ -224,12 +224,12 @@ def _truths(
         raise ConfigError(
             "truth is given by level: name the column of the levels in by= or method=."
         )
-    for way in dict.fromkeys([roles.by or (roles.method,), *((name,) for name in columns)]):
-        rows = list(zip(*(frame[name].map(_as_text) for name in way), strict=True))
+    ways = dict.fromkeys([tuple(roles.by) or (roles.method,), *((name,) for name in columns)])
+    texts = {way: [*zip(*(frame[name].map(_as_text) for name in way), strict=True)] for way in ways}
+    for rows in texts.values():
         if set(rows) <= set(by_levels):
             return np.array([by_levels[levels] for levels in rows], dtype=float)
-    way = tuple(roles.by or columns)
-    rows = list(zip(*(frame[name].map(_as_text) for name in way), strict=True))
+    way, rows = next(iter(texts.items()))
     at = next(row for row, levels in enumerate(rows) if levels not in by_levels)
     where = _format_labels({name: frame[name].iloc[at] for name in way})
     raise ConfigError(

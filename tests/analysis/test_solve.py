@@ -1,6 +1,7 @@
 """The curve against slower formulas, the search against known answers, and the 399 of the trial."""
 
 import dataclasses
+import functools
 import itertools
 import math
 import re
@@ -11,15 +12,14 @@ import numpy as np
 import pytest
 from scipy import interpolate, linalg, special
 
-from simstudy.analysis.solve import Solution, solve
-from simstudy.analysis.solve.curve import ROUGHNESS, Curve, cross
-from simstudy.analysis.solve.search import Evaluation, Number, Question, Search
-from simstudy.analysis.solve.simulation import ONE_SE
+from simstudy.analysis.solve import ONE_SE, Solution, search, solve
+from simstudy.analysis.solve.curve import Curve, cross
+from simstudy.analysis.solve.search import Number, Search
 from simstudy.design import Columns
 from simstudy.documents.scenarios.two_stage import MEASURES, TwoStage
 from simstudy.documents.stats.two_stage.design import solve_design
 from simstudy.errors import ConfigError, StudyError
-from simstudy.measures import mean, power, rejection_rate
+from simstudy.measures import Estimates, mean, power, rejection_rate
 from simstudy.measures.intervals import critical_value, wilson
 from simstudy.provenance.streams import Streams
 from simstudy.study import Rules, Study
@@ -131,29 +131,29 @@ def test_curve_keeps_its_digits_however_small_noise_and_gaps_are(noise: float, g
 
 def test_factor_is_on_a_log_scale_where_it_can_be() -> None:
     for low, high, middle in ((10, 1000, 100.0), (0, 1000, 500.0), (-1, 3, 1.0)):
-        question = z_question(low=low, high=high)
-        assert question.value(0.5) == pytest.approx(middle)
-        assert question.unit(question.value(0.3)) == pytest.approx(0.3)
+        one = z_search(low=low, high=high)
+        assert one.value(0.5) == pytest.approx(middle)
+        assert one.unit(one.value(0.3)) == pytest.approx(0.3)
 
 
 # ---------------------------------------------------------------- the search, on a known curve
 class Trials:
     """Replicates that succeed with a known probability, in place of a simulation."""
 
-    def __init__(self, probability: Callable[[float], float], seed: int, block_size: int) -> None:
-        self.probability, self.block_size = probability, block_size
+    def __init__(self, probability: Callable[[float], float], seed: int) -> None:
+        self.probability = probability
         self.rng = np.random.default_rng(seed)
         self.counts: dict[Number, tuple[int, int]] = {}
 
-    def __call__(self, blocks: Mapping[Number, int]) -> dict[Number, Evaluation]:
-        return {value: self.read(value, n * self.block_size) for value, n in blocks.items()}
+    def __call__(self, n_rep: Mapping[Number, int]) -> dict[Number, Estimates]:
+        return {value: self.read(value, n) for value, n in n_rep.items()}
 
-    def read(self, value: Number, n: int) -> Evaluation:
+    def read(self, value: Number, n: int) -> Estimates:
         x, before = self.counts.get(value, (0, 0))
         x += int(self.rng.binomial(n - before, self.probability(value)))
         self.counts[value] = (x, n)
-        lower, upper = wilson(x / n, n, level=ONE_SE)
-        return Evaluation(n, x / n, math.sqrt(x / n * (1 - x / n) / n), float(lower), float(upper))
+        limits, mcse = wilson(x / n, n, level=ONE_SE), math.sqrt(x / n * (1 - x / n) / n)
+        return Estimates(*map(np.asarray, (x / n, mcse, *limits, n, 0, n, "")))
 
 
 DRIFT, LEVEL, BLOCK = 0.2, 0.95, 1000
@@ -165,16 +165,19 @@ def z_test_power(n: float) -> float:
     return float(special.ndtr(DRIFT * math.sqrt(n) + special.ndtri(0.025)))
 
 
-def z_question(**other: object) -> Question:
-    asked = Question("n", "power", 0.8, 0, 1000, tolerance=4, level=LEVEL)
-    return dataclasses.replace(asked, **other)  # type: ignore[arg-type]
+def z_search(
+    probability: Callable[[float], float] = z_test_power,
+    seed: int = 1,
+    block_size: int = BLOCK,
+    **other: object,
+) -> Search:
+    asked = {"target": 0.8, "low": 0, "high": 1000, "tolerance": 4, "level": LEVEL} | other
+    trials = Trials(probability, seed)
+    return Search(trials, block_size, "n", "power", **asked)  # type: ignore[arg-type]
 
 
-def hits(n_seeds: int, roughness: np.ndarray) -> np.ndarray:
-    solutions = [
-        Search(Trials(z_test_power, seed, BLOCK), z_question(), BLOCK, roughness).solve()
-        for seed in range(n_seeds)
-    ]
+def hits(n_seeds: int) -> np.ndarray:
+    solutions = [z_search(seed=seed).solve() for seed in range(n_seeds)]
     return np.array([one.lower <= Z_TARGET <= one.upper for one in solutions])
 
 
@@ -186,12 +189,16 @@ def assert_covers(covered: np.ndarray) -> None:
 
 @pytest.mark.slow
 def test_interval_covers_the_true_answer() -> None:
-    assert_covers(hits(replicates_to_catch(0.07, SD), ROUGHNESS))
+    assert_covers(hits(replicates_to_catch(0.07, SD)))
 
 
 @pytest.mark.slow
-def test_that_test_catches_a_straight_line_through_everything() -> None:
-    covered = hits(100, np.array([1e-6]))
+def test_that_test_catches_a_straight_line_through_everything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    straight = functools.partial(Curve, roughness=np.array([1e-6]))
+    monkeypatch.setattr(search, "Curve", straight)
+    covered = hits(100)
     with pytest.raises(AssertionError, match="suspect the code"):
         assert_covers(covered)
 
@@ -201,8 +208,8 @@ def test_rising_and_falling_are_found_alike(falling: bool) -> None:
     def probability(n: float) -> float:
         return 1 - z_test_power(n) if falling else z_test_power(n)
 
-    question = z_question(level=CERTAIN, tolerance=9, target=0.2 if falling else 0.8)
-    found = Search(Trials(probability, 1, BLOCK), question, BLOCK).solve()
+    asked = {"level": CERTAIN, "tolerance": 9, "target": 0.2 if falling else 0.8}
+    found = z_search(probability, **asked).solve()  # type: ignore[arg-type]
     assert found.lower < Z_TARGET < found.upper
     assert found.reached
     assert found.integer == math.ceil(found.value)
@@ -210,28 +217,26 @@ def test_rising_and_falling_are_found_alike(falling: bool) -> None:
 
 
 def test_a_step_is_found_between_its_sides() -> None:
-    question = Question("n", "power", 0.8, 20, 200, tolerance=0.4, level=CERTAIN)
-    found = Search(Trials(lambda n: 0.3 if n < 100 else 0.95, 1, BLOCK), question, BLOCK).solve()
+    asked = {"low": 20, "high": 200, "tolerance": 0.4, "level": CERTAIN}
+    found = z_search(lambda n: 0.3 if n < 100 else 0.95, **asked).solve()  # type: ignore[arg-type]
     assert found.lower < 100
     assert found.upper > 99
 
 
 def test_replicates_are_counted_and_never_more_than_allowed() -> None:
-    question = z_question(tolerance=0.1, max_n_rep=20_500)
-    found = Search(Trials(z_test_power, 1, BLOCK), question, BLOCK).solve()
+    found = z_search(tolerance=0.1, max_n_rep=20_500).solve()
     assert found.n_rep == found.trace["n_rep"].sum() == 20_000
     assert not found.reached
     assert found.trace["n_rep_in_all"].iloc[-1] == 20_000
-    spent = Search(Trials(z_test_power, 1, 50), z_question(tolerance=None, max_n_rep=9_990), 50)
-    assert spent.solve().n_rep == 9_950
-    assert spent.solution(spent.locate()).reached
+    spent = z_search(block_size=50, tolerance=None, max_n_rep=9_990).solve()
+    assert spent.n_rep == 9_950
+    assert spent.reached
 
 
 def test_less_than_half_of_the_replicates_is_wasted() -> None:
     """Replicates at the answer itself, with the slope known, would need a variance of p(1 - p)."""
     slope = (z_test_power(Z_TARGET + 1e-3) - z_test_power(Z_TARGET - 1e-3)) / 2e-3
-    question = z_question(tolerance=1.0)
-    found = Search(Trials(z_test_power, 1, BLOCK), question, BLOCK).solve()
+    found = z_search(tolerance=1.0).solve()
     half_width = (found.upper - found.lower) / 2
     least = 0.16 * (critical_value(LEVEL) / (slope * half_width)) ** 2
     assert least / found.n_rep > 0.5
@@ -245,16 +250,17 @@ def test_less_than_half_of_the_replicates_is_wasted() -> None:
         ({"low": 0, "high": math.inf}, "Give two finite values with low < high"),
         ({"target": 1.0}, "target=1 is not allowed: give a number between 0 and 1 for power"),
         ({"target": math.nan, "proportion": False}, "target=nan is not allowed"),
+        ({"max_n_rep": 5000}, "max_n_rep=5000: .* at least 6000, .*: max_n_rep=6000"),
     ],
 )
 def test_a_question_without_answer_is_refused(change: dict[str, object], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
-        z_question(**change)
+        z_search(**change)
 
 
 def refused(probability: Callable[[float], float], **change: object) -> str:
     with pytest.raises(StudyError) as caught:
-        Search(Trials(probability, 1, BLOCK), z_question(**change), BLOCK).solve()
+        z_search(probability, **change).solve()  # type: ignore[arg-type]
     return str(caught.value)
 
 

@@ -313,7 +313,7 @@ def test_what_a_wide_table_cannot_say_is_refused():
         from_frame(wide, estimate=["b_cc", "b_mi"], se="se_cc")
     with pytest.raises(ConfigError, match="each of these columns is a method"):
         from_frame(wide, estimate=["b_cc", "b_mi"], method="dgm")
-    with pytest.raises(ConfigError, match="'b_xx', which is not a column"):
+    with pytest.raises(ConfigError, match="'b_xx' is not a column of the table"):
         from_frame(wide, estimate=["b_cc", "b_xx"])
     uneven = pd.DataFrame({"b": [1.0, 2, 3], "m": ["x", "x", "y"]})
     with pytest.raises(ConfigError, match=r"unequal numbers of rows \(x: 2, y: 1\)"):

@@ -54,12 +54,15 @@ class Curve:
         roughness: Float[np.ndarray, " size"] = ROUGHNESS,
     ) -> None:
         self._places, self._heights, self._noise = places, heights, errors**2
-        self._gaps = np.diff(places)
         self._sizes = (roughness * rise)[:, None, None] ** 2
-        self._contrasts = _second_differences(self._gaps)
-        differences = self._contrasts.T @ heights
+        self._gaps = gaps = np.diff(places)
+        slopes = np.diff(np.eye(len(places)), axis=0) / gaps[:, None]
+        self._contrasts = np.diff(slopes, axis=0).T  # slope after an inner place minus that before
+        between = gaps[1:-1] / 6
+        bends = np.diag((gaps[:-1] + gaps[1:]) / 3) + np.diag(between, 1) + np.diag(between, -1)
         spread = (self._contrasts.T * self._noise) @ self._contrasts
-        covariance = self._sizes * _bends(self._gaps) + spread
+        covariance = self._sizes * bends + spread
+        differences = self._contrasts.T @ heights
         self._inverse = np.linalg.inv(covariance)
         self._bend = (self._inverse @ differences)[..., None]
         log = np.linalg.slogdet(covariance)[1] + (self._bend[..., 0] @ differences)
@@ -74,16 +77,15 @@ class Curve:
         the variance of a bridge of the process, a^2 b^2 gap^3 / 3.
         """
         i = np.clip(np.searchsorted(self._places, at, side="right") - 1, 0, len(self._gaps) - 1)
-        gap = self._gaps[i]
-        b = (at - self._places[i]) / gap
+        before, after = np.eye(len(self._places))[[i, i + 1]]
+        gap = self._gaps[i, None]
+        b = (at - self._places[i])[:, None] / gap
         a = 1 - b
-        chord = _pairs(i, a, b, len(self._places))
-        cubic = _pairs(i, a**3 - a, b**3 - b, len(self._places))[:, 1:-1]
-        shift = (
-            self._sizes * cubic * (gap**2 / 6)[:, None] - (chord * self._noise) @ self._contrasts
-        )
+        chord = a * before + b * after
+        cubic = ((a**3 - a) * before + (b**3 - b) * after)[:, 1:-1]
+        shift = self._sizes * cubic * (gap**2 / 6) - (chord * self._noise) @ self._contrasts
         means = chord @ self._heights + (shift @ self._bend)[..., 0]
-        bridge = self._sizes[..., 0] * (a * b) ** 2 * gap**3 / 3
+        bridge = (self._sizes * (a * b) ** 2 * gap**3 / 3)[..., 0]
         known = ((shift @ self._inverse) * shift).sum(axis=-1)
         variances = bridge + chord**2 @ self._noise - known
         mean = self._likely @ means
@@ -105,7 +107,7 @@ class Crossing(NamedTuple):
         return (self.upper - self.lower) / 2
 
 
-DISTANCES = np.geomspace(1e-7, 1, 60)  # from a crossing, to bracket the ends of its interval
+DISTANCES = np.append(0.0, np.geomspace(1e-7, 1, 60))  # from a crossing, to bracket its interval
 
 
 def cross(curve: Curve, goal: float, z: float) -> Crossing:
@@ -139,9 +141,9 @@ def cross(curve: Curve, goal: float, z: float) -> Crossing:
         outside = np.flatnonzero(excess(places) > 0)
         if not len(outside):
             return end
-        inner, outer = places[max(outside[0] - 1, 0)], places[outside[0]]
-        if inner == outer:
-            return float(outer)
+        if outside[0] == 0:
+            return place
+        inner, outer = places[outside[0] - 1 : outside[0] + 1]
         return float(optimize.brentq(lambda at: excess(np.array([at]))[0], inner, outer))
 
     if above(0.0) * above(1.0) < 0:
@@ -151,25 +153,3 @@ def cross(curve: Curve, goal: float, z: float) -> Crossing:
     lower, upper = edge(0.0), edge(1.0)
     ends = np.clip([2 * lower - place, 2 * upper - place], 0, 1)  # twice as far: a steadier slope
     return Crossing(place, lower, upper, float(np.diff(curve(ends)[0])[0] / np.diff(ends)[0]))
-
-
-def _pairs(
-    i: np.ndarray, first: np.ndarray, second: np.ndarray, n: int
-) -> Float[np.ndarray, "row n"]:
-    """Rows of zeros, but for two numbers at columns i and i + 1."""
-    rows = np.zeros((len(i), n))
-    row = np.arange(len(i))
-    rows[row, i], rows[row, i + 1] = first, second
-    return rows
-
-
-def _second_differences(gaps: np.ndarray) -> Float[np.ndarray, "point inner"]:
-    """Columns that take the slope before each inner place from the slope after it."""
-    slopes = np.diff(np.eye(len(gaps) + 1), axis=0) / gaps[:, None]
-    return np.asarray(np.diff(slopes, axis=0).T)
-
-
-def _bends(gaps: np.ndarray) -> Float[np.ndarray, "inner inner"]:
-    """Covariance of the second differences of an integrated Wiener process of size 1."""
-    between = gaps[1:-1] / 6
-    return np.diag((gaps[:-1] + gaps[1:]) / 3) + np.diag(between, 1) + np.diag(between, -1)

@@ -13,18 +13,20 @@ against the logarithm of the factor if the bracket is positive.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.solve.curve import ROUGHNESS, Crossing, Curve, cross
+from simstudy.analysis.solve.curve import Crossing, Curve, cross
 from simstudy.array_types import Float
-from simstudy.design import Scenario
 from simstudy.errors import ConfigError, StudyError
 from simstudy.lazy import pd, special
+from simstudy.measures import Estimates
 from simstudy.measures.intervals import critical_value
+from simstudy.validation import as_whole, check_whole
 
 FIRST = 200  # replicates at each end before anything is concluded from them
 CLEAR = 3.0  # standard errors between the target and an end of the bracket
@@ -34,96 +36,9 @@ SIDE = 0.5  # distance of the two sides, in geometric means of interval and brac
 MIN_BLOCKS = 4  # per round: one for each side and two for the crossing
 MARGIN = 1.1  # the number of replicates needed is an estimate itself
 MIN_GROWTH = 0.02  # smallest round, as a share of all replicates
-ANSWER = ("value", "lower", "upper")  # columns of the trace
-
+SHOWN = ("estimate", "mcse", "n_failed", "reason")  # in the trace
 
 Number = int | float
-
-ScenarioOf = Callable[[Number], Scenario]
-"""The scenario at a value of the factor."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """The problem: target, bracket, tolerance and budget.
-
-    Parameters
-    ----------
-    factor, measure
-        Names, for messages.
-    target
-        In units of the measure; in (0, 1) for a proportion.
-    low, high
-        Ends of the bracket.
-    tolerance
-        Half-width of the interval at which to stop, in units of the factor; None goes on to
-        `max_n_rep`.
-    max_n_rep
-        Replicates that may be drawn in all.
-    integer
-        Whether the factor takes whole numbers only.
-    level
-        Coverage of the interval.
-    proportion
-        Whether the measure is one.
-
-    Raises
-    ------
-    ConfigError
-        If the bracket is empty, or the target or the level is out of range.
-    """
-
-    factor: str
-    measure: str
-    target: float
-    low: Number
-    high: Number
-    tolerance: float | None = None
-    max_n_rep: int = 1_000_000
-    integer: bool = True
-    level: float = 0.95
-    proportion: bool = True
-
-    def __post_init__(self) -> None:
-        critical_value(self.level)
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise ConfigError(
-                f"low={self.low:g} and high={self.high:g} leave nothing between them to search. "
-                "Give two finite values with low < high."
-            )
-        least, most = (0.0, 1.0) if self.proportion else (-math.inf, math.inf)
-        if not least < self.target < most:
-            raise ConfigError(
-                f"target={self.target:g} is not allowed: give a number between {least:g} and "
-                f"{most:g} for {self.measure}."
-            )
-
-    @property
-    def ends(self) -> tuple[Number, Number]:
-        """The ends of the bracket as values that the factor can take."""
-        return self.number(self.low), self.number(self.high)
-
-    @property
-    def goal(self) -> float:
-        """The target on the scale of the fit."""
-        return float(special.logit(self.target)) if self.proportion else self.target
-
-    def number(self, value: float) -> Number:
-        """Return the nearest value that the factor can take."""
-        value = min(max(value, self.low), self.high)
-        return round(value) if self.integer else value
-
-    def unit(self, value: Number) -> float:
-        """Return the place of a value on [0, 1]: logarithmic if the bracket is positive."""
-        if self.low > 0:
-            return math.log(value / self.low) / math.log(self.high / self.low)
-        return (value - self.low) / (self.high - self.low)
-
-    def value(self, unit: float) -> float:
-        """Return the value of the factor at a place on [0, 1]."""
-        if self.low > 0:
-            return float(self.low * (self.high / self.low) ** unit)
-        return self.low + unit * (self.high - self.low)
 
 
 @dataclass(frozen=True)
@@ -161,8 +76,8 @@ class Solution:
     level: float
     n_rep: int
     reached: bool
-    integer: int | None = None
-    trace: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(), repr=False, compare=False)
+    integer: int | None
+    trace: pd.DataFrame = field(repr=False, compare=False)
 
     @property
     def integer_interval(self) -> tuple[int, int]:
@@ -170,146 +85,189 @@ class Solution:
         return math.ceil(self.lower), math.ceil(self.upper)
 
 
-class Evaluation(NamedTuple):
-    """A measure at one value of the factor, from all replicates drawn there.
-
-    `lower` and `upper` are an interval of one standard error either side, by Wilson for a
-    proportion, so that 0 of n is not certain. `reason` says why a number is missing.
-    """
-
-    n_rep: int
-    estimate: float
-    mcse: float
-    lower: float
-    upper: float
-    n_failed: int = 0
-    reason: str = ""
+Read = Callable[[Mapping[Number, int]], Mapping[Number, Estimates]]
+"""From the replicates at each value of the factor, in all, to the measure there: one cell,
+with an interval of one standard error either side, by Wilson for a proportion."""
 
 
-Read = Callable[[Mapping[Number, int]], Mapping[Number, Evaluation]]
-"""From the number of blocks at each value of the factor, in all, to the evaluations there."""
-
-
+@dataclass
 class Search:
     """The search: evaluate, fit, and choose the next points.
 
     Parameters
     ----------
     read
-        Draws missing blocks and measures.
-    question
-        The problem to solve.
+        Draws missing replicates and measures.
     block_size
         Replicates in a block; only whole blocks are drawn.
-    roughness
-        Argument of `Curve`.
+    factor, measure
+        Names, for messages.
+    target
+        In units of the measure; in (0, 1) for a proportion.
+    low, high
+        Ends of the bracket.
+    tolerance
+        Half-width of the interval at which to stop, in units of the factor; None goes on to
+        `max_n_rep`.
+    max_n_rep
+        Replicates that may be drawn in all.
+    integer
+        Whether the factor takes whole numbers only.
+    level
+        Coverage of the interval.
+    proportion
+        Whether the measure is one.
+
+    Raises
+    ------
+    ConfigError
+        If the bracket is empty, the target or the level is out of range, or the budget is too
+        small.
     """
 
-    def __init__(
-        self,
-        read: Read,
-        question: Question,
-        block_size: int,
-        roughness: Float[np.ndarray, " size"] = ROUGHNESS,
-    ) -> None:
-        self.read, self.question, self.block_size = read, question, block_size
-        self.z, self.roughness = critical_value(question.level), roughness
-        self.blocks: dict[Number, int] = {}
-        self.at: dict[Number, Evaluation] = {}
-        self.rows: list[dict[str, Any]] = []
-        self.first = math.ceil(FIRST / block_size)  # blocks at each end
-        least = (2 * self.first + MIN_BLOCKS) * block_size
-        if question.max_n_rep < least:
-            raise ConfigError(
-                f"max_n_rep={question.max_n_rep} is too few for both ends of the bracket and one "
-                f"round between them, in whole blocks of {block_size}; nearest that works: "
-                f"max_n_rep={least}"
-            )
+    read: Read
+    block_size: int
+    factor: str
+    measure: str
+    target: float
+    low: Number
+    high: Number
+    tolerance: float | None = None
+    max_n_rep: int = 1_000_000
+    integer: bool = True
+    level: float = 0.95
+    proportion: bool = True
 
-    @property
-    def n_rep(self) -> int:
-        """The number of replicates drawn so far."""
-        return sum(self.blocks.values()) * self.block_size
+    def __post_init__(self) -> None:
+        self.z = critical_value(self.level)
+        if not -math.inf < self.low < self.high < math.inf:
+            raise ConfigError(
+                f"low={self.low:g} and high={self.high:g} leave nothing between them to search. "
+                "Give two finite values with low < high."
+            )
+        least, most = (0.0, 1.0) if self.proportion else (-math.inf, math.inf)
+        if not least < self.target < most:
+            raise ConfigError(
+                f"target={self.target:g} is not allowed: give a number between {least:g} and "
+                f"{most:g} for {self.measure}."
+            )
+        self.goal = float(special.logit(self.target)) if self.proportion else self.target
+        self.first = math.ceil(FIRST / self.block_size) * self.block_size  # at each end
+        self.max_n_rep = as_whole(self.max_n_rep)
+        counts = f"for both ends and one round between them, in blocks of {self.block_size}"
+        needed = 2 * self.first + MIN_BLOCKS * self.block_size
+        check_whole("max_n_rep", self.max_n_rep, least=needed, counts=counts)
+        self.drawn = Counter[Number]()  # replicates by value of the factor
+        self.at: dict[Number, Estimates] = {}
+        self.rounds: list[list[dict[str, Any]]] = []
 
     def solve(self) -> Solution:
-        """Draw until the interval is narrow enough or the budget is spent."""
-        self._separate_ends()
-        while n_blocks := self._blocks_wanted(crossing := self.locate()):
-            self._draw(self._next_points(crossing, n_blocks))
-        return self.solution(crossing)
-
-    def _draw(self, further: Mapping[Number, int]) -> None:
-        """Draw further blocks, by value of the factor, and record the evaluations."""
-        for value, n in further.items():
-            self.blocks[value] = self.blocks.get(value, 0) + n
-        self.at |= self.read({value: self.blocks[value] for value in further})
-        number = self.rows[-1]["round"] + 1 if self.rows else 0
-        for value, n in further.items():
-            found, so_far = self.at[value]._asdict(), {"n_rep_in_all": self.n_rep}
-            shown = {name: found[name] for name in ("estimate", "mcse", "n_failed", "reason")}
-            drawn = {"round": number, "at": value, "n_rep": n * self.block_size}
-            self.rows.append(drawn | shown | dict.fromkeys(ANSWER, math.nan) | so_far)
-
-    # ---- the ends
-    def _separate_ends(self) -> None:
-        """Draw at both ends until each differs from the target, on different sides of it.
+        """Draw until the interval is narrow enough or the budget is spent.
 
         Raises
         ------
         StudyError
             If both ends are on one side of the target, or the budget cannot tell.
         """
-        low, high = self.question.ends
-        further = dict.fromkeys((low, high), self.first)
+        self._separate_ends()
+        while True:
+            crossing = self._locate()
+            value, lower, upper = map(self.value, crossing[:3])
+            half_width = (upper - lower) / 2
+            for row in self.rounds[-1]:
+                row |= {"value": value, "lower": lower, "upper": upper}
+            n_blocks = self._blocks_wanted(crossing, half_width)
+            if not n_blocks:
+                break
+            self._draw(self._next_points(crossing, n_blocks))
+        reached = self.tolerance is None or half_width <= self.tolerance
+        integer = math.ceil(value) if self.integer else None
+        trace = pd.DataFrame([row for rows in self.rounds for row in rows])
+        return Solution(
+            self.factor, self.measure, self.target, value, lower, upper, self.level,
+            self.drawn.total(), reached, integer, trace,
+        )  # fmt: skip
+
+    def _draw(self, further: Mapping[Number, int]) -> None:
+        """Draw further replicates, by value of the factor, and record the evaluations."""
+        self.drawn.update(further)
+        self.at |= self.read({value: self.drawn[value] for value in further})
+        rows = [
+            {"round": len(self.rounds), "at": value, "n_rep": n}
+            | {name: getattr(self.at[value], name).item() for name in SHOWN}
+            | dict.fromkeys(("value", "lower", "upper"), math.nan)
+            | {"n_rep_in_all": self.drawn.total()}
+            for value, n in further.items()
+        ]
+        self.rounds.append(rows)
+
+    # ---- places
+    def _nearest(self, value: float) -> Number:
+        """The nearest value that the factor can take."""
+        value = min(max(value, self.low), self.high)
+        return round(value) if self.integer else value
+
+    def unit(self, value: Number) -> float:
+        """Return the place of a value on [0, 1]: logarithmic if the bracket is positive."""
+        if self.low > 0:
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+    def value(self, unit: float) -> float:
+        """Return the value of the factor at a place on [0, 1]."""
+        if self.low > 0:
+            return float(self.low * (self.high / self.low) ** unit)
+        return self.low + unit * (self.high - self.low)
+
+    # ---- the ends
+    def _separate_ends(self) -> None:
+        """Draw at both ends until each differs from the target, on different sides of it."""
+        ends = self._nearest(self.low), self._nearest(self.high)
+        further = dict.fromkeys(ends, self.first)
         while further:
             self._draw(further)
-            sides = {end: self._side(end) for end in (low, high)}
-            if sides[low] == sides[high] != 0:
+            sides = {end: self._side(end) for end in ends}
+            if abs(sum(sides.values())) == 2:
                 raise StudyError(
-                    f"{self._described(low)} and {self._described(high)}: both on one side of the "
-                    f"target {self.question.target:g}, so no crossing is known to lie between. "
-                    "Choose low and high on either side of it."
+                    f"{' and '.join(map(self._described, ends))}: both on one side of the target "
+                    f"{self.target:g}, so no crossing is known to lie between. Choose low and high "
+                    "on either side of it."
                 )
-            further = {end: self.blocks[end] for end, side in sides.items() if side == 0}
-            n_next = self.n_rep + sum(further.values()) * self.block_size
-            if further and n_next > SHARE_OF_ENDS * self.question.max_n_rep:
+            further = {end: self.drawn[end] for end, side in sides.items() if side == 0}
+            n_next = self.drawn.total() + sum(further.values())
+            if further and n_next > SHARE_OF_ENDS * self.max_n_rep:
                 raise StudyError(
                     f"{self._described(next(iter(further)))}, which cannot be told from the target "
-                    f"{self.question.target:g}: the answer may lie outside the bracket. Move that "
-                    "end to a place where the measure is defined and further away, or raise "
-                    "max_n_rep."
+                    f"{self.target:g}: the answer may lie outside the bracket. Move that end to a "
+                    "place where the measure is defined and further away, or raise max_n_rep."
                 )
 
     def _side(self, end: Number) -> int:
         """1 above the target, -1 below it, 0 while it is unclear."""
         height, error = self._height(end)
-        distance = height - self.question.goal
-        return int(np.sign(distance)) if abs(distance) > CLEAR * error else 0
+        distance = (height - self.goal) / error
+        return int(distance > CLEAR) - int(distance < -CLEAR)
 
     def _described(self, value: Number) -> str:
         """The measure at a value of the factor, as text."""
-        reading, reason = self.at[value], self.at[value].reason
+        reading, reason = self.at[value], self.at[value].reason.item()
         why = f", {reason}" if reason else ""
         return (
-            f"{self.question.measure} is {reading.estimate:.4g} (MCSE {reading.mcse:.2g}, "
-            f"{reading.n_rep} replicates{why}) at {self.question.factor}={value:g}"
+            f"{self.measure} is {reading.estimate:.4g} (MCSE {reading.mcse:.2g}, "
+            f"{self.drawn[value]} replicates{why}) at {self.factor}={value:g}"
         )
 
     # ---- the curve
-    def locate(self) -> Crossing:
-        """Find the crossing from all evaluations, and record it for this round."""
-        values = sorted(self.at)
-        heights, errors = np.array([self._height(value) for value in values]).T
-        places = np.array([self.question.unit(value) for value in values])
-        known = np.isfinite(heights) & np.isfinite(errors)
-        places, heights, errors = places[known], heights[known], errors[known]
-        rise = abs(heights[-1] - heights[0])
-        curve = Curve(places, heights, errors, rise=rise, roughness=self.roughness)
-        found = cross(curve, self.question.goal, self.z)
-        for row in self.rows:
-            if row["round"] == self.rows[-1]["round"]:
-                row |= self._interval(found)
-        return found
+    def _locate(self) -> Crossing:
+        """Find the crossing from all evaluations."""
+        places, heights, errors, _ = self._readings()
+        curve = Curve(places, heights, errors, rise=abs(heights[-1] - heights[0]))
+        return cross(curve, self.goal, self.z)
+
+    def _readings(self) -> Float[np.ndarray, "4 value"]:
+        """Place, height, its error, and replicates, of each value where the measure is defined."""
+        rows = [(self.unit(at), *self._height(at), self.drawn[at]) for at in sorted(self.at)]
+        return np.array([row for row in rows if np.isfinite(row).all()]).T
 
     def _height(self, value: Number) -> tuple[float, float]:
         """An evaluation on the scale of the fit, with its standard error; NaN if undefined.
@@ -318,45 +276,42 @@ class Search:
         the Wilson interval of one standard error: it adds half a success and half a failure.
         """
         reading = self.at[value]
-        if not self.question.proportion:
-            return reading.estimate, reading.mcse or self._typical_error(reading.n_rep)
+        if not self.proportion:
+            return float(reading.estimate), float(reading.mcse) or self._typical_error(value)
         share, half = (reading.lower + reading.upper) / 2, (reading.upper - reading.lower) / 2
         return float(special.logit(share)), half / (share * (1 - share))
 
-    def _typical_error(self, n_rep: int) -> float:
-        """The error for replicates that are all equal, from the spread at other points."""
-        known = [other.mcse**2 * other.n_rep for other in self.at.values() if other.mcse > 0]
+    def _typical_error(self, value: Number) -> float:
+        """The error for replicates that are all equal, from the spread at other values."""
+        known = [at.mcse**2 * self.drawn[other] for other, at in self.at.items() if at.mcse > 0]
         if not known:
             raise StudyError(
-                f"{self.question.measure} has a Monte Carlo error of 0 wherever it was simulated: "
-                "nothing is random. Solve for it with a root finder such as "
-                "scipy.optimize.brentq, or measure something that varies."
+                f"{self.measure} has a Monte Carlo error of 0 wherever it was simulated: nothing "
+                "is random. Solve for it with a root finder such as scipy.optimize.brentq, or "
+                "measure something that varies."
             )
-        return math.sqrt(float(np.median(known)) / n_rep)
+        return math.sqrt(float(np.median(known)) / self.drawn[value])
 
     # ---- the next round
-    def _blocks_wanted(self, crossing: Crossing) -> int:
+    def _blocks_wanted(self, crossing: Crossing, half_width: float) -> int:
         """The number of blocks of the next round, within the budget; 0 to stop."""
-        if self._is_reached(crossing) and self.question.tolerance is not None:
-            return 0
-        wanted = math.inf
-        if self.question.tolerance is not None:
-            narrow = crossing.half_width * self.question.tolerance / self._half_width(crossing)
-            per_replicate = (self.z * self._spread_at(crossing) / crossing.slope) ** 2
+        wanted, n_rep = math.inf, self.drawn.total()
+        if self.tolerance is not None:
+            if half_width <= self.tolerance:
+                return 0
+            places, _, errors, drawn = self._readings()
+            closest = np.argmin(np.abs(places - crossing.place))
+            spread = errors[closest] * math.sqrt(drawn[closest])  # of one replicate
+            narrow = crossing.half_width * self.tolerance / half_width
+            per_replicate = (self.z * spread / crossing.slope) ** 2
             needed = MARGIN * per_replicate * (narrow**-2 - crossing.half_width**-2)
-            wanted = max(needed, MIN_GROWTH * self.n_rep)
-        wanted = min(wanted, max(self.n_rep, MIN_BLOCKS * self.block_size))
-        left = (self.question.max_n_rep - self.n_rep) // self.block_size
+            wanted = max(needed, MIN_GROWTH * n_rep)
+        wanted = min(wanted, max(n_rep, MIN_BLOCKS * self.block_size))
+        left = (self.max_n_rep - n_rep) // self.block_size
         return min(math.ceil(wanted / self.block_size), left)
 
-    def _spread_at(self, crossing: Crossing) -> float:
-        """The standard deviation per replicate, at the evaluation nearest to the crossing."""
-        known = [value for value in self.at if math.isfinite(self._height(value)[1])]
-        nearest = min(known, key=lambda value: abs(self.question.unit(value) - crossing.place))
-        return self._height(nearest)[1] * math.sqrt(self.at[nearest].n_rep)
-
     def _next_points(self, crossing: Crossing, n_blocks: int) -> dict[Number, int]:
-        """The blocks of a round by value of the factor: at the crossing, and on both sides of it.
+        """The replicates of a round, by value: at the crossing, and on both sides of it.
 
         Places are rounded to an eighth of the interval, in nested steps, so that rounds meet at
         the same values: a few values with many replicates each.
@@ -367,39 +322,7 @@ class Search:
         right = crossing.place + min(distance, (1 - crossing.place) / 2)
         shares = ((crossing.place, n_blocks - 2 * at_side), (left, at_side), (right, at_side))
         step = 2.0 ** math.floor(math.log2(crossing.half_width / 4))
-        points: dict[Number, int] = {}
+        points = Counter[Number]()
         for place, n in shares:
-            value = self.question.number(self.question.value(round(place / step) * step))
-            points[value] = points.get(value, 0) + n
-        return {value: n for value, n in sorted(points.items()) if n}
-
-    # ---- the answer
-    def solution(self, crossing: Crossing) -> Solution:
-        """Return the answer with its trace."""
-        question, answer = self.question, self._interval(crossing)
-        return Solution(
-            question.factor,
-            question.measure,
-            question.target,
-            **answer,
-            level=question.level,
-            n_rep=self.n_rep,
-            reached=self._is_reached(crossing),
-            integer=math.ceil(answer["value"]) if question.integer else None,
-            trace=pd.DataFrame(self.rows),
-        )
-
-    def _interval(self, crossing: Crossing) -> dict[str, float]:
-        """A crossing as `value`, `lower` and `upper`, in units of the factor."""
-        places = zip(ANSWER, crossing[:3], strict=True)
-        return {name: self.question.value(place) for name, place in places}
-
-    def _half_width(self, crossing: Crossing) -> float:
-        """The half-width of the interval, in units of the factor."""
-        found = self._interval(crossing)
-        return (found["upper"] - found["lower"]) / 2
-
-    def _is_reached(self, crossing: Crossing) -> bool:
-        """Whether the interval is as narrow as requested."""
-        tolerance = self.question.tolerance
-        return tolerance is None or self._half_width(crossing) <= tolerance
+            points[self._nearest(self.value(round(place / step) * step))] += n
+        return {value: n * self.block_size for value, n in sorted(points.items()) if n}
