@@ -12,6 +12,7 @@ from website.api import (
     escape_markup,
     fill_api_blocks,
     link_names,
+    short_names,
     without_type,
 )
 from website.contents import parts, subpages, with_contents, with_subpages
@@ -99,7 +100,7 @@ def test_only_api_blocks_are_replaced():
         ("arrays of (rep, *axes).", r"arrays of (rep, \*axes)."),
         ("`correlation`^|i - j|.", r"``correlation``\ ^\|i - j\|."),
         (":param \\*linked: `x`", ":param \\*linked: ``x``\\ "),
-        (':returns: *Float[a, "*rep"]* -- it', ':returns: ``Float[a, "*rep"]``\\  -- it'),
+        (':rtype: Float[a, "*rep"]', ':rtype: ``Float[a, "*rep"]``\\ '),
         ("*Bits.* σ = √`variance`", "*Bits.* σ = √\\ ``variance``\\ "),
         (">>> 2 * x | y", ">>> 2 * x | y"),
         ("the *document* says", "the *document* says"),
@@ -107,6 +108,22 @@ def test_only_api_blocks_are_replaced():
 )
 def test_accidental_markup_is_escaped(line, shown):
     assert list(escape_markup([line], displays=True)) == [shown]
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        (
+            ":type x: collections.abc.Mapping[str, a.B]",
+            ":type x: ~collections.abc.Mapping[str, ~a.B]",
+        ),
+        (":vartype x: tuple[float, ...]", ":vartype x: tuple[float, ...]"),
+        (":ivar lower, upper: Limits", ":ivar lower,upper: Limits"),
+        ("See simstudy.measures", "See simstudy.measures"),
+    ],
+)
+def test_types_are_shown_by_their_last_names(line, shown):
+    assert short_names(line) == shown
 
 
 def test_formulas_and_tables_stay_as_typed():

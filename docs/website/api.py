@@ -4,10 +4,11 @@ A package that re-exports names of its modules becomes one list of these names. 
 modules, such as those of `simstudy.documents.stats`, has one section per public module.
 """
 
+import dataclasses
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -18,11 +19,14 @@ from website.fences import fenced
 
 API_BLOCK = re.compile(r"^```\{api\} ([\w.]+)\n```$", re.MULTILINE)
 MARKS = re.compile(r"(?<![\\\\*])(?:\*(?=\w)(?![\w .,-]+\*)|\|)")
-RETURNED = re.compile(r"^(:returns: )\*(.+?)\* --")  # napoleon's format
+QUOTING = re.compile(r"""^(:rtype: )(.*["'].*)$""")
+QUALIFIED = re.compile(r"(?<![\w.~'\"])(?=[a-z_]\w*\.\w)")
 APART = re.compile(r"(?<=[^\s\w`\\(\[{<'\"/:-])``(?=\w)")  # docutils needs a separator here
 INHERITED = "   :inherited-members: Exception, Generic, Mapping, Protocol, Sequence, list, tuple"
 RULE = re.compile(r"^=+  +=[= ]*$")
 TYPE = ":type: "
+TYPES = (":type ", ":vartype ")
+SHARED = re.compile(r"^:(?:ivar|vartype) \w+(?:, \w+)+:")  # read as a type and a name
 ENTRY = re.compile(r"^    (\w+)  +(\S.*)$")
 
 
@@ -92,7 +96,7 @@ def _link(name: str, what: str) -> str:
     return f":py:obj:`{name}`: {what}"
 
 
-def escape_markup(lines: list[str], *, displays: bool) -> Iterator[str]:
+def escape_markup(lines: Iterable[str], *, displays: bool) -> Iterator[str]:
     """Escape characters of a docstring that Sphinx would read as markup.
 
     Tables stay as typed, up to a blank line. With `displays`, so do indented paragraphs: formulas
@@ -119,7 +123,7 @@ def _goes_on(line: str, kept: str) -> bool:
 
 def escape_line(line: str) -> str:
     """Escape a line of prose in which only backticks and *emphasis* are markup."""
-    line = RETURNED.sub(r"\1`\2` --", line)
+    line = QUOTING.sub(r"\1`\2`", line)
     pieces = re.split(r"(?<![:`\w])`([^`]+)`(?!`|_)", line)
     pieces[::2] = [MARKS.sub(r"\\\g<0>", text) for text in pieces[::2]]
     pieces[1::2] = [f"``{name}``\\ " for name in pieces[1::2]]
@@ -138,7 +142,29 @@ def _docstring(_: Any, what: str, name: str, obj: Any, options: Any, lines: list
         lines[:] = link_names(lines)
     if what == "property":
         lines[:] = without_type(lines)
-    lines[:] = escape_markup(lines, displays=what == "module")
+    lines[:] = escape_markup(map(short_names, lines), displays=what == "module")
+
+
+def short_names(line: str) -> str:
+    """Show types that napoleon took from annotations by their last names, which `~` asks for.
+
+    Names of attributes that share a description are joined: `lower,upper`.
+    """
+    line = SHARED.sub(lambda names: names[0].replace(", ", ","), line)
+    return QUALIFIED.sub("~", line) if line.startswith(TYPES) else line
+
+
+def _signature(
+    _: Any, what: str, name: str, obj: Any, options: Any, args: str, returned: str
+) -> tuple[str, str]:
+    """Show what a dataclass makes for each object, such as `dict()`; hide private fields."""
+    del name, options
+    fields = dataclasses.fields(obj) if what == "class" and dataclasses.is_dataclass(obj) else ()
+    for field in fields:
+        made = f"{getattr(field.default_factory, '__name__', '')}()".replace("<lambda>()", "...")
+        shown = f", {field.name}={made}" if field.name[0] != "_" else ""
+        args = args.replace(f", {field.name}=<factory>", shown)
+    return args, returned
 
 
 def without_type(lines: list[str]) -> list[str]:
@@ -169,6 +195,7 @@ def setup(app: Any) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     app.connect("source-read", _read)
     app.connect("autodoc-process-docstring", _docstring, priority=900)
+    app.connect("autodoc-process-signature", _signature)
     app.connect("autodoc-skip-member", _skip)
     app.add_lexer("csv", TextLexer)
     return {"parallel_read_safe": True}

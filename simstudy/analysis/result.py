@@ -43,17 +43,17 @@ class Result:
 
     Attributes
     ----------
-    summary
+    summary : pd.DataFrame
         One row per scenario, cell of the axes, and measure, each number with its MCSE.
-    replicates
+    replicates : pd.DataFrame
         One row per scenario, replicate, and cell of the axes.
-    failures
+    failures : pd.DataFrame
         One row per failed replicate and cell, with its error and its address.
-    warnings
+    warnings : pd.DataFrame
         One row per text of a warning and cell of the axes, with the number of replicates.
-    claims
+    claims : pd.DataFrame
         One row per claim of the document.
-    seconds
+    seconds : pd.DataFrame
         One row per scenario and method: what drawing took.
     """
 

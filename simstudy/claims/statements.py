@@ -104,8 +104,6 @@ def is_below(
     ----------
     result, measure, limit, everywhere, **where
         See `is_above`.
-    limit
-        Limit, in the units of the measure.
 
     Returns
     -------

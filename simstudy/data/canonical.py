@@ -27,7 +27,7 @@ def reader_of_tables(place: str) -> "partial[pd.DataFrame]":
 
     Returns
     -------
-    'partial[pd.DataFrame]'
+    partial[pd.DataFrame]
         A function that reads the open file.
 
     Raises
@@ -123,7 +123,7 @@ def held_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
 
     Returns
     -------
-    'pd.DataFrame'
+    pd.DataFrame
         The copy.
     """
     import pandas as pd

@@ -28,9 +28,14 @@ def mark_as_worker() -> None:
     _is_worker.set()
 
 
+def is_worker() -> bool:
+    """Whether this process draws blocks for a run in another process."""
+    return _is_worker.is_set()
+
+
 def hears_ctrl_c() -> bool:
     """Whether a `KeyboardInterrupt` here may come from the user: workers ignore Ctrl-C."""
-    return _in_main_thread() and not _is_worker.is_set()
+    return _in_main_thread() and not is_worker()
 
 
 def timeout_message(seconds: float) -> str:

@@ -29,7 +29,7 @@ class SavedFigure(NamedTuple):
 
     Attributes
     ----------
-    png, svg
+    png, svg : Place
         Path of the file.
     pdf
         Path of the PDF file. None unless `pdf=True`.

@@ -275,7 +275,7 @@ class SavedTable(NamedTuple):
 
     Attributes
     ----------
-    csv, md, tex
+    csv, md, tex : Place
         Path of the file.
     """
 

@@ -12,6 +12,7 @@ from simstudy.engine.executors.base import Executor, WorkerDiedError
 from simstudy.engine.executors.dask import Dask
 from simstudy.engine.executors.loky import Loky
 from simstudy.engine.tasks import Task, TaskResult, draw_task
+from simstudy.engine.timeouts import is_worker
 from simstudy.engine.workers import Workers, class_at
 from simstudy.errors import ConfigError, describe, nearest
 
@@ -31,8 +32,15 @@ def executor_of(workers: Workers, expected: str) -> Executor:
     Raises
     ------
     ConfigError
-        If the backend is unknown, or does not start with these options.
+        If the backend is unknown, or does not start with these options; also in a worker, where
+        a study that runs when its file is imported would start workers without end.
     """
+    if workers.backend in ("auto", "loky") and is_worker():
+        raise ConfigError(
+            "a worker cannot start workers. Workers import the files of a study: if a file runs a "
+            'study when it is imported, put the run below `if __name__ == "__main__":`. A method '
+            "that itself runs a study needs backend=inline."
+        )
     if workers.backend in ("auto", "loky") and multiprocessing.current_process().daemon:
         warnings.warn(
             "a daemonic process (of multiprocessing or Celery) cannot start processes, so the run "

@@ -96,6 +96,13 @@ def test_what_makes_no_backend_is_refused_in_a_line(workers, said, tmp_path):
     assert "\n" not in str(refusal.value)
 
 
+def test_a_worker_starts_no_workers(monkeypatch):
+    monkeypatch.setattr(executors, "is_worker", lambda: True)
+    with pytest.raises(ConfigError, match="if a file runs a study when it is imported"):
+        executor_of(Workers("auto", 2), "")
+    assert isinstance(executor_of(Workers("inline", 2), ""), InProcess)
+
+
 def test_a_daemonic_process_draws_in_threads(monkeypatch):
     daemon = SimpleNamespace(daemon=True)
     monkeypatch.setattr(executors.multiprocessing, "current_process", lambda: daemon)
