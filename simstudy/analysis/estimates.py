@@ -21,7 +21,7 @@ from simstudy.analysis.stored_replicates import StoredReplicates
 from simstudy.analysis.undefined import Undefined, stacked
 from simstudy.design import Scenario
 from simstudy.design.plan import number_factors, properties_in
-from simstudy.engine.columns import refuse_two_meanings
+from simstudy.engine.columns import constants_named, refuse_other_values
 from simstudy.engine.workers import available_cores
 from simstudy.errors import StudyError
 from simstudy.measures import Estimates, Measure
@@ -76,7 +76,8 @@ class Estimator:
         undefined = Undefined(self.level)
         for key, scenario in plan.keys.items():
             columns: Columns = self.rows.columns(key, names)
-            refuse_two_meanings(plan, scenario, [m.reads for m in measures], columns)
+            named = constants_named(plan, scenario, [m.reads for m in measures], columns)
+            refuse_other_values(scenario, named, columns)
             columns = self.prepare(columns) if self.prepare else columns
             found |= {(key, m.name): undefined.estimate(m, columns) for m in measures}
         undefined.check()

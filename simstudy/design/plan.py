@@ -3,7 +3,7 @@
 import inspect
 import itertools
 import numbers
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -269,6 +269,17 @@ class Plan:
         address = self._address_of(base_scenario(scenario))
         return Streams(self.seed, study, address, block, method_of(scenario))
 
+    def once(self, scenario: Scenario, what: Hashable, work: Callable[[], Any]) -> Any:
+        """The result of `work`, which is called once for each scenario and each `what`."""
+        at = self.identity_of(scenario), what
+        if at not in self._found:
+            self._found[at] = work()
+        return self._found[at]
+
+    @cached_property
+    def _found(self) -> dict[tuple[str, Hashable], Any]:
+        return {}
+
     def _address_of(self, scenario: Scenario) -> str:
         known = self._names.get(id(scenario))
         return known[1] if known else identity(scenario, without=self.common)
@@ -309,7 +320,7 @@ class Plan:
         """All combinations of positions on the axes, in storage order."""
         return itertools.product(*self.axes.values())
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """The lengths of the axes."""
         return tuple(len(labels) for labels in self.axes.values())

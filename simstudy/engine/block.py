@@ -18,7 +18,6 @@ from simstudy.engine.error_policy import (
     reason,
 )
 from simstudy.engine.methods import (
-    Constant,
     Data,
     DatasetCache,
     analysed,
@@ -29,6 +28,7 @@ from simstudy.engine.methods import (
     plain_columns,
     refuse_changed_data,
     with_drawn_columns,
+    without_marks,
     without_truth_values,
 )
 from simstudy.engine.per_replicate import has_rows
@@ -211,8 +211,7 @@ def data_of(plan: Plan, scenario: Scenario, rep: int) -> dict[str, Any]:
     context = BlockContext(plan.axes, raises=(row, plan.block_size))
     with drawing(context), single_threaded():
         data = _drawn_data(plan, scenario, index)
-    values = {name: v.value if isinstance(v, Constant) else v for name, v in data.items()}
-    return {name: v[row] if has_rows(data[name]) else v for name, v in values.items()}
+    return {n: v[row] if has_rows(data[n]) else v for n, v in without_marks(data).items()}
 
 
 def _raise_recorded(
@@ -250,8 +249,7 @@ def _drawn_and_analysed(
     data = last(scenario.scenario, index, draw) if last else draw()
     given = (scenario, data, streams, n_rep, plan.vectors)
     before = checksums(data) if index == 0 else {}
-    with np.errstate():  # changes by the method end with the call
-        made = plain_columns(analysed(*given))
+    made = plain_columns(analysed(*given))
     if index == 0:
         refuse_changed_data(scenario.method.name, before, data)
     check_rows(plan, scenario, streams, data, made)
@@ -295,7 +293,7 @@ def drawn_numbers(
 
 def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], name: str) -> Any:
     """Call the study's code and check that it does not change its scenario."""
-    for data in data_parts(scenario):
+    for data in plan.once(scenario, Data, lambda: [*data_parts(scenario)]):
         data.check()
     before = plan.identity_of(scenario)
     with np.errstate():  # changes by the study end with the call

@@ -5,6 +5,7 @@ import math
 import numbers
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,19 +59,23 @@ def check_columns_read(
 ) -> None:
     """Refuse measures and settings that name a column which the block does not have.
 
-    The check is made on the first block, before anything is stored. Numeric factors count as
-    columns.
+    The check is made before anything is stored: of the names once, of the values in each block.
+    Numeric factors count as columns.
     """
     if set(columns) <= {ERROR, WARNING}:
         return
+    names = frozenset(columns)
+    reads = partial(_constants_read, plan, scenario, names)
+    refuse_other_values(scenario, plan.once(scenario, names, reads), columns)
+
+
+def _constants_read(
+    plan: Plan, scenario: AnyScenario, columns: Collection[str]
+) -> dict[str, float | np.ndarray]:
+    """Refuse unknown names of columns; return the constants whose names columns have, too."""
     known = {*columns, *(each.name for each in plan.derived), CONVERGED}
-    read, named = (
-        set(itertools.chain.from_iterable(names.values())) for names in (plan.reads, plan.named)
-    )
-    refuse_two_meanings(plan, scenario, plan.reads.values(), columns)
-    if read <= known and named <= known.union(plan.vectors):
-        return  # factors are looked up only if needed: this is the slow part
     known |= number_factors(scenario).keys()
+    read = set(itertools.chain.from_iterable(plan.reads.values()))
     known |= scenario_numbers(plan, scenario, read - known).keys()
     readers = {f"measure {name!r} reads": (names, known) for name, names in plan.reads.items()}
     for setting, names in plan.named.items():
@@ -81,6 +86,7 @@ def check_columns_read(
                 f"{who} column {name!r}, which is neither returned, drawn nor derived, nor a "
                 f"numeric factor or property; {nearest(name, there)}"
             )
+    return constants_named(plan, scenario, plan.reads.values(), columns)
 
 
 def scenario_numbers(
@@ -105,34 +111,43 @@ def scenario_numbers(
     return found
 
 
-def refuse_two_meanings(
+def constants_named(
     plan: Plan,
     scenario: AnyScenario,
     reads: Iterable[Sequence[str]],
-    columns: Mapping[str, np.ndarray],
-) -> None:
-    """Refuse a column with the name of a factor or property, but with other values.
+    columns: Collection[str],
+) -> dict[str, float | np.ndarray]:
+    """Find the factors and properties of a scenario whose names columns have, too.
 
-    Only measures that read several columns are checked: they may take either one as the truth.
+    Only measures that read several columns are considered: they may take either one as the truth.
 
     Parameters
     ----------
     reads
         Names that each measure reads.
+    columns
+        Names of the columns.
     """
-    compared = {name for names in reads if len(names) > 1 for name in names} & columns.keys()
-    if not compared:
-        return
+    compared = {name for names in reads if len(names) > 1 for name in names}.intersection(columns)
     behind = base_scenario(scenario)
     own = {name: getattr(behind, name) for name in compared & {f.name for f in fields(behind)}}
     own |= scenario_numbers(plan, scenario, compared - own.keys())
-    for name, value in own.items():
-        number = float(value) if isinstance(value, numbers.Real) else value
-        if isinstance(number, float | np.ndarray) and not _same_values(columns[name], number):
+    made = {n: float(v) if isinstance(v, numbers.Real) else v for n, v in own.items()}
+    return {name: v for name, v in made.items() if isinstance(v, float | np.ndarray)}
+
+
+def refuse_other_values(
+    scenario: AnyScenario,
+    constants: Mapping[str, float | np.ndarray],
+    columns: Mapping[str, np.ndarray],
+) -> None:
+    """Refuse a column with the name of a factor or property, but with other values."""
+    for name, value in constants.items():
+        if not _same_values(columns[name], value):
             raise StudyError(
                 f"column {name!r} has the name of a factor or property of "
-                f"{type(behind).__name__} and other values, so it is unclear which of them a "
-                f"measure reads: rename the column, such as {name + '_hat'!r}."
+                f"{type(base_scenario(scenario)).__name__} and other values, so it is unclear "
+                f"which of them a measure reads: rename the column, such as {name + '_hat'!r}."
             )
 
 
@@ -160,7 +175,7 @@ def validate_column(
 ) -> np.ndarray:
     """Check one column and broadcast it; a vector has one more axis, of the given length."""
     _refuse_name(plan, name, who)
-    if length is None:
+    if length is None and not isinstance(value, np.ndarray):
         value = block_in_axis_order(f"column {name!r}", value, plan.axes)
     array = _own_array(name, value)
     if length is not None:
@@ -191,8 +206,8 @@ def _refuse_name(plan: Plan, name: Any, who: str) -> None:
 def _own_array(name: str, value: Any) -> np.ndarray:
     """Copy an array, so that later changes by the caller do not reach what is stored."""
     array = np.array(unmasked(value, name))
-    if array.dtype.kind in "iuf":
-        array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype.kind in "UO":
         array = _writable_texts(name, array)
     refuse_inexact(name, array)
@@ -290,7 +305,8 @@ def _is_text(array: np.ndarray) -> bool:
 def _with_missing_named(plan: Plan, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Record NaN as failures in the `error` column, except in columns of `may_be_missing`."""
     for name, array in columns.items():
-        if array.dtype.kind == "f" and name not in plan.may_be_missing and np.isnan(array).any():
+        may_fail = array.dtype.kind == "f" and name not in plan.may_be_missing
+        if may_fail and np.count_nonzero(np.isnan(array)):  # faster than `any` for short columns
             missing = np.broadcast_to(np.isnan(array), (plan.block_size, *array.shape[1:]))
             cells = np.asarray(missing.any(axis=-1)) if name in plan.vectors else missing
             columns = columns | {ERROR: _errors_with(columns.get(ERROR), name, cells)}

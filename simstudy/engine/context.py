@@ -61,7 +61,7 @@ class BlockContext:
     @property
     def within_replicate(self) -> BlockContext:
         """The context for the code of one replicate, which cannot know whether all fail."""
-        return replace(self, refuses_all_failed=0)
+        return replace(self, refuses_all_failed=0) if self.refuses_all_failed else self
 
 
 _OUTSIDE = BlockContext()

@@ -17,7 +17,7 @@ from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Method, Plan, properties_in
 from simstudy.engine.error_policy import should_reraise
 from simstudy.engine.labels import in_axis_order, is_from_pandas, rows_in_order
-from simstudy.engine.per_replicate import EachReplicate, Rows
+from simstudy.engine.per_replicate import EachReplicate, Rows, has_rows
 from simstudy.errors import StudyError, nearest
 from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import ERROR, SCENARIO
@@ -292,14 +292,10 @@ class DatasetCache:
         self._of: tuple[Scenario, int] | None = None
         self._data: Data = {}
 
-    def forget(self) -> None:
-        """Empty the cache."""
-        self._of, self._data = None, {}
-
     def __call__(self, scenario: Scenario, block: int, draw: Callable[[], Data]) -> Data:
         """Return the data of a block, from the cache or newly drawn."""
         if self._of is None or self._of[0] is not scenario or self._of[1] != block:
-            self.forget()
+            self._of, self._data = None, {}
             start = time.perf_counter()
             try:
                 data = draw()
@@ -330,22 +326,22 @@ def analysed(
     if isinstance(function, EachReplicate):
         own = {**data, "rng": streams.of_replicate}
         given = _select_data(drawn.method, function.analyse, scenario, own)
-        constants = {
-            name: value.value if isinstance(value, Constant) else value
-            for name, value in given.items()
-            if name not in own or isinstance(value, Constant)
-        }
-        rows = {name: value for name, value in given.items() if name not in constants}
+        rows = {n: v for n, v in given.items() if n == "rng" or (n in data and has_rows(v))}
+        constants = {n: v for n, v in given.items() if n not in rows}
         failed = data.failed if isinstance(data, OneByOne) else None
-        return function.columns(rows, constants, n_rep, vectors, failed)
+        return function.columns(rows, without_marks(constants), n_rep, vectors, failed)
     if isinstance(data, OneByOne):
         raise StudyError(
             f"method {drawn.method.name!r} takes a whole block, but {type(scenario).__name__} "
             "draws one data set at a time (draw_one): use each_replicate(method)."
         )
     given = _select_data(drawn.method, function, scenario, {**data, "streams": streams})
-    plain = {n: value.value if isinstance(value, Constant) else value for n, value in given.items()}
-    return function(**plain)
+    return function(**without_marks(given))
+
+
+def without_marks(values: Data) -> dict[str, Any]:
+    """Remove the marks of constants, which methods do not see."""
+    return {n: v.value if isinstance(v, Constant) else v for n, v in values.items()}
 
 
 def _select_data(

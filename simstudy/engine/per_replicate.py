@@ -60,13 +60,15 @@ class EachReplicate:
 
     def __call__(self, **given: Any) -> dict[str, np.ndarray]:
         """Analyse data by name, to try the method out, and return columns of shape `(rep,)`."""
-        lengths = {len(v) for v in given.values() if isinstance(v, np.ndarray) and v.ndim}
+        lengths = {len(value) for value in given.values() if has_rows(value)}
         if len(lengths) != 1:
             raise StudyError(
                 f"the arrays have {sorted(lengths)} entries on their first axis, which is the "
                 "replicate: give at least one array, and all of the same length."
             )
-        return self.columns(given, {}, lengths.pop())
+        rows = {n: v for n, v in given.items() if has_rows(v) or n == "rng"}
+        constants = {n: v for n, v in given.items() if n not in rows}
+        return self.columns(rows, constants, lengths.pop())
 
     def columns(
         self,
@@ -82,17 +84,15 @@ class EachReplicate:
         ----------
         data
             Arguments by parameter: arrays or `Rows` with the replicate first, of which each call
-            gets one item; other values; and as `rng` a function from a row to its generator.
+            gets one item; and as `rng` a function from a row to its generator.
         constants
             Arguments of any type that are the same for all replicates, by parameter.
         failed
             Errors of drawing data sets, by row.
         """
-        by_row = {name: value for name, value in data.items() if has_rows(value) or name == "rng"}
-        fixed = {**constants, **{name: data[name] for name in data if name not in by_row}}
-        make_rng = by_row.pop("rng", None)
-        arrays = list(by_row.items())
-        analyse = partial(self.analyse, **fixed) if fixed else self.analyse
+        make_rng = data.get("rng")
+        arrays = [(name, value) for name, value in data.items() if name != "rng"]
+        analyse = partial(self.analyse, **constants) if constants else self.analyse
 
         def call(row: int) -> Any:
             if failed and row in failed:
@@ -188,7 +188,7 @@ class _Replicates:
         self.n_rep, self.names, self.vectors = n_rep, names, vectors
         self._kinds: dict[str, Kind] = {}
         self._rows: list[tuple[Any, ...] | None] = []  # values in the order of `_kinds`
-        self._plain = set[tuple[type, ...]]()  # types of rows that need no further check
+        self._plain = set[tuple[Any, ...]]()  # names and types of rows that need no more check
         self._failures: dict[int, str] = {}
         self._first_error: Exception | None = None
         self._signatures = set[tuple[type, str, int]]()
@@ -198,7 +198,6 @@ class _Replicates:
         """Call the function for each replicate and assemble the columns."""
         context = current()
         on_row, rows, plain = context.on_row, self._rows, self._plain
-        names: tuple[str, ...] = ()
         with drawing(context.within_replicate), recorded_warnings() as warned:
             for row in range(self.n_rep):
                 try:
@@ -206,13 +205,10 @@ class _Replicates:
                 except Exception as error:
                     self._fail(row, error)
                 else:
-                    if type(returned) is dict and tuple(returned) == names:
-                        values = tuple(returned.values())
-                        is_plain = tuple(map(type, values)) in plain
-                        rows.append(values if is_plain else self._checked(row, returned))
-                    else:
-                        rows.append(self._checked(row, returned))
-                        names = tuple(self._kinds)
+                    by_name = returned if type(returned) is dict else {}
+                    is_plain = (*by_name, *map(type, by_name.values())) in plain
+                    values = by_name.values() if is_plain else self._checked(row, returned)
+                    rows.append(tuple(values))
                 if warned:
                     if row not in self._failures:
                         self._warnings[row] = "; ".join(dict.fromkeys(warned))
@@ -237,7 +233,7 @@ class _Replicates:
             made.append(checked)
         types = tuple(map(type, by_column.values()))
         if NUMBERS.issuperset(types) and set(self._kinds.values()) == {NUMBER}:
-            self._plain.add(types)
+            self._plain.add((*by_column, *types))
         return tuple(made)
 
     def _by_column(self, row: int, returned: Any) -> Mapping[str, Any]:
@@ -278,9 +274,9 @@ class _Replicates:
     def _assembled(self) -> dict[str, np.ndarray]:
         """Make columns of numbers, arrays and text, with NaN or None in failed replicates."""
         kinds: Mapping[str, Kind] = self._kinds or dict.fromkeys(self.names or (), NUMBER)
-        made = {}
-        for at, (name, kind) in enumerate(kinds.items()):
-            values = [None if row is None else row[at] for row in self._rows]
+        made, missing_row = {}, (None,) * len(kinds)
+        columns = zip(*(row or missing_row for row in self._rows), strict=True)
+        for (name, kind), values in zip(kinds.items(), columns, strict=True):
             if kind is TEXT:
                 made[name] = np.array(values, dtype=object)
             elif kind is NUMBER:

@@ -41,7 +41,8 @@ class TaskSizes:
             return 1
         by_time = int(self.task_seconds / self.seconds_per_block)
         least = int(self.least_seconds * MIN_PART / self.seconds_per_block)
-        by_share = max(-(-n_left // (4 * self.n_workers)), least)
+        n_parts = 4 * self.n_workers if self.n_workers > 1 else 1
+        by_share = max(-(-n_left // n_parts), least)
         by_room = int(TASK_BYTES / self.bytes_per_block) if self.bytes_per_block else by_time
         return max(1, min(by_time, by_share, by_room))
 

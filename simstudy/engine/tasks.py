@@ -4,10 +4,11 @@ A worker writes the blocks of a task to one file, so that finished blocks do not
 parent.
 """
 
+import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -95,25 +96,31 @@ def draw_task(task: Task, on_row: OnRow | None = None) -> TaskResult:
     """Draw the blocks of a task and write them to one file."""
     begun = time.perf_counter()
     limit_new_pools()
-    datasets = DatasetCache()
-    blocks, on_drawing, on_data = [], [], []
-    noticed: list[tuple[str, str]] = []
-    for block_id in task.blocks:
-        start, before = time.perf_counter(), datasets.seconds
-        context = BlockContext.of_block(task.plan, block_id.block, on_row)
-        block = _draw(task, block_id, datasets, context)
-        on_data.append(datasets.seconds - before)
-        on_drawing.append(time.perf_counter() - start - on_data[-1])
-        blocks.append(block)
-        noticed += [(block_id.key, kind) for kind in context.rng_events or ()]
+    drawn = drawn_with_one_thread(lambda: [*_draw_each(task, on_row)])
+    blocks, on_drawing, on_data, noticed = zip(*drawn, strict=True)
     constants = constants_among(task.plan, blocks)
     BlockConstants().check_further(constants)
     result = _write(task, blocks, on_drawing, on_data)
     return result._replace(
         seconds=time.perf_counter() - begun,
-        noticed=tuple(noticed),
+        noticed=tuple(itertools.chain.from_iterable(noticed)),
         constants=constants,
     )
+
+
+def _draw_each(
+    task: Task, on_row: OnRow | None
+) -> Iterator[tuple[Block, float, float, list[tuple[str, str]]]]:
+    """Draw each block; yield it with the seconds of drawing and of its data, and `noticed`."""
+    datasets = DatasetCache()
+    for block_id in task.blocks:
+        start, before = time.perf_counter(), datasets.seconds
+        context = BlockContext.of_block(task.plan, block_id.block, on_row)
+        block = _draw(task, block_id, datasets, context)
+        on_data = datasets.seconds - before
+        on_drawing = time.perf_counter() - start - on_data
+        noticed = [(block_id.key, kind) for kind in context.rng_events or ()]
+        yield block, on_drawing, on_data, noticed
 
 
 def _draw(task: Task, block_id: BlockId, datasets: DatasetCache, context: BlockContext) -> Block:
@@ -121,8 +128,7 @@ def _draw(task: Task, block_id: BlockId, datasets: DatasetCache, context: BlockC
     plan, scenario, number = task.plan, block_id.scenario, block_id.block
     try:
         with time_limit(task.block_seconds):
-            draw = partial(draw_block, plan, scenario, number, datasets, context)
-            return drawn_with_one_thread(draw, forget=datasets.forget)
+            return draw_block(plan, scenario, number, datasets, context)
     except BlockTimeoutError:
         return failed_block(plan, scenario, number, timeout_message(task.block_seconds or 0.0))
     except OSError as error:

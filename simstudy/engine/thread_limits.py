@@ -3,8 +3,8 @@
 Environment variables set the number for libraries that are loaded later, here and in worker
 processes. That is not enough: a library may be loaded already, be loaded inside `simulate`, or
 ignore its variable; OpenMP and numba have separate settings in each Python thread. So every thread
-checks its pools before it draws, and again after a block in which a library was loaded. A block
-that was drawn with more than one thread is drawn again.
+checks its pools before it draws, and again after a task in which a library was loaded. Blocks
+that were drawn with more than one thread are drawn again.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from simstudy.errors import StudyError
 from simstudy.provenance.policy import THREAD_VARIABLES
 
-MAX_DRAWS = 10  # draws of a block; libraries that are loaded one by one need a few
+MAX_DRAWS = 10  # draws of a task; libraries that are loaded one by one need a few
 
 Drawn = TypeVar("Drawn")
 
@@ -73,9 +73,7 @@ def single_threaded() -> Iterator[None]:
                 _thread.has_drawn = False
 
 
-def drawn_with_one_thread(
-    draw: Callable[[], Drawn], forget: Callable[[], None] = lambda: None
-) -> Drawn:
+def drawn_with_one_thread(draw: Callable[[], Drawn]) -> Drawn:
     """Call `draw`, again if a newly loaded library used more than one thread.
 
     The thread has checked its pools before: `single_threaded` and `limit_new_pools` do so.
@@ -85,8 +83,6 @@ def drawn_with_one_thread(
     draw
         Function that draws the same in every call. It is called again if a library that it loaded
         had more than one thread.
-    forget
-        Function that drops what `draw` keeps for later calls; called before `draw` is called again.
 
     Raises
     ------
@@ -102,7 +98,6 @@ def drawn_with_one_thread(
         if not wide and _limits.n_shared == before:
             return drawn
         n_wide += bool(wide)
-        forget()
     raise StudyError(
         f"simulate sets the number of threads itself: in each of {MAX_DRAWS} draws of a block "
         f"{', '.join(wide)} had more than one, so that sums depend on the machine. Remove the code "

@@ -78,7 +78,7 @@ def _rows(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
 
 def _values_of_blocks(columns: Sequence[np.ndarray], size: int) -> np.ndarray:
     """Join a column of several blocks; constants are repeated for each replicate."""
-    full = [np.broadcast_to(column, (size, *column.shape[1:])) for column in columns]
+    full = [column if column.ndim else np.broadcast_to(column, size) for column in columns]
     return full[0] if len(full) == 1 else np.concatenate(full)
 
 
