@@ -52,10 +52,7 @@ def imported_by(code: str, among: tuple[str, ...]) -> list[str]:
         ("simstudy.claims", NOTHING_TO_DO_NEEDS_NO),
         ("simstudy.options", NOTHING_TO_DO_NEEDS_NO),
         ("simstudy.cli", (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml", "numpy")),
-        (
-            "simstudy.cli.project",
-            (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml"),
-        ),
+        ("simstudy.cli.project", (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml")),
     ],
 )
 def test_starts_without(module, late):

@@ -35,10 +35,7 @@ CLAIM = Claim("c", "s", "t", float, 1)
         ({"claims": [CLAIM] * 2}, "two claims are named 'c'"),
         ({"axes": ("m",)}, r"axes=\('m',\) is not a dict"),
         ({"axes": {"k": "ab"}}, r"axes\['k'\]='ab' is not a list or tuple"),
-        (
-            {"axes": {"exact": ("a",)}},
-            "an axis is named 'exact'.* a standard column",
-        ),
+        ({"axes": {"exact": ("a",)}}, "an axis is named 'exact'.* a standard column"),
         ({"figures": {"a": 1}}, r"figures\['a'\] is 1: each name needs a function of the result"),
         ({"block_size": "10"}, "block_size='10': must be .*that works: block_size=1000"),
         (

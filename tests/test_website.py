@@ -7,13 +7,7 @@ import pytest
 
 from tests.support import ROOT
 from website.accessible import accessible
-from website.api import (
-    autodoc_directives,
-    escape_markup,
-    fill_api_blocks,
-    link_names,
-    without_type,
-)
+from website.api import autodoc_directives, escape_markup, fill_api_blocks, link_names, without_type
 from website.contents import parts, subpages, with_contents, with_subpages
 
 DOCS = ROOT / "docs"

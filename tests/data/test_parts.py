@@ -24,10 +24,7 @@ from tests.with_data import PRICES, Resampled, resampling
 
 ROOT = Path(__file__).parents[2]
 BUNDLED = "guarantees/prices.csv"
-WORKERS = [
-    on("inline", 1),
-    pytest.param(on("loky", 2), marks=pytest.mark.slow),
-]
+WORKERS = [on("inline", 1), pytest.param(on("loky", 2), marks=pytest.mark.slow)]
 
 
 @pytest.fixture(autouse=True)

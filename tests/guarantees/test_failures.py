@@ -41,10 +41,7 @@ def errors_of(result, scenario, method):
 
 @pytest.mark.parametrize(
     ("method", "error"),
-    [
-        ("raises", r"ValueError: no solution at \d\.\d{3}"),
-        ("nan", "NaN in estimate"),
-    ],
+    [("raises", r"ValueError: no solution at \d\.\d{3}"), ("nan", "NaN in estimate")],
 )
 def test_each_failed_replicate_has_its_error(result, high, method, error):
     for scenario, stumbled in high.items():

@@ -12,11 +12,7 @@ from tests import toy
 from tests.support import on
 
 N_REP = 500
-WORKERS = [
-    on("inline", 1),
-    on("threads", 4),
-    pytest.param(on("loky", 2), marks=pytest.mark.slow),
-]
+WORKERS = [on("inline", 1), on("threads", 4), pytest.param(on("loky", 2), marks=pytest.mark.slow)]
 
 
 @pytest.fixture

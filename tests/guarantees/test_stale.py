@@ -121,12 +121,7 @@ def assert_refused(study, out, what, **settings):
 
 
 CHANGES = {
-    "the scenario": (
-        "stale_trial",
-        'streams("data")',
-        'streams("other")',
-        "Trial.simulate has",
-    ),
+    "the scenario": ("stale_trial", 'streams("data")', 'streams("other")', "Trial.simulate has"),
     "a constant": ("stale_kernel", "SCALE = 2.0", "SCALE = 3.0", "stale_kernel.SCALE has changed"),
 }
 

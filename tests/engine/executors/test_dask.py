@@ -251,11 +251,7 @@ def test_workers_with_other_versions_are_refused(monkeypatch, tmp_path, address)
             module, "library", lambda name: old if name.startswith("numpy") else found(name)
         )
     with pytest.raises(StoreError, match=r"workers load other code .*: numpy was 1\.0 and is 2"):
-        run(
-            toy.study(),
-            tmp_path,
-            on("dask", 1, backend_options={"address": address}),
-        )
+        run(toy.study(), tmp_path, on("dask", 1, backend_options={"address": address}))
 
 
 def test_workers_that_write_elsewhere_are_noticed(monkeypatch, tmp_path, address):
