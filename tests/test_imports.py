@@ -102,8 +102,8 @@ from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.tasks import TaskFactory, draw_task
 from simstudy.engine.work_queue import BlockId
 from simstudy.store.blocks import Store
-from tests import toy
-plan = toy.study().plan(1)
+from tests.factories import mean_study
+plan = mean_study().plan(1)
 provenance = compute_provenance(plan)
 store = Store({str(tmp_path)!r}, plan.block_size, provenance.of_blocks)
 (key, scenario), *_ = plan.keys.items()
