@@ -617,12 +617,14 @@ HARMLESS: dict[str, tuple[str, str, str]] = {
     "blank lines": ("trial.py", "def unrelated", "\n\n\n\ndef unrelated"),
     "a docstring less": ("trial.py", "    '''What it does.'''\n", ""),
     "a docstring of the module": ("helpers.py", "\ndef gen_a", "'''Helpers.'''\ndef gen_a"),
+    "an annotation of a function": ("trial.py", "x: np.ndarray) -> np.ndarray", "x: object)"),
     "an annotation of a local": ("trial.py", "scale: float = SCALE", "scale = SCALE"),
     "an annotation of a field": ("trial.py", "n_obs: int = 3", "n_obs: float = 3"),
     "another function": (
         "trial.py", "def unrelated(x):\n    return x", "def other(x):\n    return -x"),
     "another helper": ("helpers.py", "x.max(axis=1)", "x.min(axis=1)"),
     "another constant": ("helpers.py", "'red'", "'blue'"),
+    "a function more": ("helpers.py", "LIMIT = 1.0", "LIMIT = 1.0\ndef figure(x):\n    return x"),
     "an unused import": ("helpers.py", "LIMIT = 1.0", "LIMIT = 1.0\nimport json"),
     "the order of definitions": (
         "helpers.py", PLAIN_HELPERS, "LIMIT = 1.0\nCOLORS = {'a': 'red'}\n" + HELPERS),
