@@ -52,10 +52,7 @@ def imported_by(code: str, among: tuple[str, ...]) -> list[str]:
         ("simstudy.claims", NOTHING_TO_DO_NEEDS_NO),
         ("simstudy.options", NOTHING_TO_DO_NEEDS_NO),
         ("simstudy.cli", (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml", "numpy")),
-        (
-            "simstudy.cli.project",
-            (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml"),
-        ),
+        ("simstudy.cli.project", (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml")),
     ],
 )
 def test_starts_without(module, late):
@@ -105,8 +102,8 @@ from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.tasks import TaskFactory, draw_task
 from simstudy.engine.work_queue import BlockId
 from simstudy.store.blocks import Store
-from tests import toy
-plan = toy.study().plan(1)
+from tests.factories import mean_study
+plan = mean_study().plan(1)
 provenance = compute_provenance(plan)
 store = Store({str(tmp_path)!r}, plan.block_size, provenance.of_blocks)
 (key, scenario), *_ = plan.keys.items()

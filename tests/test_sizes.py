@@ -5,7 +5,7 @@ import pytest
 
 from simstudy import load
 from simstudy.errors import ConfigError
-from tests import toy
+from tests.factories import mean_study
 
 INLINE = {"backend": "inline", "n_jobs": 1}
 
@@ -17,7 +17,7 @@ def sizes(result):
 
 def test_a_mapping_and_a_function_say_the_same(tmp_path):
     """The entry with most factors decides; without one the study's own number does."""
-    study = toy.study()
+    study = mean_study()
     levels = [scenario.n_obs for scenario in study.scenarios]
     few = f"n_obs={levels[0]}"
     with pytest.raises(ConfigError, match=r"two entries give .* 120 and 7 replicates"):
@@ -36,7 +36,7 @@ def test_a_mapping_and_a_function_say_the_same(tmp_path):
 
 
 def test_replicates_are_the_first_of_the_same_sequence():
-    study = toy.study()
+    study = mean_study()
     last = study.scenarios[-1]
     few = study.run({f"n_obs={last.n_obs}": 30, f"n_obs={study.scenarios[0].n_obs}": 60}, **INLINE)
     many = study.run(90, **INLINE)
@@ -54,13 +54,13 @@ def test_replicates_are_the_first_of_the_same_sequence():
     ],
 )
 def test_what_fits_nothing_is_refused(change, text):
-    precision = {"precision": {toy.study().measures[0].name: 0.1}} if len(change) > 1 else {}
+    precision = {"precision": {mean_study().measures[0].name: 0.1}} if len(change) > 1 else {}
     with pytest.raises(ConfigError, match=text):
-        toy.study().run(**change, **precision, **INLINE)
+        mean_study().run(**change, **precision, **INLINE)
 
 
 def test_a_float_that_is_a_whole_number_is_one(tmp_path):
-    few = toy.study().run(1e2, out=tmp_path, **INLINE)
+    few = mean_study().run(1e2, out=tmp_path, **INLINE)
     assert set(few.n_rep.values()) == {100}
     with pytest.raises(ConfigError, match=r"n_rep=100\.5: must be a whole number"):
-        toy.study().run(100.5, out=tmp_path)
+        mean_study().run(100.5, out=tmp_path)

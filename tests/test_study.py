@@ -11,10 +11,10 @@ from simstudy.engine.block import Address
 from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.measures import mean
 from simstudy.study import Rules, Study
-from tests import toy
+from tests.factories import Mean, mean_study
 
 INLINE = {"backend": "inline"}
-SCENARIOS = grid(toy.Mean, n_obs=[3])
+SCENARIOS = grid(Mean, n_obs=[3])
 
 
 CLAIM = Claim("c", "s", "t", float, 1)
@@ -28,17 +28,14 @@ CLAIM = Claim("c", "s", "t", float, 1)
         ({"name": SCENARIOS, "scenarios": "a"}, "study name <.* of Mean.*second the scenarios"),
         ({"scenarios": []}, "study 'toy' has no scenarios: there is nothing to simulate"),
         ({"scenarios": SCENARIOS[0]}, r"scenarios=Mean\(.* is not a list .* such as scenarios="),
-        ({"scenarios": [toy.Mean]}, r"toy.Mean'> in it, which is not a Scenario"),
+        ({"scenarios": [Mean]}, r"factories.Mean'> in it, which is not a Scenario"),
         ({"measures": {mean("x")}}, "measures=.* a list in a fixed order"),
         ({"measures": ["coverge"]}, r"'coverge' in it, which is not a Measure: .*\[mean\('x'\)\]"),
         ({"measures": [mean("x"), mean("x")]}, "two measures are named 'mean_x'"),
         ({"claims": [CLAIM] * 2}, "two claims are named 'c'"),
         ({"axes": ("m",)}, r"axes=\('m',\) is not a dict"),
         ({"axes": {"k": "ab"}}, r"axes\['k'\]='ab' is not a list or tuple"),
-        (
-            {"axes": {"exact": ("a",)}},
-            "an axis is named 'exact'.* a standard column",
-        ),
+        ({"axes": {"exact": ("a",)}}, "an axis is named 'exact'.* a standard column"),
         ({"figures": {"a": 1}}, r"figures\['a'\] is 1: each name needs a function of the result"),
         ({"block_size": "10"}, "block_size='10': must be .*that works: block_size=1000"),
         (
@@ -70,7 +67,7 @@ def test_a_refusal_of_a_kind_is_one_bounded_line():
 
 
 def test_whole_numbers_of_any_kind_will_do(tmp_path):
-    result = toy.study((3,)).run(np.int32(7), out=tmp_path)
+    result = mean_study((3,)).run(np.int32(7), out=tmp_path)
     assert len(result.rows(columns=["truth"])) == 7
     assert all(type(n) is int for n in result.n_rep.values())
 
@@ -78,7 +75,7 @@ def test_whole_numbers_of_any_kind_will_do(tmp_path):
 @pytest.mark.parametrize("seed", [-1, True, None])
 def test_a_seed_that_is_none(seed):
     with pytest.raises(ConfigError, match=f"seed={seed!r}: must be a whole number at least 0"):
-        toy.study((3,)).run(10, seed)
+        mean_study((3,)).run(10, seed)
 
 
 @pytest.mark.parametrize(
@@ -104,23 +101,23 @@ def test_a_seed_that_is_none(seed):
 )
 def test_a_run_refuses(asked, says):
     with pytest.raises(ConfigError, match=says):
-        toy.study((3,)).run(**asked)
+        mean_study((3,)).run(**asked)
 
 
 # ---------------------------------------------------------------- what a run promises
 def test_only_what_is_missing_is_computed(tmp_path):
-    study = toy.study((3, 10))
+    study = mean_study((3, 10))
     assert study.run(120, out=tmp_path, **INLINE).outcome.n_blocks == 2 * 3
     assert study.run(120, out=tmp_path, **INLINE).outcome.n_blocks == 0
     assert study.run(150, out=tmp_path, **INLINE).outcome.n_blocks == 0
     assert study.run(151, out=tmp_path, **INLINE).outcome.n_blocks == 2
     assert study.run(20, out=tmp_path, **INLINE).outcome.n_blocks == 0
-    assert toy.study((3, 10, 30)).run(120, out=tmp_path).outcome.n_blocks == 3
+    assert mean_study((3, 10, 30)).run(120, out=tmp_path).outcome.n_blocks == 3
 
 
 def test_starting_over_leaves_another_studys_blocks_alone(tmp_path):
     """The folder is refused before anything in it is deleted."""
-    study = toy.study((3,))
+    study = mean_study((3,))
     study.run(60, out=tmp_path)
     (tmp_path / "toy" / "manifest.json").write_text(json.dumps({"study": "someone else's"}))
     blocks = sorted((tmp_path / "toy" / "replicates").iterdir())
@@ -133,7 +130,7 @@ def test_starting_over_leaves_another_studys_blocks_alone(tmp_path):
 
 
 def test_an_address_of_another_study_is_refused():
-    study = toy.study((3,))
+    study = mean_study((3,))
     with pytest.raises(ConfigError, match=r"has no scenario 0123456789abcdef with these settings"):
         study.replay(Address("0123456789abcdef", 3))
-    assert set(study.replay(Address(scenario_key(toy.Mean(3)), 130))) >= {"estimate", "truth"}
+    assert set(study.replay(Address(scenario_key(Mean(3)), 130))) >= {"estimate", "truth"}

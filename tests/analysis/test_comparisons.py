@@ -11,14 +11,14 @@ from simstudy.errors import StudyError
 from simstudy.measures import mean, relative_bias
 from simstudy.provenance.streams import Streams
 from simstudy.study import Rules, Study
-from tests import toy
+from tests.factories import mean_study
 
 INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 @pytest.fixture(scope="module")
 def result():
-    return toy.study().run(400, seed=2, **INLINE)
+    return mean_study().run(400, seed=2, **INLINE)
 
 
 @dataclass(frozen=True)

@@ -62,8 +62,7 @@ def drawn(scenario, n_rep, block=10):
 
 # ---------------------------------------------------------------- vectors
 @pytest.mark.parametrize(
-    "workers",
-    [INLINE, on("threads", 2), pytest.param(on("loky", 2), marks=pytest.mark.slow)],
+    "workers", [INLINE, on("threads", 2), pytest.param(on("loky", 2), marks=pytest.mark.slow)]
 )
 def test_a_vector_is_as_long_as_its_scenario_says(workers, tmp_path):
     result = study().run(25, out=tmp_path, **workers)

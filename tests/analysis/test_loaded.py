@@ -13,8 +13,8 @@ from simstudy import Rules, Study, each_replicate, grid, load
 from simstudy.errors import FigureError, StoreError, StudyError
 from simstudy.external.from_frame import from_frame
 from simstudy.measures import mean
-from tests import toy
 from tests.external.tables import COLUMNS, long_table
+from tests.factories import Mean, mean_study
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def test_replicates_have_their_factors_and_methods(kept):
 
 
 def test_axes_are_columns(tmp_path):
-    result = toy.study().run(50, out=tmp_path)
+    result = mean_study().run(50, out=tmp_path)
     stored = load(tmp_path / "toy").replicates
     pd.testing.assert_frame_equal(stored, result.replicates, check_exact=True)
 
@@ -201,13 +201,13 @@ def test_what_is_no_folder_of_results_is_refused_in_a_line(tmp_path):
     with pytest.raises(StoreError, match=r"name one, such as results/NAME"):
         load(tmp_path)
     for name in ("one", "two"):
-        replace(toy.study(), name=name).run(20, out=tmp_path)
+        replace(mean_study(), name=name).run(20, out=tmp_path)
     with pytest.raises(StoreError, match="holds several studies; name one: one, two"):
         load(tmp_path)
 
 
 def test_replicates_that_are_not_there_are_refused(tmp_path):
-    toy.study().run(200, out=tmp_path)
+    mean_study().run(200, out=tmp_path)
     shutil.rmtree(tmp_path / "toy" / "replicates")
     stored = load(tmp_path / "toy")
     assert len(stored.summary)
@@ -216,9 +216,9 @@ def test_replicates_that_are_not_there_are_refused(tmp_path):
 
 
 def test_blocks_of_another_seed_are_not_mixed_in(tmp_path):
-    first = toy.study().run(40, out=tmp_path)
+    first = mean_study().run(40, out=tmp_path)
     shared = tmp_path / "toy" / "replicates"
-    other = toy.study().run(40, seed=2, out=tmp_path / "beside")
+    other = mean_study().run(40, seed=2, out=tmp_path / "beside")
     for path in (other.folder / "replicates").glob("*.parquet"):
         path.rename(shared / path.name)
     stored = load(first.folder).rows(columns=["estimate"])
@@ -226,13 +226,13 @@ def test_blocks_of_another_seed_are_not_mixed_in(tmp_path):
 
 
 def test_blocks_of_other_code_are_told_apart_by_the_manifest(tmp_path):
-    class Other(toy.Mean):
+    class Other(Mean):
         def simulate(self, streams, n_rep):
             return {**super().simulate(streams, n_rep)}
 
-    Other.__name__ = toy.Mean.__name__
-    first = toy.study().run(40, out=tmp_path)
-    changed = replace(toy.study(), scenarios=[Other(s.n_obs) for s in toy.study().scenarios])
+    Other.__name__ = Mean.__name__
+    first = mean_study().run(40, out=tmp_path)
+    changed = replace(mean_study(), scenarios=[Other(s.n_obs) for s in mean_study().scenarios])
     other = changed.run(40, out=tmp_path / "beside")
     for path in (other.folder / "replicates").glob("*.parquet"):
         path.rename(first.folder / "replicates" / path.name)
@@ -247,7 +247,7 @@ def test_blocks_of_other_code_are_told_apart_by_the_manifest(tmp_path):
 
 def test_outputs_of_another_run_are_refused(tmp_path):
     """As an interrupted copy leaves them."""
-    long, short = (toy.study().run(n, out=tmp_path / str(n)).folder for n in (200, 20))
+    long, short = (mean_study().run(n, out=tmp_path / str(n)).folder for n in (200, 20))
     for name in ("summary", "scenarios"):
         assert len(getattr(load(long), name))
     shutil.copy(short / "summary.parquet", long)
@@ -282,7 +282,7 @@ class Noise:
 
 
 def test_a_damaged_file_is_named_and_left_where_it_is(tmp_path):
-    folder = toy.study().run(40, out=tmp_path).folder
+    folder = mean_study().run(40, out=tmp_path).folder
     block = max((folder / "replicates").glob("*.parquet"))
     block.write_bytes(block.read_bytes()[:-9] + b"damaged!!")
     with pytest.raises(StoreError, match="is damaged, or not a file of blocks"):

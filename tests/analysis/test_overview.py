@@ -7,7 +7,7 @@ import pytest
 
 from simstudy.analysis.summary import overview, worst_z
 from simstudy.measures import mean, rejection_rate
-from tests import toy
+from tests.factories import mean_study
 
 INLINE = {"backend": "inline", "n_jobs": 1}
 
@@ -19,7 +19,7 @@ def rows(*numbers):
 
 
 def test_a_line_for_each_measure_in_the_studys_order():
-    result = toy.study((3, 10)).run(100, **INLINE)
+    result = mean_study((3, 10)).run(100, **INLINE)
     lines = overview(result.summary, result.details.measures)
     assert lines["measure"].tolist() == [measure.name for measure in result.details.measures]
     for line in lines.to_dict("records"):

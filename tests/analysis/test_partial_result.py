@@ -11,8 +11,8 @@ from simstudy.store import compaction
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
 from simstudy.study import Study
+from tests.factories import mean_study
 from tests.support import on
-from tests.toy import study
 
 INLINE = on("inline", 1)
 
@@ -39,20 +39,20 @@ class StopAfter:
 
 def interrupted(folder, n_rep: int) -> None:
     with pytest.raises(Stop):
-        study().run(1000, out=folder, backend="inline", progress=StopAfter(n_rep))
+        mean_study().run(1000, out=folder, backend="inline", progress=StopAfter(n_rep))
 
 
 def test_every_scenario_has_its_share(tmp_path):
     interrupted(tmp_path, 3 * 50 + 20)
-    sizes = study().partial_result(1000, out=tmp_path).n_rep
+    sizes = mean_study().partial_result(1000, out=tmp_path).n_rep
     assert min(sizes.values()) >= 50
     assert max(sizes.values()) - min(sizes.values()) <= 50 * 2
 
 
 def test_what_it_shows_is_the_head_of_the_whole(tmp_path):
     interrupted(tmp_path, 400)
-    early = study().partial_result(1000, out=tmp_path)
-    whole = study().run(1000, **INLINE)
+    early = mean_study().partial_result(1000, out=tmp_path)
+    whole = mean_study().run(1000, **INLINE)
     for one in early.plan.scenarios:
         n = early.n_rep[next(k for k, s in early.plan.keys.items() if s == one)]
         head = whole.columns(one, "estimate")["estimate"][:n]
@@ -61,7 +61,7 @@ def test_what_it_shows_is_the_head_of_the_whole(tmp_path):
 
 def test_a_look_sees_all_while_another_run_compacts(tmp_path, monkeypatch):
     interrupted(tmp_path, 400)
-    other = study().partial_result(1000, out=tmp_path)
+    other = mean_study().partial_result(1000, out=tmp_path)
     plain, compacted = Folder.names, []
 
     def names(self):
@@ -73,7 +73,7 @@ def test_a_look_sees_all_while_another_run_compacts(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Folder, "names", names)
     monkeypatch.setattr(compaction, "MANY_FILES", 0)
-    found = study().partial_result(1000, out=tmp_path)
+    found = mean_study().partial_result(1000, out=tmp_path)
     assert compacted
     assert found.n_rep == other.n_rep
     assert len(found.details.store.referenced_files) == 1
@@ -81,17 +81,17 @@ def test_a_look_sees_all_while_another_run_compacts(tmp_path, monkeypatch):
 
 def test_nothing_to_look_at_is_said(tmp_path):
     with pytest.raises(StoreError, match="holds no block of this study yet"):
-        study().partial_result(out=tmp_path)
+        mean_study().partial_result(out=tmp_path)
 
 
 def test_what_is_stored_is_shown_whatever_the_study_asks_for(tmp_path):
     """A run may have had more replicates than the study's own number, and end within a block."""
-    for n_rep in (120, 2 * study().n_rep + 30):
-        ran = study().run(n_rep, out=tmp_path, **INLINE)
-        look = study().partial_result(out=tmp_path)
+    for n_rep in (120, 2 * mean_study().n_rep + 30):
+        ran = mean_study().run(n_rep, out=tmp_path, **INLINE)
+        look = mean_study().partial_result(out=tmp_path)
         assert set(look.n_rep.values()) == {n_rep}
         assert look.summary.equals(ran.summary)
-    assert set(study().partial_result(70, out=tmp_path).n_rep.values()) == {70}
+    assert set(mean_study().partial_result(70, out=tmp_path).n_rep.values()) == {70}
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from simstudy.analysis.precision import Target, next_sizes, precision_ratios, re
 from simstudy.errors import ConfigError
 from simstudy.measures import Estimates
 from simstudy.study import PILOT_REP, Study
-from tests.toy import study
+from tests.factories import mean_study
 
 INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 def run(**settings: object):
-    return study().run(100, seed=3, **INLINE, **settings)
+    return mean_study().run(100, seed=3, **INLINE, **settings)
 
 
 def estimates(estimate: float, mcse: float, half: float = 0.02) -> Estimates:
@@ -37,7 +37,7 @@ def test_every_scenario_reaches_the_error_and_little_is_drawn_beyond_need():
 
 
 def test_the_result_is_a_prefix_of_the_long_run():
-    adaptive, long = run(precision={"bias": 0.03}), study().run(5000, seed=3, **INLINE)
+    adaptive, long = run(precision={"bias": 0.03}), mean_study().run(5000, seed=3, **INLINE)
     for scenario in adaptive.plan.scenarios:
         short = adaptive.columns(scenario, "estimate")["estimate"]
         assert np.array_equal(short, long.columns(scenario, "estimate")["estimate"][: len(short)])
@@ -95,7 +95,7 @@ def test_a_shard_cannot_know_when_to_stop():
 
 
 def test_a_plan_foresees_what_the_run_takes():
-    cost = study().forecast({"bias": 0.02}, n_rep=2000, seed=3)
+    cost = mean_study().forecast({"bias": 0.02}, n_rep=2000, seed=3)
     result = run(precision={"bias": 0.02})
     taken = np.array(list(result.n_rep.values()))
     assert np.all(np.abs(cost["n_rep"] / taken - 1) < 0.35)
@@ -113,7 +113,7 @@ def test_a_pilot_is_no_longer_than_it_has_to_be(monkeypatch):
         return run(self, 2 * self.block_size, *arguments, **settings)
 
     monkeypatch.setattr(Study, "run", noted)
-    study().forecast({"bias": 0.02}, n_rep=10**9)
+    mean_study().forecast({"bias": 0.02}, n_rep=10**9)
     assert drawn == [PILOT_REP]
 
 
@@ -121,7 +121,7 @@ def test_an_error_beyond_all_numbers_is_drawn_for_up_to_the_ceiling():
     """Its square is no number, which a run found out after its first round."""
     sizes = {"a": 100}
     assert next_sizes(sizes, {"a": 1e300}, block_size=100, ceiling=150) == {"a": 150}
-    done = study((3,)).run(20, precision={"coverage": 1e-300}, max_rep=70, **INLINE)
+    done = mean_study((3,)).run(20, precision={"coverage": 1e-300}, max_rep=70, **INLINE)
     assert set(done.n_rep.values()) == {70}
-    cost = study((3,)).forecast({"coverage": 1e-300}, 20)
+    cost = mean_study((3,)).forecast({"coverage": 1e-300}, 20)
     assert math.isinf(cost["n_rep"].max())

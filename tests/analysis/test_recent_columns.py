@@ -5,12 +5,12 @@ import pickle
 import pytest
 
 from simstudy.analysis import stored_replicates
-from tests import toy
+from tests.factories import mean_study
 
 
 @pytest.fixture
 def result():
-    return toy.study().run(40, backend="inline")
+    return mean_study().run(40, backend="inline")
 
 
 def test_what_is_written_into_columns_is_not_there_when_they_are_asked_for_again(result):

@@ -18,7 +18,7 @@ from simstudy.figures import measure_curves
 from simstudy.measures import mean
 from simstudy.study import Study
 from simstudy.tables.cells import format_cell
-from tests import toy
+from tests.factories import INTERVALS, Mean, mean_study
 from tests.support import on
 
 INLINE = on("inline", 1)
@@ -26,7 +26,7 @@ INLINE = on("inline", 1)
 
 @pytest.fixture(scope="module")
 def result():
-    return toy.study((3, 10)).run(120, **INLINE)
+    return mean_study((3, 10)).run(120, **INLINE)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def test_replicates_are_tidy(result):
     assert set(rows) >= {"estimate", "lower", "upper"}
     for one in result.plan.scenarios:
         arrays = result.columns(one, "estimate", "upper")
-        for i, method in enumerate(toy.METHODS):
+        for i, method in enumerate(INTERVALS):
             cell = rows[(rows["n_obs"] == one.n_obs) & (rows["method"] == method)]
             assert cell["rep"].tolist() == list(range(120))
             np.testing.assert_array_equal(cell["estimate"], arrays["estimate"][:, i])
@@ -84,7 +84,7 @@ def test_rows_of_some_scenarios_and_columns(result):
 
 def test_the_first_block_is_whole_however_few_replicates_were_asked_for(result):
     scenario, size = result.plan.scenarios[0], result.plan.block_size
-    few = toy.study((3, 10)).run(2, **INLINE)
+    few = mean_study((3, 10)).run(2, **INLINE)
     assert few.columns(scenario, "estimate")["estimate"].shape == (2, 2)
     plain = scenario.simulate(result.plan.streams(scenario, 0), size)
     for run in (few, result):
@@ -95,16 +95,16 @@ def test_the_first_block_is_whole_however_few_replicates_were_asked_for(result):
 
 def test_a_scenario_that_was_not_drawn(result):
     with pytest.raises(LookupError, match="is not in this run"):
-        result.columns(toy.Mean(99), "estimate")
+        result.columns(Mean(99), "estimate")
     with pytest.raises(LookupError, match="is not in this run"):
-        result.columns(toy.Mean(99), "estimate", first_block=True)
+        result.columns(Mean(99), "estimate", first_block=True)
     with pytest.raises(LookupError, match="is not in this run"):
-        result.rows(toy.Mean(99))
+        result.rows(Mean(99))
 
 
 def test_a_figure_by_name():
     study = Study(
-        "drawn", grid(toy.Mean, n_obs=[3]), axes={"method": toy.METHODS},
+        "drawn", grid(Mean, n_obs=[3]), axes={"method": INTERVALS},
         figures={"1": lambda r: ("figure of", r.plan.name), "1B": lambda r: "other"},
     )  # fmt: skip
     result = study.run(10, **INLINE)
@@ -139,7 +139,7 @@ def test_every_failure_has_its_place_and_address():
 def test_what_is_held_in_memory_goes_with_the_result():
     from pathlib import Path
 
-    result = toy.study((3,)).run(10, **INLINE)
+    result = mean_study((3,)).run(10, **INLINE)
     folder = Path(result.details.store.files.path)
     assert folder.exists()
     del result
@@ -171,14 +171,14 @@ def test_its_repr_has_the_numbers_of_the_summary_with_their_errors(result):
 
 
 def test_only_the_first_rows_of_many_are_shown():
-    result = toy.study(tuple(range(3, 15))).run(40, **INLINE)
+    result = mean_study(tuple(range(3, 15))).run(40, **INLINE)
     shown = repr(result)
     assert "The first 10 of 24 rows." in shown
     assert "  14  " not in shown.partition(result.table().grid.caption)[2]
 
 
 def test_a_summary_that_cannot_be_made_does_not_break_the_repr():
-    drawn = toy.study((3,)).run(40, **INLINE).details
+    drawn = mean_study((3,)).run(40, **INLINE).details
     broken = Result(replace(drawn, declared=[mean("not there")]))
     with pytest.raises(SimstudyError):
         _ = broken.summary
@@ -190,7 +190,7 @@ def test_a_table_with_a_column_for_each_method(result):
     assert [heading.text for heading in table.grid.headings][-2:] == ["t", "z"]
     assert len(table.grid.rows) == 2 * 3  # scenarios, measures
     at = table.frame["measure"].eq("coverage") & table.frame["n_obs"].eq(10)
-    for method in toy.METHODS:
+    for method in INTERVALS:
         mine = result.row("coverage", n_obs=10, method=method)
         there = table.frame[at].iloc[0]
         assert there[f"method={method}"] == mine["estimate"]
@@ -221,14 +221,14 @@ def test_labels_are_headings_and_titles():
         "1": lambda result: p9.ggplot(result.summary, p9.aes("n_obs", "estimate")),
         "2": lambda result: measure_curves(result.select(method="t"), x="n_obs", y="coverage"),
     }
-    result = replace(toy.study((3, 10)), labels=labels, figures=figures).run(40, **INLINE)
+    result = replace(mean_study((3, 10)), labels=labels, figures=figures).run(40, **INLINE)
     headings = [heading.text for heading in result.table().grid.headings]
     assert {"sample size", "share that covers"} < set(headings)
     assert result.figure("1").labels.x == "sample size"
     shown = result.figure("2").labels
     assert (shown.x, shown.y) == ("sample size", "share that covers")
     with pytest.raises(StudyError, match="is 3: each name needs a heading"):
-        replace(toy.study((3,)), labels={"n_obs": 3})
+        replace(mean_study((3,)), labels={"n_obs": 3})
 
 
 def test_it_is_published_and_its_report_saved(result, tmp_path):
@@ -250,5 +250,5 @@ def test_a_result_has_few_public_names(result):
 
 
 def test_a_study_shows_what_it_declares_in_a_notebook():
-    study = toy.study((3,))
+    study = mean_study((3,))
     assert study._repr_html_() == f"<pre>{study!r}</pre>"

@@ -23,7 +23,7 @@ from simstudy.measures import Estimates, mean, power, rejection_rate
 from simstudy.measures.intervals import critical_value, wilson
 from simstudy.provenance.streams import Streams
 from simstudy.study import Rules, Study
-from tests import toy
+from tests.factories import Mean, mean_study
 from tests.support import FALSE_ALARM, assert_within_mcse, replicates_to_catch
 
 CERTAIN = 1 - FALSE_ALARM  # level of an interval that misses once in 100,000 solutions
@@ -349,7 +349,7 @@ def test_another_factor_and_a_function_of_it() -> None:
 def test_a_measure_without_link_and_a_cell_of_it() -> None:
     """The empirical SE of a mean falls to 1/4 at 16 observations."""
     found = solve(
-        toy.study(block_size=200), toy.Mean(3), "n_obs", measure="empirical_se", target=0.25,
+        mean_study(block_size=200), Mean(3), "n_obs", measure="empirical_se", target=0.25,
         low=4, high=100, tolerance=2.5, level=CERTAIN, where={"method": "z"}, **INLINE,
     )  # fmt: skip
     assert found.lower < 16 < found.upper
@@ -430,7 +430,7 @@ def test_a_scenario_that_ignores_the_factor_is_refused() -> None:
 
 def test_a_cell_that_is_not_said_is_refused() -> None:
     settings = {"target": 0.25, "low": 4, "high": 100, "tolerance": 2.5, **INLINE}
-    study, one = toy.study(block_size=200), toy.Mean(3)
+    study, one = mean_study(block_size=200), Mean(3)
     text = r"where={}: it is not clear which method is meant: name one, such as 't'"
     with pytest.raises(StudyError, match=text):
         solve(study, one, "n_obs", measure="empirical_se", **settings)  # type: ignore[arg-type]

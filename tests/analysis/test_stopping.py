@@ -17,7 +17,7 @@ from simstudy.measures import mean
 from simstudy.output.formatting import format_precision
 from simstudy.study import Study
 from simstudy.study.run_options import PILOT
-from tests.toy import study as toy
+from tests.factories import mean_study
 
 INLINE = {"backend": "inline", "n_jobs": 1}
 
@@ -71,11 +71,11 @@ def test_its_words_say_how_far_the_error_is_from_what_was_asked(by_pilot):
 
 def test_the_pilot_is_kept_and_the_run_is_a_prefix_of_any_other(tmp_path):
     asked = {"precision": {"bias": 0.03}, "stop_by": PILOT, "out": tmp_path, "seed": 3}
-    first, again = toy().run(100, **asked), toy().run(100, **asked)
+    first, again = mean_study().run(100, **asked), mean_study().run(100, **asked)
     assert again.outcome.n_blocks == 0
     assert again.n_rep == first.n_rep
     assert (tmp_path / "toy" / "pilot" / "toy").is_dir() or list(tmp_path.glob("*/pilot/*"))
-    long = toy().run(5000, seed=3, **INLINE)
+    long = mean_study().run(5000, seed=3, **INLINE)
     for scenario in first.plan.scenarios:
         drawn, of_long = (each.columns(scenario, "estimate")["estimate"] for each in (first, long))
         assert np.array_equal(drawn, of_long[: len(drawn)])
@@ -83,7 +83,7 @@ def test_the_pilot_is_kept_and_the_run_is_a_prefix_of_any_other(tmp_path):
 
 def test_what_a_pilot_s_rule_costs_is_told_beforehand():
     looks, pilot = (
-        toy().forecast({"bias": 0.03}, stop_by=rule) for rule in ("sequential", "pilot")
+        mean_study().forecast({"bias": 0.03}, stop_by=rule) for rule in ("sequential", "pilot")
     )
     assert (pilot["needed"] >= looks["needed"]).all(), "a block at least"
     assert pilot["needed"].sum() > looks["needed"].sum()
@@ -94,8 +94,8 @@ def test_a_pilot_s_random_numbers_are_no_run_s():
 
 
 def test_the_floor_and_the_ceiling_hold():
-    few = toy().run(200, precision={"bias": 10.0}, stop_by=PILOT, **INLINE)
-    many = toy().run(200, precision={"bias": 1e-6}, stop_by=PILOT, max_rep=350, **INLINE)
+    few = mean_study().run(200, precision={"bias": 10.0}, stop_by=PILOT, **INLINE)
+    many = mean_study().run(200, precision={"bias": 1e-6}, stop_by=PILOT, max_rep=350, **INLINE)
     assert set(few.n_rep.values()) == {200}
     assert set(many.n_rep.values()) == {350}
 
@@ -112,7 +112,7 @@ def test_the_floor_and_the_ceiling_hold():
 )
 def test_what_makes_no_sense_is_refused(asked, text):
     with pytest.raises(ConfigError, match=re.escape(text)):
-        toy().run(100, **asked)
+        mean_study().run(100, **asked)
 
 
 @dataclass(frozen=True)

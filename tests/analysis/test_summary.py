@@ -11,7 +11,7 @@ from simstudy.design import grid
 from simstudy.errors import StudyError
 from simstudy.measures import bias, empirical_se, mean, mse, rejection_rate, rmse
 from simstudy.study import Rules, Study
-from tests import toy
+from tests.factories import mean_study
 from tests.support import on
 
 INLINE = on("inline", 1)
@@ -54,7 +54,7 @@ def two_axes(**scenario):
 
 
 def test_a_row_for_every_scenario_cell_and_measure_in_order():
-    result = toy.study((3, 10)).run(60, **INLINE)
+    result = mean_study((3, 10)).run(60, **INLINE)
     cells = itertools.product((3, 10), ("bias", "coverage", "empirical_se"), ("t", "z"))
     found = result.summary[["n_obs", "measure", "method"]].itertuples(index=False, name=None)
     assert list(found) == list(cells)
@@ -63,7 +63,7 @@ def test_a_row_for_every_scenario_cell_and_measure_in_order():
 
 
 def test_every_number_is_that_of_the_plain_formula():
-    result = toy.study((3,)).run(120, **INLINE)
+    result = mean_study((3,)).run(120, **INLINE)
     rows = result.replicates
     for method, data in rows.groupby("method"):
         error = (data["estimate"] - data["truth"]).to_numpy()
@@ -80,8 +80,8 @@ def test_every_number_is_that_of_the_plain_formula():
 
 
 def test_theory_stands_beside_its_own_cell():
-    summary = toy.study((3, 10)).run(60, **INLINE).summary.set_index(["n_obs", "measure", "method"])
-    exact = summary["exact"]
+    summary = mean_study((3, 10)).run(60, **INLINE).summary
+    exact = summary.set_index(["n_obs", "measure", "method"])["exact"]
     assert (exact[:, "bias"] == 0).all()
     assert (exact[:, "coverage", "t"] == 0.95).all()
     assert exact[:, "coverage", "z"].isna().all()

@@ -6,7 +6,7 @@ import pytest
 
 from simstudy.errors import ConfigError
 from simstudy.study.run_options import read_shard, share_of_array
-from tests.guarantees.content import whichever_files
+from tests.guarantees.content import files_but_manifest
 
 STUDY = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50,100]", "progress=false"]
 QUICK = [*STUDY, "n_rep=3000", "figures=false", "report=false", "backend=inline"]
@@ -70,21 +70,15 @@ def said(ours):
     return lambda *arguments: ours(*arguments).splitlines()
 
 
-def outputs(folder) -> dict[str, bytes]:
-    """Every file of a result but what says when it was made, and the rows of its blocks."""
-    found = (path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json")
-    return whichever_files({str(path.relative_to(folder)): path.read_bytes() for path in found})
-
-
 def test_shares_in_any_order_are_joined_once_to_the_files_of_one_run(asked, tmp_path, said):
     for share in ("3/3", "1/3", "3/3", "2/3"):
         said(*asked, f"shard={share}")
     assert any("power" in line for line in said(*asked))
-    joined = outputs(tmp_path)
+    joined = files_but_manifest(tmp_path)
     assert any(line.startswith("nothing to do") for line in said(*asked))
-    assert outputs(tmp_path) == joined
+    assert files_but_manifest(tmp_path) == joined
     said(*QUICK, f"out={tmp_path / 'whole'}")
-    assert outputs(tmp_path / "whole") == joined
+    assert files_but_manifest(tmp_path / "whole") == joined
 
 
 def test_shares_cannot_live_in_the_memory_of_one_process(refused_here):
@@ -103,7 +97,7 @@ def test_a_join_draws_what_one_share_draws_and_otherwise_says_how_to_go_on(
     asked, tmp_path, said, refused_here, monkeypatch
 ):
     said(*asked, "shard=1/3")
-    before = outputs(tmp_path)
+    before = files_but_manifest(tmp_path)
     for script, command in (
         ("", "python run.py batch {asked} shares=3 missing=true > two_stage.sh && bash two_stage."),
         ("/a b/run.sh", "bash '/a b/run.sh' 2-3"),
@@ -112,7 +106,7 @@ def test_a_join_draws_what_one_share_draws_and_otherwise_says_how_to_go_on(
         line = refused_here(*asked, "join=3")
         assert line.startswith("join=3: 4 of 6 blocks are missing, in 2 of 3 shares. That is")
         assert f"To draw them: {command.format(asked=shlex.join(asked))}" in line
-        assert outputs(tmp_path) == before
+        assert files_but_manifest(tmp_path) == before
     said(*asked, "shard=3/3")
     assert any("power" in line for line in said(*asked, "join=3"))
     assert said(*asked, "join=3")[0].startswith("nothing to do")

@@ -155,10 +155,7 @@ def test_a_terminated_job_ends_its_command_and_is_not_requeued(slurm, ours):
         (["shares=2", "restart=true"], "join=2 with restart: "),
         (["shares=2", "account="], "account= has no value: leave account out"),
         (["shares=2", "n_rep=0"], "n_rep=0 is not allowed: "),
-        (
-            ["shares=2", "expriment=x"],
-            "expriment is not a setting; did you mean 'experiment'?",
-        ),
+        (["shares=2", "expriment=x"], "expriment is not a setting; did you mean 'experiment'?"),
     ],
 )
 def test_what_its_jobs_would_refuse_is_refused_where_it_is_made(settings, line, refused_here):

@@ -17,7 +17,7 @@ import pytest
 
 from tests.cli.projects import write
 from tests.cluster.one_node import one_node_slurm, why_not
-from tests.guarantees.content import whichever_files
+from tests.guarantees.content import files_but_manifest
 from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
@@ -113,12 +113,6 @@ class Project:
         return "".join(path.read_text() for path in self.folder.glob(f"slurm/slow/{job}.out"))
 
 
-def files(folder) -> dict[str, bytes]:
-    """All of a result but its manifest, which says when it was made, and how long that took."""
-    found = (path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json")
-    return whichever_files({str(path.relative_to(folder)): path.read_bytes() for path in found})
-
-
 def running(project, array) -> list[str]:
     """The jobs of an array that run now."""
     return project.said("squeue", "-h", "-t", "RUNNING", "-j", array).splitlines()
@@ -155,10 +149,10 @@ def test_what_becomes_of_jobs_moves_no_byte_of_the_result(project):
     assert " files in " in project.logs(join)
 
     project.simstudy(*SETTINGS, "out=here", "backend=threads", "n_jobs=20")
-    joined = files(project.folder / "results" / "slow")
-    assert joined == files(project.folder / "here" / "slow")
+    joined = files_but_manifest(project.folder / "results" / "slow")
+    assert joined == files_but_manifest(project.folder / "here" / "slow")
     assert "nothing to do" in project.simstudy(*SETTINGS)
-    assert joined == files(project.folder / "results" / "slow")
+    assert joined == files_but_manifest(project.folder / "results" / "slow")
 
 
 def test_a_sweep_of_jobs_moves_no_bit_and_ends_with_one_table(project):

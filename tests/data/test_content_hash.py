@@ -15,7 +15,9 @@ from simstudy import Data
 from simstudy.data.canonical import held_array, held_frame
 from simstudy.data.content_hash import hash_of_array, hash_of_frame
 from simstudy.errors import DesignError
-from tests.with_data import PRICES
+from tests.factories import PRICE_TABLE
+
+PRICES = pd.DataFrame(PRICE_TABLE)
 
 # ---------------------------------------------------------------- arrays
 KINDS = ["?", "i1", "<i8", "<u4", "<f4", "<f8", "<c16", "<M8[us]", "<m8[s]", "S2", "<U2"]

@@ -18,16 +18,14 @@ from simstudy.design import grid, scenario_key
 from simstudy.design.plan import factors_of
 from simstudy.errors import DesignError, StudyError
 from simstudy.provenance.scenario_id import identity
+from tests.factories import PRICE_TABLE, Resampled, price_study
 from tests.guarantees.content import content
 from tests.support import on
-from tests.with_data import PRICES, Resampled, resampling
 
 ROOT = Path(__file__).parents[2]
 BUNDLED = "guarantees/prices.csv"
-WORKERS = [
-    on("inline", 1),
-    pytest.param(on("loky", 2), marks=pytest.mark.slow),
-]
+PRICES = pd.DataFrame(PRICE_TABLE)
+WORKERS = [on("inline", 1), pytest.param(on("loky", 2), marks=pytest.mark.slow)]
 
 
 @pytest.fixture(autouse=True)
@@ -344,15 +342,15 @@ def test_a_file_that_a_package_does_not_ship_is_refused(package):
 )
 def test_data_work_in_workers(made, workers, csv):
     part = made(csv)
-    result = resampling(part).run(**workers)
+    result = price_study(part).run(**workers)
     assert result.outcome.n_failed == 0
     assert set(result.summary["data"]) == {str(part)}
-    assert content(result) == content(resampling(part).run(**WORKERS[0]))
+    assert content(result) == content(price_study(part).run(**WORKERS[0]))
 
 
 @pytest.mark.parametrize("workers", WORKERS, ids=["inline", "loky"])
 def test_a_file_that_changed_or_went_under_a_worker_stops_the_run(workers, csv):
-    study = resampling(Data.file(csv))
+    study = price_study(Data.file(csv))
     csv.write_text(csv.read_text().replace("1.5", "1.6"))
     with pytest.raises(StudyError, match=r"prices\.csv has changed since the study was made"):
         study.run(**workers)
@@ -362,13 +360,13 @@ def test_a_file_that_changed_or_went_under_a_worker_stops_the_run(workers, csv):
 
 
 def test_other_data_are_other_blocks_of_the_same_study(csv, tmp_path):
-    first = resampling(Data.file(csv)).run(out=tmp_path, **WORKERS[0])
+    first = price_study(Data.file(csv)).run(out=tmp_path, **WORKERS[0])
     csv.write_text(csv.read_text().replace("1.5", "1.6"))
-    second = resampling(Data.file(csv)).run(out=tmp_path, **WORKERS[0])
+    second = price_study(Data.file(csv)).run(out=tmp_path, **WORKERS[0])
     assert second.outcome.n_blocks == first.outcome.n_blocks
     assert not set(content(first)) & set(content(second))
     csv.rename(csv.with_name("moved.csv"))
-    moved = resampling(Data.file(csv.with_name("moved.csv"))).run(out=tmp_path, **WORKERS[0])
+    moved = price_study(Data.file(csv.with_name("moved.csv"))).run(out=tmp_path, **WORKERS[0])
     assert moved.outcome.n_blocks == 0, "another path is the same data"
 
 

@@ -11,7 +11,7 @@ from simstudy.engine.block import Address, draw_block
 from simstudy.engine.error_policy import by_method
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import StudyError, describe
-from tests.engine.giving import SIZE, X, giving, plan_of, stored
+from tests.factories import SIZE, X, giving, plan_of, stored
 
 
 @pytest.mark.parametrize("on_failure", ["record", "abort", "impute_worst"])

@@ -10,7 +10,7 @@ from simstudy.errors import StudyError
 from simstudy.measures import mean
 from simstudy.store.columns import columns_of
 from simstudy.study import Rules, Study
-from tests.engine.giving import SIZE, X, giving, plan_of, read_back, simulated, stored
+from tests.factories import SIZE, X, giving, plan_of, read_back, simulated, stored
 
 INLINE = {"backend": "inline", "n_jobs": 1}
 

@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 
 from simstudy.engine.context import BlockContext, drawing
-from simstudy.engine.error_policy import (
-    MACHINE_TROUBLE,
-    by_method,
-    is_machine_trouble,
-)
+from simstudy.engine.error_policy import MACHINE_TROUBLE, by_method, is_machine_trouble
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import StudyError, describe
 

@@ -11,7 +11,7 @@ from simstudy.engine.graceful_stop import OutOfTime
 from simstudy.engine.progress import Silent
 from simstudy.measures import mean
 from simstudy.study import Study
-from tests import toy
+from tests.factories import mean_study
 from tests.guarantees.content import content
 from tests.support import on
 
@@ -41,13 +41,13 @@ class WarnsAfter(Silent):
 def test_it_ends_after_what_is_under_way_and_goes_on_later(backend, tmp_path):
     workers = on(backend, 2)
     with pytest.raises(OutOfTime) as stop:
-        toy.study().run(20_000, out=tmp_path, **workers, progress=WarnsAfter(100))
+        mean_study().run(20_000, out=tmp_path, **workers, progress=WarnsAfter(100))
     assert 0 < stop.value.n_left < 3 * 400
     graceful_stop.clear_stop_request()
-    rest = toy.study().run(20_000, out=tmp_path, **workers)
+    rest = mean_study().run(20_000, out=tmp_path, **workers)
     assert rest.outcome.n_blocks == stop.value.n_left
     if backend == "inline":
-        assert content(rest) == content(toy.study().run(20_000, **workers))
+        assert content(rest) == content(mean_study().run(20_000, **workers))
 
 
 @dataclass(frozen=True)

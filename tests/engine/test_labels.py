@@ -127,8 +127,7 @@ def test_a_column_does_not_stand_in_for_another_number(name, meant):
     with pytest.raises(StudyError, match=f"{meant}.*unclear which of them a measure reads: rename"):
         study.run(50, n_jobs=1)
     right = replace(
-        study,
-        methods={"m": lambda r: {f"{name}_hat": r, "lower": r - 0.05, "upper": r + 0.05}},
+        study, methods={"m": lambda r: {f"{name}_hat": r, "lower": r - 0.05, "upper": r + 0.05}}
     ).run(1000, n_jobs=1)
     rate = right.row("coverage")["estimate"]
     assert rate == 0 if name == "double" else abs(rate - 0.383) < 0.07

@@ -12,10 +12,9 @@ from simstudy.engine.task_sizes import MAX_SECONDS, PART_OF_RUN, TASK_BYTES, Tas
 from simstudy.engine.tasks import TaskResult, draw_task
 from simstudy.engine.workers import Workers
 from simstudy.store.files import Folder
-from tests import toy
-from tests.engine.giving import Notes, blocks_of, factory_of
+from tests.factories import Notes, blocks_of, factory_of, mean_study
 
-PLAN = toy.study((3, 10)).plan()
+PLAN = mean_study((3, 10)).plan()
 
 
 @pytest.fixture
@@ -115,7 +114,7 @@ def test_a_list_that_comes_late_is_waited_for(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Folder, "names", late)
     monkeypatch.setattr(loop, "PAUSES_SECONDS", (0.0, 0.0, 0.0))
-    run = toy.study((3,)).run(100, out=tmp_path, backend="inline", n_jobs=1, shard=(1, 1))
+    run = mean_study((3,)).run(100, out=tmp_path, backend="inline", n_jobs=1, shard=(1, 1))
     assert run.outcome.n_blocks == 2
 
 
@@ -126,7 +125,7 @@ def refuse(*_):
 
 def test_a_short_study_starts_no_workers(monkeypatch, tmp_path):
     monkeypatch.setattr(loop, "executor_of", refuse)
-    result = toy.study().run(220, out=tmp_path, backend="auto", n_jobs=2)
+    result = mean_study().run(220, out=tmp_path, backend="auto", n_jobs=2)
     assert result.outcome.n_blocks == 15
 
 
@@ -134,14 +133,14 @@ def test_workers_are_started_when_they_pay(monkeypatch):
     monkeypatch.setattr(loop, "executor_of", refuse)
     monkeypatch.setattr(loop, "MIN_SECONDS_SAVED", -1e9)
     with pytest.raises(AssertionError, match="workers were started"):
-        toy.study().run(1000, backend="auto", n_jobs=2)
-    toy.study().run(1000, backend="auto", n_jobs=1)
+        mean_study().run(1000, backend="auto", n_jobs=2)
+    mean_study().run(1000, backend="auto", n_jobs=1)
 
 
 def test_with_a_time_limit_every_block_is_drawn_where_it_can_be_ended(monkeypatch):
     monkeypatch.setattr(loop, "executor_of", refuse)
     with pytest.raises(AssertionError, match="workers were started"):
-        toy.study().run(50, backend="auto", n_jobs=2, block_seconds=60)
+        mean_study().run(50, backend="auto", n_jobs=2, block_seconds=60)
 
 
 # ---------------------------------------------------------------- the size of a task

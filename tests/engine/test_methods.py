@@ -225,8 +225,7 @@ def test_the_axis_of_methods_has_a_name_and_no_number_has(tmp_path):
     summary = renamed.summary
     assert list(summary["test"].unique()) == list(METHODS)
     pd.testing.assert_frame_equal(
-        summary.rename(columns={"test": "method"}),
-        study().run(out=tmp_path, **INLINE).summary,
+        summary.rename(columns={"test": "method"}), study().run(out=tmp_path, **INLINE).summary
     )
     few = dict(list(METHODS.items())[:2])
     fewer = replace(study(axes={"test": tuple(METHODS)}), methods=few)

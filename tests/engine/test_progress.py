@@ -7,6 +7,7 @@ import pytest
 
 from simstudy.engine import progress
 from simstudy.engine.progress import LINE_SECONDS, Bar
+from tests.factories import Terminal
 
 
 class Clock:
@@ -44,11 +45,6 @@ def test_unasked_nothing_is_said_but_a_note(clock, capsys):
         bar.advance(50)
         bar.note("a worker died; 3 blocks to go")
     assert capsys.readouterr().err == "a worker died; 3 blocks to go\n"
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from simstudy.engine.provenance import compute_provenance
-from tests import toy
+from tests.factories import mean_study
 
 
 def expected():
-    return compute_provenance(toy.study((3,)).plan()).expected
+    return compute_provenance(mean_study((3,)).plan()).expected
 
 
 def test_whatever_draws_checks_keeps_and_writes_blocks_is_held_to_the_parents():
@@ -21,7 +21,7 @@ def test_a_worker_with_other_code_says_what_differs():
     code = expected()
     assert code.differences() == []
     assert code.digest == expected().digest
-    names = ("engine/tasks.py", "tests.toy.Mean.simulate")
+    names = ("engine/tasks.py", "tests.factories.Mean.simulate")
     other = replace(code, entries=code.entries | dict.fromkeys(names, frozenset({"#"})))
     assert other.differences() == [f"{name} has changed" for name in names]
     assert other.digest != code.digest
@@ -30,4 +30,5 @@ def test_a_worker_with_other_code_says_what_differs():
 def test_files_edited_since_are_named():
     code = expected()
     assert code.edited_since() == []
-    assert replace(code, files=code.files | {"tests.toy": "#"}).edited_since() == ["tests.toy"]
+    edited = replace(code, files=code.files | {"tests.factories": "#"})
+    assert edited.edited_since() == ["tests.factories"]

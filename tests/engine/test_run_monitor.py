@@ -16,8 +16,7 @@ from simstudy.errors import AlwaysFailsError, StudyError, describe, swallowed
 from simstudy.measures import mean
 from simstudy.output.folder import publish
 from simstudy.study import Rules, Study
-from tests.engine.giving import SIZE, Notes, plan_of
-from tests.guarantees.flaky import Deadly, deadly_study
+from tests.factories import SIZE, Deadly, Notes, deadly_study, plan_of
 from tests.guarantees.hostile import CASES, Drawing
 from tests.support import on
 

@@ -5,12 +5,12 @@ import pytest
 
 from simstudy.engine.work_queue import first_shares
 from simstudy.store.files import Folder
-from tests import toy
 from tests.engine.test_methods import METHODS
 from tests.engine.test_methods import study as study_with_methods
+from tests.factories import mean_study
 from tests.guarantees.content import content
 
-PLAN = toy.study((3, 10, 30, 100)).plan()
+PLAN = mean_study((3, 10, 30, 100)).plan()
 ANALYSED = study_with_methods().plan().work_units
 
 
@@ -43,7 +43,7 @@ INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 def test_a_share_opens_no_file_of_the_others_and_draws_no_block_again(tmp_path, monkeypatch):
-    opened, original, study = [], Folder.open, toy.study()
+    opened, original, study = [], Folder.open, mean_study()
     monkeypatch.setattr(
         Folder, "open", lambda folder, name: opened.append(name) or original(folder, name)
     )
@@ -61,7 +61,7 @@ def test_a_share_opens_no_file_of_the_others_and_draws_no_block_again(tmp_path, 
 
 
 def test_what_another_split_or_a_whole_run_has_drawn_is_not_drawn_again(tmp_path):
-    study = toy.study()
+    study = mean_study()
     study.run(200, out=tmp_path, **INLINE)
     study.run(450, out=tmp_path, **INLINE, shard=(1, 2))
     drawn = [

@@ -4,10 +4,9 @@ import numpy as np
 
 from simstudy.engine.tasks import draw_task, record_failed
 from simstudy.store.columns import failed_replicates
-from tests import toy
-from tests.engine.giving import blocks_of, factory_of
+from tests.factories import blocks_of, factory_of, mean_study
 
-PLAN = toy.study((3, 10)).plan()
+PLAN = mean_study((3, 10)).plan()
 
 
 def test_a_task_carries_its_own_scenarios_and_their_provenance_only(tmp_path):

@@ -16,11 +16,11 @@ from simstudy.engine.work_queue import (
     missing_blocks,
 )
 from simstudy.store.blocks import Store
-from tests import toy
 from tests.engine.test_methods import METHODS
 from tests.engine.test_methods import study as study_with_methods
+from tests.factories import mean_study
 
-PLAN = toy.study((3, 10, 30)).plan()
+PLAN = mean_study((3, 10, 30)).plan()
 ANALYSED = study_with_methods().plan().work_units
 
 

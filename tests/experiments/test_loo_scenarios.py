@@ -6,9 +6,7 @@ from scipy import stats
 
 from simstudy.documents.dgps.normals import standard_normals
 from simstudy.documents.scenarios.leave_one_out import ImportanceSampling, LeaveOneOut
-from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import (
-    bayesian_bootstrap_against,
-)
+from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap_against
 from simstudy.documents.stats.leave_one_out.priors import default_prior, wide_prior
 from simstudy.documents.stats.leave_one_out.regression import exact_leave_one_out
 from simstudy.documents.stats.leave_one_out.utilities import R2_FORMS, UTILITIES, taylor_ratio

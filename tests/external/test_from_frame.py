@@ -12,8 +12,8 @@ from simstudy.errors import ConfigError
 from simstudy.external.from_frame import from_file, from_frame
 from simstudy.measures import bias, coverage, mean
 from simstudy.output.folder import publish
-from tests import toy
 from tests.external.tables import COLUMNS, TRUTH, long_table
+from tests.factories import mean_study
 
 pytestmark = pytest.mark.filterwarnings("ignore:method new has no row", "ignore:no truth is")
 
@@ -40,7 +40,7 @@ def rows_of(table, dgm, method):
 # ---------------------------------------------------------------- numbers
 def test_a_study_and_its_own_replicates_have_the_same_summary():
     """The numbers of a study that was drawn here, taken apart and put together, bit for bit."""
-    own = toy.study().run(50)
+    own = mean_study().run(50)
     again = from_frame(
         own.replicates,
         estimate="estimate",

@@ -13,12 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from simstudy.errors import FigureError
-from simstudy.figures import (
-    agreement_plot,
-    heat_map_plot,
-    measure_curves,
-    save_figure,
-)
+from simstudy.figures import agreement_plot, heat_map_plot, measure_curves, save_figure
 from simstudy.figures.drawing import printed
 from simstudy.figures.panels import facets
 from simstudy.figures.theme import FULL_WIDTH, TALLEST

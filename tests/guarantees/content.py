@@ -73,6 +73,12 @@ def assert_each_block_once(store: Store, key: str, n_blocks: int) -> None:
     assert len(mine) == n_rows
 
 
+def files_but_manifest(folder: Path) -> dict[str, object]:
+    """All of a result but its manifest, which says when it was made, and how long that took."""
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json")
+    return whichever_files({str(path.relative_to(folder)): path.read_bytes() for path in found})
+
+
 def whichever_files(found: Mapping[str, bytes]) -> dict[str, object]:
     """The files of a result by name: of blocks their rows, whichever files hold these.
 

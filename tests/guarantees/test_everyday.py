@@ -5,12 +5,10 @@ and a notebook with the same text share blocks.
 """
 
 import textwrap
-from collections.abc import Iterator
 
 import pytest
 
 from tests.guarantees.content import slow_but
-from tests.guarantees.projects import Projects
 
 HELPERS = '''
 """Models."""
@@ -95,13 +93,6 @@ def study():
     return Study("mine", [AR1()], [mean("e")], methods=METHODS, block_size=20)
 '''
 FILES = {"trial.py": SCRIPT, "helpers.py": HELPERS}
-
-
-@pytest.fixture(scope="module")
-def projects() -> Iterator[Projects]:
-    running = Projects()
-    yield running
-    running.close()
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,8 @@ import pytest
 
 from simstudy.engine.block import Address
 from simstudy.errors import StudyError
-from tests.guarantees import flaky
+from tests.factories import FLAKY_METHODS, Deadly, deadly_study, flaky_study
 from tests.guarantees.content import content
-from tests.guarantees.flaky import Deadly, deadly_study, flaky_study
 from tests.support import on
 
 N_REP = 100  # three blocks of 40, of which the last is cut
@@ -41,10 +40,7 @@ def errors_of(result, scenario, method):
 
 @pytest.mark.parametrize(
     ("method", "error"),
-    [
-        ("raises", r"ValueError: no solution at \d\.\d{3}"),
-        ("nan", "NaN in estimate"),
-    ],
+    [("raises", r"ValueError: no solution at \d\.\d{3}"), ("nan", "NaN in estimate")],
 )
 def test_each_failed_replicate_has_its_error(result, high, method, error):
     for scenario, stumbled in high.items():
@@ -58,14 +54,14 @@ def test_other_methods_are_not_touched(result, method):
     for scenario in result.plan.scenarios:
         assert errors_of(result, scenario, method).empty
         estimates = result.columns(scenario, "estimate")["estimate"]
-        place = flaky.METHODS.index(method)
+        place = FLAKY_METHODS.index(method)
         assert np.isfinite(estimates[:, place]).all()
         np.testing.assert_array_equal(estimates[:, place], estimates[:, 0])
 
 
 def test_a_warning_is_kept_beside_its_value(result, high):
     for scenario, stumbled in high.items():
-        place = flaky.METHODS.index("warns")
+        place = FLAKY_METHODS.index("warns")
         said = result.columns(scenario, "warning")["warning"][:, place]
         expected = np.where(stumbled, "RuntimeWarning: did not converge", None)
         assert said.tolist() == expected.tolist()
@@ -75,7 +71,7 @@ def test_a_failed_cell_holds_no_value(result, high):
     for scenario, stumbled in high.items():
         table = result.details.store.read(result._known_key(scenario), N_REP)
         for method in ("raises", "nan"):
-            place = flaky.METHODS.index(method)
+            place = FLAKY_METHODS.index(method)
             stored = [cells[place] for cells in table.column("estimate").to_pylist()]
             assert [value is None for value in stored] == stumbled.tolist()
 

@@ -6,13 +6,11 @@ that no number depends on costs nothing. The table of changes is the promise.
 """
 
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.guarantees.content import slow_but
-from tests.guarantees.projects import Projects
 
 Files = dict[str, str]
 
@@ -37,13 +35,6 @@ def study():
 
 def trial(imports: str, value: str) -> str:
     return TRIAL.format(imports=textwrap.dedent(imports), value=value)
-
-
-@pytest.fixture(scope="module")
-def projects() -> Iterator[Projects]:
-    running = Projects()
-    yield running
-    running.close()
 
 
 def write(folder: Path, files: Files) -> Path:
@@ -607,7 +598,6 @@ PLAIN = trial(
     import numpy as np
     from helpers import gen_a, LIMIT
 
-    # a comment
     SCALE: float = 2.0
 
     def unrelated(x):
@@ -623,17 +613,12 @@ PLAIN = trial(
 PLAIN_HELPERS = HELPERS + "\nLIMIT = 1.0\nCOLORS = {'a': 'red'}\n"
 
 HARMLESS: dict[str, tuple[str, str, str]] = {
-    "a comment": ("trial.py", "# a comment", "# another comment, longer\n# than before"),
     "a comment at the end": ("helpers.py", "LIMIT = 1.0", "LIMIT = 1.0  # in units of x"),
-    "formatting": (
-        "trial.py", "gen_a(x) * scale + LIMIT", "(gen_a(\n        x) * scale\n + LIMIT)"),
     "blank lines": ("trial.py", "def unrelated", "\n\n\n\ndef unrelated"),
-    "a docstring": ("trial.py", "What it does.", "What it does, at length.\n    More."),
     "a docstring less": ("trial.py", "    '''What it does.'''\n", ""),
     "a docstring of the module": ("helpers.py", "\ndef gen_a", "'''Helpers.'''\ndef gen_a"),
     "an annotation of a function": ("trial.py", "x: np.ndarray) -> np.ndarray", "x: object)"),
     "an annotation of a local": ("trial.py", "scale: float = SCALE", "scale = SCALE"),
-    "an annotation of a constant": ("trial.py", "SCALE: float = 2.0", "SCALE = 2.0"),
     "an annotation of a field": ("trial.py", "n_obs: int = 3", "n_obs: float = 3"),
     "another function": (
         "trial.py", "def unrelated(x):\n    return x", "def other(x):\n    return -x"),
@@ -643,15 +628,10 @@ HARMLESS: dict[str, tuple[str, str, str]] = {
     "an unused import": ("helpers.py", "LIMIT = 1.0", "LIMIT = 1.0\nimport json"),
     "the order of definitions": (
         "helpers.py", PLAIN_HELPERS, "LIMIT = 1.0\nCOLORS = {'a': 'red'}\n" + HELPERS),
-    "a measure": ("trial.py", 'mean("x")', 'mean("x", name="middle")'),
-    "what a script does": (
-        "trial.py", "def study", "if __name__ == '__main__':\n    print(1)\n\ndef study"),
-    "what theory says": (
-        "trial.py", "def study", "    def exact(self):\n        return {}\n\ndef study"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("change", slow_but("a docstring", "another helper", of=HARMLESS))
+@pytest.mark.parametrize("change", slow_but("a docstring less", "another helper", of=HARMLESS))
 def test_what_moves_nothing_costs_nothing(change, projects, tmp_path):
     name, old, new = HARMLESS[change]
     files = {"trial.py": PLAIN, "helpers.py": PLAIN_HELPERS}

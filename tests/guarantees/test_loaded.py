@@ -5,13 +5,11 @@ without being loaded again. Workers import for themselves. Whatever happens, sto
 those of the code that the run says it had.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.guarantees.content import slow_but
-from tests.guarantees.projects import Projects
 
 FIRST = """
 from dataclasses import dataclass
@@ -39,13 +37,6 @@ study = Study('cells', [Trial()], [mean('x')], block_size=20)
 answer(study)
 answer(study)
 """
-
-
-@pytest.fixture(scope="module")
-def projects() -> Iterator[Projects]:
-    running = Projects()
-    yield running
-    running.close()
 
 
 CELLS = {

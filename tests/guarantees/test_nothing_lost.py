@@ -22,7 +22,7 @@ from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder, name_by_content
 from simstudy.store.provenance import Provenance
-from tests import toy
+from tests.factories import mean_study
 from tests.guarantees import slow
 from tests.guarantees.content import assert_each_block_once, assert_same_result, content, file_names
 from tests.guarantees.server import Server, children, kill_group, wait_until
@@ -164,7 +164,7 @@ def test_many_compactions_at_once(server, tmp_path):
 
 # ---------------------------------------------------------------- damage
 def toy_run(out: Path, seed: int = 3, **settings):
-    return toy.study(**settings).run(220, seed, out=out, **INLINE)
+    return mean_study(**settings).run(220, seed, out=out, **INLINE)
 
 
 def bit_flipped(path: Path) -> Path:
@@ -208,7 +208,7 @@ def of_another_seed(folder: Path) -> Path:
 
 
 def of_rows_that_do_not_fit(folder: Path) -> Path:
-    plan = toy.study().plan(3)
+    plan = mean_study().plan(3)
     table = pa.table({"scenario": ["a"] * 7, "rep": range(7)})
     return folder / write_blocks(
         Folder(folder),
@@ -296,7 +296,7 @@ def small_disk(tmp_path):
 @pytest.mark.filterwarnings("ignore:.*tasks which were still being processed:UserWarning")
 @pytest.mark.slow
 def test_a_disk_that_fills_up(small_disk, workers, tmp_path):
-    study = toy.study(block_size=500)
+    study = mean_study(block_size=500)
     with pytest.raises(StoreError, match=FULL) as refused:
         study.run(10_000, out=small_disk, **workers)
     assert "\n" not in str(refused.value)
@@ -314,7 +314,7 @@ def test_a_disk_that_must_not_be_written(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", refuse)
     with pytest.raises(StoreError, match=r"cannot write to .*: .* Choose another out="):
-        toy.study().run(1000, 3, out=tmp_path, **INLINE)
+        mean_study().run(1000, 3, out=tmp_path, **INLINE)
 
 
 def test_publishing_on_a_full_disk_says_so_too(tmp_path, monkeypatch):

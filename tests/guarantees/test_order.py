@@ -8,15 +8,11 @@ from simstudy.engine import tasks
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.work_queue import missing_blocks
 from simstudy.store.blocks import Store
-from tests import toy
+from tests.factories import mean_study
 from tests.support import on
 
 N_REP = 500
-WORKERS = [
-    on("inline", 1),
-    on("threads", 4),
-    pytest.param(on("loky", 2), marks=pytest.mark.slow),
-]
+WORKERS = [on("inline", 1), on("threads", 4), pytest.param(on("loky", 2), marks=pytest.mark.slow)]
 
 
 @pytest.fixture
@@ -35,7 +31,7 @@ def handed_out(monkeypatch):
 
 @pytest.mark.parametrize("workers", WORKERS, ids=lambda one: one["backend"])
 def test_breadth_first_whatever_the_workers(workers, handed_out):
-    study = toy.study((3, 10, 30, 100))
+    study = mean_study((3, 10, 30, 100))
     study.run(N_REP, **workers)
     assert handed_out == sorted(handed_out)
     assert [len(list(same)) for _, same in itertools.groupby(handed_out)] == [4] * 10
@@ -50,14 +46,14 @@ def test_a_worker_computes_its_blocks_in_that_order(monkeypatch):
         return original(plan, scenario, block, *rest)
 
     monkeypatch.setattr(tasks, "draw_block", noted)
-    toy.study((3, 10, 30, 100)).run(N_REP, backend="inline", n_jobs=1)
+    mean_study((3, 10, 30, 100)).run(N_REP, backend="inline", n_jobs=1)
     assert drawn == sorted(drawn)
 
 
 def test_what_is_missing_comes_breadth_first_too(tmp_path):
     """A scenario that is added to a finished study is not in the way of the others."""
-    toy.study((3, 10)).run(100, out=tmp_path)
-    study = toy.study((100, 3, 10))
+    mean_study((3, 10)).run(100, out=tmp_path)
+    study = mean_study((100, 3, 10))
     plan = study.plan()
     store = Store(
         tmp_path / "toy" / "replicates", plan.block_size, compute_provenance(plan).of_blocks

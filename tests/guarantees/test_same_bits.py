@@ -30,7 +30,8 @@ from simstudy.provenance.streams import Streams
 from simstudy.store.block_files import GENERATION_KEY, PROVENANCE_KEY, RANGES_KEY, WIDTH_KEY
 from simstudy.store.blocks import Store
 from simstudy.study import Study
-from tests import toy
+from tests import factories
+from tests.factories import INTERVALS, mean_study
 from tests.guarantees.content import assert_same_result, content, file_names
 from tests.support import on
 
@@ -48,7 +49,7 @@ WORKERS = QUICK + [
 
 def make_study(name: str) -> Study:
     if name == "toy":
-        return toy.study()
+        return mean_study()
     return two_stage.study(two_stage.Config(k=[0, 1.5], n2=[50, 400]))
 
 
@@ -156,7 +157,7 @@ def test_shards_in_folders_of_their_own(name, reference, tmp_path):
 
 # ---------------------------------------------------------------- another design, the same numbers
 def toy_run(out: Path, n_obs, n_rep: int = 220):
-    return toy.study(n_obs).run(n_rep, seed=3, out=out, backend="inline", n_jobs=1)
+    return mean_study(n_obs).run(n_rep, seed=3, out=out, backend="inline", n_jobs=1)
 
 
 def assert_same_where_both(one, other):
@@ -189,10 +190,10 @@ def test_a_factor_with_a_default_is_added(tmp_path):
     """The identity of a scenario leaves out factors at their default."""
 
     @dataclass(frozen=True)
-    class Mean(toy.Mean):
+    class Mean(factories.Mean):
         color: str = "green"
 
-    study = replace(toy.study((3,)), scenarios=[Mean(3)])
+    study = replace(mean_study((3,)), scenarios=[Mean(3)])
     new = study.run(220, seed=3, backend="inline", n_jobs=1)
     assert content(new) == content(toy_run(tmp_path, (3,)))
 
@@ -201,7 +202,7 @@ def test_methods_added(tmp_path):
     """A third method with random numbers of its own leaves the data and the others alone."""
 
     @dataclass(frozen=True)
-    class Mean(toy.Mean):
+    class Mean(factories.Mean):
         def simulate(self, streams, n_rep):
             noise = streams("bootstrap").standard_normal((n_rep, 1))
             columns = dict(super().simulate(streams, n_rep))
@@ -210,8 +211,8 @@ def test_methods_added(tmp_path):
             }
             return columns | widened
 
-    axes = {"method": (*toy.METHODS, "noise")}
-    study = replace(toy.study((3, 10)), scenarios=[Mean(3), Mean(10)], axes=axes)
+    axes = {"method": (*INTERVALS, "noise")}
+    study = replace(mean_study((3, 10)), scenarios=[Mean(3), Mean(10)], axes=axes)
     three, two = study.run(220, seed=3), toy_run(tmp_path, (3, 10))
     for scenario in two.plan.scenarios:
         names = ("estimate", "lower", "upper")

@@ -8,7 +8,6 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from simstudy.engine.progress import Silent
 from simstudy.errors import StoreError
 from simstudy.measures import mean
 from simstudy.provenance import modules
@@ -16,9 +15,9 @@ from simstudy.provenance.modules import forget_modules
 from simstudy.store.block_files import PROVENANCE_KEY, provenance_of_files
 from simstudy.store.files import VERIFIED, name_by_content
 from simstudy.study import Rules, Study
+from tests.factories import Mean, Notes
 from tests.guarantees.content import assert_same_result, content
 from tests.support import on
-from tests.toy import Mean
 
 WAYS_ON = "Keep both with another out=..., or start over with restart=True."
 INLINE = on("inline", 1)
@@ -121,12 +120,7 @@ def assert_refused(study, out, what, **settings):
 
 
 CHANGES = {
-    "the scenario": (
-        "stale_trial",
-        'streams("data")',
-        'streams("other")',
-        "Trial.simulate has",
-    ),
+    "the scenario": ("stale_trial", 'streams("data")', 'streams("other")', "Trial.simulate has"),
     "a constant": ("stale_kernel", "SCALE = 2.0", "SCALE = 3.0", "stale_kernel.SCALE has changed"),
 }
 
@@ -319,14 +313,6 @@ def test_redraw_changed_draws_scenarios_that_changed(written, first, tmp_path):
 
 
 # ---------------------------------------------------------------- adoption
-class Notes(Silent):
-    def __init__(self):
-        self.said = []
-
-    def note(self, text):
-        self.said.append(text)
-
-
 def rows_of(result):
     return [result.rows(scenario) for scenario in result.plan.scenarios]
 

@@ -19,9 +19,9 @@ from simstudy.output.folder import publish
 from simstudy.remote.paths import list_sizes, place_of
 from simstudy.store.blocks import files_at
 from simstudy.store.files import Folder
-from tests import toy
 from tests.analysis import test_derived
 from tests.cli.test_command_line import SMALL
+from tests.factories import mean_study
 from tests.guarantees import emulators, slow
 from tests.guarantees.content import whichever_files
 from tests.guarantees.server import Server, kill_group, wait_until
@@ -149,14 +149,14 @@ def test_an_upload_in_parts_is_seen_when_it_is_complete(kind, out):
 
 def test_a_damaged_object_is_named_set_aside_and_drawn_again(out, tmp_path):
     for place in (out, tmp_path):
-        toy.study().run(100, out=place, **INLINE, shard=(1, 2))
+        mean_study().run(100, out=place, **INLINE, shard=(1, 2))
     names = sorted(name for name in blocks(out) if name.endswith(".parquet"))
     damaged = place_of(out) / names[0]
     write_bytes(damaged, damaged.read_bytes()[:-9] + b"otherwise")
-    whole = toy.study().run(100, out=out, **INLINE)
+    whole = mean_study().run(100, out=out, **INLINE)
     (said,) = whole.details.store.damaged
     assert said.startswith(damaged.name)
-    toy.study().run(100, out=tmp_path, **INLINE)
+    mean_study().run(100, out=tmp_path, **INLINE)
     aside = damaged.parent / "_damaged" / damaged.name
     assert aside.exists()
     aside.unlink()
@@ -173,22 +173,22 @@ def test_starting_over_and_drawing_failures_again(out, tmp_path):
 
 
 def test_another_seed_shares_the_store_and_another_study_is_refused(out):
-    publish(toy.study().run(50, out=out, **INLINE), config={})
+    publish(mean_study().run(50, out=out, **INLINE), config={})
     manifest = place_of(out) / "toy" / "manifest.json"
-    assert toy.study().run(50, 2, out=out, **INLINE).outcome.n_blocks > 0
+    assert mean_study().run(50, 2, out=out, **INLINE).outcome.n_blocks > 0
     write_bytes(manifest, b'{"study": "census"}')
     with pytest.raises(StoreError, match=f"{out}/toy holds the results of study 'census'"):
-        toy.study().run(50, out=out, **INLINE)
+        mean_study().run(50, out=out, **INLINE)
 
 
 # ---------------------------------------------------------------- what a store refuses
 def test_a_bucket_that_is_not_there_is_one_line(kind):
     with pytest.raises(UnreachableError, match=rf"{kind}://nowhere/.* Make the bucket first"):
-        toy.study().run(50, out=f"{kind}://nowhere/a", **INLINE)
+        mean_study().run(50, out=f"{kind}://nowhere/a", **INLINE)
 
 
 def test_no_secret_is_in_any_file_pickle_or_refusal(kind, out, capfd):
-    result = toy.study().run(50, out=out, **INLINE)
+    result = mean_study().run(50, out=out, **INLINE)
     publish(result, config={})
     found = [
         *everything(out).values(),
@@ -217,5 +217,5 @@ def test_a_command_takes_a_url_where_it_takes_a_folder(out, capsys):
 
 
 def test_a_folder_of_this_machine_may_be_given_as_a_url(tmp_path):
-    result = toy.study().run(50, out=f"file://{tmp_path}", **INLINE)
+    result = mean_study().run(50, out=f"file://{tmp_path}", **INLINE)
     assert result.details.store.files == Folder(tmp_path / "toy" / "replicates")

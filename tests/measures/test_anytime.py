@@ -9,8 +9,8 @@ from scipy import integrate, optimize, stats
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures import bias_eliminated_coverage, outlier_rate
 from simstudy.measures.intervals import anytime_mean, anytime_share, normal, wilson
+from tests.factories import mean_study
 from tests.support import critical_z
-from tests.toy import study
 
 INLINE = {"backend": "inline", "n_jobs": 1}
 
@@ -122,7 +122,7 @@ def test_a_plan_of_nothing_is_refused(planned):
 
 # ---------------------------------------------------------------- of a result
 def test_a_result_gives_them_for_shares_and_means():
-    result = study().run(200, seed=1, **INLINE)
+    result = mean_study().run(200, seed=1, **INLINE)
     usual = result.summary.set_index("measure")
     for measure, asked in [("coverage", {}), ("bias", {"planned": 200})]:
         rows = result.anytime(measure, **asked)
@@ -140,13 +140,13 @@ def test_a_result_gives_them_for_shares_and_means():
 )
 def test_what_has_no_such_limits_is_refused(measure, text):
     with pytest.raises(StudyError, match=text):
-        study().run(50, **INLINE).anytime(measure)
+        mean_study().run(50, **INLINE).anytime(measure)
 
 
 def test_a_share_of_replicates_that_are_held_against_each_other_is_refused():
     """Each of these is in the share, or not, by a mean or median of all of them."""
     measures = [bias_eliminated_coverage("estimate", "lower", "upper"), outlier_rate("estimate")]
-    result = replace(study(), measures=measures).run(50, **INLINE)
+    result = replace(mean_study(), measures=measures).run(50, **INLINE)
     for measure in measures:
         with pytest.raises(StudyError, match="is neither a share nor a mean"):
             result.anytime(measure.name)

@@ -11,7 +11,7 @@ from simstudy.output import up_to_date
 from simstudy.output.folder import publish
 from simstudy.provenance.modules import sources_digest
 from simstudy.study import Study
-from tests import toy
+from tests.factories import INTERVALS, mean_study
 
 FILE = __file__  # of the experiment, as it is published
 CONFIG = {"experiment": "toy", "n_obs": [3, 10]}
@@ -38,9 +38,9 @@ def breaks(result):
 def study(n_obs=(3, 10), figures=None):
     return Study(
         name="toy",
-        scenarios=toy.study(n_obs).scenarios,
+        scenarios=mean_study(n_obs).scenarios,
         measures=[bias("estimate", truth="truth"), coverage("lower", "upper", truth="truth")],
-        axes={"method": toy.METHODS},
+        axes={"method": INTERVALS},
         block_size=50,
         figures=figures or {"1": plain_figure, "2": needs_more, "3": would_hide, "4": breaks},
         claims=[Claim("c", "Coverage is 95%", "table 1", lambda r: Finding(0.95), published=0.95)],

@@ -17,7 +17,7 @@ from simstudy.output.folder import publish
 from simstudy.output.frames import scenario_table
 from simstudy.output.manifest import digest
 from simstudy.study import Study
-from tests import toy
+from tests.factories import mean_study, price_study
 from tests.output.standing import (
     CONFIG,
     FILE,
@@ -29,7 +29,6 @@ from tests.output.standing import (
     plain_figure,
     study,
 )
-from tests.with_data import resampling
 
 
 def test_every_file_is_there_and_holds_what_the_result_says(published):
@@ -186,7 +185,7 @@ def test_the_factors_of_every_scenario_are_null_where_it_has_none():
         def simulate(self, streams, n_rep):
             return {}
 
-    plan = toy.study((3,)).plan()
+    plan = mean_study((3,)).plan()
     both = replace(plan, scenarios=(*plan.scenarios, Other()))
     table = scenario_table(both).to_pydict()
     assert table["scenario"] == list(both.keys)
@@ -197,7 +196,7 @@ def test_the_factors_of_every_scenario_are_null_where_it_has_none():
 def test_the_manifest_says_which_data_there_were(tmp_path):
     content = b"price\n1.5\n2.5\n"
     (tmp_path / "prices.csv").write_bytes(content)
-    result = resampling(Data.file(tmp_path / "prices.csv")).run(10, out=tmp_path)
+    result = price_study(Data.file(tmp_path / "prices.csv")).run(10, out=tmp_path)
     publish(result, figures=False, report=False)
     said = manifest_of(result.folder)["data"]
     assert said == {"prices": hashlib.sha256(content).hexdigest()}

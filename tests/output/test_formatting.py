@@ -9,13 +9,13 @@ from simstudy.measures import mean, outlier_rate
 from simstudy.output.folder import publish
 from simstudy.output.formatting import format_outliers, format_precision, format_size, format_work
 from simstudy.output.terminal import print_closing
-from tests import toy
+from tests.factories import mean_study
 
 
 def test_sizes_of_one_scenario_of_several_and_of_several_sizes():
-    alone = toy.study((3,)).run(60)
+    alone = mean_study((3,)).run(60)
     assert format_work(alone).startswith("60 replicates of one scenario (2 blocks drawn now")
-    result = toy.study((3, 10)).run(60)
+    result = mean_study((3, 10)).run(60)
     assert format_size(result) == "60 replicates in each of 2 scenarios"
     few, many = result.plan.keys
     rows = replace(result.details.replicates, n_rep={few: 50, many: 1100})
@@ -24,7 +24,7 @@ def test_sizes_of_one_scenario_of_several_and_of_several_sizes():
 
 
 def test_precision_reached_and_not():
-    study = toy.study((3, 10))
+    study = mean_study((3, 10))
     reached = study.run(100, precision={"bias": 10.0})
     assert format_precision(reached).startswith("precision reached in 2 of 2 scenarios; the same")
     short = study.run(100, precision={"bias": 1e-9}, max_rep=100)

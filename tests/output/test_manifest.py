@@ -8,12 +8,12 @@ from simstudy import load
 from simstudy.errors import StoreError
 from simstudy.measures import mean
 from simstudy.output.folder import publish
-from tests import toy
+from tests.factories import mean_study
 from tests.output.standing import manifest_of
 
 
 def test_a_folder_says_what_it_holds_and_that_nobody_has_published_it(tmp_path):
-    result = toy.study().run(60, out=tmp_path)
+    result = mean_study().run(60, out=tmp_path)
     there = {path.name for path in result.folder.iterdir()} - {"replicates"}
     assert there == {"summary.parquet", "scenarios.parquet", "cells.parquet", "manifest.json"}
     manifest = manifest_of(result.folder)
@@ -35,7 +35,7 @@ def test_a_measure_that_cannot_be_taken_costs_no_blocks(tmp_path):
         return (columns["estimate"],)
 
     fragile = replace(mean("estimate", name="fragile"), terms=taken)
-    study = replace(toy.study(), measures=[fragile])
+    study = replace(mean_study(), measures=[fragile])
     result = study.run(100, out=tmp_path)
     assert lost
     assert not (result.folder / "manifest.json").exists()
@@ -50,25 +50,25 @@ def test_the_last_run_is_explained_and_what_was_published_stays(tmp_path):
         return found.manifest["replicates_per_scenario"]
 
     for n_rep in (40, 80, 20):
-        result = toy.study().run(n_rep, out=tmp_path)
+        result = mean_study().run(n_rep, out=tmp_path)
         assert stands() == n_rep
     publish(result, about="Why?", config={"k": 1}, report=False)
     before = (result.folder / "manifest.json").read_bytes()
-    toy.study().run(80, out=tmp_path)
+    mean_study().run(80, out=tmp_path)
     assert (result.folder / "manifest.json").read_bytes() == before
     assert stands() == 20
 
 
 def test_an_output_that_was_lost_is_made_again(tmp_path):
-    folder = toy.study().run(40, out=tmp_path).folder
+    folder = mean_study().run(40, out=tmp_path).folder
     (folder / "summary.parquet").unlink()
     with pytest.raises(StoreError, match=r"summary\.parquet is not there, although manifest\.json"):
         _ = load(folder).summary
-    toy.study().run(40, out=tmp_path)
+    mean_study().run(40, out=tmp_path)
     assert len(load(folder).summary)
 
 
 @pytest.mark.parametrize("how", [{"shard": (1, 2)}, {"explain": False}])
 def test_shares_and_runs_that_are_published_explain_nothing(how, tmp_path):
-    toy.study().run(200, out=tmp_path, **how)
+    mean_study().run(200, out=tmp_path, **how)
     assert not (tmp_path / "toy" / "manifest.json").exists()

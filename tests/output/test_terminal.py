@@ -9,7 +9,7 @@ import pytest
 from simstudy.claims import Claim, Finding, check_claims
 from simstudy.output.folder import Published
 from simstudy.output.terminal import _format_claims, print_closing, undecided_claims
-from tests import toy
+from tests.factories import Terminal, mean_study
 
 LONG = "a_claim_whose_name_is_longer_than_any_terminal_would_like_it_to_be, of two"
 CLAIMS = [
@@ -17,13 +17,6 @@ CLAIMS = [
     Claim("[of] one", "It shrinks", "text", lambda result: 1 / 0, published=True),
     Claim("size", "About 5%", "text", lambda result: Finding(0.049, 0.002), 0.05, difference=0.01),
 ]
-
-
-class Terminal(io.StringIO):
-    """Takes text as a terminal does."""
-
-    def isatty(self):
-        return True
 
 
 def test_a_pipe_gets_a_line_for_each_claim_with_its_number_and_error(monkeypatch):
@@ -51,7 +44,7 @@ def test_a_terminal_folds_names_and_cuts_nothing(width, monkeypatch):
 
 @pytest.mark.parametrize(("n_obs", "is_printed"), [((3, 10), True), (tuple(range(3, 20)), False)])
 def test_a_short_summary_is_printed_itself(n_obs, is_printed, tmp_path, capsys):
-    result = toy.study(n_obs).run(40, n_jobs=1)
+    result = mean_study(n_obs).run(40, n_jobs=1)
     print_closing(result, Published(tmp_path))
     printed = capsys.readouterr().out
     assert (str(result.table()) in printed) == is_printed
@@ -64,7 +57,7 @@ def test_an_undecided_claim_has_the_number_of_replicates_that_it_needs():
         return Finding(row["estimate"], row["mcse"], n_rep=row["n_rep"])
 
     claim = Claim("coverage", "Covers 95%.", "here", share, 0.95, tolerance=0.02)
-    with_claim = replace(toy.study((10,)), claims=[claim])
+    with_claim = replace(mean_study((10,)), claims=[claim])
     result = with_claim.run(40, n_jobs=1)
     assert result.claims["verdict"].tolist() == ["too few replicates"]
     (text,) = undecided_claims(result)

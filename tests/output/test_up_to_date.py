@@ -70,7 +70,7 @@ def test_the_digest_of_code_is_that_of_what_a_study_reaches(standing, tmp_path, 
     assert code_digest(FILE) == before
     monkeypatch.setattr("tests.output.standing.nowhere", 1, raising=False)
     assert code_digest(FILE) == before, "nothing uses it"
-    monkeypatch.setattr("tests.toy.METHODS", ("t", "other"))
+    monkeypatch.setattr("tests.factories.INTERVALS", ("t", "other"))
     assert code_digest(FILE) != before
     assert code_digest(None) == code_digest(str(tmp_path / "not_loaded.py")) == ""
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from simstudy.errors import StudyError
 from simstudy.store.arrow_schema import block_table
 from simstudy.store.columns import columns_of, nan_where_failed
-from tests.engine.giving import SIZE, WIDE, X, plan_of, read_back, stored
+from tests.factories import SIZE, WIDE, X, plan_of, read_back, stored
 
 
 @pytest.mark.parametrize(

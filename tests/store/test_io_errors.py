@@ -8,7 +8,7 @@ import pytest
 from simstudy.errors import StoreError
 from simstudy.store.files import Folder
 from simstudy.store.io_errors import translate_io_errors
-from tests import toy
+from tests.factories import mean_study
 
 
 def test_trouble_with_the_disk_is_said_in_words(tmp_path):
@@ -44,6 +44,6 @@ def test_a_run_that_cannot_write_a_block_ends_with_one_line(name, tmp_path, monk
 
     monkeypatch.setattr(Folder, "write", refuse)
     with pytest.raises(StoreError, match="every finished block is kept"):
-        toy.study((3,)).run(60, out=tmp_path)
+        mean_study((3,)).run(60, out=tmp_path)
     monkeypatch.undo()
-    assert toy.study((3,)).run(60, out=tmp_path).n_failed == 0
+    assert mean_study((3,)).run(60, out=tmp_path).n_failed == 0

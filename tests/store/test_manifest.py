@@ -10,8 +10,8 @@ from simstudy.cli import main
 from simstudy.errors import StoreError
 from simstudy.output.report import write_index
 from simstudy.store.manifest import is_below, listed_files, read_manifest
-from tests import toy
 from tests.cli.projects import STUDY, inside, write
+from tests.factories import mean_study
 
 OUTSIDE = ["/etc/passwd", "../x", "a/../../x", "", "far/x", "here/far/x", "loop/x", "a\0b", "far"]
 
@@ -20,7 +20,7 @@ OUTSIDE = ["/etc/passwd", "../x", "a/../../x", "", "far/x", "here/far/x", "loop/
 def folder(tmp_path):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "thesis.tex").write_text("years of work")
-    folder = toy.study((3,)).run(60, out=tmp_path / "R").folder
+    folder = mean_study((3,)).run(60, out=tmp_path / "R").folder
     (folder / "far").symlink_to(tmp_path / "home")
     (folder / "here").mkdir()
     (folder / "here" / "far").symlink_to("../far")
@@ -46,7 +46,7 @@ def test_a_strangers_manifest_deletes_nothing_outside(folder, tmp_path):
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["files"] |= {"far/thesis.tex": "x", "../../home/thesis.tex": "x"}
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    toy.study((3,)).run(120, out=tmp_path / "R")
+    mean_study((3,)).run(120, out=tmp_path / "R")
     assert (tmp_path / "home" / "thesis.tex").read_text() == "years of work"
 
 
@@ -72,7 +72,7 @@ def broken(folder, how):
 
 @pytest.mark.parametrize("how", [*ODD, *TEXTS])
 def test_a_broken_manifest_is_one_line(how, tmp_path):
-    fine, folder = (toy.study((3,)).run(20, out=tmp_path / out).folder for out in ("a", "b"))
+    fine, folder = (mean_study((3,)).run(20, out=tmp_path / out).folder for out in ("a", "b"))
     folder = folder.rename(tmp_path / "a" / "broken")
     broken(folder, how)
     for read in (read_manifest, load):
@@ -86,11 +86,11 @@ def test_a_broken_manifest_is_one_line(how, tmp_path):
 
 
 def test_a_run_replaces_a_broken_manifest(tmp_path):
-    folder = toy.study((3,)).run(60, out=tmp_path).folder
+    folder = mean_study((3,)).run(60, out=tmp_path).folder
     for how in (*ODD, *TEXTS):
         if how != "study":  # the folder is then another study's
             broken(folder, how)
-            assert toy.study((3,)).run(60, out=tmp_path).outcome.n_blocks == 0
+            assert mean_study((3,)).run(60, out=tmp_path).outcome.n_blocks == 0
             assert read_manifest(folder)["replicates"] == 60
 
 

@@ -14,7 +14,7 @@ from simstudy.remote.paths import place_of
 from simstudy.store import compaction, object_store
 from simstudy.store.blocks import Store
 from simstudy.store.object_store import ObjectStore
-from tests import toy
+from tests.factories import mean_study
 from tests.remote.file_systems import Counting, Cut
 from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds
 from tests.store.test_files import put
@@ -92,7 +92,7 @@ def test_a_run_puts_each_file_once_and_asks_once_for_those_of_others(asked, monk
     how = {"backend": "inline", "n_jobs": 1, "explain": False}
     for share in (1, 2):
         asked.clear()
-        run = toy.study().run(200, out=out, shard=(share, 2), **how)
+        run = mean_study().run(200, out=out, shard=(share, 2), **how)
         n_files = run.outcome.n_blocks
         assert run.details.store.n_files == 1, (
             "a share leaves one file and opens none of other shares"
@@ -101,7 +101,7 @@ def test_a_run_puts_each_file_once_and_asks_once_for_those_of_others(asked, monk
         assert (asked["put_file"], asked["rm_file"]) == (put, n_files)
         assert asked["cat_file"] == 1, "the manifest"
     asked.clear()
-    whole = toy.study().run(200, out=out, **how)
+    whole = mean_study().run(200, out=out, **how)
     assert (asked["put_file"], asked["cat_file"], asked["rm_file"]) == (1, 2 + 1 + 2, 2 + 1)
     asked.clear()
     assert len(whole.summary)
@@ -167,6 +167,6 @@ def test_a_worker_gets_a_place_and_keeps_no_copy():
 def test_what_lies_in_one_process_is_refused_to_others_before_anything_is_drawn(backend):
     place = place_of(f"memory://{uuid.uuid4().hex}")
     with pytest.raises(StoreError, match=r"in the memory of this process.*backend=threads or"):
-        toy.study().run(200, out=place, backend=backend, n_jobs=2)
+        mean_study().run(200, out=place, backend=backend, n_jobs=2)
     assert not list(place.rglob("*.parquet"))
-    assert toy.study().run(200, out=place, backend="threads", n_jobs=2).outcome.n_blocks
+    assert mean_study().run(200, out=place, backend="threads", n_jobs=2).outcome.n_blocks

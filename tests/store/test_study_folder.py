@@ -16,10 +16,11 @@ from simstudy.store.files import Folder
 from simstudy.store.provenance import Provenance
 from simstudy.store.runs import clean, list_runs, study_folder
 from simstudy.store.study_folder import check_study
-from tests import toy
+from tests import factories
+from tests.factories import mean_study
 from tests.support import on
 
-STUDY = toy.study((3, 10))  # blocks of 50
+STUDY = mean_study((3, 10))  # blocks of 50
 INLINE = on("inline", 1)
 N_REP, N_BLOCKS, N_ROWS = 60, 4, 4  # of two scenarios and two methods
 
@@ -35,8 +36,8 @@ def n_drawn(*arguments, **settings):
 # ---------------------------------------------------------------- one store
 def test_runs_of_other_settings_share_the_store(tmp_path):
     assert n_drawn(tmp_path) == N_BLOCKS
-    assert n_drawn(tmp_path, study=toy.study((3,))) == 0
-    assert n_drawn(tmp_path, study=toy.study((10, 30))) == 2
+    assert n_drawn(tmp_path, study=mean_study((3,))) == 0
+    assert n_drawn(tmp_path, study=mean_study((10, 30))) == 2
     assert n_drawn(tmp_path, 110) == 2
     assert n_drawn(tmp_path, seed=2) == N_BLOCKS
     assert n_drawn(tmp_path, study=replace(STUDY, block_size=30)) == N_BLOCKS
@@ -73,7 +74,7 @@ def test_starting_over_deletes_the_blocks_of_these_settings_alone(tmp_path):
         Folder(folder / "replicates"), [BlockRange("a", 0, 1)], pa.table({"rep": [0]}),
         provenance=Provenance({"study": "census"}),
     )  # fmt: skip
-    one = toy.study((3,))
+    one = mean_study((3,))
     assert n_drawn(tmp_path, study=one, restart=True) == 2
     assert n_drawn(tmp_path, 210) == 0, "blocks of longer runs and other scenarios are kept"
     assert n_drawn(tmp_path, seed=2) == 0
@@ -104,7 +105,7 @@ def test_starting_over_says_what_it_cannot_delete(tmp_path, monkeypatch):
 def test_cleaning_removes_what_no_run_uses(tmp_path):
     folder = run(tmp_path, 210).folder
     run(tmp_path, seed=2, explain=False)
-    run(tmp_path, study=toy.study((3, 10, 30)), explain=False)
+    run(tmp_path, study=mean_study((3, 10, 30)), explain=False)
     shutil.copytree(folder, tmp_path / "all")
     assert n_drawn(tmp_path, 60) == 0  # the manifest now speaks of 60 replicates, two blocks
     counted = clean(folder, dry_run=True)
@@ -131,7 +132,7 @@ def test_runs_below_keep_their_blocks(tmp_path):
 
 
 def test_cleaning_removes_blocks_of_code_that_no_run_has(tmp_path):
-    class Mean(toy.Mean):
+    class Mean(factories.Mean):
         def simulate(self, streams, n_rep):
             return {**super().simulate(streams, n_rep)}
 

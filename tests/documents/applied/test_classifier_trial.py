@@ -7,11 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.documents.applied import (
-    ClassifierPlan,
-    judge_classifier_trial,
-    plan_classifier_trial,
-)
+from simstudy.documents.applied import ClassifierPlan, judge_classifier_trial, plan_classifier_trial
 from simstudy.errors import ConfigError, SimstudyError
 
 RNG = np.random.default_rng(3)

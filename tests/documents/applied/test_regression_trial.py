@@ -7,11 +7,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from simstudy.documents.applied import (
-    RegressionPlan,
-    judge_regression_trial,
-    plan_regression_trial,
-)
+from simstudy.documents.applied import RegressionPlan, judge_regression_trial, plan_regression_trial
 from simstudy.errors import ConfigError, DesignError, SimstudyError
 
 RNG = np.random.default_rng(46)

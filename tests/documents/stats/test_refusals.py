@@ -19,9 +19,7 @@ from simstudy.documents.stats.classifier import bounds, thresholds, trial, umbre
 from simstudy.documents.stats.compatible import false_discovery, null_proportion
 from simstudy.documents.stats.compatible.combining import cauchy, stouffer
 from simstudy.documents.stats.leave_one_out import importance, priors, regression, utilities
-from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import (
-    bayesian_bootstrap_against,
-)
+from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap_against
 from simstudy.documents.stats.leave_one_out.posterior import PosteriorDraws
 from simstudy.documents.stats.leave_one_out.utilities import Pointwise
 from simstudy.documents.stats.models import least_squares, metrics

@@ -25,7 +25,8 @@ from simstudy.measures import mean
 from simstudy.provenance import modules
 from simstudy.store.files import Folder
 from simstudy.study import Study
-from tests import toy
+from tests import factories
+from tests.factories import mean_study
 from tests.guarantees.content import assert_same_result, content
 from tests.support import ROOT, on
 
@@ -89,9 +90,9 @@ def run(study, tmp_path, workers, n_rep=400):
 
 # ---------------------------------------------------------------- the same bytes
 def test_a_cluster_of_its_own_draws_the_same_bytes(tmp_path):
-    elsewhere = run(toy.study(), tmp_path / "a", OWN)
+    elsewhere = run(mean_study(), tmp_path / "a", OWN)
     assert elsewhere.outcome.noticed == [], "Dask draws from Python's global generator itself"
-    assert_same_result(elsewhere, run(toy.study(), tmp_path / "b", on("inline")))
+    assert_same_result(elsewhere, run(mean_study(), tmp_path / "b", on("inline")))
 
 
 def test_a_cluster_that_runs_draws_the_same_bytes(tmp_path, address, monkeypatch):
@@ -100,14 +101,14 @@ def test_a_cluster_that_runs_draws_the_same_bytes(tmp_path, address, monkeypatch
     Workers have a module of the same name: the caller's paths come first.
     """
     workers = on("dask", 1, backend_options={"address": address})
-    (tmp_path / "study_elsewhere.py").write_text(Path(toy.__file__).read_text())
+    (tmp_path / "study_elsewhere.py").write_text(Path(factories.__file__).read_text())
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.chdir(tmp_path)
     import study_elsewhere
 
-    elsewhere = run(study_elsewhere.study(), "a", workers)
-    assert_same_result(elsewhere, run(study_elsewhere.study(), "b", on("inline")))
-    assert run(study_elsewhere.study(), "a", workers).outcome.n_blocks == 0
+    elsewhere = run(study_elsewhere.mean_study(), "a", workers)
+    assert_same_result(elsewhere, run(study_elsewhere.mean_study(), "b", on("inline")))
+    assert run(study_elsewhere.mean_study(), "a", workers).outcome.n_blocks == 0
 
 
 def test_it_opens_no_port_beyond_the_loopback():
@@ -223,14 +224,14 @@ def test_a_block_that_kills_its_workers_is_named_and_the_rest_goes_on(tmp_path):
 )
 def test_what_makes_no_cluster_is_refused_in_a_line(options, said, tmp_path):
     with pytest.raises(ConfigError, match=said) as refusal:
-        run(toy.study(), tmp_path, on("dask", 1, backend_options=options))
+        run(mean_study(), tmp_path, on("dask", 1, backend_options=options))
     assert "\n" not in str(refusal.value)
 
 
 def test_without_dask_it_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ConfigError, match=r"pip install 'simstudy\[dask\]', or use backend=loky"):
-        run(toy.study(), tmp_path, OWN)
+        run(mean_study(), tmp_path, OWN)
 
 
 def test_a_scheduler_without_workers_is_refused(tmp_path):
@@ -239,7 +240,7 @@ def test_a_scheduler_without_workers_is_refused(tmp_path):
     with LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster:
         options = {"address": cluster.scheduler_address, "timeout": 1}
         with pytest.raises(ConfigError, match=r"no worker joined.*Start some with 'dask worker"):
-            run(toy.study(), tmp_path, on("dask", 1, backend_options=options))
+            run(mean_study(), tmp_path, on("dask", 1, backend_options=options))
 
 
 def test_workers_with_other_versions_are_refused(monkeypatch, tmp_path, address):
@@ -251,11 +252,7 @@ def test_workers_with_other_versions_are_refused(monkeypatch, tmp_path, address)
             module, "library", lambda name: old if name.startswith("numpy") else found(name)
         )
     with pytest.raises(StoreError, match=r"workers load other code .*: numpy was 1\.0 and is 2"):
-        run(
-            toy.study(),
-            tmp_path,
-            on("dask", 1, backend_options={"address": address}),
-        )
+        run(mean_study(), tmp_path, on("dask", 1, backend_options={"address": address}))
 
 
 def test_workers_that_write_elsewhere_are_noticed(monkeypatch, tmp_path, address):
@@ -263,10 +260,10 @@ def test_workers_that_write_elsewhere_are_noticed(monkeypatch, tmp_path, address
     workers = on("dask", 1, backend_options={"address": address})
     monkeypatch.setattr(Folder, "__getstate__", lambda folder: {"path": tmp_path / "theirs"})
     with pytest.raises(StoreError, match=r"cannot write there.*file system that all machines"):
-        run(toy.study(), tmp_path / "a", workers)
+        run(mean_study(), tmp_path / "a", workers)
     (tmp_path / "theirs").mkdir()
     with pytest.raises(StoreError, match=r"this machine cannot see them.*that all machines share"):
-        run(toy.study(), tmp_path / "b", workers)
+        run(mean_study(), tmp_path / "b", workers)
 
 
 def test_a_scheduler_that_dies_while_it_sends_a_result_is_lost():

@@ -12,7 +12,7 @@ from simstudy.engine.executors.loky import Loky
 from simstudy.engine.tasks import draw_task
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
-from tests import toy
+from tests.factories import mean_study
 from tests.guarantees.content import assert_same_result
 
 HERE = __name__
@@ -45,7 +45,7 @@ class Picky(Executor):
 
 
 def run(tmp_path, **workers):
-    return toy.study().run(120, seed=3, out=tmp_path, **workers)
+    return mean_study().run(120, seed=3, out=tmp_path, **workers)
 
 
 def test_a_executor_of_ones_own_computes_the_same(tmp_path):

@@ -12,11 +12,10 @@ from joblib import Parallel, delayed
 from simstudy.engine.executors.loky import deaf_to_interrupts, draw_packed, packed
 from simstudy.errors import StaleCodeError, StudyError, UnreadableTaskError
 from simstudy.study import Study
-from tests import toy
 from tests.cli.projects import python
-from tests.engine.giving import blocks_of, factory_of
+from tests.factories import blocks_of, factory_of, mean_study
 
-PLAN = toy.study((3,)).plan()
+PLAN = mean_study((3,)).plan()
 
 
 @pytest.fixture
@@ -89,7 +88,7 @@ def test_a_signal_waits_until_a_worker_has_started():
 
 def test_joblib_works_in_a_process_that_has_run_a_study():
     """As scikit-learn with `n_jobs=2` in the same notebook; both take joblib's pool."""
-    study = toy.study(block_size=10)
+    study = mean_study(block_size=10)
     study.run(100, backend="loky", n_jobs=2)
     assert Parallel(n_jobs=2)(delayed(abs)(number) for number in (-1, 2)) == [1, 2]
     assert study.run(200, backend="loky", n_jobs=2).outcome.n_failed == 0
@@ -98,14 +97,14 @@ def test_joblib_works_in_a_process_that_has_run_a_study():
 NONE_BEGINS = """
 import os
 from simstudy.errors import StudyError
-from tests import toy
+from tests.factories import mean_study
 from tests.cli.projects import python
 
 if __name__ == "__main__":
-    toy.study().run(50, backend="loky", n_jobs=2)  # begins what all pools share
+    mean_study().run(50, backend="loky", n_jobs=2)  # begins what all pools share
     os.environ["PYTHONHOME"] = "/there/is/no/python"
     try:
-        toy.study(block_size=10).run(100, backend="loky", n_jobs=3)
+        mean_study(block_size=10).run(100, backend="loky", n_jobs=3)
     except StudyError as error:
         print(error)
 """

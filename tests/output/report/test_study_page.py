@@ -13,7 +13,7 @@ from simstudy.measures import bias, coverage
 from simstudy.output.folder import publish
 from simstudy.output.report.study_page import sources_of, summary_of
 from simstudy.study import Study
-from tests import toy
+from tests.factories import INTERVALS, mean_study
 from tests.output.report.parsing import Page
 from tests.support import ROOT
 
@@ -44,10 +44,10 @@ CLAIMS = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     study = Study(
-        "toy", toy.study((3,)).scenarios,
+        "toy", mean_study((3,)).scenarios,
         [bias("estimate", truth="truth", name="bias <of> it"),
          coverage("lower", "upper", truth="truth")],
-        axes={"method": toy.METHODS}, block_size=50, figures={"1": drawn, "2": nowhere},
+        axes={"method": INTERVALS}, block_size=50, figures={"1": drawn, "2": nowhere},
         claims=CLAIMS,
     )  # fmt: skip
     out = tmp_path_factory.mktemp("report")

@@ -18,12 +18,7 @@ from simstudy.documents.stats.leave_one_out.regression import (
     exact_leave_one_out,
     leverages,
 )
-from simstudy.documents.stats.leave_one_out.utilities import (
-    MIN_SIZE,
-    UTILITIES,
-    Pointwise,
-    taylor,
-)
+from simstudy.documents.stats.leave_one_out.utilities import MIN_SIZE, UTILITIES, Pointwise, taylor
 from simstudy.errors import DesignError
 from tests.documents.stats.leave_one_out.plain import draw_data, refit, standard_design
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch

@@ -8,11 +8,7 @@ import pytest
 from scipy import integrate, stats
 
 from simstudy.documents.stats.predictive.bootstrap import centered, fitted
-from simstudy.documents.stats.predictive.calibration import (
-    coverage,
-    covers,
-    pit_distance,
-)
+from simstudy.documents.stats.predictive.calibration import coverage, covers, pit_distance
 from simstudy.documents.stats.predictive.distributions import Normal, StudentT
 from simstudy.documents.stats.predictive.p_values import log_p_value, p_value
 
