@@ -34,7 +34,7 @@ def study(scenario=Odd(), **settings):
     ("given", "said"),
     [
         ({"n_rep": 10**30}, r"n_rep=1000.* is more than 1,000,000,000 blocks of 20 replicates"),
-        ({"shard": (1, 10**30)}, r"shard=.* at most 1,000,000 shares"),
+        ({"shard": (1, 10**30)}, "shard=.* 1 <= i <= N <= 1,000,000"),
         ({"out": "a\0b"}, "names no place for files"),
         ({"out": "\ud800"}, "names no place for files"),
     ],
