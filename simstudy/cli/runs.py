@@ -124,9 +124,9 @@ def draw(run: "Run") -> Any:
 
 def _draw_shard(run: "Run") -> int:
     """Draw a share of the blocks, and publish nothing."""
-    done = draw(run).outcome
+    done, share = draw(run).outcome, run.settings.share or ()
     print(
-        f"shard {run.settings.shard}: {done.n_blocks} blocks computed; "
+        f"shard {'/'.join(map(str, share))}: {done.n_blocks} blocks computed; "
         "run without shard=... to summarise"
     )
     return FAILED if done.n_failed else 0
