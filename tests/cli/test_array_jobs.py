@@ -87,6 +87,13 @@ def test_shares_cannot_live_in_the_memory_of_one_process(refused_here):
     assert line.startswith("out=memory://a with shard=1/3: other processes cannot see")
 
 
+def test_a_job_of_an_array_prints_which_share_it_drew(asked, said, monkeypatch):
+    for name, value in slurm(3, 1, 7).items():
+        monkeypatch.setenv(name, value)
+    (line,) = (each for each in said(*asked, "shard=auto") if each.startswith("shard "))
+    assert line.startswith("shard 3/7: ")
+
+
 def test_a_status_counts_from_the_store(asked, said):
     said(*asked, "shard=2/4")
     _, line, *_ = said("status", *asked)
