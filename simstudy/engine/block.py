@@ -293,7 +293,7 @@ def drawn_numbers(
 
 def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], name: str) -> Any:
     """Call the study's code and check that it does not change its scenario."""
-    for data in plan.once(scenario, Data, lambda: [*data_parts(scenario)]):
+    for data in plan.once(scenario, data_parts, lambda: [*data_parts(scenario)]):
         data.check()
     before = plan.identity_of(scenario)
     with np.errstate():  # changes by the study end with the call

@@ -107,7 +107,7 @@ def _digest(column: pa.ChunkedArray) -> str:
 
 
 def _as_doubles(value: Any) -> Any:
-    """Whole numbers and booleans as doubles, which they are beside doubles of another method."""
+    """Convert whole numbers and booleans to doubles, as in a file with doubles of other methods."""
     if isinstance(value, list):
         return [_as_doubles(each) for each in value]
     return float(value) if isinstance(value, int) else value

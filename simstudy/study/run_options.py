@@ -68,9 +68,9 @@ class RunOptions:
         numbers, of `n_rep` replicates or `PILOT_REP`, stored next to the blocks. It has no bias.
     budget
         Time after which no more blocks are begun, in seconds or as text: `90s`, `30m`, `2h`,
-        `1.5d`. The result then has the same number
-        of replicates for every scenario (with `precision`, all that each has), and
-        `details.n_left` is the number of missing blocks. A second run continues.
+        `1.5d`. The result then has the same number of replicates for every scenario (with
+        `precision`, all that each has), and `details.n_left` is the number of missing blocks. A
+        second run continues.
     redraw
         Methods to draw again because their code has changed since their blocks were stored; no
         other method is drawn again. `changed` means all scenarios and methods whose code changed.
@@ -156,7 +156,6 @@ class RunOptions:
         options._n_rep_by_key = by_key
         options.check_options(study)
         options.n_rep = int(options.size)  # NumPy's integers are no JSON
-        options.redraw = list(check_redraw(options.redraw, study.methods))
         return options
 
     @property
@@ -192,7 +191,7 @@ class RunOptions:
         return Workers(self.backend, self.n_jobs, self.backend_options or {}, self.block_seconds)
 
     def check_options(self, study: StudySpec) -> None:
-        """Check the options, alone and together.
+        """Check the options, alone and together; `redraw` becomes a list.
 
         Raises
         ------
@@ -210,7 +209,7 @@ class RunOptions:
         _check_size(self.n_rep, study)
         check_whole("max_rep", self.max_rep, least=1, usual=1_000_000)
         check_one_of("retry", self.retry, (None, "failed"))
-        check_redraw(self.redraw, study.methods)
+        self.redraw = list(check_redraw(self.redraw, study.methods))
         check_stop_by(self.stop_by, self.precision)
         if self.is_by_scenario and self.stop_by == PILOT:
             raise ConfigError(
@@ -360,7 +359,7 @@ def check_redraw(redraw: Any, methods: Collection[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-# ---------------------------------------------------------------- texts of the command line
+# ---------------------------------------------------------------- times and shares
 def read_seconds(budget: Any) -> float | None:
     """Read a time in seconds, or as `90s`, `30m`, `2h` or `1.5d`; None stays None.
 
@@ -390,7 +389,7 @@ def read_shard(shard: Any) -> tuple[int, int] | None:
     ConfigError
         If it is not two integers with 1 <= i <= N, or this is no job of an array.
     """
-    if shard is None:
+    if shard in (None, ""):
         return None
     text = "/".join(map(str, shard)) if isinstance(shard, tuple | list) else str(shard)
     found = re.fullmatch(r"(auto|\d{1,9})(?:/([1-9]\d{0,8}))?", text, re.ASCII)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
@@ -17,6 +16,7 @@ from simstudy.analysis.lookup import place_on_axes
 from simstudy.analysis.solve.search import Number, Search, Solution
 from simstudy.analysis.stored_replicates import StoredReplicates
 from simstudy.analysis.summary import cell_axes
+from simstudy.atomic_files import TemporaryFolder
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan
 from simstudy.engine.loop import Loop
@@ -164,9 +164,9 @@ class Simulation:
     workers: Workers
 
     def __post_init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="simstudy-")
+        self._folder = TemporaryFolder()
         self._store = Store(Path(self._folder.name), self.plan.block_size)
-        self._values: dict[str, Number] = {}  # by scenario key
+        self._values: dict[str, Number] = {}  # keys: scenario keys
 
     def __call__(self, n_rep: Mapping[Number, int]) -> dict[Number, Estimates]:
         plan = self.plan.only(map(self.scenario_of, n_rep))

@@ -36,7 +36,7 @@ SIDE = 0.5  # distance of the two sides, in geometric means of interval and brac
 MIN_BLOCKS = 4  # per round: one for each side and two for the crossing
 MARGIN = 1.1  # the number of replicates needed is an estimate itself
 MIN_GROWTH = 0.02  # smallest round, as a share of all replicates
-SHOWN = ("estimate", "mcse", "n_failed", "reason")  # in the trace
+SHOWN = ("estimate", "mcse", "n_failed", "reason")  # columns of the trace
 
 Number = int | float
 
@@ -301,7 +301,7 @@ class Search:
                 return 0
             places, _, errors, drawn = self._readings()
             closest = np.argmin(np.abs(places - crossing.place))
-            spread = errors[closest] * math.sqrt(drawn[closest])  # of one replicate
+            spread = errors[closest] * math.sqrt(drawn[closest])  # standard deviation per replicate
             narrow = crossing.half_width * self.tolerance / half_width
             per_replicate = (self.z * spread / crossing.slope) ** 2
             needed = MARGIN * per_replicate * (narrow**-2 - crossing.half_width**-2)
