@@ -19,6 +19,7 @@ import numpy as np
 from simstudy import Study, grid, measures, option, published
 from simstudy.claims import is_below, is_far, is_near, statement
 from simstudy.figures import dots_plot, measure_curves, zip_plot
+from simstudy.lazy import p9
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,8 @@ def performance(result):
     rows = result.select(gamma=[1.0, 1.5]).rename(columns={"gamma": "shape"})
     shown = ["bias", "coverage", "empirical_se", "relative_error_model_se"]
     nominal = {"bias": 0.0, "coverage": 0.95, "relative_error_model_se": 0.0}
-    return dots_plot(rows, measure=shown, y="method", rows="shape", nominal=nominal)
+    figure = dots_plot(rows, measure=shown, y="method", rows="shape", nominal=nominal)
+    return figure + p9.theme(strip_text_x=p9.element_text(size=7))
 
 
 def zips(result):

@@ -71,7 +71,8 @@ def _panels(n_panel: int) -> list[Any]:
     """Panels without an empty position: two in a row if their number is even."""
     n_columns = 2 if n_panel % 2 == 0 else min(n_panel, 3)
     size = (7.4, 1.6 + 2.9 * -(-n_panel // n_columns))
-    return [p9.facet_wrap("panel", ncol=n_columns), p9.theme(figure_size=size)]
+    small = p9.element_text(size=7)  # the longest heading is as wide as a third of the page
+    return [p9.facet_wrap("panel", ncol=n_columns), p9.theme(figure_size=size, strip_text=small)]
 
 
 def _titles(result: Result) -> dict[str, str]:

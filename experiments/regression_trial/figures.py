@@ -129,7 +129,8 @@ def figure_3b(result: Result) -> ggplot:
         equal_axes=False,
         at_most=MAX_POINTS,
     )
-    return figure + captions.titles(
+    few = p9.scale_x_continuous(breaks=range(4, 12, 2))  # none at the ends, where panels meet
+    return captions.with_scale(figure, few) + captions.titles(
         captions.dashed("equality"),
         captions.PLUS_MINUS,
         format_panel_count(len(data["sd_true"]), MAX_POINTS),
