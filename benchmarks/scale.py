@@ -21,7 +21,7 @@ from benchmarks.pages import print_or_put, table
 from benchmarks.timing import python
 from experiments.two_stage import study as two_stage
 from simstudy.design.plan import Plan
-from simstudy.engine.executors.loky import packed
+from simstudy.engine.executors import packed
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.tasks import TaskFactory, draw_task
 from simstudy.engine.work_queue import (
@@ -30,8 +30,7 @@ from simstudy.engine.work_queue import (
     missing_blocks,
     share_label,
 )
-from simstudy.store.block_files import write_blocks
-from simstudy.store.block_index import BlockRange
+from simstudy.store.block_files import BlockRange, write_blocks
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
@@ -77,7 +76,7 @@ def cost_table() -> str:
 
 def _of_a_process() -> float:
     """What a worker imports to draw."""
-    code = "import time, experiments.two_stage, simstudy.engine.executors.loky as _"
+    code = "import time, experiments.two_stage, simstudy.engine.executors as _"
     return float(python("-c", f"{code}; print(time.process_time())"))
 
 

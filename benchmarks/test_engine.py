@@ -23,14 +23,13 @@ from experiments.two_stage import study as two_stage
 from simstudy.analysis import estimates
 from simstudy.design import Columns, grid
 from simstudy.documents.scenarios.two_stage import TwoStage
-from simstudy.engine import task_sizes
+from simstudy.engine import tasks
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.tasks import TaskFactory
 from simstudy.measures import empirical_se, mean
 from simstudy.provenance.streams import Streams
-from simstudy.store.block_files import write_blocks
-from simstudy.store.block_index import BlockRange
+from simstudy.store.block_files import BlockRange, write_blocks
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
 from simstudy.study import Study
@@ -229,8 +228,8 @@ def test_the_last_block_costs_what_the_first_did(monkeypatch, tmp_path, benchmar
 
     Without waiting for the disk, whose time is its own.
     """
-    monkeypatch.setattr(task_sizes, "TASK_SECONDS", 0.0)
-    monkeypatch.setattr(task_sizes, "PART_OF_RUN", 0.0)
+    monkeypatch.setattr(tasks, "TASK_SECONDS", 0.0)
+    monkeypatch.setattr(tasks, "PART_OF_RUN", 0.0)
     monkeypatch.setattr(os, "fsync", lambda _: None)
     clock = Clock()
     run = partial(tiny(10, 20).run, 300 * 20, out=tmp_path, **INLINE, progress=clock)

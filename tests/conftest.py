@@ -112,7 +112,8 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "argv", [*sys.argv])
     monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
     monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
-    monkeypatch.setattr("simstudy.engine.repeat.MIN_SECONDS", 0.0)  # no process for short runs
+    # no process for short runs
+    monkeypatch.setattr("simstudy.engine.final_checks.MIN_SECONDS", 0.0)
     handler = signal.getsignal(signal.SIGINT)
     yield
     signal.signal(signal.SIGINT, handler)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from simstudy.design.plan import Plan
-from simstudy.engine.run_stats import RunStats
+from simstudy.engine.run_monitor import RunStats
 from simstudy.errors import StudyError, nearest
 from simstudy.store.arrow_schema import CONVERGED
 from simstudy.store.files import REPLICATES

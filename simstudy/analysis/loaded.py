@@ -22,9 +22,15 @@ from simstudy.store.arrow_schema import REP, SCENARIO
 from simstudy.store.block_files import provenance_of_files
 from simstudy.store.blocks import Store, damaged_file_error, files_at
 from simstudy.store.files import REPLICATES
-from simstudy.store.manifest import MANIFEST, file_hash, listed_files, read_manifest
 from simstudy.store.provenance import UNKNOWN, Provenance
-from simstudy.store.runs import is_used, study_folder
+from simstudy.store.runs import (
+    MANIFEST,
+    file_hash,
+    is_used,
+    listed_files,
+    read_manifest,
+    study_folder,
+)
 
 ROWS = "replicates.parquet"  # replicates of other software, as `Result.replicates` has them
 

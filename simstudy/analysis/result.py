@@ -18,7 +18,7 @@ from simstudy.analysis.lookup import row_with, rows_with
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan
 from simstudy.design.reprs import format_names, from_to, shown
-from simstudy.engine.run_stats import RunStats
+from simstudy.engine.run_monitor import RunStats
 from simstudy.errors import FigureError, SimstudyError, StudyError, TableError, nearest
 from simstudy.lazy import pd
 from simstudy.store.arrow_schema import ERROR

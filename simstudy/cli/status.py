@@ -96,7 +96,7 @@ def status_of_all(project: Project, arguments: Sequence[str]) -> tuple[list[str]
 
 def _state(folder: Place) -> str:
     """The state of a study, from its folder."""
-    from simstudy.store.manifest import read_manifest
+    from simstudy.store.runs import read_manifest
 
     try:
         read_manifest(folder)
@@ -110,7 +110,7 @@ def _state(folder: Place) -> str:
 
 def _manifest(folder: Place) -> dict[str, Any]:
     """The manifest of a folder; empty if it is missing or damaged."""
-    from simstudy.store.manifest import read_manifest
+    from simstudy.store.runs import read_manifest
 
     try:
         return read_manifest(folder) or {}
@@ -335,7 +335,7 @@ def write_index_of(project: Project, folder: str | None) -> Place:
         If the folder does not exist, belongs to one study, or cannot be read or written.
     """
     from simstudy.output.report import write_index
-    from simstudy.store.io_errors import translate_io_errors
+    from simstudy.store.files import translate_io_errors
 
     results = place_of(folder) if folder else project.root / RESULTS
     if not results.is_dir():

@@ -10,13 +10,15 @@ from simstudy.data.parts import data_parts
 from simstudy.design import AnyScenario, Scenario
 from simstudy.design.plan import Analysed, Plan
 from simstudy.engine.columns import MISSING, check_columns_read, count_failed, validate_columns
-from simstudy.engine.context import BlockContext, drawing
 from simstudy.engine.derived import apply_derived_columns
 from simstudy.engine.error_policy import (
+    BlockContext,
     always_fails,
+    drawing,
     is_machine_trouble,
     reason,
 )
+from simstudy.engine.graceful_stop import BlockTimeoutError, hears_ctrl_c
 from simstudy.engine.methods import (
     Data,
     DatasetCache,
@@ -25,16 +27,14 @@ from simstudy.engine.methods import (
     checksums,
     drawn_number,
     drawn_one_by_one,
-    plain_columns,
     refuse_changed_data,
     with_drawn_columns,
     without_marks,
     without_truth_values,
 )
 from simstudy.engine.per_replicate import has_rows
-from simstudy.engine.rng_checks import check_rows, check_shared, check_streams
+from simstudy.engine.rng_checks import check_rows, check_streams
 from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
-from simstudy.engine.timeouts import BlockTimeoutError, hears_ctrl_c
 from simstudy.errors import (
     AlwaysFailsError,
     ConfigError,
@@ -249,7 +249,7 @@ def _drawn_and_analysed(
     data = last(scenario.scenario, index, draw) if last else draw()
     given = (scenario, data, streams, n_rep, plan.vectors)
     before = checksums(data) if index == 0 else {}
-    made = plain_columns(analysed(*given))
+    made = analysed(*given)
     if index == 0:
         refuse_changed_data(scenario.method.name, before, data)
     check_rows(plan, scenario, streams, data, made)
@@ -266,7 +266,6 @@ def _drawn_data(plan: Plan, scenario: AnyScenario, index: int) -> Data:
     with np.errstate():
         data = checked_data(scenario, draw(), n_rep)
     check_streams(scenario, streams, data, n_rep)
-    check_shared(data, lambda: scenario.draw(plan.streams(scenario, index + 1), n_rep))
     return data
 
 

@@ -3,6 +3,7 @@
 import itertools
 import math
 import numbers
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -12,7 +13,6 @@ import numpy as np
 
 from simstudy.design import AnyScenario
 from simstudy.design.plan import Plan, base_scenario, number_factors, properties_in
-from simstudy.engine.labels import block_in_axis_order, in_axis_order
 from simstudy.errors import StudyError, in_one_line, nearest, writable
 from simstudy.store.arrow_schema import (
     CELL_ERROR,
@@ -176,7 +176,7 @@ def validate_column(
     """Check one column and broadcast it; a vector has one more axis, of the given length."""
     _refuse_name(plan, name, who)
     if length is None and not isinstance(value, np.ndarray):
-        value = block_in_axis_order(f"column {name!r}", value, plan.axes)
+        value = in_axis_order(f"column {name!r}", value, plan.axes, of_block=True)
     array = _own_array(name, value)
     if length is not None:
         return _vector(plan, name, array, length)
@@ -383,4 +383,79 @@ def constants_among(plan: Plan, blocks: Iterable[Block]) -> frozenset[BlockConst
         for block in blocks
         for name, column in block.columns.items()
         if name not in (ERROR, WARNING) and not (column.ndim and column.strides[0])
+    )
+
+
+# ---------------------------------------------------------------- values with labels
+Axes = Mapping[str, Sequence[str]]
+
+
+def is_from_pandas(value: Any, kind: str) -> bool:
+    """Whether a value is of this pandas class, without importing pandas."""
+    found = getattr(sys.modules.get("pandas"), kind, None)
+    return found is not None and isinstance(value, found)
+
+
+def in_axis_order(name: str, value: Any, axes: Axes, *, of_block: bool = False) -> Any:
+    """Put labelled values in the order of an axis; return other values unchanged.
+
+    Parameters
+    ----------
+    name
+        Name of the column, for error messages.
+    value
+        Value of any type. A dict or Series is aligned by its labels; labels that no axis has are
+        left out. A Series with the default index has no labels.
+    of_block
+        Whether the value is that of a whole block: a Series has one row per replicate, and a dict
+        an array of them for each label.
+
+    Raises
+    ------
+    StudyError
+        If a label of the axis is missing or occurs twice, or the order is unclear.
+    """
+    if is_from_pandas(value, "DataFrame"):
+        raise StudyError(
+            f"{name} is a DataFrame: return an array, or a dict with the values of each label."
+        )
+    if is_from_pandas(value, "Series"):
+        if of_block:
+            return _rows_in_order(name, value)
+        values, labels = value.to_numpy(), list(value.index)
+        is_numbered = is_from_pandas(value.index, "RangeIndex") and value.index.step > 0
+        if not axes or len(labels) == 1 or is_numbered:
+            return values
+    elif isinstance(value, Mapping) and axes:
+        values, labels = np.stack([*map(np.asarray, value.values())], axis=-1), list(value)
+    else:
+        return value
+    texts = [str(label) for label in labels]
+    return np.take(values, [texts.index(each) for each in _axis_of(name, texts, axes)], axis=-1)
+
+
+def _rows_in_order(name: str, rows: Any) -> np.ndarray:
+    """Refuse a Series whose index is not increasing: it may number replicates in another order."""
+    if not rows.index.is_monotonic_increasing:
+        raise StudyError(
+            f"{name} has an index that is not in order: sort it by replicate (.sort_index()), or "
+            "return an array."
+        )
+    values: np.ndarray = rows.to_numpy()
+    return values
+
+
+def _axis_of(name: str, labels: Sequence[str], axes: Axes) -> Sequence[str]:
+    """Find the axis whose labels are all there."""
+    for wanted in axes.values():
+        if set(wanted) <= set(labels):
+            twice = [label for label in wanted if labels.count(label) > 1]
+            if twice:
+                raise StudyError(f"{name} has several values labelled {twice[0]!r}: return one.")
+            return wanted
+    known = "; ".join(f"{axis}: {', '.join(map(str, of))}" for axis, of in axes.items())
+    raise StudyError(
+        f"{name} has the labels {in_one_line(', '.join(labels))[:200]}, which lack some of the "
+        f"study's axes ({known}). Return a value for each label (NaN for a missing one), or an "
+        "array in the order of the axis."
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from simstudy.design import AnyScenario
 from simstudy.design.plan import Derived, Plan, base_scenario
-from simstudy.engine.columns import agree, validate_column
+from simstudy.engine.columns import validate_column
 from simstudy.engine.methods import parameters_of, scenario_arguments, select_arguments
 from simstudy.errors import StudyError, describe, nearest
 from simstudy.store.arrow_schema import ERROR, SCENARIO, failed_cell_mask, failed_cells
@@ -69,30 +69,11 @@ def derived_column(
         raise StudyError(f"{what} of {scenario!r}: {describe(error)}") from error
     column = validate_column(plan, derived.name, value, what)
     if column.ndim == 0:
-        _refuse_summary(what, derived, arguments, columns, column)
-    column = np.broadcast_to(column, plan.block_size) if column.ndim == 0 else column
-    return _without_failures(column, columns)
-
-
-def _refuse_summary(
-    what: str, derived: Derived, arguments: Mapping[str, Any], columns: Columns, array: np.ndarray
-) -> None:
-    """Refuse a function that reduces all replicates to one value, such as a mean."""
-    few = {
-        name: value[: -(-len(value) // 2)] if name in columns else value
-        for name, value in arguments.items()
-    }
-    try:
-        of_few = np.asarray(derived.function(**few))
-    except Exception:  # it may need a whole block
-        return
-    if of_few.ndim == 0 and not agree(array.item(), of_few.item()):
         raise StudyError(
-            f"{what} is one value for all replicates, {array.item()!r} for a block and "
-            f"{of_few.item()!r} for half of it, so it is not a constant: return a value for each "
-            "replicate, such as x.mean(axis=-1) and not x.mean(). If the replicates of a block do "
-            "share a value, return np.full(len(x), value)."
+            f"{what} is one value for all replicates: return one for each, such as x.mean(axis=-1) "
+            "and not x.mean(), or np.full(len(x), value)."
         )
+    return _without_failures(column, columns)
 
 
 def _as_floats(columns: Columns) -> dict[str, np.ndarray]:

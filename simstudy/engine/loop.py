@@ -12,26 +12,40 @@ import contextlib
 import itertools
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from datetime import UTC, datetime
 from functools import cached_property
 
 from simstudy.atomic_files import ABANDONED_SECONDS
 from simstudy.design.plan import Plan
-from simstudy.engine.executors import Executor, InProcess, WorkerDiedError, executor_of
-from simstudy.engine.executors.loky import IsolatedWorker
-from simstudy.engine.graceful_stop import host_signals_deferred, raise_if_stopped, stop_requested
-from simstudy.engine.independence import odd_spreads
+from simstudy.engine.executors import (
+    Executor,
+    InProcess,
+    IsolatedWorker,
+    WorkerDiedError,
+    executor_of,
+)
+from simstudy.engine.final_checks import check_repeatable, odd_spreads
+from simstudy.engine.graceful_stop import (
+    GRACE_SECONDS,
+    host_signals_deferred,
+    raise_if_stopped,
+    stop_requested,
+    timeout_message,
+)
 from simstudy.engine.progress import Progress
 from simstudy.engine.provenance import RunProvenance
-from simstudy.engine.repeat import check_repeatable
-from simstudy.engine.run_monitor import RunMonitor
-from simstudy.engine.run_stats import RunStats
-from simstudy.engine.task_sizes import TASK_SECONDS, TaskSizes
-from simstudy.engine.tasks import Task, TaskFactory, TaskResult, record_failed
+from simstudy.engine.run_monitor import RunMonitor, RunStats
+from simstudy.engine.tasks import (
+    TASK_SECONDS,
+    Task,
+    TaskFactory,
+    TaskResult,
+    TaskSizes,
+    record_failed,
+)
 from simstudy.engine.thread_limits import single_threaded
-from simstudy.engine.timeouts import GRACE_SECONDS, timeout_message
 from simstudy.engine.work_queue import (
     BlockId,
     BlockSet,
@@ -46,13 +60,11 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StaleCodeError, StoreError, first_few
 from simstudy.remote.paths import Place
 from simstudy.store.blocks import Store
-from simstudy.store.files import REPLICATES
-from simstudy.store.io_errors import translate_io_errors
-from simstudy.store.manifest import mark_outdated
+from simstudy.store.files import REPLICATES, translate_io_errors
 from simstudy.store.object_store import ObjectStore, check_sendable
 from simstudy.store.provenance import NO_PROVENANCE
 from simstudy.store.run_records import RunRecord, Times, read_records, write_record
-from simstudy.store.runs import study_folder
+from simstudy.store.runs import mark_outdated, study_folder
 
 Sizes = Mapping[str, int]  # replicates, by key of a scenario or of a scenario and method
 OnResult = Callable[[TaskResult], None]
@@ -61,7 +73,6 @@ MAX_ROUNDS = 5  # rounds of drawing, if another run deletes blocks meanwhile
 RECORD_INTERVAL = 30.0  # seconds between writes of the run record
 PAUSES_SECONDS = (0.1, 0.5, 2.0)  # pauses before a listing that lacks new files is read again
 MIN_SECONDS_SAVED = 1.0  # time that workers must save to be started: about that of their imports
-WAIT_SECONDS = 5.0  # time without a result before the executor's `trouble` is shown
 MAX_TRIES = 2  # draws of a block whose worker dies: the first death may have an outside cause
 
 
@@ -101,15 +112,13 @@ class Loop:
         self.group_size, self._has_drawn = group_size, False
         self.stats = RunStats()
         found = provenance or RunProvenance(NO_PROVENANCE)
-        code = (found.generators, found.readers, found.unread)
-        self.monitor = RunMonitor(plan, progress, *code)
+        self.monitor = RunMonitor(plan, progress, found.generators, found.readers)
         self._first_blocks: dict[str, None] = {}  # keys whose first block this run has drawn
         self.n_left = 0  # blocks of the current round that are not drawn
         self._factory = TaskFactory(plan, store, provenance, 0, workers.block_seconds)
         self._task_sizes = TaskSizes(1)  # `draw_blocks` counts the workers
         self._times, self._name = Times(_now(), ""), uuid.uuid4().hex
         self._recorded = time.monotonic()
-        self._trouble = ""  # the trouble reported last
 
     # ---------------------------------------------------------------- choice of blocks
     def draw(self, sizes: Sizes, shard: tuple[int, int] | None = None) -> None:
@@ -220,10 +229,17 @@ class Loop:
             host_signals_deferred(),
             translate_io_errors(files),
             single_threaded(),
-            _stale_code_explained(self.provenance),
         ):
             try:
                 self._draw_on_backend(WorkQueue(blocks), retries)
+            except StaleCodeError as stale:
+                raise StoreError(
+                    "workers load other code than this run began with: "
+                    f"{first_few(list(stale.found))}. Finished blocks are kept for the old code. "
+                    "If a file was edited, run again. If values in this process differ from "
+                    "those in its files, set them in the file or as fields of the scenario, or use "
+                    "backend=threads or backend=inline."
+                ) from None
             finally:
                 files.forget_unfinished(ABANDONED_SECONDS)
                 self.stats.seconds += time.perf_counter() - begun
@@ -274,10 +290,7 @@ class Loop:
                 self._draw_lost(executor, lost, queue.left)
                 lost = []
                 continue
-            done = wait(pending, timeout=WAIT_SECONDS, return_when=FIRST_COMPLETED).done
-            if not done:
-                self._report_trouble(executor)
-            for future in done:
+            for future in wait(pending, return_when=FIRST_COMPLETED).done:
                 task = pending.pop(future)
                 try:
                     result = future.result()
@@ -316,13 +329,6 @@ class Loop:
             return False
         saved = sizes.seconds_per_block * n_left * (1 - 1 / n_workers)
         return saved > MIN_SECONDS_SAVED + sizes.loading_seconds
-
-    def _report_trouble(self, executor: Executor) -> None:
-        """Show what the executor waits for, once for each change."""
-        trouble = executor.trouble
-        if trouble != self._trouble:
-            self.progress.note(trouble or "workers are back")
-            self._trouble = trouble
 
     # ---------------------------------------------------------------- workers that die
     def _draw_lost(self, executor: Executor, tasks: Collection[Task], n_left: int) -> None:
@@ -416,24 +422,3 @@ class Loop:
 def _now() -> str:
     """Format the current time in UTC, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-@contextlib.contextmanager
-def _stale_code_explained(provenance: RunProvenance | None) -> Iterator[None]:
-    """Turn the error of a worker that has loaded other code into a message with the cause."""
-    try:
-        yield
-    except StaleCodeError as stale:
-        edited = provenance.expected.edited_since() if provenance else []
-        why = (
-            f"{first_few(edited)} was edited since this run began. Finished blocks are kept for "
-            "the old code. Run again to draw with the new code."
-            if edited
-            else "Values in this process differ from those in its files, which workers import. Set "
-            "them in the file or as fields of the scenario, or use backend=threads or "
-            "backend=inline."
-        )
-        raise StoreError(
-            f"workers load other code than this run began with: {first_few(list(stale.found))}. "
-            f"{why}"
-        ) from None

@@ -15,8 +15,8 @@ import numpy as np
 
 from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Method, Plan, properties_in
+from simstudy.engine.columns import in_axis_order
 from simstudy.engine.error_policy import should_reraise
-from simstudy.engine.labels import in_axis_order, is_from_pandas, rows_in_order
 from simstudy.engine.per_replicate import EachReplicate, Rows, has_rows
 from simstudy.errors import StudyError, nearest
 from simstudy.provenance.streams import Streams
@@ -370,14 +370,6 @@ def _unknown(
         f"method {method.name!r} has the parameter {name!r}, which is neither drawn by "
         f"{type(scenario).__name__} nor a factor or property of it; " + nearest(name, available)
     )
-
-
-def plain_columns(columns: Any) -> Any:
-    """Convert a pandas frame with one row per replicate to arrays; others are unchanged."""
-    if is_from_pandas(columns, "DataFrame"):
-        rows = rows_in_order("the frame that a method returned", columns)
-        return {str(name): rows[name].to_numpy() for name in rows}
-    return columns
 
 
 def with_drawn_columns(plan: Plan, data: Data, columns: Any) -> Any:

@@ -4,22 +4,27 @@ If a call raises, its replicate has failed. A value that cannot be stored (a wro
 numbers, other names than in earlier replicates) is a mistake in the study, and is raised.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from __future__ import annotations
+
+import contextlib
+import threading
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, overload
 
 import numpy as np
 
-from simstudy.engine.context import current, drawing
+from simstudy.engine.columns import in_axis_order, is_from_pandas
 from simstudy.engine.error_policy import (
+    current,
+    drawing,
     error_signature,
     raise_if_all_failed,
     reason,
     should_reraise,
 )
-from simstudy.engine.labels import frame_by_label, in_axis_order, is_from_pandas
-from simstudy.engine.warnings_of import recorded_warnings
 from simstudy.errors import ReturnedError, StudyError, swallowed
 from simstudy.validation import refuse_inexact, unmasked
 
@@ -296,12 +301,6 @@ def _shown(kind: Kind) -> str:
 
 def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
     """Get the returned values by column name; a single value gets the only name."""
-    if is_from_pandas(values, "DataFrame"):
-        if len(values) == 1:
-            return {str(name): values[name].iloc[0] for name in values}
-        by_label = frame_by_label(values, current().axes)
-        if by_label is not None:
-            return by_label
     if is_from_pandas(values, "Series"):
         values = {str(name): value for name, value in values.items()}
     if isinstance(values, Mapping):
@@ -354,3 +353,61 @@ def _checked_value(name: str, returned: Any, *, is_vector: bool) -> tuple[Any, K
             "text."
         )
     return float(number), NUMBER
+
+
+# ---------------------------------------------------------------- warnings of a thread
+class _Recorder(threading.local):
+    """The lists that collect this thread's warnings, the innermost last."""
+
+    def __init__(self) -> None:
+        self.lists: list[list[str]] = []
+
+
+_recorder = _Recorder()
+_lock = threading.Lock()  # filters and `showwarning` are shared by all threads
+_held: list[contextlib.ExitStack] = []  # holds the changed filters while any thread records
+_n_recording = 0
+
+
+@contextlib.contextmanager
+def recorded_warnings() -> Iterator[list[str]]:
+    """Collect the texts of this thread's warnings in a list, within the context.
+
+    Warnings of other threads are shown as usual, once for each place. Warnings of files left open
+    are ignored: they come with a garbage collection, in any later replicate.
+    """
+    global _n_recording
+    texts: list[str] = []
+    with _lock:
+        if not _n_recording:
+            _held.append(_dispatching())
+        _n_recording += 1
+    _recorder.lists.append(texts)
+    try:
+        yield texts
+    finally:
+        _recorder.lists.pop()
+        with _lock:
+            _n_recording -= 1
+            if not _n_recording:
+                _held.pop().close()
+
+
+def _dispatching() -> contextlib.ExitStack:
+    """Send warnings to the list of their thread until the returned stack is closed."""
+    held = contextlib.ExitStack()
+    held.enter_context(warnings.catch_warnings())
+    show, shown = warnings.showwarning, set[tuple[Any, ...]]()
+
+    def dispatch(message: Any, category: type[Warning], filename: str, lineno: int,
+                 *more: Any, **named: Any) -> None:  # fmt: skip
+        if _recorder.lists:
+            _recorder.lists[-1].append(f"{category.__name__}: {message}")
+        elif (place := (str(message), category, filename, lineno)) not in shown:
+            shown.add(place)
+            show(message, category, filename, lineno, *more, **named)
+
+    warnings.showwarning = dispatch
+    warnings.simplefilter("always")
+    warnings.simplefilter("ignore", ResourceWarning)
+    return held

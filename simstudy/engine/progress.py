@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 LINE_SECONDS = 10.0  # time between lines, if there is no terminal
 BAR_SECONDS = 0.2  # time between updates of the bar within a block
-NOTEBOOK_SECONDS = 1.0  # time between updates of the line in a notebook
 
 
 class Progress(Protocol):
@@ -40,12 +39,9 @@ class Bar:
 
     def __init__(self, title: str, *, visible: bool = True) -> None:
         self.title, self.shown = title, visible
-        self.in_notebook = in_notebook()
-        self.line_seconds = NOTEBOOK_SECONDS if self.in_notebook else LINE_SECONDS
         self.total = self.done = 0
         self.start = self.last_line = time.monotonic()
         self._rich: rich_progress.Progress | None = None
-        self._overwritten = 0  # characters of a notebook's line
 
     def __enter__(self) -> Self:
         return self
@@ -63,8 +59,6 @@ class Bar:
     def __exit__(self, *_: object) -> None:
         if self._rich is not None:
             self._rich.stop()
-        elif self.in_notebook and self._overwritten:
-            self._line("")
 
     def _open_bar(self) -> None:
         from rich import progress as rich_progress
@@ -87,17 +81,17 @@ class Bar:
         rate = f"{per_second:,.0f} rep/s"
         if self._rich is not None:
             self._rich.update(self._rich.task_ids[0], advance=n_rep, rate=rate)
-        elif self._is_due(self.line_seconds):
+        elif self._is_due(LINE_SECONDS):
             left = (self.total - self.done) / per_second
             share = f"{self.done:,} of {self.total:,} replicates"
-            self._line(f"{self.title}: {share}, {rate}, {left:.0f} s left")
+            _print(f"{self.title}: {share}, {rate}, {left:.0f} s left")
 
     def within(self, n_done: int, of: int) -> None:
         """Show progress within a block that is analysed replicate by replicate."""
-        if not self._is_due(self.line_seconds if self._rich is None else BAR_SECONDS):
+        if not self._is_due(LINE_SECONDS if self._rich is None else BAR_SECONDS):
             return
         if self._rich is None:
-            self._line(f"{self.title}: {n_done:,} of the {of:,} replicates of a block")
+            _print(f"{self.title}: {n_done:,} of the {of:,} replicates of a block")
         else:
             at = f"{n_done:,} of {of:,} in this block"
             self._rich.update(self._rich.task_ids[0], rate=at)
@@ -113,15 +107,7 @@ class Bar:
         if self._rich is not None:
             self._rich.console.print(text, markup=False)
         else:
-            print(text, file=sys.stderr, flush=True)
-
-    def _line(self, text: str) -> None:
-        """Print a line; in a notebook it replaces the previous one."""
-        if self.in_notebook:
-            print("\r" + text.ljust(self._overwritten), end="", file=sys.stderr, flush=True)
-            self._overwritten = len(text)
-        else:
-            print(text, file=sys.stderr, flush=True)
+            _print(text)
 
 
 class DefaultBar(Bar):
@@ -131,13 +117,8 @@ class DefaultBar(Bar):
         """Do nothing: `Study.run` issues the warning."""
 
 
-def in_notebook() -> bool:
-    """Whether this process is a Jupyter kernel."""
-    kernel = sys.modules.get("ipykernel.zmqshell")
-    ipython = sys.modules.get("IPython")
-    return bool(
-        kernel and ipython and isinstance(ipython.get_ipython(), kernel.ZMQInteractiveShell)
-    )
+def _print(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -152,7 +133,7 @@ def progress_of(title: str, progress: Progress | bool | None) -> Iterator[Progre
     """
     if progress is not None and not isinstance(progress, bool):
         yield progress
-    elif progress or (progress is None and (sys.stderr.isatty() or in_notebook())):
+    elif progress or (progress is None and (sys.stderr.isatty() or "ipykernel" in sys.modules)):
         with DefaultBar(title) as bar:
             yield bar
     else:

@@ -1,11 +1,10 @@
 """The provenance of a plan: settings, scenario values and fingerprints of code."""
 
-import inspect
 import itertools
 import json
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType
@@ -13,15 +12,13 @@ from typing import Any
 
 from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Plan, base_scenario, method_of
-from simstudy.engine.machine_code import drop_stale_machine_code
 from simstudy.engine.per_replicate import EachReplicate
+from simstudy.errors import StudyError
 from simstudy.provenance.fingerprint import Fingerprint, Key, Trace, trace, trace_names
-from simstudy.provenance.modules import ENTRY_MODULES, forget_modules, library, source_file
+from simstudy.provenance.modules import ENTRY_MODULES, forget_modules, library
 from simstudy.provenance.scenario_id import parts_of, short_hash, typed
-from simstudy.provenance.source import definition_of
 from simstudy.provenance.streams import Streams
 from simstudy.provenance.values import hash_of
-from simstudy.store.arrow_schema import SCENARIO
 from simstudy.store.provenance import Provenance
 
 LAYOUT = 3  # version of the stored rows: add 1 if the same columns are stored differently
@@ -30,9 +27,6 @@ ENGINE_SOURCES = ("engine", "store", "validation.py", "atomic_files.py")
 
 Kind = tuple[type, ...]
 """The classes of a scenario and of its parts, which determine its code."""
-
-ALL_FIELD_READERS = frozenset({"asdict", "astuple", "fields", "vars", "__dict__"})
-"""Names in code that may read any field of a scenario."""
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -52,8 +46,6 @@ class LoadedCode:
     sent
         Hash of the code that is sent, so that workers of an earlier run with other code are not
         reused.
-    files
-        Hash of each module's file, by module.
     constants
         Names of constants, which count by their values.
     libraries
@@ -63,7 +55,6 @@ class LoadedCode:
     names: tuple[Key, ...] = ()
     entries: Mapping[str, frozenset[str]] = field(default_factory=dict)
     sent: str = ""
-    files: Mapping[str, str] = field(default_factory=dict)
     constants: tuple[Key, ...] = ()
     libraries: Mapping[str, str] = field(default_factory=dict)
 
@@ -88,15 +79,6 @@ class LoadedCode:
             if here.get(name) != version
         ]
 
-    def edited_since(self) -> list[str]:
-        """List the modules whose files were edited since the run began."""
-        return [name for name, hashed in self.files.items() if _file_hash(name) != hashed]
-
-
-def _file_hash(module: str) -> str:
-    path = source_file(module)
-    return hash_of(path.read_bytes()) if path else ""
-
 
 @dataclass(frozen=True)
 class RunProvenance:
@@ -110,14 +92,11 @@ class RunProvenance:
         Traces of the code of each kind of scenario and of each method.
     by_part
         Fingerprint of each scenario class and each method, by its name.
-    unread
-        Factors with several levels that no code reads.
     """
 
     of_blocks: Provenance
     traces: tuple[Trace, ...] = ()
     by_part: Mapping[str, Fingerprint] = field(default_factory=dict)
-    unread: tuple[str, ...] = ()
 
     @property
     def generators(self) -> tuple[str, ...]:
@@ -141,12 +120,11 @@ class RunProvenance:
                 if _module_in(name, reached):
                     entries[name] = entries.get(name, frozenset()) | texts
         sent = short_hash(json.dumps([traced.found for traced in self.traces], sort_keys=True))
-        files = {name: _file_hash(name) for name in sorted(reached)}
         constants = dict.fromkeys(key for traced in self.traces for key in traced.constants)
         by_value = tuple(key for key in constants if key.module not in ENTRY_MODULES)
         found = [item for traced in self.traces for item in traced.found.items()]
         libraries = {name: text for name, text in found if library(name) == (name, text)}
-        return LoadedCode(imported, entries, sent, files, by_value, dict(sorted(libraries.items())))
+        return LoadedCode(imported, entries, sent, by_value, dict(sorted(libraries.items())))
 
 
 def _module_in(name: str, reached: Collection[str]) -> bool:
@@ -179,36 +157,7 @@ def compute_provenance(plan: Plan) -> RunProvenance:
         ),
         tuple(traces),
         {name: traced.found for name, traced in by_part.items()},
-        tuple(_unread(plan, kinds, {word for traced in traces for word in traced.words})),
     )
-
-
-def _unread(
-    plan: Plan, kinds: Mapping[Kind, Sequence[Scenario]], words: Collection[str]
-) -> Iterator[str]:
-    """Yield factors with several levels that neither code of the study nor a measure reads."""
-    read = {*words} | {name for names in plan.reads.values() for name in names}
-    parameters: set[str] = set()
-    functions: list[Any] = [derived.function for derived in plan.derived]
-    functions += [unit.method.function for unit in plan.scenarios if isinstance(unit, Analysed)]
-    for function in {id(each): each for each in functions}.values():
-        of = function.analyse if isinstance(function, EachReplicate) else function
-        parameters |= inspect.signature(of).parameters.keys()
-    if not read.isdisjoint(ALL_FIELD_READERS) or SCENARIO in parameters:
-        return
-    read |= parameters
-    for kind, alike in kinds.items():
-        read |= {name for base in kind[0].__mro__ for name in _words_of(vars(base).get("exact"))}
-        for factor in fields(kind[0]):
-            levels = {repr(getattr(scenario, factor.name)) for scenario in alike}
-            if len(levels) > 1 and factor.name not in read:
-                yield factor.name
-
-
-def _words_of(function: object) -> Collection[str]:
-    if not isinstance(function, FunctionType):
-        return ()
-    return definition_of(function.__code__).words
 
 
 def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:
@@ -349,3 +298,42 @@ def _checked_traces(roots: Sequence[tuple[Any, ...]]) -> list[Trace]:
             _known[function] = used
     drop_stale_machine_code([part for traced in traces for part in traced.compiled])
     return traces
+
+
+# ---------------------------------------------------------------- compiled code
+_made_of: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()
+
+
+def drop_stale_machine_code(functions: Sequence[Any]) -> None:
+    """Compile users' numba functions again whose helpers or constants changed in this process.
+
+    Parameters
+    ----------
+    functions
+        Numba dispatchers, each after those that it calls. Functions of simstudy are skipped: their
+        cache is named by content.
+
+    Raises
+    ------
+    StudyError
+        For a changed function that cannot be compiled again, and for any with `cache=True`.
+    """
+    theirs = [f for f in functions if not str(f.__module__).startswith("simstudy.")]
+    for function, traced in zip(theirs, trace([(f,) for f in theirs]), strict=True):
+        if getattr(getattr(function, "stats", None), "cache_path", None):
+            raise StudyError(
+                f"{function.__module__}.{function.__name__} is compiled with cache=True: numba "
+                "would use its stored machine code even if a helper in another file changes. "
+                "Leave cache=True out."
+            )
+        digest = short_hash(json.dumps([traced.tokens, traced.found], sort_keys=True), 32)
+        is_changed = _made_of.setdefault(function, digest) != digest
+        if is_changed and not hasattr(function, "recompile"):
+            raise StudyError(
+                f"{function.__module__}.{function.__name__} is a compiled function whose source "
+                "has changed in this process, so its numbers would be those of the old code. Start "
+                "again in a new process (a notebook: restart the kernel)."
+            )
+        if is_changed:
+            function.recompile()
+            _made_of[function] = digest

@@ -1,31 +1,34 @@
 """Checks during a run: failure limits, unrepeatable numbers, slow blocks."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from simstudy.design.plan import Plan
+from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.block import Address
 from simstudy.engine.columns import BlockConstants
-from simstudy.engine.independence import Spread
+from simstudy.engine.final_checks import Spread
 from simstudy.engine.progress import Progress
-from simstudy.engine.rng_checks import NO_STREAMS, ROWS_DIFFER, SHARED
+from simstudy.engine.rng_checks import NO_STREAMS, ROWS_DIFFER
 from simstudy.engine.tasks import TaskResult
 from simstudy.errors import StudyError, first_few
+from simstudy.store.run_records import BlockTimings
 
-SLOW_SECONDS = 5.0  # duration of a block above which a smaller block size is suggested
-SUITABLE_SECONDS = 1.0  # duration of a block of the suggested size
+if TYPE_CHECKING:
+    from simstudy.engine.block import Address
+    from simstudy.engine.tasks import TaskResult
+
+
 MAX_REMARKS = 1000  # remarks to keep: those on further scenarios are mostly the same
 OTHER_GENERATORS, READS_FILES, UNREPEATABLE = "generators", "files", "unrepeatable"
-NOT_INDEPENDENT, UNREAD = "not independent", "unread"
+NOT_INDEPENDENT = "not independent"
 MESSAGES = {
     NO_STREAMS: (
         "uses none of its random streams, but its replicates differ: replace other generators, "
         'such as default_rng(0), by streams("data"). If there are no random numbers, set the '
         "class attribute deterministic = True"
-    ),
-    SHARED: (
-        "draws an array that all replicates of a block share: they are not independent, and every "
-        "Monte Carlo error is too small. Draw one for each replicate: size=(n_rep, ...)"
     ),
     ROWS_DIFFER: (
         "gives rows other values when they are analysed alone: replicates of a block must be "
@@ -46,8 +49,6 @@ class RunMonitor:
         Plan of the work units.
     generators, readers
         Places where the study's code uses generators other than `streams`, or reads files.
-    unread
-        Factors with several levels that no code reads.
     wanted
         Requested replicates, by key of the work unit.
     n_failed
@@ -64,14 +65,12 @@ class RunMonitor:
     progress: Progress
     generators: Sequence[str] = ()
     readers: Sequence[str] = ()
-    unread: Sequence[str] = ()
     wanted: Mapping[str, int] = field(default_factory=dict)
     n_failed: dict[str, int] = field(default_factory=dict)
     n_drawn: dict[str, int] = field(default_factory=dict)
     warnings: dict[str, str] = field(default_factory=dict)
     remarks: dict[tuple[str, str], str] = field(default_factory=dict)
     _constants: BlockConstants = field(default_factory=BlockConstants, repr=False)
-    _n_results: int = 0
 
     def check(self, result: TaskResult) -> None:
         """Check a finished task.
@@ -82,12 +81,9 @@ class RunMonitor:
             If more replicates failed than the study allows, or a column that is constant in each
             block differs between blocks.
         """
-        self._n_results += 1
         self._constants.check_further(result.constants)
         for key, kind in result.noticed:
             self.remark(kind, key, f"{self.plan.keys.get(key)!r} {MESSAGES[kind]}")
-        if self._n_results > 1:  # the first task may include compilation
-            self._warn_if_slow(max(result.draw_seconds, default=0.0))
         self._count_failures(result)
 
     # ---------------------------------------------------------------- randomness
@@ -109,13 +105,6 @@ class RunMonitor:
                 f"functions of the study that read files: {first_few(self.readers)}. A change of "
                 "such a file is not detected: make data a part of the scenario, such as "
                 "Data.file('prices.csv')",
-            )
-        if self.unread:
-            self.remark(
-                UNREAD,
-                key,
-                f"no code of the study reads the factor {first_few(self.unread)}: its levels "
-                "differ only by random numbers",
             )
 
     def note_spreads(self, spreads: Sequence[Spread]) -> None:
@@ -153,18 +142,6 @@ class RunMonitor:
         if kind not in self.warnings:
             self.warnings[kind] = text
             self.progress.note(f"warning: {text}")
-
-    # ---------------------------------------------------------------- cost
-    def _warn_if_slow(self, seconds: float) -> None:
-        size = self.plan.block_size
-        if seconds > SLOW_SECONDS and size > 1 and "slow" not in self.warnings:
-            suitable = max(1, round(size * SUITABLE_SECONDS / seconds))
-            self._warn(
-                "slow",
-                f"a block of {size:,} replicates takes {seconds:.0f} s, and a stopped run loses "
-                f"its unfinished blocks: with block_size={suitable} of the Study a block takes "
-                "about a second (this changes the random numbers, so all is drawn again)",
-            )
 
     # ---------------------------------------------------------------- failures
     def _count_failures(self, result: TaskResult) -> None:
@@ -204,3 +181,50 @@ class RunMonitor:
                     "code and run again, draw the failures again (retry=failed), or set a larger "
                     "max_failed."
                 )
+
+
+# ---------------------------------------------------------------- statistics of a run
+MAX_FAILURES = 10  # failures whose text a run keeps
+
+
+@dataclass
+class RunStats:
+    """Counts of a run: blocks, failures, seconds.
+
+    Attributes
+    ----------
+    seconds_per_block
+        Shortest time for a block, by key, since the first block may include compilation. With
+        methods, a method's key has the time of the method alone, and the scenario's key that of
+        drawing the data.
+    noticed
+        Warnings for readers of the numbers, for example about random numbers that do not come from
+        `streams`.
+    spent
+        Total time of the blocks that this run drew, by key.
+    """
+
+    n_blocks: int = 0
+    n_failed: int = 0
+    seconds: float = 0.0
+    failures: list[tuple[Address, str]] = field(default_factory=list)
+    seconds_per_block: dict[str, float] = field(default_factory=dict)
+    noticed: list[str] = field(default_factory=list)
+    spent: dict[str, BlockTimings] = field(default_factory=dict)
+
+    def count(self, plan: Plan, result: TaskResult) -> None:
+        """Count a finished task."""
+        self.n_blocks += len(result.done)
+        self.n_failed += result.n_failed
+        if result.first_failure and len(self.failures) < MAX_FAILURES:
+            self.failures.append(result.first_failure)
+        each = zip(result.done, result.draw_seconds, result.data_seconds, strict=True)
+        for (key, _), own, data in each:
+            timings = self.spent.get(key, BlockTimings())
+            self.spent[key] = timings.plus(BlockTimings(1, own, data))
+            self._keep_least(key, own)
+            if data:
+                self._keep_least(plan.key_of(base_scenario(plan.keys[key])), data)
+
+    def _keep_least(self, key: str, seconds: float) -> None:
+        self.seconds_per_block[key] = min(seconds, self.seconds_per_block.get(key, seconds))

@@ -4,6 +4,8 @@ A worker writes the blocks of a task to one file, so that finished blocks do not
 parent.
 """
 
+from __future__ import annotations
+
 import itertools
 import time
 from collections.abc import Iterator, Sequence
@@ -16,17 +18,15 @@ import numpy as np
 from simstudy.design.plan import Plan
 from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.columns import BlockConstant, BlockConstants, constants_among
-from simstudy.engine.context import BlockContext, OnRow
-from simstudy.engine.error_policy import is_machine_trouble
+from simstudy.engine.error_policy import BlockContext, OnRow, is_machine_trouble
+from simstudy.engine.graceful_stop import BlockTimeoutError, time_limit, timeout_message
 from simstudy.engine.methods import DatasetCache
 from simstudy.engine.provenance import LoadedCode, RunProvenance
 from simstudy.engine.thread_limits import drawn_with_one_thread, limit_new_pools
-from simstudy.engine.timeouts import BlockTimeoutError, time_limit, timeout_message
 from simstudy.engine.work_queue import BlockId
 from simstudy.errors import describe
 from simstudy.store.arrow_schema import ERROR, Block, block_table, has_text
-from simstudy.store.block_files import write_blocks
-from simstudy.store.block_index import RETRY_GENERATION, joined_ranges
+from simstudy.store.block_files import RETRY_GENERATION, joined_ranges, write_blocks
 from simstudy.store.blocks import Store
 from simstudy.store.files import Files
 from simstudy.store.provenance import NO_PROVENANCE, Provenance
@@ -245,3 +245,51 @@ class TaskFactory:
     def expected(self) -> str:
         """The hash of the code that workers must have loaded; empty for no check."""
         return self.provenance.expected.digest if self.provenance else ""
+
+
+# ---------------------------------------------------------------- blocks per task
+TASK_SECONDS = 0.25  # duration of a task in a short run: 1000 times the cost of submitting it
+PART_OF_RUN = 0.01  # duration of a task in a long run, as a part of the time since its start
+MAX_SECONDS = 20.0  # longest task: the work that a killed worker loses
+MIN_PART = 0.1  # shortest task at the end of a run, as a part of the usual duration
+TASK_BYTES = 1 << 26  # largest task: rows that a worker holds before it writes them
+
+
+class TaskSizes:
+    """Chooses the number of blocks of the next task.
+
+    Each task writes one file, and is lost if its worker is killed. So tasks are short at first, and
+    become longer as the run continues: the number of files grows as the logarithm of its length.
+    """
+
+    def __init__(self, n_workers: int) -> None:
+        self.n_workers, self.least_seconds = n_workers, TASK_SECONDS
+        self.seconds_per_block = self.bytes_per_block = self.loading_seconds = 0.0
+        self.n_results = 0
+        self._start = time.perf_counter()
+
+    def learn_from(self, result: TaskResult) -> None:
+        """Update the cost of a block from the latest task (the first includes compilation)."""
+        n_blocks = len(result.done)
+        self.n_results += 1
+        if self.n_results == 2:
+            self.loading_seconds = max(0.0, self.seconds_per_block - result.seconds / n_blocks)
+        self.seconds_per_block = result.seconds / n_blocks
+        self.bytes_per_block = max(self.bytes_per_block, result.n_bytes / n_blocks)
+
+    def n_blocks(self, n_left: int) -> int:
+        """Choose the number of blocks of the next task, so that every worker gets tasks."""
+        if not self.seconds_per_block:
+            return 1
+        by_time = int(self.task_seconds / self.seconds_per_block)
+        least = int(self.least_seconds * MIN_PART / self.seconds_per_block)
+        n_parts = 4 * self.n_workers if self.n_workers > 1 else 1
+        by_share = max(-(-n_left // n_parts), least)
+        by_room = int(TASK_BYTES / self.bytes_per_block) if self.bytes_per_block else by_time
+        return max(1, min(by_time, by_share, by_room))
+
+    @property
+    def task_seconds(self) -> float:
+        """The intended duration of the next task."""
+        so_far = time.perf_counter() - self._start
+        return max(self.least_seconds, min(PART_OF_RUN * so_far, MAX_SECONDS))

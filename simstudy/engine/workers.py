@@ -6,7 +6,7 @@ import numbers
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from simstudy.errors import ConfigError, describe, nearest
 from simstudy.validation import check_whole, is_whole
@@ -116,29 +116,15 @@ def check_block_seconds(seconds: Any) -> None:
 
 
 # ---------------------------------------------------------------- cores of a batch job
-class CoreVariable(NamedTuple):
-    """Environment variables with the number of cores of a batch job.
-
-    Parameters
-    ----------
-    job
-        Variable that the batch system sets in its jobs only: without it, `cores` may have been
-        exported in a shell. Empty if no other program uses the name in `cores`.
-    cores
-        Variable with the number of cores of a process of the job, on this machine.
-    """
-
-    job: str
-    cores: str
-
-
-CORE_VARIABLES = (
-    CoreVariable("", "SLURM_CPUS_PER_TASK"),  # set with --cpus-per-task
-    CoreVariable("SLURM_JOB_ID", "SLURM_CPUS_ON_NODE"),
-    CoreVariable("PBS_JOBID", "NCPUS"),
-    CoreVariable("JOB_ID", "NSLOTS"),  # SGE
-    CoreVariable("LSB_JOBID", "LSB_DJOB_NUMPROC"),  # LSF
-)
+CORE_VARIABLES = {
+    "SLURM_CPUS_PER_TASK": "SLURM_CPUS_PER_TASK",  # no other program uses the name
+    "SLURM_CPUS_ON_NODE": "SLURM_JOB_ID",
+    "NCPUS": "PBS_JOBID",
+    "NSLOTS": "JOB_ID",  # SGE
+    "LSB_DJOB_NUMPROC": "LSB_JOBID",
+}
+"""Environment variables with the number of cores of a batch job, each with one that is set in jobs
+only: the other may have been exported in a shell."""
 
 
 def cores_of_job(environment: Mapping[str, str]) -> int | None:
@@ -147,9 +133,8 @@ def cores_of_job(environment: Mapping[str, str]) -> int | None:
     The batch system's number goes before the operating system's, which may include cores of other
     jobs. Values that are not a number above 0, such as `4(x2)`, are ignored.
     """
-    for variable in CORE_VARIABLES:
-        text = environment.get(variable.cores, "")
-        is_in_job = not variable.job or environment.get(variable.job)
-        if is_in_job and text.isascii() and text.isdigit() and int(text):
+    for cores, job in CORE_VARIABLES.items():
+        text = environment.get(cores, "")
+        if environment.get(job) and text.isascii() and text.isdigit() and int(text):
             return int(text)
     return None

@@ -17,7 +17,7 @@ from simstudy.analysis.details import Details
 from simstudy.analysis.replicates import NO_ROW, ReplicatesInMemory, replicates_of_cells
 from simstudy.analysis.result import Result
 from simstudy.design.plan import Plan
-from simstudy.engine.run_stats import RunStats
+from simstudy.engine.run_monitor import RunStats
 from simstudy.errors import ConfigError, in_one_line
 from simstudy.external.column_roles import (
     DATA_SET,

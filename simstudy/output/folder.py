@@ -39,10 +39,8 @@ from simstudy.output.up_to_date import (
 from simstudy.provenance.modules import source_files, sources_digest
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.compaction import folder_lock
-from simstudy.store.files import REPLICATES
-from simstudy.store.io_errors import translate_io_errors
-from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.store.runs import RUNS, forget_run, unfinished_run
+from simstudy.store.files import REPLICATES, translate_io_errors
+from simstudy.store.runs import MANIFEST, RUNS, forget_run, listed_files, unfinished_run
 from simstudy.tables.summary import as_words, is_short
 from simstudy.tables.table import Table
 

@@ -20,9 +20,8 @@ from simstudy.output.up_to_date import hashes_of, is_unpublished
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote.paths import Place
 from simstudy.store.compaction import folder_lock
-from simstudy.store.io_errors import translate_io_errors
-from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.store.runs import ORIGINS
+from simstudy.store.files import translate_io_errors
+from simstudy.store.runs import MANIFEST, ORIGINS, listed_files
 
 DRAWN = "drawn"  # key of the start of the first block and the end of the last
 

@@ -30,8 +30,8 @@ from simstudy.measures import Measure
 from simstudy.output.formatting import counted, number
 from simstudy.provenance.scenario_id import identity, parts_of, short_hash
 from simstudy.remote.paths import Place
-from simstudy.store.manifest import PROTOCOL
 from simstudy.store.provenance import NO_PROVENANCE
+from simstudy.store.runs import PROTOCOL
 from simstudy.tables.cells import escaped
 
 HEADING = re.compile(r"^(Aims|Data|Estimands|Methods|Performance)\s+", re.MULTILINE)

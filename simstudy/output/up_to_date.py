@@ -14,7 +14,7 @@ from simstudy.provenance.fingerprint import fingerprint
 from simstudy.provenance.modules import experiment_libraries, module_at
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote.paths import Place, name_below
-from simstudy.store.manifest import MANIFEST, PROTOCOL, file_hash, listed_files
+from simstudy.store.runs import MANIFEST, PROTOCOL, file_hash, listed_files
 
 REPORT = "report.html"
 FIGURES, TABLES = "figures", "tables"  # folders

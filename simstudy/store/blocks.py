@@ -23,8 +23,14 @@ import pyarrow.parquet as pq
 from simstudy.errors import StoreError
 from simstudy.remote.paths import place_of
 from simstudy.store.arrow_schema import REP, concat_tables, with_schema
-from simstudy.store.block_files import FileMetadata, file_metadata, joint_schema
-from simstudy.store.block_index import RETRY_GENERATION, BlockIndex, slices_of_file
+from simstudy.store.block_files import (
+    RETRY_GENERATION,
+    BlockIndex,
+    FileMetadata,
+    file_metadata,
+    joint_schema,
+    slices_of_file,
+)
 from simstudy.store.files import Files, Folder, is_of_another_share
 from simstudy.store.object_store import ObjectStore
 from simstudy.store.provenance import NO_PROVENANCE, Provenance

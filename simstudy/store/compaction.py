@@ -19,8 +19,15 @@ import pyarrow.parquet as pq
 
 from simstudy.atomic_files import ABANDONED_SECONDS
 from simstudy.remote.paths import Place
-from simstudy.store.block_files import RANGES_KEY, FileMetadata, file_metadata, write_blocks
-from simstudy.store.block_index import RETRY_GENERATION, BlockRange, joined_ranges
+from simstudy.store.block_files import (
+    RANGES_KEY,
+    RETRY_GENERATION,
+    BlockRange,
+    FileMetadata,
+    file_metadata,
+    joined_ranges,
+    write_blocks,
+)
 from simstudy.store.blocks import Store
 from simstudy.store.files import Files, Folder, label_of
 from simstudy.store.provenance import Provenance

@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from io import BufferedRandom
@@ -24,6 +23,10 @@ from simstudy.errors import StoreError
 
 if TYPE_CHECKING:
     from simstudy.store.object_store import ObjectStore
+
+import errno
+
+from simstudy.errors import DiskFullError
 
 REPLICATES = "replicates"  # folder of the block files of a study
 DAMAGED = "_damaged"  # folder of damaged files
@@ -103,10 +106,7 @@ class Folder:
 
     def open(self, name: str) -> pa.NativeFile:
         """Open a file; raise FileNotFoundError if it has been deleted."""
-        path = self.path / name
-        if not stat.S_ISREG(path.stat().st_mode):  # a FIFO or device might never end
-            raise StoreError("it is not a regular file")
-        return pa.OSFile(str(path), "rb")
+        return pa.OSFile(str(self.path / name), "rb")
 
     def size(self, name: str) -> int:
         """Return the size of a file; raise FileNotFoundError if it has been deleted."""
@@ -173,3 +173,34 @@ def is_of_another_share(name: str, label: str) -> bool:
     split = label.rpartition("-")[0]
     theirs = label_of(name)
     return bool(split) and theirs.rpartition("-")[0] == split and theirs != label
+
+
+# ---------------------------------------------------------------- errors
+@contextlib.contextmanager
+def translate_io_errors(path: object) -> Iterator[None]:
+    """Report I/O errors within the context, such as a full or read-only disk, in one line.
+
+    Parameters
+    ----------
+    path
+        Folder that is written to, local or remote; its text is shown.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise _translated(error, path) from error
+
+
+def _translated(error: OSError, path: object) -> Exception:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFullError(
+            f"the disk that holds {path} is full. Every finished block is kept; free some space "
+            "and run the same command again to continue."
+        )
+    what = str(error.filename2 or error.filename or path)
+    if not (what.startswith(str(path)) or str(path).startswith(what)):
+        return error  # the study's code needs another file
+    return StoreError(
+        f"cannot write to {what}: {error.strerror}. Every finished block is kept; run the same "
+        "command again if that has changed, or choose another out=..."
+    )

@@ -21,8 +21,14 @@ import pyarrow.parquet as pq
 from simstudy.atomic_files import TemporaryFolder, atomic_write, write_bytes
 from simstudy.errors import StoreError
 from simstudy.remote.paths import list_sizes, place_of, put_file, translated_errors
-from simstudy.store.files import DAMAGED, ENDING, OTHER_BYTES, Metadata, is_named_by_content
-from simstudy.store.io_errors import translate_io_errors
+from simstudy.store.files import (
+    DAMAGED,
+    ENDING,
+    OTHER_BYTES,
+    Metadata,
+    is_named_by_content,
+    translate_io_errors,
+)
 
 if TYPE_CHECKING:
     from upath import UPath

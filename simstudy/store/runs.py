@@ -2,27 +2,90 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simstudy.atomic_files import forget_unfinished, read_json
+from simstudy.atomic_files import forget_unfinished, read_json, write_json
 from simstudy.errors import StoreError
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote.paths import Place
-from simstudy.store.block_index import BlockRange
+from simstudy.store.block_files import BlockRange
 from simstudy.store.blocks import files_at
 from simstudy.store.compaction import Removed, remove_blocks
 from simstudy.store.files import DAMAGED, ENDING, REPLICATES
-from simstudy.store.manifest import MANIFEST
 from simstudy.store.provenance import UNKNOWN, Provenance
 from simstudy.store.run_records import FOLDER
+
+MANIFEST = "manifest.json"
+PROTOCOL = "protocol.json"  # the plan, in the same folder
+
+
+def read_manifest(folder: Place) -> dict[str, Any] | None:
+    """Read the manifest of a folder; None if there is none.
+
+    Raises
+    ------
+    StoreError
+        If it is not a JSON object.
+    """
+    path = folder / MANIFEST
+    if not path.exists():
+        return None
+    content = read_json(path)
+    if content is None:
+        raise StoreError(f"{path} is damaged: run the study again, or delete the file.")
+    return content
+
+
+def listed_files(manifest: Mapping[str, Any], folder: Place) -> dict[str, str]:
+    """List the files of a manifest that are below the folder, with their hashes.
+
+    A manifest from an untrusted source may name other files, or reach them through a link.
+    """
+    files = manifest.get("files")
+    named = files.items() if isinstance(files, dict) else ()
+    return {name: str(digest) for name, digest in named if is_below(folder, name)}
+
+
+def is_below(folder: Place, name: str) -> bool:
+    """Whether a relative path leads to a place below a folder, after all links are resolved."""
+    path = PurePosixPath(name)
+    if not name or "\0" in name or path.is_absolute() or ".." in path.parts:
+        return False
+    if not isinstance(folder, Path):
+        return True
+    try:
+        return (folder / name).resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # a loop of links
+        return False
+
+
+def file_hash(path: Place) -> str:
+    """Hash a file; the hash is empty if it does not exist or is not a regular file."""
+    if isinstance(path, Path) and not path.is_file():
+        return ""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+    except OSError:
+        return ""
+
+
+def mark_outdated(folder: Place) -> None:
+    """Mark outputs as outdated, because the stored blocks will change."""
+    manifest = read_json(folder / MANIFEST)
+    if manifest is not None:
+        write_json(folder / MANIFEST, {**manifest, "made_from": {}})
+
 
 RUNS = "runs"  # folder in a study's folder, with a folder for each run with other settings
 SCENARIOS = "scenarios.parquet"  # file with the scenarios of a run

@@ -15,14 +15,13 @@ from simstudy.atomic_files import TemporaryFolder, read_json
 from simstudy.design.plan import Plan, method_of
 from simstudy.errors import StoreError, first_few
 from simstudy.remote.paths import Place, place_of
-from simstudy.store.block_index import BlockRange
+from simstudy.store.block_files import BlockRange
 from simstudy.store.blocks import Store, files_at
 from simstudy.store.compaction import remove_blocks
-from simstudy.store.files import REPLICATES
-from simstudy.store.io_errors import translate_io_errors
-from simstudy.store.manifest import MANIFEST
+from simstudy.store.files import REPLICATES, translate_io_errors
 from simstudy.store.provenance import Provenance
 from simstudy.store.run_records import forget_records
+from simstudy.store.runs import MANIFEST
 
 CHANGED = "changed"  # value of `redraw` for all scenarios and methods whose code changed
 ADOPT = "If the code was only rewritten, adopt=True compares some blocks and keeps all. "

@@ -13,15 +13,15 @@ from simstudy.analysis.stored_replicates import StoredReplicates
 from simstudy.atomic_files import read_json, write_bytes
 from simstudy.design.plan import Plan
 from simstudy.engine.provenance import compute_provenance
-from simstudy.engine.run_stats import RunStats
+from simstudy.engine.run_monitor import RunStats
 from simstudy.errors import StoreError, first_few
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.block_files import provenance_of_files
 from simstudy.store.blocks import Store, files_at
 from simstudy.store.files import REPLICATES, Folder, name_by_content
-from simstudy.store.manifest import MANIFEST
 from simstudy.store.provenance import Provenance
 from simstudy.store.run_records import FOLDER, read_records, record_files
+from simstudy.store.runs import MANIFEST
 from simstudy.store.study_folder import StudyFolder, no_blocks_error
 from simstudy.study.adoption import blocks_of_other_code, with_blocks_of_other_code
 from simstudy.study.run_options import Out, RunOptions

@@ -25,7 +25,7 @@ from simstudy.engine.graceful_stop import OutOfTime, time_budget
 from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Progress, progress_of
 from simstudy.engine.provenance import RunProvenance, compute_provenance
-from simstudy.engine.run_stats import RunStats
+from simstudy.engine.run_monitor import RunStats
 from simstudy.engine.tasks import TaskResult
 from simstudy.engine.work_queue import share_label
 from simstudy.engine.workers import Workers
@@ -33,7 +33,7 @@ from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
-from simstudy.store.io_errors import translate_io_errors
+from simstudy.store.files import translate_io_errors
 from simstudy.store.run_records import adopt_records, merge_records
 from simstudy.store.runs import forget_run, unfinished_run
 from simstudy.store.study_folder import StudyFolder, check_provenance

@@ -48,7 +48,7 @@ def test_a_folder_is_written_where_one_is_named(method, file, here, said):
 
 def test_a_folder_that_cannot_be_made_is_one_line(refused):
     line = refused("apply", "accuracy", "scores.csv", *SIDES, "theta=0.2", "out=/proc/x/y")
-    assert line.startswith("cannot make the folder /proc/x")
+    assert line.startswith("cannot write to /proc/x")
 
 
 # ---------------------------------------------------------------- trials, from plan to test
@@ -133,7 +133,7 @@ def test_help_of_a_method_has_its_settings_and_an_example(name, said):
         (["regression-trial", "test", "scores.csv"], "apply regression-trial test takes two files"),
         (["predictive-pvalues", "scores.csv", "y=old"], "give a second file with the draws"),
         (["accuracy", "score.csv"], "score.csv is not there; did you mean 'scores.csv'?"),
-        (["accuracy", "scores.csv", *SIDES, "out=tasks.csv"], "cannot write tasks.csv: "),
+        (["accuracy", "scores.csv", *SIDES, "out=tasks.csv"], "cannot write to tasks.csv: "),
     ],
 )
 def test_what_makes_no_sense_is_one_line(arguments, line, refused):

@@ -44,7 +44,7 @@ def test_any_folder_will_do_from_anywhere(tmp_path, monkeypatch, said):
     ("arguments", "line"),
     [
         (["gone"], "gone is not a folder, so it has no index. Name one that holds results, as in "),
-        (["taken"], "cannot write taken/index.html: is a directory. Move away the file or folder"),
+        (["taken"], "cannot write to taken/index.html: Is a directory"),
         (["study"], "study is the folder of one study; the index is that of the folder around "),
     ],
 )

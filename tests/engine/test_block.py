@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from simstudy.engine import timeouts
+from simstudy.engine import graceful_stop
 from simstudy.engine.block import Address, draw_block
 from simstudy.engine.error_policy import by_method
 from simstudy.engine.per_replicate import each_replicate
@@ -94,7 +94,7 @@ def test_an_interrupt_stops_a_run_only_where_a_signal_may_have_raised_it(monkeyp
         stored(interrupt)
     with ThreadPoolExecutor(1) as threads:
         _, of_a_thread = threads.submit(stored, interrupt).result()
-    monkeypatch.setattr(timeouts._is_worker, "is_set", lambda: True)
+    monkeypatch.setattr(graceful_stop._is_worker, "is_set", lambda: True)
     _, of_a_worker = stored(interrupt)
     for table in (of_a_thread, of_a_worker):
         assert table["error"].to_pylist() == ["KeyboardInterrupt: of its own"] * SIZE

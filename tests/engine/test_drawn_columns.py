@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simstudy import Rules, Study, each_replicate, grid
+from simstudy import Rules, Study, grid
+from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import StudyError
 from simstudy.measures import bias, coverage
 
@@ -35,10 +36,6 @@ def average(x):
 
 def handed_through(x, truth):
     return average(x) | {"truth": truth}
-
-
-def as_frame(x):
-    return pd.DataFrame(average(x))
 
 
 def middle(x):
@@ -73,18 +70,10 @@ def test_the_drawn_truth_is_that_which_a_method_would_hand_through():
     assert far == pytest.approx(mine.values("estimate", n_obs=4).mean() - 8.0)
 
 
-def test_frames_and_series_are_columns():
-    result = study(average=average, frame=as_frame, median=each_replicate(middle)).run(
-        150, n_jobs=1
-    )
-    for n_obs in (4, 9):
-        np.testing.assert_array_equal(
-            result.values("estimate", n_obs=n_obs, method="frame"),
-            result.values("estimate", n_obs=n_obs, method="average"),
-        )
-    failed = result.failures
-    assert set(failed["method"]) == {"median"}
-    assert result.row("bias", n_obs=4, method="median")["n_failed"] > 0
+def test_a_series_is_columns_by_name():
+    result = study(median=each_replicate(middle)).run(150, n_jobs=1)
+    assert result.row("bias", n_obs=4)["n_failed"] > 0
+    assert set(result.failures["error"]) == {"ValueError: too large"}
 
 
 @pytest.mark.parametrize("name", ["x", "table", "thruth"])

@@ -8,8 +8,13 @@ import warnings
 import numpy as np
 import pytest
 
-from simstudy.engine.context import BlockContext, drawing
-from simstudy.engine.error_policy import MACHINE_TROUBLE, by_method, is_machine_trouble
+from simstudy.engine.error_policy import (
+    MACHINE_TROUBLE,
+    BlockContext,
+    by_method,
+    drawing,
+    is_machine_trouble,
+)
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import StudyError, describe
 

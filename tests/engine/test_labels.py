@@ -32,10 +32,6 @@ def labelled(b):
     return pd.Series(b, index=TERMS)
 
 
-def whole_block(b):
-    return {"estimate": pd.DataFrame(b, columns=[*TERMS])[[*TERMS[::-1]]]}
-
-
 WAYS = {
     "array": each_replicate(lambda b: {"estimate": b}),
     "series": each_replicate(lambda b: {"estimate": labelled(b)}),
@@ -43,10 +39,6 @@ WAYS = {
     "dict": each_replicate(lambda b: {"estimate": dict(labelled(b)[::-1])}),
     "more": each_replicate(lambda b: {"estimate": {"scale": 9.0} | dict(labelled(b))}),
     "named": each_replicate(lambda b: labelled(b).sort_values(), returns="estimate"),
-    "tidy": each_replicate(
-        lambda b: labelled(b).sort_values().rename_axis("term").reset_index(name="estimate")
-    ),
-    "whole": whole_block,
     "dicts": lambda b: {"estimate": {t: b[:, i] for i, t in enumerate(TERMS)}},
 }
 
@@ -82,7 +74,8 @@ def test_values_go_where_their_labels_are():
     [
         (lambda b: {"estimate": labelled(b).rename({"x": "z"})}, "labels .*z.* lack some"),
         (lambda b: {"estimate": pd.Series(b)[::-1]}, "labels 2, 1, 0, which lack some"),
-        (lambda b: pd.DataFrame({"term": ["x", *TERMS], "estimate": [0, *b]}), "two values for"),
+        (lambda b: {"estimate": pd.Series([0, *b], ["x", *TERMS])}, "several values labelled 'x'"),
+        (lambda b: {"estimate": pd.DataFrame(b)}, "estimate is a DataFrame: return an array"),
     ],
 )
 def test_other_labels_are_refused(returned, said):
@@ -91,12 +84,9 @@ def test_other_labels_are_refused(returned, said):
 
 
 def test_rows_in_another_order_than_the_replicates_are_refused():
-    plain = replace(study(m=lambda b: pd.DataFrame({"e": b[:, 0]})[::-1]), axes={}, measures=[])
-    with pytest.raises(StudyError, match=r"numbers the replicates in another order \(39, 38"):
-        plain.run(40, n_jobs=1)
-    values = replace(plain, methods={"m": lambda b: {"e": pd.Series(b[:, 0]).sort_values()}})
-    with pytest.raises(StudyError, match=r"column 'e' has an index that numbers"):
-        values.run(40, n_jobs=1)
+    sorted_values = study(m=lambda b: {"e": pd.Series(b[:, 0]).sort_values()})
+    with pytest.raises(StudyError, match=r"column 'e' has an index that is not in order"):
+        replace(sorted_values, axes={}, measures=[]).run(40, n_jobs=1)
 
 
 # ---------------------------------------------------------------- one name, one number

@@ -4,15 +4,21 @@ from concurrent.futures import Future
 
 import pytest
 
-from simstudy.engine import loop, task_sizes
+from simstudy.engine import loop, tasks
 from simstudy.engine.executors import Executor, WorkerDiedError
 from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
-from simstudy.engine.task_sizes import MAX_SECONDS, PART_OF_RUN, TASK_BYTES, TaskSizes
-from simstudy.engine.tasks import TaskResult, draw_task
+from simstudy.engine.tasks import (
+    MAX_SECONDS,
+    PART_OF_RUN,
+    TASK_BYTES,
+    TaskResult,
+    TaskSizes,
+    draw_task,
+)
 from simstudy.engine.workers import Workers
 from simstudy.store.files import Folder
-from tests.factories import Notes, blocks_of, factory_of, mean_study
+from tests.factories import blocks_of, factory_of, mean_study
 
 PLAN = mean_study((3, 10)).plan()
 
@@ -88,15 +94,6 @@ def test_a_block_that_ends_two_workers_is_recorded(by_signal, factory, monkeypat
     assert again == ([bad] if by_signal else [])
 
 
-def test_what_an_executor_waits_for_is_told_once(factory, monkeypatch):
-    notes, executor = Notes(), Mortal([])
-    waiting = Loop(PLAN, factory.store, Workers("loky", 2), notes)
-    for trouble in ("", "no worker is left", "no worker is left", ""):
-        monkeypatch.setattr(Mortal, "trouble", trouble)
-        waiting._report_trouble(executor)
-    assert notes.said == ["no worker is left", "workers are back"]
-
-
 def test_an_error_ends_workers_that_nobody_waits_for(factory, monkeypatch):
     executor = Mortal([])
     executor.submit = lambda task: (_ for _ in ()).throw(ZeroDivisionError)
@@ -167,7 +164,7 @@ def test_blocks_in_a_task(seconds_per_block, n_left, expected):
 
 def test_tasks_grow_with_the_run_up_to_a_bound(monkeypatch):
     clock = iter([0.0, 1.0, 100.0, 1e5])
-    monkeypatch.setattr(task_sizes.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(tasks.time, "perf_counter", lambda: next(clock))
     size = TaskSizes(64)
     size.learn_from(result_of(100, 1.0))
     found = [size.n_blocks(10**9) for _ in range(3)]

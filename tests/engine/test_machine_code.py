@@ -3,7 +3,7 @@
 import pytest
 from numba import cfunc, njit
 
-from simstudy.engine.machine_code import drop_stale_machine_code
+from simstudy.engine.provenance import drop_stale_machine_code
 from simstudy.errors import SimstudyError, StudyError
 
 FACTOR = 2.0

@@ -64,20 +64,6 @@ def test_a_bar_where_there_is_a_terminal(terminal):
     assert "a worker died" in terminal.getvalue()
 
 
-def test_a_notebook_has_one_line_that_is_overwritten(clock, capsys, monkeypatch):
-    monkeypatch.setattr(progress, "in_notebook", lambda: True)
-    with Bar("toy") as bar:
-        bar.begin(100)
-        for _ in range(3):
-            clock.now += 2
-            bar.advance(25)
-    told = capsys.readouterr().err
-    assert told.count("\n") == 0
-    lines = told.split("\r")
-    assert [line[:11] for line in lines[1:4]] == ["toy: 25 of ", "toy: 50 of ", "toy: 75 of "]
-    assert lines[-1].strip() == ""  # cleared at the end
-
-
 @pytest.mark.parametrize(
     ("asked", "in_terminal", "is_shown"),
     [(None, True, True), (None, False, False), (False, True, False), (True, False, True)],

@@ -25,10 +25,3 @@ def test_a_worker_with_other_code_says_what_differs():
     other = replace(code, entries=code.entries | dict.fromkeys(names, frozenset({"#"})))
     assert other.differences() == [f"{name} has changed" for name in names]
     assert other.digest != code.digest
-
-
-def test_files_edited_since_are_named():
-    code = expected()
-    assert code.edited_since() == []
-    edited = replace(code, files=code.files | {"tests.factories": "#"})
-    assert edited.edited_since() == ["tests.factories"]

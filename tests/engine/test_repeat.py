@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from simstudy import seeded_globals
-from simstudy.engine import repeat
+from simstudy.engine import final_checks
 from simstudy.engine.per_replicate import each_replicate
 from simstudy.engine.progress import Silent
 from simstudy.measures import mean
@@ -80,7 +80,7 @@ def plain(x):
 
 @pytest.fixture(autouse=True)
 def _time_for_it(monkeypatch):
-    monkeypatch.setattr(repeat, "MIN_SECONDS", 30.0)
+    monkeypatch.setattr(final_checks, "MIN_SECONDS", 30.0)
 
 
 def noticed(*methods, scenarios=(Drawn(),), out=None, n_rep=SIZE):
@@ -126,10 +126,10 @@ def test_it_is_said_once_and_stays_with_the_blocks(tmp_path):
 
 
 def test_with_no_time_nothing_is_started(monkeypatch):
-    monkeypatch.setattr(repeat, "MIN_SECONDS", 0.0)
-    monkeypatch.setattr(repeat, "_process", repeat.Process())
+    monkeypatch.setattr(final_checks, "MIN_SECONDS", 0.0)
+    monkeypatch.setattr(final_checks, "_pools", {})
     assert noticed(clock)[0] == []
-    assert not repeat._process.is_running
+    assert not final_checks._pools
 
 
 def true_or_false(x):

@@ -1,4 +1,4 @@
-"""A run watched as it goes: failures counted against a limit, slow blocks, a sign of life."""
+"""A run watched as it goes: failures counted against a limit, constants, a sign of life."""
 
 import os
 import pickle
@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from simstudy.engine.block import Address
-from simstudy.engine.run_monitor import SLOW_SECONDS, RunMonitor
+from simstudy.engine.run_monitor import RunMonitor
 from simstudy.engine.tasks import TaskResult
 from simstudy.errors import AlwaysFailsError, StudyError, describe, swallowed
 from simstudy.measures import mean
@@ -75,22 +75,9 @@ def test_a_run_over_the_limit_stays_refused_and_draws_nothing_more(tmp_path):
         study.run(60, out=tmp_path, **INLINE)
 
 
-# ---------------------------------------------------------------- slow blocks, signs of life
+# ---------------------------------------------------------------- constants, signs of life
 def result_of(seconds):
     return TaskResult((("k", 0),), seconds, 0, None, (seconds,), (0.0,), (0,))
-
-
-def test_a_slow_block_is_pointed_out_once_with_a_size_that_suits():
-    notes = Notes()
-    monitor = RunMonitor(plan_of(axes={}, block_size=1000, max_failed=None), notes)
-    for seconds in (SLOW_SECONDS * 20, SLOW_SECONDS / 2):
-        monitor.check(result_of(seconds))
-    assert not notes.said, "the first block may have compiled"
-    for _ in range(2):
-        monitor.check(result_of(SLOW_SECONDS * 20))
-    (said,) = notes.said
-    assert "a block of 1,000 replicates takes 100 s" in said
-    assert "block_size=10 of the Study" in said
 
 
 def test_what_is_a_constant_in_one_task_is_the_same_in_another():

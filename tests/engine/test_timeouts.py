@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from simstudy.engine.timeouts import BlockTimeoutError, time_limit
+from simstudy.engine.graceful_stop import BlockTimeoutError, time_limit
 
 
 def spin():
@@ -43,11 +43,11 @@ def test_a_process_that_may_be_lost_ends_with_what_cannot_be_stopped():
 import collections
 import itertools
 
-from simstudy.engine import timeouts
+from simstudy.engine import graceful_stop
 
-timeouts.GRACE_SECONDS = 0.1
-timeouts.mark_as_worker()
-with timeouts.time_limit(0.1):
+graceful_stop.GRACE_SECONDS = 0.1
+graceful_stop.mark_as_worker()
+with graceful_stop.time_limit(0.1):
     collections.deque(itertools.repeat(None), maxlen=0)
 """
     done = subprocess.run(

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from simstudy.design import Columns, grid
-from simstudy.engine import task_sizes
+from simstudy.engine import tasks
 from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.tasks import TaskFactory, draw_task
 from simstudy.engine.work_queue import missing_blocks
@@ -61,7 +61,7 @@ def carry_out(order: dict) -> int:
             store = Store(Path(order["out"]), BLOCK, compute_provenance(plan).of_blocks)
             compact(store, most_files=1)
         return 0
-    task_sizes.TASK_SECONDS = 0.02
+    tasks.TASK_SECONDS = 0.02
     workers = {"backend": order["backend"], "n_jobs": order["n_jobs"]}
     seed, restart = order.get("seed", SEED), order.get("restart", False)
     how = {"out": order["out"], "restart": restart, "shard": order.get("shard")}

@@ -13,11 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from simstudy.engine import task_sizes
+from simstudy.engine import tasks
 from simstudy.engine.provenance import compute_provenance
 from simstudy.errors import StoreError
-from simstudy.store.block_files import write_blocks
-from simstudy.store.block_index import BlockRange
+from simstudy.store.block_files import BlockRange, write_blocks
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder, name_by_content
@@ -268,7 +267,7 @@ def test_no_space_left(call, after, tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
         return original(*arguments)
 
-    monkeypatch.setattr(task_sizes, "TASK_SECONDS", 0.0)
+    monkeypatch.setattr(tasks, "TASK_SECONDS", 0.0)
     with monkeypatch.context() as patch:
         patch.setattr(os, call, until_full)
         with pytest.raises(StoreError, match=FULL):

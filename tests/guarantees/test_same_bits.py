@@ -20,7 +20,7 @@ from experiments.two_stage import study as two_stage
 from simstudy.analysis.result import Result
 from simstudy.design import scenario_key
 from simstudy.documents.scenarios import BootstrapSe, RegressionTrial, TwoStage
-from simstudy.engine import task_sizes
+from simstudy.engine import tasks
 from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import compute_provenance
@@ -116,7 +116,7 @@ class Stop(Silent):
     "after", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 1, 3, 4))]
 )
 def test_interrupted_anywhere_and_resumed(name, reference, after, tmp_path, monkeypatch):
-    monkeypatch.setattr(task_sizes.TaskSizes, "n_blocks", lambda *_: 1)
+    monkeypatch.setattr(tasks.TaskSizes, "n_blocks", lambda *_: 1)
     with pytest.raises(KeyboardInterrupt):
         run(name, tmp_path, progress=Stop(after))
     n_whole = sum(make_study(name).plan(3).n_blocks(SIZES[name]) for _ in reference.plan.keys)
@@ -236,7 +236,7 @@ def test_replicates_added(tmp_path):
 
 # ---------------------------------------------------------------- nothing but the numbers
 def test_files_know_no_clock_and_no_machine(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(task_sizes.TaskSizes, "n_blocks", lambda *_: 1)
+    monkeypatch.setattr(tasks.TaskSizes, "n_blocks", lambda *_: 1)
     here = run(name, tmp_path / "here")
     later = time.time() + 1e9
     monkeypatch.setattr(time, "time", lambda: later)

@@ -8,7 +8,7 @@ import pytest
 
 from simstudy.output import up_to_date
 from simstudy.output.up_to_date import code_digest
-from simstudy.store.manifest import file_hash
+from simstudy.store.runs import file_hash
 from tests.output.standing import CONFIG, FILE, SOUND, current, is_current, manifest_of, study
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from simstudy.store.block_files import write_blocks
-from simstudy.store.block_index import BlockRange
+from simstudy.store.block_files import BlockRange, write_blocks
 from simstudy.store.blocks import Store
 from simstudy.store.files import Folder
 from simstudy.store.provenance import Provenance

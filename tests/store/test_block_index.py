@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simstudy.errors import StoreError
-from simstudy.store.block_index import SLICE, BlockIndex, joined_ranges, slices_of_file
+from simstudy.store.block_files import SLICE, BlockIndex, joined_ranges, slices_of_file
 
 SLICES = st.lists(
     st.tuples(st.integers(0, 1), st.integers(0, 6), st.integers(1, 4), st.integers(-1, 2)),

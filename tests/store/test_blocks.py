@@ -14,7 +14,7 @@ from simstudy.analysis.estimates import side_by_side
 from simstudy.errors import StoreError
 from simstudy.store import blocks, compaction
 from simstudy.store import files as stored_files
-from simstudy.store.block_index import RETRY_GENERATION
+from simstudy.store.block_files import RETRY_GENERATION
 from simstudy.store.blocks import Store, map_batches
 from simstudy.store.compaction import compact
 from simstudy.store.files import is_named_by_content

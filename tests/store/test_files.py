@@ -9,8 +9,7 @@ import pytest
 from simstudy.errors import StoreError
 from simstudy.remote.paths import place_of
 from simstudy.store import compaction
-from simstudy.store.block_files import write_blocks
-from simstudy.store.block_index import BlockRange
+from simstudy.store.block_files import BlockRange, write_blocks
 from simstudy.store.blocks import Store, files_at
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder

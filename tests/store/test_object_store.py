@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from simstudy.atomic_files import write_bytes
-from simstudy.engine import task_sizes
+from simstudy.engine import tasks
 from simstudy.errors import StoreError, UnreachableError
 from simstudy.remote import paths
 from simstudy.remote.paths import place_of
@@ -86,7 +86,7 @@ def test_of_a_file_with_longer_metadata_all_is_asked_for(filled, asked, monkeypa
 
 
 def test_a_run_puts_each_file_once_and_asks_once_for_those_of_others(asked, monkeypatch):
-    monkeypatch.setattr(task_sizes, "TASK_SECONDS", 0.0)
+    monkeypatch.setattr(tasks, "TASK_SECONDS", 0.0)
     monkeypatch.setattr(compaction, "MANY_FILES", 0)
     out = f"counting://{uuid.uuid4().hex}"
     how = {"backend": "inline", "n_jobs": 1, "explain": False}

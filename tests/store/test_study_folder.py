@@ -10,8 +10,7 @@ import pytest
 
 from simstudy import load
 from simstudy.errors import StoreError
-from simstudy.store.block_files import write_blocks
-from simstudy.store.block_index import BlockRange
+from simstudy.store.block_files import BlockRange, write_blocks
 from simstudy.store.files import Folder
 from simstudy.store.provenance import Provenance
 from simstudy.store.runs import clean, list_runs, study_folder

@@ -24,7 +24,7 @@ from simstudy.output.up_to_date import FIGURES, REPORT, is_unpublished
 from simstudy.provenance.modules import library_version
 from simstudy.remote.paths import Place, name_below
 from simstudy.store.files import REPLICATES
-from simstudy.store.manifest import MANIFEST, listed_files, read_manifest
+from simstudy.store.runs import MANIFEST, listed_files, read_manifest
 
 PAGE, TWIN, CLAIMS = "index.html", "index.json", "claims.parquet"
 FORMAT = 1  # version of the JSON; incremented if the meaning of a key changes

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from joblib import Parallel, delayed
 
-from simstudy.engine.executors.loky import deaf_to_interrupts, draw_packed, packed
+from simstudy.engine.executors import deaf_to_interrupts, draw_packed, packed
 from simstudy.errors import StaleCodeError, StudyError, UnreadableTaskError
 from simstudy.study import Study
 from tests.cli.projects import python

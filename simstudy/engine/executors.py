@@ -1,6 +1,9 @@
-"""The loky executor: worker processes, the tasks they are sent, and their check of the code."""
+"""Executors: in-process, threads, loky, Dask, or a user's class, and the tasks that workers get."""
+
+from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import pickle
 import re
@@ -9,28 +12,138 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Any, cast
 
-from simstudy.engine.executors.base import Executor, WorkerDiedError
-from simstudy.engine.graceful_stop import deferred, handlers_of
+from simstudy.engine.error_policy import OnRow
+from simstudy.engine.graceful_stop import deferred, handlers_of, is_worker, mark_as_worker
 from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.tasks import Task, TaskResult, draw_task
 from simstudy.engine.thread_limits import single_threaded
-from simstudy.engine.timeouts import mark_as_worker
+from simstudy.engine.workers import Workers, class_at
 from simstudy.errors import (
+    ConfigError,
     StaleCodeError,
     StudyError,
     UnreadableTaskError,
     UnsendableError,
     describe,
     first_few,
+    nearest,
 )
 
+ENGINE_PARAMETERS = ("n_workers", "expected")  # parameters of an executor that the engine sets
 POLL_SECONDS = 1.0  # interval at which a worker checks that its parent is alive
 
 
-def forwarded(source: Any, result_of: Callable[[Any], TaskResult]) -> "Future[TaskResult]":
+class WorkerDiedError(Exception):
+    """A worker process ended while it drew a task; the text describes how.
+
+    Attributes
+    ----------
+    by_signal
+        Whether a user or the system may have ended it, so that the block may not be at fault.
+    """
+
+    def __init__(self, how: str, *, by_signal: bool) -> None:
+        super().__init__(how)
+        self.by_signal = by_signal
+
+    @property
+    def is_machine_trouble(self) -> bool:
+        """Whether a later run should draw the block again; a broken start has exit status 1."""
+        return self.by_signal or "EXIT(1)" in str(self)
+
+
+class Executor:
+    """The base class of executors, which draw tasks; derive your own backend from it.
+
+    Users set the parameters of a derived class with `backend_options`. The engine sets two
+    parameters if the class has them: `n_workers`, and `expected`, a hash of the code that workers
+    must have loaded.
+
+    Attributes
+    ----------
+    n_workers
+        Number of tasks that are drawn at a time.
+    task_seconds
+        Minimum duration of a task, in seconds, if submitting one is expensive.
+    """
+
+    n_workers: int = 1
+    task_seconds: float = 0.0
+
+    def submit(self, task: Task) -> Future[TaskResult]:
+        """Start a task: call `simstudy.engine.tasks.draw_task` with it, here or elsewhere.
+
+        The future raises the worker's exception, or `WorkerDiedError` if the worker has ended.
+        """
+        raise NotImplementedError
+
+    def close(self, *, kill: bool) -> None:
+        """Release the workers; with `kill`, do not wait for running tasks."""
+
+    @property
+    def n_ahead(self) -> int:
+        """Number of tasks that may be submitted at a time."""
+        return 2 * self.n_workers
+
+    def isolated(self) -> Executor | None:
+        """Return an executor for single blocks that may end their worker.
+
+        Default: None, and the engine starts a process on this machine.
+        """
+        return None
+
+
+# ---------------------------------------------------------------- in the user's own process
+class InProcess(Executor):
+    """Draws each task when it is submitted.
+
+    Parameters
+    ----------
+    on_row
+        Function that is called after each replicate of a method that analyses one at a time.
+    """
+
+    n_ahead = 1
+
+    def __init__(self, on_row: OnRow | None = None) -> None:
+        self.on_row = on_row
+
+    def submit(self, task: Task) -> Future[TaskResult]:
+        """Draw a task now; exceptions are raised here."""
+        done: Future[TaskResult] = Future()
+        done.set_result(draw_task(task, self.on_row))
+        return done
+
+    def isolated(self) -> Executor:
+        """Return this executor: there is no other process."""
+        return self
+
+
+class Threads(Executor):
+    """A pool of threads, for kernels that release the GIL."""
+
+    def __init__(self, n_workers: int) -> None:
+        self.n_workers = n_workers
+        self._pool = ThreadPoolExecutor(n_workers)
+
+    def submit(self, task: Task) -> Future[TaskResult]:
+        """Start a task in a thread."""
+        return self._pool.submit(draw_task, task)
+
+    def isolated(self) -> Executor:
+        """Return this executor: there is no other process."""
+        return self
+
+    def close(self, *, kill: bool) -> None:
+        """Wait for running tasks, since threads cannot be ended."""
+        self._pool.shutdown(cancel_futures=kill)
+
+
+# ---------------------------------------------------------------- worker processes
+def forwarded(source: Any, result_of: Callable[[Any], TaskResult]) -> Future[TaskResult]:
     """Make a future with the converted result of another future."""
     outer: Future[TaskResult] = Future()
 
@@ -61,7 +174,7 @@ class Loky(Executor):
         self._pool: Any = None
         self._latest: Any = None  # the pool's future of the latest task
 
-    def submit(self, task: Task) -> "Future[TaskResult]":
+    def submit(self, task: Task) -> Future[TaskResult]:
         """Start a task in a worker."""
         sent = packed(task)
         with deaf_to_interrupts():
@@ -94,7 +207,7 @@ class Loky(Executor):
         return get_memmapping_executor(
             n_jobs=self.n_workers,
             timeout=self.idle_worker_timeout,
-            initializer=_begin,
+            initializer=begin_worker,
             initargs=(os.getpid(), self.expected),
             env=_hash_seed(),
         )
@@ -139,20 +252,18 @@ class IsolatedWorker(Loky):
         from joblib.externals.loky import ProcessPoolExecutor
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
-        for _ in range(2):  # the first may have been ended from outside
-            pool = ProcessPoolExecutor(
-                max_workers=1, initializer=_begin, initargs=(os.getpid(),), env=_hash_seed()
-            )
-            try:
-                pool.submit(os.getpid).result()
-            except BrokenProcessPool as broken:
-                error = broken
-            else:
-                return pool
-        raise StudyError(
-            f"worker processes end as soon as they start ({describe(error)}): a library may have "
-            "changed the environment that they inherit. Use backend=inline to draw without workers."
-        ) from error
+        pool = ProcessPoolExecutor(
+            max_workers=1, initializer=begin_worker, initargs=(os.getpid(),), env=_hash_seed()
+        )
+        try:
+            pool.submit(os.getpid).result()
+        except BrokenProcessPool as error:
+            raise StudyError(
+                f"worker processes end as soon as they start ({describe(error)}): a library may "
+                "have changed the environment that they inherit. Use backend=inline to draw "
+                "without workers."
+            ) from error
+        return pool
 
 
 WARNINGS = {
@@ -197,7 +308,7 @@ def _hash_seed() -> dict[str, str]:
     return {"PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0")}
 
 
-def _begin(parent: int, _expected: str = "") -> None:
+def begin_worker(parent: int, _expected: str = "") -> None:
     """Initialise a worker; loky starts new workers if the expected code differs."""
     mark_as_worker()
     end_with(parent)
@@ -254,14 +365,14 @@ def draw_packed(payload: bytes) -> TaskResult:
             "blocks are kept. Run again, or use backend=threads or backend=inline."
         ) from None
     with single_threaded():  # a new process has no limits yet
-        _refuse_other_code(task.code)
+        refuse_other_code(task.code)
         return draw_task(task)
 
 
 _checked: set[str] = set()  # hashes of code that this process has loaded, too
 
 
-def _refuse_other_code(code: LoadedCode | None) -> None:
+def refuse_other_code(code: LoadedCode | None) -> None:
     """Refuse to draw if this process has loaded other code than its parent."""
     if code is None or code.digest in _checked:
         return
@@ -269,3 +380,73 @@ def _refuse_other_code(code: LoadedCode | None) -> None:
     if differences:
         raise StaleCodeError(differences)
     _checked.add(code.digest)
+
+
+# ---------------------------------------------------------------- the selected backend
+PLACES = {
+    "auto": f"{__name__}:Loky",
+    "loky": f"{__name__}:Loky",
+    "inline": f"{__name__}:InProcess",
+    "threads": f"{__name__}:Threads",
+    "dask": "simstudy.engine.dask_executor:Dask",
+}
+"""Executors by the name of their backend."""
+
+
+def executor_of(workers: Workers, expected: str) -> Executor:
+    """Make the executor of the selected backend.
+
+    Parameters
+    ----------
+    expected
+        Hash of the code that workers must have loaded.
+
+    Raises
+    ------
+    ConfigError
+        If the backend is unknown, or does not start with these options; also in a worker, where
+        a study that runs when its file is imported would start workers without end.
+    """
+    if workers.backend in ("auto", "loky") and is_worker():
+        raise ConfigError(
+            "a worker cannot start workers. Workers import the files of a study: if a file runs a "
+            'study when it is imported, put the run below `if __name__ == "__main__":`. A method '
+            "that itself runs a study needs backend=inline."
+        )
+    make = maker_of(workers)
+    names = inspect.signature(make).parameters
+    ours = {"n_workers": workers.count, "expected": expected}
+    options = {name: value for name, value in ours.items() if name in names}
+    try:
+        return make(**options, **workers.options)
+    except ConfigError:
+        raise
+    except Exception as error:  # an executor may raise anything
+        raise ConfigError(
+            f"backend={workers.backend} cannot be started: {describe(error)}"
+        ) from error
+
+
+def maker_of(workers: Workers) -> Callable[..., Executor]:
+    """Find the class or function that makes the executor of a backend.
+
+    Raises
+    ------
+    ConfigError
+        If the backend is unknown, or does not have one of the options.
+    """
+    place = PLACES.get(workers.backend, workers.backend)
+    make = class_at("backend", place)
+    if not (isinstance(make, type) and issubclass(make, Executor)):
+        raise ConfigError(
+            f"backend={workers.backend} is not an executor: derive the class from "
+            "simstudy.engine.executors.Executor, and define its method submit."
+        )
+    names = set(inspect.signature(make).parameters) - set(ENGINE_PARAMETERS)
+    for name in workers.options:
+        if name not in names:
+            raise ConfigError(
+                f"backend.{name}: backend {workers.backend} has no such setting; "
+                + nearest(name, names)
+            )
+    return make

@@ -16,17 +16,18 @@ from logging import CRITICAL
 from multiprocessing import parent_process
 from typing import Any, cast
 
-from simstudy.engine.executors.base import Executor, WorkerDiedError
-from simstudy.engine.executors.loky import (
+from simstudy.engine.executors import (
+    Executor,
+    WorkerDiedError,
     deaf_to_interrupts,
     draw_packed,
     forwarded,
     packed,
 )
+from simstudy.engine.graceful_stop import mark_as_worker
 from simstudy.engine.tasks import Task, TaskResult
-from simstudy.engine.timeouts import mark_as_worker
 from simstudy.engine.workers import class_at
-from simstudy.errors import ConfigError, SchedulerLostError, StoreError, describe
+from simstudy.errors import SchedulerLostError, StoreError
 
 SCHEDULER_SECONDS = 0.005  # minimum duration of a task per worker, for about 600 tasks a second
 LOOPBACK = "127.0.0.1"
@@ -52,10 +53,6 @@ class Dask(Executor):
     timeout
         Seconds to wait for a scheduler and its first worker.
 
-    Raises
-    ------
-    ConfigError
-        If Dask is not installed, or no scheduler or worker answers in time.
     """
 
     def __init__(
@@ -66,13 +63,16 @@ class Dask(Executor):
         cluster_options: Mapping[str, Any] | None = None,
         timeout: float = 30.0,
     ) -> None:
-        check_installed()
+        from distributed import Client
+
         self._open = ExitStack()
         self._end = weakref.finalize(self, self._open.close)
         try:
             where = address or started(self._open, n_workers, cluster, cluster_options or {})
-            self._client = self._open.enter_context(connected(where, float(timeout)))
-            wait_for_worker(self._client, float(timeout))
+            self._client = self._open.enter_context(
+                Client(where, timeout=timeout, set_as_default=False)
+            )
+            self._client.wait_for_workers(1, timeout=timeout)
             self._asked = 1 if address else n_workers  # some may not have started yet
             self.n_workers = max(self._asked, self._n_threads())
         except BaseException:
@@ -111,16 +111,6 @@ class Dask(Executor):
             self.n_workers = max(self._asked, self._n_threads())
         return TASKS_AHEAD * self.n_workers
 
-    @property
-    def trouble(self) -> str:
-        """A message if no worker is present: tasks wait until one joins."""
-        if self._n_threads():
-            return ""
-        return (
-            f"no worker is left at the Dask scheduler {self._client.scheduler.address}: waiting "
-            "for one to join"
-        )
-
     def _n_threads(self) -> int:
         """The number of threads of the workers now."""
         try:
@@ -137,7 +127,11 @@ class Dask(Executor):
             except OSError:  # the scheduler died while it sent the result
                 raise self._lost() from None
             if not self._seen and not set(task.files.names()).intersection(result.files):
-                raise _not_shared(task, "wrote its blocks, but this machine cannot see them")
+                raise StoreError(
+                    f"blocks go to {task.files}, and a Dask worker wrote its blocks, but this "
+                    "machine cannot see them. Choose an out= on a file system that all machines "
+                    "share."
+                )
             self._seen = True
             return result
         if future.status != "error":
@@ -145,8 +139,6 @@ class Dask(Executor):
         error = future.exception()
         if isinstance(error, KilledWorker):
             raise WorkerDiedError(DIED, by_signal=False)
-        if isinstance(error, FileNotFoundError) and not self._seen:
-            raise _not_shared(task, f"cannot write there: {describe(error)}")
         raise error
 
     def _lost(self) -> SchedulerLostError:
@@ -154,13 +146,6 @@ class Dask(Executor):
             f"the Dask scheduler at {self._client.scheduler.address} no longer answers. Finished "
             "blocks are kept. Start a scheduler, and run the same command again."
         )
-
-
-def _not_shared(task: Task, reason: str) -> StoreError:
-    return StoreError(
-        f"blocks go to {task.files}, and a Dask worker {reason}. Choose an out= on a file system "
-        "that all machines share."
-    )
 
 
 def draw_elsewhere(payload: bytes, paths: Sequence[str]) -> TaskResult:
@@ -179,15 +164,6 @@ def _own_paths() -> tuple[str, ...]:
 
 
 # ---------------------------------------------------------------- clusters
-def check_installed() -> None:
-    try:
-        import distributed  # noqa: F401
-    except ImportError:
-        raise ConfigError(
-            "Dask is not installed: pip install 'simstudy[dask]', or use backend=loky"
-        ) from None
-
-
 def started(open_: ExitStack, n_workers: int, place: str | None, options: Mapping[str, Any]) -> Any:
     """Start a cluster that ends with this process."""
     with deaf_to_interrupts():
@@ -212,27 +188,3 @@ def _own_cluster(n_workers: int, options: Mapping[str, Any]) -> Any:
             silence_logs=CRITICAL,  # the engine reports deaths
             **options,
         )
-
-
-def connected(where: Any, timeout: float) -> Any:
-    from distributed import Client
-
-    try:
-        return Client(where, timeout=timeout, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise ConfigError(
-            f"backend.address={where}: no Dask scheduler answers there within {timeout:g} s "
-            f"({describe(error)}). Start one with 'dask scheduler', or leave the address out for "
-            "a cluster on this machine."
-        ) from None
-
-
-def wait_for_worker(client: Any, timeout: float) -> None:
-    try:
-        client.wait_for_workers(1, timeout=timeout)
-    except TimeoutError:
-        raise ConfigError(
-            f"no worker joined the Dask scheduler at {client.scheduler.address} within "
-            f"{timeout:g} s. Start some with 'dask worker {client.scheduler.address}', or wait "
-            "longer with backend.timeout=SECONDS."
-        ) from None
