@@ -83,7 +83,7 @@ def study(method: Callable[..., Any]) -> Study:
 def stored(method: Callable[..., Any]) -> None:
     """Drawn, stored and summarised."""
     with tempfile.TemporaryDirectory() as out:
-        study(method).run(N_REP, out=out, n_jobs=N_JOBS, explain=False).summary  # noqa: B018
+        study(method).run(N_REP, out=out, n_jobs=N_JOBS).summary  # noqa: B018
 
 
 WAYS = {

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from simstudy.analysis.lookup import rows_with
+from simstudy.analysis.summary import rows_with
 from simstudy.claims import (
     CLOSE_Z,
     Claim,

@@ -50,13 +50,11 @@ def test_replicates_are_the_first_of_the_same_sequence():
         ({"n_rep": {"n_ob=3": 5}}, "no scenario has 'n_ob=3'.* The factors are n_obs"),
         ({"n_rep": {"n_obs=-1": 5}}, "no scenario has 'n_obs=-1'"),
         ({"n_rep": lambda scenario: 0}, "n_rep=0"),
-        ({"n_rep": lambda scenario: 50, "stop_by": "pilot"}, "Give one number"),
     ],
 )
 def test_what_fits_nothing_is_refused(change, text):
-    precision = {"precision": {mean_study().measures[0].name: 0.1}} if len(change) > 1 else {}
     with pytest.raises(ConfigError, match=text):
-        mean_study().run(**change, **precision, **INLINE)
+        mean_study().run(**change, **INLINE)
 
 
 def test_a_float_that_is_a_whole_number_is_one(tmp_path):

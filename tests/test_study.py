@@ -25,26 +25,16 @@ CLAIM = Claim("c", "s", "t", float, 1)
     [
         ({"name": ""}, "study name '' is not a folder name"),
         ({"name": ".."}, r"study name '\.\.' is not a folder name: .* a text of letters, digits"),
-        ({"name": SCENARIOS, "scenarios": "a"}, "study name <.* of Mean.*second the scenarios"),
         ({"scenarios": []}, "study 'toy' has no scenarios: there is nothing to simulate"),
-        ({"scenarios": SCENARIOS[0]}, r"scenarios=Mean\(.* is not a list .* such as scenarios="),
-        ({"scenarios": [Mean]}, r"factories.Mean'> in it, which is not a Scenario"),
-        ({"measures": {mean("x")}}, "measures=.* a list in a fixed order"),
-        ({"measures": ["coverge"]}, r"'coverge' in it, which is not a Measure: .*\[mean\('x'\)\]"),
         ({"measures": [mean("x"), mean("x")]}, "two measures are named 'mean_x'"),
         ({"claims": [CLAIM] * 2}, "two claims are named 'c'"),
-        ({"axes": ("m",)}, r"axes=\('m',\) is not a dict"),
-        ({"axes": {"k": "ab"}}, r"axes\['k'\]='ab' is not a list or tuple"),
+        ({"axes": {"k": "ab"}}, "axis 'k' has labels 'ab': give a list"),
+        ({"axes": {"k": {"a", "b"}}}, "axis 'k' has labels {.*: give a list"),
         ({"axes": {"exact": ("a",)}}, "an axis is named 'exact'.* a standard column"),
-        ({"figures": {"a": 1}}, r"figures\['a'\] is 1: each name needs a function of the result"),
         ({"block_size": "10"}, "block_size='10': must be .*that works: block_size=1000"),
         (
             {"block_size": 10, "rules": Rules(group_size=4)},
             "block_size=10 with group_size=4: .*block_size=8",
-        ),
-        (
-            {"rules": Rules(common="n_obs")},
-            r"common='n_obs' is not a list or tuple.*common=\['n'\]",
         ),
         (
             {"rules": Rules(common=("n_ops",))},
@@ -57,13 +47,6 @@ CLAIM = Claim("c", "s", "t", float, 1)
 def test_a_study_refuses(changes, says):
     with pytest.raises(StudyError, match=says):
         Study(**{"name": "toy", "scenarios": SCENARIOS, **changes})
-
-
-def test_a_refusal_of_a_kind_is_one_bounded_line():
-    with pytest.raises(StudyError) as refused:
-        Study("toy", "a\n" * 5000)
-    assert len(str(refused.value).splitlines()) == 1
-    assert len(str(refused.value)) < 2300
 
 
 def test_whole_numbers_of_any_kind_will_do(tmp_path):

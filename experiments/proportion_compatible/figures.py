@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from experiments._method_names import colors_of
-from simstudy.analysis.details import Figure
-from simstudy.analysis.result import Result
+from simstudy.analysis.result import Figure, Result
 from simstudy.figures import captions, in_order, measure_curves, theme
 from simstudy.lazy import ggplot, p9, pd
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.analysis.estimates import Undefined
 from simstudy.analysis.summary import REMARK, cell_rows, factor_names
-from simstudy.analysis.undefined import Undefined
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, factors_in
 from simstudy.errors import StudyError, UndefinedError, nearest

@@ -9,10 +9,8 @@ from functools import cached_property
 from io import BytesIO
 from typing import Any
 
-from simstudy.analysis.details import Details
-from simstudy.analysis.replicates import replicates_of_cells
-from simstudy.analysis.result import Result
-from simstudy.analysis.stored_replicates import StoredReplicates
+from simstudy.analysis.replicates import StoredReplicates, replicates_of_cells
+from simstudy.analysis.result import Details, Result
 from simstudy.design import AnyScenario
 from simstudy.design.plan import Method, Plan, base_scenario, method_of
 from simstudy.errors import FigureError, StoreError, StudyError, describe, in_one_line

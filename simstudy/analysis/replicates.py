@@ -1,22 +1,43 @@
-"""The replicates behind a result: of a store, or columns in memory."""
+"""The replicates behind a result: of a store, with derived columns, or of other software."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from simstudy.design.plan import Plan, number_factors
+from simstudy.design.plan import (
+    Derived,
+    Plan,
+    base_scenario,
+    number_factors,
+    properties_in,
+)
+from simstudy.engine.block import drawn_numbers
+from simstudy.engine.columns import scenario_numbers
+from simstudy.engine.derived import derived_column, optional, read_by
+from simstudy.engine.methods import TEXTS, scenario_arguments
 from simstudy.errors import StudyError, nearest
 from simstudy.lazy import pd
 from simstudy.store.arrow_schema import CONVERGED, ERROR, REP, has_text
-from simstudy.store.blocks import Store
-from simstudy.store.columns import Message, messages_in
+from simstudy.store.blocks import Store, map_batches
+from simstudy.store.columns import (
+    MESSAGE_COLUMNS,
+    Message,
+    columns_of,
+    errors_in,
+    messages_in,
+    simulated_columns,
+    stored_messages,
+    stored_names,
+)
 from simstudy.store.provenance import Provenance
 
+CACHE_BYTES = 256 << 20  # many claims read the same columns
 NO_ROW = "no row"  # error of a method without a row for a data set
 NOT_APPLIED = "not applied"  # error of a method without any row in a cell
 
@@ -66,6 +87,268 @@ class Replicates(Protocol):
         ...
 
 
+@dataclass
+class StoredReplicates:
+    """Replicates in a store, as `Replicates` describes them, with derived columns.
+
+    Parameters
+    ----------
+    n_rep
+        Replicates used of each scenario, by its key.
+    """
+
+    plan: Plan
+    store: Store
+    n_rep: Mapping[str, int]
+    not_applied: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    _recent: dict[tuple[str, str, int], np.ndarray] = field(default_factory=dict, repr=False)
+
+    @property
+    def provenance(self) -> Provenance:
+        return self.store.provenance
+
+    @cached_property
+    def derived(self) -> DerivedColumns:
+        return DerivedColumns(self.plan.work_units, self.store)
+
+    @cached_property
+    def any_failed(self) -> bool:
+        names = sorted(self.store.column_names().intersection(MESSAGE_COLUMNS[ERROR]))
+        sizes = self.plan.drawn_sizes(self.n_rep)
+        found = map_batches(lambda batch: errors_in(batch.table), self.store, sizes, names)
+        return bool(names) and any(found)
+
+    def messages(self, kind: str) -> Iterator[tuple[str, Message]]:
+        for key, n_rep in self.plan.drawn_sizes(self.n_rep).items():
+            yield from ((key, at) for at in stored_messages(self.store, key, n_rep, kind))
+
+    def columns(
+        self, key: str, names: Sequence[str], n_rep: int | None = None
+    ) -> dict[str, np.ndarray]:
+        """A scenario's columns: `(rep,)`, `(rep, *axes)` or `(rep, method, *axes)`.
+
+        A method that only failed is NaN.
+        """
+        n = self.n_rep[key] if n_rep is None else n_rep
+        absent = [name for name in names if (key, name, n) not in self._recent]
+        read = self._read_columns(key, absent, n) if absent else {}
+        known = self._recent | {(key, name, n): column for name, column in read.items()}
+        n_bytes = sum(column.nbytes for column in known.values())
+        self._recent = known if n_bytes <= CACHE_BYTES else {}
+        return {name: known[key, name, n].copy(order="K") for name in names}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state without the cache of columns."""
+        return vars(self) | {"_recent": {}}
+
+    def _read_columns(self, key: str, names: Sequence[str], n: int) -> dict[str, np.ndarray]:
+        each = [self.derived.columns(drawn, n, names) for drawn in self.plan.drawn_keys[key]]
+        if not self.plan.methods:
+            return each[0]
+        return {name: _stacked([columns[name] for columns in each]) for name in names}
+
+    def tidy_columns(self, key: str, names: Sequence[str] | None) -> dict[str, np.ndarray]:
+        """Columns for a table; a vector is one object per cell.
+
+        Parameters
+        ----------
+        names
+            All but vectors, if None; a method without `error` or `warning` says nothing there.
+        """
+        present = [self._names_of(drawn) for drawn in self.plan.drawn_keys[key]]
+        wanted = list(dict.fromkeys(itertools.chain(*present))) if names is None else list(names)
+        each = [
+            self._objects(drawn, [n for n in wanted if n in of or n not in TEXTS], self.n_rep[key])
+            for drawn, of in zip(self.plan.drawn_keys[key], present, strict=True)
+        ]
+        if not self.plan.methods:
+            return each[0]
+        silent = np.full(self.n_rep[key], None, dtype=object)
+        stacked = {name: _stacked([of.get(name, silent) for of in each]) for name in wanted}
+        full = (self.n_rep[key], *self.plan.shape)
+        return {name: _over_axes(column, full) for name, column in stacked.items()}
+
+    def _names_of(self, method: str) -> list[str]:
+        """The names of all columns except vectors."""
+        stored = simulated_columns(self.store.schema_of(method).names)
+        return [*(name for name in stored if name not in self.plan.vectors), *self.derived.in_order]
+
+    def _objects(self, method: str, names: Sequence[str], n_rep: int) -> dict[str, np.ndarray]:
+        columns = self.derived.columns(method, n_rep, names, holes=True)
+        return {
+            name: _as_objects(column) if name in self.plan.vectors else column
+            for name, column in columns.items()
+        }
+
+
+def _as_objects(vectors: np.ndarray) -> np.ndarray:
+    """The last axis as one object."""
+    objects = np.empty(vectors.shape[:-1], dtype=object)
+    for place in np.ndindex(objects.shape):
+        objects[place] = vectors[place]
+    return objects
+
+
+def _stacked(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Stack along axis 1; columns without further axes are broadcast."""
+    widest = max(columns, key=np.ndim).shape
+    return np.stack([_over_axes(column, widest) for column in columns], axis=1)
+
+
+def _over_axes(column: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Add missing axes on the right."""
+    lacking = len(shape) - column.ndim
+    return np.broadcast_to(column.reshape(column.shape + (1,) * lacking), shape)
+
+
+def seconds_by_method(plan: Plan, seconds_per_block: Mapping[str, float]) -> dict[str, float]:
+    """Seconds per replicate of each method, without its data, averaged over scenarios.
+
+    Parameters
+    ----------
+    seconds_per_block
+        Keys are those of work units; a method of which nothing was drawn is left out.
+    """
+    spent: dict[str, list[float]] = {}
+    for drawn in plan.drawn_keys.values():
+        for method, key in zip(plan.methods, drawn, strict=False):
+            if key in seconds_per_block:
+                spent.setdefault(method.name, []).append(seconds_per_block[key])
+    return {name: float(np.mean(each)) / plan.block_size for name, each in spent.items()}
+
+
+@dataclass
+class DerivedColumns:
+    """Derived columns of stored blocks, computed on demand.
+
+    The columns of the last scenario are kept in memory.
+
+    Parameters
+    ----------
+    plan
+        The plan of work units: one per scenario and method.
+    """
+
+    plan: Plan
+    store: Store
+    _key: str = ""
+    _made: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
+    _drawn: tuple[Any, dict[str, np.ndarray]] = field(default=(None, {}), repr=False)
+
+    @property
+    def in_order(self) -> list[str]:
+        """The derived columns that are not stored, in the order of computation."""
+        return [d.name for d in self.plan.derived if d.name not in self.plan.at_drawing]
+
+    @property
+    def names(self) -> set[str]:
+        return set(self.in_order)
+
+    def columns(
+        self, key: str, n_rep: int, names: Sequence[str], *, holes: bool = False
+    ) -> dict[str, np.ndarray]:
+        """Columns of a work unit, stored and derived: `(rep,)` or `(rep, *axes)`."""
+        later = self.names
+        wanted = [name for name in names if name in later]
+        given = {
+            name: np.broadcast_to(value, (n_rep, *np.shape(value)))
+            for name, value in self._constants(key, names).items()
+        }
+        stored = [name for name in names if name not in later and name not in given]
+        read = self._read(key, n_rep, stored, holes=holes)
+        made = {name: self._derived(key, n_rep, name) for name in wanted}
+        return {name: (read | made | given)[name] for name in names}
+
+    def _constants(self, key: str, names: Sequence[str]) -> dict[str, float | np.ndarray]:
+        """The factors and properties among some names that no column has."""
+        scenario = self.plan.keys[key]
+        factors = number_factors(scenario)
+        named = (set(names) & factors.keys()) | properties_in(scenario, names)
+        rest = named - self.known() if named else named
+        found: dict[str, float | np.ndarray] = {n: factors[n] for n in rest & factors.keys()}
+        return found | scenario_numbers(self.plan, scenario, rest - factors.keys())
+
+    def _read(
+        self, key: str, n_rep: int, names: Sequence[str], *, holes: bool
+    ) -> dict[str, np.ndarray]:
+        if not names:
+            return {}
+        table = self.store.read(key, n_rep, stored_names(names))
+        try:
+            return columns_of(self.plan, table, names, available=self.known, holes=holes)
+        except StudyError:
+            again = self._drawn_again(key, n_rep, names)
+            if not again:
+                raise
+        rest = [name for name in names if name not in again]
+        found = columns_of(self.plan, table, [*rest, CONVERGED], available=self.known, holes=holes)
+        failed = np.isnan(found[CONVERGED])
+        for name, column in again.items():
+            wide = column.reshape(column.shape + (1,) * (failed.ndim - column.ndim))
+            found[name] = np.where(failed, np.nan, wide)
+        return found
+
+    def _drawn_again(self, key: str, n_rep: int, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Drawn numbers that a new measure reads, and that not all blocks of methods hold.
+
+        The data are drawn again, without the methods, and kept until another scenario's are asked
+        for.
+        """
+        scenario = self.plan.keys[key]
+        size, kept = self.plan.block_size, (id(base_scenario(scenario)), n_rep, tuple(names))
+        if self._drawn[0] != kept:
+            blocks = [
+                drawn_numbers(self.plan, scenario, index, names)
+                for index in range(self.plan.n_blocks(n_rep))
+            ]
+            made: dict[str, np.ndarray] = {}
+            for name in dict.fromkeys(itertools.chain(*blocks)):
+                like = next(block[name] for block in blocks if name in block)
+                nothing = np.full((size, *like.shape[1:]), np.nan)
+                made[name] = np.concatenate([block.get(name, nothing) for block in blocks])[:n_rep]
+            self._drawn = kept, made
+        return self._drawn[1]
+
+    def known(self) -> set[str]:
+        """The names of all available columns."""
+        return self.store.column_names() | self.names
+
+    def _derived(self, key: str, n_rep: int, name: str) -> np.ndarray:
+        """A derived column of a scenario."""
+        if key != self._key:
+            self._key, self._made = key, {}
+        if name not in self._made or len(self._made[name]) < n_rep:
+            derived = next(each for each in self.plan.derived if each.name == name)
+            blocks = list(self._blocks(key, derived, self.plan.n_blocks(n_rep)))
+            self._made[name] = np.ascontiguousarray(np.concatenate(blocks))
+        return self._made[name][:n_rep]
+
+    def _blocks(self, key: str, derived: Derived, n_blocks: int) -> Iterator[np.ndarray]:
+        """A column's values, computed block by block."""
+        size, scenario = self.plan.block_size, self.plan.keys[key]
+        lengths, read = self.plan.lengths_of(scenario), set(read_by(derived))
+        known = scenario_arguments(base_scenario(scenario)).keys() | self.names
+        absent = optional(derived) - self.store.column_names()
+        names = sorted(read - known - absent)
+        table = self.store.read(key, n_blocks * size, stored_names(names))
+        made = {n: self._derived(key, n_blocks * size, n) for n in sorted(self.names & read)}
+        for start in range(0, n_blocks * size, size):
+            columns = columns_of(self.plan, table.slice(start, size), [*names, ERROR])
+            columns |= {name: values[start : start + size] for name, values in made.items()}
+            for vector in set(lengths) & set(columns):
+                columns[vector] = _as_long_as(columns[vector], lengths[vector])
+            yield derived_column(self.plan, derived, scenario, columns)
+
+
+def _as_long_as(vector: np.ndarray, length: int) -> np.ndarray:
+    """The missing vectors of a block that failed completely, at the common length."""
+    if vector.ndim > 1 and vector.shape[-1] == length:
+        return vector
+    cells = vector.shape[:-1] if vector.ndim > 1 else vector.shape
+    return np.full((*cells, length), np.nan)
+
+
+# ---------------------------------------------------------------- replicates of other software
 @dataclass
 class ReplicatesInMemory:
     """Replicates of other software, as `Replicates` describes them.

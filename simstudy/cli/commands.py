@@ -160,9 +160,7 @@ def plan(context: typer.Context, overrides: Overrides = None) -> int:
             print(f"refused  {error}")
             return REFUSED
         return 0
-    cost = run.study.forecast(
-        settings.precision, settings.n_rep, settings.seed, stop_by=settings.stop_by
-    )
+    cost = run.study.forecast(settings.precision, settings.n_rep, settings.seed)
     print_cost(cost)
     n_over = int((cost["needed"] > settings.max_rep).sum())
     if n_over:
@@ -202,17 +200,6 @@ def replay(context: typer.Context, address: str, overrides: Overrides = None) ->
     row = run.study.replay(Address.parse(address), run.settings.seed)
     for name, value in row.items():
         print(f"{name:24} {value}")
-
-
-@app.command()
-def merge(context: typer.Context, folder: str, overrides: Overrides = None) -> None:
-    """Copy blocks that the same code drew elsewhere."""
-    run = _run(context, overrides)
-    n_new = run.study.merge(folder, run.n_rep, run.settings.seed, out=run.out)
-    print(
-        f"merged: {n_new:,} new blocks from {folder}. To draw the rest and publish: "
-        f"{resume_command(run.project, 'run', run.overrides)}"
-    )
 
 
 @app.command()

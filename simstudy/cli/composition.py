@@ -144,8 +144,7 @@ class Run:
         made_by = {"experiment": self.name, **asdict(self.config), **self.interpolated}
         if not self.settings.precision:
             return made_by
-        decided = {"precision": self.settings.precision, "stop_by": self.settings.stop_by}
-        return made_by | decided | {"at_least": self.n_rep}
+        return made_by | {"precision": self.settings.precision, "at_least": self.n_rep}
 
 
 def short_name(text: str) -> str:
@@ -414,10 +413,8 @@ def _differences(
     if settings.precision:
         decided = {f"precision.{name}": value for name, value in settings.precision.items()}
         found |= decided | {"n_rep": settings.n_rep} if settings.n_rep else decided
-        defaults = Settings()
-        for name in ("max_rep", "stop_by"):
-            if getattr(settings, name) != getattr(defaults, name):
-                found[name] = getattr(settings, name)
+        if settings.max_rep != Settings().max_rep:
+            found["max_rep"] = settings.max_rep
     now, then = asdict(config), asdict(published.config)
     taken = set(NAMES)
     if now.get("n_rep") == n_rep:

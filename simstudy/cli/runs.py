@@ -109,6 +109,8 @@ def _time_left(result: Any) -> str:
 
 def draw(run: "Run") -> Any:
     """Draw what is missing, or a share of it; returns the result of all stored blocks."""
+    from simstudy.study.run import run as run_study
+
     settings = run.settings
     given = {each.name: getattr(settings, each.name) for each in fields(RunOptions) if each.init}
     with Bar(run.name, visible=settings.progress) as progress:
@@ -117,9 +119,8 @@ def draw(run: "Run") -> Any:
             "out": run.out,
             "backend_options": dict(run.backend_options),
             "progress": progress,
-            "explain": False,  # `publish` writes more files
         }
-        return run.study.run(**given)
+        return run_study(run.study, RunOptions.read(run.study, given))
 
 
 def _draw_shard(run: "Run") -> int:

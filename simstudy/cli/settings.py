@@ -33,8 +33,7 @@ class Settings(RunOptions):
     )
 
 
-PYTHON_ONLY = ("backend_options", "explain")  # of `Study.run`
-NAMES = [each.name for each in fields(Settings) if each.init and each.name not in PYTHON_ONLY]
+NAMES = [each.name for each in fields(Settings) if each.init and each.name != "backend_options"]
 
 
 def check_settings(settings: Settings) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simstudy.analysis.details import Figure
-from simstudy.analysis.result import Result
+from simstudy.analysis.result import Figure, Result
 from simstudy.errors import FigureError
 from simstudy.external.column_roles import TRUTH, ColumnRoles
 from simstudy.figures import dots_plot, errors_plot, estimates_plot, measure_curves

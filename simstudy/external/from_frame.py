@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.details import Details
 from simstudy.analysis.replicates import NO_ROW, ReplicatesInMemory, replicates_of_cells
-from simstudy.analysis.result import Result
+from simstudy.analysis.result import Details, Result
 from simstudy.design.plan import Plan
 from simstudy.engine.run_monitor import RunStats
 from simstudy.errors import ConfigError, in_one_line

@@ -109,16 +109,12 @@ def _most_expensive(result: Result) -> str:
 
 def format_precision(result: Result) -> str:
     """Whether the precision targets were reached, and the replicates saved."""
-    from simstudy.analysis.precision import precision_ratios, spent
+    from simstudy.analysis.precision import spent
 
     taken = spent(result, result.details.targets)
     n_short = int((~taken["reached"]).sum())
     uniform = int(taken["n_rep"].max()) * len(taken)
     text = f"precision reached in {len(taken) - n_short:,} of {len(taken):,} scenarios"
-    if result.details.n_pilot:
-        worst = max(precision_ratios(result, result.details.targets).values())
-        share = f"{text}, by a pilot of {result.details.n_pilot:,} replicates"
-        return f"{share}; the largest error is {worst:.3g} times what was asked for"
     if n_short:
         return f"{text}; the others stopped at max_rep: raise it to go on"
     return f"{text}; the same number everywhere would have taken {uniform:,} replicates"

@@ -1,31 +1,38 @@
-"""Results from stored blocks, and copies of blocks from another folder."""
+"""Results from stored blocks, and the adoption of blocks of rewritten code."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
-from io import BufferedRandom
 
-from simstudy.analysis.details import Details
-from simstudy.analysis.result import Result
-from simstudy.analysis.stored_replicates import StoredReplicates
-from simstudy.atomic_files import read_json, write_bytes
+import numpy as np
+import pyarrow as pa
+
+from simstudy.analysis.replicates import StoredReplicates
+from simstudy.analysis.result import Details, Result
+from simstudy.atomic_files import read_json
 from simstudy.design.plan import Plan
-from simstudy.engine.provenance import compute_provenance
+from simstudy.engine.loop import Loop
+from simstudy.engine.progress import Silent
+from simstudy.engine.provenance import RunProvenance, compute_provenance
 from simstudy.engine.run_monitor import RunStats
+from simstudy.engine.work_queue import BlockId, blocks_with_failures
+from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, first_few
-from simstudy.remote.paths import Place, place_of
-from simstudy.store.block_files import provenance_of_files
-from simstudy.store.blocks import Store, files_at
-from simstudy.store.files import REPLICATES, Folder, name_by_content
+from simstudy.remote.paths import place_of
+from simstudy.store.blocks import Store
+from simstudy.store.compaction import adopt_blocks
+from simstudy.store.files import REPLICATES
 from simstudy.store.provenance import Provenance
-from simstudy.store.run_records import FOLDER, read_records, record_files
+from simstudy.store.run_records import read_records
 from simstudy.store.runs import MANIFEST
 from simstudy.store.study_folder import StudyFolder, no_blocks_error
-from simstudy.study.adoption import blocks_of_other_code, with_blocks_of_other_code
-from simstudy.study.run_options import Out, RunOptions
+from simstudy.study.run_options import RunOptions
 from simstudy.study.spec import StudySpec
+
+SHARE_COMPARED = 0.02  # proportion of stored blocks to draw again, spread over all of them
+MIN_COMPARED = 2  # blocks per scenario and method: the first and the last one
+MAX_FAILED_BLOCKS = 20  # blocks with failures to compare, per scenario and method
 
 
 def result_of(
@@ -136,85 +143,98 @@ def _remarks_on_other_code(other: Provenance, current: Provenance) -> list[str]:
     ]
 
 
-# ---------------------------------------------------------------- blocks from another folder
-def merge(study: StudySpec, options: RunOptions, source: Out) -> int:
-    """Copy the blocks of a study from another results folder and return how many are new.
+# ---------------------------------------------------------------- blocks of other code
+def blocks_of_other_code(plan: Plan, store: Store) -> Provenance:
+    """Find blocks of other code, for scenarios and methods without blocks of the current code.
+
+    If a scenario has blocks of several provenances, the one with the fewest differences is taken.
+    Blocks of other settings are left out.
+    """
+    wanted = store.provenance
+    found: dict[str, Provenance] = {}
+    for key in plan.keys:
+        made_by = [each for each in store.others.get(key, ()) if each.settings == wanted.settings]
+        if made_by and not store.n_blocks(key):
+            found[key] = min(made_by, key=lambda each: len(each.differences(wanted, key)))
+    return Provenance(
+        wanted.settings,
+        {key: made_by.values[key] for key, made_by in found.items()},
+        {key: made_by.codes[key] for key, made_by in found.items()},
+    )
+
+
+def with_blocks_of_other_code(store: Store, other: Provenance) -> Store:
+    """Open the same files as a store that also has the given blocks of other code."""
+    own = store.provenance
+    both = replace(own, values={**own.values, **other.values}, codes={**own.codes, **other.codes})
+    return Store(store.files, store.rows_per_block, both)
+
+
+def adopt_equal_blocks(
+    plan: Plan, home: StudyFolder, other: Provenance, provenance: RunProvenance, workers: Workers
+) -> str:
+    """Adopt blocks of other code if the current code draws some of them again without a difference.
+
+    The compared blocks are spread over the stored ones, from the first to the last. Some blocks
+    with failures are compared as well.
+
+    Parameters
+    ----------
+    other
+        Provenance of the stored blocks.
+    provenance
+        Provenance of the current code.
+
+    Returns
+    -------
+    str
+        A remark with the number of compared blocks.
 
     Raises
     ------
     StoreError
-        If the source has no blocks, or any was made from other code, settings or seed.
+        If a compared block differs; then nothing is adopted.
     """
-    plan = options.planned(study)
-    blocks: Place = place_of(source or "") / study.name / REPLICATES
-    if not blocks.exists():
-        raise no_blocks_error(blocks.parent)
-    provenance = compute_provenance(plan).of_blocks
-    theirs = Store(blocks, plan.block_size, provenance)
-    if not theirs.n_files and not theirs.others:
-        raise StoreError(
-            f"nothing was merged: {blocks.parent} holds no block of these settings"
-            f"{_settings_there(blocks, provenance)}. Draw them there with this study's code, "
-            "settings and seed, or leave them out."
-        )
-    differing = [
-        f"{drawn!r}: {first_few(each.differences(provenance, key))}"
-        for key, drawn in plan.work_units.keys.items()
-        for each in theirs.others.get(key, ())[:1]
-        if not theirs.n_blocks(key)
-    ]
+    stored = with_blocks_of_other_code(home.store, other)
+    stored_blocks = {key: stored.n_blocks(key) for key in other.codes}
+    compared = [*_to_compare(plan, stored, stored_blocks)]
+    drawn = StudyFolder.open(plan, None, provenance.of_blocks)
+    Loop(plan, drawn.store, workers, Silent(), provenance=provenance).draw_blocks(compared)
+    differing = dict.fromkeys(
+        repr(plan.keys[block.key])
+        for block in compared
+        if _rows(stored, block) != _rows(drawn.store, block)
+    )
     if differing:
         raise StoreError(
-            f"nothing was merged: blocks in {blocks.parent} were made from other code than this "
-            f"study's ({'; '.join(differing[:3])}), and these cannot be mixed. Draw them there "
-            "with this study's code, settings and seed, or leave them out."
+            f"adopt=True: the current code draws different numbers in a block of "
+            f"{first_few([*differing])}, so it was not only rewritten. Nothing in {home.path} was "
+            'adopted. Use redraw="changed" to draw the changed parts again, or undo the change.'
         )
-    home = StudyFolder.open(plan.work_units, options.out, provenance)
-    n_new = copy_blocks(theirs, home.store)
-    if isinstance(home.store.files, Folder):
-        copy_records(blocks, home.store.files.path)
-    theirs.close()
-    return n_new
+    adopt_blocks(home.store, other)
+    return (
+        f"adopted: {len(compared):,} of {sum(stored_blocks.values()):,} stored blocks were drawn "
+        "again with the current code, and all bits agree. The others were not compared; "
+        'redraw="changed" draws them again'
+    )
 
 
-def _settings_there(blocks: Place, provenance: Provenance) -> str:
-    """The fewest differences between settings of stored blocks and ours; empty if unknown."""
-    found = [p.setting_differences(provenance) for _, p in provenance_of_files(files_at(blocks))]
-    return f" ({first_few(min(found, key=len))})" if found else ""
+def _to_compare(plan: Plan, stored: Store, n_blocks: dict[str, int]) -> Iterator[BlockId]:
+    changed = plan.only([plan.keys[key] for key in n_blocks])
+    failing = blocks_with_failures(changed, n_blocks, stored).chosen
+    for key, n in n_blocks.items():
+        n_spread = min(n, max(MIN_COMPARED, round(SHARE_COMPARED * n)))
+        spread = np.linspace(0, n - 1, n_spread).round().astype(int)
+        failed = np.flatnonzero(failing[key])
+        some = failed[:: max(1, -(-len(failed) // MAX_FAILED_BLOCKS))]
+        for number in sorted({*spread.tolist(), *some.tolist()}):
+            yield BlockId(plan.keys[key], number, key)
 
 
-# ---------------------------------------------------------------- copying
-def copy_blocks(source: Store, target: Store) -> int:
-    """Copy files with blocks that the target lacks and return the number of these blocks.
-
-    Parameters
-    ----------
-    source, target
-        Stores with the same provenance.
-    """
-    names = {number: key for key, number in source.index.keys.items()}
-    lacking: dict[int, int] = {}  # number of missing blocks by number of the source's file
-    for piece in source.index.slices:
-        end = int(piece["first"] + piece["n"])
-        is_stored = target.has_blocks(names[piece["key"]], end)[int(piece["first"]) :]
-        if not is_stored.all():
-            number = int(piece["file"])
-            lacking[number] = lacking.get(number, 0) + int((~is_stored).sum())
-    for file in source.referenced_files:
-        if file.number in lacking:
-            with source.files.open(file.name) as stored:
-                content = stored.read()
-            target.files.write(partial(_fill, content))
-    target.scan()
-    return sum(lacking.values())
-
-
-def _fill(content: bytes, file: BufferedRandom) -> str:
-    file.write(content)
-    return name_by_content(file)
-
-
-def copy_records(source: Place, target: Place) -> None:
-    """Copy the records of runs, such as timings."""
-    for path in record_files(source):
-        write_bytes(target / FOLDER / path.name, path.read_bytes())
+def _rows(store: Store, block: BlockId) -> str:
+    """The rows of a block as exact text, without empty columns."""
+    rows = store.gather(store.index.between(block.key, block.block, block.block + 1))
+    columns: pa.Table = rows
+    named = {name: columns.column(name).to_pylist() for name in sorted(columns.column_names)}
+    empty = [None] * len(columns)
+    return repr({name: values for name, values in named.items() if values != empty})

@@ -9,14 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.precision import (
-    PILOT,
-    Target,
-    grown_until_precise,
-    seed_of_pilot,
-    sizes_by_pilot,
-    without_spread,
-)
+from simstudy.analysis.precision import Target, grown_until_precise
 from simstudy.analysis.result import Result, remarks_of
 from simstudy.atomic_files import write_json
 from simstudy.data.parts import data_parts
@@ -30,16 +23,20 @@ from simstudy.engine.tasks import TaskResult
 from simstudy.engine.work_queue import share_label
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe
-from simstudy.remote.paths import Place, place_of
+from simstudy.remote.paths import Place
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import translate_io_errors
 from simstudy.store.run_records import adopt_records, merge_records
 from simstudy.store.runs import forget_run, unfinished_run
 from simstudy.store.study_folder import StudyFolder, check_provenance
-from simstudy.study.adoption import adopt_equal_blocks, blocks_of_other_code
-from simstudy.study.results import blocks_of_each, result_of
-from simstudy.study.run_options import RunOptions, pilot_rep, read_seconds
+from simstudy.study.results import (
+    adopt_equal_blocks,
+    blocks_of_each,
+    blocks_of_other_code,
+    result_of,
+)
+from simstudy.study.run_options import RunOptions, read_seconds
 from simstudy.study.spec import StudySpec
 
 Sizes = Mapping[str, int]  # replicates by scenario key
@@ -71,7 +68,7 @@ def warn_of(result: Result, options: RunOptions, *, stacklevel: int) -> None:
     if options.progress is not None and not isinstance(options.progress, bool):
         return
     texts = list(result.outcome.noticed)
-    if options.is_all and options.explain:  # a pilot's remarks would repeat those of the run
+    if options.is_all:
         texts += remarks_of(result)
     for text in texts:
         warnings.warn(text, stacklevel=stacklevel + 1)
@@ -93,7 +90,6 @@ class _Run:
     home: StudyFolder
     work: Loop
     targets: Sequence[Target]
-    pilot: Result | None = field(default=None, init=False)
     n_left: int = field(default=0, init=False)
     _is_checked: bool = field(default=False, init=False)
     _record: Place | None = field(default=None, init=False)
@@ -141,14 +137,14 @@ class _Run:
 
     def draw(self, is_spent: Callable[[], bool]) -> Sizes:
         """Draw until all is stored or time is up, and return the replicates by scenario key."""
-        sizes = self._requested_sizes()
+        sizes = self.options.sizes(self.plan)
         try:
             if self.options.retry:
                 self.work.redraw_failures(self.plan.drawn_sizes(sizes))
             self._draw_missing(sizes, self.options.share)
             return grown_until_precise(
                 sizes,
-                () if self.pilot else self.targets,
+                self.targets,
                 self._result,
                 self._draw_missing,
                 ceiling=self.options.ceiling(self.study),
@@ -204,40 +200,6 @@ class _Run:
         size, made_from = store.rows_per_block, store.provenance
         return Store(store.files, size, made_from, only_files=files, label=store.label)
 
-    def _requested_sizes(self) -> Sizes:
-        """The requested replicates by scenario key; with `stop_by=pilot`, after a pilot run."""
-        options = self.options
-        if options.stop_by != PILOT:
-            return options.sizes(self.plan)
-        self.pilot = self._pilot_run()
-        found = sizes_by_pilot(
-            self.pilot, self.targets, least=options.size, ceiling=options.ceiling(self.study)
-        )
-        return dict(zip(self.plan.keys, found, strict=True))
-
-    def _pilot_run(self) -> Result:
-        """Draw pilot replicates, which are not part of the run."""
-        options, study = self.options, self.study
-        size = pilot_rep(study, options.size)
-        of_pilot = replace(
-            options,
-            n_rep=size + -size % study.block_size,
-            seed=seed_of_pilot(options.seed),
-            out=options.out and str(place_of(options.out) / study.name / PILOT),
-            progress=self.work.progress,
-            precision=None,
-            stop_by="sequential",
-            budget=None,
-            redraw=None,
-            adopt=False,
-            retry=None,
-            restart=False,
-            explain=False,
-        )
-        pilot = run(study, of_pilot)
-        warn_of(pilot, replace(options, explain=False), stacklevel=6)  # the caller of Study.run
-        return pilot
-
     def _balanced(self, sizes: Sizes) -> Sizes:
         """Replicates from stored blocks: equal for all scenarios, unless there are targets."""
         n_blocks = sizes if self.targets else dict.fromkeys(sizes, min(sizes.values()))
@@ -253,13 +215,10 @@ class _Run:
 
     def result(self, sizes: Sizes) -> Result:
         """Make the result."""
-        n_pilot = max(self.pilot.n_rep.values()) if self.pilot else 0
         details = self._result(sizes).details
-        found = Result(replace(details, targets=self.targets, n_pilot=n_pilot, n_left=self.n_left))
+        found = Result(replace(details, targets=self.targets, n_left=self.n_left))
         if self._record is not None and self.options.is_all and not self.n_left:
             forget_run(self._record)
-        if self.targets and self.options.is_all:
-            self.work.stats.noticed.extend(without_spread(self.pilot or found, self.targets))
         return found
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from simstudy.analysis.precision import PILOT, SEQUENTIAL, STOPS_BY, Target, read_targets
+from simstudy.analysis.precision import Target, read_targets
 from simstudy.design import Scenario, scenario_key
 from simstudy.design.plan import Plan, factors_of
 from simstudy.engine.workers import Workers
@@ -58,14 +58,11 @@ class RunOptions:
     precision
         Monte Carlo standard errors to reach, by measure: `{"power": 0.005}`, or `"2%"` of the
         estimate. After `n_rep` replicates each scenario continues until it has reached them, up to
-        `max_rep` replicates; the replicates are still the first of the same sequence.
+        `max_rep` replicates; the replicates are still the first of the same sequence. A scenario
+        stops when its error happens to be small, which has a small bias: rates of rare outcomes
+        come out low by about one hit.
     max_rep
         Largest number of replicates of a scenario with `precision`.
-    stop_by
-        Rule that decides that a precision is reached. `sequential`: the scenario's own error. It
-        has a small bias, since a scenario stops when its error happens to be small: rates of rare
-        outcomes come out low by about one hit. `pilot`: the error in a pilot run with other random
-        numbers, of `n_rep` replicates or `PILOT_REP`, stored next to the blocks. It has no bias.
     budget
         Time after which no more blocks are begun, in seconds or as text: `90s`, `30m`, `2h`,
         `1.5d`. The result then has the same number of replicates for every scenario (with
@@ -98,9 +95,6 @@ class RunOptions:
     block_seconds
         Time limit for drawing a block, in seconds; a block that takes longer has failed. Default:
         the limit in the study's rules.
-    explain
-        Whether to write files that `simstudy.load` can read without the study's code: scenarios,
-        summary, failures and a manifest. Published files are not replaced.
     """
 
     n_rep: int | None = option("replicates per scenario (default: the scale's)", at_least=1)
@@ -111,9 +105,6 @@ class RunOptions:
     precision: dict[str, Any] | None = None
     max_rep: int = option(
         "largest number of replicates per scenario with precision", default=1_000_000, at_least=1
-    )
-    stop_by: Literal["sequential", "pilot"] = option(
-        "rule that ends a scenario with precision", default=SEQUENTIAL
     )
     budget: str | None = option("time after which no new block begins: 90s, 30m, 2h, 1.5d")
     redraw: list[str] | None = option(
@@ -126,7 +117,6 @@ class RunOptions:
     backend: str = option("where blocks are drawn", default="auto")
     backend_options: dict[str, Any] | None = None
     block_seconds: float | None = option("time limit of a block, in seconds", above=0)
-    explain: bool = True
     _n_rep_by_key: dict[str, int] | None = field(default=None, init=False, repr=False)
 
     @classmethod
@@ -198,11 +188,7 @@ class RunOptions:
         ConfigError
             For the first option that is not allowed, with an allowed value.
         """
-        check_switches(
-            restart=self.restart,
-            adopt=self.adopt,
-            explain=self.explain,
-        )
+        check_switches(restart=self.restart, adopt=self.adopt)
         check_by_name(precision=self.precision, backend_options=self.backend_options)
         _ = self.workers  # checks its arguments
         read_seconds(self.budget)
@@ -210,12 +196,6 @@ class RunOptions:
         check_whole("max_rep", self.max_rep, least=1, usual=1_000_000)
         check_one_of("retry", self.retry, (None, "failed"))
         self.redraw = list(check_redraw(self.redraw, study.methods))
-        check_stop_by(self.stop_by, self.precision)
-        if self.is_by_scenario and self.stop_by == PILOT:
-            raise ConfigError(
-                "n_rep by scenario with stop_by='pilot': a pilot has the same number of replicates "
-                "in each scenario. Give one number, such as n_rep=2000."
-            )
         if self.share and self.precision:
             raise ConfigError(
                 "shard with precision: a share of the blocks cannot show when the whole study is "
@@ -329,16 +309,6 @@ def check_by_name(**given: Any) -> None:
             raise ConfigError(
                 f"{name}={value!r} has no names: give a dict, such as precision={{'power': 0.005}}."
             )
-
-
-def check_stop_by(stop_by: Any, precision: Any) -> None:
-    """Check `stop_by`: `sequential`, or `pilot` with a precision target."""
-    check_one_of("stop_by", stop_by, STOPS_BY)
-    if stop_by == PILOT and not precision:
-        raise ConfigError(
-            "stop_by=pilot without precision: a pilot estimates how many replicates a precision "
-            "needs. Set one, for example precision.MEASURE=0.005"
-        )
 
 
 def check_switches(**switches: Any) -> None:

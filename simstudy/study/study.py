@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from simstudy.analysis.precision import SEQUENTIAL, read_targets
+from simstudy.analysis.precision import read_targets
 from simstudy.analysis.result import Result
 from simstudy.design import Scenario
 from simstudy.engine.provenance import compute_provenance
@@ -15,7 +15,7 @@ from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.files import REPLICATES
 from simstudy.store.runs import RUNS
-from simstudy.study.results import merge, partial_result
+from simstudy.study.results import partial_result
 from simstudy.study.run import run, warn_of
 from simstudy.study.run_options import Replicates, RunOptions, check_by_name, pilot_rep
 from simstudy.study.spec import StudySpec
@@ -173,7 +173,7 @@ class Study(StudySpec):
         asked = RunOptions.read(self, {"n_rep": n_rep, "seed": seed, **options})
         result = run(self, asked)
         warn_of(result, asked, stacklevel=2)
-        if asked.explain and asked.is_all and result.folder is not None:
+        if asked.is_all and result.folder is not None:
             from simstudy.output.manifest import explain_folder
 
             explain_folder(result)
@@ -218,46 +218,11 @@ class Study(StudySpec):
         warn_of(result, options, stacklevel=2)
         return result
 
-    def merge(
-        self,
-        folder: str | os.PathLike[str] | Place,
-        n_rep: int | None = None,
-        seed: int = 1,
-        *,
-        out: str | os.PathLike[str] | Place,
-    ) -> int:
-        """Copy blocks from another results folder, if the same code drew them.
-
-        Parameters
-        ----------
-        folder
-            Source of the blocks: the `out` of the run that drew them.
-        n_rep, seed
-            Replicates and seed of the run that will use the blocks.
-        out
-            Target of the blocks: the `out` of the run that will use them.
-
-        Returns
-        -------
-        int
-            The number of new blocks.
-
-        Raises
-        ------
-        StoreError
-            If the source has no blocks, or any was made from other code, settings or seed; then
-            nothing is copied.
-        """
-        asked = {"n_rep": n_rep, "seed": seed, "out": out}
-        return merge(self, RunOptions.read(self, asked), folder)
-
     def forecast(
         self,
         precision: Mapping[str, Any],
         n_rep: int | None = None,
         seed: int = 1,
-        *,
-        stop_by: str = SEQUENTIAL,
     ) -> pd.DataFrame:
         """Predict the cost of a precision in each scenario, from a pilot run.
 
@@ -270,9 +235,6 @@ class Study(StudySpec):
             blocks if that is more, are drawn, so that the pilot costs less than the run.
         seed
             Seed of the pilot.
-        stop_by
-            Stopping rule of the planned run, as for `run`. The cost of the pilot that
-            `stop_by="pilot"` draws is not included.
 
         Returns
         -------
@@ -285,8 +247,8 @@ class Study(StudySpec):
         check_by_name(precision=precision)
         targets = read_targets(precision, self.measures)
         size = pilot_rep(self, n_rep or 2 * self.block_size)
-        pilot = self.run(size, seed, backend="inline", n_jobs=1, explain=False)
-        return forecast(pilot, targets, stop_by)
+        pilot = self.run(size, seed, backend="inline", n_jobs=1)
+        return forecast(pilot, targets)
 
     def protocol(
         self,

@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.analysis.precision import independent_values
 from simstudy.analysis.result import Result
 from simstudy.lazy import special, stats
-from simstudy.measures import Measure
+from simstudy.measures import Estimates, Measure
 from simstudy.provenance.scenario_id import identity
 from simstudy.store.columns import imputed
 from simstudy.study import Study
@@ -83,7 +82,7 @@ def _compared(
     chances = _chance_of_proportion if measure.bounds == "wilson" else _chance_of_mean
     n_rep = estimates.n_rep
     if estimates.variance_reduction is not None:  # n_rep is not the number of trials
-        chances, n_rep = _chance_of_mean, np.ceil(independent_values(estimates, measure))
+        chances, n_rep = _chance_of_mean, np.ceil(_independent_values(estimates, measure))
     cells = np.broadcast_arrays(estimates.estimate, estimates.mcse, exact, influence.trials, n_rep)
     for estimate, mcse, truth, trials, n_rep in zip(*map(np.ravel, cells), strict=True):
         p_value = chances(float(estimate), float(mcse), float(truth), float(trials), int(n_rep))
@@ -117,3 +116,9 @@ def _chance_of_mean(
     if not mcse:
         return float(max(0.0, 1 - away) ** n_rep)
     return 2 * float(stats.t.sf(away / mcse, n_rep - 1))
+
+
+def _independent_values(estimates: Estimates, measure: Measure) -> np.ndarray:
+    """The number of independent values behind an error: replicates, groups or effective weights."""
+    n = estimates.n_given / measure.group_size
+    return n if estimates.n_effective is None else np.minimum(n, estimates.n_effective)

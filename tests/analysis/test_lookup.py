@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 import pytest
 
-from simstudy.analysis.lookup import row_with, rows_with, scenario_with
+from simstudy.analysis.summary import row_with, rows_with, scenario_with
 from simstudy.design import grid
 from simstudy.design.plan import Plan
 

@@ -1,13 +1,17 @@
 """Enough replicates for the Monte Carlo error asked for, still a prefix of the long run."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
+from benchmarks.stopping import N_RUNS, Rule
 from simstudy.analysis.precision import Target, next_sizes, precision_ratios, read_targets
+from simstudy.claims import mc_limit
+from simstudy.design import grid
 from simstudy.errors import ConfigError
-from simstudy.measures import Estimates
+from simstudy.measures import Estimates, mean
 from simstudy.study import PILOT_REP, Study
 from tests.factories import mean_study
 
@@ -125,3 +129,31 @@ def test_an_error_beyond_all_numbers_is_drawn_for_up_to_the_ceiling():
     assert set(done.n_rep.values()) == {70}
     cost = mean_study((3,)).forecast({"coverage": 1e-300}, 20)
     assert math.isinf(cost["n_rep"].max())
+
+
+@dataclass(frozen=True)
+class Rare:
+    """An outcome of 1 in a hundred, as a number whose mean is taken."""
+
+    chance: float
+
+    def simulate(self, streams, n_rep):
+        return {"hit": (streams("data").random(n_rep) < self.chance) * 1.0}
+
+
+def test_replicates_that_are_all_alike_tell_no_error():
+    """They are drawn up to the maximum: five times too large an error could look like 0."""
+    study = Study("rare", grid(Rare, chance=[0.0, 0.5]), [mean("hit")], block_size=50)
+    result = study.run(50, precision={"mean_hit": 0.05}, max_rep=2000)
+    n_rep = result.summary.set_index("chance")["n_rep"]
+    assert n_rep[0.0] == 2000
+    assert n_rep[0.5] < 1000
+
+
+@pytest.mark.slow
+def test_sequential_stopping_leaves_rare_rates_low():
+    """As docs/precision.md says; a pilot with another seed does not."""
+    rule = Rule(rate=0.01, error=0.004, n_rep=50)
+    found = rule.runs().summary["estimate"].to_numpy()
+    error = found.std(ddof=1) / math.sqrt(N_RUNS)
+    assert (found.mean() - rule.rate) / error < -mc_limit()

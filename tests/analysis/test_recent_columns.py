@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from simstudy.analysis import stored_replicates
+from simstudy.analysis import replicates
 from tests.factories import mean_study
 
 
@@ -25,6 +25,6 @@ def test_what_is_written_into_columns_is_not_there_when_they_are_asked_for_again
 def test_a_full_cache_is_emptied(result, monkeypatch):
     scenario = result.plan.scenarios[0]
     result.columns(scenario, "estimate")
-    monkeypatch.setattr(stored_replicates, "CACHE_BYTES", 100)
+    monkeypatch.setattr(replicates, "CACHE_BYTES", 100)
     assert set(result.columns(scenario, "estimate", "truth")) == {"estimate", "truth"}
     assert not result.details.replicates._recent

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy import interpolate, linalg, special
 
-from simstudy.analysis.solve import ONE_SE, Solution, search, solve
-from simstudy.analysis.solve.curve import Curve, cross
-from simstudy.analysis.solve.search import Number, Search
+from simstudy.analysis import solve as search
+from simstudy.analysis.curve import Curve, cross
+from simstudy.analysis.solve import ONE_SE, Number, Search, Solution, solve
 from simstudy.design import Columns
 from simstudy.documents.scenarios.two_stage import MEASURES, TwoStage
 from simstudy.documents.stats.two_stage.design import solve_design

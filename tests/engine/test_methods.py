@@ -358,9 +358,8 @@ def test_data_that_are_none_are_refused(data, says):
     ("methods", "says"),
     [
         ({"": difference}, "a method is named ''"),
-        ({"a[b": difference}, "a method is named 'a[b', with '['"),
+        ({"a[b": difference}, "a method is named 'a[b'"),
         ({"error": difference}, "a method is named 'error', which is reserved"),
-        ({"welch": 3}, "methods['welch'] is 3: each name needs a function whose"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -371,11 +370,11 @@ def test_a_method_that_cannot_be_one_is_refused(methods, says):
 
 
 def test_scenarios_draw_for_methods_or_simulate(monkeypatch):
-    with pytest.raises(StudyError, match=r"TwoSample has no simulate\(self, streams, n_rep\)"):
+    with pytest.raises(StudyError, match="TwoSample needs exactly one of simulate"):
         study({})
     monkeypatch.setattr(TwoSample, "simulate", TwoSample.draw, raising=False)
     monkeypatch.delattr(TwoSample, "draw")
-    with pytest.raises(StudyError, match=r"TwoSample has no draw\(self, streams, n_rep\)"):
+    with pytest.raises(StudyError, match="TwoSample needs exactly one of draw, draw_one"):
         study()
 
 

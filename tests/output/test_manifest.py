@@ -68,7 +68,6 @@ def test_an_output_that_was_lost_is_made_again(tmp_path):
     assert len(load(folder).summary)
 
 
-@pytest.mark.parametrize("how", [{"shard": (1, 2)}, {"explain": False}])
-def test_shares_and_runs_that_are_published_explain_nothing(how, tmp_path):
-    mean_study().run(200, out=tmp_path, **how)
+def test_shares_explain_nothing(tmp_path):
+    mean_study().run(200, out=tmp_path, shard=(1, 2))
     assert not (tmp_path / "toy" / "manifest.json").exists()

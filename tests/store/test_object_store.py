@@ -14,6 +14,8 @@ from simstudy.remote.paths import place_of
 from simstudy.store import compaction, object_store
 from simstudy.store.blocks import Store
 from simstudy.store.object_store import ObjectStore
+from simstudy.study import RunOptions
+from simstudy.study.run import run as run_study
 from tests.factories import mean_study
 from tests.remote.file_systems import Counting, Cut
 from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds
@@ -89,10 +91,10 @@ def test_a_run_puts_each_file_once_and_asks_once_for_those_of_others(asked, monk
     monkeypatch.setattr(tasks, "TASK_SECONDS", 0.0)
     monkeypatch.setattr(compaction, "MANY_FILES", 0)
     out = f"counting://{uuid.uuid4().hex}"
-    how = {"backend": "inline", "n_jobs": 1, "explain": False}
+    how = {"n_rep": 200, "out": out, "backend": "inline", "n_jobs": 1}
     for share in (1, 2):
         asked.clear()
-        run = mean_study().run(200, out=out, shard=(share, 2), **how)
+        run = mean_study().run(shard=(share, 2), **how)
         n_files = run.outcome.n_blocks
         assert run.details.store.n_files == 1, (
             "a share leaves one file and opens none of other shares"
@@ -101,7 +103,7 @@ def test_a_run_puts_each_file_once_and_asks_once_for_those_of_others(asked, monk
         assert (asked["put_file"], asked["rm_file"]) == (put, n_files)
         assert asked["cat_file"] == 1, "the manifest"
     asked.clear()
-    whole = mean_study().run(200, out=out, **how)
+    whole = run_study(mean_study(), RunOptions.read(mean_study(), how))
     assert (asked["put_file"], asked["cat_file"], asked["rm_file"]) == (1, 2 + 1 + 2, 2 + 1)
     asked.clear()
     assert len(whole.summary)

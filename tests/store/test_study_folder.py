@@ -102,9 +102,9 @@ def test_starting_over_says_what_it_cannot_delete(tmp_path, monkeypatch):
 
 # ---------------------------------------------------------------- cleaning
 def test_cleaning_removes_what_no_run_uses(tmp_path):
+    run(tmp_path, seed=2)
+    run(tmp_path, study=mean_study((3, 10, 30)))
     folder = run(tmp_path, 210).folder
-    run(tmp_path, seed=2, explain=False)
-    run(tmp_path, study=mean_study((3, 10, 30)), explain=False)
     shutil.copytree(folder, tmp_path / "all")
     assert n_drawn(tmp_path, 60) == 0  # the manifest now speaks of 60 replicates, two blocks
     counted = clean(folder, dry_run=True)
@@ -112,8 +112,8 @@ def test_cleaning_removes_what_no_run_uses(tmp_path):
     assert counted.n_bytes > 0
     assert clean(folder) == counted
     assert clean(folder).n_blocks == 0
-    assert n_drawn(tmp_path, explain=False) == 0
-    assert n_drawn(tmp_path, 210, explain=False) == 2 * 3
+    assert n_drawn(tmp_path) == 0
+    assert n_drawn(tmp_path, 210) == 2 * 3
     assert len(load(tmp_path / "all").replicates) == N_ROWS * 210
 
 
@@ -143,6 +143,7 @@ def test_cleaning_removes_blocks_of_code_that_no_run_has(tmp_path):
 
 
 def test_nothing_is_cleaned_where_no_run_is_known(tmp_path):
-    folder = run(tmp_path, explain=False).folder
+    folder = run(tmp_path).folder
+    (folder / "manifest.json").unlink()
     with pytest.raises(StoreError, match="has no finished run, so all blocks would be removed"):
         clean(folder)
