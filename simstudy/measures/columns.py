@@ -211,3 +211,44 @@ def check_truth_column(truth: np.ndarray, message: str) -> None:
     """Refuse a column of truths in which any is zero."""
     if (truth == 0).any():
         raise UndefinedError(message, "the truth is 0")
+
+
+# ---------------------------------------------------------------- groups of dependent replicates
+def grouped_sums(
+    values: Float[np.ndarray, " rep *cells"], size: int
+) -> Float[np.ndarray, " group *cells"]:
+    """Sums of consecutive groups of values.
+
+    Raises
+    ------
+    StudyError
+        If the last group is incomplete.
+    """
+    if size == 1:
+        return values
+    if len(values) % size:
+        raise StudyError(
+            f"{len(values)} replicates are not a whole number of groups of {size}, so the last "
+            "group is incomplete and has no known error. Give whole groups."
+        )
+    sums = values[::size].astype(float)
+    for member in range(1, size):
+        sums += values[member::size]
+    return sums
+
+
+def n_groups(psi: Float[np.ndarray, " rep *cells"], size: int) -> Int[np.ndarray, " *cells"]:
+    """The number of groups with a used replicate (influence not NaN)."""
+    used = grouped_sums((~np.isnan(psi)).astype(float), size)
+    return np.asarray((used > 0).sum(axis=0))
+
+
+def on_first_of_groups(
+    sums: Float[np.ndarray, " group *cells"], size: int
+) -> Float[np.ndarray, " rep *cells"]:
+    """Put the sum of each group on its first member, 0 on the others."""
+    if size == 1:
+        return sums
+    spread = np.zeros((len(sums) * size, *sums.shape[1:]))
+    spread[::size] = sums
+    return spread
