@@ -33,7 +33,7 @@ from simstudy.engine.methods import (
     without_truth_values,
 )
 from simstudy.engine.per_replicate import has_rows
-from simstudy.engine.rng_checks import check_rows, check_streams
+from simstudy.engine.rng_checks import check_rows, check_shared, check_streams
 from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
 from simstudy.errors import (
     AlwaysFailsError,
@@ -266,6 +266,7 @@ def _drawn_data(plan: Plan, scenario: AnyScenario, index: int) -> Data:
     with np.errstate():
         data = checked_data(scenario, draw(), n_rep)
     check_streams(scenario, streams, data, n_rep)
+    check_shared(data, lambda: scenario.draw(plan.streams(scenario, index + 1), n_rep))
     return data
 
 

@@ -112,7 +112,7 @@ class Loop:
         self.group_size, self._has_drawn = group_size, False
         self.stats = RunStats()
         found = provenance or RunProvenance(NO_PROVENANCE)
-        self.monitor = RunMonitor(plan, progress, found.generators, found.readers)
+        self.monitor = RunMonitor(plan, progress, found.generators, found.readers, found.unread)
         self._first_blocks: dict[str, None] = {}  # keys whose first block this run has drawn
         self.n_left = 0  # blocks of the current round that are not drawn
         self._factory = TaskFactory(plan, store, provenance, 0, workers.block_seconds)

@@ -301,6 +301,8 @@ def _shown(kind: Kind) -> str:
 
 def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
     """Get the returned values by column name; a single value gets the only name."""
+    if is_from_pandas(values, "DataFrame"):
+        values = _columns_of(values)
     if is_from_pandas(values, "Series"):
         values = {str(name): value for name, value in values.items()}
     if isinstance(values, Mapping):
@@ -318,6 +320,25 @@ def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
             f"it returned {type(values).__name__}, not {', '.join(names)} by name: return a dict"
         )
     return {names[0]: values}
+
+
+def _columns_of(frame: Any) -> Mapping[str, Any]:
+    """Get the columns of a frame with one row, or with a row for each label of an axis.
+
+    The labels are in its index, or in a column such as `term`.
+    """
+    if len(frame) == 1:
+        return {str(name): frame[name].iloc[0] for name in frame}
+    for axis, labels in current().axes.items():
+        for column in (None, *frame.columns):  # None is the index
+            texts = [str(label) for label in (frame.index if column is None else frame[column])]
+            if set(labels) <= set(texts) or column == axis:
+                rest = frame.drop(columns=[] if column is None else [column]).set_axis(texts)
+                return {str(name): rest[name] for name in rest}
+    raise ReturnedError(
+        f"it returned a frame of {len(frame)} rows, none of whose columns has the labels of an "
+        "axis: return one row, or a row for each label"
+    )
 
 
 def _checked_value(name: str, returned: Any, *, is_vector: bool) -> tuple[Any, Kind]:

@@ -1,10 +1,11 @@
 """The provenance of a plan: settings, scenario values and fingerprints of code."""
 
+import inspect
 import itertools
 import json
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType
@@ -17,8 +18,10 @@ from simstudy.errors import StudyError
 from simstudy.provenance.fingerprint import Fingerprint, Key, Trace, trace, trace_names
 from simstudy.provenance.modules import ENTRY_MODULES, forget_modules, library
 from simstudy.provenance.scenario_id import parts_of, short_hash, typed
+from simstudy.provenance.source import definition_of
 from simstudy.provenance.streams import Streams
 from simstudy.provenance.values import hash_of
+from simstudy.store.arrow_schema import SCENARIO
 from simstudy.store.provenance import Provenance
 
 LAYOUT = 3  # version of the stored rows: add 1 if the same columns are stored differently
@@ -27,6 +30,9 @@ ENGINE_SOURCES = ("engine", "store", "validation.py", "atomic_files.py")
 
 Kind = tuple[type, ...]
 """The classes of a scenario and of its parts, which determine its code."""
+
+ALL_FIELD_READERS = frozenset({"asdict", "astuple", "fields", "vars", "__dict__"})
+"""Names in code that may read any field of a scenario."""
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -92,11 +98,14 @@ class RunProvenance:
         Traces of the code of each kind of scenario and of each method.
     by_part
         Fingerprint of each scenario class and each method, by its name.
+    unread
+        Factors with several levels that no code reads.
     """
 
     of_blocks: Provenance
     traces: tuple[Trace, ...] = ()
     by_part: Mapping[str, Fingerprint] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
 
     @property
     def generators(self) -> tuple[str, ...]:
@@ -157,7 +166,36 @@ def compute_provenance(plan: Plan) -> RunProvenance:
         ),
         tuple(traces),
         {name: traced.found for name, traced in by_part.items()},
+        tuple(_unread(plan, kinds, {word for traced in traces for word in traced.words})),
     )
+
+
+def _unread(
+    plan: Plan, kinds: Mapping[Kind, Sequence[Scenario]], words: Collection[str]
+) -> Iterator[str]:
+    """Yield factors with several levels that neither code of the study nor a measure reads."""
+    read = {*words} | {name for names in plan.reads.values() for name in names}
+    parameters: set[str] = set()
+    functions: list[Any] = [derived.function for derived in plan.derived]
+    functions += [unit.method.function for unit in plan.scenarios if isinstance(unit, Analysed)]
+    for function in {id(each): each for each in functions}.values():
+        of = function.analyse if isinstance(function, EachReplicate) else function
+        parameters |= inspect.signature(of).parameters.keys()
+    if not read.isdisjoint(ALL_FIELD_READERS) or SCENARIO in parameters:
+        return
+    read |= parameters
+    for kind, alike in kinds.items():
+        read |= {name for base in kind[0].__mro__ for name in _words_of(vars(base).get("exact"))}
+        for factor in fields(kind[0]):
+            levels = {repr(getattr(scenario, factor.name)) for scenario in alike}
+            if len(levels) > 1 and factor.name not in read:
+                yield factor.name
+
+
+def _words_of(function: object) -> Collection[str]:
+    if not isinstance(function, FunctionType):
+        return ()
+    return definition_of(function.__code__).words
 
 
 def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:

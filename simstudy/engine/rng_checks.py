@@ -5,7 +5,8 @@ error. So a few rows of each method's first block are analysed again on their ow
 cannot analyse so few, half of the rows are analysed again, each twice and in another order.
 """
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from simstudy.engine.per_replicate import EachReplicate
 from simstudy.errors import StudyError
 from simstudy.provenance.streams import Streams
 
-NO_STREAMS, ROWS_DIFFER = "no streams", "rows differ"
+NO_STREAMS, ROWS_DIFFER, SHARED = "no streams", "rows differ", "shared"
 MAX_ROWS_COMPARED = 1024  # rows of a block to search for replicates that differ
 
 N_ROWS = 4  # rows that are analysed again
@@ -51,6 +52,36 @@ def _differs(array: Any, n_rep: int) -> bool:
         return False
     is_number = ~np.isnan(few) & ~np.isnan(few[:1])
     return bool(((few != few[:1]) & is_number).any())
+
+
+def check_shared(data: Mapping[str, Any], draw_other: Callable[[], Mapping[str, Any]]) -> None:
+    """Record a random array that is the same for all replicates of a block.
+
+    Parameters
+    ----------
+    data
+        Data that `draw` returned.
+    draw_other
+        Function that draws another block: a fixed design is the same there, a random one is not.
+    """
+    events = current().rng_events
+    if events is None:
+        return
+    alike = [name for name, array in data.items() if _is_repeated(array)]
+    if not alike:
+        return
+    with contextlib.suppress(Exception):  # if the other block fails, its own draw reports it
+        other = draw_other()
+        if any(not np.array_equal(data[name], other[name]) for name in alike):
+            events[SHARED] = None
+
+
+def _is_repeated(array: Any) -> bool:
+    """Whether all replicates of an array of floats are equal, but not all of its numbers."""
+    if not isinstance(array, np.ndarray) or array.ndim < 2 or len(array) < MIN_ROWS:
+        return False
+    is_drawn = array.dtype.kind == "f" and bool((array[:1] != array.flat[0]).any())
+    return is_drawn and bool((array == array[:1]).all())
 
 
 # ---------------------------------------------------------------- rows that depend on each other

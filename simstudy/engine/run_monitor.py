@@ -11,7 +11,7 @@ from simstudy.engine.block import Address
 from simstudy.engine.columns import BlockConstants
 from simstudy.engine.final_checks import Spread
 from simstudy.engine.progress import Progress
-from simstudy.engine.rng_checks import NO_STREAMS, ROWS_DIFFER
+from simstudy.engine.rng_checks import NO_STREAMS, ROWS_DIFFER, SHARED
 from simstudy.engine.tasks import TaskResult
 from simstudy.errors import StudyError, first_few
 from simstudy.store.run_records import BlockTimings
@@ -23,12 +23,16 @@ if TYPE_CHECKING:
 
 MAX_REMARKS = 1000  # remarks to keep: those on further scenarios are mostly the same
 OTHER_GENERATORS, READS_FILES, UNREPEATABLE = "generators", "files", "unrepeatable"
-NOT_INDEPENDENT = "not independent"
+NOT_INDEPENDENT, UNREAD = "not independent", "unread"
 MESSAGES = {
     NO_STREAMS: (
         "uses none of its random streams, but its replicates differ: replace other generators, "
         'such as default_rng(0), by streams("data"). If there are no random numbers, set the '
         "class attribute deterministic = True"
+    ),
+    SHARED: (
+        "draws an array that all replicates of a block share: they are not independent, and every "
+        "Monte Carlo error is too small. Draw one for each replicate: size=(n_rep, ...)"
     ),
     ROWS_DIFFER: (
         "gives rows other values when they are analysed alone: replicates of a block must be "
@@ -49,6 +53,8 @@ class RunMonitor:
         Plan of the work units.
     generators, readers
         Places where the study's code uses generators other than `streams`, or reads files.
+    unread
+        Factors with several levels that no code reads.
     wanted
         Requested replicates, by key of the work unit.
     n_failed
@@ -65,6 +71,7 @@ class RunMonitor:
     progress: Progress
     generators: Sequence[str] = ()
     readers: Sequence[str] = ()
+    unread: Sequence[str] = ()
     wanted: Mapping[str, int] = field(default_factory=dict)
     n_failed: dict[str, int] = field(default_factory=dict)
     n_drawn: dict[str, int] = field(default_factory=dict)
@@ -105,6 +112,13 @@ class RunMonitor:
                 f"functions of the study that read files: {first_few(self.readers)}. A change of "
                 "such a file is not detected: make data a part of the scenario, such as "
                 "Data.file('prices.csv')",
+            )
+        if self.unread:
+            self.remark(
+                UNREAD,
+                key,
+                f"no code of the study reads the factor {first_few(self.unread)}: its levels "
+                "differ only by random numbers",
             )
 
     def note_spreads(self, spreads: Sequence[Spread]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from simstudy.design import Scenario, check_distinct
 from simstudy.engine.workers import check_block_seconds
 from simstudy.errors import ConfigError, StudyError, in_one_line, nearest
+from simstudy.measures import Measure
 from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING
 from simstudy.validation import check_one_of, check_whole
 
@@ -32,6 +33,33 @@ def check_study_name(name: Any) -> None:
             f"study name {in_one_line(repr(name))} is not a folder name: the first argument must "
             "be a text of letters, digits, '-' and '_', the second the scenarios."
         )
+
+
+def check_kinds(study: "StudySpec") -> None:
+    """Refuse fields that are no dict or list, and values in a function's place.
+
+    Sets are no lists: their order differs in every process.
+    """
+    for what in ("methods", "derived", "figures", "tables", "labels", "axes"):
+        value = getattr(study, what)
+        if not isinstance(value, Mapping):
+            raise StudyError(f"{what}={in_one_line(repr(value))} is not a dict: give one by name.")
+        for name in value if what in ("methods", "derived", "figures", "tables") else ():
+            if not callable(value[name]):
+                raise StudyError(
+                    f"{what}[{name!r}] is {in_one_line(repr(value[name]))}: give a function, which "
+                    "the run calls."
+                )
+    for what in ("scenarios", "measures", "claims"):
+        value = getattr(study, what)
+        if not isinstance(value, Collection) or isinstance(value, str | Mapping | Set):
+            raise StudyError(f"{what}={in_one_line(repr(value))} is not a list: give one.")
+    for measure in study.measures:
+        if not isinstance(measure, Measure):
+            raise StudyError(
+                f"measures has {in_one_line(repr(measure))} in it: give measures, such as "
+                "mean('x')."
+            )
 
 
 def check_unique(what: str, names: Sequence[str]) -> None:
@@ -195,6 +223,7 @@ def check_declared(study: "StudySpec") -> None:
         For the first mistake found, in one line.
     """
     check_study_name(study.name)
+    check_kinds(study)
     if not study.scenarios:
         raise StudyError(f"study {study.name!r} has no scenarios: there is nothing to simulate.")
     check_distinct(study.scenarios)

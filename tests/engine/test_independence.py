@@ -1,13 +1,15 @@
 """Replicates that share random numbers are found; independent ones are not accused."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from simstudy.engine.final_checks import LEVEL, block_spread
+from simstudy.engine.per_replicate import each_replicate
 from simstudy.engine.progress import Silent
-from simstudy.measures import mean
+from simstudy.measures import bias, mean
 from simstudy.study import Study
 
 SIZE = 50
@@ -26,6 +28,14 @@ class Shared:
 
 
 @dataclass(frozen=True)
+class Repeated(Shared):
+    def draw(self, streams, n_rep):
+        rng = streams("data")
+        x = np.broadcast_to(rng.normal(size=self.n_obs), (n_rep, self.n_obs))
+        return {"x": x, "noise": rng.normal(size=n_rep)}
+
+
+@dataclass(frozen=True)
 class FixedDesign(Shared):
     def draw(self, streams, n_rep):
         x = np.broadcast_to(np.linspace(0, 1, self.n_obs), (n_rep, self.n_obs))
@@ -33,7 +43,9 @@ class FixedDesign(Shared):
 
 
 @dataclass(frozen=True)
-class Independent(Shared):
+class Unread(Shared):
+    label: float = 0.0
+
     def draw(self, streams, n_rep):
         return {"x": streams("data").normal(size=(n_rep, self.n_obs))}
 
@@ -56,9 +68,50 @@ def test_a_number_that_a_block_shares_shows_in_its_means(tmp_path):
     assert ["block means of e vary" in text for text in again] == [True], "it is said once"
 
 
-@pytest.mark.parametrize("scenario", [FixedDesign(), Independent()])
+def test_with_few_blocks_a_drawn_array_that_repeats_is_found():
+    (said,) = noticed(Repeated(), n_rep=SIZE)
+    assert "draws an array that all replicates of a block share" in said
+
+
+@pytest.mark.parametrize("scenario", [FixedDesign(), Unread()])
 def test_independent_replicates_are_not_accused(scenario):
     assert noticed(scenario) == []
+
+
+def test_a_factor_that_nothing_reads_is_named():
+    (said,) = noticed(Unread(label=0.0), Unread(label=1.0), n_rep=SIZE)
+    assert "reads the factor label" in said
+    assert noticed(Unread(label=1.0), Unread(n_obs=4, label=1.0), n_rep=SIZE) == []
+
+
+def plain(x):
+    return {"e": x.mean(axis=1)}
+
+
+def by_block(x, label):
+    return {"e": x.mean(axis=1) + label}
+
+
+def by_row(x, label):
+    return {"e": x.mean() + label}
+
+
+READERS = {
+    "method": {"methods": {"a": by_block}},
+    "method of one replicate": {"methods": {"a": each_replicate(by_row)}},
+    "one of two methods": {"methods": {"a": plain, "b": by_block}},
+    "partial": {"methods": {"a": functools.partial(by_block)}},
+    "derived": {"methods": {"a": plain}, "derived": {"d": lambda e, label: e - label}},
+    "measure": {"methods": {"a": plain}, "measures": [bias("e", "label")]},
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_factor_that_only_a_parameter_names_is_read(reader):
+    scenarios = Unread(label=0.0), Unread(label=1.0)
+    options = {"measures": [mean("e")], "block_size": SIZE} | READERS[reader]
+    study = Study("read", scenarios, **options)
+    assert study.run(SIZE, backend="inline", progress=Silent()).outcome.noticed == []
 
 
 LAWS = {

@@ -39,6 +39,10 @@ WAYS = {
     "dict": each_replicate(lambda b: {"estimate": dict(labelled(b)[::-1])}),
     "more": each_replicate(lambda b: {"estimate": {"scale": 9.0} | dict(labelled(b))}),
     "named": each_replicate(lambda b: labelled(b).sort_values(), returns="estimate"),
+    "tidy": each_replicate(
+        lambda b: labelled(b).sort_values().rename_axis("term").reset_index(name="estimate")
+    ),
+    "frame": each_replicate(lambda b: labelled(b).sort_values().to_frame("estimate")),
     "dicts": lambda b: {"estimate": {t: b[:, i] for i, t in enumerate(TERMS)}},
 }
 
