@@ -11,6 +11,7 @@ Estimates
     variance                      variance of estimates over replicates
     empirical_se                  root of the variance
     relative_precision            variance of a reference method over a method's, less one
+    correlation                   of two columns
     outlier_rate                  share far from the median, in robust standard deviations
 
 Standard errors and intervals
@@ -26,6 +27,7 @@ Standard errors and intervals
 Tests
     rejection_rate                share that rejects, of all or of those in a condition: from
                                   flags, p-values or standard errors
+    non_rejection_rate            share that does not reject
     power                         rejection rate where the null is false
     type_1_error                  rejection rate where the null is true
     type_s_rate                   share of significant estimates with the wrong sign
@@ -34,6 +36,9 @@ Tests
     specificity                   share of replicates without an effect that do not reject
     positive_predictive_value     share of rejections with an effect
     negative_predictive_value     share of non-rejections without an effect
+    positive_likelihood_ratio     rejection rate with an effect over that without
+    negative_likelihood_ratio     non-rejection rate with an effect over that without
+    area_under_curve              how well a score tells effects from none
 
 Any column
     mean                          mean of a column
@@ -73,8 +78,10 @@ an interval, and the numbers of used and failed replicates. It is made by a fact
 contrasted on common data.
 """
 
+from simstudy.measures.association import area_under_curve, correlation
 from simstudy.measures.bootstrapped import bootstrapped
 from simstudy.measures.columns import Columns, Operand
+from simstudy.measures.condition import given
 from simstudy.measures.contrasts import paired, paired_methods, unpaired
 from simstudy.measures.core import Estimates, Influence, Measure, MeasureContext
 from simstudy.measures.coverage import (
@@ -83,6 +90,15 @@ from simstudy.measures.coverage import (
     interval_score,
     interval_width,
     tail_miss,
+)
+from simstudy.measures.diagnosis import (
+    negative_likelihood_ratio,
+    negative_predictive_value,
+    non_rejection_rate,
+    positive_likelihood_ratio,
+    positive_predictive_value,
+    sensitivity,
+    specificity,
 )
 from simstudy.measures.estimation import (
     bias,
@@ -98,7 +114,7 @@ from simstudy.measures.estimation import (
     standardised_bias,
     variance,
 )
-from simstudy.measures.failures import all_methods, complete_case, given, impute_worst
+from simstudy.measures.failures import all_methods, complete_case, impute_worst
 from simstudy.measures.intervals import Interval, wilson
 from simstudy.measures.moments import MomentMeasure, centred, ratio, variance_of
 from simstudy.measures.proportions import level_share, proportion
@@ -108,12 +124,8 @@ from simstudy.measures.sbc import rank_check
 from simstudy.measures.testing import (
     convergence_rate,
     exaggeration,
-    negative_predictive_value,
-    positive_predictive_value,
     power,
     rejection_rate,
-    sensitivity,
-    specificity,
     type_1_error,
     type_s_rate,
 )
@@ -136,6 +148,7 @@ __all__ = [
     "Operand",
     "OutlierRate",
     "all_methods",
+    "area_under_curve",
     "bias",
     "bias_eliminated_coverage",
     "bootstrapped",
@@ -145,6 +158,7 @@ __all__ = [
     "control",
     "controlled",
     "convergence_rate",
+    "correlation",
     "coverage",
     "empirical_se",
     "exaggeration",
@@ -159,10 +173,13 @@ __all__ = [
     "median_bias",
     "model_se",
     "mse",
+    "negative_likelihood_ratio",
     "negative_predictive_value",
+    "non_rejection_rate",
     "outlier_rate",
     "paired",
     "paired_methods",
+    "positive_likelihood_ratio",
     "positive_predictive_value",
     "power",
     "proportion",

@@ -117,8 +117,8 @@ def _with_one_more(
     """The error of a contrast with one more discordant pair of each kind."""
     if not measure.counts_events:
         return mcse
+    each = [measure.one_event(side) for side in (left, right)]
     with np.errstate(all="ignore"):
-        each = [1.0 / np.asarray(side.trials, float) for side in (left, right)]
         return np.asarray(np.hypot(mcse, np.abs(slope) * np.hypot(each[0], weight * each[1])))
 
 

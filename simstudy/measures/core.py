@@ -15,44 +15,16 @@ import numpy as np
 from simstudy.array_types import Bool, Float, Int, Shaped
 from simstudy.errors import StudyError
 from simstudy.measures import intervals
-from simstudy.measures.columns import Columns, Sample, grouped_sums, n_groups, pick, sample, total
-from simstudy.measures.remarks import doubts, few_groups, joined
+from simstudy.measures.columns import Columns, Sample, pick, sample, total
+from simstudy.measures.formulas import OWN, Formula
+from simstudy.measures.groups import few_groups, grouped_sums, n_groups
+from simstudy.measures.remarks import FEW, NORMAL_ONLY, doubts, joined, of_both
 
-Bounds = Literal["normal", "wilson"]
+Bounds = Literal["normal", "wilson", "scaled", "ratio"]
 Span = tuple[float, float]
 UNBOUNDED: Span = (-np.inf, np.inf)
 
 
-# ---------------------------------------------------------------- formulas
-class Formula(NamedTuple):
-    """An estimate and its Monte Carlo standard error, as text.
-
-    In the notation of the literature (Morris, White & Crowther 2019, Statistics in Medicine 38,
-    2074-2102; Siepe et al. 2024, Psychological Methods): n replicates used, θ̂ᵢ the estimate of
-    replicate i and θ̄ the mean of the estimates, θ the truth (which may vary by replicate), 1(...)
-    an indicator. The influence ψᵢ is what replicate i adds to the error of a measure: the
-    derivative of the measure with respect to its weight. In a share within a condition, n counts
-    the replicates that meet it.
-    """
-
-    estimate: str
-    mcse: str
-
-    def in_groups(self, size: int) -> "Formula":
-        """Return the formulas for replicates that depend on each other in groups of `size`."""
-        if size == 1:
-            return self
-        averages = f"sd(averages of ψᵢ over groups of {size} replicates)/√(n/{size})"
-        return self._replace(mcse=averages)
-
-
-INFLUENCE = "sd(ψᵢ)/√n"
-BINOMIAL = "√(p(1 − p)/n)"
-WITHIN = "√(p(1 − p)/n₁), with n₁ (a random number) in the condition"
-OWN = Formula("the study's own function of the columns", INFLUENCE)
-
-
-# ---------------------------------------------------------------- estimates
 class Influence(NamedTuple):
     """An estimate in each cell, and what each replicate adds to its error.
 
@@ -83,6 +55,11 @@ class Influence(NamedTuple):
         Effective number of replicates of a weighted estimate; None for other estimates.
     remark : array (*cells) or None
         Remarks for the reader of the estimate; None if there are none.
+    at_end : float array (*cells) or None
+        For bounds "scaled": independent trials behind an estimate at an end of its span. Default:
+        `n_rep`.
+    sides : pair of Share or None
+        For bounds "ratio": numerator and denominator of the estimate.
     """
 
     estimate: Float[np.ndarray, " *cells"]
@@ -95,6 +72,24 @@ class Influence(NamedTuple):
     plain: Float[np.ndarray, " *cells"] | None = None
     n_effective: Float[np.ndarray, " *cells"] | None = None
     remark: Shaped[np.ndarray, " *cells"] | None = None
+    at_end: Float[np.ndarray, " *cells"] | None = None
+    sides: "tuple[Share, Share] | None" = None
+
+
+class Share(NamedTuple):
+    """A share of replicates and its denominator, the number of trials."""
+
+    value: Float[np.ndarray, " *cells"]
+    trials: Float[np.ndarray, " *cells"]
+
+    def interval(self, *, level: float) -> intervals.Interval:
+        """Compute Wilson's interval."""
+        return intervals.wilson(self.value, self.trials, level=level)
+
+    @property
+    def error(self) -> Float[np.ndarray, " *cells"]:
+        """The Monte Carlo error after adding one success and one failure."""
+        return np.asarray(intervals.cautious_binomial_error(self.value, self.trials))
 
 
 class Estimates(NamedTuple):
@@ -191,7 +186,9 @@ class Measure(ABC):
         The columns it needs. A replicate with NaN in any of them is not used in that cell.
     bounds
         How `lower` and `upper` are computed: "normal" (estimate plus and minus quantiles of
-        Student's t times the MCSE) or "wilson" (for proportions).
+        Student's t times the MCSE), "wilson" (for proportions), "scaled" (Wilson's interval of the
+        relative position in `span`, with the number of trials that has this MCSE) or "ratio" (from
+        Wilson's intervals of the two shares).
     span
         Least and greatest value that the measure can have; limits stay within.
     fewest
@@ -432,7 +429,10 @@ class Measure(ABC):
         if not self.counts_events:
             psi = grouped_sums(influence.psi, influence.group_size)
             return doubts(np.asarray(independent_replicates(influence)), mcse, psi)
-        return few_groups(influence.psi, influence.group_size)
+        remark = few_groups(influence.psi, influence.group_size)
+        if self.bounds != "scaled":
+            return remark
+        return of_both(remark, np.where(influence.n_rep < FEW, NORMAL_ONLY, ""))
 
     def interval(
         self, influence: Influence, mcse: np.ndarray, *, level: float
@@ -453,6 +453,10 @@ class Measure(ABC):
         intervals.Interval
             Lower and upper limit in each cell.
         """
+        if self.bounds == "scaled":
+            return self._scaled(influence, mcse, level)
+        if self.bounds == "ratio" and influence.sides is not None:
+            return ratio_of_shares(*influence.sides, level=level)
         freedom = independent_replicates(influence) - 1
         normal = intervals.student(influence.estimate, mcse, freedom, level=level)
         if self.bounds != "wilson":
@@ -462,10 +466,10 @@ class Measure(ABC):
         return wilson_within(influence.estimate, influence.trials, normal, level=level)
 
     def never_certain(self, influence: Influence, mcse: np.ndarray) -> Float[np.ndarray, " *cells"]:
-        """Replace the error of a share of 0 or 1 by that after one more replicate.
+        """Replace an error of 0 that may be due to chance by that of one more replicate.
 
-        All replicates of such a share are alike, and their influence is 0. The additional
-        replicate has the other outcome. Errors of other measures stay.
+        This applies to measures of events, whose influence vanishes in a sample in which all
+        replicates are alike. Errors of other measures stay.
 
         Parameters
         ----------
@@ -479,23 +483,100 @@ class Measure(ABC):
         float array (*cells)
             The error; 0 only for measures that do not count events.
         """
-        if not self.counts_events:
+        cautious = self.error_of_one_more(influence)
+        if cautious is None:
             return mcse
-        share = np.asarray(influence.estimate, float)
-        trials = np.asarray(influence.trials, float)
+        alike = mcse == 0 if self.bounds != "wilson" else np.asarray(False)
+        if self.bounds != "ratio":
+            alike = alike | self._at_an_end(influence)
+        return np.where(alike & np.isfinite(mcse), cautious, mcse)
+
+    def error_of_one_more(self, influence: Influence) -> Float[np.ndarray, " *cells"] | None:
+        """Compute the error after one more replicate with the other outcome.
+
+        Parameters
+        ----------
+        influence
+            Estimate and number of trials.
+
+        Returns
+        -------
+        float array (*cells) or None
+            The error; None for a measure that does not count events.
+        """
         with np.errstate(all="ignore"):
-            cautious = intervals.cautious_binomial_error(np.clip(share, 0.0, 1.0), trials)
-        return np.where(((share == 0) | (share == 1)) & np.isfinite(mcse), cautious, mcse)
+            if self.bounds == "ratio" and influence.sides is not None:
+                above, below = influence.sides
+                error = np.hypot(above.error, influence.estimate * below.error)
+                return np.asarray(error / below.value)
+            if self.bounds not in ("wilson", "scaled"):
+                return None
+            low, high = self.ends
+            trials = influence.trials if influence.at_end is None else influence.at_end
+            share = np.clip((influence.estimate - low) / (high - low), 0.0, 1.0)
+            error = intervals.cautious_binomial_error(share, np.asarray(trials, float))
+        return np.asarray((high - low) * error)
 
     @property
     def counts_events(self) -> bool:
-        """Whether it is a share, so that the effect of one replicate is bounded."""
-        return self.bounds == "wilson"
+        """Whether it is made of shares, so that the effect of one replicate is bounded."""
+        return self.bounds != "normal"
 
     @property
     def ends(self) -> Span:
         """Least and greatest value that the measure can have."""
-        return (0.0, 1.0) if self.counts_events and self.span == UNBOUNDED else self.span
+        return (0.0, 1.0) if self.bounds == "wilson" and self.span == UNBOUNDED else self.span
+
+    def one_event(self, influence: Influence) -> Float[np.ndarray, " *cells"]:
+        """Compute how far one event moves the estimate: 1/n for a share of n replicates.
+
+        Parameters
+        ----------
+        influence
+            Estimate and number of trials.
+
+        Returns
+        -------
+        float array (*cells)
+            The distance.
+        """
+        with np.errstate(all="ignore"):
+            if self.bounds == "ratio" and influence.sides is not None:
+                above, below = influence.sides
+                below_moves = influence.estimate / below.trials
+                return np.asarray(np.hypot(1 / above.trials, below_moves) / below.value)
+            low, high = self.ends
+            trials = influence.trials if influence.at_end is None else influence.at_end
+            return np.asarray((high - low) / np.asarray(trials, float))
+
+    def _at_an_end(self, influence: Influence) -> Bool[np.ndarray, " *cells"]:
+        """Whether the estimate is at an end of its span; up to rounding for bounds "scaled"."""
+        low, high = self.ends
+        room = (high - low) * (END if self.bounds == "scaled" else 0.0)
+        found = np.asarray(influence.estimate, float)
+        return np.asarray((found <= low + room) & (found >= low)) | np.asarray(
+            (found >= high - room) & (found <= high + room)
+        )
+
+    def _scaled(self, influence: Influence, mcse: np.ndarray, level: float) -> intervals.Interval:
+        """Wilson's interval of the position between the ends, with trials that have this error."""
+        low, high = self.ends
+        share = np.clip((np.asarray(influence.estimate, float) - low) / (high - low), 0.0, 1.0)
+        fewest = influence.n_rep if influence.at_end is None else influence.at_end
+        at_end = self._at_an_end(influence)
+        with np.errstate(all="ignore"):
+            trials = share * (1 - share) * ((high - low) / mcse) ** 2
+        trials = np.where(at_end | ~(np.isfinite(trials) & (trials > 0)), fewest, trials)
+        share, freedom = (
+            np.where(at_end, np.rint(share), share),
+            independent_replicates(influence) - 2,
+        )
+        found = intervals.wilson(share, trials, level=level, df=freedom)
+        lower, upper = (np.where(np.isnan(mcse), np.nan, low + (high - low) * end) for end in found)
+        return intervals.Interval(lower, upper)
+
+
+END = 1e-12  # relative to the span: a smaller distance from an end is rounding
 
 
 def within(limits: intervals.Interval, span: Span) -> intervals.Interval:
@@ -503,6 +584,12 @@ def within(limits: intervals.Interval, span: Span) -> intervals.Interval:
     if span == UNBOUNDED:
         return limits
     return intervals.Interval(*(np.asarray(np.clip(limit, *span)) for limit in limits))
+
+
+def ratio_of_shares(above: Share, below: Share, *, level: float) -> intervals.Interval:
+    """Limits of a ratio of two independent shares, from Wilson's interval of each."""
+    of_each = above.interval(level=level), below.interval(level=level)
+    return intervals.of_ratio(above.value, below.value, *of_each)
 
 
 def independent_replicates(influence: Influence) -> Float[np.ndarray, " *cells"]:

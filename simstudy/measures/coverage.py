@@ -22,9 +22,16 @@ from simstudy.measures.columns import (
     operand,
     total,
 )
-from simstudy.measures.core import BINOMIAL, INFLUENCE, Formula, Influence, Measure
+from simstudy.measures.core import Estimates, Influence, Measure, root_mean
+from simstudy.measures.formulas import BINOMIAL, INFLUENCE, Formula
 from simstudy.measures.intervals import Interval
-from simstudy.measures.moments import MomentMeasure, only
+from simstudy.measures.moments import (
+    NORMAL_IS_INDEPENDENT,
+    Mcse,
+    MomentMeasure,
+    check_mcse_method,
+    only,
+)
 from simstudy.measures.proportions import (
     against,
     check_df,
@@ -288,6 +295,7 @@ def bias_eliminated_coverage(
     level: float | Sequence[float] = 0.95,
     df: Operand | None = None,
     name: str = "bias_eliminated_coverage",
+    mcse: Mcse = "influence",
 ) -> Measure:
     """Coverage of the mean estimate instead of the truth.
 
@@ -315,6 +323,8 @@ def bias_eliminated_coverage(
         Degrees of freedom of Student's t for `se`, a column or a number; None for the normal.
     name
         Name of the measure in the summary.
+    mcse
+        "influence" has both parts; "normal" is the binomial sqrt(p (1 - p)/n) of Morris et al.
 
     Returns
     -------
@@ -325,12 +335,14 @@ def bias_eliminated_coverage(
     Raises
     ------
     DesignError
-        If neither both limits nor `se` are given, or all are.
+        If neither both limits nor `se` are given, or all are; or if `mcse` is neither "influence"
+        nor "normal".
 
     References
     ----------
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
+    check_mcse_method(mcse)
     if not _is_one_interval(lower, upper, estimate if se else None, se):
         raise DesignError(
             f"{name}: lower={lower!r}, upper={upper!r}, se={se!r} do not name one interval. Give "
@@ -342,13 +354,14 @@ def bias_eliminated_coverage(
         reads, limits, axes = _by_se(estimate, se, level, df)
     return _BiasEliminatedCoverage(
         name=name,
-        formula=Formula("Σ1(lowerᵢ ≤ θ̄ ≤ upperᵢ)/n", INFLUENCE),
+        formula=Formula("Σ1(lowerᵢ ≤ θ̄ ≤ upperᵢ)/n", BINOMIAL if mcse == "normal" else INFLUENCE),
         reads=reads,
         bounds="wilson",
         ddof=0,
         axes=axes,
         limits=limits,
         center=estimate,
+        binomial=mcse == "normal",
     )
 
 
@@ -380,6 +393,20 @@ def _by_se(estimate: str, se: str, level: float | Sequence[float], df: Operand |
 class _BiasEliminatedCoverage(Measure):
     limits: Limits = field(repr=False)
     center: str
+    binomial: bool
+
+    @property
+    def needs_independence(self) -> str:
+        return NORMAL_IS_INDEPENDENT if self.binomial else ""
+
+    def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
+        if not self.binomial:
+            return super().estimate(columns, level=level)
+        found = self.influence(columns)
+        share, n = found.estimate, found.n_rep
+        found = found._replace(trials=n.astype(float))
+        mcse = root_mean(n * share * (1 - share), n, n, ~np.isfinite(share), ddof=0)
+        return self.report(found, mcse, level=level)
 
     def influence(
         self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None

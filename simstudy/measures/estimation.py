@@ -1,7 +1,8 @@
 """Measures of estimators: bias, empirical and model standard error, mean squared error.
 
 Formulas: Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6. Some of
-their Monte Carlo standard errors assume normal estimates; those here do not.
+their Monte Carlo standard errors assume normal estimates; those here do not, unless
+`mcse="normal"`.
 """
 
 from collections.abc import Callable
@@ -17,11 +18,14 @@ from simstudy.measures.columns import (
     names_in,
     operand,
 )
-from simstudy.measures.core import INFLUENCE, Formula
+from simstudy.measures.formulas import INFLUENCE, NORMAL, Formula
 from simstudy.measures.moments import (
+    Mcse,
     Means,
     MomentMeasure,
+    NormalMcse,
     centred,
+    check_mcse_method,
     only,
     ratio,
     share,
@@ -273,11 +277,13 @@ def variance(estimate: str, *, name: str = "variance") -> MomentMeasure:
     )
 
 
-def empirical_se(estimate: str, *, name: str = "empirical_se") -> MomentMeasure:
+def empirical_se(
+    estimate: str,
+    *,
+    name: str = "empirical_se",
+    mcse: Mcse = "influence",
+) -> MomentMeasure:
     """Standard deviation of the estimates over replicates.
-
-    The error is valid for every distribution with four moments. That of Morris et al.,
-    SE/sqrt(2(n - 1)), is half of the true error or less for exponential estimates.
 
     Parameters
     ----------
@@ -285,11 +291,20 @@ def empirical_se(estimate: str, *, name: str = "empirical_se") -> MomentMeasure:
         Column of estimates.
     name
         Name of the measure in the summary.
+    mcse
+        "influence" is valid for every distribution with four moments. "normal" is
+        SE/sqrt(2(n - 1)) of Morris et al., which is half of the true error or less for
+        exponential estimates.
 
     Returns
     -------
     MomentMeasure
         A measure in the units of the estimates.
+
+    Raises
+    ------
+    DesignError
+        If `mcse` is neither "influence" nor "normal".
 
     References
     ----------
@@ -298,13 +313,17 @@ def empirical_se(estimate: str, *, name: str = "empirical_se") -> MomentMeasure:
     return MomentMeasure(
         by_cell=True,
         name=name,
-        formula=Formula("√(Σ(θ̂ᵢ − θ̄)²/(n − 1))", "MCSE(variance)/(2 empirical SE)"),
+        formula=Formula(
+            "√(Σ(θ̂ᵢ − θ̄)²/(n − 1))",
+            NORMAL if mcse == "normal" else "MCSE(variance)/(2 empirical SE)",
+        ),
         span=NOT_NEGATIVE,
         fewest=3,
         reads=(estimate,),
         terms=lambda columns: two_powers(columns, estimate),
         value=_spread,
         centred_columns=(estimate,),
+        normal_mcse=_normal(mcse, _normal_empirical_se),
     )
 
 
@@ -377,11 +396,13 @@ def model_se(se: str, *, name: str = "model_se") -> MomentMeasure:
 
 
 def relative_error_model_se(
-    estimate: str, se: str, *, name: str = "relative_error_model_se"
+    estimate: str,
+    se: str,
+    *,
+    name: str = "relative_error_model_se",
+    mcse: Mcse = "influence",
 ) -> MomentMeasure:
     """Model SE over empirical SE, less one: a proportion, negative if SEs are too small.
-
-    The error accounts for the correlation of estimates and standard errors.
 
     Parameters
     ----------
@@ -389,11 +410,19 @@ def relative_error_model_se(
         Columns of estimates and of their standard errors, which may not be negative.
     name
         Name of the measure in the summary.
+    mcse
+        "influence" accounts for the correlation of estimates and standard errors. "normal" is the
+        formula of Morris et al., for normal estimates independent of their standard errors.
 
     Returns
     -------
     MomentMeasure
         A measure without a unit: -0.1 means that standard errors are 10% too small.
+
+    Raises
+    ------
+    DesignError
+        If `mcse` is neither "influence" nor "normal".
 
     References
     ----------
@@ -402,13 +431,16 @@ def relative_error_model_se(
     return MomentMeasure(
         by_cell=True,
         name=name,
-        formula=Formula("model SE / empirical SE, less 1", INFLUENCE),
+        formula=Formula(
+            "model SE / empirical SE, less 1", NORMAL if mcse == "normal" else INFLUENCE
+        ),
         span=(-1.0, np.inf),
         fewest=3,
         reads=(estimate, se),
         terms=lambda columns: (*two_powers(columns, estimate), _squared_se(columns, se)),
         value=_relative_error,
         centred_columns=(estimate,),
+        normal_mcse=_normal(mcse, _normal_relative_error),
         undefined="the estimates have no spread",
     )
 
@@ -459,3 +491,19 @@ def _zero_truth(name: str) -> str:
         f"{name} divides by the truth, which is 0 here, so it has no value. Use bias, or "
         "standardised_bias, which divides by the empirical SE."
     )
+
+
+def _normal(mcse: Mcse, normal: NormalMcse) -> NormalMcse | None:
+    check_mcse_method(mcse)
+    return normal if mcse == "normal" else None
+
+
+def _normal_empirical_se(means: Means, _covariance: np.ndarray, n: np.ndarray) -> np.ndarray:
+    return np.asarray(_spread(means, n) / np.sqrt(2 * (n - 1.0)))
+
+
+def _normal_relative_error(means: Means, covariance: np.ndarray, n: np.ndarray) -> np.ndarray:
+    model_variance = means[2]
+    from_model = covariance[2, 2] / (4 * n * model_variance**2)
+    from_empirical = 1 / (2 * (n - 1.0))
+    return np.asarray((1 + _relative_error(means, n)) * np.sqrt(from_model + from_empirical))

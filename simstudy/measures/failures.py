@@ -1,23 +1,17 @@
-"""Which replicates count: policies for failures, and measures within a condition.
+"""Policies for replicates in which a method failed.
 
 Measures use the complete cases of each cell: a failure of one method does not affect another.
 If failures depend on the data, methods are then compared on different replicates. The other two
 policies avoid this.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 
 from simstudy.array_types import Bool
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures.columns import Columns, align, pick
-from simstudy.measures.core import Estimates, Formula, Influence, Measure, MeasureContext
-from simstudy.measures.proportions import flags
 
 
 def complete_case(columns: Columns) -> Columns:
@@ -131,100 +125,3 @@ def _drop(column: np.ndarray, failed: Bool[np.ndarray, " rep *axes"], axis: int)
     later = tuple(range(column.ndim, failed.ndim))  # axes this column does not have
     mask = failed.any(axis=later)
     return np.where(mask, np.nan, column) if mask.any() else column
-
-
-# ---------------------------------------------------------------- conditions
-def given(measure: Measure, condition: str, *, name: str | None = None) -> Measure:
-    """Restrict any measure to the replicates that meet a condition.
-
-    For example `given(bias("estimate", truth=0.0), "converged")`. The error is that of the
-    replicates that meet the condition. A contrast of two methods compares the replicates in which
-    both meet it; the others do not count as failed. With a measure's own `given=`, each method has
-    its own replicates.
-
-    Parameters
-    ----------
-    measure
-        Any measure.
-    condition
-        Column of True and False, or 1 and 0. Replicates in which it is false count neither as
-        used nor as failed. Replicates in which it is missing count as failed.
-    name
-        Name in the summary. Default: that of the measure.
-
-    Returns
-    -------
-    Measure
-        The same measure, NaN with a reason if no replicate meets the condition.
-    """
-    inherited: dict[str, Any] = {each.name: getattr(measure, each.name) for each in fields(Measure)}
-    formula = measure.formula
-    return _WithinCondition(
-        **inherited
-        | {
-            "name": name or measure.name,
-            "reads": tuple(dict.fromkeys((*measure.reads, condition))),
-            "formula": Formula(f"{formula.estimate}, given {condition}", formula.mcse),
-            "undefined": f"no replicate has {condition}",
-        },
-        base=measure,
-        condition=condition,
-    )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _WithinCondition(Measure):
-    """A measure that treats replicates outside a condition as absent, not as failed."""
-
-    base: Measure
-    condition: str
-
-    @property
-    def resamples(self) -> bool:
-        return self.base.resamples
-
-    @property
-    def remarks(self) -> bool:
-        return self.base.remarks
-
-    @property
-    def needs_independence(self) -> str:
-        return self.base.needs_independence
-
-    def bind(self, context: MeasureContext) -> Measure:
-        return replace(self, base=self.base.bind(context), group_size=context.group_size)
-
-    def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
-        return self.base.used(self._restricted(columns))
-
-    def influence(
-        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
-    ) -> Influence:
-        return self.base.influence(self._restricted(columns), keep=keep)
-
-    def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
-        found = self.base.estimate(self._restricted(columns), level=level)
-        outside = self.outside(columns).sum(axis=0)
-        wide = outside.reshape(outside.shape + (1,) * (found.n_failed.ndim - outside.ndim))
-        n_failed = found.n_failed - np.broadcast_to(wide, found.n_failed.shape)
-        is_empty = (found.n_rep == 0) & (n_failed == 0)
-        reason = np.where(is_empty, self.undefined, found.reason).astype(object)
-        return found._replace(n_failed=n_failed, reason=reason)
-
-    def _restricted(self, columns: Columns) -> Columns:
-        """The columns of the base, missing if the condition is not met."""
-        holds = flags(pick(columns, [self.condition], measure=self.name), self.condition) == 1
-        found = dict(columns)
-        for name in self.base.reads:
-            if name in columns:
-                pair = align({"holds": holds, "column": np.asarray(columns[name])})
-                column = pair["column"]
-                is_text = column.dtype.kind not in "biuf"
-                missing: Any = None if is_text else np.nan
-                values = column.astype(object) if is_text else column.astype(float)
-                found[name] = np.where(pair["holds"], values, missing)
-        return found
-
-    def outside(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
-        picked = pick(columns, [self.condition], measure=self.name)
-        return np.asarray(flags(picked, self.condition) == 0)

@@ -169,7 +169,7 @@ def cautious_binomial_error(share: Any, n: Any) -> Any:
     return np.sqrt(cautious * (1 - cautious) / n)
 
 
-def wilson(proportion: Number, trials: Number, *, level: float) -> Interval:
+def wilson(proportion: Number, trials: Number, *, level: float, df: Any = np.inf) -> Interval:
     """Score interval of a proportion: never of zero width, and never outside [0, 1].
 
     Parameters
@@ -180,6 +180,9 @@ def wilson(proportion: Number, trials: Number, *, level: float) -> Interval:
         Number of trials behind each proportion, not necessarily whole; 0 gives NaN.
     level
         Coverage of the interval, in (0, 1).
+    df
+        Degrees of freedom of Student's t instead of the normal, for a number of trials that comes
+        from an estimated error.
 
     Returns
     -------
@@ -198,6 +201,8 @@ def wilson(proportion: Number, trials: Number, *, level: float) -> Interval:
     proportion, trials = np.asarray(proportion, float), np.asarray(trials, float)
     _refuse_no_share(proportion)
     z2 = np.asarray(critical_value(level) ** 2)
+    if np.isfinite(df).any():
+        z2 = np.asarray(special.stdtrit(np.maximum(df, 1), (1 + level) / 2)) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         center = (proportion + z2 / (2 * trials)) / (1 + z2 / trials)
         spread = proportion * (1 - proportion) / trials + z2 / (4 * trials**2)

@@ -7,10 +7,12 @@ exact to rounding, so a measure needs only its terms and its value.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from simstudy.array_types import Bool
+from simstudy.errors import DesignError, in_one_line
 from simstudy.measures.columns import (
     Columns,
     Sample,
@@ -18,14 +20,17 @@ from simstudy.measures.columns import (
     mean_used,
     pick,
     sample,
+    total,
 )
-from simstudy.measures.core import Influence, Measure
+from simstudy.measures.core import Estimates, Influence, Measure
 
 STEP = 1e-100  # complex step: its square is 0 relative to any mean
+NORMAL_IS_INDEPENDENT = "mcse='normal' is a formula for independent replicates"
 
 Means = tuple[np.ndarray, ...]
 Terms = Callable[[Columns], tuple[np.ndarray, ...]]
 Value = Callable[[Means, np.ndarray], np.ndarray]
+NormalMcse = Callable[[Means, np.ndarray, np.ndarray], np.ndarray]
 
 
 Number = float | np.ndarray  # real or complex
@@ -128,6 +133,9 @@ class MomentMeasure(Measure):
         estimates that do not depend on a shift, such as a variance, no digits are lost then.
     derive
         Function that computes the columns of the measure from those it reads.
+    normal_mcse
+        A closed-form MCSE from means, covariance of the terms (term, term, *cells) and n, instead
+        of the spread of psi.
     """
 
     terms: Terms = field(repr=False)
@@ -135,6 +143,7 @@ class MomentMeasure(Measure):
     trials: Value = field(default=_all_replicates, repr=False)
     centred_columns: tuple[str, ...] = field(default=(), repr=False)
     derive: Callable[[Columns], Columns] | None = field(default=None, repr=False)
+    normal_mcse: NormalMcse | None = field(default=None, repr=False)
 
     def sample(
         self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
@@ -159,6 +168,31 @@ class MomentMeasure(Measure):
         if not data.complete:
             psi = np.where(used, psi, np.nan)
         return self._influence(means, n, len(used) - n, psi)
+
+    def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
+        if self.normal_mcse is None:
+            return super().estimate(columns, level=level)
+        found = self.influence(columns)
+        return self.report(found, self._closed_form(columns, found), level=level)
+
+    def _closed_form(self, columns: Columns, influence: Influence) -> np.ndarray:
+        """The MCSE by `normal_mcse`, from means and covariance of the terms."""
+        assert self.normal_mcse is not None
+        data = self.sample(columns)
+        used, n = self._widen(data)
+        terms = self._terms(data, _own_centres(data, self.centred_columns))
+        with np.errstate(all="ignore"):
+            means = tuple(mean_used(term, used, complete=data.complete) for term in terms)
+            rest = [
+                np.where(used, term - mean, 0.0) for term, mean in zip(terms, means, strict=True)
+            ]
+            covariance = np.array([[total(a * b) / (n - 1.0) for b in rest] for a in rest])
+            mcse = self.normal_mcse(means, covariance, n)
+        return np.where((n < 2) | ~np.isfinite(influence.estimate), np.nan, mcse)
+
+    @property
+    def needs_independence(self) -> str:
+        return "" if self.normal_mcse is None else NORMAL_IS_INDEPENDENT
 
     def _influence(
         self, means: Means, n: np.ndarray, n_failed: np.ndarray, psi: np.ndarray
@@ -195,3 +229,16 @@ def _mean_twice(values: np.ndarray, data: Sample) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         rest = mean_used(values - mean, data.used, complete=data.complete)
         return np.asarray(mean + rest)
+
+
+Mcse = Literal["influence", "normal"]
+
+
+def check_mcse_method(mcse: str) -> None:
+    """Refuse any value but "influence" and "normal"."""
+    if mcse not in ("influence", "normal"):
+        raise DesignError(
+            f"mcse={in_one_line(repr(mcse))} is not a way to compute a Monte Carlo error. Use "
+            "'influence', which assumes no distribution, or 'normal' for the formulas of Morris "
+            "et al. (2019)."
+        )

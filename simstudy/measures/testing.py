@@ -1,4 +1,4 @@
-"""Measures of tests: power, type-I error, diagnostic measures, errors of significant estimates.
+"""Measures of tests: power, type-I error, and errors of significant estimates.
 
 A p-value rejects if it is at most alpha, up to rounding.
 """
@@ -20,7 +20,7 @@ from simstudy.measures.columns import (
     names_in,
     operand,
 )
-from simstudy.measures.core import BINOMIAL, INFLUENCE, WITHIN, Formula
+from simstudy.measures.formulas import BINOMIAL, INFLUENCE, WITHIN, Formula
 from simstudy.measures.moments import MomentMeasure, only, share
 from simstudy.measures.proportions import (
     against,
@@ -193,144 +193,14 @@ def type_1_error(
     return rejection_rate(reject, name=name, **test)
 
 
-# ---------------------------------------------------------------- a truth that varies
-# Sensitivity, specificity and predictive values need replicates with and without an effect in one
-# scenario, and a column that distinguishes them: the truth is drawn, or a scenario holds many
-# tests. If each scenario either has an effect or not, use `power` and `type_1_error`. All are
-# ratios of means, so their errors come from the delta method with random denominators. Terms:
-# Altman & Bland (1994), BMJ 308, 1552 and BMJ 309, 102.
-
-
-def sensitivity(reject: str, *, effect: str, name: str = "sensitivity") -> MomentMeasure:
-    """Share of replicates with an effect that reject: power if the truth is drawn.
-
-    Parameters
-    ----------
-    reject
-        Column of True and False, or 1 and 0 (NaN if the replicate failed).
-    effect
-        Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
-        null is false.
-    name
-        Name of the measure in the summary.
-
-    Returns
-    -------
-    MomentMeasure
-        A measure of a proportion, with Wilson's interval; NaN if no replicate has an effect.
-    """
-    return flag_share(name, Formula("Σ1(rejects, effect)/Σ1(effect)", WITHIN), reject, given=effect)
-
-
-def specificity(reject: str, *, effect: str, name: str = "specificity") -> MomentMeasure:
-    """Share of replicates without an effect that do not reject.
-
-    Parameters
-    ----------
-    reject
-        Column of True and False, or 1 and 0 (NaN if the replicate failed).
-    effect
-        Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
-        null is false.
-    name
-        Name of the measure in the summary.
-
-    Returns
-    -------
-    MomentMeasure
-        A measure of a proportion, with Wilson's interval; NaN if every replicate has an
-        effect.
-    """
-    return _share_of_others(
-        name, "Σ1(does not reject, no effect)/Σ1(no effect)", reject, among=effect
-    )
-
-
-def positive_predictive_value(
-    reject: str, *, effect: str, name: str = "positive_predictive_value"
-) -> MomentMeasure:
-    """Share of rejections with an effect.
-
-    Parameters
-    ----------
-    reject
-        Column of True and False, or 1 and 0 (NaN if the replicate failed).
-    effect
-        Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
-        null is false.
-    name
-        Name of the measure in the summary.
-
-    Returns
-    -------
-    MomentMeasure
-        A measure of a proportion, with Wilson's interval; NaN if none rejects.
-
-    References
-    ----------
-    Altman & Bland (1994), BMJ 309, 102.
-    """
-    return flag_share(
-        name, Formula("Σ1(rejects, effect)/Σ1(rejects)", WITHIN), effect, given=reject
-    )
-
-
-def negative_predictive_value(
-    reject: str, *, effect: str, name: str = "negative_predictive_value"
-) -> MomentMeasure:
-    """Share without an effect among replicates that do not reject.
-
-    Parameters
-    ----------
-    reject
-        Column of True and False, or 1 and 0 (NaN if the replicate failed).
-    effect
-        Column of True and False, or 1 and 0: whether the replicate has an effect, so that its
-        null is false.
-    name
-        Name of the measure in the summary.
-
-    Returns
-    -------
-    MomentMeasure
-        A measure of a proportion, with Wilson's interval; NaN if all reject.
-
-    References
-    ----------
-    Altman & Bland (1994), BMJ 309, 102.
-    """
-    return _share_of_others(
-        name, "Σ1(does not reject, no effect)/Σ1(does not reject)", effect, among=reject
-    )
-
-
-def _share_of_others(name: str, formula: str, event: str, *, among: str) -> MomentMeasure:
-    """Share of replicates without the event, outside the condition."""
-
-    def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
-        others = 1 - flags(columns, among)
-        return others * (1 - flags(columns, event)), others
-
-    return MomentMeasure(
-        by_cell=True,
-        name=name,
-        formula=Formula(formula, WITHIN),
-        reads=names_in(event, among),
-        terms=terms,
-        value=share,
-        trials=lambda means, n: means[1] * n,
-        bounds="wilson",
-        ddof=0,
-        undefined=f"no replicate is without {among}",
-    )
-
-
-# ---------------------------------------------------------------- significant estimates
 def type_s_rate(
     estimate: str,
     truth: Operand,
     *,
-    significant: str,
+    significant: str | None = None,
+    se: str | None = None,
+    alpha: float = 0.05,
+    df: Operand | None = None,
     name: str = "type_s_rate",
 ) -> MomentMeasure:
     """Share of significant estimates that have the wrong sign.
@@ -343,6 +213,9 @@ def type_s_rate(
         Column or number; a truth of zero has no sign and is refused.
     significant
         Column of True and False, or 1 and 0.
+    se, alpha, df
+        Instead of `significant`: a column of standard errors, the level of the two-sided Wald test
+        that the truth is 0, and the degrees of freedom of Student's t (None for the normal).
     name
         Name of the measure in the summary.
 
@@ -354,7 +227,7 @@ def type_s_rate(
     Raises
     ------
     DesignError
-        If `truth` is 0.
+        If `truth` is 0, or both or none of `significant` and `se` are used.
 
     References
     ----------
@@ -365,7 +238,9 @@ def type_s_rate(
         return np.asarray(columns[estimate] * np.sign(true) < 0)
 
     formula = Formula("share of significant θ̂ᵢ with the sign that θ has not", WITHIN)
-    made = _among_significant(wrong_sign, formula, estimate, truth, significant, name)
+    made = _among_significant(
+        wrong_sign, formula, estimate, truth, significant, se, alpha, df, name
+    )
     return replace(made, bounds="wilson", ddof=0)
 
 
@@ -373,7 +248,10 @@ def exaggeration(
     estimate: str,
     truth: Operand,
     *,
-    significant: str,
+    significant: str | None = None,
+    se: str | None = None,
+    alpha: float = 0.05,
+    df: Operand | None = None,
     name: str = "exaggeration",
 ) -> MomentMeasure:
     """Mean of abs(estimate/truth) among significant estimates (type M error).
@@ -386,6 +264,9 @@ def exaggeration(
         Column or number; a truth of zero has no sign and is refused.
     significant
         Column of True and False, or 1 and 0.
+    se, alpha, df
+        Instead of `significant`: a column of standard errors, the level of the two-sided Wald test
+        that the truth is 0, and the degrees of freedom of Student's t (None for the normal).
     name
         Name of the measure in the summary.
 
@@ -397,7 +278,7 @@ def exaggeration(
     Raises
     ------
     DesignError
-        If `truth` is 0.
+        If `truth` is 0, or both or none of `significant` and `se` are used.
 
     References
     ----------
@@ -408,7 +289,7 @@ def exaggeration(
         return np.asarray(np.abs(columns[estimate] / true))
 
     formula = Formula("mean of |θ̂ᵢ/θ| over significant θ̂ᵢ", INFLUENCE)
-    return _among_significant(too_large, formula, estimate, truth, significant, name)
+    return _among_significant(too_large, formula, estimate, truth, significant, se, alpha, df, name)
 
 
 def _among_significant(
@@ -416,26 +297,45 @@ def _among_significant(
     formula: Formula,
     estimate: str,
     truth: Operand,
-    significant: str,
+    significant: str | None,
+    se: str | None,
+    alpha: float,
+    df: Operand | None,
     name: str,
 ) -> MomentMeasure:
-    """Mean of a value over significant estimates."""
+    """Mean of a value over significant estimates, by a column of flags or by standard errors."""
     check_truth_number(truth, _zero_truth(name))
+    if (significant is None) == (se is None):
+        raise DesignError(
+            f"{name}: significant={significant!r} with se={se!r} do not define which estimates "
+            "are significant. Give exactly one of them."
+        )
+    level = probabilities(alpha, name="alpha", use="0.05")
+    check_df(df)
+
+    def condition(columns: Columns) -> np.ndarray:
+        if significant is not None:
+            return flags(columns, significant)
+        assert se is not None
+        check_se(columns, se)
+        half_width = -critical_values(columns, level / 2, df) * columns[se]
+        return np.asarray(np.abs(columns[estimate]) > half_width, dtype=float)
 
     def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
-        true, is_significant = operand(columns, truth), flags(columns, significant)
+        true, is_significant = operand(columns, truth), condition(columns)
         check_truth_column(true, _zero_truth(name))
         return np.where(is_significant, value(columns, true), 0.0), is_significant
 
+    by = significant if significant is not None else se
     return MomentMeasure(
         by_cell=True,
         name=name,
         formula=formula,
-        reads=names_in(estimate, truth, significant),
+        reads=names_in(estimate, truth, *([by] if by else []), df=df),
         terms=terms,
         value=share,
         trials=lambda means, n: means[1] * n,
-        undefined=f"no replicate has {significant}",
+        undefined=f"no replicate has {significant or 'a significant estimate'}",
     )
 
 

@@ -209,7 +209,9 @@ DIRECTIONS: dict[str, Best] = {
     **dict.fromkeys(
         ("mse", "rmse", "mae", "variance", "empirical_se", "interval_score", "run_time"), "smallest"
     ),
-    **dict.fromkeys(("power", "sensitivity", "specificity", "relative_precision"), "largest"),
+    **dict.fromkeys(
+        ("power", "sensitivity", "specificity", "area_under_curve", "relative_precision"), "largest"
+    ),
 }
 """The best value of a measure, by name. For other measures it depends on the question."""
 

@@ -122,8 +122,8 @@ def test_measures_by_name():
     found = from_frame(terms(), **LONG, truth=TERMS, measures=names)
     assert [*dict.fromkeys(found.summary["measure"])] == names
     assert found.summary["estimate"].notna().all()
-    with pytest.raises(ConfigError, match=r"specificity needs columns .*simstudy\.measures\.spec"):
-        from_frame(terms(), **LONG, measures=["specificity"])
+    with pytest.raises(ConfigError, match=r"correlation needs columns .*simstudy\.measures\.corr"):
+        from_frame(terms(), **LONG, measures=["correlation"])
 
 
 def test_a_method_may_stand_in_two_columns_and_say_whether_it_converged():

@@ -89,9 +89,13 @@ def every_measure() -> dict[str, m.Measure]:
         m.median(x),
         m.quantile(x, 0.9),
         m.outlier_rate(x, beyond=2.0),
+        m.correlation(x, "other"),
+        m.area_under_curve("score", effect="null_is_false"),
         m.specificity("fragile_reject", effect="null_is_false"),
         m.positive_predictive_value("fragile_reject", effect="null_is_false"),
         m.negative_predictive_value("fragile_reject", effect="null_is_false"),
+        m.positive_likelihood_ratio("fragile_reject", effect="null_is_false"),
+        m.negative_likelihood_ratio("fragile_reject", effect="null_is_false"),
     ]
     return {measure.name: measure for measure in found}
 
@@ -114,6 +118,7 @@ def columns(draw: Draw, rng: np.random.Generator, n_rep: int, n_studies: int) ->
         "p": special.ndtr(-x / se),
         "null_is_false": false,
         "null_is_true": ~false,
+        "score": z + false,
         "fragile_reject": np.where(rng.random(shape) < 0.1, np.nan, z + false > 0.5),
         "fragile": fragile,
     }
@@ -124,12 +129,22 @@ def both_methods(data: m.Columns) -> m.Columns:
     return {"estimate": np.stack([data["estimate"], data["other"]], axis=1)}
 
 
+def some_failed(data: m.Columns) -> m.Columns:
+    """The same, with the second method failing where an estimate is large, the first at times."""
+    pair = both_methods(data)["estimate"].copy()
+    pair[:, 1][data["other"] > 1.2] = np.nan
+    pair[:, 0][np.isnan(data["fragile"])] = np.nan
+    return {"estimate": pair}
+
+
 def results(data: m.Columns) -> dict[str, m.Estimates]:
     """Every measure, and the comparisons of two methods."""
     found = {name: measure.estimate(data) for name, measure in every_measure().items()}
     pair, spread = both_methods(data), m.empirical_se("estimate")
     gain = m.relative_precision("estimate", axis=0, reference=0).estimate(pair)
     found["relative_precision"] = gain.map(lambda part: part[1])
+    own = m.relative_precision("estimate", replicates="own").estimate(some_failed(data))
+    found["relative_precision: own replicates"] = own.map(lambda part: part[1])
     for scale in ("difference", "ratio"):
         both = m.paired_methods(spread, pair, method=0, reference=1, scale=scale)
         found[f"empirical_se: paired {scale}"] = both

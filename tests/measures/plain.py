@@ -65,6 +65,11 @@ def empirical_se(x):
     return math.sqrt(value), error / (2 * math.sqrt(value))
 
 
+def empirical_se_normal(x):
+    value = math.sqrt(variance_of(x))
+    return value, value / math.sqrt(2 * (len(x) - 1))
+
+
 def standardised_bias(x, truth):
     n, center, sd = len(x), mean_of(x), math.sqrt(variance_of(x))
     value = (center - truth) / sd
@@ -87,6 +92,13 @@ def relative_error_model_se(x, se):
     return ratio - 1, error_of_mean(psi)[1]
 
 
+def relative_error_model_se_normal(x, se):
+    n, model = len(x), model_se(se)[0]
+    ratio = model / math.sqrt(variance_of(x))
+    inside = variance_of([s**2 for s in se]) / (4 * n * model**4) + 1 / (2 * (n - 1))
+    return ratio - 1, ratio * math.sqrt(inside)
+
+
 def relative_precision(x, reference):
     n, ratio = len(x), variance_of(reference) / variance_of(x)
     a, b = mean_of(x), mean_of(reference)
@@ -98,6 +110,12 @@ def relative_precision(x, reference):
         for v, w in zip(x, reference, strict=True)
     ]
     return ratio - 1, error_of_mean(psi)[1]
+
+
+def relative_precision_normal(x, reference):
+    ratio = variance_of(reference) / variance_of(x)
+    r = np.corrcoef(x, reference)[0, 1]
+    return ratio - 1, 2 * ratio * math.sqrt((1 - r**2) / (len(x) - 1))
 
 
 def interval_score(lower, upper, truth, level):
@@ -131,6 +149,24 @@ def bias_eliminated_coverage(x, lower, upper):
     rise = mean_of(covering(center + half)) - mean_of(covering(center - half))
     psi = [c - p + rise / (2 * half) * (v - center) for c, v in zip(here, x, strict=True)]
     return p, math.sqrt(math.fsum(v * v for v in psi)) / n
+
+
+def correlation(x, y):
+    a, b = mean_of(x), mean_of(y)
+    sds = [math.sqrt(mean_of([(v - c) ** 2 for v in values])) for values, c in ((x, a), (y, b))]
+    pairs = [((v - a) / sds[0], (w - b) / sds[1]) for v, w in zip(x, y, strict=True)]
+    r = mean_of([z * w for z, w in pairs])
+    return r, error_of_mean([z * w - r * (z * z + w * w) / 2 for z, w in pairs])[1]
+
+
+def likelihood_ratio(reject, effect):
+    """Two independent shares given their denominators: squares of relative errors add."""
+    n = len(reject)
+    with_it = [float(r) for r, e in zip(reject, effect, strict=True) if e]
+    without = [float(r) for r, e in zip(reject, effect, strict=True) if not e]
+    power, size = mean_of(with_it), mean_of(without)
+    relative = (1 - power) / power / len(with_it) + (1 - size) / size / len(without)
+    return power / size, power / size * math.sqrt(relative * n / (n - 1))
 
 
 def outlier_rate(x, beyond):

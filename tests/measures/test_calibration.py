@@ -5,7 +5,7 @@ import numpy as np
 from simstudy import measures as m
 from tests.measures import calibration as c
 
-ROWS = 40  # of the table: measures, and values of those with an axis of their own
+ROWS = 45  # of the table: measures, and values of those with an axis of their own
 WITHIN_5 = c.studies_for(0.05, ROWS, spread=c.OF_SD)
 WITHIN_15 = c.studies_for(0.15, ROWS, spread=c.OF_TYPICAL)  # the wider of the two yardsticks
 FOURTH_POWERS = ("variance", "empirical_se", "mse", "rmse", "relative_error", "relative_precision")
@@ -44,13 +44,10 @@ def ratio_of(distribution, measure):
 
 
 def test_calibration_catches_the_normal_formula_for_exponential_estimates():
-    spread = m.empirical_se("estimate")
-
-    def wrong(data):
-        result = spread.estimate(data)
-        return result._replace(mcse=result.estimate / np.sqrt(2 * (result.n_rep - 1)))
-
-    assert ratio_of("exponential", wrong) < 0.85
+    spread = m.empirical_se("estimate", mcse="normal")
+    assert ratio_of("exponential", spread.estimate) < 0.85
+    error = m.relative_error_model_se("estimate", "se", mcse="normal")
+    assert ratio_of("exponential", error.estimate) < 0.85
 
 
 def test_calibration_catches_a_conditional_rate_over_all_replicates():

@@ -33,6 +33,7 @@ MEASURES = [
     of.quantile("b", 0.3),
     of.median_bias("b", "truth"),
     of.outlier_rate("b"),
+    of.correlation("b", "se"),
     of.level_share("kind", "one"),
 ]
 

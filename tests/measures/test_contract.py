@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 from simstudy import measures as m
-from simstudy.measures.core import OWN, standard_error
+from simstudy.measures.core import standard_error
+from simstudy.measures.formulas import OWN
 from tests.measures.test_identities import CASES
 from tests.support import ROOT
 
 X, TRUTH = "x", 2.0
 MEASURES = {
+    "area_under_curve": [m.area_under_curve(X, effect="given")],
     "bias": [m.bias(X, TRUTH)],
     "bias_eliminated_coverage": [
         m.bias_eliminated_coverage(X, "lower", "upper"),
@@ -24,6 +26,7 @@ MEASURES = {
         m.conditional(m.mean("p", given="given"), raw=m.power("reject", given="given")),
     ],
     "convergence_rate": [m.convergence_rate(X)],
+    "correlation": [m.correlation(X, "se")],
     "coverage": [
         m.coverage("lower", "upper", TRUTH),
         m.coverage(estimate=X, se="se", truth=TRUTH, level=(0.5, 0.9)),
@@ -40,8 +43,11 @@ MEASURES = {
     "median_bias": [m.median_bias(X, TRUTH)],
     "model_se": [m.model_se("se")],
     "mse": [m.mse(X, TRUTH)],
+    "negative_likelihood_ratio": [m.negative_likelihood_ratio("reject", effect="given")],
     "negative_predictive_value": [m.negative_predictive_value("reject", effect="given")],
+    "non_rejection_rate": [m.non_rejection_rate("reject", given="given")],
     "outlier_rate": [m.outlier_rate(X, beyond=1.5), m.outlier_rate(X)],
+    "positive_likelihood_ratio": [m.positive_likelihood_ratio("reject", effect="given")],
     "positive_predictive_value": [m.positive_predictive_value("reject", effect="given")],
     "power": [
         m.power("reject"),
@@ -62,7 +68,7 @@ MEASURES = {
     ],
     "relative_bias": [m.relative_bias(X, TRUTH)],
     "relative_error_model_se": [m.relative_error_model_se(X, "se")],
-    "relative_precision": [m.relative_precision(X)],
+    "relative_precision": [m.relative_precision(X), m.relative_precision(X, replicates="own")],
     "rmse": [m.rmse(X, TRUTH)],
     "run_time": [m.run_time("se")],
     "sensitivity": [m.sensitivity("reject", effect="given")],
@@ -194,6 +200,7 @@ CONDITIONAL = [
     m.rejection_rate(p_value="p", given="given"),
     m.exaggeration(X, TRUTH, significant="given"),
     m.type_s_rate(X, TRUTH, significant="given"),
+    m.non_rejection_rate("reject", given="given"),
     m.power(estimate=X, se="se", null=1.0, given="given"),
     m.sensitivity("reject", effect="given"),
 ]
@@ -212,6 +219,7 @@ def test_a_conditional_measure_is_that_of_the_replicates_in_the_condition(measur
 
 
 OTHER_NAMES = {
+    "area_under_curve": "test_association",
     "conditional": "test_rao_blackwell",
     "convergence_rate": "test_convergence_counts_every_replicate",
     "relative_error_model_se": "relative_error",

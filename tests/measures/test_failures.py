@@ -21,7 +21,7 @@ def draw(n_rep=40):
     return {
         "estimate": x, "se": se, "lower": x - se, "upper": x + se, "reject": np.abs(x) > 1,
         "p": rng.random((n_rep, 2)), "null_is_false": given, "null_is_true": ~given,
-        "fragile": x, "other": x[:, ::-1] + se,
+        "fragile": x, "other": x[:, ::-1] + se, "score": x + given[:, None],
         "fragile_reject": np.abs(x) > 1,
     }  # fmt: skip
 
@@ -207,6 +207,7 @@ REFUSED = [
     (lambda: m.quantile("p", True), DesignError, "probability=True is not a number"),
     (lambda: m.bias("e", truth=None), DesignError, "None is neither the name of a column nor"),
     (lambda: m.tail_miss("a", "b", 0.0, side="left"), DesignError, "side='left' is not a side"),
+    (lambda: m.empirical_se("x", mcse="robust"), DesignError, "mcse='robust'.*'influence'"),
     (
         lambda: m.relative_precision("x", axis=1).estimate({"x": np.ones((3, 2))}),
         StudyError, r"axis=1 is not an axis of columns of shape \(3, 2\).*Count axes from 0",
@@ -224,6 +225,18 @@ REFUSED = [
         StudyError, "reference='cox' are names.*indices from 0",
     ),
     (lambda: m.relative_precision("x", reference=1.0), DesignError, r"reference=1\.0 is neither"),
+    (
+        lambda: m.relative_precision("x", replicates="all"),
+        DesignError, "replicates='all' is not.*'both'.*'own'",
+    ),
+    (
+        lambda: m.relative_precision("x", replicates="own", mcse="normal"),
+        DesignError, "formula for pairs of estimates.*replicates='both', or mcse='influence'",
+    ),
+    (
+        lambda: m.bias_eliminated_coverage("x", "l", "u", mcse="binomial"),
+        DesignError, "mcse='binomial'.*'influence'",
+    ),
     (lambda: m.outlier_rate("x", beyond=0), DesignError, "beyond=0 is not a distance.*such as 10"),
     (
         lambda: m.all_methods({"x": np.ones(3)}),

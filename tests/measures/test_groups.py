@@ -6,8 +6,8 @@ import pytest
 from benchmarks.less_work import antithetic_normals
 from simstudy import measures as m
 from simstudy.errors import StudyError
-from simstudy.measures.columns import n_groups
 from simstudy.measures.core import MeasureContext
+from simstudy.measures.groups import n_groups
 from tests.support import critical_z, replicates_to_catch
 
 SIZE = 4
@@ -125,9 +125,17 @@ def test_one_group_has_no_error():
     assert np.isnan([middle.mcse, middle.lower, middle.upper]).all()
 
 
-def test_errors_of_independent_replicates_only_are_refused():
+@pytest.mark.parametrize(
+    "measure",
+    [
+        m.empirical_se("x", mcse="normal"),
+        m.bias_eliminated_coverage("x", "lower", "upper", mcse="normal"),
+        m.bootstrapped(lambda x: x.mean(axis=0), name="mine"),
+    ],
+)
+def test_errors_of_independent_replicates_only_are_refused(measure):
     with pytest.raises(StudyError, match=r"replicates come in groups of 4\. Take a measure with"):
-        in_groups(m.bootstrapped(lambda x: x.mean(axis=0), name="mine"))
+        in_groups(measure)
 
 
 def test_a_group_that_is_not_whole_is_refused():

@@ -49,6 +49,16 @@ def around(x, se, quantile):
     return ([v + sign * quantile * s for v, s in zip(x, se, strict=True)] for sign in (-1, 1))
 
 
+def share_holding(point_of):
+    """The share of intervals that hold a point, which may depend on the estimates."""
+
+    def counted(lower, upper, *estimates):
+        point = point_of(*estimates)
+        return plain.share([a <= point <= b for a, b in zip(lower, upper, strict=True)])
+
+    return counted
+
+
 def share_among(events, condition, *, event=True, inside=True):
     """The share with the event, or without it, in the condition or outside."""
     pairs = zip(events, condition, strict=True)
@@ -69,17 +79,17 @@ CASES = {
     "rmse": (m.rmse("x", "truth"), "x", lambda x: plain.rmse(x, TRUTH)),
     "variance": (m.variance("x"), "x", plain.variance),
     "empirical_se": (m.empirical_se("x"), "x", plain.empirical_se),
+    "empirical_se_normal": (m.empirical_se("x", mcse="normal"), "x", plain.empirical_se_normal),
     "standardised_bias": (
         m.standardised_bias("x", "truth"), "x", lambda x: plain.standardised_bias(x, TRUTH),
     ),
     "model_se": (m.model_se("se"), "se", plain.model_se),
     "relative_error": (m.relative_error_model_se("x", "se"), "x se", plain.relative_error_model_se),
-    "coverage": (
-        m.coverage(*LIMITS, "truth"), "lower upper",
-        lambda lower, upper: plain.share(
-            [a <= TRUTH <= b for a, b in zip(lower, upper, strict=True)]
-        ),
+    "relative_error_normal": (
+        m.relative_error_model_se("x", "se", mcse="normal"), "x se",
+        plain.relative_error_model_se_normal,
     ),
+    "coverage": (m.coverage(*LIMITS, "truth"), "lower upper", share_holding(lambda: TRUTH)),
     "coverage_at": (
         m.coverage(estimate="x", se="se", truth="truth", level=0.7), "x se",
         lambda x, se: plain.share(covered(x, se, Z_70)),
@@ -95,8 +105,17 @@ CASES = {
         m.bias_eliminated_coverage("x", se="se", level=0.7), "x se",
         lambda x, se: plain.bias_eliminated_coverage(x, *around(x, se, Z_70)),
     ),
+    "bias_eliminated_normal": (
+        m.bias_eliminated_coverage("x", *LIMITS, mcse="normal"), "lower upper x",
+        share_holding(plain.mean_of),
+    ),
+    "correlation": (m.correlation("x", "se"), "x se", plain.correlation),
     "median_bias": (
         m.median_bias("x", "truth"), "x", lambda x: plain.quantile([v - TRUTH for v in x], 0.5),
+    ),
+    "non_rejection_rate": (
+        m.non_rejection_rate("reject"), "reject",
+        lambda reject: plain.share([not r for r in reject]),
     ),
     "power_at": (
         m.power(estimate="x", se="se", null="truth", alpha=0.3), "x se",
@@ -113,6 +132,14 @@ CASES = {
     "negative_predictive_value": (
         m.negative_predictive_value("reject", effect="given"), "given reject",
         partial(share_among, event=False, inside=False),
+    ),
+    "positive_likelihood_ratio": (
+        m.positive_likelihood_ratio("reject", effect="given"), "reject given",
+        plain.likelihood_ratio,
+    ),
+    "negative_likelihood_ratio": (
+        m.negative_likelihood_ratio("reject", effect="given"), "reject given",
+        lambda reject, given: plain.likelihood_ratio([not r for r in reject], given),
     ),
     "outlier_rate": (m.outlier_rate("x", beyond=1.5), "x", lambda x: plain.outlier_rate(x, 1.5)),
     "miss_below": (
@@ -205,12 +232,17 @@ def test_a_relative_bias_divides_by_the_truth_of_each_replicate():
 
 
 @pytest.mark.parametrize("reference", range(N_METHODS))
-def test_relative_precision_is_its_formula_over_complete_pairs(columns, reference):
-    result = m.relative_precision("x", axis=0, reference=reference).estimate(columns)
+@pytest.mark.parametrize(
+    ("mcse", "formula"),
+    [("influence", plain.relative_precision), ("normal", plain.relative_precision_normal)],
+)
+def test_relative_precision_is_its_formula_over_complete_pairs(columns, reference, mcse, formula):
+    measure = m.relative_precision("x", axis=0, reference=reference, mcse=mcse)
+    result = measure.estimate(columns)
     for method in range(N_METHODS):
         pair = columns["x"][:, [method, reference]]
         pair = pair[~np.isnan(pair).any(axis=1)]
-        expected = plain.relative_precision(*pair.T.tolist())
+        expected = formula(*pair.T.tolist())
         got = result.estimate[method], result.mcse[method]
         assert got == pytest.approx(expected, rel=1e-10, abs=1e-7 * (method == reference))
         assert result.n_rep[method] == len(pair)

@@ -1,4 +1,4 @@
-"""Relative precision: its digits, and its reference."""
+"""Relative precision: which replicates, which reference, and its error against resampling."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,7 @@ import pytest
 from simstudy import Study
 from simstudy import measures as m
 from simstudy.errors import StudyError
+from tests.measures import plain
 from tests.support import on
 
 INLINE = on("inline", 1)
@@ -15,11 +16,48 @@ INLINE = on("inline", 1)
 N_REP = 400
 
 
-def test_a_mean_far_above_the_spread_costs_no_digits():
-    rng, far = np.random.default_rng(3), 2.0**30
-    pair = rng.standard_normal((N_REP, 2))
-    pair[rng.random(pair.shape) < 0.1] = np.nan
-    measure = m.relative_precision("x")
+@pytest.fixture(scope="module")
+def pair():
+    """Correlated estimates; the second method fails where the first's are large."""
+    rng = np.random.default_rng(3)
+    first = rng.standard_normal(N_REP)
+    second = 0.8 * first + rng.standard_normal(N_REP)
+    second[first > 1] = np.nan
+    first[rng.random(N_REP) < 0.1] = np.nan
+    return np.stack([first, second], axis=1)
+
+
+def test_own_replicates_are_the_variances_that_each_method_has(pair):
+    found = m.relative_precision("x", replicates="own").estimate({"x": pair})
+    variances = [plain.variance_of(x[~np.isnan(x)].tolist()) for x in pair.T]
+    assert found.estimate == pytest.approx([0.0, variances[0] / variances[1] - 1], abs=1e-12)
+    assert found.mcse[0] == pytest.approx(0.0, abs=1e-12)
+    there = ~np.isnan(pair)
+    np.testing.assert_array_equal(found.n_given, there.sum(axis=0))
+    np.testing.assert_array_equal(found.n_rep, [there[:, 0].sum(), there.any(axis=1).sum()])
+    np.testing.assert_array_equal(found.n_rep + found.n_failed, N_REP)
+
+
+def test_both_forms_say_which_replicates_they_use_and_differ(pair):
+    both, own = (
+        m.relative_precision("x", replicates=form).estimate({"x": pair}) for form in ("both", "own")
+    )
+    assert both.n_rep[1] == (~np.isnan(pair)).all(axis=1).sum()
+    assert abs(own.estimate[1] - both.estimate[1]) > 2 * own.mcse[1]  # failures are informative
+
+
+def test_without_failures_both_forms_are_one():
+    columns = {"x": np.random.default_rng(1).standard_normal((50, 3))}
+    both, own = (
+        m.relative_precision("x", replicates=form).estimate(columns) for form in ("both", "own")
+    )
+    for field in ("estimate", "mcse"):
+        np.testing.assert_allclose(getattr(both, field), getattr(own, field), atol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["both", "own"])
+def test_a_mean_far_above_the_spread_costs_no_digits(pair, form):
+    measure, far = m.relative_precision("x", replicates=form), 2.0**30
     coarse = np.round(pair * 2**10) / 2**10  # exact beside the large mean
     near, shifted = (measure.estimate({"x": x}) for x in (coarse, coarse + far))
     np.testing.assert_allclose(near.estimate, shifted.estimate, atol=1e-6)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import special
 
 from simstudy import measures as m
 from simstudy.errors import DesignError
@@ -33,6 +34,10 @@ def test_a_standard_error_of_zero_rejects_all_but_the_null():
 
 
 def test_a_ratio_over_nothing_says_why(columns):
+    never = {**columns, "reject": np.zeros(200)}
+    found = m.positive_likelihood_ratio("reject", effect="effect").estimate(never)
+    assert np.isnan(found.estimate)
+    assert str(found.reason).startswith("the rate without effect is 0")
     everywhere = {**columns, "effect": np.ones(200)}
     found = m.specificity("reject", effect="effect").estimate(everywhere)
     assert (found.reason == "no replicate is without effect").all()
@@ -55,6 +60,13 @@ def test_one_function_takes_limits_flags_p_values_or_standard_errors(columns):
     assert m.type_1_error(p_value="p").name == "type_1_error"
 
 
+def test_significance_by_standard_errors_is_that_of_the_wald_test(columns):
+    wald = np.abs(columns["x"] / columns["se"]) > special.ndtri(0.95)
+    flagged = columns | {"wald": wald}
+    for measure in (m.type_s_rate, m.exaggeration):
+        same(measure("x", 0.5, se="se", alpha=0.1), measure("x", 0.5, significant="wald"), flagged)
+
+
 @pytest.mark.parametrize(
     "made",
     [
@@ -64,6 +76,8 @@ def test_one_function_takes_limits_flags_p_values_or_standard_errors(columns):
         lambda: m.rejection_rate(),
         lambda: m.power("reject", p_value="p"),
         lambda: m.power(estimate="x"),
+        lambda: m.type_s_rate("x", 0.5),
+        lambda: m.exaggeration("x", 0.5, significant="reject", se="se"),
     ],
 )
 def test_what_says_too_little_or_two_things_is_refused(made):
