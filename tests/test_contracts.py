@@ -17,7 +17,7 @@ from simstudy.cli.project import experiment_names, load_experiment
 from simstudy.figures.save import save_figure
 from simstudy.provenance.scenario_id import identity
 from simstudy.testing import ExperimentContracts
-from simstudy.testing.figures import check_drawn_again
+from simstudy.testing.drawn import check_drawn_again
 from tests.cli.projects import contracts, write
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 

@@ -10,6 +10,7 @@ estimate with two MCSE. Dotted lines only join points.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,13 @@ def wrapped_to(inches: float, text: str) -> str:
 def dashed(name: str = "the level asked for") -> str:
     """The sentence on dashed lines."""
     return f"Dashed: {name}."
+
+
+def dashed_at(levels: Iterable[float], name: str | None = None) -> str:
+    """The sentence on dashed lines at these levels, if any, with their name if they have one."""
+    at_zero = {level == 0 for level in levels}
+    words = ["0"] * (True in at_zero) + ["the level asked for"] * (False in at_zero)
+    return dashed(name or ", or ".join(words)) if words else ""
 
 
 def notes(rows: pd.DataFrame) -> list[str]:

@@ -41,7 +41,7 @@ def measure_curves(
     panel: str | None = None,
     rows: str | None = None,
     nominal: float | str | Mapping[str, float] | None = None,
-    dashed: str = "the level asked for",
+    dashed: str | None = None,
     exact: bool | pd.DataFrame | Callable[..., float] = True,
     solid: str = "exact theory",
     log_x: bool = False,
@@ -66,7 +66,7 @@ def measure_curves(
     nominal
         Level to draw as a dashed line, the column that holds it, or one for each measure by name.
     dashed
-        Name of that line in the caption.
+        Name of that line in the caption. Default: 0, or the level asked for.
     exact
         Whether to draw the column `exact` as a solid line. Or a frame of theory on a finer grid,
         with the columns `x`, those mapped, and `exact`, in the units of the measure. Without the
@@ -126,7 +126,7 @@ def measure_curves(
             caption=caption(
                 captions.BARS * bool(drawn["lower"].notna().any()),
                 *_line_sentences(parts, joined, solid),
-                captions.dashed(dashed) * (nominal is not None),
+                captions.dashed_at(levels["nominal"], dashed),
                 *notes(drawn),
             ),
         )

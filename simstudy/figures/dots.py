@@ -227,5 +227,5 @@ def _sentences(
         captions.PARENTHESES * in_figures,
         captions.UPRIGHT * bool(rows["exact"].notna().any()),
         captions.CROSSES * (published is not None),
-        captions.dashed() * (not levels.empty),
+        captions.dashed_at(levels["nominal"]),
     ]

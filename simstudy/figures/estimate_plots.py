@@ -6,6 +6,7 @@ them before any summary: a summary hides outliers, unreported failures to conver
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,15 +15,15 @@ import numpy as np
 from simstudy.errors import FigureError
 from simstudy.figures import captions
 from simstudy.figures.captions import format_name
-from simstudy.figures.frame import is_number
-from simstudy.figures.panels import facets, turned_labels
-from simstudy.figures.replicate_rows import drawable, truth_of, what_is_shown
+from simstudy.figures.frame import is_number, need_columns
+from simstudy.figures.panels import facets, turned_labels, with_panels
 from simstudy.figures.theme import BLUE, INK, OKABE_ITO, color_scales, theme_study
 from simstudy.lazy import ggplot, p9, pd
 
 MAX_POINTS = 500  # points of a method in a panel; more would hide each other
 MAX_DODGE = 0.36  # largest shift of a point, relative to the distance between methods
 GREY = "#999999"
+STRIP_WIDTH = 24  # letters in a line of a panel's title, for the narrowest panels
 SHOWN_WORDS = ("Points", "replicates", "the first and the outermost")
 GOLDEN = (5**0.5 - 1) / 2  # multiples modulo 1 are evenly spread, for any number of them
 
@@ -37,7 +38,6 @@ def estimates_plot(
     rows: str | None = None,
     colors: Mapping[str, str] | None = None,
     most: int = MAX_POINTS,
-    scales: str = "fixed",
 ) -> ggplot:
     """Plot each estimate as a point, with methods side by side and the mean of each.
 
@@ -59,8 +59,6 @@ def estimates_plot(
         Greatest number of points of a method in a panel: the first replicates. The five smallest
         and the five largest of all are added, so that outliers are visible. Means use all
         replicates.
-    scales
-        "fixed" or "free_y": scales shared by panels, as in plotnine.
 
     Returns
     -------
@@ -84,7 +82,7 @@ def estimates_plot(
         + _colors(drawn, replicates, method, colors)
         + theme_study()
         + _upright_labels(drawn, method)
-        + facets(drawn, scales=scales, legend=False)
+        + facets(drawn, legend=False)
         + p9.labs(
             x="" if method is None else format_name(method),
             y=format_name(estimate),
@@ -107,7 +105,6 @@ def errors_plot(
     rows: str | None = None,
     colors: Mapping[str, str] | None = None,
     most: int = MAX_POINTS,
-    scales: str = "fixed",
 ) -> ggplot:
     """Plot the standard error of each replicate against its estimate, a panel for each method.
 
@@ -128,8 +125,6 @@ def errors_plot(
     most
         Greatest number of points in a panel: the first replicates. Those with the five smallest and
         largest values of either column are added. Lines use all replicates.
-    scales
-        "fixed", "free", "free_x" or "free_y": scales shared by panels, as in plotnine.
 
     Returns
     -------
@@ -153,7 +148,7 @@ def errors_plot(
         )
         + _colors(drawn, replicates, method, colors)
         + theme_study()
-        + facets(drawn, scales=scales, legend=False)
+        + facets(drawn, legend=False)
         + p9.labs(
             x=format_name(estimate),
             y=format_name(std_error),
@@ -168,6 +163,73 @@ def errors_plot(
 
 
 # ---------------------------------------------------------------- rows
+def drawable(
+    replicates: pd.DataFrame, values: Mapping[str, str], mapped: Mapping[str, str | None]
+) -> pd.DataFrame:
+    """Rows with finite values, with columns named by their role; `color` is always present."""
+    need_columns(replicates, [*values.values(), *mapped.values()])
+    numbers = pd.DataFrame(
+        {role: _numbers(replicates, column) for role, column in values.items()},
+        index=replicates.index,
+    )
+    drawn = with_panels(numbers, replicates, mapped)
+    strips = {role: _wrapped(drawn[role]) for role in ("panel", "rows") if role in drawn}
+    drawn = drawn.assign(**strips)
+    if "color" not in drawn:
+        drawn = drawn.assign(color=pd.Categorical([""] * len(drawn)))
+    finite = np.isfinite(numbers.to_numpy()).all(axis=1)
+    if not finite.any():
+        raise FigureError(
+            f"None of the {len(drawn)} replicates has a finite {' and '.join(values.values())}, so "
+            "the figure would be empty. Look at their errors, or name other columns."
+        )
+    kept: pd.DataFrame = drawn.loc[finite]
+    return kept
+
+
+def what_is_shown(
+    n_all: int, rows: pd.DataFrame, subset: pd.DataFrame, words: tuple[str, str, str]
+) -> list[str]:
+    """The sentences on rows that are not drawn, because they are many or have no value.
+
+    Parameters
+    ----------
+    words
+        Beginning of the first sentence, noun for the rows, and which of them are drawn.
+    """
+    begins, what, which = words
+    n_rows, n_lost = len(rows), n_all - len(rows)
+    return [
+        f"{begins}: {len(subset):,} of {n_rows:,} {what}, {which}." * (len(subset) < n_rows),
+        f"Not drawn, missing or not finite: {n_lost:,} of {n_all:,}." * (n_lost > 0),
+    ]
+
+
+def _wrapped(words: pd.Series) -> pd.Series:
+    """Wrap panel titles to the panel width."""
+    lines = {word: textwrap.fill(word, STRIP_WIDTH) for word in words.cat.categories}
+    return words.cat.rename_categories(lines) if len({*lines.values()}) == len(lines) else words
+
+
+def truth_of(replicates: pd.DataFrame, truth: str | float | None) -> pd.Series:
+    """The truth of each row; NaN if unknown."""
+    if isinstance(truth, str):
+        need_columns(replicates, [truth])
+        return _numbers(replicates, truth)
+    return pd.Series(np.nan if truth is None else float(truth), index=replicates.index)
+
+
+def _numbers(replicates: pd.DataFrame, column: str) -> pd.Series:
+    """A column as doubles with NaN for missing values; refuse anything else."""
+    try:
+        return replicates[column].infer_objects().astype("Float64").astype(float)
+    except (TypeError, ValueError):
+        raise FigureError(
+            f"column {column!r} holds {replicates[column].dtype}, which cannot be drawn on an axis "
+            "of numbers. Name a column of numbers, with NaN where a replicate has none."
+        ) from None
+
+
 def _panels_of(rows: pd.DataFrame) -> list[str]:
     return [role for role in ("panel", "rows") if role in rows]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.array_types import Float, Int
+from simstudy.array_types import Float
 from simstudy.figures import captions
 from simstudy.figures.captions import caption, format_failures, format_name, format_replicates
 from simstudy.figures.frame import (
@@ -36,7 +36,9 @@ from simstudy.tables.rounding import to_decimals
 CELL = 0.36  # inches: height of two lines
 LABELS_WIDTH = 2.2  # inches: labels of rows and colour bar
 DIVERGING = (VERMILLION, "#FFFFFF", BLUE)
-DARK = 0.19  # luminance under which white text has more contrast than black
+# White text has more contrast than black where the relative luminance (WCAG 2.1) is below 0.19.
+DARK_BELOW = 0.485  # share of the sequential scale
+DARK_BEYOND = 0.9  # share of the way from the white centre to the blue end; vermillion is lighter
 
 
 def heat_map_plot(
@@ -48,9 +50,10 @@ def heat_map_plot(
     panel: str | None = None,
     rows: str | None = None,
     center: float | None = None,
-    digits: int | str | None = None,
 ) -> ggplot:
     """Plot a measure as coloured cells, with the estimate and MCSE as text.
+
+    Numbers have two digits of the typical MCSE.
 
     Parameters
     ----------
@@ -65,24 +68,20 @@ def heat_map_plot(
     center
         Value drawn white, such as the nominal coverage: blue above, vermillion below. Default:
         colours from dark to light.
-    digits
-        Decimals, or the column that holds those of each cell. Default: two digits of the typical
-        MCSE, or one digit if cells have no room for two.
 
     Returns
     -------
     ggplot
         The figure. A scenario without a finite estimate has a dash; one that was not run is blank,
-        and the caption explains this. If the page is too narrow for the numbers, cells show
+        and the caption explains this. If the page has no room for two lines, cells show
         estimates only, or no text.
     """
     mapped = {"panel": panel, "rows": rows}
     need_columns(summary, [x, y, *mapped.values()])
     found = rows_of(summary, [measure])
     check_no_hidden_rows(found, {"x": x, "y": y, **mapped}, factors_of(summary))
-    decimals = _decimals(found, digits)
     cells = with_panels(found, found, mapped).assign(x=labelled(found[x]), y=labelled(found[y]))
-    drawn = cells.assign(words=_words_with_room(cells, decimals), ink=_ink(cells, center))
+    drawn = cells.assign(words=_words_with_room(cells), ink=_ink(cells, center))
     if center is None:
         fill = p9.scale_fill_cmap(cmap_name=SEQUENTIAL, name=format_name(measure))
     else:
@@ -109,32 +108,21 @@ def decimals_for(mcse: Float[np.ndarray, " cell"]) -> int:
     return int(np.clip(np.ceil(-np.log10(np.median(positive))) + 1, 0, 6))
 
 
-def _decimals(rows: pd.DataFrame, digits: int | str | None) -> Int[np.ndarray, " cell"]:
-    """The decimals of each cell."""
-    if isinstance(digits, str):
-        return rows[digits].to_numpy(int)
-    common = decimals_for(rows["mcse"].to_numpy(float)) if digits is None else digits
-    return np.full(len(rows), common)
-
-
-def _words_with_room(cells: pd.DataFrame, decimals: Int[np.ndarray, " cell"]) -> list[str]:
+def _words_with_room(cells: pd.DataFrame) -> list[str]:
     """The text that fits a cell: estimate and MCSE, the estimate, or nothing."""
     inches = (FULL_WIDTH - LABELS_WIDTH) / panel_grid(cells)[0] / len(cells["x"].cat.categories)
-    either = [_words(cells, places) for places in (decimals, np.maximum(decimals - 1, 0))]
-    if _wanted_height(cells) > TALLEST:  # no room for two lines
-        either = [[word.replace("\n", " ") for word in words] for words in either]
-    estimates = [[word.split()[0] for word in words] for words in either]
-    return next((w for w in [*either, *estimates] if _widest(w) <= inches), [""] * len(cells))
+    decimals = decimals_for(cells["mcse"].to_numpy(float))
+    pairs = zip(cells["estimate"], cells["mcse"], strict=True)
+    both = [_cell(float(estimate), float(mcse), decimals) for estimate, mcse in pairs]
+    estimates = [words.split("\n")[0] for words in both]
+    if _widest(estimates) > inches:
+        return [""] * len(cells)
+    return both if _widest(both) <= inches and _wanted_height(cells) <= TALLEST else estimates
 
 
 def _widest(words: list[str]) -> float:
     """The widest line of all texts, in inches."""
     return max(len(line) for word in words for line in word.split("\n")) * LETTER
-
-
-def _words(cells: pd.DataFrame, decimals: Int[np.ndarray, " cell"]) -> list[str]:
-    rows = zip(cells["estimate"], cells["mcse"], decimals, strict=True)
-    return [_cell(float(estimate), float(mcse), int(places)) for estimate, mcse, places in rows]
 
 
 def _cell(estimate: float, mcse: float, decimals: int) -> str:
@@ -145,34 +133,15 @@ def _cell(estimate: float, mcse: float, decimals: int) -> str:
 
 
 def _ink(cells: pd.DataFrame, center: float | None) -> list[str]:
-    """A text colour that contrasts with the cell."""
-    light = fill_luminance(cells["estimate"].to_numpy(float), center)
-    return ["#FFFFFF" if cell < DARK else INK for cell in light]
-
-
-def fill_luminance(
-    estimates: Float[np.ndarray, " cell"], center: float | None
-) -> Float[np.ndarray, " cell"]:
-    """Relative luminance of each cell's fill, from 0 to 1 (WCAG 2.1); 1 if there is no fill."""
-    from matplotlib import colormaps
-    from matplotlib.colors import LinearSegmentedColormap
-
-    finite = np.where(np.isfinite(estimates), estimates, np.nan)
+    """A text colour that contrasts with the cell: white where the colour scales are dark."""
+    values = cells["estimate"].to_numpy(float)
+    values = np.where(np.isfinite(values), values, np.nan)
     if center is None:
-        ramp, place = colormaps[SEQUENTIAL], _rescaled(finite, np.nanmin(finite), np.nanmax(finite))
+        low, high = np.nanmin(values), np.nanmax(values)
+        is_dark = values < low + DARK_BELOW * (high - low)
     else:
-        ramp = LinearSegmentedColormap.from_list("", DIVERGING, N=257)
-        furthest = np.nanmax(np.abs(finite - center))
-        place = _rescaled(finite, center - furthest, center + furthest)
-    rgb = ramp(np.nan_to_num(place))[:, :3]
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return np.where(np.isnan(finite), 1.0, linear @ np.array([0.2126, 0.7152, 0.0722]))
-
-
-def _rescaled(
-    values: Float[np.ndarray, " cell"], low: float, high: float
-) -> Float[np.ndarray, " cell"]:
-    return (values - low) / (high - low) if high > low else np.full_like(values, 0.5)
+        is_dark = values - center > DARK_BEYOND * np.nanmax(np.abs(values - center))
+    return ["#FFFFFF" if dark else INK for dark in is_dark]
 
 
 def _size(rows: pd.DataFrame) -> Any:

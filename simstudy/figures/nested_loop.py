@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.errors import FigureError
-from simstudy.figures.captions import SHADED, caption, dashed, format_name, notes
+from simstudy.figures.captions import SHADED, caption, dashed_at, format_name, notes
 from simstudy.figures.frame import (
     check_no_hidden_rows,
     drawable,
@@ -256,7 +256,7 @@ def _caption(rows: pd.DataFrame, nominal: float | None) -> str:
         SHADED,
         "Where lines coincide, the last in the key is on top." * several,
         "Dotted: exact theory." * theory,
-        dashed() * (nominal is not None),
+        dashed_at([] if nominal is None else [nominal]),
         "Steps: each factor's level in each scenario, the lowest step the first level named.",
         *notes(rows),
     )

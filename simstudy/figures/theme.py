@@ -51,35 +51,30 @@ KEY: Final = 0.4  # inches: a mark in a legend with its margins
 LETTER: Final = 0.055  # inches: width of a digit on an axis or among the marks
 
 
-def theme_study(base_size: float = BASE_SIZE) -> Any:
-    """Paper-ready theme: white, light grid, text from 7 points up at the default size.
+def theme_study() -> Any:
+    """Paper-ready theme: white, light grid, text from 7 points up.
 
     Figures are made at their printed width, so sizes in points are those on paper.
-
-    Parameters
-    ----------
-    base_size
-        Size of axis titles, in points; everything else follows.
 
     Returns
     -------
     Any
         A plotnine theme.
     """
-    return p9.theme_bw(base_size=base_size, base_family="DejaVu Sans") + p9.theme(
+    return p9.theme_bw(base_size=BASE_SIZE, base_family="DejaVu Sans") + p9.theme(
         panel_border=p9.element_rect(color="#BBBBBB", fill="none", size=0.6),
         panel_grid_major=p9.element_line(color="#E6E6E6", size=0.5),
         panel_grid_minor=p9.element_blank(),
         axis_ticks=p9.element_line(color="#BBBBBB", size=0.6),
         axis_ticks_minor=p9.element_blank(),
-        axis_text=p9.element_text(size=0.85 * base_size, color=INK),
+        axis_text=p9.element_text(size=0.85 * BASE_SIZE, color=INK),
         strip_background=p9.element_rect(fill="#F2F2F2", color="#BBBBBB", size=0.6),
-        strip_text=p9.element_text(size=0.9 * base_size, color=INK),
+        strip_text=p9.element_text(size=0.9 * BASE_SIZE, color=INK),
         legend_key=p9.element_blank(),
-        legend_title=p9.element_text(size=0.95 * base_size),
-        legend_text=p9.element_text(size=0.88 * base_size),
+        legend_title=p9.element_text(size=0.95 * BASE_SIZE),
+        legend_text=p9.element_text(size=0.88 * BASE_SIZE),
         plot_caption_position="plot",
-        plot_caption=p9.element_text(size=0.8 * base_size, color=MUTED, ha="left"),
+        plot_caption=p9.element_text(size=0.8 * BASE_SIZE, color=MUTED, ha="left"),
         panel_spacing_x=0.02,
         legend_position="top",
         legend_box_spacing=0.01,

@@ -33,7 +33,7 @@ def trade_off_plot(
     panel: str | None = None,
     rows: str | None = None,
     nominal: Mapping[str, float] | None = None,
-    dashed: str = "the level asked for",
+    dashed: str | None = None,
     colors: Mapping[str, str] | None = None,
 ) -> ggplot:
     """Plot one measure against another: a point and a cross of both intervals for each method.
@@ -50,7 +50,7 @@ def trade_off_plot(
     nominal
         Levels to draw as dashed lines, by measure: vertical for `x`, horizontal for `y`.
     dashed
-        Name of these lines in the caption.
+        Name of these lines in the caption. Default: 0, or the level asked for.
     colors
         Colour for each level of `color`, by label, the same in all figures of a study.
 
@@ -77,7 +77,11 @@ def trade_off_plot(
         + p9.labs(
             x=format_name(x),
             y=format_name(y),
-            caption=caption(captions.BARS, captions.dashed(dashed) * bool(nominal), *notes(found)),
+            caption=caption(
+                captions.BARS,
+                captions.dashed_at((nominal or {}).values(), dashed),
+                *notes(found),
+            ),
         )
     )
 

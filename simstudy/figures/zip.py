@@ -11,14 +11,11 @@ from simstudy.errors import FigureError
 from simstudy.figures import captions
 from simstudy.figures.agreement import format_mean
 from simstudy.figures.captions import format_name
-from simstudy.figures.frame import need_columns
+from simstudy.figures.estimate_plots import drawable, truth_of, what_is_shown
 from simstudy.figures.panels import by_panel, facets, words_in_panels
-from simstudy.figures.replicate_rows import drawable, truth_of, what_is_shown
 from simstudy.figures.theme import BLUE, INK, VERMILLION, theme_study
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.measures.columns import Operand
 from simstudy.measures.intervals import cautious_binomial_error, critical_value
-from simstudy.measures.proportions import critical_values
 from simstudy.tables.rounding import with_error
 
 MAX_INTERVALS = 400  # intervals in a panel; more would be thinner than a line
@@ -35,11 +32,9 @@ def zip_plot(
     upper: str | None = None,
     truth: str | float | None = None,
     level: float = 0.95,
-    df: Operand | None = None,
     method: str | None = None,
     rows: str | None = None,
     most: int = MAX_INTERVALS,
-    scales: str = "fixed",
 ) -> ggplot:
     """Plot intervals stacked and ordered by how far they miss, the worst on top.
 
@@ -50,8 +45,8 @@ def zip_plot(
     estimate
         Column of estimates.
     std_error
-        Column of standard errors: intervals are the estimate plus and minus the quantile of `level`
-        times the standard error. Use either `std_error` or both limits.
+        Column of standard errors: intervals are the estimate plus and minus the normal quantile of
+        `level` times the standard error. Use either `std_error` or both limits.
     lower, upper
         Columns of the limits of the intervals.
     truth
@@ -59,16 +54,11 @@ def zip_plot(
         bias-eliminated coverage.
     level
         Nominal coverage, in (0, 1), drawn as a dashed line.
-    df
-        Degrees of freedom of Student's t for `std_error`: a column or a number. Default: the
-        normal distribution.
     method, rows
         Columns mapped to panels, and to rows of panels.
     most
         Greatest number of intervals drawn in a panel, evenly spaced in their order; all are ranked
         and counted.
-    scales
-        "fixed", "free", "free_x" or "free_y": scales shared by panels, as in plotnine.
 
     Returns
     -------
@@ -83,7 +73,8 @@ def zip_plot(
     replicates = replicates.reset_index(drop=True)
     drawn = drawable(replicates, {"value": estimate, **limits}, mapped)
     if std_error is not None:
-        drawn = _with_limits(drawn, replicates, level, df)
+        half = critical_value(level) * drawn["error"]
+        drawn = drawn.assign(low=drawn["value"] - half, high=drawn["value"] + half)
     drawn = _ranked(_less_truth(drawn, replicates, truth))
     fullest = max(len(of_panel) for _, of_panel in by_panel(drawn))
     shown = drawn[drawn["place"] % -(-fullest // most) == 0]
@@ -95,7 +86,7 @@ def zip_plot(
         + p9.scale_color_manual(COLORS, limits=[*COLORS], name="interval")
         + words_in_panels(drawn, _format_coverage, breaks=[0, 25, 50, 75, 100])
         + theme_study()
-        + facets(drawn, scales=scales)
+        + facets(drawn)
         + p9.labs(
             x=f"{format_name(estimate)} less {'its mean' if truth is None else 'the truth'}",
             y="intervals that miss by less, %",
@@ -119,20 +110,6 @@ def _limit_columns(std_error: str | None, lower: str | None, upper: str | None) 
         f"std_error={std_error!r}, lower={lower!r} and upper={upper!r} do not define "
         "one kind of interval. Give the column of standard errors, or both columns of limits."
     )
-
-
-def _with_limits(
-    rows: pd.DataFrame, replicates: pd.DataFrame, level: float, df: Operand | None
-) -> pd.DataFrame:
-    """Intervals from estimates and standard errors; rows without degrees of freedom are dropped."""
-    columns = {}
-    if isinstance(df, str):
-        need_columns(replicates, [df])
-        columns = {df: replicates[df].loc[rows.index].to_numpy(float)}
-    half = critical_values(columns, np.asarray((1 + level) / 2), df) * rows["error"]
-    made = rows.assign(low=rows["value"] - half, high=rows["value"] + half)
-    kept: pd.DataFrame = made[made["low"].notna()]
-    return kept
 
 
 def _less_truth(

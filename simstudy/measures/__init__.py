@@ -63,7 +63,6 @@ Comparisons, and policies for failures
     paired                        two methods or scenarios on common random numbers
     paired_methods                the same, by places on an axis
     unpaired                      two scenarios on independent replicates
-    complete_case                 each cell with the replicates that did not fail in it
     all_methods                   only replicates in which no method failed
     impute_worst                  failures replaced by the worst value
     given                         any measure, restricted to replicates that meet a condition
@@ -114,7 +113,7 @@ from simstudy.measures.estimation import (
     standardised_bias,
     variance,
 )
-from simstudy.measures.failures import all_methods, complete_case, impute_worst
+from simstudy.measures.failures import all_methods, impute_worst
 from simstudy.measures.intervals import Interval, wilson
 from simstudy.measures.moments import MomentMeasure, centred, ratio, variance_of
 from simstudy.measures.proportions import level_share, proportion
@@ -153,7 +152,6 @@ __all__ = [
     "bias_eliminated_coverage",
     "bootstrapped",
     "centred",
-    "complete_case",
     "conditional",
     "control",
     "controlled",

@@ -5,7 +5,7 @@ If failures depend on the data, methods are then compared on different replicate
 policies avoid this.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -14,25 +14,7 @@ from simstudy.errors import DesignError, StudyError
 from simstudy.measures.columns import Columns, align, pick
 
 
-def complete_case(columns: Columns) -> Columns:
-    """Leave the columns unchanged: each cell uses the replicates that did not fail in it.
-
-    Parameters
-    ----------
-    columns
-        Replicate columns of shape (rep, *axes), by name; NaN if a replicate failed.
-
-    Returns
-    -------
-    Columns
-        The same columns.
-    """
-    return columns
-
-
-def all_methods(
-    columns: Columns, *, axis: int = 0, names: Sequence[str] | None = None
-) -> dict[str, np.ndarray]:
+def all_methods(columns: Columns, *, axis: int = 0) -> dict[str, np.ndarray]:
     """Drop a replicate in every method if any method failed.
 
     Parameters
@@ -42,9 +24,6 @@ def all_methods(
         value on it, stay as they are.
     axis
         The axis of methods, counted without the replicate axis.
-    names
-        Columns in which NaN is a failure. Default: all. Leave out a column that is always NaN for
-        some method, or no replicate remains.
 
     Returns
     -------
@@ -56,8 +35,7 @@ def all_methods(
     StudyError
         If `axis` is not an axis of the columns.
     """
-    watched = tuple(columns) if names is None else tuple(names)
-    failed = _failed(pick(columns, watched, measure="all_methods"), axis)
+    failed = _failed(pick(columns, tuple(columns), measure="all_methods"), axis)
     return {name: _drop(np.asarray(column), failed, axis) for name, column in columns.items()}
 
 

@@ -19,9 +19,16 @@ from simstudy.lazy import pd
 from simstudy.options import check
 from simstudy.store.arrow_schema import CONVERGED
 from simstudy.study.validation import factor_names_of
-from simstudy.testing.drawn import Drawn, draw, draw_elsewhere, repeats, same_bits
-from simstudy.testing.figures import check_drawn_again
-from simstudy.testing.smoke import Smoke, run_at_smoke_scale
+from simstudy.testing.drawn import (
+    Drawn,
+    Smoke,
+    check_drawn_again,
+    draw,
+    draw_elsewhere,
+    repeats,
+    run_at_smoke_scale,
+    same_bits,
+)
 from simstudy.testing.truth import (
     FALSE_ALARM,
     comparisons,

@@ -1,19 +1,28 @@
-"""Blocks drawn in another order or in another process, and their comparison."""
+"""Runs, blocks and figures of an experiment, drawn again for its contracts."""
 
+import dataclasses
 import functools
+import json
 import os
 import pickle
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import numpy as np
 
+from simstudy.analysis.result import Result
+from simstudy.cli import main
 from simstudy.engine.block import simulate_columns
 from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
+from simstudy.figures.save import save_figure
 from simstudy.lazy import special
+from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import ERROR
 from simstudy.study import Study
 
@@ -99,3 +108,86 @@ def _as_text(column: np.ndarray) -> np.ndarray:
     """One row of comparable bytes per replicate."""
     rows = column.reshape(len(column), -1)
     return rows.astype(str) if rows.dtype == object else np.ascontiguousarray(rows)
+
+
+# ---------------------------------------------------------------- runs
+@dataclasses.dataclass(frozen=True)
+class Smoke:
+    """An experiment run at `scale=smoke`."""
+
+    name: str
+    module: Any
+    study: Study
+    folder: Path
+    status: int
+
+    def result(self, n_rep: int) -> Result:
+        """The stored result, of at most `n_rep` replicates."""
+        return self.study.partial_result(n_rep, out=self.folder.parent)
+
+    @property
+    def n_rep(self) -> int:
+        """Replicates per scenario of the smoke run."""
+        manifest = json.loads((self.folder / "manifest.json").read_text())
+        return int(manifest["replicates_per_scenario"])
+
+
+def run_at_smoke_scale(root: Path, experiment: str, results: Path) -> int:
+    """Run an experiment at smoke scale; returns the exit status."""
+    arguments = [f"experiment={experiment}", "scale=smoke", f"out={results}", "progress=false"]
+    return main(arguments, script=str(root / "run.py"))
+
+
+# ---------------------------------------------------------------- figures
+class DrawsReplicatesError(BaseException):
+    """Raised if a figure simulates; a `BaseException`, so that the figure does not catch it."""
+
+
+def check_drawn_again(result: Result, name: str, published: Path, folder: Path) -> None:
+    """Fail if a figure is not reproducible, or uses more than the result."""
+    before, again = saved(published, name), drawn_alone(result, name, folder)
+    if again != before:  # published with other settings, or not reproducible
+        before, again = again, drawn_alone(result, name, folder)
+    assert again == before, (
+        f"figure {name} differs when drawn again from the same result: a figure must depend "
+        "on stored results only. Draw random numbers in simulate, and keep nothing "
+        "between figures"
+    )
+
+
+def drawn_alone(result: Result, name: str, folder: Path) -> tuple[bytes, bytes]:
+    """Draw a figure with access to the result only."""
+    with _only_what_is_stored(name, {type(each) for each in result.plan.scenarios}):
+        save_figure(result.figure(name), folder, name)
+    return saved(folder, name)
+
+
+def saved(folder: Path, name: str) -> tuple[bytes, bytes]:
+    png, svg = (folder / f"{name}.{ending}" for ending in ("png", "svg"))
+    return png.read_bytes(), svg.read_bytes()
+
+
+@contextmanager
+def _only_what_is_stored(figure: str, kinds: set[type]) -> Iterator[None]:
+    """Context in which an assertion fails if a figure simulates or runs a study."""
+    drawing: list[str] = []
+    refused = [
+        *((kind, "draw" if hasattr(kind, "draw") else "simulate") for kind in kinds),
+        (Study, "run"),
+        (Streams, "__call__"),
+    ]
+    with ExitStack() as patches:
+        for kind, method in refused:
+            refusing = functools.partial(_refuse_drawing, drawing, f"{kind.__name__}.{method}")
+            patches.enter_context(mock.patch.object(kind, method, refusing))
+        with suppress(DrawsReplicatesError):  # reported by the assertion below
+            yield
+    assert not drawing, (
+        f"figure {figure} draws replicates again, by {drawing[0]}: a figure must depend on "
+        "stored results only. Return what it needs as columns of simulate"
+    )
+
+
+def _refuse_drawing(noted: list[str], name: str, *_: object, **__: object) -> None:
+    noted.append(name)
+    raise DrawsReplicatesError(name)

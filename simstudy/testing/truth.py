@@ -11,7 +11,7 @@ from simstudy.measures import Estimates, Measure
 from simstudy.provenance.scenario_id import identity
 from simstudy.store.columns import imputed
 from simstudy.study import Study
-from simstudy.testing.smoke import Smoke
+from simstudy.testing.drawn import Smoke
 
 FALSE_ALARM = 1e-5  # chance to refuse a study whose exact() is right, for all values together
 TRUTH_BLOCKS = 100  # greatest number of blocks drawn for the comparison, of all scenarios together

@@ -1,12 +1,14 @@
 import numpy as np
 import pandas as pd
 import plotnine as p9
+import pytest
 from matplotlib.figure import Figure
 
 from simstudy.figures.captions import (
     WIDTH,
     caption,
     caption_of,
+    dashed_at,
     format_failures,
     format_replicates,
     format_undefined,
@@ -60,6 +62,20 @@ def test_estimates_and_errors_that_are_not_there_are_counted():
         "1 of 3 estimates are not finite and not drawn. "
         "1 of 3 points have no Monte Carlo error to show."
     )
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ([], ""),
+        ([0.9, 0.95], "Dashed: the level asked for."),
+        ([0.0], "Dashed: 0."),
+        ([0.0, 0.95], "Dashed: 0, or the level asked for."),
+    ],
+)
+def test_a_dashed_line_is_named_by_its_level(levels, said):
+    assert dashed_at(levels) == said
+    assert dashed_at(levels, "no bias") == ("Dashed: no bias." if levels else "")
 
 
 def test_titles_replace_only_what_is_said():

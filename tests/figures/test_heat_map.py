@@ -1,14 +1,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_rgb
+from matplotlib import colormaps
+from matplotlib.colors import LinearSegmentedColormap
 
 from simstudy.figures import heat_map_plot
-from simstudy.figures.heat_map import decimals_for, fill_luminance
-from simstudy.figures.theme import VERMILLION
+from simstudy.figures.heat_map import DIVERGING, decimals_for
 from tests.figures.data import make_summary, text_of, texts
 
 SUMMARY = make_summary()
+BLUE_ABOVE = LinearSegmentedColormap.from_list("", DIVERGING, N=257)
 
 
 def test_each_cell_says_its_estimate_and_its_error():
@@ -27,11 +28,10 @@ def test_decimals_show_the_monte_carlo_error(mcse, decimals):
     assert decimals_for(np.array([mcse, np.nan])) == decimals
 
 
-def test_decimals_may_differ_by_cell_and_nothing_is_minus_zero():
-    rows = SUMMARY[SUMMARY["measure"] == "bias"]
-    rows = rows.assign(estimate=-0.0001, mcse=np.nan, places=np.arange(len(rows)) % 3 + 1)
-    plot = heat_map_plot(rows, measure="bias", x="n", y="dgp", panel="method", digits="places")
-    assert set(plot.data["words"]) == {"0.0", "0.00", "0.000"}, "an exact number has no MCSE"
+def test_nothing_is_minus_zero():
+    rows = SUMMARY[SUMMARY["measure"] == "bias"].assign(estimate=-0.0001, mcse=np.nan)
+    plot = heat_map_plot(rows, measure="bias", x="n", y="dgp", panel="method")
+    assert set(plot.data["words"]) == {"0.000"}, "an exact number has no MCSE"
 
 
 def test_cells_that_were_not_run_are_said_to_be_blank():
@@ -52,12 +52,18 @@ def test_a_scenario_without_an_estimate_has_a_dash_and_is_counted():
     assert "Dashes: 1 of 8 estimates are not finite." in text_of(plot)
 
 
-def test_text_is_white_only_on_dark_cells():
-    ramp = fill_luminance(np.array([0.0, 1.0, np.nan]), None)
-    assert ramp[0] < 0.05 < 0.6 < ramp[1] < ramp[2] == 1
-    centered = fill_luminance(np.array([-1.0, 0.0]), 0.0)
-    linear = [((c + 0.055) / 1.055) ** 2.4 if c > 0.04045 else 0 for c in to_rgb(VERMILLION)]
-    assert centered == pytest.approx([np.dot(linear, [0.2126, 0.7152, 0.0722]), 1.0])
+@pytest.mark.parametrize("center", [None, 0.0])
+def test_text_is_white_only_on_dark_cells(center):
+    """Where the relative luminance (WCAG 2.1) of the cell is below 0.19."""
+    rows = SUMMARY[SUMMARY["measure"] == "bias"].iloc[[0] * 41]
+    rows = rows.assign(n=np.arange(41), estimate=np.linspace(-1, 1, 41))
+    plot = heat_map_plot(rows, measure="bias", x="n", y="dgp", center=center)
+    ramp = colormaps["cividis"] if center is None else BLUE_ABOVE
+    rgb = ramp((rows["estimate"].to_numpy() + 1) / 2)[:, :3]
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    is_dark = linear @ [0.2126, 0.7152, 0.0722] < 0.19
+    assert 0 < is_dark.sum() < 41
+    np.testing.assert_array_equal(plot.data["ink"] == "#FFFFFF", is_dark)
 
 
 def test_numbers_are_left_out_where_cells_have_no_room_for_them():
@@ -74,4 +80,4 @@ def test_numbers_are_left_out_where_cells_have_no_room_for_them():
     tall = heat_map_plot(
         pd.concat([one.assign(n=n) for n in range(40)]), measure="bias", x="dgp", y="n"
     )
-    assert set(tall.data["words"]) == {"0.1230 (0.0010)"}
+    assert set(tall.data["words"]) == {"0.1230"}

@@ -37,7 +37,7 @@ def test_levels_asked_for_are_dashed_on_their_own_axis():
     assert (type(upright).__name__, type(level).__name__) == ("geom_vline", "geom_hline")
     assert plot.layers[0]._data["xintercept"].tolist() == [0.9]
     assert plot.layers[1]._data["yintercept"].tolist() == [0.0]
-    assert "Dashed: the level asked for." in text_of(plot)
+    assert "Dashed: 0, or the level asked for." in text_of(plot)
 
 
 def test_an_estimate_that_is_none_is_counted_and_its_point_not_drawn():

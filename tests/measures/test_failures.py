@@ -121,21 +121,12 @@ def test_all_methods_drops_the_replicate_everywhere_and_only_along_its_axis():
     assert dropped["truth"] is columns["truth"]
 
 
-def test_all_methods_sees_failures_in_the_named_columns_only():
-    columns = {"x": np.array([[1.0, NAN], [2, 3]]), "se": np.array([[NAN, 1.0], [NAN, 1]])}
-    dropped = m.all_methods(columns, names=("x",))
-    np.testing.assert_array_equal(np.isnan(dropped["x"]), [[1, 1], [0, 0]])
-    assert m.bias("x", 0.0).estimate(dropped).n_rep.tolist() == [1, 1]
-    assert m.bias("x", 0.0).estimate(m.all_methods(columns)).n_rep.tolist() == [0, 0]
-
-
 def test_impute_worst_counts_a_failure_against_the_method():
     columns = {"covered": np.array([1.0, NAN, 1, NAN]), "x": np.array([NAN, 1, 2, 3])}
     filled = m.impute_worst(columns, {"covered": 0})
     result = m.rejection_rate("covered", name="coverage").estimate(filled)
     assert (float(result.estimate), int(result.n_rep)) == (0.5, 4)
     assert filled["x"] is columns["x"]
-    assert m.complete_case(columns) is columns
 
 
 REFUSED = [
