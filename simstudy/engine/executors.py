@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import multiprocessing
 import os
 import pickle
 import re
@@ -11,8 +12,10 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, cast
 
 from simstudy.engine.error_policy import OnRow
@@ -413,6 +416,13 @@ def executor_of(workers: Workers, expected: str) -> Executor:
             'study when it is imported, put the run below `if __name__ == "__main__":`. A method '
             "that itself runs a study needs backend=inline."
         )
+    if workers.backend in ("auto", "loky") and multiprocessing.current_process().daemon:
+        warnings.warn(
+            "a daemonic process (of multiprocessing or Celery) cannot start processes, so the run "
+            "uses threads. Choose backend=threads or backend=inline to avoid this warning.",
+            stacklevel=2,
+        )
+        workers = replace(workers, backend="threads", options={})
     make = maker_of(workers)
     names = inspect.signature(make).parameters
     ours = {"n_workers": workers.count, "expected": expected}
