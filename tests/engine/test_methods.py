@@ -507,19 +507,6 @@ def test_each_text_of_a_warning_is_counted_for_itself_and_where_nan_came_of_it()
     assert counts == {"UserWarning: A; as ever": a, "RuntimeWarning: B": b}
 
 
-FURTHER = {"metric": ("mse", "mae")}
-
-
-def with_metrics(x, y):
-    wide = np.stack([x[:, 0], np.abs(y[:, 0])], axis=1)
-    error = np.where(x[:, 0] > 1, "too large", None)
-    return {"estimate": wide, "hit": x[:, 0] > 0, "error": error}
-
-
-def without_failures(x, y):
-    return {"estimate": np.stack([y[:, 0], y[:, 1]], axis=1), "hit": y[:, 0] > 0}
-
-
 # ---------------------------------------------------------------- summaries
 def test_a_look_has_blocks_that_every_method_has(tmp_path):
     n_drawn(tmp_path, some("difference"))
