@@ -116,15 +116,6 @@ def test_what_cannot_be_told_apart_or_stored_is_refused(columns, said):
         stored(columns)
 
 
-def test_a_column_that_some_blocks_lack_is_a_mistake_and_no_failure():
-    def forgetful(streams, n_rep):
-        return {"x": X} if streams.block else {"x": X, "y": X}
-
-    study = Study("forgetful", [giving(forgetful)], [mean("y")], block_size=SIZE)
-    with pytest.raises(StudyError, match="measure 'mean_y' reads column 'y', which is neither"):
-        study.run(2 * SIZE, **INLINE)
-
-
 def test_an_empty_error_is_none():
     made, table = stored({"x": X, "error": np.where(X > 3, "lost", "")}, axes={})
     assert made.n_failed == 2

@@ -380,18 +380,6 @@ def test_scenarios_draw_for_methods_or_simulate(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"axes": {"method": ("a",)}}, "axes declares 'method', the axis of the methods"),
-        ({"axes": {"n1": tuple(METHODS)}}, "'n1' is a factor of the scenarios and an axis"),
-    ],
-)
-def test_the_axis_of_methods_has_a_place_of_its_own(changes, says):
-    with pytest.raises(StudyError, match=says):
-        study(**changes)
-
-
-@pytest.mark.parametrize(
     ("method", "says"),
     [
         (lambda z: {}, "method 'm' has the parameter 'z', which is neither drawn by Given"),
