@@ -26,13 +26,8 @@ from simstudy.store.arrow_schema import (
 )
 from simstudy.validation import refuse_inexact, unmasked
 
-STORED_COLUMNS = {
-    SCENARIO: "the key of the scenario",
-    REP: "the number of the replicate",
-    CELL_ERROR: "the errors of single cells",
-    CONVERGED: "1 where nothing failed, which convergence_rate reads",
-}
-"""Names of stored columns that a study cannot return, with their contents."""
+STORED_COLUMNS = frozenset({SCENARIO, REP, CELL_ERROR, CONVERGED})
+"""Names of stored columns that a study cannot return."""
 MISSING = "NaN in "  # beginning of the error text of a replicate without a value
 
 
@@ -191,15 +186,10 @@ def _refuse_name(plan: Plan, name: Any, who: str) -> None:
             f"{who} returned a column named {name!r}: the name of a column must be a text that is "
             "not empty, such as 'estimate'."
         )
-    if name in STORED_COLUMNS:
+    if name in STORED_COLUMNS or name in plan.axes:
         raise StudyError(
-            f"{who} returned a column {name!r}, a reserved name ({STORED_COLUMNS[name]}): rename "
-            f"it, such as {'is_' + name!r}."
-        )
-    if name in plan.axes:
-        raise StudyError(
-            f"{who} returned a column {name!r}, which is the name of an axis: rename the column, "
-            "since the table of replicates needs both."
+            f"{who} returned a column {name!r}, which is a reserved name or that of an axis: "
+            f"rename it, such as {'is_' + name!r}."
         )
 
 

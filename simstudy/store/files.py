@@ -201,6 +201,6 @@ def _translated(error: OSError, path: object) -> Exception:
     if not (what.startswith(str(path)) or str(path).startswith(what)):
         return error  # the study's code needs another file
     return StoreError(
-        f"cannot write to {what}: {error.strerror}. Every finished block is kept; run the same "
-        "command again if that has changed, or choose another out=..."
+        f"cannot write to {what}: {error.strerror}. Choose another out=..., or run the same "
+        "command again if the reason is gone; every finished block is kept."
     )

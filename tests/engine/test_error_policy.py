@@ -110,21 +110,6 @@ def test_only_the_row_that_is_replayed_raises():
     assert each_replicate(root, X, returns=["root"])["error"][1] is not None, "and no longer after"
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        OSError(errno.ESTALE, "Stale file handle"),
-        TimeoutError(errno.ETIMEDOUT, "Connection timed out"),
-        RuntimeError("can't start new thread"),
-        ImportError("libx.so: cannot open shared object file: Stale file handle"),
-    ],
-    ids=repr,
-)
-def test_trouble_of_the_machine_is_no_failure_of_a_method(error):
-    assert is_machine_trouble(error)
-    assert not is_machine_trouble(RuntimeError("did not converge"))
-
-
 def test_garbage_of_others_is_no_warning_of_a_replicate():
     def analyse(x):
         open(__file__)  # noqa: SIM115
@@ -168,6 +153,8 @@ def meanwhile(error, context):
 TROUBLE = [
     MemoryError(),
     *(OSError(code, "no more") for code in sorted(MACHINE_TROUBLE)),
+    RuntimeError("can't start new thread"),
+    ImportError("libx.so: cannot open shared object file: Stale file handle"),
     caused(RuntimeError("cannot start"), OSError(errno.EAGAIN, "fork")),
     meanwhile(ValueError("no fit"), caused(KeyError("x"), MemoryError())),
     ExceptionGroup("two", [ValueError("x"), MemoryError()]),

@@ -379,18 +379,6 @@ def test_scenarios_draw_for_methods_or_simulate(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"axes": {"method": ("a",)}}, "axes declares 'method', the axis of the methods"),
-        ({"axes": {"n1": tuple(METHODS)}}, "'n1' is a factor of the scenarios and an axis"),
-    ],
-)
-def test_the_axis_of_methods_has_a_place_of_its_own(changes, says):
-    with pytest.raises(StudyError, match=says):
-        study(**changes)
-
-
-@pytest.mark.parametrize(
     ("method", "says"),
     [
         (lambda z: {}, "method 'm' has the parameter 'z', which is neither drawn by Given"),
@@ -504,19 +492,6 @@ def test_each_text_of_a_warning_is_counted_for_itself_and_where_nan_came_of_it()
     a, b = (sum(int((data["x"][:, at] > 0).sum()) for data in seen) for at in (0, 1))
     counts = result.warnings.set_index("warning")["replicates"].to_dict()
     assert counts == {"UserWarning: A; as ever": a, "RuntimeWarning: B": b}
-
-
-FURTHER = {"metric": ("mse", "mae")}
-
-
-def with_metrics(x, y):
-    wide = np.stack([x[:, 0], np.abs(y[:, 0])], axis=1)
-    error = np.where(x[:, 0] > 1, "too large", None)
-    return {"estimate": wide, "hit": x[:, 0] > 0, "error": error}
-
-
-def without_failures(x, y):
-    return {"estimate": np.stack([y[:, 0], y[:, 1]], axis=1), "hit": y[:, 0] > 0}
 
 
 # ---------------------------------------------------------------- summaries

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simstudy.engine.tasks import draw_task, record_failed
+from simstudy.engine.tasks import record_failed
 from simstudy.store.columns import failed_replicates
 from tests.factories import blocks_of, factory_of, mean_study
 
@@ -16,19 +16,6 @@ def test_a_task_carries_its_own_scenarios_and_their_provenance_only(tmp_path):
     assert task.plan.scenarios == (job.scenario,)
     assert list(task.provenance.codes) == [job.key]
     assert task.code.digest == whole.expected != ""
-
-
-def test_the_result_says_what_is_written(tmp_path):
-    whole = factory_of(PLAN, tmp_path)
-    jobs = list(blocks_of(whole, 2))
-    result = draw_task(whole.task(jobs))
-    assert result.done == tuple((job.key, job.block) for job in jobs)
-    assert result.n_failed == 0
-    assert result.first_failure is None
-    assert len(result.draw_seconds) == len(jobs)
-    assert result.seconds >= sum(result.draw_seconds)
-    whole.store.scan()
-    assert list(blocks_of(whole, 2)) == []
 
 
 def test_blocks_that_the_machine_made_fail_are_drawn_again(tmp_path):

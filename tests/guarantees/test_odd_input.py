@@ -48,7 +48,7 @@ def test_what_cannot_be_asked_for_is_one_line(given, said):
 
 def test_names_that_are_too_long_for_a_folder(tmp_path):
     for settings, out in (({"name": "a" * 300}, tmp_path), ({}, tmp_path / ("a" * 300))):
-        with pytest.raises(StoreError, match=r"(?i)file name too long\. Choose a shorter name"):
+        with pytest.raises(StoreError, match=r"(?i)file name too long\. Choose another"):
             study(**settings).run(N_REP, out=out, **INLINE)
 
 
@@ -59,5 +59,5 @@ def test_a_study_without_measures_has_no_rows(tmp_path):
 
 
 def test_a_folder_that_is_deleted_under_a_run(tmp_path):
-    with pytest.raises(StoreError, match=r"no such file or directory.*run the same command again"):
+    with pytest.raises(StoreError, match=r"No such file or directory.*run the same command again"):
         study(Odd(deletes=str(tmp_path / "out"))).run(N_REP, out=tmp_path / "out", **INLINE)

@@ -148,11 +148,6 @@ def test_what_no_number_depends_on_may_change(change, written, first, tmp_path):
     assert again.details.spent == first.details.spent, "timings are adopted with their blocks"
 
 
-def test_another_measure_needs_no_new_replicates(written, first, tmp_path):
-    study = replace(written.study(), measures=[mean("x", name="middle")])
-    assert study.run(50, out=tmp_path / "out", **INLINE).outcome.n_blocks == 0
-
-
 SETTINGS = {
     "block size": ({"block_size": 25}, {}),
     "seed": ({}, {"seed": 2}),
@@ -179,14 +174,6 @@ def test_another_version_of_a_library_is_refused(written, first, tmp_path, monke
     monkeypatch.setattr(modules, "library_version", lambda top: "0.1")
     said = f"numpy was {numpy.__version__} and is 0.1"
     assert_refused(written.study(), tmp_path / "out", said)
-
-
-def test_everything_that_changed_is_said_at_once(written, first, tmp_path):
-    written.edit("stale_kernel", "np.mean(x", "np.median(x")
-    written.edit("stale_kernel", "SCALE = 2.0", "SCALE = 3.0")
-    assert_refused(
-        written.study(), tmp_path / "out", "stale_kernel.SCALE has changed; stale_kernel"
-    )
 
 
 # ---------------------------------------------------------------- the ways on

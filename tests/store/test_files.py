@@ -1,6 +1,5 @@
 """A store in a folder and at a URL: the same files, the same bytes."""
 
-import os
 import uuid
 
 import pyarrow as pa
@@ -19,18 +18,6 @@ from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds, rows
 
 def in_memory(*, at_once=True):
     return ObjectStore(place_of(f"memory://{uuid.uuid4().hex}/blocks"), at_once)
-
-
-def test_what_is_no_regular_file_is_set_aside_and_never_opened(tmp_path):
-    put(Folder(tmp_path), ("a", 0, 1))
-    os.mkfifo(tmp_path / f"{'0' * 32}.parquet")
-    (tmp_path / f"{'1' * 32}.parquet").symlink_to("/dev/zero")
-    (tmp_path / f"{'2' * 32}.parquet").mkdir()
-    with pytest.raises(StoreError, match="is damaged, or not a file of blocks"):
-        Store(Folder(tmp_path), ROWS, OWNER, read_only=True)
-    store = Store(Folder(tmp_path), ROWS, OWNER)
-    assert len(store.damaged) == 3
-    assert_holds(store, "a", 1)
 
 
 PLACES = {

@@ -32,7 +32,7 @@ def test_a_run_that_cannot_write_a_block_ends_with_one_line(name, tmp_path, monk
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(Folder, "write", refuse)
-    with pytest.raises(StoreError, match="Every finished block is kept"):
+    with pytest.raises(StoreError, match="every finished block is kept"):
         mean_study((3,)).run(60, out=tmp_path)
     monkeypatch.undo()
     assert mean_study((3,)).run(60, out=tmp_path).n_failed == 0
