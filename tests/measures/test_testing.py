@@ -38,21 +38,12 @@ def test_a_ratio_over_nothing_says_why(columns):
     assert (found.reason == "no replicate is without effect").all()
 
 
-# ---------------------------------------------------------------- one name, three ways to say it
-def same(one, other, columns):
-    for mine, theirs in zip(one.estimate(columns), other.estimate(columns), strict=True):
+def test_a_type_1_error_is_a_rejection_rate():
+    p_values = {"p": np.random.default_rng(2).random((200, 2))}
+    named, plain = m.type_1_error(p_value="p"), m.rejection_rate(p_value="p")
+    assert named.name == "type_1_error"
+    for mine, theirs in zip(named.estimate(p_values), plain.estimate(p_values), strict=True):
         np.testing.assert_array_equal(mine, theirs)
-
-
-def test_one_function_takes_limits_flags_p_values_or_standard_errors(columns):
-    with_p = columns | {"p": np.random.default_rng(2).random((200, 2))}
-    by_se = {"estimate": "x", "se": "se", "df": "df"}
-    covered = m.coverage(truth=0.5, **by_se).estimate(columns).estimate
-    np.testing.assert_allclose(
-        m.power(null=0.5, **by_se).estimate(columns).estimate, 1 - covered, rtol=1e-14
-    )
-    same(m.type_1_error(p_value="p"), m.rejection_rate(p_value="p"), with_p)
-    assert m.type_1_error(p_value="p").name == "type_1_error"
 
 
 @pytest.mark.parametrize(
