@@ -66,7 +66,7 @@ def measure_curves(
     nominal
         Level to draw as a dashed line, the column that holds it, or one for each measure by name.
     dashed
-        Name of that line in the caption. Default: 0, or the level asked for.
+        Name of that line in the caption. Default: its level, in words.
     exact
         Whether to draw the column `exact` as a solid line. Or a frame of theory on a finer grid,
         with the columns `x`, those mapped, and `exact`, in the units of the measure. Without the

@@ -50,7 +50,7 @@ def trade_off_plot(
     nominal
         Levels to draw as dashed lines, by measure: vertical for `x`, horizontal for `y`.
     dashed
-        Name of these lines in the caption. Default: 0, or the level asked for.
+        Name of these lines in the caption. Default: their levels, in words.
     colors
         Colour for each level of `color`, by label, the same in all figures of a study.
 

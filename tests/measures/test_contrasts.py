@@ -58,13 +58,6 @@ def test_a_method_against_itself_differs_by_nothing(columns):
         assert (result.estimate, result.mcse, result.lower, result.upper) == (0, 0, 0, 0)
 
 
-def test_scenarios_on_shared_numbers_pair_by_row(columns):
-    first, second = take_index(columns, axis=0, index=0), take_index(columns, axis=0, index=1)
-    by_row = m.paired(m.rmse("x", 0.0), first, second)
-    by_axis = m.paired_methods(m.rmse("x", 0.0), columns, method=0, reference=1)
-    assert by_row[:6] == by_axis[:6]
-
-
 def test_pairing_saves_what_the_methods_share(columns):
     first, second = take_index(columns, axis=0, index=0), take_index(columns, axis=0, index=1)
     together = m.paired(m.bias("x", 0.0), first, second)

@@ -1,4 +1,4 @@
-"""Replicates that lie far out: which are counted, and that no other measure loses them."""
+"""Replicates that lie far out: which are counted."""
 
 import numpy as np
 import pytest
@@ -42,9 +42,3 @@ def test_where_half_are_equal_nothing_is_said_to_lie_out():
     found = rate(np.r_[np.zeros(6), 1.0, 2, 3])
     assert np.isnan(found.estimate)
     assert str(found.reason).startswith("half of x or more are equal, so the MAD is 0")
-
-
-def test_what_lies_out_stays_in_every_other_measure():
-    x = np.r_[np.linspace(-1, 1, 18), 1e6]
-    assert m.mean("x").estimate({"x": x}).n_rep == 19
-    assert float(m.mean("x").estimate({"x": x}).estimate) == pytest.approx(x.mean())
