@@ -9,13 +9,13 @@ import pytest
 
 from simstudy.documents.stats.accuracy import design, paired, prompts, t_tests
 from simstudy.documents.stats.accuracy import two_binomials as tb
-from simstudy.documents.stats.accuracy.counts import BITS, draw_counts
+from simstudy.documents.stats.accuracy.prompts import BITS, draw_counts
 from simstudy.documents.stats.arguments import as_scores
 from simstudy.documents.stats.bootstrap import losses
 from simstudy.documents.stats.bootstrap import quantiles as qb
 from simstudy.documents.stats.bootstrap.resamples import Resamples, in_order
-from simstudy.documents.stats.classifier import bootstrap_bounds as boot
 from simstudy.documents.stats.classifier import bounds, thresholds, trial, umbrella
+from simstudy.documents.stats.classifier import bounds as boot
 from simstudy.documents.stats.compatible import false_discovery, null_proportion
 from simstudy.documents.stats.compatible.combining import cauchy, stouffer
 from simstudy.documents.stats.leave_one_out import importance, priors, regression, utilities

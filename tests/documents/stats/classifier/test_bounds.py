@@ -9,9 +9,9 @@ from scipy import stats as scipy_stats
 
 from simstudy.documents.stats.bootstrap import quantiles as qb
 from simstudy.documents.stats.bootstrap.resamples import draw_resamples, in_order
-from simstudy.documents.stats.classifier import bootstrap_bounds as boot
+from simstudy.documents.stats.classifier import bounds as boot
+from simstudy.documents.stats.classifier import bounds as direct
 from simstudy.documents.stats.classifier import bounds as tb
-from simstudy.documents.stats.classifier import direct_bounds as direct
 from tests.documents.stats.replayed import bootstrapped
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
