@@ -11,8 +11,7 @@ from scipy import stats
 
 from benchmarks.timing import least_alone
 from simstudy.documents.scenarios.accuracy import METHODS, AccuracyCheck
-from simstudy.documents.stats.accuracy.counts import draw_counts
-from simstudy.documents.stats.accuracy.prompts import chances
+from simstudy.documents.stats.accuracy.prompts import chances, draw_counts
 from simstudy.provenance.streams import Streams
 
 N, ACCURACY, CORRELATION, SIGMA, ALPHA = 512, 0.8, 0.4, 0.5, 0.05

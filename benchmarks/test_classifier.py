@@ -6,7 +6,7 @@ from scipy import stats
 
 from benchmarks.timing import seconds
 from simstudy.documents.dgps.scores import NormalScores
-from simstudy.documents.stats.classifier import bootstrap_bounds as threshold_bounds
+from simstudy.documents.stats.classifier import bounds as threshold_bounds
 from simstudy.documents.stats.classifier import direct_bounds
 from simstudy.documents.stats.classifier import trial as binomial_trial
 

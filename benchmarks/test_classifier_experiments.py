@@ -11,8 +11,7 @@ from scipy import stats
 
 from benchmarks.timing import seconds
 from simstudy.documents.scenarios.applied import AppliedTrial
-from simstudy.documents.scenarios.sensitivity import Trial
-from simstudy.documents.scenarios.thresholds import Threshold
+from simstudy.documents.scenarios.thresholds import Threshold, Trial
 from simstudy.documents.stats.classifier.trial import normal_sample_size, trial_power
 from simstudy.provenance.streams import Streams
 

@@ -30,7 +30,7 @@ from simstudy.claims import (
     mc_margin,
 )
 from simstudy.design import grid
-from simstudy.documents.scenarios.umbrella import MEASURES, RANKS, Umbrella
+from simstudy.documents.scenarios.thresholds import RANK_MEASURES, RANKS, Umbrella
 from simstudy.documents.stats.classifier.umbrella import (
     least_feasible_n,
     rank_table,
@@ -75,7 +75,7 @@ def study(config: Config) -> Study:
     return Study(
         name="umbrella_rank",
         scenarios=grid(Umbrella, **{name: getattr(config, name) for name in swept}),
-        measures=MEASURES,
+        measures=RANK_MEASURES,
         axes={"rank": RANKS},
         block_size=2500,
         n_rep=config.n_rep,

@@ -24,7 +24,7 @@ from experiments.classifier_sample_size.figures import (
 from experiments.classifier_sample_size.tables import table_of_designs
 from simstudy.analysis.result import Result
 from simstudy.design import grid
-from simstudy.documents.scenarios.sensitivity import MEASURES, Trial
+from simstudy.documents.scenarios.thresholds import TRIAL_MEASURES, Trial
 from simstudy.documents.stats.classifier.trial import RULES
 from simstudy.options import option, published
 from simstudy.study import Study
@@ -62,7 +62,7 @@ def study(config: Config) -> Study:
     return Study(
         name="classifier_sample_size",
         scenarios=designs + sizes,
-        measures=MEASURES,
+        measures=TRIAL_MEASURES,
         axes={"rule": RULES},
         block_size=5000,
         n_rep=config.n_rep,

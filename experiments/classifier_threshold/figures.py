@@ -12,9 +12,14 @@ from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import binomial_error
 from simstudy.documents.stats.bootstrap import quantiles as bootstrap
-from simstudy.documents.stats.classifier.description import N_SHOWN, n_low
 from simstudy.documents.stats.classifier.theory import threshold_cdf, threshold_density
-from simstudy.documents.stats.classifier.thresholds import BOOTSTRAP, METHODS, order_law
+from simstudy.documents.stats.classifier.thresholds import (
+    BOOTSTRAP,
+    METHODS,
+    N_SHOWN,
+    n_low,
+    order_law,
+)
 from simstudy.figures import (
     caption,
     captions,

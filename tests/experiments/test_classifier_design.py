@@ -10,7 +10,7 @@ from experiments.classifier_sample_size import study as sample_size
 from experiments.classifier_sample_size.figures import BAND
 from experiments.classifier_trial import study as applied
 from simstudy.design.plan import factors_of
-from simstudy.documents.scenarios.umbrella import Umbrella
+from simstudy.documents.scenarios.thresholds import Umbrella
 from simstudy.errors import DesignError
 from tests.experiments.claimed import (
     assert_as_foreseen,

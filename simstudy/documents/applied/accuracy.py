@@ -13,20 +13,21 @@ from simstudy.documents.applied.answers import Answer, curves
 from simstudy.documents.applied.scores import checked_scores, scores_of
 from simstudy.documents.applied.settings import AUTO, Question, is_lower_better, plain_values
 from simstudy.documents.applied.tables import Source
-from simstudy.documents.stats.accuracy._of_scores.count_tests import (
+from simstudy.documents.stats.accuracy._of_scores import (
     CHANGE_TESTS,
     COUNT_TESTS,
+    RIGHT,
+    UNCHANGED,
+    Rule,
+    Scores,
+    Values,
     changed_answers,
-    two_proportions,
-)
-from simstudy.documents.stats.accuracy._of_scores.mean_tests import (
     known_sigma,
     paired_t,
     pooled_t,
+    two_proportions,
     welch,
 )
-from simstudy.documents.stats.accuracy._of_scores.rule import UNCHANGED, Rule
-from simstudy.documents.stats.accuracy._of_scores.scores import RIGHT, Scores, Values
 from simstudy.errors import DesignError
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.options import build

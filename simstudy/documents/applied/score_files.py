@@ -9,7 +9,7 @@ from simstudy.documents.applied.accuracy import AccuracyCheck, check_scores
 from simstudy.documents.applied.scores import NO_SCORE, scores_of
 from simstudy.documents.applied.settings import AUTO, AccuracySettings
 from simstudy.documents.applied.tables import Table, numbers_of, place_of, texts_of
-from simstudy.documents.stats.accuracy._of_scores.scores import Values
+from simstudy.documents.stats.accuracy._of_scores import Values
 from simstudy.errors import ConfigError, nearest
 from simstudy.lazy import pd
 

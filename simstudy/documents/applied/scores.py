@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.documents.applied.tables import complete_numbers, numbers_of
-from simstudy.documents.stats.accuracy._of_scores.scores import Scores, Values
+from simstudy.documents.stats.accuracy._of_scores import Scores, Values
 from simstudy.errors import DesignError
 from simstudy.lazy import special
 

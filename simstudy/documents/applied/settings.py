@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.documents.stats.accuracy._of_scores.count_tests import CHANGE_TESTS, COUNT_TESTS
+from simstudy.documents.stats.accuracy._of_scores import CHANGE_TESTS, COUNT_TESTS
 from simstudy.documents.stats.accuracy._tasks import RELATED
 from simstudy.options import build, option
 

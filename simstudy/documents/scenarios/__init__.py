@@ -14,12 +14,10 @@ if TYPE_CHECKING:
     from simstudy.documents.scenarios.predictions import Networks, Predictions, Regressor, TableRows
     from simstudy.documents.scenarios.regression import RegressionTrial
     from simstudy.documents.scenarios.risk import RegressionRisk
-    from simstudy.documents.scenarios.sensitivity import Trial
     from simstudy.documents.scenarios.standard_error import BootstrapSe
-    from simstudy.documents.scenarios.thresholds import Bound, Threshold
+    from simstudy.documents.scenarios.thresholds import Bound, Threshold, Trial, Umbrella
     from simstudy.documents.scenarios.two_sample import ComparedSamples, TwoSample
     from simstudy.documents.scenarios.two_stage import TwoStage
-    from simstudy.documents.scenarios.umbrella import Umbrella
 
 _NAMES = {
     "applied": ("AppliedTrial",),
@@ -27,12 +25,10 @@ _NAMES = {
     "predictions": ("Networks", "Predictions", "Regressor", "TableRows"),
     "regression": ("RegressionTrial",),
     "risk": ("RegressionRisk",),
-    "sensitivity": ("Trial",),
     "standard_error": ("BootstrapSe",),
-    "thresholds": ("Bound", "Threshold"),
+    "thresholds": ("Bound", "Threshold", "Trial", "Umbrella"),
     "two_sample": ("ComparedSamples", "TwoSample"),
     "two_stage": ("TwoStage",),
-    "umbrella": ("Umbrella",),
 }  # names, module by module
 
 __all__ = [

@@ -14,7 +14,6 @@ import numpy as np
 from simstudy.array_types import Float, Int
 from simstudy.design import Columns, Exact
 from simstudy.documents.stats.accuracy import paired, two_binomials
-from simstudy.documents.stats.accuracy.counts import decide, draw_counts
 from simstudy.documents.stats.accuracy.design import detectable_effect, threshold
 from simstudy.documents.stats.accuracy.prompts import (
     ROUNDING,
@@ -22,6 +21,8 @@ from simstudy.documents.stats.accuracy.prompts import (
     CriticalCounts,
     binomial_law,
     chances,
+    decide,
+    draw_counts,
     rejection,
     rejection_given,
     rejection_of_different,

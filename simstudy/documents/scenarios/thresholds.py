@@ -1,17 +1,36 @@
-"""A classifier's threshold, set on the scores of a few positive cases and then used for ever."""
+"""A classifier's threshold, set on the scores of a few positive cases, and the trial of it.
+
+The threshold is set once and then used for ever: by order statistics (the Neyman-Pearson umbrella's
+and others), by bootstraps, or by tolerance bounds. The trial counts true positives, to show that
+the sensitivity exceeds a null.
+"""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
-from simstudy.array_types import Float
+from simstudy.array_types import Float, Int
 from simstudy.design import Columns
 from simstudy.documents.dgps.scores import NormalScores, Scores
 from simstudy.documents.stats.bootstrap.resamples import Resamples, draw_resamples
-from simstudy.documents.stats.classifier.description import described
 from simstudy.documents.stats.classifier.theory import exact_coverage, exact_mean_sensitivity
-from simstudy.documents.stats.classifier.thresholds import FURTHER, METHODS, Target, thresholds
+from simstudy.documents.stats.classifier.thresholds import (
+    FURTHER,
+    METHODS,
+    Target,
+    described,
+    thresholds,
+)
+from simstudy.documents.stats.classifier.trial import (
+    RULES,
+    critical_count,
+    normal_sample_size,
+    trial_power,
+)
+from simstudy.documents.stats.classifier.umbrella import rank_table, umbrella_rank
+from simstudy.errors import DesignError
 from simstudy.measures import empirical_se, mean, rejection_rate
 from simstudy.provenance.streams import Streams
 
@@ -125,4 +144,130 @@ MEASURES = (
     empirical_se("sensitivity", name="sd_sensitivity"),
     mean("threshold"),
     empirical_se("threshold", name="sd_threshold"),
+)
+
+
+# ---------------------------------------------------------------- order statistics
+RANKS = ("umbrella", "1", "2", "3", "4")
+
+
+@dataclass(frozen=True)
+class Umbrella:
+    """Order statistics of n uniform scores as thresholds for one sensitivity.
+
+    Parameters
+    ----------
+    n_obs
+        Positive cases, at least 4.
+    sensitivity, confidence
+        Target, and the probability with which it is to be kept.
+
+    Raises
+    ------
+    DesignError
+        If there are fewer than 4 positive cases.
+    """
+
+    n_obs: int
+    sensitivity: float = 0.95
+    confidence: float = 0.8
+
+    def __post_init__(self) -> None:
+        if self.n_obs < int(RANKS[-1]):
+            raise DesignError(
+                f"n_obs={self.n_obs} scores have no {RANKS[-1]}th smallest, so the last of the "
+                f"ranks compared would be no threshold. Use n_obs >= {RANKS[-1]}."
+            )
+
+    @property
+    def ranks(self) -> Int[np.ndarray, " rank"]:
+        """The rank on each position of the axis; 0 is the threshold −∞."""
+        best = umbrella_rank(self.n_obs, self.sensitivity, self.confidence)
+        return np.array([int(best), *(int(rank) for rank in RANKS[1:])])
+
+    def simulate(self, streams: Streams, n_rep: int) -> Columns:
+        scores = streams("data").random((n_rep, self.n_obs))
+        n_below = (scores < 1 - self.sensitivity).sum(axis=1)[:, None]
+        return {"safe": n_below >= self.ranks, "exactly": n_below == self.ranks}
+
+    def exact(self) -> Columns:
+        table = rank_table(self.n_obs, self.sensitivity)
+        return {
+            "coverage": table.coverage[self.ranks],
+            "exactly": table.probability[self.ranks],
+        }
+
+
+RANK_MEASURES = (
+    rejection_rate("safe", name="coverage"),
+    rejection_rate("exactly", name="exactly"),
+)
+
+
+# ---------------------------------------------------------------- the trial
+@lru_cache(maxsize=1024)
+def critical_counts(n_obs: int, null: float, alpha: float) -> tuple[int, ...]:
+    """The fewest true positives that reject, by each rule; every block of a scenario asks."""
+    return tuple(int(critical_count(n_obs, null, alpha, rule=rule)) for rule in RULES)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial that is to show a sensitivity above a null.
+
+    Parameters
+    ----------
+    sensitivity
+        True one, k.
+    margin
+        From the null l up to k.
+    beta, alpha
+        Type-II error requested, and nominal size.
+    n_obs
+        Positive cases; 0 takes the normal approximation's number, rounded up.
+    """
+
+    sensitivity: float = 0.95
+    margin: float = 0.05
+    beta: float = 0.2
+    alpha: float = 0.05
+    n_obs: int = 0
+
+    def __post_init__(self) -> None:
+        _ = self.n_trial  # refuses a margin that leaves no null
+
+    @property
+    def null(self) -> float:
+        """Sensitivity under the null hypothesis."""
+        return float(np.round(self.sensitivity - self.margin, 12))
+
+    @property
+    def n_trial(self) -> int:
+        """Positive cases in the trial."""
+        about = (self.sensitivity, self.margin, 1 - self.beta, self.alpha)
+        return self.n_obs or int(np.ceil(normal_sample_size(*about)))
+
+    @property
+    def critical(self) -> Int[np.ndarray, " rule"]:
+        """The fewest true positives that reject, by rule."""
+        return np.array(critical_counts(self.n_trial, self.null, self.alpha))
+
+    def simulate(self, streams: Streams, n_rep: int) -> Columns:
+        n, critical = self.n_trial, self.critical
+        found = streams("data").binomial(n, self.sensitivity, size=(n_rep, 1))
+        under_null = streams("null").binomial(n, self.null, size=(n_rep, 1))
+        return {"reject": found >= critical, "reject_null": under_null >= critical}
+
+    def exact(self) -> Columns:
+        about = (self.n_trial, self.sensitivity, self.null, self.alpha)
+        known = [trial_power(*about, rule=rule) for rule in RULES]
+        return {
+            "power": np.array([float(rule.power) for rule in known]),
+            "size": np.array([float(rule.size) for rule in known]),
+        }
+
+
+TRIAL_MEASURES = (
+    rejection_rate("reject", name="power"),
+    rejection_rate("reject_null", name="size"),
 )

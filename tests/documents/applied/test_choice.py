@@ -7,7 +7,7 @@ import pytest
 
 from simstudy.documents.applied.accuracy import OF_SIZE, choose_test, pairing
 from simstudy.documents.applied.settings import TEST_NAMES, Question
-from simstudy.documents.stats.accuracy._of_scores.scores import Scores
+from simstudy.documents.stats.accuracy._of_scores import Scores
 from simstudy.errors import DesignError
 
 BINARY = np.array([1.0, 0, 1, 1, 0, 1]), np.array([1.0, 1, 0, 1, 0, 0])

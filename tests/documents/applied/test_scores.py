@@ -10,7 +10,7 @@ import pytest
 
 from simstudy.documents.applied.scores import checked_scores, scores_of
 from simstudy.documents.applied.tables import numbers_of
-from simstudy.documents.stats.accuracy._of_scores.scores import Scores
+from simstudy.documents.stats.accuracy._of_scores import Scores
 from simstudy.errors import DesignError
 
 NAMES = ("old", "new")

@@ -11,8 +11,8 @@ from simstudy.documents.scenarios.accuracy import (
     exact_shares,
 )
 from simstudy.documents.stats.accuracy import paired, two_binomials
-from simstudy.documents.stats.accuracy.counts import Counts, draw_counts
 from simstudy.documents.stats.accuracy.paired import PAIRED_TESTS
+from simstudy.documents.stats.accuracy.prompts import Counts, draw_counts
 from tests.documents.scenarios.draws import streams
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 

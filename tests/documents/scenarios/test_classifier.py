@@ -7,11 +7,8 @@ import pytest
 from scipy import stats
 
 from simstudy.documents.scenarios.applied import TRIAL_METHODS, AppliedTrial
-from simstudy.documents.scenarios.sensitivity import Trial
-from simstudy.documents.scenarios.thresholds import Bound, Threshold
-from simstudy.documents.scenarios.umbrella import Umbrella
-from simstudy.documents.stats.classifier.description import described
-from simstudy.documents.stats.classifier.thresholds import METHODS, thresholds
+from simstudy.documents.scenarios.thresholds import Bound, Threshold, Trial, Umbrella
+from simstudy.documents.stats.classifier.thresholds import METHODS, described, thresholds
 from tests.documents.scenarios.draws import streams
 
 

@@ -16,12 +16,11 @@ from simstudy.documents.scenarios.predictions import Predictions, TableRows, ref
 from simstudy.documents.scenarios.proportions import Proportion, ProportionInterval
 from simstudy.documents.scenarios.regression import RegressionTrial
 from simstudy.documents.scenarios.score_checks import ScoreCheck
-from simstudy.documents.scenarios.sensitivity import Trial
 from simstudy.documents.scenarios.standard_error import BootstrapSe
+from simstudy.documents.scenarios.thresholds import Trial, Umbrella
 from simstudy.documents.scenarios.two_sample import TwoSample
 from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.documents.scenarios.two_stage_outcomes import TwoStageOutcomes
-from simstudy.documents.scenarios.umbrella import Umbrella
 from simstudy.errors import ConfigError, DesignError
 
 PREDICTIONS = Predictions(Friedman(n_feature=5), n_train=30, n_test=12, n_boot=(4, 6))

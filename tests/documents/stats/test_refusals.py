@@ -9,12 +9,11 @@ import pytest
 
 from simstudy.documents.stats.accuracy import design, paired, prompts, t_tests
 from simstudy.documents.stats.accuracy import two_binomials as tb
-from simstudy.documents.stats.accuracy.counts import BITS, draw_counts
+from simstudy.documents.stats.accuracy.prompts import BITS, draw_counts
 from simstudy.documents.stats.arguments import as_scores
 from simstudy.documents.stats.bootstrap import losses
 from simstudy.documents.stats.bootstrap import quantiles as qb
 from simstudy.documents.stats.bootstrap.resamples import Resamples, in_order
-from simstudy.documents.stats.classifier import bootstrap_bounds as boot
 from simstudy.documents.stats.classifier import bounds, thresholds, trial, umbrella
 from simstudy.documents.stats.compatible import false_discovery, null_proportion
 from simstudy.documents.stats.compatible.combining import cauchy, stouffer
@@ -43,11 +42,10 @@ ONE, OTHER = Pointwise(X, X, X), Pointwise(X + 1, X, X)
 NO_SCALE, OF_TWO = PRIOR._replace(sigma_rate=np.zeros(2)), priors.default_prior(*draw_data(2, 5, 2))
 FEW_DRAWS = PosteriorDraws(np.zeros((2, 24)), np.zeros((2, 24, 1)), np.ones((2, 24)))
 leave_one_out = partial(regression.exact_leave_one_out, FEATURES, Y)
-quantile_bound = partial(bounds.quantile_bound, q=0.1, confidence=0.8)
 
 
 def bound_of(resamples: Resamples, estimate: np.ndarray):
-    return boot.bounds_from_resamples(resamples, estimate, estimate, confidence=0.9)
+    return bounds.bounds_from_resamples(resamples, estimate, estimate, confidence=0.9)
 
 
 def rng() -> np.random.Generator:
@@ -99,7 +97,10 @@ REFUSED = {
         (lambda: bound_of(Resamples(X, np.ones(X.shape, int)), X[:, 0]), "row 0 are not in ascend"),
         (lambda: bound_of(in_order(X), X[0, :1]), "estimate has 1 along 'rep' and .*values has 2"),
         (lambda: thresholds.thresholds(X, TARGET, resamples=in_order(X[:1])), "has 1 along 'rep'"),
-        (lambda: quantile_bound(X[:, :1], method="bca"), "n_obs=1 .*at least 2"),
+        (
+            lambda: bounds.exact_bootstrap_bounds(X[:, :1], q=0.1, confidence=0.8),
+            "n_obs=1 .*at least 2",
+        ),
         (lambda: umbrella.violation(6, 5, 0.9), "n_obs - rank=-1"),
         (lambda: umbrella.least_feasible_n(1 - 1e-16, 0.9), r"more than 9e\+15 positives"),
         (lambda: umbrella.least_feasible_n(0.5, float(np.nextafter(1, 0))), r"9e\+15 positives"),

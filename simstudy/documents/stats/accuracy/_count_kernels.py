@@ -3,7 +3,7 @@
 A table has a power of two of columns. A column holds two outcomes and how much of it belongs to the
 first, so the upper bits of a word choose the column and all the others choose within it: no word is
 refused, and a probability is off by at most its own rounding. Outcomes are counts packed in
-one word (`simstudy.documents.stats.accuracy.counts`), and packed counts add up as they are.
+one word (`simstudy.documents.stats.accuracy.prompts`), and packed counts add up as they are.
 
 References
 ----------

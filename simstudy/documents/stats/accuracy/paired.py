@@ -14,8 +14,8 @@ paired_z      Φ((gains − losses)/√(gains + losses))
 paired_t      Student's t of the differences −1, 0 and 1, on n − 1 degrees of freedom
 ============  =============================================================================
 
-The first never exceeds its level; the others may. A test fails at p ≤ α. `paired_z` and `paired_t`
-are there as functions too, of scores of any kind.
+The first never exceeds its level; the others may. A test fails at p ≤ α. `paired_t` is there as
+a function too, of scores of any kind.
 
 References
 ----------
@@ -41,7 +41,6 @@ from simstudy.documents.stats.accuracy.checks import (
 from simstudy.documents.stats.accuracy.tails import (
     binomial_masses,
     difference_of_products,
-    in_one_unit,
     over_root,
     roundings,
     student_cdf,
@@ -233,16 +232,9 @@ def paired_t(
     float or array
         p-values.
     """
-    t = _standardised(mean_difference, sd, n, lower_is_better, least=2)
-    return plain(student_cdf(np.asarray(n) - 1, t))
-
-
-def _standardised(
-    mean_difference: Numbers, sd: Numbers, n: Numbers, lower_is_better: bool, *, least: int
-) -> Real:
-    """Negative for worse."""
-    check_count("n", n, least=least, meaning="a paired test")
+    check_count("n", n, least=2, meaning="a paired test")
     check_finite("mean_difference", mean_difference, "its distance from 0")
     check_not_negative("sd", sd, "the spread of a mean difference")
-    better, spread = in_one_unit(sign_of_better(lower_is_better) * np.asarray(mean_difference), sd)
-    return over_root(better, spread**2 / np.asarray(n))
+    better = sign_of_better(lower_is_better) * np.asarray(mean_difference)
+    t = over_root(better, np.square(sd) / np.asarray(n))
+    return plain(student_cdf(np.asarray(n) - 1, t))

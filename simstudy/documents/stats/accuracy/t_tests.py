@@ -24,8 +24,7 @@ from simstudy.documents.stats.accuracy.checks import (
     check_sizes,
     sign_of_better,
 )
-from simstudy.documents.stats.accuracy.noncentral import noncentral_t_cdf
-from simstudy.documents.stats.accuracy.tails import in_one_unit, over_root, student_cdf
+from simstudy.documents.stats.accuracy.tails import over_root, student_cdf
 from simstudy.documents.stats.arguments import Numbers, check_proportion, plain
 from simstudy.documents.stats.integer_search import least_count
 from simstudy.documents.stats.reading import reading
@@ -78,8 +77,8 @@ def p_value(
     check_not_negative("sd_reference", sd_reference, "the spread of its mean")
     m = np.asarray(n if n_check is None else n_check)
     better = sign_of_better(lower_is_better) * np.subtract(check, reference)
-    better, first, second = in_one_unit(better, sd_reference, sd_check)
-    return plain(one_sided(better, first**2, second**2, np.asarray(n), m, pooled=pooled))
+    first, second = np.square(sd_reference), np.square(sd_check)
+    return plain(one_sided(better, first, second, np.asarray(n), m, pooled=pooled))
 
 
 def one_sided(
@@ -180,7 +179,7 @@ def power(
         A tail of the noncentral t law on n + m − 2 degrees of freedom.
     """
     effect, df, t = _noncentral(theta, alpha, sigma, n, n_check)
-    return plain(noncentral_t_cdf(df, -effect, t))
+    return plain(special.nctdtr(df, -effect, t))
 
 
 @reading
@@ -206,7 +205,7 @@ def type_2_error(
         A tail of the noncentral t law on n + m − 2 degrees of freedom.
     """
     effect, df, t = _noncentral(theta, alpha, sigma, n, n_check)
-    return plain(noncentral_t_cdf(df, effect, -t))
+    return plain(special.nctdtr(df, effect, -t))
 
 
 def _noncentral(

@@ -86,29 +86,6 @@ def difference_of_products(a: Any, b: Any, c: Any, d: Any) -> np.ndarray:
     return np.asarray(a * b - c * d, np.float64)
 
 
-def in_one_unit(difference: Any, *spreads: Any) -> list[Real]:
-    """Divide by a power of two near the largest spread, so that squares have room in a double.
-
-    Ratios keep their bits, but where a square would have overflowed or vanished.
-
-    Parameters
-    ----------
-    difference
-        A difference of means.
-    spreads
-        Standard deviations; broadcast.
-
-    Returns
-    -------
-    list[Real]
-        The difference and the spreads, divided.
-    """
-    spreads = np.broadcast_arrays(*(np.asarray(each, float) for each in spreads))
-    _, exponent = np.frexp(np.max(spreads, axis=0))
-    with np.errstate(over="ignore", under="ignore"):
-        return [np.asarray(np.ldexp(each, -exponent)) for each in (difference, *spreads)]
-
-
 def over_root(difference: np.ndarray, variance: np.ndarray) -> Real:
     """Divide a difference by its standard error: infinite where that is 0, and 0 for 0.
 

@@ -8,7 +8,6 @@ for each x. Everything about the test follows from the list by sums over binomia
 test          p-value
 ============  =====================================================================
 z_pooled      Φ of the difference of shares over its standard error, both pooled
-z_unpooled    the same, each share with its own variance
 fisher        P(Y ≤ y) given x + y: hypergeometric
 fisher_mid_p  the same less half of P(Y = y)
 boschloo      largest P(a Fisher p-value as small) over the common probability
@@ -25,7 +24,7 @@ who order by z; Boschloo (1970), Stat. Neerl. 24, 1-9.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,9 +37,9 @@ from simstudy.documents.stats.accuracy.checks import (
     check_sizes,
 )
 from simstudy.documents.stats.accuracy.design import fails, threshold
-from simstudy.documents.stats.accuracy.supremum import Critical, largest_rate, rejection_rates
 from simstudy.documents.stats.accuracy.t_tests import one_sided
 from simstudy.documents.stats.accuracy.tails import (
+    binomial_masses,
     difference_of_products,
     hypergeometric_tail,
     over_root,
@@ -59,7 +58,7 @@ from simstudy.documents.stats.reading import reading
 from simstudy.errors import DesignError
 from simstudy.lazy import special
 
-TESTS = ("z_pooled", "z_unpooled", "fisher", "fisher_mid_p", "boschloo", "barnard")
+TESTS = ("z_pooled", "fisher", "fisher_mid_p", "boschloo", "barnard")
 ORDERED_BY = {"boschloo": "fisher", "barnard": "z_pooled"}
 """Unconditional tests, and the test by whose p-values they order results."""
 TRIAL_LIMIT = 10_000
@@ -68,6 +67,8 @@ FEW_RESULTS = 4096  # limit of ordering one by one
 
 Real = Float[np.ndarray, "..."]
 Count = Int[np.ndarray, "..."]
+Critical = Int[np.ndarray, " reference"]
+Points = Float[np.ndarray, " point"]
 
 
 # ---------------------------------------------------------------- p-values
@@ -109,22 +110,10 @@ def p_values(
 
 def _z_pooled(x: Count, y: Count, n: Count, m: Count) -> Real:
     """Pooled z in whole numbers as far as doubles hold them, so that equal z are equal floats."""
-    successes, failures, first, second = _as_floats(x + y, n + m - x - y, n, m)
+    counts = (x + y, n + m - x - y, n, m)
+    successes, failures, first, second = (np.asarray(count, np.float64) for count in counts)
     squared = successes * failures * (first * second / (first + second))
     return np.asarray(special.ndtr(over_root(difference_of_products(y, n, x, m), squared)))
-
-
-def _z_unpooled(x: Count, y: Count, n: Count, m: Count) -> Real:
-    """Unpooled z in doubles: cubes of three million trials are beyond int64."""
-    right, wrong, right_now, wrong_now, first, second = _as_floats(x, n - x, y, m - y, n, m)
-    of_reference = right * wrong / (first * first * first)
-    variance = of_reference + right_now * wrong_now / (second * second * second)
-    difference = difference_of_products(y, n, x, m) / (first * second)
-    return np.asarray(special.ndtr(over_root(difference, variance)))
-
-
-def _as_floats(*counts: Count) -> list[Real]:
-    return [np.asarray(count, np.float64) for count in counts]
 
 
 def _fisher(x: Count, y: Count, n: Count, m: Count) -> Real:
@@ -139,7 +128,6 @@ def _fisher_mid_p(x: Count, y: Count, n: Count, m: Count) -> Real:
 
 _P: dict[str, Callable[[Count, Count, Count, Count], Real]] = {
     "z_pooled": _z_pooled,
-    "z_unpooled": _z_unpooled,
     "fisher": _fisher,
     "fisher_mid_p": _fisher_mid_p,
 }
@@ -365,7 +353,7 @@ def rejection_probability(
     check_probability("p_reference", p_reference)
     check_probability("p_check", p_check)
     first, second = np.broadcast_arrays(np.asarray(p_reference, float), np.asarray(p_check, float))
-    rates = rejection_rates(np.asarray(critical), n_check, first.ravel(), second.ravel())
+    rates = _rejection_rates(np.asarray(critical), n_check, first.ravel(), second.ravel())
     return plain(rates.reshape(first.shape))
 
 
@@ -420,3 +408,121 @@ def size(critical: Critical, n: int, n_check: int) -> float:
     check_sizes(n, n_check)
     check_critical(critical, n + 1, -1, n_check)
     return largest_rate(np.asarray(critical), n_check)
+
+
+# ---------------------------------------------------------------- the size: a supremum
+# With N trials in all, s of them successes, a test fails with some conditional probability g_s ≥ 0,
+# so its rate is the sum of g_s·b(s), with b(s) the binomial masses. In θ, p = sin²θ,
+#
+#     −b''/b = 4·N − 4·D²/(p·q) + 2·D·(1 − 2·p)/(p·q),    D = s − N·p,    q = 1 − p,
+#
+# and that is at most 5·N. For p ≤ 1/2: while N·p ≤ 1/2 the last two terms add up to 0 or less for
+# every whole s, and beyond they are at most (1 − 2·p)²/(4·p·q) < N, whatever D. Hence f'' ≥ −5·N·f,
+# and between two angles h apart the rate is at most
+#
+#     the larger of both rates / (1 − 5·N·h²/8).
+#
+# Intervals in which that is above the best rate found are halved until there are none.
+PRECISION, ABOVE_HALF = 1e-9, 1e-5
+"""By how much of itself a supremum may be underestimated: up to one half, and where it is above.
+
+Regions that are almost everything have rates that are 1 almost everywhere, and nothing depends on
+which of them is the largest.
+"""
+CELLS = 2**20  # probabilities held at once: 8 MB an array
+
+
+class Intervals(NamedTuple):
+    """Intervals of angles, with the rates at both ends.
+
+    Attributes
+    ----------
+    left, right
+        Ends of each interval.
+    low, high
+        Rates at the left and at the right end.
+    """
+
+    left: Points
+    right: Points
+    low: Points
+    high: Points
+
+
+def _rejection_rates(
+    critical: Critical, n_check: int, p_reference: Points, p_check: Points
+) -> Points:
+    """Probability that the check fails, by exact sums, for each pair of success probabilities."""
+    n = critical.size - 1
+    per_chunk = max(1, CELLS // (n + n_check + 2))
+    chunks = [
+        _rates(critical, n_check, p_reference[i : i + per_chunk], p_check[i : i + per_chunk])
+        for i in range(0, p_check.size, per_chunk)
+    ]
+    return np.concatenate(chunks) if chunks else np.empty(0)
+
+
+def _rates(critical: Critical, n_check: int, p_reference: Points, p_check: Points) -> Points:
+    failing = np.cumsum(binomial_masses(n_check, p_check), axis=1)[:, np.maximum(critical, 0)]
+    failing = np.where(critical >= 0, failing, 0.0)
+    masses = binomial_masses(critical.size - 1, p_reference)
+    return np.asarray(np.minimum((masses * failing).sum(axis=1), 1.0))
+
+
+def largest_rate(critical: Critical, n_check: int, *, enough: float | None = None) -> float:
+    """Supremum of the rejection probability over a common p.
+
+    Parameters
+    ----------
+    critical
+        For each count of the reference the largest of the check that fails; -1 for none.
+    n_check
+        Trials of the check.
+    enough
+        Only whether the supremum is above this is asked: an answer above it is some rate above
+        it, any other says that no rate is.
+
+    Returns
+    -------
+    float
+        A rate that is reached; no other exceeds it by more than `PRECISION` of it (above one half
+        `ABOVE_HALF`).
+    """
+    if critical.max() < 0:
+        return 0.0
+    n_trials = critical.size - 1 + n_check
+    theta = np.linspace(0, np.pi / 2, 2 + 4 * int(np.sqrt(n_trials)))
+    rate = _rates_at(critical, n_check, theta)
+    intervals = Intervals(theta[:-1], theta[1:], rate[:-1], rate[1:])
+    best = float(rate.max())
+    while enough is None or best <= enough:
+        precision = PRECISION if best <= 0.5 else ABOVE_HALF
+        is_open = _upper_bound(intervals, n_trials) > max(best * (1 + precision), enough or 0.0)
+        if not is_open.any():
+            break
+        intervals, rate = _halved(critical, n_check, intervals, is_open)
+        best = max(best, float(rate.max()))
+    return best
+
+
+def _rates_at(critical: Critical, n_check: int, theta: Points) -> Points:
+    p = np.sin(theta) ** 2
+    return _rejection_rates(critical, n_check, p, p)
+
+
+def _upper_bound(intervals: Intervals, n_trials: int) -> Points:
+    """Upper bound of the rate between two angles; see the module."""
+    apart = intervals.right - intervals.left
+    largest = np.maximum(intervals.low, intervals.high)
+    return np.asarray(largest / (1 - 5 * n_trials * apart**2 / 8))
+
+
+def _halved(
+    critical: Critical, n_check: int, intervals: Intervals, is_open: Bool[np.ndarray, " point"]
+) -> tuple[Intervals, Float[np.ndarray, " middle"]]:
+    """Both halves of the open intervals, and the rates at what divides them."""
+    left, right, low, high = (values[is_open] for values in intervals)
+    middle = (left + right) / 2
+    rate = _rates_at(critical, n_check, middle)
+    ends = ((left, middle), (middle, right), (low, rate), (rate, high))
+    return Intervals(*map(np.concatenate, ends)), rate

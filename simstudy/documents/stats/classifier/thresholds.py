@@ -19,18 +19,21 @@ from simstudy.documents.stats.arguments import (
     complement_of,
 )
 from simstudy.documents.stats.bootstrap import quantiles as bootstrap
-from simstudy.documents.stats.bootstrap.resamples import Resamples
-from simstudy.documents.stats.classifier.bootstrap_bounds import (
+from simstudy.documents.stats.bootstrap.resamples import Resamples, draw_resamples, exact_shape
+from simstudy.documents.stats.classifier.bounds import (
     TIES,
+    bayesian_bootstrap_bound,
+    bayesian_bootstrap_cdf,
     bounds_from_resamples,
     exact_bootstrap_bounds,
+    normal_tolerance_bound,
+    smoothed_bound,
 )
-from simstudy.documents.stats.classifier.bounds import quantile_bound
-from simstudy.documents.stats.classifier.direct_bounds import bayesian_bootstrap_cdf
 from simstudy.documents.stats.classifier.umbrella import (
     interpolated_threshold,
     interpolation_weight,
     umbrella_rank,
+    umbrella_threshold,
 )
 from simstudy.documents.stats.reading import reading
 
@@ -39,13 +42,12 @@ BCA = tuple(f"bca {ties}" for ties in TIES)
 BOOTSTRAP = (*PLAIN, *BCA)
 METHODS = ("empirical", *BOOTSTRAP, "umbrella", "tolerance")
 FURTHER = ("umbrella interpolated", "smoothed", "bayesian")
-BOUNDS = {
-    "umbrella": "order_statistic",
-    "tolerance": "normal_tolerance",
-    "smoothed": "smoothed",
-    "bayesian": "bayesian",
+DIRECT = {
+    "tolerance": normal_tolerance_bound,
+    "smoothed": smoothed_bound,
+    "bayesian": bayesian_bootstrap_bound,
 }
-"""Methods without a bootstrap, and what `simstudy.documents.stats.classifier.bounds` calls them."""
+"""Methods without a bootstrap."""
 
 PerRep = Float[np.ndarray, " rep"]
 Block = Float[np.ndarray, "rep obs"]
@@ -151,9 +153,10 @@ def _bootstrap_bounds(
 def _direct(ordered: Block, target: Target, method: str) -> PerRep:
     if method == "empirical":
         return bootstrap.sample_quantile(ordered, target.q)
-    if method == "umbrella interpolated":
-        return interpolated_threshold(ordered, **target._asdict(), infeasible="-inf")
-    return quantile_bound(ordered, method=BOUNDS[method], q=target.q, confidence=target.confidence)
+    if method in DIRECT:
+        return DIRECT[method](ordered, q=target.q, confidence=target.confidence)
+    keep = umbrella_threshold if method == "umbrella" else interpolated_threshold
+    return keep(ordered, **target._asdict(), infeasible="-inf")
 
 
 # ---------------------------------------------------------------- made of order statistics
@@ -207,3 +210,76 @@ def order_law(method: str, n_obs: int, target: Target) -> OrderLaw | None:
         place = np.searchsorted(bayesian_bootstrap_cdf(n_obs, target.q), alpha)
         return OrderLaw(n_obs, int(place) + 1, 0.0)
     return None
+
+
+# ---------------------------------------------------------------- description of test sets
+N_SHOWN = 4  # test sets whose bootstrap is drawn: no single one is typical
+STRICTER = 0.92  # the confidence that the umbrella really has
+COMPARED = {"umbrella": "umbrella_at_92", "bca strict": "bca_strict_at_92"}
+"""Methods whose thresholds are compared at that confidence, and their columns."""
+
+
+@reading
+def described(
+    x: Float[np.ndarray, "rep obs"], target: Target, rng: np.random.Generator
+) -> dict[str, np.ndarray]:
+    """Describe test sets: the exact bootstrap of the quantile, the lowest scores, some resamples.
+
+    Row r of `resample_1` is resample r of the block's first test set, in ascending order; and so on
+    for the first four.
+
+    Parameters
+    ----------
+    x : float array (rep, obs)
+        Positive scores, a test set in each row.
+    target
+        Share of cases that the threshold keeps.
+    rng
+        Generator of the resamples.
+
+    Returns
+    -------
+    dict
+        Columns of replicates: arrays (rep,) or (rep, *axes), by name.
+    """
+    check_target(target)
+    x = np.sort(x, axis=1)
+    shape, stricter = exact_shape(x, target.q), target._replace(confidence=STRICTER)
+    found = thresholds(x, stricter, tuple(COMPARED))
+    shown = draw_resamples(rng, x[:N_SHOWN], n_boot=len(x), q=target.q)
+    return {
+        "sensitivity_on_test_set": (x > bootstrap.sample_quantile(x, target.q)[:, None]).mean(
+            axis=1
+        ),
+        "bootstrap_mean": shape.mean,
+        "bootstrap_skewness": shape.skewness,
+        **{column: found[method] for method, column in COMPARED.items()},
+        **{f"score_{i + 1}": x[:, i] for i in range(n_low(x.shape[1], target.q))},
+        **{
+            f"resample_{i + 1}": np.repeat(values, counts)
+            for i, (values, counts) in enumerate(zip(*shown, strict=True))
+        },
+    }
+
+
+@reading
+def n_low(n_obs: int, q: float) -> int:
+    """Count the lowest scores of which a bootstrapped quantile is made.
+
+    One resample in 10^9 has a quantile made of others.
+
+    Parameters
+    ----------
+    n_obs
+        Scores in a test set.
+    q
+        Probability of the quantile.
+
+    Returns
+    -------
+    int
+        A number, at most `n_obs`.
+    """
+    return min(
+        int(np.searchsorted(bootstrap.quantile_law(n_obs, q).cdf_upper, 1 - 1e-9)) + 1, n_obs
+    )

@@ -195,7 +195,9 @@ def umbrella_threshold(
     rank = int(umbrella_rank(block.shape[1], sensitivity, confidence))
     if rank == 0 and infeasible == "error":
         _refuse(block.shape[1], sensitivity, confidence)
-    return _order_statistic(block, rank)
+    if rank == 0:
+        return np.full(block.shape[0], -np.inf)
+    return np.asarray(np.partition(block, rank - 1, axis=1)[:, rank - 1])
 
 
 @reading
@@ -237,49 +239,19 @@ def interpolation_weight(n_obs: int, sensitivity: float, confidence: float) -> t
     low, high = 0.0, 1.0
     while high - low > 1e-14:
         middle = (low + high) / 2
-        exceeds = interpolated_violation(rank, middle, n_obs, miss) > risk
+        exceeds = _interpolated_violation(rank, middle, n_obs, miss) > risk
         low, high = (low, middle) if exceeds else (middle, high)
     return rank, low
 
 
-@reading
-def interpolated_violation(rank: int, weight: float, n_obs: int, miss: float) -> float:
-    """Compute P(U_(r) + λ·(U_(r+1) − U_(r)) > 1 − k) for uniform scores.
+def _interpolated_violation(rank: int, weight: float, n_obs: int, miss: float) -> float:
+    """P(U_(r) + λ·(U_(r+1) − U_(r)) > 1 − k) for uniform scores.
 
     Given U_(r) = u <= 1−k, the other n − r scores are uniform above u, so the event has
     probability (1 − (1−k−u)/(λ·(1−u)))^(n−r). The product with the density of U_(r) is a
     polynomial of degree n − 1, which Gauss-Legendre with n nodes integrates exactly. Where
     u is so far below that the power is under e^−60 nothing is left to integrate.
-
-    Parameters
-    ----------
-    rank
-        Rank r, 1 to n − 1.
-    weight
-        Weight λ, in [0, 1].
-    n_obs
-        Scores n.
-    miss
-        1 − k, in (0, 1).
-
-    Returns
-    -------
-    float
-        A probability.
-
-    Raises
-    ------
-    DesignError
-        If an argument is out of range.
     """
-    check_count("rank", rank, least=1, meaning="an order statistic")
-    check_count("n_obs - rank", n_obs - rank, least=1, meaning="the order statistic after it")
-    check_proportion("miss", miss, "a sensitivity to fall short of")
-    if not 0 <= weight <= 1:
-        raise DesignError(
-            f"weight={weight:g} is not between two neighbouring scores, so no chance belongs to "
-            "it. Give a weight from 0, the lower one, to 1."
-        )
     start = float(_violation(np.asarray(rank), np.asarray(n_obs), miss))
     if weight == 0.0:
         return start
@@ -339,13 +311,6 @@ def _violation(
     a = np.where(inside, rank, 1)
     b = np.where(inside, n_obs - rank + 1, 1)
     return np.where(inside, special.betaincc(a, b, miss), np.where(rank < 1, 0.0, 1.0))
-
-
-def _order_statistic(block: Float[np.ndarray, "rep obs"], rank: int) -> Float[np.ndarray, " rep"]:
-    """X_(rank) of each row; −∞ for rank 0 and +∞ beyond n."""
-    if 1 <= rank <= block.shape[1]:
-        return np.asarray(np.partition(block, rank - 1, axis=1)[:, rank - 1])
-    return np.full(block.shape[0], -np.inf if rank < 1 else np.inf)
 
 
 def _refuse_uncountable(n: Numbers, sensitivity: Numbers, confidence: Numbers) -> None:

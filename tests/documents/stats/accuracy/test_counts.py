@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.documents.stats.accuracy import counts as module
-from simstudy.documents.stats.accuracy.counts import BITS, TOGETHER, decide, draw_counts
-from simstudy.documents.stats.accuracy.prompts import CriticalCounts, chances
+from simstudy.documents.stats.accuracy import prompts as module
+from simstudy.documents.stats.accuracy.prompts import (
+    BITS,
+    TOGETHER,
+    CriticalCounts,
+    chances,
+    decide,
+    draw_counts,
+)
 from tests.documents.stats.draws import rng_at
 from tests.documents.stats.words import GOLDEN, WORD, mixed
 

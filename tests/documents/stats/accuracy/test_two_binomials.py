@@ -12,7 +12,7 @@ from scipy import stats
 
 from simstudy.documents.stats.accuracy import design
 from simstudy.documents.stats.accuracy import two_binomials as tb
-from simstudy.documents.stats.accuracy.supremum import ABOVE_HALF, PRECISION, largest_rate
+from simstudy.documents.stats.accuracy.two_binomials import ABOVE_HALF, PRECISION, largest_rate
 
 SIZES = [(1, 1), (3, 3), (7, 5), (3, 12)]
 EXACT = ("fisher", "boschloo", "barnard")
@@ -52,7 +52,6 @@ def plain_z_p_value(x, y, n, m, *, pooled):
 
 PLAIN = {
     "z_pooled": lambda *result: plain_z_p_value(*result, pooled=True),
-    "z_unpooled": lambda *result: plain_z_p_value(*result, pooled=False),
     "fisher": plain_fisher,
     "fisher_mid_p": lambda *result: plain_fisher(*result, mid=True),
 }

@@ -19,8 +19,8 @@ from simstudy.documents.stats.bootstrap.resamples import (
 )
 from simstudy.documents.stats.classifier import theory
 from simstudy.documents.stats.classifier import thresholds as th
-from simstudy.documents.stats.classifier.bootstrap_bounds import TIES, bounds_from_resamples
-from simstudy.documents.stats.classifier.description import described
+from simstudy.documents.stats.classifier.bounds import TIES, bounds_from_resamples
+from simstudy.documents.stats.classifier.thresholds import described
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 TARGET = th.Target(0.95, 0.8)

@@ -139,13 +139,13 @@ def test_interpolated_violation_is_that_of_adaptive_quadrature(rank, n_obs, weig
         for a, b in itertools.pairwise(parts)
     )
     total /= special.beta(rank + 1, n_obs - rank)
-    assert um.interpolated_violation(rank, weight, n_obs, miss) == pytest.approx(total, rel=1e-8)
+    assert um._interpolated_violation(rank, weight, n_obs, miss) == pytest.approx(total, rel=1e-8)
 
 
 def test_interpolation_weight_ends():
     rank, weight = um.interpolation_weight(50, 0.95, 0.8)
     assert rank == 1
-    assert um.interpolated_violation(rank, weight, 50, 0.05) == pytest.approx(0.2, abs=1e-12)
+    assert um._interpolated_violation(rank, weight, 50, 0.05) == pytest.approx(0.2, abs=1e-12)
     assert um.interpolation_weight(1, 0.1, 0.2) == (1, 0.0)
     with pytest.raises(DesignError, match="Collect at least 32"):
         um.interpolation_weight(31, 0.95, 0.8)

@@ -9,8 +9,7 @@ import numpy as np
 
 from simstudy.documents.dgps.scores import NormalScores
 from simstudy.documents.stats.accuracy import two_binomials
-from simstudy.documents.stats.accuracy.counts import Counts
-from simstudy.documents.stats.accuracy.prompts import CriticalCounts, chances
+from simstudy.documents.stats.accuracy.prompts import Counts, CriticalCounts, chances
 from simstudy.documents.stats.bootstrap.losses import StudentizedBootstrap
 from simstudy.documents.stats.bootstrap.quantiles import Interpolation, quantile_law
 from simstudy.documents.stats.bootstrap.resamples import Resamples
@@ -90,7 +89,7 @@ USUAL = {
     "theta": 3.0, "ties": "weak", "values": LOSSES, "variance_ratio": 2.0, "x": X, "y": Y,
 }  # fmt: skip
 OWN = {
-    "accuracy.counts.draw_counts": {"n_rep": 4, "n": 40, "kept": 30},
+    "accuracy.prompts.draw_counts": {"n_rep": 4, "n": 40, "kept": 30},
     "accuracy.design.fails": {"gamma": 70.0},
     "accuracy.design.doubled_sample_size": {"start": 32},
     "accuracy.design.rejection_probability": {
@@ -136,12 +135,10 @@ OWN = {
     "bootstrap.resamples.in_order": {"values": X, "counts": np.ones(X.shape, np.int64)},
     "bootstrap.resamples.likely_pairs": {"n_obs": 9},
     "bootstrap.resamples.resampled_quantile": {"level": np.full(3, 0.3)},
-    "classifier.bootstrap_bounds.bounds_from_resamples": {"acceleration": PER_REP / 50},
-    "classifier.bounds.quantile_bound": {"method": "bca"},
-    "classifier.description.n_low": {"n_obs": 9},
-    "classifier.direct_bounds.normal_tolerance_factor": {"n_obs": 9, "alpha": 0.1},
-    "classifier.direct_bounds.smoothed_bound": {"bandwidth": 0.5},
-    "classifier.direct_bounds.bayesian_bootstrap_cdf": {"n_obs": 9},
+    "classifier.bounds.bounds_from_resamples": {"acceleration": PER_REP / 50},
+    "classifier.thresholds.n_low": {"n_obs": 9},
+    "classifier.bounds.normal_tolerance_factor": {"n_obs": 9, "alpha": 0.1},
+    "classifier.bounds.bayesian_bootstrap_cdf": {"n_obs": 9},
     "classifier.theory.exact_coverage": {"scores": SCORES},
     "classifier.theory.exact_mean_sensitivity": {"scores": SCORES},
     "classifier.theory.expected_over_sensitivity": {"scores": SCORES, "of": np.sqrt},
@@ -169,7 +166,6 @@ OWN = {
     "classifier.umbrella.rank_table": {"n_obs": 9, "sensitivity": 0.8},
     "classifier.umbrella.umbrella_threshold": {"sensitivity": 0.7},
     "classifier.umbrella.interpolation_weight": {"sensitivity": 0.7},
-    "classifier.umbrella.interpolated_violation": {"weight": 0.4, "miss": 0.2},
     "classifier.umbrella.interpolated_threshold": {"sensitivity": 0.7},
     "compatible.combining.stouffer": {"weights": np.arange(1.0, 13.0)},
     "compatible.false_discovery.rfdr": {"ratio": 1.7},

@@ -32,16 +32,15 @@ WITHOUT = {
     "integer_search": "arguments of its callers, in every step of a search",
     "accuracy.checks": "checks and refusals themselves",
     "accuracy.tails": "arguments of their callers, in every step of a search",
-    "accuracy.supremum": "arguments of two_binomials",
-    "accuracy.noncentral": "arguments of t_tests",
     "networks.architecture": "numbers of Network and Training, which check them",
 }
 """Modules whose functions read nothing, and whose arguments they get."""
 IS_A_CHECK = re.compile(r"\.(check_\w+|checked|checked_parameters|refuse_\w+)$")
 READ_BY_CALLERS = {
     "accuracy.t_tests.one_sided": "arguments of p_value and of two_binomials",
+    "accuracy.two_binomials.largest_rate": "takes what size has checked",
     "bootstrap.losses.replicate_seeds": "takes what the bootstraps have checked",
-    "classifier.bootstrap_bounds.corrected_level": "takes levels of bounds_from_resamples",
+    "classifier.bounds.corrected_level": "takes levels of bounds_from_resamples",
     "models.metrics.mean_metric": "takes a name and a function",
     "networks.compiled_training.planned": "takes the layers of a network",
     "networks.orders.shuffled": "takes rows that the ensemble has drawn",

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.documents.stats.accuracy._of_scores.count_tests import (
+from simstudy.documents.stats.accuracy._of_scores import (
     CHANGE_TESTS,
     COUNT_TESTS,
+    Scores,
     changed_answers,
     two_proportions,
 )
-from simstudy.documents.stats.accuracy._of_scores.scores import Scores
 from simstudy.errors import DesignError
 
 ALPHA, BETA = 0.1, 0.2

@@ -10,14 +10,15 @@ from scipy import integrate, stats
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
 from simstudy.documents.applied.settings import MIN_ERROR_RATE
-from simstudy.documents.stats.accuracy._of_scores.mean_tests import (
+from simstudy.documents.stats.accuracy._of_scores import (
+    Scores,
+    about_enough,
+    enough_scores,
     known_sigma,
     paired_t,
     pooled_t,
     welch,
 )
-from simstudy.documents.stats.accuracy._of_scores.rule import about_enough, enough_scores
-from simstudy.documents.stats.accuracy._of_scores.scores import Scores
 from simstudy.errors import DesignError
 
 RNG = np.random.default_rng(5)

@@ -6,14 +6,14 @@ import pytest
 from scipy import stats
 
 from simstudy.documents.stats.accuracy import paired, two_binomials
-from simstudy.documents.stats.accuracy._of_scores.count_tests import (
+from simstudy.documents.stats.accuracy._of_scores import (
     MOST,
     VARIANCE_LIMIT,
+    enough_scores,
     most_counted,
     power_of_changes,
     power_of_counts,
 )
-from simstudy.documents.stats.accuracy._of_scores.rule import enough_scores
 
 
 def test_rare_events_are_counted_in_more_scores():
