@@ -17,9 +17,8 @@ import pytest
 from plotnine import ggplot
 
 from simstudy.cli.application import overrides_among
-from simstudy.cli.batch import batch_script
+from simstudy.cli.commands import batch_script, names_file, read_arguments
 from simstudy.cli.composition import compose_run
-from simstudy.cli.file_commands import names_file, read_arguments
 from simstudy.cli.project import COMMANDS, Project
 from simstudy.engine import workers
 from simstudy.figures import save_figure

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from simstudy.claims import PUBLISHED_VERDICTS, TOO_FEW
-from simstudy.output.report.figures import title_of
+from simstudy.output.report.study_page import title_of
 from writing.numbers import number, percent, plus_minus, typeset
 from writing.refusals import PageError, listed
 from writing.results import Claim, Study
@@ -62,10 +62,10 @@ def parts_of(root: Path, *groups: str) -> list[tuple[str, str, list[str]]]:
 
     Parts of one title are one part, where the first of them stands.
     """
-    from simstudy.cli.experiment_groups import (
+    from simstudy.cli.project import (
+        Project,
         read_group,  # of this repository, whatever is installed
     )
-    from simstudy.cli.project import Project
 
     project = Project(root)
     found: dict[tuple[str, str], list[str]] = {}

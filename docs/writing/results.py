@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from simstudy.output.report.figures import title_of
+from simstudy.output.report.study_page import title_of
 from writing.numbers import Known
 from writing.refusals import PageError, listed
 from writing.tables import Table, in_words

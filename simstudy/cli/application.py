@@ -35,8 +35,7 @@ from simstudy.cli.exit_status import (
     is_output_error,
     resume_command,
 )
-from simstudy.cli.experiment_groups import ALL, default_group, members
-from simstudy.cli.project import COMMANDS, Project
+from simstudy.cli.project import ALL, COMMANDS, Project, default_group, members
 from simstudy.cli.runs import Outcome, carry_out
 from simstudy.cli.settings import NAMES, SILENT, Settings
 from simstudy.engine.graceful_stop import OutOfTime

@@ -1,15 +1,24 @@
 """All commands but `run`, declared with Typer."""
 
 import importlib.metadata
+import inspect
+import re
+import shlex
+import sys
 import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from simstudy.cli.exit_status import REFUSED, resume_command
 from simstudy.cli.project import Project, lay_out
+from simstudy.cli.settings import parse_words
 from simstudy.errors import ConfigError, StoreError, nearest
+from simstudy.options import build, option
 
 if TYPE_CHECKING:
     from simstudy.cli.composition import Run
@@ -180,7 +189,6 @@ def why(context: typer.Context, overrides: Overrides = None) -> None:
 @app.command()
 def summarize(context: typer.Context, overrides: Overrides = None) -> int:
     """Publish and print the stored blocks of a study, or a file of replicates."""
-    from simstudy.cli.file_commands import names_file, summarize_file
     from simstudy.cli.runs import publish_run
 
     if names_file(overrides or []):
@@ -205,8 +213,6 @@ def replay(context: typer.Context, address: str, overrides: Overrides = None) ->
 @app.command()
 def batch(context: typer.Context, overrides: Overrides = None) -> None:
     """Print a Slurm script: an array of shares, and a job that joins them."""
-    from simstudy.cli.batch import batch_script
-
     print(batch_script(context.obj, overrides or []), end="")
 
 
@@ -259,3 +265,189 @@ def clean(
     elif yes or typer.confirm(f"Delete {text}?"):
         remove_unused(folder)
         print(f"deleted: {text}")
+
+
+# ---------------------------------------------------------------- a Slurm script
+SCRIPT = Path(__file__).parent / "slurm.sh"
+
+
+@dataclass
+class BatchJob:
+    """The settings of a Slurm job."""
+
+    shares: int | None = option("jobs of the array, each with its share of the blocks", at_least=1)
+    time: str = option("longest run of a job, as 30 (minutes) or 1-12:00:00", default="1:00:00")
+    memory: str = option("memory of a job, as 4G", default="4G")
+    cpus: int = option("cores of a job, and so its workers", default=1, at_least=1)
+    partition: str | None = option("Slurm's partition")
+    account: str | None = option("account that is charged")
+    warning: int = option(
+        "seconds before the end of its time in which a job finishes its blocks", default=120,
+        at_least=1,
+    )  # fmt: skip
+    missing: bool = option("submit only the shares that have gaps now", default=False)
+
+
+def batch_script(project: Project, arguments: Sequence[str]) -> str:
+    """Make the text of a Slurm script.
+
+    Parameters
+    ----------
+    arguments
+        The arguments as typed: settings of `BatchJob` and of the run.
+
+    Raises
+    ------
+    ConfigError
+        If the settings of the job or of the run are not allowed.
+    """
+    from simstudy.cli.composition import compose_run, refuse_own_memory
+
+    known = {each.name for each in fields(BatchJob)}
+    ours = [text for text in arguments if _name(text) in known]
+    rest = [text for text in arguments if text not in ours]
+    job = build(BatchJob, parse_words(ours))
+    if job.shares is None:
+        raise ConfigError(
+            "batch needs the number of jobs among which the blocks are shared out: shares=N, each "
+            "of some minutes at least"
+        )
+    words = [text if "=" in text else f"experiment={text}" for text in rest]
+    config = compose_run(project, [*words, f"join={job.shares}"])  # mistakes show before it is run
+    refuse_own_memory(config.out, "batch")
+    made_by = f"{project.command('batch')} {shlex.join(arguments)}"
+    values = {
+        "name": config.name,
+        "made_by": " ".join(made_by.splitlines()),  # one line: it stands in a comment
+        "folder": shlex.quote(str(Path.cwd())),
+        "command": shlex.join([*_command(project), *rest]),
+        "shares": str(job.shares),
+        "asked": shlex.join(_sbatch_options(job)),
+        "warning": str(job.warning),
+        "array": _missing_shares(config, job.shares) if job.missing else f"1-{job.shares}",
+    }
+    text = SCRIPT.read_text(encoding="utf-8")
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], text)
+
+
+def _missing_shares(config: "Run", n_shares: int) -> str:
+    """The indices of incomplete shares, as sbatch takes them."""
+    from simstudy.cli.status import format_ranges, take_inventory
+
+    gaps = take_inventory(config).by_share(n_shares)
+    if not gaps:
+        raise ConfigError(
+            f"missing=true: all {n_shares:,} shares have drawn their blocks. To join them: "
+            f"{resume_command(config.project, 'run', config.overrides[:-1])}"
+        )
+    return format_ranges(gaps)
+
+
+def _name(text: str) -> str:
+    return text.lstrip("+").partition("=")[0]
+
+
+def _command(project: Project) -> list[str]:
+    """The command that a job runs, with its environment and folder."""
+    if project.script is not None:
+        return [sys.executable, str(project.root / "run.py")]
+    return [sys.executable, "-m", "simstudy", "run"]
+
+
+def _sbatch_options(job: BatchJob) -> list[str]:
+    options = {"partition": job.partition, "account": job.account}
+    return [
+        f"--time={job.time}",
+        f"--mem={job.memory}",
+        f"--cpus-per-task={job.cpus}",
+        *(f"--{name}={value}" for name, value in options.items() if value is not None),
+    ]
+
+
+# ---------------------------------------------------------------- replicates in files
+USAGE = "simstudy summarize FILE ... estimate=COLUMN [se=COLUMN method=COLUMN by=[COLUMN]]"
+NUMBERS = ("truth", "df", "level", "null")
+"""Settings that may be numbers; all others are names, or lists of names."""
+SWITCHES = ("figures", "report")
+
+
+def names_file(arguments: Sequence[str]) -> bool:
+    """Whether the arguments of `summarize` name a file."""
+    return any(map(_is_file, arguments))
+
+
+def _is_file(text: str) -> bool:
+    """Whether a word is the name of a file, or of a folder as in `jobs/`."""
+    path = Path(text)
+    if path.is_file() or (path.is_dir() and "/" in text):
+        return True
+    return "=" not in text and bool(path.suffix)
+
+
+def summarize_file(arguments: Sequence[str]) -> int:
+    """Summarize the replicates in a file, and publish below `out`.
+
+    Returns
+    -------
+    int
+        The exit status: of failures among the replicates, or of figures that raised an error.
+
+    Raises
+    ------
+    SimstudyError
+        In a line, for anything that makes no sense.
+    """
+    from simstudy.cli.runs import publish_and_print
+    from simstudy.external.from_frame import from_file
+
+    files, settings = read_arguments(arguments)
+    if not settings.get("estimate"):
+        raise ConfigError(f"estimate= is not given, so nothing can be summarised: {USAGE}")
+    outputs = {name: settings.pop(name, True) for name in ("figures", "report")}
+    place = {"out": "results"}
+    place |= {name: settings.pop(name) for name in ("out", "name") if name in settings}
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # printed at the end
+        paths = files if len(files) > 1 else files[0]
+        result = from_file(paths, **settings, **place)
+    result.details.given = f"simstudy summarize {shlex.join(arguments)}"
+    config = {"file": " ".join(files), "measures": "all", **settings}
+    return publish_and_print(result, result.folder, config=config, **outputs)
+
+
+def read_arguments(arguments: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """Parse the names of files, or of a folder, and the arguments of `from_frame`.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown setting, or one that is no number or switch and should be one.
+    """
+    from simstudy.external.from_frame import from_frame
+
+    files = [text for text in arguments if _is_file(text)]
+    given = parse_words([text for text in arguments if text not in files])
+    known = [*list(inspect.signature(from_frame).parameters)[1:], "figures", "report"]
+    for name in given:
+        if name not in known:
+            raise ConfigError(f"{name} is not a setting; {nearest(name, known)}")
+    return files, {name: _value(name, text) for name, text in given.items()}
+
+
+def _value(name: str, text: str) -> Any:
+    """The value of a setting: a name, a list of names, a number, numbers by level, or a switch."""
+    from simstudy.cli.composition import parse_overrides
+
+    if text[0] not in "[{" and name not in (*NUMBERS, *SWITCHES):
+        return text
+    (parsed,) = parse_overrides([f"{name}={text}"])
+    value = parsed.value()
+    if isinstance(value, list):
+        return list(map(str, value))
+    if name in SWITCHES and not isinstance(value, bool):
+        raise ConfigError(f"{name}={text} is not allowed: it must be true or false")
+    if isinstance(value, dict) and not all(isinstance(n, int | float) for n in value.values()):
+        raise ConfigError(
+            f"{name}={text} does not give each level a number: write {{LEVEL:NUMBER,...}}, as in "
+            "truth={a:0.5,b:1}, or name a column"
+        )
+    return value

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from simstudy.cli import signals
 from simstudy.cli.exit_status import FAILED, OUT_OF_TIME, resume_command
-from simstudy.cli.experiment_groups import part_of
+from simstudy.cli.project import part_of
 from simstudy.engine.graceful_stop import host_signals_deferred
 from simstudy.engine.progress import Bar
 from simstudy.errors import ConfigError, SimstudyError, describe
@@ -194,8 +194,8 @@ def publish_and_print(
     """
     from simstudy.output.folder import publish
     from simstudy.output.formatting import format_size, relative_to_cwd
+    from simstudy.output.manifest import REPORT
     from simstudy.output.terminal import print_closing
-    from simstudy.output.up_to_date import REPORT
 
     published = publish(result, folder, only_if_changed=True, **options)
     where = relative_to_cwd(folder)

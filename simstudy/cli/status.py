@@ -15,16 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simstudy.cli.exit_status import FAILED, resume_command
-from simstudy.cli.experiment_groups import ALL, default_group, members, read_group
-from simstudy.cli.project import FOLDER as EXPERIMENTS
 from simstudy.cli.project import (
+    ALL,
     Project,
+    default_group,
     experiment_files,
     load_experiment,
+    members,
     misnamed_files,
     question_of,
+    read_group,
     read_settings,
 )
+from simstudy.cli.project import FOLDER as EXPERIMENTS
 from simstudy.cli.settings import PUBLISHED, read_scale
 from simstudy.errors import ConfigError, SimstudyError, StoreError
 from simstudy.remote.paths import Place, place_of
@@ -354,7 +357,7 @@ def write_index_of(project: Project, folder: str | None) -> Place:
 
 def _code(project: Project, results: Place) -> dict[str, str]:
     """The digest of the current code, by experiment with a folder."""
-    from simstudy.output.up_to_date import code_digest
+    from simstudy.output.manifest import code_digest
 
     found: dict[str, str] = {}
     if (project.root / EXPERIMENTS).is_dir() and isinstance(results, Path):

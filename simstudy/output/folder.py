@@ -14,28 +14,26 @@ from simstudy.analysis.result import SUMMARY, Result
 from simstudy.atomic_files import forget_unfinished, read_json, write_json
 from simstudy.engine.workers import Workers
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
-from simstudy.output.environment import environment
 from simstudy.output.explorer import EXPLORER, write_explorer
-from simstudy.output.frames import frames_of, write_frames
+from simstudy.output.formatting import frames_of, write_frames
 from simstudy.output.manifest import (
-    clear_outputs,
-    facts_of,
-    facts_of_drawing,
-    protocol_facts,
-    replicates_asked,
-)
-from simstudy.output.report import write_index, write_report
-from simstudy.output.report.findings import answer_of
-from simstudy.output.up_to_date import (
     FIGURES,
     REPORT,
     TABLES,
+    clear_outputs,
     code_digest,
+    environment,
+    facts_of,
+    facts_of_drawing,
     hashes_of,
     is_current,
     output_digest,
+    protocol_facts,
+    replicates_asked,
     versions_of,
 )
+from simstudy.output.report import write_index, write_report
+from simstudy.output.report.findings import answer_of
 from simstudy.provenance.modules import source_files, sources_digest
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.compaction import folder_lock

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import json
+import os
+import platform
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,15 +22,15 @@ from simstudy.atomic_files import read_json, write_json
 from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan
 from simstudy.lazy import pd
-from simstudy.output.environment import program
-from simstudy.output.frames import frames_of, write_frames
+from simstudy.output.formatting import frames_of, write_frames
 from simstudy.output.protocol import read_protocol
-from simstudy.output.up_to_date import hashes_of, is_unpublished
+from simstudy.provenance.fingerprint import fingerprint
+from simstudy.provenance.modules import experiment_libraries, library_version, module_at
 from simstudy.provenance.scenario_id import short_hash
-from simstudy.remote.paths import Place
+from simstudy.remote.paths import Place, name_below
 from simstudy.store.compaction import folder_lock
 from simstudy.store.files import translate_io_errors
-from simstudy.store.runs import MANIFEST, ORIGINS, listed_files
+from simstudy.store.runs import MANIFEST, ORIGINS, PROTOCOL, file_hash, listed_files
 
 DRAWN = "drawn"  # key of the start of the first block and the end of the last
 
@@ -161,3 +170,187 @@ def _write(folder: Place, previous: Mapping[str, Any], result: Result) -> None:
     content |= facts_of_drawing(result, previous)
     content |= {"published": False, "files": hashes_of(folder, files)}
     write_json(folder / MANIFEST, content)
+
+
+# ---------------------------------------------------------------- environment
+MAX_FILES = 20  # modified files that are listed by name
+GIT_SECONDS = 10.0  # timeout of a git command
+GIT_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")  # set by git hooks
+
+
+def environment(
+    files: Iterable[str | Path] | None = None, libraries: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Versions, machine and repository, for the manifest.
+
+    Parameters
+    ----------
+    files
+        Source files that the results depend on. Default: those of simstudy. Installed libraries
+        are recorded by their version instead.
+    libraries
+        Versions of further libraries, by name.
+
+    Returns
+    -------
+    dict
+        `made` (date and time), `python`, `machine`, `versions`, and in `git` for each repository
+        that holds any of the files its `commit`, whether they are `modified` (changed, untracked
+        or ignored), and if so the first `modified_files`, relative to the repository.
+        `untracked_files` are the names of files outside of any repository, if there are any.
+    """
+    if files is None:
+        files = Path(__file__).parents[1].rglob("*.py")
+    by_root: dict[Path | None, list[Path]] = {}
+    for path in sorted({Path(file).resolve() for file in files}):
+        if not any(map(path.is_relative_to, _library_folders())):
+            by_root.setdefault(_repository_of(path), []).append(path)
+    loose = sorted({path.name for path in by_root.pop(None, [])})[:MAX_FILES]
+    states = [_git_state(root, paths) for root, paths in by_root.items() if root]
+    return {
+        **program(libraries or {}),
+        "git": [state for state in states if state],
+        **({"untracked_files": loose} if loose else {}),
+    }
+
+
+def program(libraries: Mapping[str, str]) -> dict[str, Any]:
+    """Date, versions, and kind of machine."""
+    return {
+        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "versions": library_versions() | dict(libraries),
+    }
+
+
+def library_versions() -> dict[str, str]:
+    """The versions of libraries that numbers or figures depend on."""
+    names = ("simstudy", "numpy", "scipy", "numba", "pandas", "pyarrow", "plotnine")
+    versions = {name: library_version(name) for name in names}
+    return {name: version for name, version in versions.items() if version != "unknown"}
+
+
+@cache
+def _library_folders() -> set[Path]:
+    return {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}
+
+
+def _repository_of(file: Path) -> Path | None:
+    """The nearest folder with a `.git` file or folder."""
+    return next((above for above in file.parents if (above / ".git").exists()), None)
+
+
+def _git_state(root: Path, files: Iterable[Path]) -> dict[str, Any]:
+    """The commit of a repository (None before the first), and which of the files differ from it.
+
+    Empty if git fails. Git does not write to the repository.
+    """
+    names = sorted(path.relative_to(root).as_posix() for path in files)
+    command = ["git", "-C", str(root), "--no-optional-locks", "--literal-pathspecs"]
+    command += ["status", "--porcelain=v2", "--branch", "--no-renames", "-z"]
+    command += ["--untracked-files=all", "--ignored=traditional", "--", *names]
+    here = {name: value for name, value in os.environ.items() if name not in GIT_VARIABLES}
+    try:
+        output = subprocess.run(
+            command, capture_output=True, check=True, timeout=GIT_SECONDS, env=here
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    lines = output.decode(errors="replace").split("\0")
+    (commit,) = (words[2] for words in map(str.split, lines) if words[:2] == ["#", "branch.oid"])
+    n_before = {"1": 8, "u": 10, "?": 1, "!": 1}  # words of a line before the file's name
+    changed = {line.split(" ", n_before[line[0]])[-1] for line in lines if line[:1] in n_before}
+    modified = sorted(changed)[:MAX_FILES]
+    state = {"commit": None if commit == "(initial)" else commit, "modified": bool(modified)}
+    return {**state, "modified_files": modified} if modified else {**state}
+
+
+# ---------------------------------------------------------------- whether outputs are up to date
+REPORT = "report.html"
+FIGURES, TABLES = "figures", "tables"  # folders
+
+
+def output_digest(
+    result: Result, folder: Place, config: Mapping[str, Any], module_file: str | None, sources: str
+) -> str:
+    """The digest of all that outputs depend on: blocks, settings, code, libraries, protocol.
+
+    Results with the same digest have the same published files. The manifest records it as
+    `made_from`.
+    """
+    content = {
+        "config": dict(config),
+        "blocks": result.details.provenance.digest(result.details.drawn_sizes),
+        "sources": sources,
+        "versions": versions_of(result, module_file),
+        "protocol": file_hash(folder / PROTOCOL),
+    }
+    return short_hash(json.dumps(content, sort_keys=True, default=str), 32)
+
+
+def code_digest(module_file: str | None) -> str:
+    """The digest of the code of an experiment.
+
+    It covers the code that `study` of the experiment's module reaches: that of the project, and the
+    part of simstudy that fingerprints of scenarios follow. Versions of libraries do not count. The
+    digest begins with the version of Python, since bytecode depends on it.
+
+    Parameters
+    ----------
+    module_file
+        Source file of the experiment.
+
+    Returns
+    -------
+    str
+        Digest such as "3.11 0123456789abcdef"; empty for a study outside of experiments.
+    """
+    study = getattr(sys.modules.get(module_at(module_file or "")), "study", None)
+    if study is None:
+        return ""
+    found = fingerprint([study])
+    code = {name: text for name, text in found.items() if text.startswith("#")}
+    return f"{found['python']} {short_hash(json.dumps(code, sort_keys=True))}"
+
+
+def versions_of(result: Result, module_file: str | None) -> dict[str, str]:
+    """The versions of libraries behind numbers and figures."""
+    few = result.details.provenance.only(result.details.drawn_sizes)
+    named = library_versions() | experiment_libraries(module_file) | few.libraries
+    return dict(sorted(named.items()))
+
+
+def is_current(
+    result: Result, folder: Place, digest: str, *, figures: bool, report: bool, pdf: bool = False
+) -> bool:
+    """Whether a folder holds this result with the requested outputs, undamaged.
+
+    Parameters
+    ----------
+    digest
+        The `output_digest` of the result.
+    """
+    manifest = read_json(folder / MANIFEST) or {}
+    if manifest.get("made_from") != {"digest": digest} or result.outcome.n_blocks:
+        return False
+    if manifest.get("tables_failed") or (figures and manifest.get("figures_failed")):
+        return False
+    listed = listed_files(manifest, folder)
+    drawn = set(result.details.figures) - set(manifest.get("figures_not_drawn", {}))
+    endings = ["png", "pdf"] if pdf else ["png"]
+    wanted = {f"{FIGURES}/{name}.{ending}" for name in drawn for ending in endings if figures}
+    wanted |= {REPORT} if report else set()
+    settings = {FIGURES: figures, REPORT: report}  # every run makes the other outputs
+    wanted |= {name for name in listed if settings.get(name.partition("/")[0], True)}
+    return all(name in listed and file_hash(folder / name) == listed[name] for name in wanted)
+
+
+def hashes_of(folder: Place, files: Iterable[Place]) -> dict[str, str]:
+    """The hashes of files, by name below a folder."""
+    return {name_below(folder, path): file_hash(path) for path in sorted(set(files))}
+
+
+def is_unpublished(manifest: Mapping[str, Any]) -> bool:
+    """Whether results were written by a run and not published."""
+    return manifest.get("published") is False

@@ -22,8 +22,8 @@ from simstudy.output.formatting import (
     number,
     relative_to_cwd,
 )
+from simstudy.output.manifest import REPORT
 from simstudy.output.report.findings import answer_of, count_claims
-from simstudy.output.up_to_date import REPORT
 from simstudy.tables.cells import Grid, Heading, as_text
 
 LONG_SECONDS = 10.0  # after a longer run, the slowest parts are printed

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from simstudy.store.object_store import ObjectStore
 
 import errno
+import stat
 
 from simstudy.errors import DiskFullError
 
@@ -106,7 +107,10 @@ class Folder:
 
     def open(self, name: str) -> pa.NativeFile:
         """Open a file; raise FileNotFoundError if it has been deleted."""
-        return pa.OSFile(str(self.path / name), "rb")
+        path = self.path / name
+        if not stat.S_ISREG(path.stat().st_mode):  # a FIFO or device might never end
+            raise StoreError("it is not a regular file")
+        return pa.OSFile(str(path), "rb")
 
     def size(self, name: str) -> int:
         """Return the size of a file; raise FileNotFoundError if it has been deleted."""

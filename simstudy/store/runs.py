@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.atomic_files import forget_unfinished, read_json, write_json
-from simstudy.errors import StoreError
+from simstudy.errors import StoreError, in_one_line
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote.paths import Place
 from simstudy.store.block_files import BlockRange
@@ -29,21 +29,50 @@ MANIFEST = "manifest.json"
 PROTOCOL = "protocol.json"  # the plan, in the same folder
 
 
+NAMES: dict[tuple[type, ...], str] = {
+    (str,): "study question code digest design made",
+    (dict,): "config made_from versions files captions alt_texts data seconds_per_replicate",
+    (dict, type(None)): "part",
+    (list,): "git origins noticed drawn figures_failed tables_failed",
+    (int,): "scenarios replicates failed_replicates blocks_computed warnings",
+    (int, dict): "replicates_per_scenario",
+    (int, type(None)): "seed",
+    (int, float, type(None)): "largest_mcse wall_seconds core_seconds publish_seconds",
+}
+TYPES = {name: types for types, names in NAMES.items() for name in names.split()}
+"""Types of a manifest's values by name; each value may be missing."""
+RUN_AGAIN = "Run the study again, or delete the file"
+
+
 def read_manifest(folder: Place) -> dict[str, Any] | None:
     """Read the manifest of a folder; None if there is none.
 
     Raises
     ------
     StoreError
-        If it is not a JSON object.
+        If it cannot be read, or a value has a wrong type, in one line.
     """
     path = folder / MANIFEST
     if not path.exists():
         return None
     content = read_json(path)
     if content is None:
-        raise StoreError(f"{path} is damaged: run the study again, or delete the file.")
+        raise StoreError(f"{path} is damaged: it is not a JSON object. {RUN_AGAIN}")
+    for name, types in TYPES.items():
+        value = content.get(name)
+        if name in content and not _is_one(value, types):
+            shown = in_one_line(repr(value))[:60]
+            raise StoreError(f"{path} is damaged: {name} is {shown}. {RUN_AGAIN}")
     return content
+
+
+def _is_one(value: Any, types: tuple[type, ...]) -> bool:
+    """Whether a value has one of the types and is neither NaN nor a text with a zero byte."""
+    if isinstance(value, dict):
+        return dict in types and not any("\0" in name for name in value)
+    if isinstance(value, bool) or not isinstance(value, types):
+        return False
+    return "\0" not in value if isinstance(value, str) else value == value
 
 
 def listed_files(manifest: Mapping[str, Any], folder: Place) -> dict[str, str]:

@@ -301,7 +301,7 @@ class Study(StudySpec):
         StoreError
             If `out` holds the protocol of another plan.
         """
-        from simstudy.output.environment import environment, program
+        from simstudy.output.manifest import environment, program
         from simstudy.output.protocol import headings_of, protocol_of
         from simstudy.provenance.modules import source_files
 

@@ -3,8 +3,7 @@
 import pytest
 
 from simstudy.cli.application import with_experiments
-from simstudy.cli.experiment_groups import default_group, members, part_of
-from simstudy.cli.project import Project, experiment_names
+from simstudy.cli.project import Project, default_group, experiment_names, members, part_of
 from simstudy.cli.status import list_experiments, status_of_all
 from simstudy.errors import ConfigError
 from tests.cli.projects import write

@@ -7,8 +7,7 @@ import pytest
 
 from experiments.predictive_pvalue import claims as predictive
 from simstudy.claims.verdict import DECIDED
-from simstudy.cli.experiment_groups import part_of
-from simstudy.cli.project import Project, experiment_names, load_experiment
+from simstudy.cli.project import Project, experiment_names, load_experiment, part_of
 from tests.support import ROOT
 
 TABLES = sorted(ROOT.glob("results/*/claims.parquet"))

@@ -8,7 +8,7 @@ import shlex
 
 import numpy as np
 
-from simstudy.cli.file_commands import read_arguments
+from simstudy.cli.commands import read_arguments
 from simstudy.external.from_frame import from_file
 from tests.support import ROOT
 

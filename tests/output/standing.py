@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from simstudy.claims import Claim, Finding
 from simstudy.errors import FigureError
 from simstudy.measures import bias, coverage
-from simstudy.output import up_to_date
+from simstudy.output import manifest
 from simstudy.output.folder import publish
 from simstudy.provenance.modules import sources_digest
 from simstudy.study import Study
@@ -56,8 +56,8 @@ SOUND = {"1": plain_figure, "2": needs_more, "3": would_hide}
 
 def is_current(result, config, file, *, figures, report):
     sources = sources_digest(file)
-    digest = up_to_date.output_digest(result, result.folder, config, file, sources)
-    return up_to_date.is_current(result, result.folder, digest, figures=figures, report=report)
+    digest = manifest.output_digest(result, result.folder, config, file, sources)
+    return manifest.is_current(result, result.folder, digest, figures=figures, report=report)
 
 
 def current(tmp_path, *, config=CONFIG, n_rep=60, seed=1, file=FILE, figures=True, report=True):

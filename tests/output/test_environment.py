@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from simstudy.output import environment as module
-from simstudy.output.environment import environment
+from simstudy.output import manifest as module
+from simstudy.output.manifest import environment
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git to ask")
 

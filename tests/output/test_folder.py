@@ -12,9 +12,9 @@ import pytest
 from simstudy import Data
 from simstudy.errors import SimstudyError
 from simstudy.measures import bias
-from simstudy.output import frames as writing
+from simstudy.output import formatting as writing
 from simstudy.output.folder import publish
-from simstudy.output.frames import scenario_table
+from simstudy.output.formatting import scenario_table
 from simstudy.output.manifest import digest
 from simstudy.study import Study
 from tests.factories import mean_study, price_study

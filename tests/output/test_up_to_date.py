@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from simstudy.output import up_to_date
-from simstudy.output.up_to_date import code_digest
+from simstudy.output import manifest
+from simstudy.output.manifest import code_digest
 from simstudy.store.runs import file_hash
 from tests.output.standing import CONFIG, FILE, SOUND, current, is_current, manifest_of, study
 
@@ -57,8 +57,8 @@ def test_what_would_be_published_otherwise_is_not(change, standing, tmp_path):
 
 
 def test_another_version_of_a_library_makes_it_stale(standing, tmp_path, monkeypatch):
-    others = up_to_date.library_versions() | {"another": "0.1"}
-    monkeypatch.setattr(up_to_date, "library_versions", lambda: others)
+    others = manifest.library_versions() | {"another": "0.1"}
+    monkeypatch.setattr(manifest, "library_versions", lambda: others)
     assert not current(tmp_path)
 
 

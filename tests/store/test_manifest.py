@@ -51,6 +51,11 @@ def test_a_strangers_manifest_deletes_nothing_outside(folder, tmp_path):
 
 
 # ---------------------------------------------------------------- broken ones
+ODD = {
+    "config": [1], "made_from": 5, "files": ["x"], "study": "a\0b", "replicates": float("nan"),
+    "scenarios": "3", "replicates_per_scenario": [1], "versions": None, "origins": {}, "part": [],
+    "largest_mcse": float("nan"), "seed": "1", "question": 3, "captions": 1,
+}  # fmt: skip
 TEXTS = {
     "deep": b'{"config": ' + b"[" * 100_000, "cut": b'{"study": "to', "list": b"[1]", "": b"",
     "bytes": b"\xff\xfe\x00",
@@ -58,10 +63,14 @@ TEXTS = {
 
 
 def broken(folder, how):
-    (folder / "manifest.json").write_bytes(TEXTS[how])
+    path = folder / "manifest.json"
+    if how in TEXTS:
+        path.write_bytes(TEXTS[how])
+    else:
+        path.write_text(json.dumps(json.loads(path.read_text()) | {how: ODD[how]}))
 
 
-@pytest.mark.parametrize("how", TEXTS)
+@pytest.mark.parametrize("how", [*ODD, *TEXTS])
 def test_a_broken_manifest_is_one_line(how, tmp_path):
     fine, folder = (mean_study((3,)).run(20, out=tmp_path / out).folder for out in ("a", "b"))
     folder = folder.rename(tmp_path / "a" / "broken")
@@ -78,10 +87,11 @@ def test_a_broken_manifest_is_one_line(how, tmp_path):
 
 def test_a_run_replaces_a_broken_manifest(tmp_path):
     folder = mean_study((3,)).run(60, out=tmp_path).folder
-    for how in TEXTS:
-        broken(folder, how)
-        assert mean_study((3,)).run(60, out=tmp_path).outcome.n_blocks == 0
-        assert read_manifest(folder)["replicates"] == 60
+    for how in (*ODD, *TEXTS):
+        if how != "study":  # the folder is then another study's
+            broken(folder, how)
+            assert mean_study((3,)).run(60, out=tmp_path).outcome.n_blocks == 0
+            assert read_manifest(folder)["replicates"] == 60
 
 
 def test_a_manifest_that_is_a_fifo_is_not_read(tmp_path):
@@ -90,7 +100,7 @@ def test_a_manifest_that_is_a_fifo_is_not_read(tmp_path):
         read_manifest(tmp_path)
 
 
-@pytest.mark.parametrize("how", ["list", "deep"])
+@pytest.mark.parametrize("how", ["replicates", "config", "list", "deep"])
 def test_status_says_so_in_the_line_of_the_study(how, tmp_path, capsys):
     code = {f"experiments/{name}.py": f'"""Is it?"""\n{STUDY}' for name in ("fine", "other")}
     write(tmp_path, {"experiments/__init__.py": "", **code})

@@ -90,7 +90,7 @@ class Answer:
         dict
             Values that JSON can hold.
         """
-        from simstudy.output.environment import environment
+        from simstudy.output.manifest import environment
 
         return {
             "method": self.method,

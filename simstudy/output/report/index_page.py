@@ -17,10 +17,9 @@ from simstudy.design.reprs import from_to
 from simstudy.errors import describe, first_few
 from simstudy.lazy import pd
 from simstudy.output.formatting import counted
+from simstudy.output.manifest import FIGURES, REPORT, is_unpublished
 from simstudy.output.report.claims import MEANINGS, claim_rows, link, page
-from simstudy.output.report.figures import title_of
-from simstudy.output.report.study_page import EXPERIMENTS
-from simstudy.output.up_to_date import FIGURES, REPORT, is_unpublished
+from simstudy.output.report.study_page import EXPERIMENTS, title_of
 from simstudy.provenance.modules import library_version
 from simstudy.remote.paths import Place, name_below
 from simstudy.store.files import REPLICATES

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from simstudy.figures import save_figure
 from simstudy.figures.captions import caption_of
-from simstudy.output.report.figures import figures_to_show, title_of, without_caption
+from simstudy.output.report.study_page import figures_to_show, title_of, without_caption
 
 CAPTION = "Bars: 95% Monte Carlo intervals & their <limits>, of 2,000 replicates per point."
 SIZE = re.compile(r'height="([\d.]+)pt"')
