@@ -17,7 +17,7 @@ from io import BufferedRandom
 from pathlib import Path
 from typing import Any
 
-from simstudy.remote.paths import BEING_WRITTEN, Place, put_file
+from simstudy.remote import BEING_WRITTEN, Place, put_file
 
 ABANDONED_SECONDS = 86_400.0  # age from which an unfinished file counts as abandoned
 CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)

@@ -15,7 +15,7 @@ from simstudy.atomic_files import (
     write_bytes,
     write_json,
 )
-from simstudy.remote.paths import BEING_WRITTEN
+from simstudy.remote import BEING_WRITTEN
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])

@@ -15,7 +15,7 @@ from simstudy.design import AnyScenario
 from simstudy.design.plan import Method, Plan, base_scenario, method_of
 from simstudy.errors import FigureError, StoreError, StudyError, describe, in_one_line
 from simstudy.lazy import pd
-from simstudy.remote.paths import Place, place_of
+from simstudy.remote import Place, place_of
 from simstudy.store.arrow_schema import REP, SCENARIO
 from simstudy.store.block_files import provenance_of_files
 from simstudy.store.blocks import Store, damaged_file_error, files_at

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from simstudy.claims import Claim
     from simstudy.measures import Estimates, Measure
     from simstudy.measures.contrasts import Scale
-    from simstudy.remote.paths import Place
+    from simstudy.remote import Place
     from simstudy.store.blocks import Store
     from simstudy.store.provenance import Provenance
     from simstudy.store.run_records import BlockTimings, RunRecord, Times

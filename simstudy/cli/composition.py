@@ -37,7 +37,7 @@ from simstudy.cli.settings import (
 from simstudy.cli.sweep import typed_overrides
 from simstudy.errors import ConfigError, SimstudyError, nearest
 from simstudy.options import build, format_setting, option_help
-from simstudy.remote.paths import Place, place_of
+from simstudy.remote import Place, place_of
 
 VERSION_BASE = "1.3"
 GLOBAL_PACKAGE = "@package _global_"  # marks a file of `conf/experiment/` with run settings

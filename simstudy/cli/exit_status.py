@@ -20,7 +20,7 @@ from simstudy.errors import (
     SchedulerLostError,
     SimstudyError,
 )
-from simstudy.remote.paths import without_passwords
+from simstudy.remote import without_passwords
 
 DEFECT, REFUSED, FAILED, OUT_OF_TIME, BROKEN_PIPE = 1, 2, 3, 75, 141
 STOPPED = frozenset({OUT_OF_TIME, *(signals.BY_SIGNAL + number for number in signals.STOPS)})

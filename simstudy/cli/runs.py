@@ -13,7 +13,7 @@ from simstudy.cli.project import part_of
 from simstudy.engine.graceful_stop import host_signals_deferred
 from simstudy.engine.progress import Bar
 from simstudy.errors import ConfigError, SimstudyError, describe
-from simstudy.remote.paths import Place
+from simstudy.remote import Place
 from simstudy.study.run_options import RunOptions
 
 if TYPE_CHECKING:

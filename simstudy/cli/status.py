@@ -30,7 +30,7 @@ from simstudy.cli.project import (
 from simstudy.cli.project import FOLDER as EXPERIMENTS
 from simstudy.cli.settings import PUBLISHED, read_scale
 from simstudy.errors import ConfigError, SimstudyError, StoreError
-from simstudy.remote.paths import Place, place_of
+from simstudy.remote import Place, place_of
 
 if TYPE_CHECKING:
     from simstudy.cli.composition import Run

@@ -58,7 +58,7 @@ from simstudy.engine.work_queue import (
 )
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StaleCodeError, StoreError, first_few
-from simstudy.remote.paths import Place
+from simstudy.remote import Place
 from simstudy.store.blocks import Store
 from simstudy.store.files import REPLICATES, translate_io_errors
 from simstudy.store.object_store import ObjectStore, check_sendable

@@ -33,17 +33,17 @@ from simstudy.external.quantities import (
     Quantities,
     cells_of,
     check_labels,
+    choose_measures,
     is_true,
     quantities_of,
     repeated_rows,
 )
-from simstudy.external.standard_measures import choose_measures
 from simstudy.figures import dots_plot, errors_plot, estimates_plot, measure_curves
 from simstudy.lazy import pd
 from simstudy.measures import Measure, MeasureContext
 from simstudy.output.manifest import explain_folder
 from simstudy.read_table import BINARY, PACKED, SEPARATORS, read_table
-from simstudy.remote.paths import Place, place_of
+from simstudy.remote import Place, place_of
 from simstudy.store.arrow_schema import ERROR, REP
 from simstudy.store.columns import nan_where_failed
 from simstudy.store.provenance import Provenance

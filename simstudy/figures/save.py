@@ -17,7 +17,7 @@ from simstudy.errors import FigureError
 from simstudy.figures.captions import wrapped_to
 from simstudy.figures.theme import FULL_WIDTH, TALLEST
 from simstudy.lazy import p9
-from simstudy.remote.paths import Place, place_of
+from simstudy.remote import Place, place_of
 from simstudy.validation import check_file_name
 
 MAX_VECTOR_BYTES: Final = 400_000  # marks of one SVG; denser layers become pixels

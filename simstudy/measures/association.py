@@ -6,8 +6,7 @@ import numpy as np
 
 from simstudy.array_types import Bool
 from simstudy.measures.columns import Columns, names_in, total
-from simstudy.measures.core import END, Influence, Measure
-from simstudy.measures.formulas import INFLUENCE, Formula
+from simstudy.measures.core import END, INFLUENCE, Formula, Influence, Measure
 from simstudy.measures.intervals import Interval
 from simstudy.measures.moments import Means, MomentMeasure, centred, ratio
 from simstudy.measures.proportions import flags

@@ -10,8 +10,7 @@ import numpy as np
 from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.measures.columns import Columns, Sample
-from simstudy.measures.core import Estimates, Influence, Measure, MeasureContext
-from simstudy.measures.formulas import Formula
+from simstudy.measures.core import Estimates, Formula, Influence, Measure, MeasureContext
 from simstudy.provenance.streams import generator
 
 N_BOOT = 1000  # default resamples: the error is then known to 1/sqrt(2000), about 2%

@@ -9,8 +9,7 @@ import numpy as np
 
 from simstudy.array_types import Bool
 from simstudy.measures.columns import Columns, align, pick
-from simstudy.measures.core import Estimates, Influence, Measure, MeasureContext
-from simstudy.measures.formulas import Formula
+from simstudy.measures.core import Estimates, Formula, Influence, Measure, MeasureContext
 from simstudy.measures.proportions import flags
 
 

@@ -22,8 +22,15 @@ from simstudy.measures.columns import (
     operand,
     total,
 )
-from simstudy.measures.core import Estimates, Influence, Measure, root_mean
-from simstudy.measures.formulas import BINOMIAL, INFLUENCE, Formula
+from simstudy.measures.core import (
+    BINOMIAL,
+    INFLUENCE,
+    Estimates,
+    Formula,
+    Influence,
+    Measure,
+    root_mean,
+)
 from simstudy.measures.intervals import Interval
 from simstudy.measures.moments import (
     NORMAL_IS_INDEPENDENT,

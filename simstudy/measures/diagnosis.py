@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simstudy.measures.columns import Columns, names_in
-from simstudy.measures.core import Influence, Share
-from simstudy.measures.formulas import BINOMIAL, INFLUENCE, WITHIN, Formula
+from simstudy.measures.core import BINOMIAL, INFLUENCE, WITHIN, Formula, Influence, Share
 from simstudy.measures.moments import Means, MomentMeasure, Number, ratio, share
 from simstudy.measures.proportions import flag_share, flags, proportion
 

@@ -18,7 +18,7 @@ from simstudy.measures.columns import (
     names_in,
     operand,
 )
-from simstudy.measures.formulas import INFLUENCE, NORMAL, Formula
+from simstudy.measures.core import INFLUENCE, NORMAL, Formula
 from simstudy.measures.moments import (
     Mcse,
     Means,

@@ -8,8 +8,7 @@ import numpy as np
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.lazy import special
 from simstudy.measures.columns import Columns, Operand, Sample, check_none, names_in, operand
-from simstudy.measures.core import Influence
-from simstudy.measures.formulas import BINOMIAL, WITHIN, Formula
+from simstudy.measures.core import BINOMIAL, WITHIN, Formula, Influence
 from simstudy.measures.moments import MomentMeasure, only, share
 from simstudy.measures.remarks import of_both
 from simstudy.validation import unmasked

@@ -10,9 +10,8 @@ from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy import special
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns, Operand, Sample, mean_used, names_in, operand, total
-from simstudy.measures.core import Estimates, Influence, Measure, standard_error
+from simstudy.measures.core import INFLUENCE, Estimates, Formula, Influence, Measure, standard_error
 from simstudy.measures.coverage import effective_trials
-from simstudy.measures.formulas import INFLUENCE, Formula
 from simstudy.measures.proportions import probabilities
 
 

@@ -15,9 +15,8 @@ import numpy as np
 
 from simstudy.errors import DesignError, StudyError, in_one_line, nearest
 from simstudy.measures.columns import Columns, total
-from simstudy.measures.core import MeasureContext
+from simstudy.measures.core import INFLUENCE, NORMAL, Formula, MeasureContext
 from simstudy.measures.estimation import two_powers
-from simstudy.measures.formulas import INFLUENCE, NORMAL, Formula
 from simstudy.measures.moments import (
     Mcse,
     Means,

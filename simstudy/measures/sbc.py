@@ -16,8 +16,7 @@ from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError, StudyError, describe, in_one_line
 from simstudy.lazy import special, stats
 from simstudy.measures.columns import Columns
-from simstudy.measures.core import Estimates, Influence, Measure
-from simstudy.measures.formulas import Formula
+from simstudy.measures.core import Estimates, Formula, Influence, Measure
 
 MAX_POSITIONS = 200  # positions at which the distribution function is evaluated
 BONFERRONI_BELOW = 1e-8  # for smaller p-values, the sum over positions is a close enough bound

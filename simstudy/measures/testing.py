@@ -20,7 +20,7 @@ from simstudy.measures.columns import (
     names_in,
     operand,
 )
-from simstudy.measures.formulas import BINOMIAL, INFLUENCE, WITHIN, Formula
+from simstudy.measures.core import BINOMIAL, INFLUENCE, WITHIN, Formula
 from simstudy.measures.moments import MomentMeasure, only, share
 from simstudy.measures.proportions import (
     against,

@@ -14,7 +14,7 @@ from simstudy.atomic_files import write_bytes
 from simstudy.lazy import pd
 from simstudy.output.report.claims import content_hash, page, template_text
 from simstudy.output.report.study_page import read_as
-from simstudy.remote.paths import Place
+from simstudy.remote import Place
 from simstudy.tables.summary import Readings, as_words
 
 EXPLORER = "explore.html"

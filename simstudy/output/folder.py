@@ -35,7 +35,7 @@ from simstudy.output.manifest import (
 from simstudy.output.report import write_index, write_report
 from simstudy.output.report.findings import answer_of
 from simstudy.provenance.modules import source_files, sources_digest
-from simstudy.remote.paths import Place, place_of
+from simstudy.remote import Place, place_of
 from simstudy.store.compaction import folder_lock
 from simstudy.store.files import REPLICATES, translate_io_errors
 from simstudy.store.runs import MANIFEST, RUNS, forget_run, listed_files, unfinished_run

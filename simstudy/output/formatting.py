@@ -19,7 +19,7 @@ from simstudy.design.plan import Plan, factors_in
 from simstudy.design.reprs import format_names, from_to
 from simstudy.errors import writable
 from simstudy.lazy import pd
-from simstudy.remote.paths import Place
+from simstudy.remote import Place
 from simstudy.store.runs import SCENARIOS
 
 if TYPE_CHECKING:

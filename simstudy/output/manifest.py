@@ -27,7 +27,7 @@ from simstudy.output.protocol import read_protocol
 from simstudy.provenance.fingerprint import fingerprint
 from simstudy.provenance.modules import experiment_libraries, library_version, module_at
 from simstudy.provenance.scenario_id import short_hash
-from simstudy.remote.paths import Place, name_below
+from simstudy.remote import Place, name_below
 from simstudy.store.compaction import folder_lock
 from simstudy.store.files import translate_io_errors
 from simstudy.store.runs import MANIFEST, ORIGINS, PROTOCOL, file_hash, listed_files

@@ -29,7 +29,7 @@ from simstudy.errors import StoreError, first_few
 from simstudy.measures import Measure
 from simstudy.output.formatting import counted, number
 from simstudy.provenance.scenario_id import identity, parts_of, short_hash
-from simstudy.remote.paths import Place
+from simstudy.remote import Place
 from simstudy.store.provenance import NO_PROVENANCE
 from simstudy.store.runs import PROTOCOL
 from simstudy.tables.cells import escaped

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.errors import StoreError
-from simstudy.remote.paths import place_of
+from simstudy.remote import place_of
 from simstudy.store.arrow_schema import REP, concat_tables, with_schema
 from simstudy.store.block_files import (
     RETRY_GENERATION,

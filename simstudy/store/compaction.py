@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.atomic_files import ABANDONED_SECONDS
-from simstudy.remote.paths import Place
+from simstudy.remote import Place
 from simstudy.store.block_files import (
     RANGES_KEY,
     RETRY_GENERATION,

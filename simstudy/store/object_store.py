@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from simstudy.atomic_files import TemporaryFolder, atomic_write, write_bytes
 from simstudy.errors import StoreError
-from simstudy.remote.paths import list_sizes, place_of, put_file, translated_errors
+from simstudy.remote import list_sizes, place_of, put_file, translated_errors
 from simstudy.store.files import (
     DAMAGED,
     ENDING,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from simstudy.atomic_files import read_json, write_bytes
-from simstudy.remote.paths import Place
+from simstudy.remote import Place
 from simstudy.store.provenance import Provenance
 
 FOLDER = "_runs"  # name of the folder of records, below the folder of blocks

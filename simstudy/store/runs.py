@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from simstudy.atomic_files import forget_unfinished, read_json, write_json
 from simstudy.errors import StoreError, in_one_line
 from simstudy.provenance.scenario_id import short_hash
-from simstudy.remote.paths import Place
+from simstudy.remote import Place
 from simstudy.store.block_files import BlockRange
 from simstudy.store.blocks import files_at
 from simstudy.store.compaction import Removed, remove_blocks

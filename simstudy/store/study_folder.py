@@ -14,7 +14,7 @@ from pathlib import Path
 from simstudy.atomic_files import TemporaryFolder, read_json
 from simstudy.design.plan import Plan, method_of
 from simstudy.errors import StoreError, first_few
-from simstudy.remote.paths import Place, place_of
+from simstudy.remote import Place, place_of
 from simstudy.store.block_files import BlockRange
 from simstudy.store.blocks import Store, files_at
 from simstudy.store.compaction import remove_blocks

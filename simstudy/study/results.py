@@ -19,7 +19,7 @@ from simstudy.engine.run_monitor import RunStats
 from simstudy.engine.work_queue import BlockId, blocks_with_failures
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, first_few
-from simstudy.remote.paths import place_of
+from simstudy.remote import place_of
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import adopt_blocks
 from simstudy.store.files import REPLICATES

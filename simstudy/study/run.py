@@ -23,7 +23,7 @@ from simstudy.engine.tasks import TaskResult
 from simstudy.engine.work_queue import share_label
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError, StudyError, UndefinedError, describe
-from simstudy.remote.paths import Place
+from simstudy.remote import Place
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import translate_io_errors

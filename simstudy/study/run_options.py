@@ -15,7 +15,7 @@ from simstudy.design.plan import Plan, factors_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.options import option
-from simstudy.remote.paths import Place
+from simstudy.remote import Place
 from simstudy.store.study_folder import CHANGED
 from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_whole_groups

@@ -12,7 +12,7 @@ from simstudy.analysis.result import Result
 from simstudy.design import Scenario
 from simstudy.engine.provenance import compute_provenance
 from simstudy.lazy import pd
-from simstudy.remote.paths import Place, place_of
+from simstudy.remote import Place, place_of
 from simstudy.store.files import REPLICATES
 from simstudy.store.runs import RUNS
 from simstudy.study.results import partial_result

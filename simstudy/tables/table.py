@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from simstudy.atomic_files import write_bytes
 from simstudy.errors import TableError, nearest, writable
 from simstudy.lazy import pd
-from simstudy.remote.paths import Place, place_of
+from simstudy.remote import Place, place_of
 from simstudy.tables.cells import Cell, Grid, Heading, as_markdown, as_text
 from simstudy.tables.latex import as_latex
 from simstudy.tables.rounding import RoundedToError, to_decimals, with_error, without_error

@@ -16,7 +16,7 @@ from simstudy.atomic_files import write_bytes
 from simstudy.cli import main
 from simstudy.errors import StoreError, UnreachableError
 from simstudy.output.folder import publish
-from simstudy.remote.paths import list_sizes, place_of
+from simstudy.remote import list_sizes, place_of
 from simstudy.store.blocks import files_at
 from simstudy.store.files import Folder
 from tests.analysis import test_derived

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from simstudy import measures as m
-from simstudy.measures.core import standard_error
-from simstudy.measures.formulas import OWN
+from simstudy.measures.core import OWN, standard_error
 from tests.measures.test_identities import CASES
 from tests.support import ROOT
 

@@ -7,8 +7,8 @@ from scipy import special
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures.core import MeasureContext
+from simstudy.measures.remarks import far_from_zero
 from simstudy.measures.variance_reduction.control_variates import regress
-from simstudy.measures.variance_reduction.stated_means import far_from_zero
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
 
 N = 300

@@ -1,7 +1,7 @@
 """Each measure states how large its error is."""
 
 from simstudy import measures as m
-from simstudy.measures.formulas import BINOMIAL, NORMAL, OWN, WITHIN
+from simstudy.measures.core import BINOMIAL, NORMAL, OWN, WITHIN
 
 
 def test_a_measure_of_any_name_has_the_formula_of_the_function_that_made_it():

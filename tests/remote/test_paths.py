@@ -7,7 +7,7 @@ import pytest
 
 from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.errors import LONGEST_SAID, ConfigError, UnreachableError
-from simstudy.remote.paths import (
+from simstudy.remote import (
     list_sizes,
     mask_secrets,
     name_below,

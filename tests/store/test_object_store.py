@@ -6,11 +6,11 @@ import uuid
 
 import pytest
 
+from simstudy import remote as paths
 from simstudy.atomic_files import write_bytes
 from simstudy.engine import tasks
 from simstudy.errors import StoreError, UnreachableError
-from simstudy.remote import paths
-from simstudy.remote.paths import place_of
+from simstudy.remote import place_of
 from simstudy.store import compaction, object_store
 from simstudy.store.blocks import Store
 from simstudy.store.object_store import ObjectStore

@@ -17,7 +17,7 @@ from simstudy.documents.applied.evidence import Evidence, evidence
 from simstudy.documents.applied.tables import Source
 from simstudy.errors import ConfigError
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.remote.paths import Place, place_of
+from simstudy.remote import Place, place_of
 from simstudy.store.files import translate_io_errors
 from simstudy.tables.table import as_csv
 

@@ -12,7 +12,7 @@ from simstudy.array_types import Bool, Float, Int
 from simstudy.errors import ConfigError, DesignError, nearest
 from simstudy.lazy import pd
 from simstudy.read_table import read_table
-from simstudy.remote.paths import place_of as place_of_path
+from simstudy.remote import place_of as place_of_path
 
 Values = Float[np.ndarray, " row"]
 

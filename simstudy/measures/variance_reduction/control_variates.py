@@ -20,12 +20,10 @@ from simstudy.measures.columns import (
     pick,
     total,
 )
-from simstudy.measures.core import Influence, Measure, MeasureContext, standard_error
-from simstudy.measures.formulas import Formula
+from simstudy.measures.core import Formula, Influence, Measure, MeasureContext, standard_error
 from simstudy.measures.groups import grouped_sums, on_first_of_groups
 from simstudy.measures.moments import MomentMeasure, only
-from simstudy.measures.remarks import joined
-from simstudy.measures.variance_reduction.stated_means import far_from_zero
+from simstudy.measures.remarks import far_from_zero, joined
 
 WITHOUT = "replicates failed and left no controls: as the plain measure has it"
 TOO_FEW = "fewer than ten replicates (or groups) more than controls: as the plain measure has it"

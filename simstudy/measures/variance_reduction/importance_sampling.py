@@ -7,11 +7,10 @@ import numpy as np
 
 from simstudy.errors import DesignError, in_one_line
 from simstudy.measures.columns import Columns, check_none, names_in
-from simstudy.measures.core import Influence
-from simstudy.measures.formulas import Formula
+from simstudy.measures.core import Formula, Influence
 from simstudy.measures.moments import Means, MomentMeasure, only, ratio, share
 from simstudy.measures.proportions import flags
-from simstudy.measures.variance_reduction.stated_means import far_by_powers
+from simstudy.measures.remarks import far_by_powers
 
 MIN_EFFECTIVE = 10.0  # effective replicates of an estimate; with fewer, its error is unreliable
 MAX_WEIGHT = 1e70  # fourth powers of larger weights overflow

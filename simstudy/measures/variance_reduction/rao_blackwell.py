@@ -7,10 +7,16 @@ import numpy as np
 from simstudy.array_types import Bool
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.measures.columns import Columns
-from simstudy.measures.core import Influence, Measure, MeasureContext, standard_error
-from simstudy.measures.formulas import INFLUENCE, Formula
+from simstudy.measures.core import (
+    INFLUENCE,
+    Formula,
+    Influence,
+    Measure,
+    MeasureContext,
+    standard_error,
+)
 from simstudy.measures.groups import grouped_sums
-from simstudy.measures.variance_reduction.stated_means import far_from_zero
+from simstudy.measures.remarks import far_from_zero
 
 
 def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> Measure:

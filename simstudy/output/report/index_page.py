@@ -21,7 +21,7 @@ from simstudy.output.manifest import FIGURES, REPORT, is_unpublished
 from simstudy.output.report.claims import MEANINGS, claim_rows, link, page
 from simstudy.output.report.study_page import EXPERIMENTS, title_of
 from simstudy.provenance.modules import library_version
-from simstudy.remote.paths import Place, name_below
+from simstudy.remote import Place, name_below
 from simstudy.store.files import REPLICATES
 from simstudy.store.runs import MANIFEST, listed_files, read_manifest
 

@@ -22,7 +22,7 @@ from simstudy.output.protocol import headings_of
 from simstudy.output.report.claims import claim_rows, page
 from simstudy.output.report.findings import answer_of, evidence_of
 from simstudy.provenance.modules import PACKAGE, experiment_files
-from simstudy.remote.paths import Place
+from simstudy.remote import Place
 from simstudy.tables.cells import Grid, format_cell
 from simstudy.tables.summary import Readings, as_words
 from simstudy.tables.table import Table

@@ -1,1 +1,0 @@
-"""Results in remote stores, by URL."""
