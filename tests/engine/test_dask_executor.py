@@ -234,7 +234,7 @@ def test_a_scheduler_without_workers_is_refused(tmp_path):
 
     with LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster:
         options = {"address": cluster.scheduler_address, "timeout": 1}
-        with pytest.raises(ConfigError, match=r"cannot be started: TimeoutError.*0/1 workers"):
+        with pytest.raises(ConfigError, match="backend=dask cannot be started"):
             run(mean_study(), tmp_path, on("dask", 1, backend_options=options))
 
 
