@@ -42,8 +42,6 @@ from simstudy.store.blocks import Store
 from simstudy.store.columns import imputed
 from simstudy.validation import as_whole, check_whole
 
-__all__ = ["ScenarioOf", "Solution", "solve"]
-
 ONE_SE = math.erf(math.sqrt(0.5))  # level of an interval of one standard error either side
 
 FIRST = 200  # replicates at each end before anything is concluded from them
@@ -184,9 +182,9 @@ def solve(
         plan = plan.of_methods([label])
     bound = chosen.bind(MeasureContext(plan.axes, plan.name, plan.seed, study.rules.group_size))
     workers = Workers(backend, n_jobs)
-    read = Simulation(plan, varied, bound, where, study.rules.worst, workers)
+    read = _Simulation(plan, varied, bound, where, study.rules.worst, workers)
     bracket = low, high, tolerance, max_n_rep, integer, level, chosen.bounds == "wilson"
-    return Search(read, plan.block_size, factor, chosen.name, target, *bracket).solve()
+    return _Search(read, plan.block_size, factor, chosen.name, target, *bracket).solve()
 
 
 def _varied(scenario: Scenario | ScenarioOf, factor: str) -> ScenarioOf:
@@ -207,7 +205,7 @@ def _varied(scenario: Scenario | ScenarioOf, factor: str) -> ScenarioOf:
 
 
 @dataclass
-class Simulation:
+class _Simulation:
     """Evaluates a measure at values of a factor, by drawing blocks.
 
     Parameters
@@ -283,7 +281,7 @@ with an interval of one standard error either side, by Wilson for a proportion."
 
 
 @dataclass
-class Search:
+class _Search:
     """The search: evaluate, fit, and choose the next points.
 
     Parameters

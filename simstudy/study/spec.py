@@ -8,7 +8,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 from simstudy.analysis.result import Figure, MakesTable
-from simstudy.claims import Claim
 from simstudy.design import Scenario
 from simstudy.design.plan import Derived, Method, Plan
 from simstudy.design.reprs import format_names, shown
@@ -20,6 +19,7 @@ from simstudy.validation import check_whole
 
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
+    from simstudy.claims import Claim
 
 Label = str | Mapping[Any, str] | tuple[str, Mapping[Any, str]]
 """The heading of a factor, axis or measure; the texts of a factor's values; or both."""

@@ -14,7 +14,8 @@ from scipy import interpolate, linalg, special
 
 from simstudy.analysis import solve as search
 from simstudy.analysis.curve import Curve, cross
-from simstudy.analysis.solve import ONE_SE, Number, Search, Solution, solve
+from simstudy.analysis.solve import ONE_SE, Number, Solution, solve
+from simstudy.analysis.solve import _Search as Search
 from simstudy.design import Columns
 from simstudy.documents.scenarios.two_stage import MEASURES, TwoStage
 from simstudy.documents.stats.two_stage.design import solve_design
