@@ -160,6 +160,15 @@ def forwarded(source: Any, result_of: Callable[[Any], TaskResult]) -> Future[Tas
     return outer
 
 
+def until_taken(future: Any) -> None:
+    """Wait until loky's thread has taken a task; killing its workers earlier would break it."""
+    end = time.monotonic() + POLL_SECONDS
+    while not (future is None or future.running() or future.done()):
+        if time.monotonic() > end:
+            return
+        time.sleep(0.001)
+
+
 class Loky(Executor):
     """A pool of loky worker processes, reused by later runs of the same code.
 
@@ -192,17 +201,9 @@ class Loky(Executor):
         """Keep the workers for the next run, or kill them."""
         pool = self._pool  # loky's thread may reset it meanwhile, if a worker dies
         if kill and pool is not None:
-            self._until_taken()
+            until_taken(self._latest)
             pool.shutdown(wait=False, kill_workers=True)
             self._pool = None
-
-    def _until_taken(self) -> None:
-        """Wait until loky's thread has taken the latest task; an earlier kill would break it."""
-        end = time.monotonic() + POLL_SECONDS
-        while not (self._latest is None or self._latest.running() or self._latest.done()):
-            if time.monotonic() > end:
-                return
-            time.sleep(0.001)
 
     def _begin_pool(self) -> Any:
         from joblib.executor import get_memmapping_executor

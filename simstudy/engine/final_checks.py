@@ -24,7 +24,13 @@ import pyarrow as pa
 
 from simstudy.design.plan import Plan, base_scenario, method_of
 from simstudy.engine.block import draw_block
-from simstudy.engine.executors import begin_worker, deaf_to_interrupts, packed, refuse_other_code
+from simstudy.engine.executors import (
+    begin_worker,
+    deaf_to_interrupts,
+    packed,
+    refuse_other_code,
+    until_taken,
+)
 from simstudy.engine.provenance import LoadedCode
 from simstudy.engine.rng_checks import is_deterministic
 from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
@@ -125,12 +131,13 @@ def _redrawn(payload: bytes, end: float) -> Digests | None:
         If the process ends, or is not done at `end`.
     """
     while True:
-        had_one = os.getpid() in _pools
+        had_one, future = os.getpid() in _pools, None
         try:
             with deaf_to_interrupts():
                 future = _pool().submit(_digests_here, payload, tuple(sys.path))
             found: Digests | None = future.result(max(0.0, end - time.monotonic()))
         except BaseException as error:
+            until_taken(future)
             _pools.pop(os.getpid()).shutdown(kill_workers=True)
             if isinstance(error, StaleCodeError) and had_one:
                 continue  # it has loaded a module that was edited since

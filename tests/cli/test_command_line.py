@@ -11,7 +11,6 @@ from simstudy.cli.exit_status import OUT_OF_TIME, REFUSED
 from simstudy.cli.project import experiment_names
 from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.errors import DiskFullError, SchedulerLostError
-from simstudy.study import Study
 from tests.support import ROOT, command_line
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
@@ -117,7 +116,7 @@ def test_what_a_run_cannot_mend_is_a_line_and_a_status(error, status, line, caps
     def fails(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(Study, "run", fails)
+    monkeypatch.setattr("simstudy.study.run.run", fails)
     assert command_line(["experiment=two_stage", "n_rep=9"]) == status
     complaint = capsys.readouterr().err
     assert (complaint.startswith(line), complaint.count("\n")) == (True, 1)

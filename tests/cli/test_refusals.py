@@ -27,7 +27,7 @@ BROKEN = {  # by name of the experiment: its file, and what is said of it
     "misspelt": (STUDY.replace("n_rep=100", "n_reps=100"), "line 19, raised TypeError"),
     "no_measure": (
         STUDY.replace('[mean("x")]', '["bias"]'),
-        "'bias' in it, which is not a Measure",
+        "measures has 'bias' in it: give measures, such as",
     ),
     "no_class": (
         STUDY.replace("@dataclass\n", ""),
@@ -98,7 +98,7 @@ def said(project, capsys):
         (["experiment=only_values"], "only_values: no such experiment; available: absent, "),
         (["backend=threds"], "backend=threds: no such backend; did you mean 'threads'?"),
         (["scale=smok"], "scale=smok: no such scale; did you mean 'smoke'?"),
-        ([f"out={'a' * 300}"], "too long. Choose a shorter name, or another out="),
+        ([f"out={'a' * 300}"], "too long. Choose another out="),
         (["n_rep=few"], "n_rep=few is not allowed: replicates per scenario "),
         (["figures=few"], "must be true|false, for example figures=true"),
         (["shard=4/3"], "for example shard=3/3"),
