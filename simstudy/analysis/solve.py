@@ -292,21 +292,10 @@ class _Search:
         Replicates in a block; only whole blocks are drawn.
     factor, measure
         Names, for messages.
-    target
-        In units of the measure; in (0, 1) for a proportion.
-    low, high
-        Ends of the bracket.
-    tolerance
-        Half-width of the interval at which to stop, in units of the factor; None goes on to
-        `max_n_rep`.
-    max_n_rep
-        Replicates that may be drawn in all.
-    integer
-        Whether the factor takes whole numbers only.
-    level
-        Coverage of the interval.
     proportion
-        Whether the measure is one.
+        Whether the measure is one; its target is then in (0, 1).
+
+    The others are those of `solve`.
 
     Raises
     ------

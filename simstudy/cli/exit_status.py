@@ -23,7 +23,6 @@ from simstudy.errors import (
 from simstudy.remote import without_passwords
 
 DEFECT, REFUSED, FAILED, OUT_OF_TIME, BROKEN_PIPE = 1, 2, 3, 75, 141
-STOPPED = frozenset({OUT_OF_TIME, *(signals.BY_SIGNAL + number for number in signals.STOPS)})
 LONG, REPEATED = 200, 60  # letters of a typed word, and how many of them a refusal repeats
 
 

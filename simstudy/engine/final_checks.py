@@ -138,7 +138,8 @@ def _redrawn(payload: bytes, end: float) -> Digests | None:
             found: Digests | None = future.result(max(0.0, end - time.monotonic()))
         except BaseException as error:
             until_taken(future)
-            _pools.pop(os.getpid()).shutdown(kill_workers=True)
+            if pool := _pools.pop(os.getpid(), None):  # none if it could not be made
+                pool.shutdown(kill_workers=True)
             if isinstance(error, StaleCodeError) and had_one:
                 continue  # it has loaded a module that was edited since
             raise

@@ -1,10 +1,9 @@
-"""Checks during a run: failure limits, unrepeatable numbers, slow blocks."""
+"""Checks and counts during a run: failure limits, unrepeatable numbers, seconds."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from simstudy.design.plan import Plan, base_scenario
 from simstudy.engine.block import Address
@@ -15,11 +14,6 @@ from simstudy.engine.rng_checks import NO_STREAMS, ROWS_DIFFER, SHARED
 from simstudy.engine.tasks import TaskResult
 from simstudy.errors import StudyError, first_few
 from simstudy.store.run_records import BlockTimings
-
-if TYPE_CHECKING:
-    from simstudy.engine.block import Address
-    from simstudy.engine.tasks import TaskResult
-
 
 MAX_REMARKS = 1000  # remarks to keep: those on further scenarios are mostly the same
 OTHER_GENERATORS, READS_FILES, UNREPEATABLE = "generators", "files", "unrepeatable"
