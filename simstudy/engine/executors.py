@@ -256,18 +256,20 @@ class IsolatedWorker(Loky):
         from joblib.externals.loky import ProcessPoolExecutor
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
-        pool = ProcessPoolExecutor(
-            max_workers=1, initializer=begin_worker, initargs=(os.getpid(),), env=_hash_seed()
-        )
-        try:
-            pool.submit(os.getpid).result()
-        except BrokenProcessPool as error:
-            raise StudyError(
-                f"worker processes end as soon as they start ({describe(error)}): a library may "
-                "have changed the environment that they inherit. Use backend=inline to draw "
-                "without workers."
-            ) from error
-        return pool
+        for _ in range(2):  # the first may have been ended from outside
+            pool = ProcessPoolExecutor(
+                max_workers=1, initializer=begin_worker, initargs=(os.getpid(),), env=_hash_seed()
+            )
+            try:
+                pool.submit(os.getpid).result()
+            except BrokenProcessPool as broken:
+                error = broken
+            else:
+                return pool
+        raise StudyError(
+            f"worker processes end as soon as they start ({describe(error)}): a library may have "
+            "changed the environment that they inherit. Use backend=inline to draw without workers."
+        ) from error
 
 
 WARNINGS = {

@@ -1,15 +1,18 @@
 """What goes to a worker process, and what is said where it cannot go or be read there."""
 
+import os
 import signal
 import sys
 import threading
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
 
-from simstudy.engine.executors import deaf_to_interrupts, draw_packed, packed
+from simstudy.engine import executors
+from simstudy.engine.executors import begin_worker, deaf_to_interrupts, draw_packed, packed
 from simstudy.errors import StaleCodeError, StudyError, UnreadableTaskError
 from simstudy.study import Study
 from tests.cli.projects import python
@@ -114,3 +117,23 @@ def test_workers_that_cannot_start_are_no_failure_of_blocks(tmp_path):
     (tmp_path / "run.py").write_text(NONE_BEGINS)
     done = python(tmp_path, "run.py")
     assert done.stdout.startswith("worker processes end as soon as they start"), done.stderr
+
+
+def _die_the_first_time(parent: int) -> None:
+    try:
+        Path(os.environ["FIRST"]).unlink()
+    except FileNotFoundError:
+        begin_worker(parent)
+    else:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_lone_worker_killed_while_it_starts_is_started_again(tmp_path, monkeypatch):
+    """The system may end a process for lack of memory; the block that is due is not at fault."""
+    (tmp_path / "first").touch()
+    monkeypatch.setenv("FIRST", str(tmp_path / "first"))
+    monkeypatch.setattr(executors, "begin_worker", _die_the_first_time)
+    pool = executors.IsolatedWorker()._begin_pool()
+    assert pool.submit(abs, -2).result() == 2
+    pool.shutdown(kill_workers=True)
+    assert not (tmp_path / "first").exists()
