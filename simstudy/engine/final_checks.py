@@ -9,6 +9,7 @@ share a random number, block means differ more. If blocks repeat the same values
 differ at all. Both make Monte Carlo errors too small.
 """
 
+import atexit
 import hashlib
 import math
 import os
@@ -120,6 +121,7 @@ def _as_doubles(value: Any) -> Any:
 # ---------------------------------------------------------------- the other process
 _pools: dict[int, Any] = {}
 """The pool with the other process, by the process that started it: later runs use it again."""
+atexit.register(_pools.clear)  # a pool that lives until Python takes modules apart prints an error
 
 
 def _redrawn(payload: bytes, end: float) -> Digests | None:
