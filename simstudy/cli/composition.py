@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -298,20 +298,22 @@ def compose_run(project: Project, overrides: Sequence[str]) -> Run:
     """
     parsed = parse_overrides(overrides)
     register(project, parsed)
-    folder, name = config_location(project)
-    with hydra_errors_in_one_line(), _own_hydra():
-        with initialize_config_dir(folder, version_base=VERSION_BASE):
-            config = compose(name, list(overrides), return_hydra_config=True)
+    with hydra_errors_in_one_line():
+        config = _composed(project, overrides)
         return resolve(config, config.hydra, project)
 
 
-@contextmanager
-def _own_hydra() -> Iterator[None]:
+def _composed(project: Project, overrides: Sequence[str]) -> DictConfig:
+    """Compose settings by a Hydra of our own; one that is in use is back afterwards."""
+    folder, name = config_location(project)
+    in_use = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
-        yield
+        with initialize_config_dir(folder, version_base=VERSION_BASE):
+            config: DictConfig = compose(name, list(overrides), return_hydra_config=True)
+            return config
     finally:
-        GlobalHydra.instance().clear()
+        GlobalHydra.instance().hydra = in_use
 
 
 @contextmanager
@@ -415,30 +417,33 @@ def _differences(
         found |= decided | {"n_rep": settings.n_rep} if settings.n_rep else decided
         if settings.max_rep != Settings().max_rep:
             found["max_rep"] = settings.max_rep
-    now, then = asdict(config), asdict(published.config)
+    now, then = asdict(config), published.options
     taken = set(NAMES)
     if now.get("n_rep") == n_rep:
         taken.discard("n_rep")
-    changed = [name for name in now if now[name] != then[name]]
+    changed = [name for name in now if name not in then or now[name] != then[name]]
     return found | {f"experiment.{n}" if n in taken else n: now[n] for n in changed}
 
 
 class _Published(NamedTuple):
-    """The settings of the published run and its `Config`, from the files of `conf/`."""
+    """The settings of the published run, and the experiment's options."""
 
     settings: Mapping[str, Any]
-    config: Any
+    options: Mapping[str, Any]
 
 
 def _published(module: Any, name: str, project: Project) -> _Published:
-    """Read the published settings of an experiment."""
-    path = project.conf / "experiment" / f"{name}.yaml"
-    settings, values = read_settings(project.conf / "config.yaml"), read_settings(path)
-    if path.exists() and GLOBAL_PACKAGE in path.read_text(encoding="utf-8"):
-        settings, values = {**values, **settings}, values.get("experiment") or {}
-    known = {each.name for each in fields(module.Config)}
-    own = {key: value for key, value in values.items() if key in known}
-    return _Published(settings, _read_config(module, own, project))
+    """Compose the settings of an experiment without overrides.
+
+    Nothing is published if some are left to the command line, as by `???`: then all differ.
+    """
+    try:
+        with hydra_errors_in_one_line():
+            values = _as_values(_composed(project, [f"experiment={name}"]), interpolated=True)
+        config = _read_config(module, values.pop("experiment", None), project)
+    except ConfigError:
+        return _Published({}, {})
+    return _Published(values, asdict(config))
 
 
 def refuse_own_memory(out: str, setting: str) -> None:

@@ -1,5 +1,6 @@
 """A folder of several experiments, and a study that is mistaken, on the command line."""
 
+import pandas as pd
 import pytest
 
 from simstudy.cli import main
@@ -42,3 +43,29 @@ def test_a_mistake_in_a_study_is_a_line_and_the_way_to_it(project, capsys):
         "steps: return x + BEGIN",
     ]
     assert not list((project / "results").glob("mistaken/**/*.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "overrides", "folder"),
+    [
+        ("defaults: [sizes, _self_]", [], ""),
+        ("defaults: [sizes, _self_]", ["experiment.n_obs=[6]"], "runs/n_obs=[6]"),
+        ('n_obs: ["${oc.decode:${oc.env:SIZE}}"]', [], ""),
+        ('n_obs: ["${oc.decode:${oc.env:SIZE}}"]', ["seed=2"], "runs/seed=2"),
+        ("n_obs: ???", ["experiment.n_obs=[5]"], "runs/label=one,n_obs=[5]"),
+        ("n_obs: ['${oc.env:NO_SUCH}']", ["experiment.n_obs=[5]"], "runs/label=one,n_obs=[5]"),
+    ],
+)  # fmt: skip
+def test_published_settings_are_what_hydra_composes(
+    lines, overrides, folder, project, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("SIZE", "5")
+    path = project / "conf" / "experiment" / "inner.yaml"
+    write(path.parent, {"inner.yaml": lines, "sizes.yaml": "n_obs: [5]"})
+    try:
+        quiet = ["figures=false", "backend=inline", f"out={tmp_path}"]
+        assert main(["run", "experiment=inner", *overrides, *quiet]) == 0
+    finally:
+        path.unlink()
+    summary = pd.read_parquet(tmp_path / "inner" / folder / "summary.parquet")
+    assert set(summary["n_obs"]) == ({6} if "n_obs=[6]" in folder else {5})
