@@ -437,9 +437,11 @@ def _published(module: Any, name: str, project: Project) -> _Published:
 
     Nothing is published if some are left to the command line, as by `???`: then all differ.
     """
+    with hydra_errors_in_one_line():
+        composed = _composed(project, [f"experiment={name}"])
     try:
         with hydra_errors_in_one_line():
-            values = _as_values(_composed(project, [f"experiment={name}"]), interpolated=True)
+            values = _as_values(composed, interpolated=True)
         config = _read_config(module, values.pop("experiment", None), project)
     except ConfigError:
         return _Published({}, {})
