@@ -101,21 +101,10 @@ def _main(
 
 
 def _run(context: typer.Context, overrides: list[str] | None) -> "Run":
-    """Compose the study of a command; bare words name experiments."""
+    """Compose the study of a command."""
     from simstudy.cli.composition import compose_run
 
-    known = context.obj.options("experiment")
-    words = [text for text in overrides or [] if _is_word(text)]
-    for text in words:
-        if text not in known:
-            raise ConfigError(f"{text!r} is no experiment; {nearest(text, known)}")
-    return compose_run(
-        context.obj, [f"experiment={text}" if text in words else text for text in overrides or []]
-    )
-
-
-def _is_word(text: str) -> bool:
-    return "=" not in text and not text.startswith("~")
+    return compose_run(context.obj, overrides or [])
 
 
 @app.command(name="run", context_settings={"ignore_unknown_options": True})
@@ -143,10 +132,11 @@ def list_studies(context: typer.Context) -> None:
 @app.command()
 def status(context: typer.Context, overrides: Overrides = None) -> int:
     """Show what is stored, published and missing; without a study: of all."""
+    from simstudy.cli.composition import is_word
     from simstudy.cli.status import status_of_all, status_of_one
 
     words = [text for text in overrides or [] if text != "all"]
-    if any(text.startswith("experiment=") or _is_word(text) for text in words):
+    if any(text.startswith("experiment=") or is_word(text) for text in words):
         lines, ended = status_of_one(_run(context, words))
     else:
         lines, ended = status_of_all(context.obj, words)
@@ -312,8 +302,7 @@ def batch_script(project: Project, arguments: Sequence[str]) -> str:
             "batch needs the number of jobs among which the blocks are shared out: shares=N, each "
             "of some minutes at least"
         )
-    words = [text if "=" in text else f"experiment={text}" for text in rest]
-    config = compose_run(project, [*words, f"join={job.shares}"])  # mistakes show before it is run
+    config = compose_run(project, [*rest, f"join={job.shares}"])  # mistakes show before it is run
     refuse_own_memory(config.out, "batch")
     made_by = f"{project.command('batch')} {shlex.join(arguments)}"
     values = {

@@ -291,16 +291,30 @@ def config_location(project: Project) -> tuple[str, str]:
 def compose_run(project: Project, overrides: Sequence[str]) -> Run:
     """Compose one run through Hydra's compose API.
 
+    Parameters
+    ----------
+    overrides
+        Overrides as typed; a word among them names an experiment.
+
     Raises
     ------
     ConfigError
         In one line, for anything that cannot be composed or is not allowed.
     """
+    known = project.options("experiment")
+    if unknown := [text for text in overrides if is_word(text) and text not in known]:
+        raise ConfigError(f"{unknown[0]!r} is no experiment; {nearest(unknown[0], known)}")
+    overrides = [f"experiment={text}" if is_word(text) else text for text in overrides]
     parsed = parse_overrides(overrides)
     register(project, parsed)
     with hydra_errors_in_one_line():
         config = _composed(project, overrides)
         return resolve(config, config.hydra, project)
+
+
+def is_word(text: str) -> bool:
+    """Whether an argument is no override, but the name of an experiment."""
+    return "=" not in text and not text.startswith("~")
 
 
 def _composed(project: Project, overrides: Sequence[str]) -> DictConfig:
