@@ -9,27 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from simstudy.array_types import Bool
-from simstudy.documents.applied.answers import (
-    Answer,
-    check_plan,
-    curves,
-)
+from simstudy.documents.applied.answers import Answer, check_plan, curves
 from simstudy.documents.applied.settings import (
     THRESHOLD_METHODS,
     ClassifierPlanSettings,
     ClassifierTestSettings,
 )
-from simstudy.documents.applied.tables import (
-    Source,
-    Table,
-    Values,
-    check_same_length,
-    codes_of,
-    complete_numbers,
-    is_positive,
-    source_of_arrays,
-)
+from simstudy.documents.applied.tables import Table, Values, check_same_length, is_positive
 from simstudy.documents.stats.classifier import trial
 from simstudy.documents.stats.classifier.thresholds import Target, thresholds
 from simstudy.documents.stats.classifier.umbrella import (
@@ -298,7 +284,7 @@ def plan_classifier_trial(
         "confidence": confidence, "method": method, "margin": margin, "alpha": alpha,
         "power": power, "n": n, "seed": seed, "simulate": simulate, "n_rep": n_rep,
     })  # fmt: skip
-    return _plan(_Cases(label, score, cluster, settings.positive, settings.seed), settings)
+    return plan_table(Table({"label": label, "score": score, "cluster": cluster}, settings))
 
 
 def judge_classifier_trial(
@@ -327,35 +313,20 @@ def judge_classifier_trial(
     SimstudyError
         For labels or scores that do not fit the plan, or the cases that it was made from.
     """
-    named = plan.positive if positive is None else str(positive)
-    return _judge(plan, _Cases(label, score, cluster, named, 1))
-
-
-def plan_of_file(table: Table, settings: ClassifierPlanSettings) -> ClassifierPlan:
-    """Plan a trial with the columns of a file that the settings name."""
-    return _plan(_cases_of(table, settings, settings.positive, settings.seed), settings)
-
-
-def judge_file(
-    plan: ClassifierPlan, table: Table, settings: ClassifierTestSettings
-) -> ClassifierVerdict:
-    """Test a plan with the columns of a file that the settings name."""
-    return _judge(plan, _cases_of(table, settings, settings.positive or plan.positive, 1))
+    settings = ClassifierTestSettings(positive=None if positive is None else str(positive))
+    columns = {"label": label, "score": score, "cluster": cluster}
+    return judge_table(plan, Table(columns, settings))
 
 
 # ---------------------------------------------------------------- cases
 class _Cases:
-    """Labels and scores, and the positive scores that count."""
+    """Scores of a table, and those of positive cases that count."""
 
-    def __init__(
-        self, label: Any, score: Any, cluster: Any, positive: str | None, seed: int,
-        source: Source | None = None, names: tuple[str, str] = ("label", "score"),
-    ) -> None:  # fmt: skip
-        name = "" if source is None else source.name
-        self.scores = complete_numbers(names[1], score, name)
+    def __init__(self, table: Table, positive: str | None, seed: int = 1) -> None:
+        label, self.scores = table.column("label"), table.numbers("score")
         check_same_length(label=label, score=self.scores)
-        self.is_positive: Bool[np.ndarray, " row"] = is_positive(names[0], label, positive, name)
-        codes = codes_of(cluster, len(self.scores), name)
+        self.is_positive = is_positive(table.settings.label, label, positive, table.name)
+        codes = table.codes(len(self.scores))
         rows = np.flatnonzero(self.is_positive)
         self.is_clustered = codes is not None
         if codes is not None:  # the first of a random order is a random case of its group
@@ -363,15 +334,7 @@ class _Cases:
             rows = rows[np.unique(codes[rows], return_index=True)[1]]
         self.positive: Values = self.scores[rows]
         self.negative: Values = self.scores[~self.is_positive]
-        self.source = source or source_of_arrays(self.scores, self.is_positive)
-
-
-def _cases_of(
-    table: Table, settings: ClassifierTestSettings, positive: str | None, seed: int
-) -> _Cases:
-    label, score = table.column(settings.label, "label"), table.column(settings.score, "score")
-    groups, names = table.groups(settings.cluster), (settings.label, settings.score)
-    return _Cases(label, score, groups, positive, seed, table.source, names)
+        self.source = table.source_or(self.scores, self.is_positive)
 
 
 # ---------------------------------------------------------------- threshold
@@ -407,8 +370,11 @@ def _curve(positive: Values, sensitivity: float) -> Iterator[tuple[str, float, f
 
 
 # ---------------------------------------------------------------- plan and test
-def _plan(cases: _Cases, settings: ClassifierPlanSettings) -> ClassifierPlan:
-    positive, k = cases.positive, settings.sensitivity
+def plan_table(table: Table) -> ClassifierPlan:
+    """Plan a trial with the columns of a table."""
+    settings: ClassifierPlanSettings = table.settings
+    cases, k = _Cases(table, settings.positive, settings.seed), settings.sensitivity
+    positive = cases.positive
     target = Target(k, settings.confidence)
     rank, coverage, mean_power = 0, None, None
     if settings.method == "umbrella":
@@ -511,7 +477,9 @@ def _missing(method: str) -> float:
     )
 
 
-def _judge(plan: ClassifierPlan, cases: _Cases) -> ClassifierVerdict:
+def judge_table(plan: ClassifierPlan, table: Table) -> ClassifierVerdict:
+    """Test a plan with the columns of a table."""
+    cases = _Cases(table, table.settings.positive or plan.positive)
     planned = trial.trial_power(plan.n, plan.sensitivity, plan.null, plan.alpha)
     computed = {"critical": float(planned.critical), "power": float(planned.power)}
     check_plan(plan, cases.source, computed, is_clustered=cases.is_clustered)
