@@ -13,22 +13,9 @@ from simstudy.documents.applied.answers import Answer, curves
 from simstudy.documents.applied.scores import is_z, read_scores
 from simstudy.documents.applied.settings import AUTO, AccuracySettings
 from simstudy.documents.applied.tables import Table
-from simstudy.documents.stats.accuracy._of_scores import (
-    CHANGE_TESTS,
-    COUNT_TESTS,
-    RIGHT,
-    UNCHANGED,
-    Rule,
-    Scores,
-    changed_answers,
-    known_sigma,
-    paired_t,
-    pooled_t,
-    two_proportions,
-    welch,
-)
+from simstudy.documents.stats.accuracy import _of_scores as rules
 from simstudy.errors import DesignError
-from simstudy.lazy import ggplot, p9, pd
+from simstudy.lazy import ggplot, pd
 from simstudy.options import build
 
 REGRESSION, NO_REGRESSION = "regression", "no regression shown"
@@ -111,7 +98,7 @@ class AccuracyCheck(Answer):
     standard_error: float
     correlation: float
     largest_effect: float
-    rule: Rule = field(compare=False)
+    rule: rules.Rule = field(compare=False)
 
     @property
     def is_regression(self) -> bool:
@@ -139,17 +126,15 @@ class AccuracyCheck(Answer):
         top = self.detectable_effect or self.rule.margin
         if not top > 0:
             return None
-        reach = min(2 * top, self.largest_effect)
-        effects = np.linspace(0, reach, 60)
+        effects = np.linspace(0, min(2 * top, self.largest_effect), 60)
         powers = [self.rule.power(float(effect)) for effect in effects]
         frame = pd.DataFrame({"worse by": effects, "power": powers, "test": self.test})
-        title = f"Power of the check of {self.metric}"
-        given = {"x": "worse by", "y": "power", "color": "test", "title": title}
-        figure = curves(frame, **given, dashed=1 - self.beta)
-        return figure + p9.labs(
+        return curves(
+            frame, "worse by", "power", "test", dashed=1 - self.beta,
+            title=f"Power of the check of {self.metric}",
             x=f"true loss of the candidate, in units of {self.metric}",
             y="probability that it fails (dashed: 1 - beta)",
-        )
+        )  # fmt: skip
 
 
 def accuracy_check(
@@ -262,7 +247,7 @@ def check_table(table: Table) -> AccuracyCheck:
     )  # fmt: skip
 
 
-def _notes(scores: Scores, settings: AccuracySettings) -> Iterator[str]:
+def _notes(scores: rules.Scores, settings: AccuracySettings) -> Iterator[str]:
     """Notes for the reader: choices that were made, and oddities."""
     if settings.paired == AUTO and scores.paired:
         yield "each row was taken for one prompt; if it is not, say paired=false"
@@ -279,7 +264,7 @@ def _notes(scores: Scores, settings: AccuracySettings) -> Iterator[str]:
 
 
 # ---------------------------------------------------------------- which test answers
-def choose_test(scores: Scores, settings: AccuracySettings) -> Rule:
+def choose_test(scores: rules.Scores, settings: AccuracySettings) -> rules.Rule:
     """The test requested, or the one that fits the scores; with the scores.
 
     Raises
@@ -289,31 +274,31 @@ def choose_test(scores: Scores, settings: AccuracySettings) -> Rule:
     """
     test, alpha = settings.test, settings.alpha
     if is_z(settings) and settings.sigma is not None:
-        return known_sigma(scores, alpha, settings.sigma, settings.correlation or 0.0)
-    if test not in (AUTO, *COUNT_TESTS, *CHANGE_TESTS) or (
+        return rules.known_sigma(scores, alpha, settings.sigma, settings.correlation or 0.0)
+    if test not in (AUTO, *rules.COUNT_TESTS, *rules.CHANGE_TESTS) or (
         test == AUTO and not scores.is_right_or_wrong
     ):
         return _test_of_means(scores, settings)
     if not scores.is_right_or_wrong:
         both = np.concatenate([scores.reference, scores.candidate])
-        between = both[~np.isin(both, (0.0, *RIGHT))][:1].sum()
+        between = both[~np.isin(both, (0.0, *rules.RIGHT))][:1].sum()
         raise DesignError(
             f"test={test} is of right and wrong answers, and these scores are not all 0 or 1 "
             f"(or 0 or 100): {between:g} is among them. Use test=t."
         )
     if scores.paired:
-        return changed_answers(scores, alpha, "mcnemar" if test == AUTO else test)
+        return rules.changed_answers(scores, alpha, "mcnemar" if test == AUTO else test)
     n_scores = len(scores.reference) + len(scores.candidate)
     fitting = next(name for name, most in OF_SIZE.items() if n_scores <= most)
-    return two_proportions(scores, alpha, fitting if test == AUTO else test)
+    return rules.two_proportions(scores, alpha, fitting if test == AUTO else test)
 
 
-def _test_of_means(scores: Scores, settings: AccuracySettings) -> Rule:
+def _test_of_means(scores: rules.Scores, settings: AccuracySettings) -> rules.Rule:
     if not scores.are_all_alike:
-        of_two = pooled_t if settings.test == "pooled_t" else welch
-        return (paired_t if scores.paired else of_two)(scores, settings.alpha)
+        of_two = rules.pooled_t if settings.test == "pooled_t" else rules.welch
+        return (rules.paired_t if scores.paired else of_two)(scores, settings.alpha)
     if scores.worse_by == 0:
-        return UNCHANGED
+        return rules.UNCHANGED
     what = "every difference" if scores.paired else "every score of each model"
     raise DesignError(
         f"{what} is the same (the candidate is {abs(scores.worse_by):g} "

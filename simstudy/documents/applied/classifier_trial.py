@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,13 +16,8 @@ from simstudy.documents.applied.settings import (
     ClassifierTestSettings,
 )
 from simstudy.documents.applied.tables import Table, Values, check_same_length, is_positive
-from simstudy.documents.stats.classifier import trial
+from simstudy.documents.stats.classifier import trial, umbrella
 from simstudy.documents.stats.classifier.thresholds import Target, thresholds
-from simstudy.documents.stats.classifier.umbrella import (
-    umbrella_rank,
-    umbrella_threshold,
-    violation,
-)
 from simstudy.errors import DesignError
 from simstudy.lazy import ggplot, p9, pd, stats
 from simstudy.options import build
@@ -144,14 +139,13 @@ class ClassifierPlan(Answer):
             The figure; None where there is none.
         """
         frame = pd.DataFrame(self.curve, columns=["method", "confidence", "threshold"])
-        title = f"Thresholds that keep a sensitivity of {self.sensitivity:g}"
-        frame = frame.dropna()
-        figure = curves(frame, x="confidence", y="threshold", color="method", title=title)
+        figure = curves(
+            frame.dropna(), "confidence", "threshold", "method",
+            title=f"Thresholds that keep a sensitivity of {self.sensitivity:g}",
+            x="confidence (dotted: the plan)", y="threshold, in the units of the scores",
+        )  # fmt: skip
         figure += p9.geom_vline(xintercept=self.confidence, linetype="dotted")
-        figure += p9.geom_hline(yintercept=self.threshold, linetype="dotted")
-        return figure + p9.labs(
-            x="confidence (dotted: the plan)", y="threshold, in the units of the scores"
-        )
+        return figure + p9.geom_hline(yintercept=self.threshold, linetype="dotted")
 
 
 @dataclass(frozen=True, repr=False)
@@ -213,10 +207,12 @@ class ClassifierVerdict(Answer):
         title = (
             f"{self.found:,} positive cases found; dashed: the test rejects from {self.critical:,}"
         )
-        figure = curves(frame, x="true positives", y="probability", color="law", title=title)
+        figure = curves(
+            frame, "true positives", "probability", "law", title=title,
+            x="positive cases found", y="probability under the null",
+        )  # fmt: skip
         figure += p9.geom_vline(xintercept=self.found)
-        figure += p9.geom_vline(xintercept=self.critical, linetype="dashed")
-        return figure + p9.labs(x="positive cases found", y="probability under the null")
+        return figure + p9.geom_vline(xintercept=self.critical, linetype="dashed")
 
 
 # ---------------------------------------------------------------- functions
@@ -378,11 +374,17 @@ def plan_table(table: Table) -> ClassifierPlan:
     target = Target(k, settings.confidence)
     rank, coverage, mean_power = 0, None, None
     if settings.method == "umbrella":
-        umbrella_threshold(positive[np.newaxis], sensitivity=k, confidence=settings.confidence)
-        rank = int(umbrella_rank(len(positive), *target))
-        coverage = 1 - float(violation(rank, len(positive), k))
+        umbrella.umbrella_threshold(positive[np.newaxis], **target._asdict())
+        rank = int(umbrella.umbrella_rank(len(positive), *target))
+        coverage = 1 - float(umbrella.violation(rank, len(positive), k))
     found = all_thresholds(positive, target)
-    threshold = found[settings.method] if settings.method in found else _missing(settings.method)
+    if settings.method not in found:
+        raise DesignError(
+            f"method={settings.method} is left out with more than {SCORE_LIMIT:,} positive scores, "
+            f"where it takes long and agrees with the others. Use one of "
+            f"{', '.join(NOT_BOOTSTRAPPED)}."
+        )
+    threshold = found[settings.method]
     sizes = _sizes(settings)
     test = trial.trial_power(sizes.n, k, sizes.null, settings.alpha)
     if rank:
@@ -395,14 +397,13 @@ def plan_table(table: Table) -> ClassifierPlan:
         thresholds=tuple((n, v) for n, v in found.items() if math.isfinite(v)),
         n_positive=len(positive), n_negative=len(cases.negative),
         expected_sensitivity=expected_sensitivity(threshold, positive),
-        specificity=float((cases.negative < threshold).mean()), null=sizes.null,
-        alpha=settings.alpha, n=sizes.n, critical=int(test.critical), power=float(test.power),
-        size=float(test.size), power_with_threshold=mean_power, n_first=sizes.first,
-        n_forever=sizes.forever, n_formula=sizes.n_formula,
-        power_at_formula=float(at_formula.power), lowest_score=float(cases.scores.min()),
-        highest_score=float(cases.scores.max()), is_clustered=cases.is_clustered,
+        specificity=float((cases.negative < threshold).mean()), alpha=settings.alpha,
+        critical=int(test.critical), power=float(test.power), size=float(test.size),
+        power_with_threshold=mean_power, power_at_formula=float(at_formula.power),
+        lowest_score=float(cases.scores.min()), highest_score=float(cases.scores.max()),
+        is_clustered=cases.is_clustered,
         positive=settings.positive, curve=tuple(_curve(positive, k)), source=cases.source,
-        settings=vars(settings), notes=tuple(_notes(cases, threshold)),
+        settings=vars(settings), notes=tuple(_notes(cases, threshold)), **sizes._asdict(),
     )  # fmt: skip
     if settings.simulate:
         from simstudy.documents.scenarios.planned_trials import classifier_rates
@@ -434,14 +435,13 @@ def _notes(cases: _Cases, threshold: float) -> Iterator[str]:
         )
 
 
-@dataclass(frozen=True)
-class _Sizes:
-    """Positive cases of the trial and its null."""
+class _Sizes(NamedTuple):
+    """Null and positive cases of the trial: fields of the plan."""
 
     null: float
     n: int
-    first: int | None
-    forever: int | None
+    n_first: int | None
+    n_forever: int | None
     n_formula: int
 
 
@@ -468,13 +468,6 @@ def _sizes(settings: ClassifierPlanSettings) -> _Sizes:
         return _Sizes(null, n, None, None, formula)
     first, forever = trial.sample_sizes(k, margin, goal, alpha)
     return _Sizes(null, forever, first, forever, formula)
-
-
-def _missing(method: str) -> float:
-    raise DesignError(
-        f"method={method} is left out with more than {SCORE_LIMIT:,} positive scores, where it "
-        f"takes long and agrees with the others. Use one of {', '.join(NOT_BOOTSTRAPPED)}."
-    )
 
 
 def judge_table(plan: ClassifierPlan, table: Table) -> ClassifierVerdict:

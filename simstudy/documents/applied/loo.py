@@ -14,25 +14,13 @@ from simstudy.array_types import Float, Int
 from simstudy.documents.applied.answers import Answer, curves
 from simstudy.documents.applied.evidence import loo_errors
 from simstudy.documents.applied.settings import LooSettings
-from simstudy.documents.applied.tables import (
-    Table,
-    Values,
-    check_same_length,
-    complete_numbers,
-    source_of_file,
-)
+from simstudy.documents.applied.tables import Source, Table, Values, check_same_length, numbers_of
+from simstudy.documents.stats.leave_one_out import utilities as loo_stats
 from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap_against
 from simstudy.documents.stats.leave_one_out.priors import default_prior
 from simstudy.documents.stats.leave_one_out.regression import exact_leave_one_out
-from simstudy.documents.stats.leave_one_out.utilities import (
-    UTILITIES,
-    Pointwise,
-    influence,
-    taylor,
-    taylor_difference,
-)
 from simstudy.errors import ConfigError, DesignError, describe
-from simstudy.lazy import ggplot, p9, pd, special
+from simstudy.lazy import ggplot, pd, special
 from simstudy.options import build
 
 SHOWN = {"r2": "r2_mean_square", "rmse": "rmse", "mae": "mae", "elpd": "elpd"}
@@ -100,11 +88,10 @@ class LooEstimate(Answer):
             pd.DataFrame({"error": ordered, "share": values, "law": law})
             for law, values in (("leave-one-out errors", share), ("normal law", normal))
         ])  # fmt: skip
-        title = f"Leave-one-out errors of {self.n:,} observations"
-        figure = curves(frame, x="error", y="share", color="law", title=title)
-        return figure + p9.labs(
-            x="leave-one-out error, in the units of the response",
-            y="share of smaller errors", color="",
+        return curves(
+            frame, "error", "share", "law", color="",
+            title=f"Leave-one-out errors of {self.n:,} observations",
+            x="leave-one-out error, in the units of the response", y="share of smaller errors",
         )  # fmt: skip
 
 
@@ -153,8 +140,8 @@ def estimate_loo(
     settings = build(LooSettings, {"n_draw": n_draw, "seed": seed})
     designs = [_matrix(each) for each in (features, against) if each is not None]
     models = [_Model(f"{design.shape[1]} features", design) for design in designs]
-    given = [complete_numbers("prediction", each) for each in prediction]
-    models += _predicted(given, [complete_numbers("log_density", each) for each in log_density])
+    given = [numbers_of("prediction", each) for each in prediction]
+    models += _predicted(given, [numbers_of("log_density", each) for each in log_density])
     if designs and given:
         raise DesignError("give features or predictions, not both: predictions stand for a model")
     table = Table({"y": y, "cluster": cluster}, settings)
@@ -196,7 +183,7 @@ def estimate_inference(path: str, settings: LooSettings) -> LooEstimate:
     from simstudy.documents.stats.leave_one_out.importance import load_arviz, smoothed_log_weights
 
     try:
-        source = source_of_file(path)
+        source = Source.of_file(path)
         data = load_arviz().from_netcdf(path)
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read by ArviZ: {describe(error)}") from None
@@ -208,26 +195,22 @@ def estimate_inference(path: str, settings: LooSettings) -> LooEstimate:
                 f"{path} has {len(values)} variables in {group}, and one is needed: store the "
                 "likelihood of each observation, and predictive draws of it."
             )
-        array = values[0].to_numpy()
-        parts[group] = array.ravel() if group == "observed_data" else _by_draw(array)
-    log_likelihood, draws = parts["log_likelihood"], parts["posterior_predictive"]
-    check_same_length(observed_data=parts["observed_data"], log_likelihood=log_likelihood)
+        parts[group] = values[0].to_numpy()
+    y = parts.pop("observed_data").ravel().astype(float)
+    log_likelihood, draws = (
+        each.reshape(each.shape[0] * each.shape[1], -1).T for each in parts.values()
+    )
+    check_same_length(observed_data=y, log_likelihood=log_likelihood)
     log_weights, pareto_k = smoothed_log_weights(-log_likelihood)
     model = _Model(
         f"draws of {source.name}",
         prediction=(np.exp(log_weights) * draws).sum(axis=1),
         log_density=special.logsumexp(log_weights + log_likelihood, axis=1),
     )
-    notes = []
-    if far := int((pareto_k > PARETO_K_LIMIT).sum()):
-        n = len(pareto_k)
-        notes = [f"{far} of {n:,} observations have a Pareto k above 0.7: refit without them"]
-    y = parts["observed_data"].astype(float)
+    far = int((pareto_k > PARETO_K_LIMIT).sum())
+    note = f"{far} of {len(y):,} observations have a Pareto k above 0.7: refit without them"
+    notes = [note] if far else []
     return _estimate(Table({settings.y: y}, settings, source), y, [model], notes)
-
-
-def _by_draw(values: Float[np.ndarray, "chain draw obs"]) -> Float[np.ndarray, "obs draw"]:
-    return values.reshape(values.shape[0] * values.shape[1], -1).T
 
 
 # ---------------------------------------------------------------- models
@@ -240,7 +223,7 @@ class _Model:
     prediction: Values | None = None
     log_density: Values | None = None
 
-    def pointwise(self, y: Values) -> Pointwise:
+    def pointwise(self, y: Values) -> loo_stats.Pointwise:
         """Leave-one-out errors and log densities."""
         for part in (self.design, self.prediction, self.log_density):
             if part is not None:
@@ -249,7 +232,7 @@ class _Model:
             block = self.design[np.newaxis]
             return exact_leave_one_out(block, y[None], default_prior(block, y[None])).pointwise
         density = None if self.log_density is None else self.log_density[None]
-        return Pointwise(y[None], (y - self.prediction)[None], density)
+        return loo_stats.Pointwise(y[None], (y - self.prediction)[None], density)
 
     def __str__(self) -> str:
         if self.design is None or len(self.name) <= NAME_WIDTH:
@@ -272,7 +255,7 @@ def _predicted(
 
 def _matrix(features: Any) -> Float[np.ndarray, "obs feature"]:
     frame = pd.DataFrame(features)
-    columns = [complete_numbers(f"feature {name}", frame[name]) for name in frame]
+    columns = [numbers_of(f"feature {name}", frame[name]) for name in frame]
     return np.stack(columns, axis=1) if columns else np.empty((len(frame), 0))
 
 
@@ -312,10 +295,13 @@ def _estimate(
     if np.ptp(y) == 0:
         raise DesignError(f"every response is {y[0]:g}, so there is nothing to predict. Look at y.")
     codes, parts = table.codes(n), [model.pointwise(y) for model in models]
-    drawn = _bootstrap(parts, settings, n) if codes is None else None
+    drawn: Sequence[Mapping[str, float]] = [{}] * len(parts)
+    if is_drawn := codes is None and n * settings.n_draw <= WEIGHT_LIMIT:
+        drawn = _bootstrap(parts, settings)
+    seconds = [None, *parts[1:]]
     rows = [
-        tuple(_rows(parts[0], second, codes, None if drawn is None else drawn[i]))
-        for i, second in enumerate([None, *parts[1:]])
+        tuple(_rows(parts[0], second, codes, errors))
+        for second, errors in zip(seconds, drawn, strict=True)
     ]
     first, *others = models
     kind = "predictions" if first.design is None else "Bayesian linear regression on"
@@ -325,42 +311,44 @@ def _estimate(
         n=n, n_feature=n_feature, utilities=rows[0], differences=rows[1] if others else (),
         models=(f"{kind} {first}".strip(), *(f"less that on {other}" for other in others)),
         errors=parts[0].error[0], source=table.source_or(y, *inputs), settings=vars(settings),
-        notes=(*_notes(n, n_feature, codes, drawn), *notes),
+        notes=(*_notes(n, n_feature, codes, is_drawn), *notes),
     )  # fmt: skip
 
 
 def _bootstrap(
-    parts: list[Pointwise], settings: LooSettings, n: int
-) -> list[Mapping[str, float]] | None:
+    parts: list[loo_stats.Pointwise], settings: LooSettings
+) -> list[Mapping[str, float]]:
     """Standard errors of the Bayesian bootstrap by utility, of the model and of its difference."""
-    if n * settings.n_draw > WEIGHT_LIMIT:
-        return None
     rng = np.random.default_rng(settings.seed)
     found = bayesian_bootstrap_against(parts[0], parts[1:], rng, n_draw=settings.n_draw)
-    return [dict(zip(UTILITIES, each.std_error[0].tolist(), strict=True)) for each in found]
+    return [
+        dict(zip(loo_stats.UTILITIES, each.std_error[0].tolist(), strict=True)) for each in found
+    ]
 
 
 def _rows(
-    first: Pointwise, second: Pointwise | None, codes: Int[np.ndarray, " row"] | None,
-    drawn: Mapping[str, float] | None,
+    first: loo_stats.Pointwise, second: loo_stats.Pointwise | None,
+    codes: Int[np.ndarray, " row"] | None, drawn: Mapping[str, float],
 ) -> Iterator[Row]:  # fmt: skip
     """Each utility, or its difference, with both standard errors."""
-    found = taylor(first) if second is None else taylor_difference(first, second)
+    found = (
+        loo_stats.taylor(first) if second is None else loo_stats.taylor_difference(first, second)
+    )
     for name, utility in SHOWN.items():
-        at = UTILITIES.index(utility)
+        at = loo_stats.UTILITIES.index(utility)
         value, std_error = float(found.value[0, at]), float(found.std_error[0, at])
         if math.isnan(value):  # elpd without densities
             continue
         if codes is not None:
-            psi = influence(first, utility)[0]
-            psi = psi if second is None else psi - influence(second, utility)[0]
+            psi = loo_stats.influence(first, utility)[0]
+            psi = psi if second is None else psi - loo_stats.influence(second, utility)[0]
             sums = np.bincount(codes, weights=psi)
             std_error = math.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(psi)
         key = "r2_variance" if name == "r2" else utility
-        yield name, value, std_error, None if drawn is None else drawn[key]
+        yield name, value, std_error, drawn.get(key)
 
 
-def _notes(n: int, p: int | None, codes: Any, drawn: Any) -> Iterator[str]:
+def _notes(n: int, p: int | None, codes: Any, is_drawn: bool) -> Iterator[str]:
     errors = [error for ends in loo_errors(n, p or 1)[2].values() for error in ends]
     if p is not None and p >= n:
         yield (
@@ -375,5 +363,5 @@ def _notes(n: int, p: int | None, codes: Any, drawn: Any) -> Iterator[str]:
             "observations of a group were left out one by one: to predict new groups, leave out a "
             "group at a time and give prediction="
         )
-    elif drawn is None:
+    elif not is_drawn:
         yield "with so many rows the Bayesian bootstrap, not drawn, has the same standard errors"

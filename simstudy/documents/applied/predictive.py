@@ -232,21 +232,19 @@ def _of_tail(lower: Values, upper: Values, tail: str) -> Values:
 def _check(table: Table, draws: Float[np.ndarray, "obs draw"] | None) -> PredictiveFit:
     """Summarise the p-values of responses, with draws or else means and standard deviations."""
     settings: PredictiveSettings = table.settings
-    y, n_draw = table.numbers("y"), None
+    y, compared, n_draw = table.numbers("y"), None, None
+    read = [table.numbers("mean"), table.numbers("sd")] if draws is None else [draws]
     if draws is None:
-        mean, sd = table.numbers("mean"), table.numbers("sd")
-        source = table.source_or(y, mean, sd)
+        log_p = _normal_p(y, read[0], read[1], settings.tail)
     else:
         _refuse_odd_draws(y, draws)
-        mean, sd = draws.mean(axis=1), draws.std(axis=1, ddof=1)
-        source = table.source_or(y, draws)
-    if draws is None or settings.law == "normal":
-        log_p = _normal_p(y, mean, sd, settings.tail)
-        p = compared = np.exp(log_p)
-    else:
-        n_draw, (log_p, compared) = draws.shape[1], _rank_p(y, draws, settings)
-        p = np.exp(log_p)
-    if (n := len(y)) < FEWEST:
+        if settings.law == "normal":
+            log_p = _normal_p(y, draws.mean(axis=1), draws.std(axis=1, ddof=1), settings.tail)
+        else:
+            n_draw, (log_p, compared) = draws.shape[1], _rank_p(y, draws, settings)
+    n, p = len(y), np.exp(log_p)
+    compared = p if compared is None else compared
+    if n < FEWEST:
         raise DesignError(f"{n} prediction says nothing of a share. Give at least {FEWEST}.")
     codes = table.codes(n)
     combine = fisher if codes is None else harmonic_mean
@@ -256,7 +254,8 @@ def _check(table: Table, draws: Float[np.ndarray, "obs draw"] | None) -> Predict
         n=n, log10_p=float(in_log10(combine(log_p))), cfdr=found["cfdr"], rfdr=found["rfdr"],
         share=found["storey"], distance=distance, distance_p=float(stats.kstwo.sf(distance, n)),
         counts=tuple(np.histogram(compared, BINS, (0, 1))[0].tolist()), level=settings.level,
-        n_draw=n_draw, is_clustered=codes is not None, p_values=p, source=source,
+        n_draw=n_draw, is_clustered=codes is not None, p_values=p,
+        source=table.source_or(y, *read),
         settings=vars(settings), notes=tuple(_notes(n_draw, codes, settings)),
     )  # fmt: skip
 

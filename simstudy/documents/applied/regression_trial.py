@@ -12,22 +12,9 @@ from simstudy.array_types import Float
 from simstudy.documents.applied.answers import Answer, check_plan, curves, number
 from simstudy.documents.applied.settings import RegressionPlanSettings, RegressionTestSettings
 from simstudy.documents.applied.tables import Table, Values, check_same_length
-from simstudy.documents.stats.models._pooled import (
-    METRICS,
-    merge_rows,
-    pool_of,
-    pooled_metric,
-    stage_of_rows,
-)
+from simstudy.documents.stats.models import _pooled as pooled
 from simstudy.documents.stats.models.trial import REASONS, Stage, verdict
-from simstudy.documents.stats.two_stage.design import (
-    TwoStageDesign,
-    boundary_n2,
-    boundary_power,
-    boundary_rejection,
-    power,
-    solve_design,
-)
+from simstudy.documents.stats.two_stage import design as two_stage
 from simstudy.documents.stats.two_stage.law import TwoStageStatistic
 from simstudy.errors import DesignError
 from simstudy.lazy import ggplot, p9, pd, special
@@ -140,18 +127,18 @@ class RegressionPlan(_OfMetric, Answer):
         frame = pd.concat([
             pd.DataFrame({"n2": sizes, "power": values, "test": name})
             for name, values in (
-                (f"level {self.alpha:.3g} on average", power(*given)),
-                (f"level {self.alpha:.3g} at the boundary", boundary_power(*given)),
+                (f"level {self.alpha:.3g} on average", two_stage.power(*given)),
+                (f"level {self.alpha:.3g} at the boundary", two_stage.boundary_power(*given)),
             )
         ])  # fmt: skip
-        title = f"Power to show that the {self.title} is {self.better} {number(self.bound)}"
-        figure = curves(frame, x="n2", y="power", color="test", title=title, dashed=self.power)
-        figure += p9.geom_vline(xintercept=self.n2, linetype="dotted")
-        figure += p9.scale_y_continuous(limits=(0, 1))
         unit = "groups" if self.is_clustered else "cases"
-        return figure + p9.labs(
-            x=f"{unit} of the second sample (dotted: the plan)", y="power (dashed: the plan)"
-        )
+        figure = curves(
+            frame, "n2", "power", "test", dashed=self.power,
+            title=f"Power to show that the {self.title} is {self.better} {number(self.bound)}",
+            x=f"{unit} of the second sample (dotted: the plan)", y="power (dashed: the plan)",
+        )  # fmt: skip
+        figure += p9.geom_vline(xintercept=self.n2, linetype="dotted")
+        return figure + p9.scale_y_continuous(limits=(0, 1))
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,15 +194,15 @@ class RegressionVerdict(_OfMetric, Answer):
         reach = float(special.ndtri(0.95)) * self.std_error
         ends = {"metric": [self.estimate - reach, self.estimate + reach], "y": "", "sample": "new"}
         title = f"{self.title} of the second sample with its 90% interval; dashed: the bound"
-        figure = curves(pd.DataFrame(ends), x="metric", y="y", color="sample", title=title)
+        frame = pd.DataFrame(ends)
+        figure = curves(frame, "metric", "y", "sample", title=title, x=self.title, y="")
         figure += p9.geom_vline(xintercept=self.bound, linetype="dashed")
-        figure += p9.geom_point(p9.aes(x=self.estimate, y="y"), size=3, show_legend=False)
-        return figure + p9.labs(x=self.title, y="")
+        return figure + p9.geom_point(p9.aes(x=self.estimate, y="y"), size=3, show_legend=False)
 
 
 def _sign(metric: str) -> int:
     """1 where lower values of the metric are better, else -1."""
-    return 1 if METRICS[metric].lower_is_better else -1
+    return 1 if pooled.METRICS[metric].lower_is_better else -1
 
 
 # ---------------------------------------------------------------- functions
@@ -343,11 +330,11 @@ def _stage(
 ) -> tuple[Stage, Float[np.ndarray, "row moment"]]:
     """The stage of one sample, and the pool that it was resampled from."""
     rng, has_sizes = np.random.default_rng(seed), cases.codes is not None
-    pool = pool_of(METRICS[name], cases.y, cases.prediction, cases.codes)
+    pool = pooled.pool_of(pooled.METRICS[name], cases.y, cases.prediction, cases.codes)
     if len(pool) > ROW_LIMIT:
-        pool, has_sizes = merge_rows(pool, rng, has_sizes=has_sizes), True
-    metric = pooled_metric(METRICS[name], pool, has_sizes=has_sizes)
-    stage = stage_of_rows(metric, np.arange(len(pool))[np.newaxis], rng, k=k, n_boot=n_boot)
+        pool, has_sizes = pooled.merge_rows(pool, rng, has_sizes=has_sizes), True
+    metric = pooled.pooled_metric(pooled.METRICS[name], pool, has_sizes=has_sizes)
+    stage = pooled.stage_of_rows(metric, np.arange(len(pool))[np.newaxis], rng, k=k, n_boot=n_boot)
     reasons = verdict(stage, stage, k=k, limit=0.0).get("error")
     if reasons is not None and (reason := reasons[0, 0, 0]) is not None:
         advice = "Look at the columns: responses and predictions have to vary, and to differ."
@@ -375,7 +362,9 @@ def plan_table(table: Table) -> RegressionPlan:
         vanilla_std_error=float(stage.std_error[0, 1, 0]),
         bound=estimate + _sign(name) * design.k * std_error, k=design.k, alpha=design.alpha,
         power=design.achieved_power, critical_value=design.critical_value,
-        boundary_rejection=float(boundary_rejection(design.alpha, design.k, cases.n, design.n2)),
+        boundary_rejection=float(
+            two_stage.boundary_rejection(design.alpha, design.k, cases.n, design.n2)
+        ),
         boundary_n2=_boundary_n2(design), solved=solved, n_boot=settings.n_boot,
         seed=settings.seed, is_clustered=cases.codes is not None,
         kurtosis=float((centred**4).mean() / max((centred**2).mean() ** 2, 1e-300)),
@@ -402,19 +391,19 @@ def _notes(cases: _Cases, error: Values) -> Iterator[str]:
         yield "more than half of the errors are 0: was the model fitted to these cases?"
 
 
-def _solve(n1: int, settings: RegressionPlanSettings) -> tuple[TwoStageDesign, str]:
+def _solve(n1: int, settings: RegressionPlanSettings) -> tuple[two_stage.TwoStageDesign, str]:
     """Solve for the one that is left, after defaults for alpha, k and power."""
     given: dict[str, Any] = {n: getattr(settings, n) for n in ("n2", "k", "alpha", "power")}
     for name, default in (("alpha", ALPHA), ("k", K), ("power", POWER)):
         if given[name] is None and [*given.values()].count(None) > 1:
             given[name] = default
     solved = "".join(name for name, value in given.items() if value is None)
-    return solve_design(n1=n1, **given), solved
+    return two_stage.solve_design(n1=n1, **given), solved
 
 
-def _boundary_n2(design: TwoStageDesign) -> int | None:
+def _boundary_n2(design: two_stage.TwoStageDesign) -> int | None:
     try:
-        return int(boundary_n2(design.power, design.alpha, design.k, design.n1))
+        return int(two_stage.boundary_n2(design.power, design.alpha, design.k, design.n1))
     except DesignError:  # any size has the power, or none has
         return None
 
@@ -422,14 +411,14 @@ def _boundary_n2(design: TwoStageDesign) -> int | None:
 def judge_table(plan: RegressionPlan, table: Table) -> RegressionVerdict:
     """Test a plan with the columns of a table."""
     cases, sign = _Cases(table), _sign(plan.metric)
-    design = solve_design(n1=plan.n1, n2=plan.n2, k=plan.k, alpha=plan.alpha)
+    design = two_stage.solve_design(n1=plan.n1, n2=plan.n2, k=plan.k, alpha=plan.alpha)
     bound = plan.estimate + sign * plan.k * plan.std_error
     computed = {"critical_value": design.critical_value, "bound": bound}
     check_plan(plan, cases.source, computed, is_clustered=cases.codes is not None)
     stage, _ = _stage(cases, plan.metric, plan.k, plan.n_boot, plan.seed)
     estimate, std_error = float(stage.estimate[0, 0, 0]), float(stage.std_error[0, 0, 0])
     z = sign * (estimate - plan.bound) / std_error
-    design = solve_design(n1=plan.n1, n2=cases.n, k=plan.k, alpha=plan.alpha)
+    design = two_stage.solve_design(n1=plan.n1, n2=cases.n, k=plan.k, alpha=plan.alpha)
     return RegressionVerdict(
         rejects=bool(z < design.critical_value), statistic=z,
         p_value=float(TwoStageStatistic(plan.k, plan.n1, cases.n, null=True).cdf(z)),

@@ -9,19 +9,8 @@ from typing import Any
 import numpy as np
 
 from simstudy.documents.applied.settings import AUTO, AccuracySettings, is_lower_better
-from simstudy.documents.applied.tables import (
-    Table,
-    complete_numbers,
-    numbers_of,
-    place_of,
-    texts_of,
-)
-from simstudy.documents.stats.accuracy._of_scores import (
-    CHANGE_TESTS,
-    COUNT_TESTS,
-    Scores,
-    Values,
-)
+from simstudy.documents.applied.tables import Table, numbers_of, place_of, texts_of
+from simstudy.documents.stats.accuracy import _of_scores as rules
 from simstudy.errors import ConfigError, DesignError, nearest
 from simstudy.lazy import pd, special
 
@@ -34,7 +23,7 @@ NO_SCORE = (
 )
 
 
-def scores_of(name: str, cells: Any, source: str = "") -> Values:
+def scores_of(name: str, cells: Any, source: str = "") -> rules.Values:
     """The scores of a column, without blank cells at its end.
 
     Raises
@@ -42,17 +31,17 @@ def scores_of(name: str, cells: Any, source: str = "") -> Values:
     DesignError
         If there is no score, a cell that is none, or a blank one among them.
     """
-    numbers = numbers_of(name, cells, source, NO_SCORE)
+    numbers = numbers_of(name, cells, source, NO_SCORE, blanks=True)
     filled = np.flatnonzero(~np.isnan(numbers))
     if not len(filled):
         raise DesignError(
             f"{name} has no scores: every cell is blank. Give each prompt's score, or name another "
             "column."
         )
-    return complete_numbers(name, numbers[: filled[-1] + 1], source, NO_SCORE)
+    return numbers_of(name, numbers[: filled[-1] + 1], source, NO_SCORE)
 
 
-def read_scores(table: Table) -> tuple[Scores, AccuracySettings]:
+def read_scores(table: Table) -> tuple[rules.Scores, AccuracySettings]:
     """Read a column of each model, or one column with `model`.
 
     Returns
@@ -78,7 +67,9 @@ def read_scores(table: Table) -> tuple[Scores, AccuracySettings]:
 
 
 # ---------------------------------------------------------------- two columns of scores
-def checked_scores(reference: Values, candidate: Values, settings: AccuracySettings) -> Scores:
+def checked_scores(
+    reference: rules.Values, candidate: rules.Values, settings: AccuracySettings
+) -> rules.Scores:
     """Check that scores can be compared.
 
     As many scores of each are pairs unless the settings say otherwise. This holds the test's level
@@ -115,10 +106,12 @@ def checked_scores(reference: Values, candidate: Values, settings: AccuracySetti
         )
     lower = settings.lower_is_better
     lower = is_lower_better(settings.metric) if lower is None else lower
-    return Scores(reference, candidate, pairs, lower)
+    return rules.Scores(reference, candidate, pairs, lower)
 
 
-def _refuse_two_scales(reference: Values, candidate: Values, names: Sequence[str]) -> None:
+def _refuse_two_scales(
+    reference: rules.Values, candidate: rules.Values, names: Sequence[str]
+) -> None:
     """Refuse proportions mixed with percentages.
 
     Compares the means or the largest scores: where the models differ much the means say little, but
@@ -136,7 +129,7 @@ def _refuse_two_scales(reference: Values, candidate: Values, names: Sequence[str
             )
 
 
-def _is_sorted(scores: Values) -> bool:
+def _is_sorted(scores: rules.Values) -> bool:
     """Whether values are sorted, and hardly by accident.
 
     Among n! / (n1! n2! ...) orders of scores with ties, two are sorted.
@@ -150,7 +143,9 @@ def _is_sorted(scores: Values) -> bool:
 
 
 # ---------------------------------------------------------------- scores one below the other
-def _one_below_the_other(table: Table, settings: AccuracySettings) -> tuple[Values, Values, str]:
+def _one_below_the_other(
+    table: Table, settings: AccuracySettings
+) -> tuple[rules.Values, rules.Values, str]:
     """Scores of both models from one column, and whether they are paired by prompts.
 
     Raises
@@ -190,7 +185,9 @@ def _side(table: Table, settings: AccuracySettings, role: str) -> pd.Series[Any]
             f"{nearest(name, set(models))}"
         )
     cells = table.column("score", score).where(rows)
-    scores: pd.Series[Any] = pd.Series(numbers_of(score, cells, source, NO_SCORE))[rows]
+    scores: pd.Series[Any] = pd.Series(numbers_of(score, cells, source, NO_SCORE, blanks=True))[
+        rows
+    ]
     if scores.hasnans:
         place = place_of(scores.index[scores.isna()][0], source)
         raise ConfigError(f"{place}: {score} is blank, {NO_SCORE}")
@@ -230,7 +227,7 @@ def pairing(settings: AccuracySettings) -> bool | None:
                 f"from the scores. Leave it out, or say {needs}."
             )
     same, different = "the same prompts", "different prompts"
-    is_of_pairs, is_of_two = test in CHANGE_TESTS, test in (*COUNT_TESTS, "pooled_t")
+    is_of_pairs, is_of_two = test in rules.CHANGE_TESTS, test in (*rules.COUNT_TESTS, "pooled_t")
     if (is_of_pairs and paired is False) or (is_of_two and paired):
         of, text = (same, different) if is_of_pairs else (different, same)
         raise DesignError(

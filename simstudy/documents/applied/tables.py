@@ -38,6 +38,12 @@ class Source(NamedTuple):
     name: str
     sha256: str
 
+    @classmethod
+    def of_file(cls, path: str) -> Source:
+        """Identify a file by its name and the hash of its bytes."""
+        place = place_of_path(path)
+        return cls(place.name, hashlib.sha256(place.read_bytes()).hexdigest())
+
 
 @dataclass(frozen=True)
 class Table:
@@ -69,7 +75,7 @@ class Table:
         roles = (getattr(settings, role, None) for role in ("cluster", "model", "prompt"))
         texts = {name: str for name in (*roles, *labels) if name is not None}
         table = read_table(path, dtype=texts, keep_default_na=False, na_values=[""])
-        return cls(table, settings, source_of_file(path))
+        return cls(table, settings, Source.of_file(path))
 
     @property
     def name(self) -> str:
@@ -117,31 +123,51 @@ class Table:
             Naming the column, or the first cell that is no number.
         """
         shown = getattr(self.settings, role) if name is None else name
-        return complete_numbers(shown, self.column(role, name), self.name)
+        return numbers_of(shown, self.column(role, name), self.name)
 
     def codes(self, n_rows: int) -> Int[np.ndarray, " row"] | None:
-        """Number the groups of dependent cases from 0; None without groups."""
+        """Number the groups of dependent cases from 0; None without groups.
+
+        Raises
+        ------
+        DesignError
+            If a label is missing, there are not as many as cases, or there is one group only.
+        """
         if self.source is None:
             groups = self.columns.get("cluster")
         else:
             groups = None if self.settings.cluster is None else self.column("cluster")
-        return None if groups is None else codes_of(groups, n_rows, self.name)
-
-
-def source_of_file(path: str) -> Source:
-    """Identify a file by its name and the hash of its bytes."""
-    place = place_of_path(path)
-    return Source(place.name, hashlib.sha256(place.read_bytes()).hexdigest())
+        if groups is None:
+            return None
+        texts = texts_of(groups)
+        if len(texts) != n_rows:
+            raise DesignError(
+                f"cluster has {len(texts)} labels for {n_rows} cases. Give one for each."
+            )
+        if (blank := (texts == "").to_numpy()).any():
+            place = place_of(int(blank.argmax()), self.name)
+            raise DesignError(f"{place}: cluster is blank, so its group is not known.")
+        codes, names = pd.factorize(texts)
+        if len(names) < 2:
+            raise DesignError(
+                f"cluster has one group ({names[0]!r}), and a spread between groups needs at least "
+                "2. Leave cluster out if cases are independent."
+            )
+        return np.asarray(codes, dtype=np.int64)
 
 
 # ---------------------------------------------------------------- cells as numbers
-def numbers_of(name: str, cells: Any, source: str = "", advice: str = NO_NUMBER) -> Values:
-    """Read a column as numbers, NaN where a cell is blank or missing.
+def numbers_of(
+    name: str, cells: Any, source: str = "", advice: str = NO_NUMBER, *, blanks: bool = False
+) -> Values:
+    """Read a column as numbers.
 
     Parameters
     ----------
     source, advice
         For messages: the file that the rows are of, and what to do about a cell without a number.
+    blanks
+        Whether cells may be blank or missing, which are then NaN.
 
     Raises
     ------
@@ -158,28 +184,16 @@ def numbers_of(name: str, cells: Any, source: str = "", advice: str = NO_NUMBER)
     blank = column.isna().to_numpy()
     if column.dtype.kind not in "biuf":
         blank = blank | (column.astype(str).str.strip() == "").to_numpy()
-    if not (wrong := ~blank & ~(np.abs(numbers) <= LARGEST)).any():
-        return numbers
-    at = int(wrong.argmax())
-    what = "not a number" if np.isnan(numbers[at]) else "not finite"
-    raise DesignError(
-        f"{place_of(at, source)}: {name} is {str(column.iloc[at])[:CELL_WIDTH]!r}, "
-        f"which is {what}, {advice}"
-    )
-
-
-def complete_numbers(name: str, cells: Any, source: str = "", advice: str = NO_NUMBER) -> Values:
-    """Read a column as numbers, and refuse blank or missing cells.
-
-    Raises
-    ------
-    DesignError
-        Naming the first cell without a number.
-    """
-    numbers = numbers_of(name, cells, source, advice)
-    if np.isnan(numbers).any():
-        row = int(np.isnan(numbers).argmax())
-        raise DesignError(f"{place_of(row, source)}: {name} is blank or missing, {advice}")
+    if (wrong := ~blank & ~(np.abs(numbers) <= LARGEST)).any():
+        at = int(wrong.argmax())
+        what = "not a number" if np.isnan(numbers[at]) else "not finite"
+        raise DesignError(
+            f"{place_of(at, source)}: {name} is {str(column.iloc[at])[:CELL_WIDTH]!r}, which is "
+            f"{what}, {advice}"
+        )
+    if blank.any() and not blanks:
+        place = place_of(int(blank.argmax()), source)
+        raise DesignError(f"{place}: {name} is blank or missing, {advice}")
     return numbers
 
 
@@ -238,29 +252,6 @@ def is_positive(
             "price is counted among the negative ones. Give cases of both classes."
         )
     return np.asarray(answer.to_numpy()[codes])
-
-
-def codes_of(groups: Any, n_rows: int, source: str = "") -> Int[np.ndarray, " row"]:
-    """Number the groups of dependent cases from 0.
-
-    Raises
-    ------
-    DesignError
-        If a label is missing, there are not as many as cases, or there are fewer than two groups.
-    """
-    texts = texts_of(groups)
-    if len(texts) != n_rows:
-        raise DesignError(f"cluster has {len(texts)} labels for {n_rows} cases. Give one for each.")
-    if (texts == "").any():
-        row = int((texts == "").to_numpy().argmax())
-        raise DesignError(f"{place_of(row, source)}: cluster is blank, so its group is not known.")
-    codes, names = pd.factorize(texts)
-    if len(names) < 2:
-        raise DesignError(
-            f"cluster has one group ({names[0]!r}), and a spread between groups needs at least 2. "
-            "Leave cluster out if cases are independent."
-        )
-    return np.asarray(codes, dtype=np.int64)
 
 
 def check_same_length(**columns: Any) -> int:

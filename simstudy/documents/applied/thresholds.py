@@ -106,7 +106,8 @@ def _cells(name: str, column: pd.Series[Any], source: str) -> list[Any]:
     texts = texts_of(column)
     if name in NUMBERS:
         follows = (texts == TO_BE_SOLVED) & (name in RELATED)
-        numbers = pd.Series(numbers_of(name, column.mask(follows), source, NO_NUMBER), dtype=object)
+        values = numbers_of(name, column.mask(follows), source, NO_NUMBER, blanks=True)
+        numbers = pd.Series(values, dtype=object)
         return numbers.mask(numbers.isna(), None).mask(follows, TO_BE_SOLVED).tolist()
     if name != "lower_is_better":
         return [text or None for text in texts]

@@ -140,7 +140,7 @@ def test_scores_are_read_alike(values):
     ],
 )
 def test_a_missing_value_is_left_open(values):
-    numbers = numbers_of("score", values)
+    numbers = numbers_of("score", values, blanks=True)
     assert numbers[0] == 1
     assert math.isnan(numbers[1])
 
