@@ -275,9 +275,8 @@ def choose_test(scores: rules.Scores, settings: AccuracySettings) -> rules.Rule:
     test, alpha = settings.test, settings.alpha
     if is_z(settings) and settings.sigma is not None:
         return rules.known_sigma(scores, alpha, settings.sigma, settings.correlation or 0.0)
-    if test not in (AUTO, *rules.COUNT_TESTS, *rules.CHANGE_TESTS) or (
-        test == AUTO and not scores.is_right_or_wrong
-    ):
+    is_of_answers = test in (*rules.COUNT_TESTS, *rules.CHANGE_TESTS)
+    if not is_of_answers and (test != AUTO or not scores.is_right_or_wrong):
         return _test_of_means(scores, settings)
     if not scores.is_right_or_wrong:
         both = np.concatenate([scores.reference, scores.candidate])
@@ -288,8 +287,7 @@ def choose_test(scores: rules.Scores, settings: AccuracySettings) -> rules.Rule:
         )
     if scores.paired:
         return rules.changed_answers(scores, alpha, "mcnemar" if test == AUTO else test)
-    n_scores = len(scores.reference) + len(scores.candidate)
-    fitting = next(name for name, most in OF_SIZE.items() if n_scores <= most)
+    fitting = next(name for name, most in OF_SIZE.items() if sum(scores.sizes) <= most)
     return rules.two_proportions(scores, alpha, fitting if test == AUTO else test)
 
 

@@ -269,15 +269,13 @@ def _interval(
     if len(p) > RANKED_LIMIT and name != "storey":
         return estimate, math.nan, math.nan
     n_boot = int(np.clip(RESAMPLED_LIMIT // len(p), MIN_BOOT, settings.n_boot))
-    groups = [p]
+    groups: Values | list[Values] = p  # of one prediction each
     if codes is not None:
         groups = np.split(p[np.argsort(codes, kind="stable")], np.cumsum(np.bincount(codes))[:-1])
     drawn = []
     for _ in range(n_boot):
-        if codes is None:
-            again = p[rng.integers(0, len(p), len(p))]
-        else:
-            again = np.concatenate([groups[i] for i in rng.integers(0, len(groups), len(groups))])
+        places = rng.integers(0, len(groups), len(groups))
+        again = p[places] if codes is None else np.concatenate([groups[i] for i in places])
         drawn.append(float(measure(again[np.newaxis])[0]))
     tails = [(1 - settings.level) / 2, (1 + settings.level) / 2]
     low, high = np.quantile(drawn, tails, method="weibull")

@@ -17,6 +17,11 @@ from simstudy.lazy import pd, special
 MIN_SCORES = 2
 # Probability that scores in no order lie sorted by accident, below which that is not believed.
 BY_ACCIDENT = 1e-4
+OF_PAIRS = {
+    **dict.fromkeys(rules.CHANGE_TESTS, True),
+    **dict.fromkeys((*rules.COUNT_TESTS, "pooled_t"), False),
+}  # tests of the same prompts or of different ones; others are of both
+PROMPTS = {True: "the same prompts", False: "different prompts"}
 NO_SCORE = (
     "and a mean without it is of fewer prompts than it says. Write that prompt's score as a number "
     "alone, or leave its row out and say so."
@@ -219,22 +224,19 @@ def pairing(settings: AccuracySettings) -> bool | None:
     test, paired = settings.test, {"true": True, "false": False}.get(settings.paired)
     if is_z(settings):
         return _pairing_of_z(settings, paired)
-    for name, value in (("sigma", settings.sigma), ("correlation", settings.correlation)):
-        if value is not None:
-            needs = "test=auto" if name == "sigma" else "test=z and sigma="
+    for name, needs in (("sigma", "test=auto"), ("correlation", "test=z and sigma=")):
+        if (value := getattr(settings, name)) is not None:
             raise DesignError(
                 f"{name}={value:g} is used by the z test alone, and test={test} learns it "
                 f"from the scores. Leave it out, or say {needs}."
             )
-    same, different = "the same prompts", "different prompts"
-    is_of_pairs, is_of_two = test in rules.CHANGE_TESTS, test in (*rules.COUNT_TESTS, "pooled_t")
-    if (is_of_pairs and paired is False) or (is_of_two and paired):
-        of, text = (same, different) if is_of_pairs else (different, same)
+    needed = OF_PAIRS.get(test, paired)
+    if paired not in (None, needed):
         raise DesignError(
-            f"test={test} is of {of}, and paired={settings.paired} says that rows are {text}. "
-            "Leave one of them out."
+            f"test={test} is of {PROMPTS[not paired]}, and paired={settings.paired} says that rows "
+            f"are {PROMPTS[paired]}. Leave one of them out."
         )
-    return is_of_pairs if is_of_pairs or is_of_two else paired
+    return needed
 
 
 def is_z(settings: AccuracySettings) -> bool:

@@ -18,7 +18,7 @@ MIN_ERROR_RATE = 1e-4  # rate: at 1e-6 SciPy's noncentral t is wrong with one de
 ALPHA = "chance that an unchanged candidate fails"
 BETA = "chance that a candidate worse by theta passes"
 THETA = "how much worse matters, in the units of the scores"
-SIGMA = "standard deviation of one score, where it is known"
+SIGMA = "standard deviation of one score"
 CORRELATION = "of the two scores of a prompt"
 LOWER = "whether smaller scores are better; else by the metric's name"
 LOWER_IS_BETTER = frozenset({
@@ -54,7 +54,7 @@ class AccuracySettings:
     alpha: float = option(ALPHA, default=0.05, at_least=MIN_ERROR_RATE, below=0.5)
     beta: float = option(BETA, default=0.2, at_least=MIN_ERROR_RATE, below=0.5)
     theta: float | None = option(THETA, above=0)
-    sigma: float | None = option(SIGMA, above=0)
+    sigma: float | None = option(f"{SIGMA}, where it is known", above=0)
     correlation: float | None = option(CORRELATION, at_least=-1, below=1)
     metric: str = option("what the scores are", default="score")
     lower_is_better: bool | None = option(LOWER)
@@ -71,7 +71,7 @@ class ThresholdSettings:
 
     alpha: float | None = option(ALPHA, default=0.05, above=0, below=1)
     beta: float | None = option(BETA, default=0.2, above=0, below=1)
-    sigma: float | None = option("standard deviation of one score", above=0)
+    sigma: float | None = option(SIGMA, above=0)
     n: int | None = option("scores of the reference, and as many of a check", at_least=1)
     theta: float | None = option(THETA, above=0)
     reference: float | None = option("recorded mean")

@@ -108,6 +108,8 @@ def test_an_arviz_file_is_read(tmp_path):
     assert elpd[0] == pytest.approx(expected.elpd_loo, abs=0.2)
     assert elpd[1] == pytest.approx(expected.se, rel=0.05)
     assert found.source.name == "fit.nc"
+    with pytest.raises(SimstudyError, match=r"cluster=g: fit\.nc has no such column"):
+        estimate_inference(str(path), LooSettings(cluster="g"))
 
 
 @pytest.mark.parametrize(
