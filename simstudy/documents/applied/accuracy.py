@@ -10,26 +10,12 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from simstudy.documents.applied.answers import Answer, curves
-from simstudy.documents.applied.scores import checked_scores, scores_of
-from simstudy.documents.applied.settings import AUTO, Question, is_lower_better, plain_values
-from simstudy.documents.applied.tables import Source
-from simstudy.documents.stats.accuracy._of_scores import (
-    CHANGE_TESTS,
-    COUNT_TESTS,
-    RIGHT,
-    UNCHANGED,
-    Rule,
-    Scores,
-    Values,
-    changed_answers,
-    known_sigma,
-    paired_t,
-    pooled_t,
-    two_proportions,
-    welch,
-)
+from simstudy.documents.applied.scores import is_z, read_scores
+from simstudy.documents.applied.settings import AUTO, AccuracySettings
+from simstudy.documents.applied.tables import Table
+from simstudy.documents.stats.accuracy import _of_scores as rules
 from simstudy.errors import DesignError
-from simstudy.lazy import ggplot, p9, pd
+from simstudy.lazy import ggplot, pd
 from simstudy.options import build
 
 REGRESSION, NO_REGRESSION = "regression", "no regression shown"
@@ -112,7 +98,7 @@ class AccuracyCheck(Answer):
     standard_error: float
     correlation: float
     largest_effect: float
-    rule: Rule = field(compare=False)
+    rule: rules.Rule = field(compare=False)
 
     @property
     def is_regression(self) -> bool:
@@ -140,17 +126,15 @@ class AccuracyCheck(Answer):
         top = self.detectable_effect or self.rule.margin
         if not top > 0:
             return None
-        reach = min(2 * top, self.largest_effect)
-        effects = np.linspace(0, reach, 60)
+        effects = np.linspace(0, min(2 * top, self.largest_effect), 60)
         powers = [self.rule.power(float(effect)) for effect in effects]
         frame = pd.DataFrame({"worse by": effects, "power": powers, "test": self.test})
-        title = f"Power of the check of {self.metric}"
-        given = {"x": "worse by", "y": "power", "color": "test", "title": title}
-        figure = curves(frame, **given, dashed=1 - self.beta)
-        return figure + p9.labs(
+        return curves(
+            frame, "worse by", "power", "test", dashed=1 - self.beta,
+            title=f"Power of the check of {self.metric}",
             x=f"true loss of the candidate, in units of {self.metric}",
             y="probability that it fails (dashed: 1 - beta)",
-        )
+        )  # fmt: skip
 
 
 def accuracy_check(
@@ -212,27 +196,19 @@ def accuracy_check(
     DesignError
         For scores that cannot be compared, or options that contradict each other.
     """
-    given = {
+    names = ("reference", "candidate") if data is None else (str(reference), str(candidate))
+    settings = build(AccuracySettings, {
+        "reference": names[0], "candidate": names[1],
         "paired": AUTO if paired is None else str(paired).lower(), "test": test,
         "alpha": alpha, "beta": beta, "theta": theta, "sigma": sigma, "metric": metric,
         "correlation": correlation, "lower_is_better": lower_is_better, "same_scale": same_scale,
-    }  # fmt: skip
-    question = build(Question, plain_values(given))
-    names = ("reference", "candidate") if data is None else (str(reference), str(candidate))
+    })  # fmt: skip
     if data is not None:
         reference, candidate = data[reference], data[candidate]
-    values = [
-        scores_of(name, _without_labels(side))
-        for name, side in zip(names, (reference, candidate), strict=True)
-    ]
-    check = check_scores(values[0], values[1], names, question)
+    check = check_table(Table(dict(zip(names, (reference, candidate), strict=True)), settings))
     if check.paired:
         _refuse_other_order(reference, candidate)
     return check
-
-
-def _without_labels(scores: Any) -> Any:
-    return scores.reset_index(drop=True) if isinstance(scores, pd.Series) else scores
 
 
 def _refuse_other_order(reference: Any, candidate: Any) -> None:
@@ -247,70 +223,37 @@ def _refuse_other_order(reference: Any, candidate: Any) -> None:
         )
 
 
-def check_scores(
-    reference: Values,
-    candidate: Values,
-    names: tuple[str, str],
-    question: Question,
-    source: Source | None = None,
-) -> AccuracyCheck:
-    """Run `accuracy_check` on parsed scores.
-
-    Parameters
-    ----------
-    names
-        Names of the two in messages.
-    """
-    lower = question.lower_is_better
-    scores = checked_scores(
-        reference, candidate, names,
-        paired=pairing(question),
-        pairs_are_said=question.paired == "true",
-        lower_is_better=is_lower_better(question.metric) if lower is None else lower,
-        same_scale=question.same_scale,
-    )  # fmt: skip
-    rule = choose_test(scores, question)
-    effect, theta = rule.detectable_effect(question.beta), question.theta
+def check_table(table: Table) -> AccuracyCheck:
+    """Run `accuracy_check` on the scores of a table."""
+    scores, settings = read_scores(table)
+    rule, theta = choose_test(scores, settings), settings.theta
+    effect = rule.detectable_effect(settings.beta)
     power_at = effect if theta is None else theta
     return AccuracyCheck(
-        verdict=REGRESSION if rule.fails else NO_REGRESSION,
-        p_value=rule.p_value,
+        verdict=REGRESSION if rule.fails else NO_REGRESSION, p_value=rule.p_value,
         threshold=scores.reference_mean - scores.sign * rule.margin,
-        detectable_effect=effect,
-        power=rule.power(power_at),
-        power_at=power_at,
-        n_needed=None if theta is None else rule.n_needed(theta, question.beta),
-        level=rule.level,
-        alpha=question.alpha,
-        beta=question.beta,
-        theta=theta,
-        test=rule.name,
-        words=rule.words,
-        paired=scores.paired,
-        metric=question.metric,
-        lower_is_better=scores.lower_is_better,
-        n_reference=len(scores.reference),
-        n_candidate=len(scores.candidate),
-        reference_mean=scores.reference_mean,
-        candidate_mean=scores.candidate_mean,
-        worse_by=scores.worse_by,
+        detectable_effect=effect, power=rule.power(power_at), power_at=power_at,
+        n_needed=None if theta is None else rule.n_needed(theta, settings.beta),
+        level=rule.level, alpha=settings.alpha, beta=settings.beta, theta=theta, test=rule.name,
+        words=rule.words, paired=scores.paired, metric=settings.metric,
+        lower_is_better=scores.lower_is_better, n_reference=len(scores.reference),
+        n_candidate=len(scores.candidate), reference_mean=scores.reference_mean,
+        candidate_mean=scores.candidate_mean, worse_by=scores.worse_by,
         standard_error=rule.standard_error,
         correlation=scores.correlation if scores.paired else float("nan"),
         largest_effect=scores.reference_mean if scores.is_right_or_wrong else math.inf,
-        rule=rule,
-        source=source,
-        settings=vars(question),
-        notes=tuple(_notes(scores, question)),
-    )
+        rule=rule, source=table.source, settings=vars(settings),
+        notes=tuple(_notes(scores, settings)),
+    )  # fmt: skip
 
 
-def _notes(scores: Scores, question: Question) -> Iterator[str]:
+def _notes(scores: rules.Scores, settings: AccuracySettings) -> Iterator[str]:
     """Notes for the reader: choices that were made, and oddities."""
-    if question.paired == AUTO and scores.paired:
+    if settings.paired == AUTO and scores.paired:
         yield "each row was taken for one prompt; if it is not, say paired=false"
-    elif question.paired == AUTO and len(scores.reference) != len(scores.candidate):
+    elif settings.paired == AUTO and len(scores.reference) != len(scores.candidate):
         yield "there are not as many scores of each, so they were taken for different prompts"
-    elif question.paired == AUTO and scores.correlation > 0:
+    elif settings.paired == AUTO and scores.correlation > 0:
         yield (
             f"rows were taken for different prompts; if each is one prompt (the scores correlate, "
             f"{scores.correlation:.2g}), a paired test finds smaller effects"
@@ -321,62 +264,7 @@ def _notes(scores: Scores, question: Question) -> Iterator[str]:
 
 
 # ---------------------------------------------------------------- which test answers
-def pairing(question: Question) -> bool | None:
-    """Whether the test wants paired scores; None if their number decides.
-
-    The z test takes prompts for different ones unless it knows how their scores correlate.
-
-    Raises
-    ------
-    DesignError
-        If the test and what the settings say of the rows do not go together.
-    """
-    test, paired = question.test, {"true": True, "false": False}.get(question.paired)
-    if _is_z(question):
-        return _pairing_of_z(question, paired)
-    for name, value in (("sigma", question.sigma), ("correlation", question.correlation)):
-        if value is not None:
-            needs = "test=auto" if name == "sigma" else "test=z and sigma="
-            raise DesignError(
-                f"{name}={value:g} is used by the z test alone, and test={test} learns it "
-                f"from the scores. Leave it out, or say {needs}."
-            )
-    same, different = "the same prompts", "different prompts"
-    is_of_pairs, is_of_two = test in CHANGE_TESTS, test in (*COUNT_TESTS, "pooled_t")
-    if (is_of_pairs and paired is False) or (is_of_two and paired):
-        of, text = (same, different) if is_of_pairs else (different, same)
-        raise DesignError(
-            f"test={test} is of {of}, and paired={question.paired} says that rows are {text}. "
-            "Leave one of them out."
-        )
-    return is_of_pairs if is_of_pairs or is_of_two else paired
-
-
-def _is_z(question: Question) -> bool:
-    """Whether the spread is taken as known."""
-    return question.test == "z" or (question.test == AUTO and question.sigma is not None)
-
-
-def _pairing_of_z(question: Question, paired: bool | None) -> bool:
-    if question.sigma is None:
-        raise DesignError(
-            "test=z takes the standard deviation of a score as known, and it was not given. Give "
-            "sigma=, or use test=t, which estimates it."
-        )
-    if paired and question.correlation is None:
-        raise DesignError(
-            f"sigma={question.sigma:g} does not say how far two scores of one prompt differ. Give "
-            "their correlation= as well, or leave out sigma and let the scores say it."
-        )
-    if paired is False and question.correlation:
-        raise DesignError(
-            f"correlation={question.correlation:g} with paired=false: scores of different prompts "
-            "do not correlate. Leave one of them out."
-        )
-    return bool(question.correlation) if paired is None else paired
-
-
-def choose_test(scores: Scores, question: Question) -> Rule:
+def choose_test(scores: rules.Scores, settings: AccuracySettings) -> rules.Rule:
     """The test requested, or the one that fits the scores; with the scores.
 
     Raises
@@ -384,33 +272,31 @@ def choose_test(scores: Scores, question: Question) -> Rule:
     DesignError
         If the test is not of such scores, or they leave it no spread to compare with.
     """
-    test, alpha = question.test, question.alpha
-    if _is_z(question) and question.sigma is not None:
-        return known_sigma(scores, alpha, question.sigma, question.correlation or 0.0)
-    if test not in (AUTO, *COUNT_TESTS, *CHANGE_TESTS) or (
-        test == AUTO and not scores.is_right_or_wrong
-    ):
-        return _test_of_means(scores, question)
+    test, alpha = settings.test, settings.alpha
+    if is_z(settings) and settings.sigma is not None:
+        return rules.known_sigma(scores, alpha, settings.sigma, settings.correlation or 0.0)
+    is_of_answers = test in (*rules.COUNT_TESTS, *rules.CHANGE_TESTS)
+    if not is_of_answers and (test != AUTO or not scores.is_right_or_wrong):
+        return _test_of_means(scores, settings)
     if not scores.is_right_or_wrong:
         both = np.concatenate([scores.reference, scores.candidate])
-        between = both[~np.isin(both, (0.0, *RIGHT))][:1].sum()
+        between = both[~np.isin(both, (0.0, *rules.RIGHT))][:1].sum()
         raise DesignError(
             f"test={test} is of right and wrong answers, and these scores are not all 0 or 1 "
             f"(or 0 or 100): {between:g} is among them. Use test=t."
         )
     if scores.paired:
-        return changed_answers(scores, alpha, "mcnemar" if test == AUTO else test)
-    n_scores = len(scores.reference) + len(scores.candidate)
-    fitting = next(name for name, most in OF_SIZE.items() if n_scores <= most)
-    return two_proportions(scores, alpha, fitting if test == AUTO else test)
+        return rules.changed_answers(scores, alpha, "mcnemar" if test == AUTO else test)
+    fitting = next(name for name, most in OF_SIZE.items() if sum(scores.sizes) <= most)
+    return rules.two_proportions(scores, alpha, fitting if test == AUTO else test)
 
 
-def _test_of_means(scores: Scores, question: Question) -> Rule:
+def _test_of_means(scores: rules.Scores, settings: AccuracySettings) -> rules.Rule:
     if not scores.are_all_alike:
-        of_two = pooled_t if question.test == "pooled_t" else welch
-        return (paired_t if scores.paired else of_two)(scores, question.alpha)
+        of_two = rules.pooled_t if settings.test == "pooled_t" else rules.welch
+        return (rules.paired_t if scores.paired else of_two)(scores, settings.alpha)
     if scores.worse_by == 0:
-        return UNCHANGED
+        return rules.UNCHANGED
     what = "every difference" if scores.paired else "every score of each model"
     raise DesignError(
         f"{what} is the same (the candidate is {abs(scores.worse_by):g} "

@@ -13,7 +13,7 @@ import numpy as np
 
 import simstudy
 from simstudy.atomic_files import read_json, write_bytes, write_json
-from simstudy.documents.applied.evidence import Evidence, evidence
+from simstudy.documents.applied.evidence import evidence
 from simstudy.documents.applied.tables import Source
 from simstudy.errors import ConfigError
 from simstudy.lazy import ggplot, p9, pd
@@ -164,10 +164,8 @@ class Answer:
         ConfigError
             If the file is not there, holds another answer, or was written in another format.
         """
-        content, again = (
-            read_json(place_of(path)),
-            f"simstudy apply {cls.method} FILE out=NAME.json",
-        )
+        again = f"simstudy apply {cls.method} FILE out=NAME.json"
+        content = read_json(place_of(path))
         if content is None or "method" not in content:
             raise ConfigError(f"{path} is not there, or holds no plan. Write one with {again}")
         if content["method"] != cls.method:
@@ -281,17 +279,13 @@ def _templates() -> jinja2.Environment:
         "pct": per_cent,
         "c": "{:,}".format,
         "p": "{:.3g}".format,
-        "measured": _measured,
+        "measured": lambda key: next(iter(evidence(str(key))), None),
     }
     return made
 
 
-def _measured(key: str) -> Evidence | None:
-    return next(iter(evidence(key)), None)
-
-
 def curves(
-    frame: pd.DataFrame, *, x: str, y: str, color: str, title: str, dashed: float | None = None
+    frame: pd.DataFrame, x: str, y: str, color: str, /, dashed: float | None = None, **labels: Any
 ) -> Any:
     """Draw lines by a category, in the style of the framework's figures.
 
@@ -301,10 +295,10 @@ def curves(
         A row per point.
     x, y, color
         Columns.
-    title
-        The title.
     dashed
         Height of a horizontal dashed line; None for none.
+    labels
+        The title, and names of axes by `title`, `x` and `y`.
 
     Returns
     -------
@@ -318,4 +312,4 @@ def curves(
     if dashed is not None:
         figure += p9.geom_hline(yintercept=dashed, linetype="dashed", color="#666666")
     colors = p9.scale_color_manual(values=OKABE_ITO[: len(names)], limits=names)
-    return figure + colors + p9.labs(title=title) + theme_study()
+    return figure + colors + theme_study() + p9.labs(**labels)

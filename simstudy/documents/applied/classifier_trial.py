@@ -5,38 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from simstudy.array_types import Bool
-from simstudy.documents.applied.answers import (
-    Answer,
-    check_plan,
-    curves,
-)
+from simstudy.documents.applied.answers import Answer, check_plan, curves
 from simstudy.documents.applied.settings import (
     THRESHOLD_METHODS,
     ClassifierPlanSettings,
     ClassifierTestSettings,
 )
-from simstudy.documents.applied.tables import (
-    Source,
-    Table,
-    Values,
-    check_same_length,
-    codes_of,
-    complete_numbers,
-    is_positive,
-    source_of_arrays,
-)
-from simstudy.documents.stats.classifier import trial
+from simstudy.documents.applied.tables import Table, Values, check_same_length, is_positive
+from simstudy.documents.stats.classifier import trial, umbrella
 from simstudy.documents.stats.classifier.thresholds import Target, thresholds
-from simstudy.documents.stats.classifier.umbrella import (
-    umbrella_rank,
-    umbrella_threshold,
-    violation,
-)
 from simstudy.errors import DesignError
 from simstudy.lazy import ggplot, p9, pd, stats
 from simstudy.options import build
@@ -158,14 +139,13 @@ class ClassifierPlan(Answer):
             The figure; None where there is none.
         """
         frame = pd.DataFrame(self.curve, columns=["method", "confidence", "threshold"])
-        title = f"Thresholds that keep a sensitivity of {self.sensitivity:g}"
-        frame = frame.dropna()
-        figure = curves(frame, x="confidence", y="threshold", color="method", title=title)
+        figure = curves(
+            frame.dropna(), "confidence", "threshold", "method",
+            title=f"Thresholds that keep a sensitivity of {self.sensitivity:g}",
+            x="confidence (dotted: the plan)", y="threshold, in the units of the scores",
+        )  # fmt: skip
         figure += p9.geom_vline(xintercept=self.confidence, linetype="dotted")
-        figure += p9.geom_hline(yintercept=self.threshold, linetype="dotted")
-        return figure + p9.labs(
-            x="confidence (dotted: the plan)", y="threshold, in the units of the scores"
-        )
+        return figure + p9.geom_hline(yintercept=self.threshold, linetype="dotted")
 
 
 @dataclass(frozen=True, repr=False)
@@ -227,10 +207,12 @@ class ClassifierVerdict(Answer):
         title = (
             f"{self.found:,} positive cases found; dashed: the test rejects from {self.critical:,}"
         )
-        figure = curves(frame, x="true positives", y="probability", color="law", title=title)
+        figure = curves(
+            frame, "true positives", "probability", "law", title=title,
+            x="positive cases found", y="probability under the null",
+        )  # fmt: skip
         figure += p9.geom_vline(xintercept=self.found)
-        figure += p9.geom_vline(xintercept=self.critical, linetype="dashed")
-        return figure + p9.labs(x="positive cases found", y="probability under the null")
+        return figure + p9.geom_vline(xintercept=self.critical, linetype="dashed")
 
 
 # ---------------------------------------------------------------- functions
@@ -298,7 +280,7 @@ def plan_classifier_trial(
         "confidence": confidence, "method": method, "margin": margin, "alpha": alpha,
         "power": power, "n": n, "seed": seed, "simulate": simulate, "n_rep": n_rep,
     })  # fmt: skip
-    return _plan(_Cases(label, score, cluster, settings.positive, settings.seed), settings)
+    return plan_table(Table({"label": label, "score": score, "cluster": cluster}, settings))
 
 
 def judge_classifier_trial(
@@ -327,35 +309,20 @@ def judge_classifier_trial(
     SimstudyError
         For labels or scores that do not fit the plan, or the cases that it was made from.
     """
-    named = plan.positive if positive is None else str(positive)
-    return _judge(plan, _Cases(label, score, cluster, named, 1))
-
-
-def plan_of_file(table: Table, settings: ClassifierPlanSettings) -> ClassifierPlan:
-    """Plan a trial with the columns of a file that the settings name."""
-    return _plan(_cases_of(table, settings, settings.positive, settings.seed), settings)
-
-
-def judge_file(
-    plan: ClassifierPlan, table: Table, settings: ClassifierTestSettings
-) -> ClassifierVerdict:
-    """Test a plan with the columns of a file that the settings name."""
-    return _judge(plan, _cases_of(table, settings, settings.positive or plan.positive, 1))
+    settings = ClassifierTestSettings(positive=None if positive is None else str(positive))
+    columns = {"label": label, "score": score, "cluster": cluster}
+    return judge_table(plan, Table(columns, settings))
 
 
 # ---------------------------------------------------------------- cases
 class _Cases:
-    """Labels and scores, and the positive scores that count."""
+    """Scores of a table, and those of positive cases that count."""
 
-    def __init__(
-        self, label: Any, score: Any, cluster: Any, positive: str | None, seed: int,
-        source: Source | None = None, names: tuple[str, str] = ("label", "score"),
-    ) -> None:  # fmt: skip
-        name = "" if source is None else source.name
-        self.scores = complete_numbers(names[1], score, name)
+    def __init__(self, table: Table, positive: str | None, seed: int = 1) -> None:
+        label, self.scores = table.column("label"), table.numbers("score")
         check_same_length(label=label, score=self.scores)
-        self.is_positive: Bool[np.ndarray, " row"] = is_positive(names[0], label, positive, name)
-        codes = codes_of(cluster, len(self.scores), name)
+        self.is_positive = is_positive(table.settings.label, label, positive, table.name)
+        codes = table.codes(len(self.scores))
         rows = np.flatnonzero(self.is_positive)
         self.is_clustered = codes is not None
         if codes is not None:  # the first of a random order is a random case of its group
@@ -363,15 +330,7 @@ class _Cases:
             rows = rows[np.unique(codes[rows], return_index=True)[1]]
         self.positive: Values = self.scores[rows]
         self.negative: Values = self.scores[~self.is_positive]
-        self.source = source or source_of_arrays(self.scores, self.is_positive)
-
-
-def _cases_of(
-    table: Table, settings: ClassifierTestSettings, positive: str | None, seed: int
-) -> _Cases:
-    label, score = table.column(settings.label, "label"), table.column(settings.score, "score")
-    groups, names = table.groups(settings.cluster), (settings.label, settings.score)
-    return _Cases(label, score, groups, positive, seed, table.source, names)
+        self.source = table.source_or(self.scores, self.is_positive)
 
 
 # ---------------------------------------------------------------- threshold
@@ -407,16 +366,25 @@ def _curve(positive: Values, sensitivity: float) -> Iterator[tuple[str, float, f
 
 
 # ---------------------------------------------------------------- plan and test
-def _plan(cases: _Cases, settings: ClassifierPlanSettings) -> ClassifierPlan:
-    positive, k = cases.positive, settings.sensitivity
+def plan_table(table: Table) -> ClassifierPlan:
+    """Plan a trial with the columns of a table."""
+    settings: ClassifierPlanSettings = table.settings
+    cases, k = _Cases(table, settings.positive, settings.seed), settings.sensitivity
+    positive = cases.positive
     target = Target(k, settings.confidence)
     rank, coverage, mean_power = 0, None, None
     if settings.method == "umbrella":
-        umbrella_threshold(positive[np.newaxis], sensitivity=k, confidence=settings.confidence)
-        rank = int(umbrella_rank(len(positive), *target))
-        coverage = 1 - float(violation(rank, len(positive), k))
+        umbrella.umbrella_threshold(positive[np.newaxis], **target._asdict())
+        rank = int(umbrella.umbrella_rank(len(positive), *target))
+        coverage = 1 - float(umbrella.violation(rank, len(positive), k))
     found = all_thresholds(positive, target)
-    threshold = found[settings.method] if settings.method in found else _missing(settings.method)
+    if settings.method not in found:
+        raise DesignError(
+            f"method={settings.method} is left out with more than {SCORE_LIMIT:,} positive scores, "
+            f"where it takes long and agrees with the others. Use one of "
+            f"{', '.join(NOT_BOOTSTRAPPED)}."
+        )
+    threshold = found[settings.method]
     sizes = _sizes(settings)
     test = trial.trial_power(sizes.n, k, sizes.null, settings.alpha)
     if rank:
@@ -429,14 +397,13 @@ def _plan(cases: _Cases, settings: ClassifierPlanSettings) -> ClassifierPlan:
         thresholds=tuple((n, v) for n, v in found.items() if math.isfinite(v)),
         n_positive=len(positive), n_negative=len(cases.negative),
         expected_sensitivity=expected_sensitivity(threshold, positive),
-        specificity=float((cases.negative < threshold).mean()), null=sizes.null,
-        alpha=settings.alpha, n=sizes.n, critical=int(test.critical), power=float(test.power),
-        size=float(test.size), power_with_threshold=mean_power, n_first=sizes.first,
-        n_forever=sizes.forever, n_formula=sizes.n_formula,
-        power_at_formula=float(at_formula.power), lowest_score=float(cases.scores.min()),
-        highest_score=float(cases.scores.max()), is_clustered=cases.is_clustered,
+        specificity=float((cases.negative < threshold).mean()), alpha=settings.alpha,
+        critical=int(test.critical), power=float(test.power), size=float(test.size),
+        power_with_threshold=mean_power, power_at_formula=float(at_formula.power),
+        lowest_score=float(cases.scores.min()), highest_score=float(cases.scores.max()),
+        is_clustered=cases.is_clustered,
         positive=settings.positive, curve=tuple(_curve(positive, k)), source=cases.source,
-        settings=vars(settings), notes=tuple(_notes(cases, threshold)),
+        settings=vars(settings), notes=tuple(_notes(cases, threshold)), **sizes._asdict(),
     )  # fmt: skip
     if settings.simulate:
         from simstudy.documents.scenarios.planned_trials import classifier_rates
@@ -468,14 +435,13 @@ def _notes(cases: _Cases, threshold: float) -> Iterator[str]:
         )
 
 
-@dataclass(frozen=True)
-class _Sizes:
-    """Positive cases of the trial and its null."""
+class _Sizes(NamedTuple):
+    """Null and positive cases of the trial: fields of the plan."""
 
     null: float
     n: int
-    first: int | None
-    forever: int | None
+    n_first: int | None
+    n_forever: int | None
     n_formula: int
 
 
@@ -504,14 +470,9 @@ def _sizes(settings: ClassifierPlanSettings) -> _Sizes:
     return _Sizes(null, forever, first, forever, formula)
 
 
-def _missing(method: str) -> float:
-    raise DesignError(
-        f"method={method} is left out with more than {SCORE_LIMIT:,} positive scores, where it "
-        f"takes long and agrees with the others. Use one of {', '.join(NOT_BOOTSTRAPPED)}."
-    )
-
-
-def _judge(plan: ClassifierPlan, cases: _Cases) -> ClassifierVerdict:
+def judge_table(plan: ClassifierPlan, table: Table) -> ClassifierVerdict:
+    """Test a plan with the columns of a table."""
+    cases = _Cases(table, table.settings.positive or plan.positive)
     planned = trial.trial_power(plan.n, plan.sensitivity, plan.null, plan.alpha)
     computed = {"critical": float(planned.critical), "power": float(planned.power)}
     check_plan(plan, cases.source, computed, is_clustered=cases.is_clustered)

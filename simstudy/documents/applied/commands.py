@@ -1,5 +1,6 @@
 """The commands of `simstudy apply`: a method, a file or two, and settings as KEY=VALUE."""
 
+import inspect
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,13 +11,13 @@ import typer
 from simstudy.cli.settings import parse_words
 from simstudy.documents.applied import settings as options
 from simstudy.documents.applied.answers import Answer
-from simstudy.documents.applied.tables import read_file
+from simstudy.documents.applied.tables import Table
 from simstudy.errors import ConfigError
 from simstudy.options import build, option_help
 
 Words = Annotated[list[str] | None, typer.Argument(help="files, and SETTING=VALUE")]
 AsJson = Annotated[bool, typer.Option("--json", help="print the answer as JSON")]
-Function = Callable[[Sequence[str], Any], Answer]
+Function = Callable[..., Answer]
 
 
 class Method(NamedTuple):
@@ -29,15 +30,14 @@ class Method(NamedTuple):
     n_files
         The numbers of files that it can take.
     answer
-        From the paths and the settings, the answer.
-    help, example
+        From the settings and the paths, the answer.
+    example
         For `--help`.
     """
 
     settings: type[Any]
-    n_files: tuple[int, ...]
+    n_files: Sequence[int]
     answer: Function
-    help: str
     example: str
 
 
@@ -51,12 +51,15 @@ def apply() -> None:
     """Apply a published method to a file of your own."""
 
 
-def method(name: str, settings: type[Any], *n_files: int, example: str) -> Callable[..., Function]:
-    """Register a function as a command; `A B` is command B of group A."""
+def method(name: str, example: str) -> Callable[[Function], Function]:
+    """Register a function of settings and files as a command; `A B` is command B of group A."""
 
     def register(function: Function) -> Function:
+        first, *files = inspect.signature(function).parameters.values()
+        least = sum(file.default is file.empty for file in files)
+        counts, settings = range(least, len(files) + 1), first.annotation
+        METHODS[name] = Method(settings, counts, function, f"simstudy apply {name} {example}")
         help_line = (function.__doc__ or "").strip().rstrip(".")
-        METHODS[name] = Method(settings, n_files, function, help_line, f"simstudy apply {example}")
         group, _, second = name.partition(" ")
         if second and group not in GROUPS:
             GROUPS[group] = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -95,7 +98,7 @@ def run(name: str, words: Sequence[str], *, as_json: bool = False) -> None:
     values: dict[str, Any] = dict(parse_words(given))
     is_table = chosen.settings is options.ThresholdSettings  # its numbers may be "?"
     settings = options.threshold_settings(values) if is_table else build(chosen.settings, values)
-    answer = chosen.answer(files, settings)
+    answer = chosen.answer(settings, *files)
     place = answer.write(settings.out) if settings.out else None
     print(json.dumps(answer.content(), indent=2, default=str) if as_json else answer.text)
     if place is not None and not as_json:
@@ -103,87 +106,67 @@ def run(name: str, words: Sequence[str], *, as_json: bool = False) -> None:
 
 
 # ---------------------------------------------------------------- the commands
-@method(
-    "regression-trial plan", options.RegressionPlanSettings, 1,
-    example="regression-trial plan errors.csv metric=mae k=1.5 power=0.8 out=plan.json",
-)  # fmt: skip
-def plan_regression(paths: Sequence[str], settings: options.RegressionPlanSettings) -> Answer:
+@method("regression-trial plan", "errors.csv metric=mae k=1.5 power=0.8 out=plan.json")
+def plan_regression(settings: options.RegressionPlanSettings, path: str) -> Answer:
     """Bound a regression model's error, and plan the trial that confirms it."""
-    from simstudy.documents.applied.regression_trial import plan_of_file
+    from simstudy.documents.applied.regression_trial import plan_table
 
-    return plan_of_file(read_file(paths[0], [settings.cluster]), settings)
+    return plan_table(Table.read(path, settings))
 
 
-@method(
-    "regression-trial test", options.RegressionTestSettings, 2,
-    example="regression-trial test plan.json prospective.csv",
-)  # fmt: skip
-def test_regression(paths: Sequence[str], settings: options.RegressionTestSettings) -> Answer:
+@method("regression-trial test", "plan.json prospective.csv")
+def test_regression(settings: options.RegressionTestSettings, plan: str, path: str) -> Answer:
     """Test the bound of a plan on new cases."""
-    from simstudy.documents.applied.regression_trial import RegressionPlan, judge_file
+    from simstudy.documents.applied.regression_trial import RegressionPlan, judge_table
 
-    plan = RegressionPlan.read(paths[0])
-    return judge_file(plan, read_file(paths[1], [settings.cluster]), settings)
+    return judge_table(RegressionPlan.read(plan), Table.read(path, settings))
 
 
-@method(
-    "classifier-trial plan", options.ClassifierPlanSettings, 1,
-    example="classifier-trial plan scores.csv sensitivity=0.9 out=plan.json",
-)  # fmt: skip
-def plan_classifier(paths: Sequence[str], settings: options.ClassifierPlanSettings) -> Answer:
+@method("classifier-trial plan", "scores.csv sensitivity=0.9 out=plan.json")
+def plan_classifier(settings: options.ClassifierPlanSettings, path: str) -> Answer:
     """Set a classifier's threshold, and plan the trial that proves its sensitivity."""
-    from simstudy.documents.applied.classifier_trial import plan_of_file
+    from simstudy.documents.applied.classifier_trial import plan_table
 
-    return plan_of_file(read_file(paths[0], [settings.cluster]), settings)
+    return plan_table(Table.read(path, settings))
 
 
-@method(
-    "classifier-trial test", options.ClassifierTestSettings, 2,
-    example="classifier-trial test plan.json prospective.csv",
-)  # fmt: skip
-def test_classifier(paths: Sequence[str], settings: options.ClassifierTestSettings) -> Answer:
+@method("classifier-trial test", "plan.json prospective.csv")
+def test_classifier(settings: options.ClassifierTestSettings, plan: str, path: str) -> Answer:
     """Test the sensitivity on new cases."""
-    from simstudy.documents.applied.classifier_trial import ClassifierPlan, judge_file
+    from simstudy.documents.applied.classifier_trial import ClassifierPlan, judge_table
 
-    plan = ClassifierPlan.read(paths[0])
-    return judge_file(plan, read_file(paths[1], [settings.cluster]), settings)
+    return judge_table(ClassifierPlan.read(plan), Table.read(path, settings))
 
 
-@method("loo", options.LooSettings, 1, example="loo data.csv y=y features=[x1,x2]")
-def loo(paths: Sequence[str], settings: options.LooSettings) -> Answer:
+@method("loo", "data.csv y=y features=[x1,x2]")
+def loo(settings: options.LooSettings, path: str) -> Answer:
     """Leave-one-out R², RMSE and elpd with standard errors."""
-    from simstudy.documents.applied.loo import estimate_of_file, estimate_of_inference
+    from simstudy.documents.applied.loo import estimate_inference, estimate_table
 
-    if Path(paths[0]).suffix == ".nc":
-        return estimate_of_inference(paths[0], settings)
-    return estimate_of_file(read_file(paths[0], [settings.cluster]), settings)
+    if Path(path).suffix == ".nc":
+        return estimate_inference(path, settings)
+    return estimate_table(Table.read(path, settings))
 
 
-@method(
-    "predictive-pvalues", options.PredictiveSettings, 1, 2,
-    example="predictive-pvalues responses.csv draws.parquet",
-)  # fmt: skip
-def predictive_pvalues(paths: Sequence[str], settings: options.PredictiveSettings) -> Answer:
+@method("predictive-pvalues", "responses.csv draws.parquet")
+def predictive_pvalues(settings: options.PredictiveSettings, path: str, draws: str = "") -> Answer:
     """Do predictive distributions fit the responses?"""
-    from simstudy.documents.applied.predictive import check_files
+    from simstudy.documents.applied.predictive import check_tables
 
-    return check_files([read_file(path, [settings.cluster]) for path in paths], settings)
+    return check_tables(*(Table.read(each, settings) for each in (path, draws) if each))
 
 
-@method(
-    "accuracy", options.AccuracySettings, 1,
-    example="accuracy scores.csv reference=COLUMN candidate=COLUMN [SETTING=VALUE ...]",
-)  # fmt: skip
-def accuracy(paths: Sequence[str], settings: options.AccuracySettings) -> Answer:
+@method("accuracy", "scores.csv reference=COLUMN candidate=COLUMN [SETTING=VALUE ...]")
+def accuracy(settings: options.AccuracySettings, path: str) -> Answer:
     """Is a candidate less accurate than the reference? A file with the scores of both."""
-    from simstudy.documents.applied.score_files import check_file
+    from simstudy.documents.applied.accuracy import check_table
 
-    return check_file(read_file(paths[0], [settings.model, settings.prompt]), settings)
+    return check_table(Table.read(path, settings))
 
 
-@method("thresholds", options.ThresholdSettings, 1, example="thresholds tasks.csv [DEFAULT=VALUE]")
-def thresholds(paths: Sequence[str], settings: options.ThresholdSettings) -> Answer:
+@method("thresholds", "tasks.csv [DEFAULT=VALUE]")
+def thresholds(settings: options.ThresholdSettings, path: str) -> Answer:
     """Thresholds and sample sizes of many tasks: a file with a row for each."""
-    from simstudy.documents.applied.thresholds import answer_tasks
+    from simstudy.documents.applied.thresholds import answer_table
 
-    return answer_tasks(read_file(paths[0], ["task", "metric"]), settings)
+    return answer_table(Table.read(path, settings, ("task", "metric")))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,36 +14,22 @@ from simstudy.array_types import Float, Int
 from simstudy.documents.applied.answers import Answer, curves
 from simstudy.documents.applied.evidence import loo_errors
 from simstudy.documents.applied.settings import LooSettings
-from simstudy.documents.applied.tables import (
-    Source,
-    Table,
-    Values,
-    check_same_length,
-    codes_of,
-    complete_numbers,
-    source_of_arrays,
-    source_of_file,
-)
+from simstudy.documents.applied.tables import Source, Table, Values, check_same_length, numbers_of
+from simstudy.documents.stats.leave_one_out import utilities as loo_stats
 from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap_against
 from simstudy.documents.stats.leave_one_out.priors import default_prior
 from simstudy.documents.stats.leave_one_out.regression import exact_leave_one_out
-from simstudy.documents.stats.leave_one_out.utilities import (
-    UTILITIES,
-    Pointwise,
-    influence,
-    taylor,
-    taylor_difference,
-)
 from simstudy.errors import ConfigError, DesignError, describe
-from simstudy.lazy import ggplot, p9, pd, special
+from simstudy.lazy import ggplot, pd, special
 from simstudy.options import build
 
 SHOWN = {"r2": "r2_mean_square", "rmse": "rmse", "mae": "mae", "elpd": "elpd"}
-SYMBOLS = {"r2": "R²", "rmse": "RMSE", "mae": "MAE", "elpd": "elpd"}
 MIN_OBS = 3
 WEIGHT_LIMIT = 2 * 10**8  # draws times rows: beyond, the bootstrap takes minutes, and equals Taylor
 OFF = 0.1  # relative error of a standard error in the study, from which the warning is printed
 PARETO_K_LIMIT = 0.7  # beyond, importance sampling is not to be trusted
+NAME_WIDTH = 60  # characters of a model's name; longer ones are replaced by the number of features
+Row = tuple[str, float, float, float | None]
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,12 +56,14 @@ class LooEstimate(Answer):
 
     n: int
     n_feature: int | None
-    utilities: tuple[tuple[str, float, float, float | None], ...]
-    differences: tuple[tuple[str, float, float, float | None], ...]
+    utilities: tuple[Row, ...]
+    differences: tuple[Row, ...]
     models: tuple[str, ...]
-    errors: Values
+    errors: Values = field(compare=False)
 
-    symbols: ClassVar[Mapping[str, str]] = SYMBOLS
+    symbols: ClassVar[Mapping[str, str]] = {
+        "r2": "R²", "rmse": "RMSE", "mae": "MAE", "elpd": "elpd",
+    }  # fmt: skip
 
     @property
     def study_errors(self) -> tuple[int, int, dict[str, tuple[float, float]]]:
@@ -99,22 +88,11 @@ class LooEstimate(Answer):
             pd.DataFrame({"error": ordered, "share": values, "law": law})
             for law, values in (("leave-one-out errors", share), ("normal law", normal))
         ])  # fmt: skip
-        title = f"Leave-one-out errors of {self.n:,} observations"
-        figure = curves(frame, x="error", y="share", color="law", title=title)
-        return figure + p9.labs(
-            x="leave-one-out error, in the units of the response",
-            y="share of smaller errors", color="",
+        return curves(
+            frame, "error", "share", "law", color="",
+            title=f"Leave-one-out errors of {self.n:,} observations",
+            x="leave-one-out error, in the units of the response", y="share of smaller errors",
         )  # fmt: skip
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all numbers but the single errors.
-
-        Returns
-        -------
-        dict
-            Values by name of the field.
-        """
-        return {name: value for name, value in super().to_dict().items() if name != "errors"}
 
 
 # ---------------------------------------------------------------- functions
@@ -160,43 +138,43 @@ def estimate_loo(
         For values that are no numbers, fewer than 3 observations, or a constant response.
     """
     settings = build(LooSettings, {"n_draw": n_draw, "seed": seed})
-    response = complete_numbers("y", y)
     designs = [_matrix(each) for each in (features, against) if each is not None]
-    given = [complete_numbers("prediction", each) for each in prediction]
-    densities: list[Values | None] = [complete_numbers("log_density", each) for each in log_density]
-    source = source_of_arrays(response, *designs, *given)
-    return _estimate(response, _Models(designs, given, densities), cluster, settings, source)
+    models = [_Model(f"{design.shape[1]} features", design) for design in designs]
+    given = [numbers_of("prediction", each) for each in prediction]
+    models += _predicted(given, [numbers_of("log_density", each) for each in log_density])
+    if designs and given:
+        raise DesignError("give features or predictions, not both: predictions stand for a model")
+    table = Table({"y": y, "cluster": cluster}, settings)
+    return _estimate(table, table.numbers("y"), models)
 
 
-def estimate_of_file(table: Table, settings: LooSettings) -> LooEstimate:
-    """Estimate with the columns of a file that the settings name."""
-    y, models, notes = table.numbers(settings.y, "y"), _Models([], [], []), list[str]()
+def estimate_table(table: Table) -> LooEstimate:
+    """Estimate with the columns of a table."""
+    settings: LooSettings = table.settings
+    y = table.numbers("y")
     if settings.prediction is None and settings.log_density is not None:
         raise ConfigError(
             "log_density= needs the leave-one-out predictions beside it: name them with prediction="
         )
     if settings.prediction is not None:
-        models.given = [table.numbers(name, "prediction") for name in settings.prediction]
-        densities = settings.log_density or []
-        models.densities = [table.numbers(name, "log_density") for name in densities]
-        models.names = settings.prediction
-    else:
-        names = settings.features or _other_numbers(table, settings)
-        if not names:
-            raise ConfigError(
-                f"{table.name} has no column of numbers beside {settings.y}, so nothing can "
-                "predict it. Name the columns with features=[...], or give prediction="
-            )
-        if not settings.features:
-            notes = _notes_on_columns(table, names, settings)
-        sets = [names, *([settings.against] if settings.against else [])]
-        models.designs = [_columns(table, each) for each in sets]
-        models.names = [", ".join(each) or "no features" for each in sets]
-    answer = _estimate(y, models, table.groups(settings.cluster), settings, table.source)
-    return replace(answer, notes=(*answer.notes, *notes))
+        given = [table.numbers("prediction", name) for name in settings.prediction]
+        densities = [table.numbers("log_density", name) for name in settings.log_density or []]
+        return _estimate(table, y, _predicted(given, densities, settings.prediction))
+    names = settings.features or _other_numbers(table)
+    if not names:
+        raise ConfigError(
+            f"{table.name} has no column of numbers beside {settings.y}, so nothing can "
+            "predict it. Name the columns with features=[...], or give prediction="
+        )
+    models = []
+    for each in filter(None, (names, settings.against)):
+        design = np.stack([table.numbers("features", name) for name in each], axis=1)
+        models.append(_Model(", ".join(each), design))
+    notes = [] if settings.features else _notes_on_columns(table, names)
+    return _estimate(table, y, models, notes)
 
 
-def estimate_of_inference(path: str, settings: LooSettings) -> LooEstimate:
+def estimate_inference(path: str, settings: LooSettings) -> LooEstimate:
     """Estimate with an ArviZ file, by Pareto-smoothed importance sampling.
 
     It needs the groups `observed_data`, `log_likelihood` and `posterior_predictive`, each with one
@@ -205,7 +183,7 @@ def estimate_of_inference(path: str, settings: LooSettings) -> LooEstimate:
     from simstudy.documents.stats.leave_one_out.importance import load_arviz, smoothed_log_weights
 
     try:
-        source = source_of_file(path)
+        source = Source.of_file(path)
         data = load_arviz().from_netcdf(path)
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read by ArviZ: {describe(error)}") from None
@@ -217,174 +195,160 @@ def estimate_of_inference(path: str, settings: LooSettings) -> LooEstimate:
                 f"{path} has {len(values)} variables in {group}, and one is needed: store the "
                 "likelihood of each observation, and predictive draws of it."
             )
-        array = values[0].to_numpy()
-        parts[group] = array.ravel() if group == "observed_data" else _by_draw(array)
-    log_likelihood, draws = parts["log_likelihood"], parts["posterior_predictive"]
-    check_same_length(observed_data=parts["observed_data"], log_likelihood=log_likelihood)
+        parts[group] = values[0].to_numpy()
+    y = parts.pop("observed_data").ravel().astype(float)
+    log_likelihood, draws = (
+        each.reshape(each.shape[0] * each.shape[1], -1).T for each in parts.values()
+    )
+    check_same_length(observed_data=y, log_likelihood=log_likelihood)
     log_weights, pareto_k = smoothed_log_weights(-log_likelihood)
-    prediction = (np.exp(log_weights) * draws).sum(axis=1)
-    log_density = special.logsumexp(log_weights + log_likelihood, axis=1)
-    models = _Models([], [prediction], [log_density], [f"draws of {source.name}"])
-    answer = _estimate(parts["observed_data"].astype(float), models, None, settings, source)
+    model = _Model(
+        f"draws of {source.name}",
+        prediction=(np.exp(log_weights) * draws).sum(axis=1),
+        log_density=special.logsumexp(log_weights + log_likelihood, axis=1),
+    )
     far = int((pareto_k > PARETO_K_LIMIT).sum())
-    if far:
-        note = f"{far} of {answer.n:,} observations have a Pareto k above 0.7: refit without them"
-        answer = replace(answer, notes=(*answer.notes, note))
-    return answer
-
-
-def _by_draw(values: Float[np.ndarray, "chain draw obs"]) -> Float[np.ndarray, "obs draw"]:
-    return values.reshape(values.shape[0] * values.shape[1], -1).T
+    note = f"{far} of {len(y):,} observations have a Pareto k above 0.7: refit without them"
+    notes = [note] if far else []
+    return _estimate(Table({settings.y: y}, settings, source), y, [model], notes)
 
 
 # ---------------------------------------------------------------- models
-@dataclass
-class _Models:
-    """Designs of linear models, or predictions and log densities of any models."""
+@dataclass(frozen=True)
+class _Model:
+    """A linear model on a design, or predictions of any model with their log densities."""
 
-    designs: list[Float[np.ndarray, "obs feature"]]
-    given: list[Values]
-    densities: list[Values | None]
-    names: Sequence[str] = ()
+    name: str
+    design: Float[np.ndarray, "obs feature"] | None = None
+    prediction: Values | None = None
+    log_density: Values | None = None
 
-    def pointwise(self, y: Values) -> list[Pointwise]:
-        """Leave-one-out errors and log densities of each model."""
-        if self.given:
-            densities = self.densities or [None] * len(self.given)
-            if len(densities) != len(self.given):
-                raise DesignError(
-                    f"{len(densities)} log densities for {len(self.given)} predictions: give one "
-                    "of each for every model, or no log densities."
-                )
-            return [
-                Pointwise(y[None], (y - each)[None], None if density is None else density[None])
-                for each, density in zip(self.given, densities, strict=True)
-            ]
-        parts = []
-        for design in self.designs:
-            block = design[np.newaxis]
-            parts.append(
-                exact_leave_one_out(block, y[None], default_prior(block, y[None])).pointwise
-            )
-        return parts
+    def pointwise(self, y: Values) -> loo_stats.Pointwise:
+        """Leave-one-out errors and log densities."""
+        for part in (self.design, self.prediction, self.log_density):
+            if part is not None:
+                check_same_length(y=y, features=part)
+        if self.design is not None:
+            block = self.design[np.newaxis]
+            return exact_leave_one_out(block, y[None], default_prior(block, y[None])).pointwise
+        density = None if self.log_density is None else self.log_density[None]
+        return loo_stats.Pointwise(y[None], (y - self.prediction)[None], density)
+
+    def __str__(self) -> str:
+        if self.design is None or len(self.name) <= NAME_WIDTH:
+            return self.name
+        return f"{self.design.shape[1]} features"
+
+
+def _predicted(
+    predictions: Sequence[Values], densities: Sequence[Values], names: Sequence[str] = ("", "")
+) -> list[_Model]:
+    """Models of which predictions are given, and log densities of all or none."""
+    if densities and len(densities) != len(predictions):
+        raise DesignError(
+            f"{len(densities)} log densities for {len(predictions)} predictions: give one of each "
+            "for every model, or no log densities."
+        )
+    parts = itertools.zip_longest(names, predictions, densities)
+    return [_Model(n or "", None, p, density) for n, p, density in parts if p is not None]
 
 
 def _matrix(features: Any) -> Float[np.ndarray, "obs feature"]:
     frame = pd.DataFrame(features)
-    columns = [complete_numbers(f"feature {name}", frame[name]) for name in frame]
+    columns = [numbers_of(f"feature {name}", frame[name]) for name in frame]
     return np.stack(columns, axis=1) if columns else np.empty((len(frame), 0))
 
 
-def _columns(table: Table, names: Sequence[str]) -> Float[np.ndarray, "obs feature"]:
-    columns = [table.numbers(name, "features") for name in names]
-    return np.stack(columns, axis=1) if columns else np.empty((len(table.frame), 0))
-
-
-def _other_numbers(table: Table, settings: LooSettings) -> list[str]:
+def _other_numbers(table: Table) -> list[str]:
     """The columns of numbers that are neither the response nor the groups."""
-    numbers = table.frame.select_dtypes("number").columns
-    return [str(name) for name in numbers if name not in (settings.y, settings.cluster)]
+    used = (table.settings.y, table.settings.cluster)
+    return [str(name) for name in table.columns.select_dtypes("number") if name not in used]
 
 
-def _notes_on_columns(table: Table, names: Sequence[str], settings: LooSettings) -> list[str]:
+def _notes_on_columns(table: Table, names: Sequence[str]) -> Iterator[str]:
     """Notes on columns that are left out, or that should perhaps be."""
-    used = {*names, settings.y, settings.cluster}
-    absent = [str(name) for name in table.frame if name not in used]
-    counts = [name for name in names if _is_row_number(table.numbers(name, "features"))]
-    notes = []
+    used = {*names, table.settings.y, table.settings.cluster}
+    absent = [str(name) for name in table.columns if name not in used]
     if absent:
-        notes.append(f"not among the features, since they are no numbers: {', '.join(absent)}")
+        yield f"not among the features, since they are no numbers: {', '.join(absent)}"
+    counts = [n for n in names if (np.diff(table.columns[n]) == 1).all()]  # such as 1, 2, 3, ...
     if counts:
         others = ",".join(name for name in names if name not in counts)
-        notes.append(
+        yield (
             f"{counts[0]} numbers the rows and is among the features: to leave it out, "
             f"features=[{others}]"
         )
-    return notes
-
-
-def _is_row_number(column: Values) -> bool:
-    """Whether a column counts the rows: 1, 2, 3, ... from any start."""
-    return bool((np.diff(column) == 1).all())
 
 
 # ---------------------------------------------------------------- estimates
 def _estimate(
-    y: Values, models: _Models, cluster: Any, settings: LooSettings, source: Source
+    table: Table, y: Values, models: Sequence[_Model], notes: Iterable[str] = ()
 ) -> LooEstimate:
+    settings: LooSettings = table.settings
     n = len(y)
     if n < MIN_OBS:
         raise DesignError(
             f"{n} observations are too few to leave one out, which needs at least {MIN_OBS}."
         )
-    if not 1 <= len(models.designs) + len(models.given) <= 2:
+    if not 1 <= len(models) <= 2:
         raise DesignError("give features, or predictions, of one model or of two to compare.")
-    for columns in filter(
-        lambda each: each is not None, (*models.designs, *models.given, *models.densities)
-    ):
-        check_same_length(y=y, features=columns)
     if np.ptp(y) == 0:
         raise DesignError(f"every response is {y[0]:g}, so there is nothing to predict. Look at y.")
-    codes = codes_of(cluster, n, source.name)
-    parts, n_feature = models.pointwise(y), None
-    if models.designs:
-        n_feature = models.designs[0].shape[1]
-    drawn = _bootstrap(parts, settings, n) if codes is None else None
-    pairs = [(parts[0], None)] + [(parts[0], other) for other in parts[1:]]
-    utilities, *differences = (
-        tuple(_rows(first, second, codes, None if drawn is None else drawn[i]))
-        for i, (first, second) in enumerate(pairs)
-    )
+    codes, parts = table.codes(n), [model.pointwise(y) for model in models]
+    drawn: Sequence[Mapping[str, float]] = [{}] * len(parts)
+    if is_drawn := codes is None and n * settings.n_draw <= WEIGHT_LIMIT:
+        drawn = _bootstrap(parts, settings)
+    seconds = [None, *parts[1:]]
+    rows = [
+        tuple(_rows(parts[0], second, codes, errors))
+        for second, errors in zip(seconds, drawn, strict=True)
+    ]
+    first, *others = models
+    kind = "predictions" if first.design is None else "Bayesian linear regression on"
+    n_feature = None if first.design is None else first.design.shape[1]
+    inputs = (m.prediction if m.design is None else m.design for m in models)
     return LooEstimate(
-        n=n, n_feature=n_feature, utilities=utilities,
-        differences=differences[0] if differences else (), models=tuple(_words(models)),
-        errors=parts[0].error[0], source=source, settings=vars(settings),
-        notes=tuple(_notes(n, n_feature, codes, drawn)),
+        n=n, n_feature=n_feature, utilities=rows[0], differences=rows[1] if others else (),
+        models=(f"{kind} {first}".strip(), *(f"less that on {other}" for other in others)),
+        errors=parts[0].error[0], source=table.source_or(y, *inputs), settings=vars(settings),
+        notes=(*_notes(n, n_feature, codes, is_drawn), *notes),
     )  # fmt: skip
 
 
 def _bootstrap(
-    parts: list[Pointwise], settings: LooSettings, n: int
-) -> list[Mapping[str, float]] | None:
+    parts: list[loo_stats.Pointwise], settings: LooSettings
+) -> list[Mapping[str, float]]:
     """Standard errors of the Bayesian bootstrap by utility, of the model and of its difference."""
-    if n * settings.n_draw > WEIGHT_LIMIT:
-        return None
     rng = np.random.default_rng(settings.seed)
     found = bayesian_bootstrap_against(parts[0], parts[1:], rng, n_draw=settings.n_draw)
-    return [dict(zip(UTILITIES, each.std_error[0].tolist(), strict=True)) for each in found]
+    return [
+        dict(zip(loo_stats.UTILITIES, each.std_error[0].tolist(), strict=True)) for each in found
+    ]
 
 
 def _rows(
-    first: Pointwise, second: Pointwise | None, codes: Int[np.ndarray, " row"] | None,
-    drawn: Mapping[str, float] | None,
-) -> Iterator[tuple[str, float, float, float | None]]:  # fmt: skip
+    first: loo_stats.Pointwise, second: loo_stats.Pointwise | None,
+    codes: Int[np.ndarray, " row"] | None, drawn: Mapping[str, float],
+) -> Iterator[Row]:  # fmt: skip
     """Each utility, or its difference, with both standard errors."""
-    found = taylor(first) if second is None else taylor_difference(first, second)
+    found = (
+        loo_stats.taylor(first) if second is None else loo_stats.taylor_difference(first, second)
+    )
     for name, utility in SHOWN.items():
-        at = UTILITIES.index(utility)
+        at = loo_stats.UTILITIES.index(utility)
         value, std_error = float(found.value[0, at]), float(found.std_error[0, at])
         if math.isnan(value):  # elpd without densities
             continue
         if codes is not None:
-            psi = influence(first, utility)[0]
-            psi = psi if second is None else psi - influence(second, utility)[0]
+            psi = loo_stats.influence(first, utility)[0]
+            psi = psi if second is None else psi - loo_stats.influence(second, utility)[0]
             sums = np.bincount(codes, weights=psi)
             std_error = math.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(psi)
         key = "r2_variance" if name == "r2" else utility
-        yield name, value, std_error, None if drawn is None else drawn[key]
+        yield name, value, std_error, drawn.get(key)
 
 
-def _words(models: _Models) -> Iterator[str]:
-    kind = "Bayesian linear regression on" if models.designs else "predictions"
-    n_features = [design.shape[1] for design in models.designs]
-    for place in range(len(models.designs) + len(models.given)):
-        name = models.names[place] if models.names else ""
-        if len(name) > 60 or (models.designs and not name):
-            name = f"{n_features[place]} features"
-        yield f"{kind} {name}".strip() if place == 0 else f"less that on {name}"
-
-
-def _notes(n: int, p: int | None, codes: Any, drawn: Any) -> Iterator[str]:
+def _notes(n: int, p: int | None, codes: Any, is_drawn: bool) -> Iterator[str]:
     errors = [error for ends in loo_errors(n, p or 1)[2].values() for error in ends]
     if p is not None and p >= n:
         yield (
@@ -399,5 +363,5 @@ def _notes(n: int, p: int | None, codes: Any, drawn: Any) -> Iterator[str]:
             "observations of a group were left out one by one: to predict new groups, leave out a "
             "group at a time and give prediction="
         )
-    elif drawn is None:
+    elif not is_drawn:
         yield "with so many rows the Bayesian bootstrap, not drawn, has the same standard errors"

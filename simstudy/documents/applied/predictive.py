@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from simstudy.array_types import Float, Int
 from simstudy.documents.applied.answers import Answer
-from simstudy.documents.applied.settings import PredictiveSettings
-from simstudy.documents.applied.tables import (
-    Source,
-    Table,
-    Values,
-    check_same_length,
-    codes_of,
-    complete_numbers,
-    source_of_arrays,
-)
+from simstudy.documents.applied.settings import PREDICTIVE_MEAN, PredictiveSettings
+from simstudy.documents.applied.tables import Table, Values, check_same_length
 from simstudy.documents.stats.compatible.combining import fisher, harmonic_mean, in_log10
 from simstudy.documents.stats.compatible.false_discovery import cfdr, rfdr
 from simstudy.documents.stats.compatible.null_proportion import storey
@@ -35,9 +27,7 @@ BINS = 10
 FEWEST, FEWEST_DRAWS = 2, 2
 COARSE = 100  # draws, below which the smallest p-value is above 0.02
 RESAMPLED_LIMIT = 10**6  # p-values drawn for the intervals: beyond, fewer resamples
-RANKED_LIMIT = (
-    200_000  # predictions, beyond which CFDR and RFDR have no interval: sorting takes long
-)
+RANKED_LIMIT = 200_000  # predictions, beyond which CFDR and RFDR have no interval: sorting is slow
 MIN_BOOT = 19  # resamples: the extremes are then the limits of a 90% interval
 MEASURES: dict[str, Callable[[Any], Any]] = {
     "cfdr": lambda p: cfdr(p, clipped=True).mean(axis=-1),
@@ -87,7 +77,7 @@ class PredictiveFit(Answer):
     level: float
     n_draw: int | None
     is_clustered: bool
-    p_values: Values
+    p_values: Values = field(compare=False)
 
     def figure(self) -> ggplot:
         """Draw the histogram of the p-values; lines: the count under fit ± 2 standard errors.
@@ -112,16 +102,6 @@ class PredictiveFit(Answer):
             title=f"P-values of {self.n:,} predictions (lines: all fit, ± 2 standard errors)",
             x="predictive p-value", y="predictions",
         )  # fmt: skip
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all numbers but the single p-values.
-
-        Returns
-        -------
-        dict
-            Values by name of the field.
-        """
-        return {name: value for name, value in super().to_dict().items() if name != "p_values"}
 
     def table(self) -> pd.DataFrame:
         """Return the p-value of each prediction.
@@ -181,39 +161,27 @@ def check_predictions(
     settings = build(PredictiveSettings, {
         "law": law, "tail": tail, "level": level, "n_boot": n_boot, "seed": seed,
     })  # fmt: skip
-    response = complete_numbers("y", y)
     if draws is None and (mean is None or sd is None):
         raise DesignError("give draws, or mean and sd: without them there is nothing to compare")
-    if draws is None:
-        parts = complete_numbers("mean", mean), complete_numbers("sd", sd)
-        return _check_normal(
-            response, *parts, cluster, settings, source_of_arrays(response, *parts)
-        )
-    matrix = np.asarray(draws, dtype=float)
-    return _check_draws(response, matrix, cluster, settings, source_of_arrays(response, matrix))
+    table = Table({"y": y, "mean": mean, "sd": sd, "cluster": cluster}, settings)
+    return _check(table, None if draws is None else np.asarray(draws, dtype=float))
 
 
-def check_files(tables: list[Table], settings: PredictiveSettings) -> PredictiveFit:
-    """Compare the responses of a file with the draws of a second one, or with means and sds."""
-    first = tables[0]
-    y, groups = first.numbers(settings.y, "y"), first.groups(settings.cluster)
-    if len(tables) == 2:
-        frame = tables[1].frame
-        columns = [tables[1].numbers(str(name), "draw") for name in frame]
-        return _check_draws(y, np.stack(columns, axis=1), groups, settings, first.source)
-    names = settings.mean or "mean", settings.sd or "sd"
-    if settings.mean is None and "mean" not in first.frame:
+def check_tables(table: Table, draws: Table | None = None) -> PredictiveFit:
+    """Compare the responses of a table with the draws of a second one, or with means and sds."""
+    if draws is not None:
+        columns = [draws.numbers("draw", str(name)) for name in draws.columns]
+        return _check(table, np.stack(columns, axis=1))
+    if table.settings.mean == PREDICTIVE_MEAN and PREDICTIVE_MEAN not in table.columns:
         raise ConfigError(
             "give a second file with the draws, one column for each, or name mean= and sd="
         )
-    mean, sd = (first.numbers(name, role) for name, role in zip(names, ("mean", "sd"), strict=True))
-    return _check_normal(y, mean, sd, groups, settings, first.source)
+    return _check(table, None)
 
 
 # ---------------------------------------------------------------- p-values
-def _check_normal(
-    y: Values, mean: Values, sd: Values, cluster: Any, settings: PredictiveSettings, source: Source
-) -> PredictiveFit:
+def _normal_p(y: Values, mean: Values, sd: Values, tail: str) -> Values:
+    """Log p-values by normal distributions."""
     check_same_length(y=y, mean=mean, sd=sd)
     if not (sd > 0).all():
         row = int((~(sd > 0)).argmax())
@@ -221,14 +189,10 @@ def _check_normal(
             f"row {row + 1}: sd is {sd[row]:g}, and a predictive distribution needs a spread above "
             "0. Give standard deviations of new responses, not variances or logs."
         )
-    log_p = log_p_value(Normal(mean, sd), y, tail=settings.tail)
-    return _fit(log_p, None, cluster, settings, source)
+    return log_p_value(Normal(mean, sd), y, tail=tail)
 
 
-def _check_draws(
-    y: Values, draws: Float[np.ndarray, "obs draw"], cluster: Any, settings: PredictiveSettings,
-    source: Source,
-) -> PredictiveFit:  # fmt: skip
+def _refuse_odd_draws(y: Values, draws: Float[np.ndarray, "obs draw"]) -> None:
     if draws.ndim != 2 or len(draws) != len(y) or draws.shape[1] < FEWEST_DRAWS:
         raise DesignError(
             f"draws have shape {draws.shape} for {len(y):,} responses. Give a row for each "
@@ -237,54 +201,52 @@ def _check_draws(
     if not np.isfinite(draws).all():
         row = int((~np.isfinite(draws).all(axis=1)).argmax())
         raise DesignError(f"row {row + 1}: a draw is missing or not finite. Leave the row out.")
-    if settings.law == "normal":
-        return _check_normal(
-            y, draws.mean(axis=1), draws.std(axis=1, ddof=1), cluster, settings, source
-        )
-    log_p, uniform = _rank_p(y, draws, settings.tail), _randomised_p(y, draws, settings)
-    return _fit(log_p, draws.shape[1], cluster, settings, source, uniform)
 
 
-def _rank_p(y: Values, draws: Float[np.ndarray, "obs draw"], tail: str) -> Values:
-    """Log p-values by the rank of the response: uniform on their lattice if y is as the draws."""
-    n_more = draws.shape[1] + 1
-    lower = (1 + (draws <= y[:, np.newaxis]).sum(axis=1)) / n_more
-    upper = (1 + (draws >= y[:, np.newaxis]).sum(axis=1)) / n_more
-    both = np.minimum(2 * np.minimum(lower, upper), 1.0)
-    return np.asarray(np.log({"lower": lower, "upper": upper, "both": both}[tail]))
-
-
-def _randomised_p(
+def _rank_p(
     y: Values, draws: Float[np.ndarray, "obs draw"], settings: PredictiveSettings
-) -> Values:
-    """P-values spread over the steps of their lattice: exactly uniform if y is as the draws.
+) -> tuple[Values, Values]:
+    """Log p-values by the rank of the response, and p-values spread at random over its steps.
+
+    If y is as the draws, the first are uniform on their lattice, the second exactly.
 
     References
     ----------
     Czado, Gneiting & Held (2009), Biometrics 65, 1254-1261.
     """
+    n_more = draws.shape[1] + 1
     within = np.random.default_rng(settings.seed).random(len(y))
     n_below = (draws < y[:, np.newaxis]).sum(axis=1)
     n_equal = (draws == y[:, np.newaxis]).sum(axis=1)
-    lower = (n_below + within * (1 + n_equal)) / (draws.shape[1] + 1)
-    both = 2 * np.minimum(lower, 1 - lower)
-    return np.asarray({"lower": lower, "upper": 1 - lower, "both": both}[settings.tail])
+    n_above = draws.shape[1] - n_below - n_equal
+    spread = (n_below + within * (1 + n_equal)) / n_more
+    p = _of_tail((1 + n_below + n_equal) / n_more, (1 + n_above + n_equal) / n_more, settings.tail)
+    return np.log(p), _of_tail(spread, 1 - spread, settings.tail)
 
 
-def _fit(
-    log_p: Values,
-    n_draw: int | None,
-    cluster: Any,
-    settings: PredictiveSettings,
-    source: Source,
-    uniform: Values | None = None,
-) -> PredictiveFit:
-    """Summarise p-values; `uniform` are those compared with the uniform law, if others."""
-    n, p = len(log_p), np.exp(log_p)
-    compared = p if uniform is None else uniform
+def _of_tail(lower: Values, upper: Values, tail: str) -> Values:
+    both = np.minimum(2 * np.minimum(lower, upper), 1.0)
+    return np.asarray({"lower": lower, "upper": upper, "both": both}[tail])
+
+
+def _check(table: Table, draws: Float[np.ndarray, "obs draw"] | None) -> PredictiveFit:
+    """Summarise the p-values of responses, with draws or else means and standard deviations."""
+    settings: PredictiveSettings = table.settings
+    y, compared, n_draw = table.numbers("y"), None, None
+    read = [table.numbers("mean"), table.numbers("sd")] if draws is None else [draws]
+    if draws is None:
+        log_p = _normal_p(y, read[0], read[1], settings.tail)
+    else:
+        _refuse_odd_draws(y, draws)
+        if settings.law == "normal":
+            log_p = _normal_p(y, draws.mean(axis=1), draws.std(axis=1, ddof=1), settings.tail)
+        else:
+            n_draw, (log_p, compared) = draws.shape[1], _rank_p(y, draws, settings)
+    n, p = len(y), np.exp(log_p)
+    compared = p if compared is None else compared
     if n < FEWEST:
         raise DesignError(f"{n} prediction says nothing of a share. Give at least {FEWEST}.")
-    codes = codes_of(cluster, n, source.name)
+    codes = table.codes(n)
     combine = fisher if codes is None else harmonic_mean
     distance = float(pit_distance(compared[np.newaxis])[0])
     found = {name: _interval(p, name, codes, settings) for name in MEASURES}
@@ -292,7 +254,8 @@ def _fit(
         n=n, log10_p=float(in_log10(combine(log_p))), cfdr=found["cfdr"], rfdr=found["rfdr"],
         share=found["storey"], distance=distance, distance_p=float(stats.kstwo.sf(distance, n)),
         counts=tuple(np.histogram(compared, BINS, (0, 1))[0].tolist()), level=settings.level,
-        n_draw=n_draw, is_clustered=codes is not None, p_values=p, source=source,
+        n_draw=n_draw, is_clustered=codes is not None, p_values=p,
+        source=table.source_or(y, *read),
         settings=vars(settings), notes=tuple(_notes(n_draw, codes, settings)),
     )  # fmt: skip
 
@@ -306,18 +269,14 @@ def _interval(
     if len(p) > RANKED_LIMIT and name != "storey":
         return estimate, math.nan, math.nan
     n_boot = int(np.clip(RESAMPLED_LIMIT // len(p), MIN_BOOT, settings.n_boot))
-    rows = (
-        None
-        if codes is None
-        else np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
-    )
+    groups: Values | list[Values] = p  # of one prediction each
+    if codes is not None:
+        groups = np.split(p[np.argsort(codes, kind="stable")], np.cumsum(np.bincount(codes))[:-1])
     drawn = []
     for _ in range(n_boot):
-        if rows is None:
-            places = rng.integers(0, len(p), len(p))
-        else:
-            places = np.concatenate([rows[i] for i in rng.integers(0, len(rows), len(rows))])
-        drawn.append(float(measure(p[places][np.newaxis])[0]))
+        places = rng.integers(0, len(groups), len(groups))
+        again = p[places] if codes is None else np.concatenate([groups[i] for i in places])
+        drawn.append(float(measure(again[np.newaxis])[0]))
     tails = [(1 - settings.level) / 2, (1 + settings.level) / 2]
     low, high = np.quantile(drawn, tails, method="weibull")
     return estimate, float(low), float(high)

@@ -9,38 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simstudy.array_types import Float
-from simstudy.documents.applied.answers import (
-    Answer,
-    check_plan,
-    curves,
-    number,
-)
+from simstudy.documents.applied.answers import Answer, check_plan, curves, number
 from simstudy.documents.applied.settings import RegressionPlanSettings, RegressionTestSettings
-from simstudy.documents.applied.tables import (
-    Source,
-    Table,
-    Values,
-    check_same_length,
-    codes_of,
-    complete_numbers,
-    source_of_arrays,
-)
-from simstudy.documents.stats.models._pooled import (
-    METRICS,
-    merge_rows,
-    pool_of,
-    pooled_metric,
-    stage_of_rows,
-)
+from simstudy.documents.applied.tables import Table, Values, check_same_length
+from simstudy.documents.stats.models import _pooled as pooled
 from simstudy.documents.stats.models.trial import REASONS, Stage, verdict
-from simstudy.documents.stats.two_stage.design import (
-    TwoStageDesign,
-    boundary_n2,
-    boundary_power,
-    boundary_rejection,
-    power,
-    solve_design,
-)
+from simstudy.documents.stats.two_stage import design as two_stage
 from simstudy.documents.stats.two_stage.law import TwoStageStatistic
 from simstudy.errors import DesignError
 from simstudy.lazy import ggplot, p9, pd, special
@@ -53,8 +27,24 @@ ROW_LIMIT = 20_000  # rows that are resampled one by one; more are merged into r
 K, ALPHA, POWER = 1.5, 0.05, 0.8  # the document's values, unless the others determine them
 
 
+class _OfMetric:
+    """What follows from the metric of an answer."""
+
+    metric: str
+
+    @property
+    def better(self) -> str:
+        """On which side of the bound the metric is better."""
+        return "below" if _sign(self.metric) > 0 else "above"
+
+    @property
+    def title(self) -> str:
+        """The metric in the titles of figures."""
+        return METRIC_TITLES.get(self.metric, self.metric.replace("_", " "))
+
+
 @dataclass(frozen=True, repr=False)
-class RegressionPlan(Answer):
+class RegressionPlan(_OfMetric, Answer):
     """Plan of a two-stage trial: the bound that a first sample sets, and the second sample.
 
     Parameters
@@ -115,11 +105,6 @@ class RegressionPlan(Answer):
     simulated: tuple[tuple[str, float, float], ...] = ()
 
     @property
-    def better(self) -> str:
-        """On which side of the bound the metric is better."""
-        return _side(self.metric)
-
-    @property
     def null_is_true(self) -> float:
         """Probability that the bound is better than the truth."""
         return float(special.ndtr(-self.k))
@@ -142,23 +127,22 @@ class RegressionPlan(Answer):
         frame = pd.concat([
             pd.DataFrame({"n2": sizes, "power": values, "test": name})
             for name, values in (
-                (f"level {self.alpha:.3g} on average", power(*given)),
-                (f"level {self.alpha:.3g} at the boundary", boundary_power(*given)),
+                (f"level {self.alpha:.3g} on average", two_stage.power(*given)),
+                (f"level {self.alpha:.3g} at the boundary", two_stage.boundary_power(*given)),
             )
         ])  # fmt: skip
-        name = METRIC_TITLES.get(self.metric, self.metric.replace("_", " "))
-        title = f"Power to show that the {name} is {self.better} {number(self.bound)}"
-        figure = curves(frame, x="n2", y="power", color="test", title=title, dashed=self.power)
-        figure += p9.geom_vline(xintercept=self.n2, linetype="dotted")
-        figure += p9.scale_y_continuous(limits=(0, 1))
         unit = "groups" if self.is_clustered else "cases"
-        return figure + p9.labs(
-            x=f"{unit} of the second sample (dotted: the plan)", y="power (dashed: the plan)"
-        )
+        figure = curves(
+            frame, "n2", "power", "test", dashed=self.power,
+            title=f"Power to show that the {self.title} is {self.better} {number(self.bound)}",
+            x=f"{unit} of the second sample (dotted: the plan)", y="power (dashed: the plan)",
+        )  # fmt: skip
+        figure += p9.geom_vline(xintercept=self.n2, linetype="dotted")
+        return figure + p9.scale_y_continuous(limits=(0, 1))
 
 
 @dataclass(frozen=True, repr=False)
-class RegressionVerdict(Answer):
+class RegressionVerdict(_OfMetric, Answer):
     """Result of the second stage.
 
     Parameters
@@ -199,11 +183,6 @@ class RegressionVerdict(Answer):
     power: float
     is_clustered: bool
 
-    @property
-    def better(self) -> str:
-        """On which side of the bound the metric is better."""
-        return _side(self.metric)
-
     def figure(self) -> ggplot:
         """Draw the bound, and the estimate with its 90% interval.
 
@@ -214,21 +193,16 @@ class RegressionVerdict(Answer):
         """
         reach = float(special.ndtri(0.95)) * self.std_error
         ends = {"metric": [self.estimate - reach, self.estimate + reach], "y": "", "sample": "new"}
-        name = METRIC_TITLES.get(self.metric, self.metric.replace("_", " "))
-        title = f"{name} of the second sample with its 90% interval; dashed: the bound"
-        figure = curves(pd.DataFrame(ends), x="metric", y="y", color="sample", title=title)
+        title = f"{self.title} of the second sample with its 90% interval; dashed: the bound"
+        frame = pd.DataFrame(ends)
+        figure = curves(frame, "metric", "y", "sample", title=title, x=self.title, y="")
         figure += p9.geom_vline(xintercept=self.bound, linetype="dashed")
-        figure += p9.geom_point(p9.aes(x=self.estimate, y="y"), size=3, show_legend=False)
-        return figure + p9.labs(x=name, y="")
+        return figure + p9.geom_point(p9.aes(x=self.estimate, y="y"), size=3, show_legend=False)
 
 
 def _sign(metric: str) -> int:
     """1 where lower values of the metric are better, else -1."""
-    return 1 if METRICS[metric].lower_is_better else -1
-
-
-def _side(metric: str) -> str:
-    return "below" if _sign(metric) > 0 else "above"
+    return 1 if pooled.METRICS[metric].lower_is_better else -1
 
 
 # ---------------------------------------------------------------- functions
@@ -285,8 +259,8 @@ def plan_regression_trial(
         "metric": metric, "k": k, "n2": n2, "power": power, "alpha": alpha, "n_boot": n_boot,
         "seed": seed, "simulate": simulate, "n_rep": n_rep,
     })  # fmt: skip
-    cases = _Cases(complete_numbers("y", y), complete_numbers("prediction", prediction), cluster)
-    return _plan(cases, settings)
+    columns = {"y": y, "prediction": prediction, "cluster": cluster}
+    return plan_table(Table(columns, settings))
 
 
 def judge_regression_trial(
@@ -313,35 +287,20 @@ def judge_regression_trial(
     SimstudyError
         For values that are no numbers, or the cases that the plan was made from.
     """
-    cases = _Cases(complete_numbers("y", y), complete_numbers("prediction", prediction), cluster)
-    return _judge(plan, cases)
-
-
-def plan_of_file(table: Table, settings: RegressionPlanSettings) -> RegressionPlan:
-    """Plan a trial with the columns of a file that the settings name."""
-    return _plan(_cases_of(table, settings), settings)
-
-
-def judge_file(
-    plan: RegressionPlan, table: Table, settings: RegressionTestSettings
-) -> RegressionVerdict:
-    """Test a plan with the columns of a file that the settings name."""
-    return _judge(plan, _cases_of(table, settings))
+    columns = {"y": y, "prediction": prediction, "cluster": cluster}
+    return judge_table(plan, Table(columns, RegressionTestSettings()))
 
 
 # ---------------------------------------------------------------- cases
 class _Cases:
-    """Responses, predictions and groups, of the same length, with their source."""
+    """Responses, predictions and groups of a table, with their source."""
 
-    def __init__(
-        self, y: Values, prediction: Values, cluster: Any, source: Source | None = None
-    ) -> None:
-        n_rows = check_same_length(y=y, prediction=prediction)
-        name = "" if source is None else source.name
-        self.y, self.prediction = y, prediction
-        self.codes = codes_of(cluster, n_rows, name)
+    def __init__(self, table: Table) -> None:
+        self.y, self.prediction = _columns(table)
+        n_rows = check_same_length(y=self.y, prediction=self.prediction)
+        self.codes = table.codes(n_rows)
         self.n = n_rows if self.codes is None else int(self.codes.max()) + 1
-        self.source = source or source_of_arrays(y, prediction)
+        self.source = table.source_or(self.y, self.prediction)
         if self.n < MIN_CASES:
             raise DesignError(
                 f"{self.n} {'cases' if self.codes is None else 'groups'} are too few for a "
@@ -349,20 +308,21 @@ class _Cases:
             )
 
 
-def _cases_of(table: Table, settings: RegressionPlanSettings | RegressionTestSettings) -> _Cases:
-    groups, error = table.groups(settings.cluster), settings.error
-    if error is None and "error" in table.frame and settings.y not in table.frame:
+def _columns(table: Table) -> tuple[Values, Values]:
+    """Responses and predictions, or errors and zeros."""
+    settings: RegressionTestSettings = table.settings
+    error, metric = settings.error, getattr(settings, "metric", None)  # a plan has the metric
+    if error is None and "error" in table.columns and settings.y not in table.columns:
         error = "error"
-    if error is not None:
-        errors = table.numbers(error, "error")
-        if settings.metric not in (None, *ERROR_METRICS):
-            raise DesignError(
-                f"metric={settings.metric} needs responses and predictions, and {table.name} was "
-                f"read for its errors. Name y= and prediction=, or use {', '.join(ERROR_METRICS)}."
-            )
-        return _Cases(errors, np.zeros_like(errors), groups, table.source)
-    y, prediction = (table.numbers(getattr(settings, role), role) for role in ("y", "prediction"))
-    return _Cases(y, prediction, groups, table.source)
+    if error is None:
+        return table.numbers("y"), table.numbers("prediction")
+    errors = table.numbers("error", error)
+    if metric not in (None, *ERROR_METRICS):
+        raise DesignError(
+            f"metric={metric} needs responses and predictions, and {table.name} was read for its "
+            f"errors. Name y= and prediction=, or use {', '.join(ERROR_METRICS)}."
+        )
+    return errors, np.zeros_like(errors)
 
 
 def _stage(
@@ -370,30 +330,29 @@ def _stage(
 ) -> tuple[Stage, Float[np.ndarray, "row moment"]]:
     """The stage of one sample, and the pool that it was resampled from."""
     rng, has_sizes = np.random.default_rng(seed), cases.codes is not None
-    pool = pool_of(METRICS[name], cases.y, cases.prediction, cases.codes)
+    pool = pooled.pool_of(pooled.METRICS[name], cases.y, cases.prediction, cases.codes)
     if len(pool) > ROW_LIMIT:
-        pool, has_sizes = merge_rows(pool, rng, has_sizes=has_sizes), True
-    metric = pooled_metric(METRICS[name], pool, has_sizes=has_sizes)
-    stage = stage_of_rows(metric, np.arange(len(pool))[np.newaxis], rng, k=k, n_boot=n_boot)
-    reason = verdict(stage, stage, k=k, limit=0.0).get("error")
-    if reason is not None and reason[0, 0, 0] is not None:
+        pool, has_sizes = pooled.merge_rows(pool, rng, has_sizes=has_sizes), True
+    metric = pooled.pooled_metric(pooled.METRICS[name], pool, has_sizes=has_sizes)
+    stage = pooled.stage_of_rows(metric, np.arange(len(pool))[np.newaxis], rng, k=k, n_boot=n_boot)
+    reasons = verdict(stage, stage, k=k, limit=0.0).get("error")
+    if reasons is not None and (reason := reasons[0, 0, 0]) is not None:
+        advice = "Look at the columns: responses and predictions have to vary, and to differ."
+        if reason == REASONS[1]:
+            advice = "Use a larger k, or more cases."
         raise DesignError(
-            f"{name} of these {cases.n:,} cases has no studentized bound at k={k:g}: "
-            f"{reason[0, 0, 0]}. {_advice(reason[0, 0, 0])}"
+            f"{name} of these {cases.n:,} cases has no studentized bound at k={k:g}: {reason}. "
+            f"{advice}"
         )
     return stage, pool
 
 
-def _advice(reason: str) -> str:
-    if reason == REASONS[1]:
-        return "Use a larger k, or more cases."
-    return "Look at the columns: responses and predictions have to vary, and to differ."
-
-
 # ---------------------------------------------------------------- plan and test
-def _plan(cases: _Cases, settings: RegressionPlanSettings) -> RegressionPlan:
+def plan_table(table: Table) -> RegressionPlan:
+    """Plan a trial with the columns of a table."""
+    settings: RegressionPlanSettings = table.settings
+    cases, name = _Cases(table), settings.metric
     design, solved = _solve(cases.n, settings)
-    name = settings.metric or "mae"
     stage, pool = _stage(cases, name, design.k, settings.n_boot, settings.seed)
     estimate, std_error = float(stage.estimate[0, 0, 0]), float(stage.std_error[0, 0, 0])
     error = cases.y - cases.prediction
@@ -403,7 +362,9 @@ def _plan(cases: _Cases, settings: RegressionPlanSettings) -> RegressionPlan:
         vanilla_std_error=float(stage.std_error[0, 1, 0]),
         bound=estimate + _sign(name) * design.k * std_error, k=design.k, alpha=design.alpha,
         power=design.achieved_power, critical_value=design.critical_value,
-        boundary_rejection=float(boundary_rejection(design.alpha, design.k, cases.n, design.n2)),
+        boundary_rejection=float(
+            two_stage.boundary_rejection(design.alpha, design.k, cases.n, design.n2)
+        ),
         boundary_n2=_boundary_n2(design), solved=solved, n_boot=settings.n_boot,
         seed=settings.seed, is_clustered=cases.codes is not None,
         kurtosis=float((centred**4).mean() / max((centred**2).mean() ** 2, 1e-300)),
@@ -430,34 +391,34 @@ def _notes(cases: _Cases, error: Values) -> Iterator[str]:
         yield "more than half of the errors are 0: was the model fitted to these cases?"
 
 
-def _solve(n1: int, settings: RegressionPlanSettings) -> tuple[TwoStageDesign, str]:
+def _solve(n1: int, settings: RegressionPlanSettings) -> tuple[two_stage.TwoStageDesign, str]:
     """Solve for the one that is left, after defaults for alpha, k and power."""
     given: dict[str, Any] = {n: getattr(settings, n) for n in ("n2", "k", "alpha", "power")}
     for name, default in (("alpha", ALPHA), ("k", K), ("power", POWER)):
-        missing = [each for each, value in given.items() if value is None]
-        if len(missing) > 1 and given[name] is None:
+        if given[name] is None and [*given.values()].count(None) > 1:
             given[name] = default
-    missing = [each for each, value in given.items() if value is None]
-    return solve_design(n1=n1, **given), "".join(missing)
+    solved = "".join(name for name, value in given.items() if value is None)
+    return two_stage.solve_design(n1=n1, **given), solved
 
 
-def _boundary_n2(design: TwoStageDesign) -> int | None:
+def _boundary_n2(design: two_stage.TwoStageDesign) -> int | None:
     try:
-        return int(boundary_n2(design.power, design.alpha, design.k, design.n1))
+        return int(two_stage.boundary_n2(design.power, design.alpha, design.k, design.n1))
     except DesignError:  # any size has the power, or none has
         return None
 
 
-def _judge(plan: RegressionPlan, cases: _Cases) -> RegressionVerdict:
-    sign = _sign(plan.metric)
-    design = solve_design(n1=plan.n1, n2=plan.n2, k=plan.k, alpha=plan.alpha)
+def judge_table(plan: RegressionPlan, table: Table) -> RegressionVerdict:
+    """Test a plan with the columns of a table."""
+    cases, sign = _Cases(table), _sign(plan.metric)
+    design = two_stage.solve_design(n1=plan.n1, n2=plan.n2, k=plan.k, alpha=plan.alpha)
     bound = plan.estimate + sign * plan.k * plan.std_error
     computed = {"critical_value": design.critical_value, "bound": bound}
     check_plan(plan, cases.source, computed, is_clustered=cases.codes is not None)
     stage, _ = _stage(cases, plan.metric, plan.k, plan.n_boot, plan.seed)
     estimate, std_error = float(stage.estimate[0, 0, 0]), float(stage.std_error[0, 0, 0])
     z = sign * (estimate - plan.bound) / std_error
-    design = solve_design(n1=plan.n1, n2=cases.n, k=plan.k, alpha=plan.alpha)
+    design = two_stage.solve_design(n1=plan.n1, n2=cases.n, k=plan.k, alpha=plan.alpha)
     return RegressionVerdict(
         rejects=bool(z < design.critical_value), statistic=z,
         p_value=float(TwoStageStatistic(plan.k, plan.n1, cases.n, null=True).cdf(z)),

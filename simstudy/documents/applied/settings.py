@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from simstudy.documents.stats.accuracy._of_scores import CHANGE_TESTS, COUNT_TESTS
 from simstudy.documents.stats.accuracy._tasks import RELATED
 from simstudy.options import build, option
@@ -20,7 +18,7 @@ MIN_ERROR_RATE = 1e-4  # rate: at 1e-6 SciPy's noncentral t is wrong with one de
 ALPHA = "chance that an unchanged candidate fails"
 BETA = "chance that a candidate worse by theta passes"
 THETA = "how much worse matters, in the units of the scores"
-SIGMA = "standard deviation of one score, where it is known"
+SIGMA = "standard deviation of one score"
 CORRELATION = "of the two scores of a prompt"
 LOWER = "whether smaller scores are better; else by the metric's name"
 LOWER_IS_BETTER = frozenset({
@@ -36,8 +34,11 @@ def is_lower_better(metric: str) -> bool:
 
 
 @dataclass
-class Columns:
-    """The columns of a file that hold scores."""
+class AccuracySettings:
+    """The settings of `simstudy apply accuracy`.
+
+    Without options that are given, what the scores themselves suggest.
+    """
 
     reference: str = option(
         "column of the reference's scores, or with model= its name", default="reference"
@@ -46,15 +47,6 @@ class Columns:
     model: str | None = option("column that names the model, where scores of both are in one")
     score: str | None = option("column of the scores, with model=; else score")
     prompt: str | None = option("column that names the prompt, with model=")
-
-
-@dataclass
-class Question:
-    """The question asked of scores.
-
-    Without options that are given, what the scores themselves suggest.
-    """
-
     paired: str = option(
         "whether a row is one prompt", default=AUTO, one_of=(AUTO, "true", "false")
     )
@@ -62,17 +54,11 @@ class Question:
     alpha: float = option(ALPHA, default=0.05, at_least=MIN_ERROR_RATE, below=0.5)
     beta: float = option(BETA, default=0.2, at_least=MIN_ERROR_RATE, below=0.5)
     theta: float | None = option(THETA, above=0)
-    sigma: float | None = option(SIGMA, above=0)
+    sigma: float | None = option(f"{SIGMA}, where it is known", above=0)
     correlation: float | None = option(CORRELATION, at_least=-1, below=1)
     metric: str = option("what the scores are", default="score")
     lower_is_better: bool | None = option(LOWER)
     same_scale: bool = option("do not ask whether one column is per cent", default=False)
-
-
-@dataclass
-class AccuracySettings(Question, Columns):
-    """The settings of `simstudy apply accuracy`."""
-
     out: str | None = option(OUT)
 
 
@@ -85,7 +71,7 @@ class ThresholdSettings:
 
     alpha: float | None = option(ALPHA, default=0.05, above=0, below=1)
     beta: float | None = option(BETA, default=0.2, above=0, below=1)
-    sigma: float | None = option("standard deviation of one score", above=0)
+    sigma: float | None = option(SIGMA, above=0)
     n: int | None = option("scores of the reference, and as many of a check", at_least=1)
     theta: float | None = option(THETA, above=0)
     reference: float | None = option("recorded mean")
@@ -103,30 +89,19 @@ def threshold_settings(values: Mapping[str, Any]) -> ThresholdSettings:
     ConfigError
         For a value of another type, or outside its range.
     """
-    solved = {
-        name
-        for name in RELATED
-        if isinstance(values.get(name), str) and values[name] == TO_BE_SOLVED
-    }
+    solved = [name for name in RELATED if str(values.get(name)) == TO_BE_SOLVED]
     known = {name: value for name, value in values.items() if name not in solved}
-    settings = build(ThresholdSettings, plain_values(known))
+    settings = build(ThresholdSettings, known)
     for name in solved:
         setattr(settings, name, TO_BE_SOLVED)
     return settings
-
-
-def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert NumPy numbers to Python numbers."""
-    return {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in values.items()
-    }
 
 
 # ---------------------------------------------------------------- trials of models
 METRIC_NAMES = ("mae", "mse", "rmse", "mape", "r2", "correlation", "calibration_slope")
 CLUSTER = "column that names groups of cases that depend on each other"
 SEED = "seed of the random numbers"
+PREDICTIVE_MEAN = "mean"
 
 
 @dataclass
@@ -139,14 +114,9 @@ class RegressionTestSettings:
     cluster: str | None = option(CLUSTER)
     out: str | None = option(OUT)
 
-    @property
-    def metric(self) -> str | None:
-        """Unknown here: the plan has it."""
-        return None
-
 
 @dataclass
-class RegressionPlanSettings:
+class RegressionPlanSettings(RegressionTestSettings):
     """The settings of `simstudy apply regression-trial plan`."""
 
     metric: str = option("measure of the error", default="mae", one_of=METRIC_NAMES)
@@ -156,15 +126,10 @@ class RegressionPlanSettings:
     alpha: float | None = option(
         "chance to reject a true null, on average (0.05)", above=0, below=1
     )
-    y: str = option("column of the responses", default="y")
-    prediction: str = option("column of the predictions", default="prediction")
-    error: str | None = option("column of the errors, in place of y and prediction")
-    cluster: str | None = option(CLUSTER)
     n_boot: int = option("resamples of the studentized bootstrap", default=2000, at_least=100)
     seed: int = option(SEED, default=1, at_least=0)
     simulate: bool = option("simulate the plan with cases drawn from the file", default=False)
     n_rep: int = option("trials to simulate", default=1000, at_least=2)
-    out: str | None = option(OUT)
 
 
 @dataclass
@@ -219,8 +184,10 @@ class PredictiveSettings:
     """The settings of `simstudy apply predictive-pvalues`."""
 
     y: str = option("column of the responses", default="y")
-    mean: str | None = option("column of predictive means, in place of a file of draws")
-    sd: str | None = option("column of predictive standard deviations")
+    mean: str = option(
+        "column of predictive means, in place of a file of draws", default=PREDICTIVE_MEAN
+    )
+    sd: str = option("column of predictive standard deviations", default="sd")
     law: str = option(
         "of draws: their ranks, or a normal distribution fitted to them, as document 001 does",
         default="draws", one_of=("draws", "normal"),

@@ -1,9 +1,10 @@
-"""Tables of a user's numbers: files and arrays read, columns found, cells checked."""
+"""A user's numbers: files and arrays read, columns found, cells checked."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,89 +38,136 @@ class Source(NamedTuple):
     name: str
     sha256: str
 
+    @classmethod
+    def of_file(cls, path: str) -> Source:
+        """Identify a file by its name and the hash of its bytes."""
+        place = place_of_path(path)
+        return cls(place.name, hashlib.sha256(place.read_bytes()).hexdigest())
 
-class Table(NamedTuple):
-    """A table with its source.
 
-    Attributes
+@dataclass(frozen=True)
+class Table:
+    """Columns of a file whose names the settings have, or arrays under the default names.
+
+    Parameters
     ----------
-    frame
-        Rows numbered from 0.
+    columns
+        A frame whose rows are numbered from 0, or a dictionary of arrays.
+    settings
+        The settings of the method; `y="response"` names the column of the role `y`.
     source
-        The file.
+        The file; None for arrays.
     """
 
-    frame: pd.DataFrame
-    source: Source
+    columns: Any
+    settings: Any
+    source: Source | None = None
+
+    @classmethod
+    def read(cls, path: str, settings: Any, labels: Sequence[str] = ()) -> Table:
+        """Read a table file; only blank cells are missing.
+
+        Parameters
+        ----------
+        labels
+            Columns that stay text, beside those that name groups, models and prompts.
+        """
+        roles = (getattr(settings, role, None) for role in ("cluster", "model", "prompt"))
+        texts = {name: str for name in (*roles, *labels) if name is not None}
+        table = read_table(path, dtype=texts, keep_default_na=False, na_values=[""])
+        return cls(table, settings, Source.of_file(path))
 
     @property
     def name(self) -> str:
-        """Name of the file, for messages."""
-        return self.source.name
+        """Name of the file, for messages; empty for arrays."""
+        return "" if self.source is None else self.source.name
 
-    def column(self, name: str, role: str) -> pd.Series[Any]:
-        """Find the column that a setting names, or suggest the nearest one.
+    def source_or(self, *arrays: Any) -> Source:
+        """The file; of arrays a hash of the values that were read."""
+        if self.source is not None:
+            return self.source
+        digest = hashlib.sha256()
+        for values in arrays:
+            digest.update(np.ascontiguousarray(values).tobytes())
+        return Source("arrays", digest.hexdigest())
+
+    def column(self, role: str, name: str | None = None) -> Any:
+        """Find the column of a role, or suggest the nearest name.
+
+        Parameters
+        ----------
+        name
+            Name of the column. Default: the one in the settings.
 
         Raises
         ------
         ConfigError
             If there is no such column.
         """
-        if name in self.frame:
-            return self.frame[name]
-        known = nearest(name, map(str, self.frame.columns))
+        name = getattr(self.settings, role) if name is None else name
+        if name in self.columns:
+            return self.columns[name]
+        known = nearest(name, map(str, self.columns))
         stop = "" if known.endswith("?") else "."
         raise ConfigError(
             f"{role}={name}: {self.name} has no such column; {known}{stop} Name it with "
             f"{role}=COLUMN."
         )
 
-    def numbers(self, name: str, role: str) -> Values:
-        """Read a column of numbers without blanks.
+    def numbers(self, role: str, name: str | None = None) -> Values:
+        """Read a column of numbers without blanks; `name` as in `column`.
 
         Raises
         ------
         SimstudyError
             Naming the column, or the first cell that is no number.
         """
-        return complete_numbers(name, self.column(name, role), self.name)
+        shown = getattr(self.settings, role) if name is None else name
+        return numbers_of(shown, self.column(role, name), self.name)
 
-    def groups(self, name: str | None) -> Any:
-        """Read the column that names groups of dependent cases; None without a name."""
-        return None if name is None else self.column(name, "cluster")
+    def codes(self, n_rows: int) -> Int[np.ndarray, " row"] | None:
+        """Number the groups of dependent cases from 0; None without groups.
 
-
-def read_file(path: str, labels: Iterable[str | None] = ()) -> Table:
-    """Read a table file; columns in `labels` stay text, and only blank cells are missing."""
-    texts = {name: str for name in labels if name is not None}
-    table = read_table(path, dtype=texts, keep_default_na=False, na_values=[""])
-    return Table(table, source_of_file(path))
-
-
-def source_of_file(path: str) -> Source:
-    """Identify a file by its name and the hash of its bytes."""
-    place = place_of_path(path)
-    return Source(place.name, hashlib.sha256(place.read_bytes()).hexdigest())
-
-
-def source_of_arrays(*arrays: Any) -> Source:
-    """Identify arrays by a hash of their values."""
-    digest = hashlib.sha256()
-    for values in arrays:
-        digest.update(np.ascontiguousarray(values).tobytes())
-    return Source("arrays", digest.hexdigest())
+        Raises
+        ------
+        DesignError
+            If a label is missing, there are not as many as cases, or there is one group only.
+        """
+        if self.source is None:
+            groups = self.columns.get("cluster")
+        else:
+            groups = None if self.settings.cluster is None else self.column("cluster")
+        if groups is None:
+            return None
+        texts = texts_of(groups)
+        if len(texts) != n_rows:
+            raise DesignError(
+                f"cluster has {len(texts)} labels for {n_rows} cases. Give one for each."
+            )
+        if (blank := (texts == "").to_numpy()).any():
+            place = place_of(int(blank.argmax()), self.name)
+            raise DesignError(f"{place}: cluster is blank, so its group is not known.")
+        codes, names = pd.factorize(texts)
+        if len(names) < 2:
+            raise DesignError(
+                f"cluster has one group ({names[0]!r}), and a spread between groups needs at least "
+                "2. Leave cluster out if cases are independent."
+            )
+        return np.asarray(codes, dtype=np.int64)
 
 
 # ---------------------------------------------------------------- cells as numbers
-def numbers_of(name: str, cells: Any, source: str = "", advice: str = NO_NUMBER) -> Values:
-    """Read a column as numbers, NaN where a cell is blank or missing.
+def numbers_of(
+    name: str, cells: Any, source: str = "", advice: str = NO_NUMBER, *, blanks: bool = False
+) -> Values:
+    """Read a column as numbers.
 
     Parameters
     ----------
-    cells
-        A series, whose labels are the numbers of its rows from 0 on; or a sequence, or an array.
     source, advice
         For messages: the file that the rows are of, and what to do about a cell without a number.
+    blanks
+        Whether cells may be blank or missing, which are then NaN.
 
     Raises
     ------
@@ -136,30 +184,16 @@ def numbers_of(name: str, cells: Any, source: str = "", advice: str = NO_NUMBER)
     blank = column.isna().to_numpy()
     if column.dtype.kind not in "biuf":
         blank = blank | (column.astype(str).str.strip() == "").to_numpy()
-    if not (wrong := ~blank & ~(np.abs(numbers) <= LARGEST)).any():
-        return numbers
-    at = int(wrong.argmax())
-    what = "not a number" if np.isnan(numbers[at]) else "not finite"
-    raise DesignError(
-        f"{place_of(column.index[at], source)}: {name} is {str(column.iloc[at])[:CELL_WIDTH]!r}, "
-        f"which is {what}, {advice}"
-    )
-
-
-def complete_numbers(name: str, cells: Any, source: str = "", advice: str = NO_NUMBER) -> Values:
-    """Read a column as numbers, and refuse blank or missing cells.
-
-    Raises
-    ------
-    DesignError
-        Naming the first cell without a number.
-    """
-    if isinstance(cells, pd.Series):
-        cells = cells.reset_index(drop=True)
-    numbers = numbers_of(name, cells, source, advice)
-    if np.isnan(numbers).any():
-        row = int(np.isnan(numbers).argmax())
-        raise DesignError(f"{place_of(row, source)}: {name} is blank or missing, {advice}")
+    if (wrong := ~blank & ~(np.abs(numbers) <= LARGEST)).any():
+        at = int(wrong.argmax())
+        what = "not a number" if np.isnan(numbers[at]) else "not finite"
+        raise DesignError(
+            f"{place_of(at, source)}: {name} is {str(column.iloc[at])[:CELL_WIDTH]!r}, which is "
+            f"{what}, {advice}"
+        )
+    if blank.any() and not blanks:
+        place = place_of(int(blank.argmax()), source)
+        raise DesignError(f"{place}: {name} is blank or missing, {advice}")
     return numbers
 
 
@@ -189,14 +223,11 @@ def is_positive(
     DesignError
         If labels are missing, not of two classes, or nothing says which one is positive.
     """
-    column = pd.Series(cells)
-    if positive is None and column.dtype.kind in "bi" and column.isin([0, 1]).all():
-        texts = column.astype("int8").to_numpy().astype(str)  # a million labels in milliseconds
-    else:
-        texts = texts_of(cells).to_numpy(str)
-    found = list(dict.fromkeys(texts.tolist()))
+    codes, labels = pd.factorize(pd.Series(cells), use_na_sentinel=False)
+    texts = texts_of(labels)
+    found = list(texts.unique())
     if "" in found:
-        row = int((texts == "").argmax())
+        row = int((texts == "").to_numpy()[codes].argmax())
         raise DesignError(f"{place_of(row, source)}: {name} is blank, so its class is not known.")
     shown = ", ".join(map(repr, found[:4])) + (", ..." if len(found) > 4 else "")
     if len(found) > 2:
@@ -205,16 +236,14 @@ def is_positive(
             "Write 1 for positive cases and 0 for the others."
         )
     if positive is None:
-        words = {word.lower() for word in found}
-        if not words <= {*TRUE_WORDS, *FALSE_WORDS}:
+        if not {word.lower() for word in found} <= {*TRUE_WORDS, *FALSE_WORDS}:
             raise DesignError(
                 f"{name} has the labels {shown}, and nothing says which one is positive. Add "
                 f"positive={found[0]}, or write 0 and 1."
             )
-        answer = np.isin(np.char.lower(texts), TRUE_WORDS)
+        answer = texts.str.lower().isin(TRUE_WORDS)
     else:
-        same = (positive, f"{positive}.0", str(positive).removesuffix(".0"))
-        answer = np.isin(texts, same)
+        answer = texts.isin([positive, f"{positive}.0", positive.removesuffix(".0")])
         if not answer.any():
             raise DesignError(f"positive={positive}: no case of {name} has that label ({shown}).")
     if answer.all() or not answer.any():
@@ -222,32 +251,7 @@ def is_positive(
             f"{name} has one class only ({shown}): a threshold is set with positive cases, and its "
             "price is counted among the negative ones. Give cases of both classes."
         )
-    return np.asarray(answer)
-
-
-def codes_of(groups: Any, n_rows: int, source: str = "") -> Int[np.ndarray, " row"] | None:
-    """Number the groups of dependent cases from 0; None without groups.
-
-    Raises
-    ------
-    DesignError
-        If a label is missing, there are not as many as cases, or there are fewer than two groups.
-    """
-    if groups is None:
-        return None
-    texts = texts_of(groups)
-    if len(texts) != n_rows:
-        raise DesignError(f"cluster has {len(texts)} labels for {n_rows} cases. Give one for each.")
-    if (texts == "").any():
-        row = int((texts == "").to_numpy().argmax())
-        raise DesignError(f"{place_of(row, source)}: cluster is blank, so its group is not known.")
-    codes, names = pd.factorize(texts)
-    if len(names) < 2:
-        raise DesignError(
-            f"cluster has one group ({names[0]!r}), and a spread between groups needs at least 2. "
-            "Leave cluster out if cases are independent."
-        )
-    return np.asarray(codes, dtype=np.int64)
+    return np.asarray(answer.to_numpy()[codes])
 
 
 def check_same_length(**columns: Any) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,22 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simstudy.documents.applied.answers import Answer, number
-from simstudy.documents.applied.settings import (
-    TO_BE_SOLVED,
-    ThresholdSettings,
-    is_lower_better,
-    threshold_settings,
-)
-from simstudy.documents.applied.tables import Table, numbers_of, place_of
+from simstudy.documents.applied.settings import TO_BE_SOLVED, is_lower_better, threshold_settings
+from simstudy.documents.applied.tables import Table, numbers_of, place_of, texts_of
 from simstudy.documents.stats.accuracy._tasks import RELATED, Task, answered
 from simstudy.errors import DesignError, nearest
 from simstudy.lazy import pd
-
-WORDS_OF_TRUTH = {
-    **dict.fromkeys(("0", "no", "off", "n", "f", "false"), False),
-    **dict.fromkeys(("1", "yes", "on", "y", "t", "true"), True),
-}
-
 
 NUMBERS = (*RELATED, "reference", "correlation")
 COLUMNS = ("task", "metric", "lower_is_better", *NUMBERS)
@@ -84,19 +72,12 @@ def threshold_table(
         "reference": reference, "correlation": correlation, "lower_is_better": lower_is_better,
     }  # fmt: skip
     settings = threshold_settings({name: v for name, v in given.items() if v is not None})
-    return answered_table(pd.DataFrame(frame), settings)
+    return answer_table(Table(pd.DataFrame(frame), settings)).frame
 
 
-def answered_table(
-    frame: pd.DataFrame, settings: ThresholdSettings, source: str = ""
-) -> pd.DataFrame:
-    """Compute `threshold_table` with checked defaults.
-
-    Parameters
-    ----------
-    source
-        The file of the table, for messages.
-    """
+def answer_table(table: Table) -> TaskTable:
+    """Compute `threshold_table` with checked defaults."""
+    frame, source = table.columns, table.name
     for name in frame:
         if name not in COLUMNS:
             raise DesignError(
@@ -105,37 +86,45 @@ def answered_table(
             )
         if isinstance(frame[name], pd.DataFrame):
             raise DesignError(f"the table has several columns {name}. Give each a name of its own.")
-    read = {str(name): _cells(str(name), frame[name], source) for name in frame}
+    read = {name: _cells(name, frame[name].reset_index(drop=True), source) for name in frame}
     cells = pd.DataFrame(read, columns=COLUMNS, index=range(len(frame)), dtype=object)
     if "task" in frame:
         _refuse_unclear(cells, source)
-    defaults = {name: v for name, v in vars(settings).items() if name in COLUMNS and v is not None}
+    given = vars(table.settings).items()
+    defaults = {name: v for name, v in given if name in COLUMNS and v is not None}
     said = [values.dropna().to_dict() for _, values in cells.iterrows()]
     rows = [_answer(row, {**defaults, **values}, source) for row, values in enumerate(said)]
-    table = pd.DataFrame(rows, columns=[*COLUMNS, *FOLLOWING])
     counts = dict.fromkeys(("n", "least_n"), "Int64")
     numbers = {name: float for name in (*NUMBERS, *FOLLOWING) if name not in counts}
-    return table.astype({**numbers, **counts, "solved": str})
+    found = pd.DataFrame(rows, columns=[*COLUMNS, *FOLLOWING])
+    found = found.astype({**numbers, **counts, "solved": str})
+    return TaskTable(found, source=table.source, settings=vars(table.settings))
 
 
 def _cells(name: str, column: pd.Series[Any], source: str) -> list[Any]:
     """Parse cells: numbers, text or booleans; None for a blank, "?" for what is computed."""
-    texts = ["" if pd.isna(cell) else str(cell).strip() for cell in column]
+    texts = texts_of(column)
     if name in NUMBERS:
-        follows = np.array([name in RELATED and text == TO_BE_SOLVED for text in texts], dtype=bool)
-        numbers = numbers_of(name, column.reset_index(drop=True).mask(follows), source, NO_NUMBER)
-        given = [None if math.isnan(number) else float(number) for number in numbers]
-        return [TO_BE_SOLVED if is_next else v for v, is_next in zip(given, follows, strict=True)]
+        follows = (texts == TO_BE_SOLVED) & (name in RELATED)
+        values = numbers_of(name, column.mask(follows), source, NO_NUMBER, blanks=True)
+        numbers = pd.Series(values, dtype=object)
+        return numbers.mask(numbers.isna(), None).mask(follows, TO_BE_SOLVED).tolist()
     if name != "lower_is_better":
         return [text or None for text in texts]
-    sides = [WORDS_OF_TRUTH.get(text.lower().removesuffix(".0")) for text in texts]
-    for row, (text, side) in enumerate(zip(texts, sides, strict=True)):
-        if text and side is None:
-            raise DesignError(
-                f"{place_of(row, source)}: {name} is {text!r}, so it is not known on which side of "
-                "the reference the threshold lies. Write true or false."
-            )
-    return sides
+    return [_truth(text, place_of(row, source)) for row, text in enumerate(texts)]
+
+
+def _truth(text: str, place: str) -> bool | None:
+    """Read true, yes, 1 and the like; None for a blank."""
+    from pydantic import TypeAdapter
+
+    try:
+        return TypeAdapter(bool).validate_python(text.removesuffix(".0")) if text else None
+    except ValueError:
+        raise DesignError(
+            f"{place}: lower_is_better is {text!r}, so it is not known on which side of the "
+            "reference the threshold lies. Write true or false."
+        ) from None
 
 
 def _refuse_unclear(tasks: pd.DataFrame, source: str) -> None:
@@ -214,9 +203,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
     return number(float(value)) if isinstance(value, int | float | np.number) else str(value)
-
-
-def answer_tasks(table: Table, settings: ThresholdSettings) -> TaskTable:
-    """Answer the tasks of a file."""
-    frame = answered_table(table.frame, settings, table.name)
-    return TaskTable(frame, source=table.source, settings=vars(settings))

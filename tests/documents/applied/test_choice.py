@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from simstudy.documents.applied.accuracy import OF_SIZE, choose_test, pairing
-from simstudy.documents.applied.settings import TEST_NAMES, Question
+from simstudy.documents.applied.accuracy import OF_SIZE, choose_test
+from simstudy.documents.applied.scores import pairing
+from simstudy.documents.applied.settings import TEST_NAMES, AccuracySettings
 from simstudy.documents.stats.accuracy._of_scores import Scores
 from simstudy.errors import DesignError
 
@@ -20,7 +21,7 @@ def asked(test="auto", **spread):
 
 
 def chosen(scores, test="auto", is_paired=True, **spread):
-    return choose_test(Scores(*scores, is_paired), Question(test=test, **spread))
+    return choose_test(Scores(*scores, is_paired), AccuracySettings(test=test, **spread))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_the_test_fits_the_scores(scores, is_paired, test, spread, name):
 @pytest.mark.parametrize("test", TEST_NAMES)
 def test_what_is_asked_for_is_what_answers(test):
     spread = {"sigma": 0.5} if test == "z" else {}
-    is_paired = pairing(Question(test=test, **spread))
+    is_paired = pairing(AccuracySettings(test=test, **spread))
     assert chosen(BINARY, test, bool(is_paired), **spread).name == test
 
 
@@ -72,7 +73,7 @@ def test_many_scores_are_tested_by_what_is_quick(smaller, larger):
     ],
 )
 def test_the_test_says_whether_scores_pair(question, said, pairs):
-    assert pairing(Question(paired=said, **question)) is pairs
+    assert pairing(AccuracySettings(paired=said, **question)) is pairs
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_the_test_says_whether_scores_pair(question, said, pairs):
 )
 def test_what_contradicts_itself_is_refused(question, said, refusal):
     with pytest.raises(DesignError) as told:
-        pairing(Question(paired=said, **question))
+        pairing(AccuracySettings(paired=said, **question))
     assert refusal in str(told.value)
 
 

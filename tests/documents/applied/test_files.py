@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from simstudy.documents.applied import accuracy_check, threshold_table
-from simstudy.documents.applied.score_files import check_file
+from simstudy.documents.applied.accuracy import check_table
 from simstudy.documents.applied.settings import AccuracySettings, ThresholdSettings
-from simstudy.documents.applied.tables import read_file
-from simstudy.documents.applied.thresholds import answer_tasks
+from simstudy.documents.applied.tables import Table
+from simstudy.documents.applied.thresholds import answer_table
 from simstudy.errors import DesignError, SimstudyError, StoreError
 
 RNG = np.random.default_rng(8)
@@ -28,7 +28,7 @@ def file(tmp_path):
 
 def test_a_file_is_checked_as_its_numbers_are(file):
     settings = AccuracySettings(reference="old", candidate="new", theta=0.1)
-    check = check_file(read_file(file), settings)
+    check = check_table(Table.read(file, settings))
     expected = accuracy_check(OLD, NEW, theta=0.1)
     assert repr(check) == repr(expected)
     assert check.to_dict() == expected.to_dict()
@@ -41,9 +41,9 @@ def test_one_column_with_all_scores_is_the_same_check(file, tmp_path):
     rows = [f"{m},p{i},{s}" for m, side in (("new", NEW), ("old", OLD)) for i, s in enumerate(side)]
     long.write_text("\n".join(["model,prompt,score", *rows]))
     settings = {"reference": "old", "candidate": "new"}
-    wide = check_file(read_file(file), AccuracySettings(**settings)).to_dict()
+    wide = check_table(Table.read(file, AccuracySettings(**settings))).to_dict()
     told = AccuracySettings(model="model", prompt="prompt", **settings)
-    found = check_file(read_file(long, ["model", "prompt"]), told).to_dict()
+    found = check_table(Table.read(long, told)).to_dict()
     assert {**found, "notes": wide["notes"]} == wide
 
 
@@ -57,8 +57,7 @@ def read(folder, *rows, **settings):
     path = folder / "long.csv"
     path.write_text("\n".join(["m,p,score", *map(",".join, rows)]))
     about = {"model": "m", "reference": "A", "candidate": "B", **settings}
-    made = AccuracySettings(**about)
-    return check_file(read_file(path, [made.model, made.prompt]), made)
+    return check_table(Table.read(path, AccuracySettings(**about)))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +104,7 @@ TEXT = "task,metric,sigma,n,theta\nmmlu,accuracy,50,512,\nwiki,perplexity,0.3,,0
 def test_a_file_is_answered_as_its_table_is(tmp_path):
     path = tmp_path / "tasks.csv"
     path.write_text(TEXT)
-    answer = answer_tasks(read_file(path, ["task", "metric"]), ThresholdSettings(beta=0.1))
+    answer = answer_table(Table.read(path, ThresholdSettings(beta=0.1), ["task", "metric"]))
     pd.testing.assert_frame_equal(answer.frame, threshold_table(pd.read_csv(path), beta=0.1))
     assert answer.source.sha256 == hashlib.sha256(TEXT.encode()).hexdigest()
 
@@ -114,7 +113,7 @@ def test_a_row_is_of_a_file_is_named(tmp_path):
     path = tmp_path / "tasks.csv"
     path.write_text(TEXT.replace("0.3", "-0.3"))
     with pytest.raises(DesignError, match=r"tasks.csv, row 2 \(wiki\): sigma=-0.3 is not"):
-        answer_tasks(read_file(path, ["task", "metric"]), ThresholdSettings())
+        answer_table(Table.read(path, ThresholdSettings(), ["task", "metric"]))
 
 
 # ---------------------------------------------------------------- answers as files
@@ -125,7 +124,7 @@ TASKS = "task,sigma,n,theta\nmmlu,50,512,\ngsm8k,50,,5\n"
 @pytest.fixture
 def check(tmp_path):
     (tmp_path / "scores.csv").write_text(SCORES)
-    return check_file(read_file(tmp_path / "scores.csv"), AccuracySettings(theta=0.1))
+    return check_table(Table.read(tmp_path / "scores.csv", AccuracySettings(theta=0.1)))
 
 
 def test_a_check_is_written_whole(tmp_path, check):
@@ -156,7 +155,7 @@ def test_a_check_may_be_written_to_a_url(tmp_path, check):
 
 def test_json_has_null_for_what_there_is_not(tmp_path):
     (tmp_path / "scores.csv").write_text("reference,candidate\n1,1\n1,1\n")
-    check = check_file(read_file(tmp_path / "scores.csv"), AccuracySettings())
+    check = check_table(Table.read(tmp_path / "scores.csv", AccuracySettings()))
     text = check.write(str(tmp_path / "answer.json")).read_text()
     assert "NaN" not in text
     assert json.loads(text)["answer"]["threshold"] is None
@@ -165,7 +164,7 @@ def test_json_has_null_for_what_there_is_not(tmp_path):
 def test_a_table_is_written_whole(tmp_path):
     path = tmp_path / "tasks.csv"
     path.write_text(TASKS)
-    answer = answer_tasks(read_file(path, ["task", "metric"]), ThresholdSettings())
+    answer = answer_table(Table.read(path, ThresholdSettings(), ["task", "metric"]))
     written = answer.write(str(tmp_path / "out"))
     assert (written / "answer.txt").read_text() == f"{answer}\n"
     stored = pd.read_parquet(written / "answer.parquet")

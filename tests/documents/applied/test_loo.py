@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 from simstudy.documents.applied import estimate_loo
-from simstudy.documents.applied.loo import estimate_of_file, estimate_of_inference
+from simstudy.documents.applied.loo import estimate_inference, estimate_table
 from simstudy.documents.applied.settings import LooSettings
-from simstudy.documents.applied.tables import read_file
+from simstudy.documents.applied.tables import Table
 from simstudy.errors import SimstudyError
 
 RNG = np.random.default_rng(4)
@@ -102,12 +102,14 @@ def test_an_arviz_file_is_read(tmp_path):
     )  # fmt: skip
     path = tmp_path / "fit.nc"
     data.to_netcdf(str(path))
-    found = estimate_of_inference(str(path), LooSettings())
+    found = estimate_inference(str(path), LooSettings())
     expected = az.loo(data)
     elpd = of(found.utilities)["elpd"]
     assert elpd[0] == pytest.approx(expected.elpd_loo, abs=0.2)
     assert elpd[1] == pytest.approx(expected.se, rel=0.05)
     assert found.source.name == "fit.nc"
+    with pytest.raises(SimstudyError, match=r"cluster=g: fit\.nc has no such column"):
+        estimate_inference(str(path), LooSettings(cluster="g"))
 
 
 @pytest.mark.parametrize(
@@ -119,6 +121,7 @@ def test_an_arviz_file_is_read(tmp_path):
         (Y, {"features": X[:9]}, "y has 100 values and features 9"),
         (Y, {"features": pd.DataFrame({"a": ["x"] * 100})}, "row 1: feature a is 'x'"),
         (Y, {"prediction": [Y, Y, Y]}, "of one model or of two"),
+        (Y, {"features": X, "prediction": [Y]}, "give features or predictions, not both"),
         (Y, {"prediction": [Y + 1], "log_density": [Y, Y]}, "2 log densities for 1 predictions"),
         (X[:9, 0], {"features": X[:9, :1]}, "is fitted without any error"),
     ],
@@ -132,11 +135,11 @@ def test_what_has_no_answer_is_refused(y, given, said):
 def test_columns_that_are_left_out_or_count_the_rows_are_named(tmp_path):
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(case=range(7, 107), town="x", y=Y)
     frame.to_csv(tmp_path / "own.csv", index=False)
-    table = read_file(str(tmp_path / "own.csv"))
-    every = estimate_of_file(table, LooSettings())
+    every = estimate_table(Table.read(str(tmp_path / "own.csv"), LooSettings()))
     assert "not among the features, since they are no numbers: town" in every.notes
     (counts,) = (note for note in every.notes if note.startswith("case numbers the rows"))
     assert "features=[a,b,c]" in counts
-    named = estimate_of_file(table, LooSettings(features=["a", "b", "c"]))
+    settings = LooSettings(features=["a", "b", "c"])
+    named = estimate_table(Table.read(str(tmp_path / "own.csv"), settings))
     assert named.utilities == estimate_loo(Y, X).utilities
     assert not any("town" in note or "case" in note for note in named.notes)

@@ -9,38 +9,35 @@ import pandas as pd
 import pytest
 
 from simstudy.documents.applied.scores import checked_scores, scores_of
+from simstudy.documents.applied.settings import AccuracySettings
 from simstudy.documents.applied.tables import numbers_of
 from simstudy.documents.stats.accuracy._of_scores import Scores
 from simstudy.errors import DesignError
 
-NAMES = ("old", "new")
 
-
-def checked(reference, candidate, paired=None, **options):
-    return checked_scores(
-        np.asarray(reference, float), np.asarray(candidate, float), NAMES, paired=paired, **options
-    )
+def checked(reference, candidate, paired="auto", **options):
+    settings = AccuracySettings(reference="old", candidate="new", paired=paired, **options)
+    return checked_scores(np.asarray(reference, float), np.asarray(candidate, float), settings)
 
 
 def test_as_many_scores_of_each_are_pairs_unless_it_is_said():
     assert checked([0.5, 0.7, 0.1], [0.4, 0.9, 0.2]).paired
     assert not checked([0.5, 0.7, 0.1], [0.4, 0.9]).paired
-    assert not checked([0.5, 0.7, 0.1], [0.4, 0.9, 0.2], paired=False).paired
+    assert not checked([0.5, 0.7, 0.1], [0.4, 0.9, 0.2], paired="false").paired
 
 
 @pytest.mark.parametrize(
     ("reference", "candidate", "paired", "said"),
     [
-        ([1.0], [1.0, 0.0], None, "old has 1 score, which says nothing about how scores vary"),
-        ([1.0, 0.0], [1.0], False, "new has 1 score"),
-        ([1, 0, 1], [1, 0], True, "old has 3 scores and new 2, so they are not of the same"),
-        ([0.7, 0.8], [70, 60], None, "old lies between 0 and 1 and new goes to 70"),
-        ([70, 60], [0.7, 0.8], None, "new lies between 0 and 1 and old goes to 70"),
-        ([1, 0, 1], [100, 0, 0], None, "proportions beside per cent have no difference"),
-        ([1, 1, 1, 0], [100, *[0] * 199], False, "old lies between 0 and 1 and new goes to 100"),
-        ([0.9] * 30, [12.5, *[0] * 29], False, "old lies between 0 and 1 and new goes to 12.5"),
-        (range(20), range(30, 10, -1), None, "old and new are both sorted"),
-        (range(20), range(30, 10, -1), True, "old and new are both sorted"),
+        ([1.0], [1.0, 0.0], "auto", "old has 1 score, which says nothing about how scores vary"),
+        ([1.0, 0.0], [1.0], "false", "new has 1 score"),
+        ([1, 0, 1], [1, 0], "true", "old has 3 scores and new 2, so they are not of the same"),
+        ([0.7, 0.8], [70, 60], "auto", "old lies between 0 and 1 and new goes to 70"),
+        ([70, 60], [0.7, 0.8], "auto", "new lies between 0 and 1 and old goes to 70"),
+        ([1, 0, 1], [100, 0, 0], "auto", "proportions beside per cent have no difference"),
+        ([1, 1, 1, 0], [100, *[0] * 199], "false", "old lies between 0 and 1 and new goes to 100"),
+        ([0.9] * 30, [12.5, *[0] * 29], "false", "old lies between 0 and 1 and new goes to 12.5"),
+        (range(20), range(30, 10, -1), "auto", "old and new are both sorted"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(reference, candidate, paired, said):
@@ -56,8 +53,8 @@ def test_what_cannot_be_compared_is_refused(reference, candidate, paired, said):
         ([0.9, 0.8], [1.1, 0.8], {}),  # losses, which happen to be below 1
         ([0, 0, 0.5], [0, 3, 0], {}),
         ([-0.5, 0.5], [40, 50], {}),  # no proportions
-        (range(20), range(1, 21), {"paired": True, "pairs_are_said": True}),
-        (range(20), range(20), {"paired": False}),
+        (range(20), range(1, 21), {"paired": "true"}),
+        (range(20), range(20), {"paired": "false"}),
         ([1, 2, 3], [2, 3, 4], {}),  # three scores may lie in order by accident
         ([0] * 30, [0] * 30, {}),  # and constant ones do
     ],
@@ -143,7 +140,7 @@ def test_scores_are_read_alike(values):
     ],
 )
 def test_a_missing_value_is_left_open(values):
-    numbers = numbers_of("score", values)
+    numbers = numbers_of("score", values, blanks=True)
     assert numbers[0] == 1
     assert math.isnan(numbers[1])
 
