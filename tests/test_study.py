@@ -12,8 +12,8 @@ from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.measures import mean
 from simstudy.study import Rules, Study
 from tests.factories import Mean, mean_study
+from tests.support import INLINE
 
-INLINE = {"backend": "inline"}
 SCENARIOS = grid(Mean, n_obs=[3])
 
 

@@ -12,8 +12,7 @@ from simstudy.measures import mean, relative_bias
 from simstudy.provenance.streams import Streams
 from simstudy.study import Rules, Study
 from tests.factories import mean_study
-
-INLINE = {"backend": "inline", "n_jobs": 1}
+from tests.support import INLINE
 
 
 @pytest.fixture(scope="module")

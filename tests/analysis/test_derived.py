@@ -10,9 +10,8 @@ from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import StudyError
 from simstudy.measures import mean, power
 from simstudy.study import Rules, Study
-from tests.support import on, with_rules
+from tests.support import INLINE, on, with_rules
 
-INLINE = on("inline", 1)
 MEASURES = [mean("share"), power("compatible")]
 
 

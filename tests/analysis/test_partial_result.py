@@ -12,9 +12,7 @@ from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
 from simstudy.study import Study
 from tests.factories import mean_study
-from tests.support import on
-
-INLINE = on("inline", 1)
+from tests.support import INLINE
 
 
 class Stop(Exception):

@@ -14,8 +14,7 @@ from simstudy.errors import ConfigError
 from simstudy.measures import Estimates, mean
 from simstudy.study import PILOT_REP, Study
 from tests.factories import mean_study
-
-INLINE = {"backend": "inline", "n_jobs": 1}
+from tests.support import INLINE
 
 
 def run(**settings: object):

@@ -12,9 +12,7 @@ from simstudy.errors import StudyError
 from simstudy.measures import bias, empirical_se, mean, mse, rejection_rate, rmse
 from simstudy.study import Rules, Study
 from tests.factories import mean_study
-from tests.support import on
-
-INLINE = on("inline", 1)
+from tests.support import INLINE
 
 METRICS = ("mse", "mae", "r2")
 

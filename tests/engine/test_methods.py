@@ -16,9 +16,8 @@ from simstudy.errors import StoreError, StudyError
 from simstudy.measures import mean, rejection_rate
 from simstudy.provenance.streams import generator
 from simstudy.study import Study
-from tests.support import on, with_rules
+from tests.support import INLINE, with_rules
 
-INLINE = on("inline")
 SIZE = 20  # replicates in a block
 
 

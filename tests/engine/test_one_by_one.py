@@ -10,9 +10,7 @@ import scipy.linalg
 from simstudy import Rules, Study, constant, each_replicate, grid
 from simstudy.errors import StudyError
 from simstudy.measures import bias, mean
-from tests.support import on
-
-INLINE = on("inline", 1)
+from tests.support import INLINE, on
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from simstudy.engine.progress import Silent
 from simstudy.errors import StudyError
 from simstudy.measures import mean
 from simstudy.study import Rules, Study
-
-INLINE = {"backend": "inline", "n_jobs": 1}
+from tests.support import INLINE
 
 
 @dataclass(frozen=True)
