@@ -199,6 +199,16 @@ def deadly_study(*scenarios: Deadly, **settings: object) -> Study:
     )
 
 
+@dataclass(frozen=True)
+class Shifted:
+    """Normal values around a shift."""
+
+    shift: float
+
+    def simulate(self, streams: Streams, n_rep: int) -> Columns:
+        return {"x": self.shift + streams("data").standard_normal(n_rep)}
+
+
 # ---------------------------------------------------------------- columns that a test gives
 SIZE = 6
 AXES = {"method": ("a", "b"), "metric": ("mse", "mae", "r2")}

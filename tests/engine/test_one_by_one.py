@@ -164,15 +164,6 @@ def test_nothing_but_nan_may_be_a_result(rules):
     assert study.run(40, **INLINE).n_failed == (40 if rules.max_failed else 0)
 
 
-def test_arrays_of_another_length_stop_the_study_wherever_they_come():
-    def selected(x):
-        return {"e": x.mean(), "selected": np.flatnonzero(x[0] > 1.5)}
-
-    study = Study("matrices", [Matrices()], [mean("e")], methods={"m": each_replicate(selected)})
-    with pytest.raises(StudyError, match="not one number per replicate"):
-        study.run(50, **INLINE)
-
-
 # ---------------------------------------------------------------- warnings
 @dataclass(frozen=True)
 class Noisy:

@@ -12,7 +12,7 @@ from simstudy.errors import ConfigError
 from simstudy.external.from_frame import from_file, from_frame
 from simstudy.measures import bias, coverage, mean
 from simstudy.output.folder import publish
-from tests.external.tables import COLUMNS, TRUTH, long_table
+from tests.external.tables import COLUMNS, TRUTH
 from tests.factories import mean_study
 
 pytestmark = pytest.mark.filterwarnings("ignore:method new has no row", "ignore:no truth is")
@@ -21,11 +21,6 @@ USUAL = [
     "bias", "empirical_se", "relative_precision", "mse", "model_se", "relative_error_model_se",
     "coverage", "bias_eliminated_coverage", "power", "convergence_rate",
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def table():
-    return long_table()
 
 
 @pytest.fixture(scope="module")
