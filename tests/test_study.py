@@ -33,10 +33,6 @@ CLAIM = Claim("c", "s", "t", float, 1)
         ({"axes": {"exact": ("a",)}}, "an axis is named 'exact'.* a standard column"),
         ({"block_size": "10"}, "block_size='10': must be .*that works: block_size=1000"),
         (
-            {"block_size": 10, "rules": Rules(group_size=4)},
-            "block_size=10 with group_size=4: .*block_size=8",
-        ),
-        (
             {"rules": Rules(common=("n_ops",))},
             "common names no factor 'n_ops'; did you mean 'n_obs'",
         ),
