@@ -34,13 +34,6 @@ def interrupted(folder, n_rep: int) -> None:
         mean_study().run(1000, out=folder, backend="inline", progress=StopAfter(n_rep))
 
 
-def test_every_scenario_has_its_share(tmp_path):
-    interrupted(tmp_path, 3 * 50 + 20)
-    sizes = mean_study().partial_result(1000, out=tmp_path).n_rep
-    assert min(sizes.values()) >= 50
-    assert max(sizes.values()) - min(sizes.values()) <= 50 * 2
-
-
 def test_what_it_shows_is_the_head_of_the_whole(tmp_path):
     interrupted(tmp_path, 400)
     early = mean_study().partial_result(1000, out=tmp_path)

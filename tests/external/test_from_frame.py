@@ -215,13 +215,6 @@ def test_measures_over_any_column(table):
     assert found.row("mean_seconds", dgm="normal", method="old")["estimate"] == pytest.approx(mine)
 
 
-def test_precision_is_relative_to_the_method_that_is_named(table):
-    found = from_frame(table, reference="new", **COLUMNS)
-    gains = found.summary[found.summary["measure"] == "relative_precision"].set_index("method")
-    assert (gains.loc["new", "estimate"] == 0).all()
-    assert (gains.loc["old", "estimate"] != 0).all()
-
-
 # ---------------------------------------------------------------- other shapes
 def test_names_that_are_none_in_python_are_made_so(table):
     as_in_r = table.rename(columns={"dgm": "data.gen", "method": "the method", "dataset": "rep"})
