@@ -199,6 +199,26 @@ def deadly_study(*scenarios: Deadly, **settings: object) -> Study:
     )
 
 
+@dataclass(frozen=True)
+class Sample:
+    """Normal values for methods, n_obs of them in each replicate."""
+
+    n_obs: int = 5
+
+    def draw(self, streams: Streams, n_rep: int) -> Columns:
+        return {"x": streams("data").standard_normal((n_rep, self.n_obs)), "truth": 0.0}
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """Normal values around a shift."""
+
+    shift: float
+
+    def simulate(self, streams: Streams, n_rep: int) -> Columns:
+        return {"x": self.shift + streams("data").standard_normal(n_rep)}
+
+
 # ---------------------------------------------------------------- columns that a test gives
 SIZE = 6
 AXES = {"method": ("a", "b"), "metric": ("mse", "mae", "r2")}

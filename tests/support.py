@@ -87,3 +87,7 @@ def with_rules(settings: Mapping[str, Any]) -> dict[str, Any]:
 def on(backend: str, n_jobs: int | None = None, **options: Any) -> dict[str, Any]:
     """Options of a run on some workers."""
     return {"backend": backend, "n_jobs": n_jobs, **options}
+
+
+INLINE = on("inline", 1)
+"""Options of a run in this process alone."""

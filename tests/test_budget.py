@@ -16,6 +16,7 @@ from simstudy.errors import ConfigError
 from simstudy.measures import mean
 from simstudy.study.run_options import read_seconds
 from tests.cli.projects import inside, write
+from tests.support import INLINE
 
 STUDY = '''"""Counted."""
 
@@ -32,7 +33,6 @@ class Config:
 def study(config):
     return counted(config.n_scenarios)
 '''
-INLINE = {"backend": "inline", "n_jobs": 1}
 TIMER = threading.Timer
 
 

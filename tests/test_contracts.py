@@ -19,10 +19,7 @@ from simstudy.provenance.scenario_id import identity
 from simstudy.testing import ExperimentContracts
 from simstudy.testing.drawn import check_drawn_again
 from tests.cli.projects import contracts, write
-from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
-
-ROOT = Path(__file__).parents[1]
-
+from tests.support import ROOT, assert_caught, assert_within_mcse, replicates_to_catch
 
 SMALL = "trial_outcomes"
 

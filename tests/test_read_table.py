@@ -56,14 +56,6 @@ def test_a_table_behind_a_url():
         read_table("memory://tables/score.csv")
 
 
-def test_options_of_pandas_reach_it(tmp_path):
-    path = written(tmp_path, "a;b\n01;NA\n1;-,5\n")
-    table = read_table(path, dtype={"a": str}, keep_default_na=False, na_values={"b": ["NA"]})
-    assert table["a"].tolist() == ["01", "1"]
-    assert table["b"].isna().tolist() == [True, False]
-    assert table["b"][1] == -0.5
-
-
 @pytest.mark.parametrize(
     ("content", "name", "said"),
     [

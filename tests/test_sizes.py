@@ -6,8 +6,7 @@ import pytest
 from simstudy import load
 from simstudy.errors import ConfigError
 from tests.factories import mean_study
-
-INLINE = {"backend": "inline", "n_jobs": 1}
+from tests.support import INLINE
 
 
 def sizes(result):

@@ -12,8 +12,8 @@ from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.measures import mean
 from simstudy.study import Rules, Study
 from tests.factories import Mean, mean_study
+from tests.support import INLINE
 
-INLINE = {"backend": "inline"}
 SCENARIOS = grid(Mean, n_obs=[3])
 
 
@@ -32,10 +32,6 @@ CLAIM = Claim("c", "s", "t", float, 1)
         ({"axes": {"k": {"a"}}}, "axis 'k' has labels {.*: give a list"),
         ({"axes": {"exact": ("a",)}}, "an axis is named 'exact'.* a standard column"),
         ({"block_size": "10"}, "block_size='10': must be .*that works: block_size=1000"),
-        (
-            {"block_size": 10, "rules": Rules(group_size=4)},
-            "block_size=10 with group_size=4: .*block_size=8",
-        ),
         (
             {"rules": Rules(common=("n_ops",))},
             "common names no factor 'n_ops'; did you mean 'n_obs'",

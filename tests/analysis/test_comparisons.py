@@ -11,22 +11,13 @@ from simstudy.errors import StudyError
 from simstudy.measures import mean, relative_bias
 from simstudy.provenance.streams import Streams
 from simstudy.study import Rules, Study
-from tests.factories import mean_study
-
-INLINE = {"backend": "inline", "n_jobs": 1}
+from tests.factories import Shifted, mean_study
+from tests.support import INLINE
 
 
 @pytest.fixture(scope="module")
 def result():
     return mean_study().run(400, seed=2, **INLINE)
-
-
-@dataclass(frozen=True)
-class Shifted:
-    shift: float
-
-    def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        return {"x": self.shift + streams("data").standard_normal(n_rep)}
 
 
 def shifted(*common: str):

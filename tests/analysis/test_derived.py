@@ -10,9 +10,9 @@ from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import StudyError
 from simstudy.measures import mean, power
 from simstudy.study import Rules, Study
-from tests.support import on, with_rules
+from tests.factories import Sample
+from tests.support import INLINE, on, with_rules
 
-INLINE = on("inline", 1)
 MEASURES = [mean("share"), power("compatible")]
 
 
@@ -247,14 +247,6 @@ def test_what_a_derived_column_must_be(function, said):
 
 
 # ---------------------------------------------------------------- of methods
-@dataclass(frozen=True)
-class Drawn:
-    n_test: int = 4
-
-    def draw(self, streams, n_rep):
-        return {"x": streams("data").standard_normal((n_rep, self.n_test))}
-
-
 def of_block(x):
     return {"p_value": np.abs(x)}
 
@@ -266,7 +258,7 @@ def of_replicate(x, rng):
 def test_each_method_has_its_vectors_and_what_is_derived_of_them(tmp_path):
     def compared(**methods):
         return Study(
-            "compared", [Drawn()], methods=methods, rules=Rules(vectors={"p_value": "n_test"}),
+            "compared", [Sample(4)], methods=methods, rules=Rules(vectors={"p_value": "n_obs"}),
             block_size=5,
             derived={"largest": lambda p_value: p_value.max(axis=-1)}, measures=[mean("largest")],
         )  # fmt: skip
@@ -276,7 +268,7 @@ def test_each_method_has_its_vectors_and_what_is_derived_of_them(tmp_path):
     assert one.outcome.n_blocks == 2
     both = compared(whole=of_block, slow=slow).run(10, out=tmp_path, **INLINE)
     assert both.outcome.n_blocks == 2
-    columns = both.columns(Drawn(), "p_value", "largest")
+    columns = both.columns(Sample(4), "p_value", "largest")
     assert columns["p_value"].shape == (10, 2, 4)
     np.testing.assert_array_equal(columns["largest"], columns["p_value"].max(axis=-1))
     assert both.summary["method"].tolist() == ["whole", "slow"]

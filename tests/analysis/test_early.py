@@ -9,8 +9,8 @@ from simstudy.errors import StudyError
 from simstudy.measures import MomentMeasure, mean, rejection_rate
 from simstudy.measures.moments import only
 from simstudy.study import Study
+from tests.support import INLINE
 
-INLINE = {"backend": "inline", "n_jobs": 1}
 SIZE = 20
 
 

@@ -14,6 +14,7 @@ from simstudy.measures import MomentMeasure
 from simstudy.measures.moments import only
 from simstudy.store import blocks
 from simstudy.study import Rules, Study
+from tests.factories import Shifted
 from tests.measures.calibration import columns, every_measure
 
 MEASURES = list(every_measure().values())
@@ -76,14 +77,6 @@ def test_most_measures_are_taken_side_by_side(monkeypatch):
     assert n_scenarios == 6
     assert len(names) > 20
     assert not names & {"bias_eliminated_coverage", "median_estimate"}
-
-
-@dataclass(frozen=True)
-class Shifted:
-    shift: float
-
-    def simulate(self, streams, n_rep):
-        return {"x": self.shift + streams("data").standard_normal(n_rep)}
 
 
 def shifted(measures, shifts):

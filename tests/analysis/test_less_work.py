@@ -21,9 +21,8 @@ from simstudy.errors import ConfigError, StudyError
 from simstudy.measures import conditional, control, controlled, mean, power
 from simstudy.measures.bootstrapped import bootstrapped
 from simstudy.testing.truth import comparisons
-from tests.support import FALSE_ALARM, ROOT, critical_z, on
+from tests.support import FALSE_ALARM, INLINE, ROOT, critical_z
 
-INLINE = on("inline", 1)
 PLAIN = power("reject")
 MEASURES = [
     PLAIN,

@@ -27,23 +27,21 @@ def test_the_one_scenario_with_these_factors():
     assert scenario_with(PLAN, {"n": 10, "k": math.inf, "way": "raw"}) == Point(10, math.inf)
 
 
-def test_none_names_what_there_is():
-    said = r"run has n=40, way='law'; available: n=\[10, 50\], way=\['raw', 'law'\]"
+@pytest.mark.parametrize(
+    ("factors", "said"),
+    [
+        (
+            {"n": 40, "way": "law"},
+            r"run has n=40, way='law'; available: n=\[10, 50\], way=\['raw', 'law'\]",
+        ),
+        ({"n": 10}, "4 scenarios have n=10, so it is not clear which is meant"),
+        ({"m": 10}, "'m' is not a factor of these scenarios: available: k, n, way"),
+    ],
+    ids=["none", "several", "no factor"],
+)
+def test_what_names_no_one_scenario_is_refused(factors, said):
     with pytest.raises(LookupError, match=said):
-        scenario_with(PLAN, {"n": 40, "way": "law"})
-
-
-def test_several_are_refused():
-    text = r"4 scenarios have n=10, so it is not clear which is meant"
-    with pytest.raises(LookupError, match=text):
-        scenario_with(PLAN, {"n": 10})
-
-
-def test_a_factor_that_is_none_is_refused():
-    with pytest.raises(
-        LookupError, match="'m' is not a factor of these scenarios: available: k, n, way"
-    ):
-        scenario_with(PLAN, {"m": 10})
+        scenario_with(PLAN, factors)
 
 
 def test_one_row_of_a_summary_and_what_is_near_where_there_is_none():

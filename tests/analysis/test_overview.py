@@ -8,8 +8,7 @@ import pytest
 from simstudy.analysis.summary import overview, worst_z
 from simstudy.measures import mean, rejection_rate
 from tests.factories import mean_study
-
-INLINE = {"backend": "inline", "n_jobs": 1}
+from tests.support import INLINE
 
 COLUMNS = ["estimate", "mcse", "exact"]
 

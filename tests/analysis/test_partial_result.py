@@ -1,35 +1,27 @@
 """An early look at a run that is going on is a balanced study."""
 
-from dataclasses import dataclass
-
-import numpy as np
 import pytest
 
+from simstudy.engine.progress import Silent
 from simstudy.errors import StoreError
-from simstudy.measures import mean
 from simstudy.store import compaction
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
-from simstudy.study import Study
+from tests.engine.test_methods import some
+from tests.engine.test_methods import study as of_methods
 from tests.factories import mean_study
-from tests.support import on
-
-INLINE = on("inline", 1)
+from tests.support import INLINE
 
 
 class Stop(Exception):
     """Raised in the middle of a run."""
 
 
-class StopAfter:
+class StopAfter(Silent):
     """Progress that interrupts after so many replicates."""
 
     def __init__(self, n_rep: int) -> None:
         self.left = n_rep
-
-    def begin(self, n_rep: int) -> None: ...
-
-    def note(self, text: str) -> None: ...
 
     def advance(self, n_rep: int) -> None:
         self.left -= n_rep
@@ -40,13 +32,6 @@ class StopAfter:
 def interrupted(folder, n_rep: int) -> None:
     with pytest.raises(Stop):
         mean_study().run(1000, out=folder, backend="inline", progress=StopAfter(n_rep))
-
-
-def test_every_scenario_has_its_share(tmp_path):
-    interrupted(tmp_path, 3 * 50 + 20)
-    sizes = mean_study().partial_result(1000, out=tmp_path).n_rep
-    assert min(sizes.values()) >= 50
-    assert max(sizes.values()) - min(sizes.values()) <= 50 * 2
 
 
 def test_what_it_shows_is_the_head_of_the_whole(tmp_path):
@@ -94,32 +79,11 @@ def test_what_is_stored_is_shown_whatever_the_study_asks_for(tmp_path):
     assert set(mean_study().partial_result(70, out=tmp_path).n_rep.values()) == {70}
 
 
-@dataclass(frozen=True)
-class Values:
-    n: int
-
-    def draw(self, streams, n_rep):
-        return {"x": streams("data").normal(size=(n_rep, self.n))}
-
-
-def average(x):
-    return {"e": x.mean(axis=1)}
-
-
-def middle(x):
-    return {"e": np.median(x, axis=1)}
-
-
-def of_methods(**methods):
-    return Study("centres", [Values(5), Values(9)], [mean("e")], methods=methods, block_size=20)
-
-
 def test_a_method_without_a_block_is_left_out_with_a_word(tmp_path):
-    first = of_methods(average=average).run(60, out=tmp_path, **INLINE)
-    both = of_methods(average=average, middle=middle)
-    with pytest.warns(UserWarning, match="no block is stored: method middle"):
-        look = both.partial_result(out=tmp_path)
-    assert look.summary["method"].unique().tolist() == ["average"]
+    first = of_methods(some("difference")).run(out=tmp_path, **INLINE)
+    with pytest.warns(UserWarning, match="no block is stored: method noisy"):
+        look = of_methods(some("difference", "noisy")).partial_result(out=tmp_path)
+    assert look.summary["method"].unique().tolist() == ["difference"]
     assert look.summary["estimate"].tolist() == first.summary["estimate"].tolist()
     with pytest.raises(StoreError, match="holds no block"):
-        of_methods(middle=middle).partial_result(out=tmp_path)
+        of_methods(some("noisy")).partial_result(out=tmp_path)

@@ -14,8 +14,7 @@ from simstudy.errors import ConfigError
 from simstudy.measures import Estimates, mean
 from simstudy.study import PILOT_REP, Study
 from tests.factories import mean_study
-
-INLINE = {"backend": "inline", "n_jobs": 1}
+from tests.support import INLINE
 
 
 def run(**settings: object):
@@ -25,12 +24,6 @@ def run(**settings: object):
 def estimates(estimate: float, mcse: float, half: float = 0.02) -> Estimates:
     cell = [np.asarray(x) for x in (estimate, mcse, estimate - half, estimate + half)]
     return Estimates(*cell, np.asarray(100), np.asarray(0), np.asarray(100), np.asarray(""))
-
-
-def test_replicates_go_where_the_error_is_large():
-    result = run(precision={"bias": 0.02})
-    sizes = [result.n_rep[key] for key in result.plan.keys]  # n_obs is 3, 10, 30
-    assert sizes[0] > sizes[1] > sizes[2]
 
 
 def test_every_scenario_reaches_the_error_and_little_is_drawn_beyond_need():

@@ -19,9 +19,7 @@ from simstudy.measures import mean
 from simstudy.study import Study
 from simstudy.tables.cells import format_cell
 from tests.factories import INTERVALS, Mean, mean_study
-from tests.support import on
-
-INLINE = on("inline", 1)
+from tests.support import INLINE
 
 
 @pytest.fixture(scope="module")

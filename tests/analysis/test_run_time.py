@@ -13,10 +13,10 @@ from simstudy.measures import mean
 from simstudy.output.formatting import format_run_time, format_time
 from simstudy.store.run_records import read_records
 from tests.guarantees.content import file_names
+from tests.support import INLINE
 
 SIZE = 6  # too few for rows to be analysed a second time
 OF_DATA, OF_SLOW = 0.004, 0.06  # seconds of a block
-INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from simstudy.design import grid
 from simstudy.measures import mean
 from simstudy.output.folder import publish
 from simstudy.study import Study
-
-INLINE = {"backend": "inline", "n_jobs": 1}
+from tests.support import INLINE
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,9 @@ from simstudy.measures.intervals import critical_value, wilson
 from simstudy.provenance.streams import Streams
 from simstudy.study import Rules, Study
 from tests.factories import Mean, mean_study
-from tests.support import FALSE_ALARM, assert_within_mcse, replicates_to_catch
+from tests.support import FALSE_ALARM, INLINE, assert_within_mcse, replicates_to_catch
 
 CERTAIN = 1 - FALSE_ALARM  # level of an interval that misses once in 100,000 solutions
-INLINE = {"backend": "inline", "n_jobs": 1}
 
 # ---------------------------------------------------------------- the curve
 PLACES = np.array([0.0, 0.21, 0.3, 0.34, 0.7, 1.0])

@@ -9,12 +9,10 @@ import pytest
 from simstudy.analysis.summary import NUMBERS
 from simstudy.design import grid
 from simstudy.errors import StudyError
-from simstudy.measures import bias, empirical_se, mean, mse, rejection_rate, rmse
+from simstudy.measures import bias, empirical_se, mean, rejection_rate
 from simstudy.study import Rules, Study
 from tests.factories import mean_study
-from tests.support import on
-
-INLINE = on("inline", 1)
+from tests.support import INLINE
 
 METRICS = ("mse", "mae", "r2")
 
@@ -147,19 +145,6 @@ def test_a_measure_brings_axes_of_its_own():
 
 
 # ---------------------------------------------------------------- blocks that are lost
-def spread_study(**scenario):
-    return Study(
-        name="spread",
-        scenarios=grid(TwoAxes, n_obs=[4, 16], **scenario),
-        measures=[
-            bias("estimate", truth="truth"), mse("estimate", truth="truth"),
-            rmse("estimate", truth="truth"), empirical_se("estimate"), mean("x", name="mean_x"),
-        ],
-        axes={"method": ("a", "b"), "metric": METRICS},
-        block_size=40,
-    )  # fmt: skip
-
-
 class Lost(Exception):
     """Of a block from which nothing comes back."""
 
@@ -179,7 +164,8 @@ class LosesBlocks(TwoAxes):
 @pytest.mark.parametrize("always", [False, True])
 def test_blocks_that_failed_as_a_whole_count_as_failures(always):
     study = replace(
-        spread_study(),
+        two_axes(),
+        name="spread",
         scenarios=[LosesBlocks(4, always=always), LosesBlocks(16)],
         rules=Rules(max_failed=1),
     )

@@ -65,8 +65,6 @@ def test_a_regression_trial_from_plan_to_test(here, said, refused):
     assert told.startswith("plan: show in 399 new cases that the rmse is below")
     assert 8 <= len(told.splitlines()) <= 12
     assert "confirmed: " in said("apply", "regression-trial", "test", "plan.json", "new.csv")
-    again = ["regression-trial", "test", "plan.json", "errors.csv"]
-    assert "is the file that the plan was made from" in refused("apply", *again)
     other = ["classifier-trial", "test", "plan.json", "new.csv"]
     assert "plan.json is the answer of `regression-trial plan`" in refused("apply", *other)
     write(here, "only_errors.csv", error=rng.normal(size=50))
@@ -132,7 +130,6 @@ def test_help_of_a_method_has_its_settings_and_an_example(name, said):
         (["regression-trial", "test", "no.json", "scores.csv"], "no.json is not there, or holds"),
         (["regression-trial", "test", "scores.csv"], "apply regression-trial test takes two files"),
         (["predictive-pvalues", "scores.csv", "y=old"], "give a second file with the draws"),
-        (["accuracy", "score.csv"], "score.csv is not there; did you mean 'scores.csv'?"),
         (["accuracy", "scores.csv", *SIDES, "out=tasks.csv"], "cannot write to tasks.csv: "),
     ],
 )

@@ -6,7 +6,6 @@ import pickle
 import sys
 import time
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,9 +19,8 @@ from simstudy.errors import DesignError, StudyError
 from simstudy.provenance.scenario_id import identity
 from tests.factories import PRICE_TABLE, Resampled, price_study
 from tests.guarantees.content import content
-from tests.support import on
+from tests.support import ROOT, on
 
-ROOT = Path(__file__).parents[2]
 BUNDLED = "guarantees/prices.csv"
 PRICES = pd.DataFrame(PRICE_TABLE)
 WORKERS = [on("inline", 1), pytest.param(on("loky", 2), marks=pytest.mark.slow)]

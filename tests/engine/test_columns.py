@@ -11,8 +11,7 @@ from simstudy.measures import mean
 from simstudy.store.columns import columns_of
 from simstudy.study import Rules, Study
 from tests.factories import SIZE, X, giving, plan_of, read_back, simulated, stored
-
-INLINE = {"backend": "inline", "n_jobs": 1}
+from tests.support import INLINE
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,7 @@ import scipy.linalg
 from simstudy import Rules, Study, constant, each_replicate, grid
 from simstudy.errors import StudyError
 from simstudy.measures import bias, mean
-from tests.support import on
-
-INLINE = on("inline", 1)
+from tests.support import INLINE, on
 
 
 @dataclass(frozen=True)
@@ -164,15 +162,6 @@ def test_nothing_but_nan_may_be_a_result(rules):
     method = {"m": lambda x: {"e": np.full(len(x), np.nan)}}
     study = Study("matrices", [Matrices()], methods=method, block_size=20, rules=rules)
     assert study.run(40, **INLINE).n_failed == (40 if rules.max_failed else 0)
-
-
-def test_arrays_of_another_length_stop_the_study_wherever_they_come():
-    def selected(x):
-        return {"e": x.mean(), "selected": np.flatnonzero(x[0] > 1.5)}
-
-    study = Study("matrices", [Matrices()], [mean("e")], methods={"m": each_replicate(selected)})
-    with pytest.raises(StudyError, match="not one number per replicate"):
-        study.run(50, **INLINE)
 
 
 # ---------------------------------------------------------------- warnings

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 import zlib
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -17,19 +16,13 @@ from simstudy.engine.per_replicate import each_replicate
 from simstudy.engine.progress import Silent
 from simstudy.measures import mean
 from simstudy.study import Study
+from tests.factories import Sample
 from tests.support import ROOT
 
 OWN = np.random.default_rng(1)
 WORDS = {str(number) for number in range(40)}  # two processes hardly ever have the same order
 SIZE = 10
-
-
-@dataclass(frozen=True)
-class Drawn:
-    n_obs: int = 3
-
-    def draw(self, streams, n_rep):
-        return {"x": streams("data").standard_normal((n_rep, self.n_obs))}
+SAMPLE = Sample(3)
 
 
 def global_numpy(x, rng):
@@ -83,7 +76,7 @@ def _time_for_it(monkeypatch):
     monkeypatch.setattr(final_checks, "MIN_SECONDS", 30.0)
 
 
-def noticed(*methods, scenarios=(Drawn(),), out=None, n_rep=SIZE):
+def noticed(*methods, scenarios=(SAMPLE,), out=None, n_rep=SIZE):
     named = {method.__name__: each_replicate(method) for method in methods}
     study = Study("again", scenarios, [mean("e")], methods=named, block_size=SIZE)
     run = study.run(n_rep, out=out, backend="inline", n_jobs=1, progress=Silent())
@@ -97,7 +90,7 @@ def noticed(*methods, scenarios=(Drawn(),), out=None, n_rep=SIZE):
 )
 def test_numbers_that_another_process_draws_otherwise_are_named(method):
     (said,), _ = noticed(method, plain)
-    assert said.startswith(f"method {method.__name__} of Drawn(n_obs=3): another process")
+    assert said.startswith(f"method {method.__name__} of Sample(n_obs=3): another process")
     assert "values of e from the same seed" in said
 
 
@@ -118,7 +111,7 @@ def test_generators_in_the_code_are_named_whether_or_not_a_stream_is_used():
 
 
 def test_it_is_said_once_and_stays_with_the_blocks(tmp_path):
-    scenarios = [Drawn(2), Drawn(3)]
+    scenarios = [Sample(2), Sample(3)]
     _, run = noticed(clock, scenarios=scenarios, out=tmp_path)
     _, again = noticed(clock, scenarios=scenarios, out=tmp_path, n_rep=2 * SIZE)
     assert len(run.outcome.noticed) == 1
@@ -142,16 +135,16 @@ def zero_or_one(x):
 
 def test_a_boolean_beside_doubles_of_another_method_is_the_same_number():
     """Blocks of both methods may be in one file, whose column holds doubles."""
-    study = Study("shared", [Drawn()], [mean("e")], block_size=SIZE,
+    study = Study("shared", [SAMPLE], [mean("e")], block_size=SIZE,
                   methods={"one": true_or_false, "other": zero_or_one})  # fmt: skip
     assert study.run(60, backend="inline", n_jobs=1).outcome.noticed == []
 
 
 STRICT = """
 import gc
-from tests.engine.test_repeat import Drawn, mean, true_or_false, Study
+from tests.engine.test_repeat import SAMPLE, mean, true_or_false, Study
 
-study = Study("strict", [Drawn()], [mean("e")], methods={"one": true_or_false}, block_size=10)
+study = Study("strict", [SAMPLE], [mean("e")], methods={"one": true_or_false}, block_size=10)
 result = study.run(20)
 del result
 gc.collect()

@@ -1,7 +1,5 @@
 """Methods whose rows depend on each other are named; others are not accused."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
@@ -10,16 +8,8 @@ from simstudy.engine.progress import Silent
 from simstudy.errors import StudyError
 from simstudy.measures import mean
 from simstudy.study import Rules, Study
-
-INLINE = {"backend": "inline", "n_jobs": 1}
-
-
-@dataclass(frozen=True)
-class Sample:
-    n_obs: int = 5
-
-    def draw(self, streams, n_rep):
-        return {"x": streams("data").standard_normal((n_rep, self.n_obs)), "truth": 0.0}
+from tests.factories import Sample
+from tests.support import INLINE
 
 
 def noticed(block_size=40, scenario=None, **methods):

@@ -18,9 +18,7 @@ from simstudy.output.folder import publish
 from simstudy.study import Rules, Study
 from tests.factories import SIZE, Deadly, Notes, deadly_study, plan_of
 from tests.guarantees.hostile import CASES, Drawing
-from tests.support import on
-
-INLINE = on("inline", 1)
+from tests.support import INLINE
 
 
 @dataclass(frozen=True)

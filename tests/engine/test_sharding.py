@@ -9,6 +9,7 @@ from tests.engine.test_methods import METHODS
 from tests.engine.test_methods import study as study_with_methods
 from tests.factories import mean_study
 from tests.guarantees.content import content
+from tests.support import INLINE
 
 PLAN = mean_study((3, 10, 30, 100)).plan()
 ANALYSED = study_with_methods().plan().work_units
@@ -39,7 +40,6 @@ def test_methods_of_a_block_are_in_one_share():
 
 
 # ---------------------------------------------------------------- files of shares
-INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 def test_a_share_opens_no_file_of_the_others_and_draws_no_block_again(tmp_path, monkeypatch):

@@ -14,11 +14,10 @@ from simstudy.claims import Finding
 from simstudy.documents.scenarios.accuracy import METHODS, AccuracyCheck
 from simstudy.errors import TooFewReplicatesError
 from tests.experiments.claimed import assert_holds, assert_undecided
-from tests.support import on
+from tests.support import INLINE
 
 pytestmark = pytest.mark.slow
 
-INLINE = on("inline", 1)
 FORMULAS = {
     *("threshold", "at the threshold", "at a rounded threshold", "t test", "least n"),
     *("two forms of θ", "least n of all"),

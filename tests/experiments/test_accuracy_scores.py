@@ -12,10 +12,10 @@ from experiments.accuracy_scores.figures import SCORES
 from experiments.accuracy_scores.study import Config, study
 from simstudy.documents.dgps.prompts import GaussianScores
 from simstudy.documents.scenarios.score_checks import METHODS, ScoreCheck
+from tests.support import INLINE
 
 pytestmark = pytest.mark.slow
 
-INLINE = {"backend": "inline", "n_jobs": 1}
 SMALL = {"n": [32, 128], "correlation": [0, 0.8], "saved_from": 128, "n_with_reference": [32]}
 N_DECISIVE = 200_000  # chance then reaches 0.002 from a level of 0.05, less than half its margin
 

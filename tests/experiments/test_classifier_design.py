@@ -19,10 +19,9 @@ from tests.experiments.claimed import (
     assert_undecided,
     verdicts,
 )
+from tests.support import INLINE
 
 pytestmark = pytest.mark.slow
-
-INLINE = {"backend": "inline", "n_jobs": 1}
 
 
 # ---------------------------------------------------------------- the umbrella

@@ -14,8 +14,8 @@ from simstudy.documents.scenarios.models import Model, try_model
 from simstudy.documents.stats.models.metrics import MSE, R2
 from simstudy.errors import ConfigError, StoreError, TooFewReplicatesError
 from tests.documents.stats.models.linear_models import LinearRegression, Ridge
+from tests.support import INLINE
 
-INLINE = {"backend": "inline", "n_jobs": 1}
 LINE, RIDGE, WEAK = (
     Model("line", LinearRegression),
     Model("ridge", Ridge(alpha=10.0)),

@@ -9,11 +9,11 @@ from experiments import proportion_intervals
 from simstudy.claims import mc_limit
 from simstudy.documents.scenarios.proportions import INTERVAL_METHODS
 from tests.experiments.claimed import assert_holds, assert_undecided
+from tests.support import INLINE
 
 pytestmark = pytest.mark.slow
 
 LEVEL = 0.9
-INLINE = {"backend": "inline", "n_jobs": 1}
 CLAIMED = {name: INTERVAL_METHODS[name] for name in ("cfdr", "cfdr_clipped", "storey")}
 
 

@@ -9,10 +9,10 @@ from experiments.two_sample.study import Config, study
 from simstudy.documents.scenarios.two_sample import METHODS, TwoSample
 from simstudy.errors import ConfigError
 from tests.experiments.claimed import rivals, verdicts
+from tests.support import INLINE
 
 pytestmark = pytest.mark.slow
 
-INLINE = {"backend": "inline", "n_jobs": 1}
 SKEWED = {"dgps": ["exponential", "lognormal"], "first_share": [0.5], "variance_ratio": [9]}
 UNEQUAL = {"dgps": ["normal"], "first_share": [0.25], "variance_ratio": [9], "n_total": [160]}
 N_DECISIVE = 2000  # chance then reaches 0.019 from a size of 0.05, less than half of it

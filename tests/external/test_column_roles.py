@@ -6,12 +6,7 @@ from simstudy.errors import ConfigError
 from simstudy.external.column_roles import factor_names
 from simstudy.external.from_frame import from_frame
 from simstudy.measures import mean
-from tests.external.tables import COLUMNS, TRUTH, long_table
-
-
-@pytest.fixture(scope="module")
-def table():
-    return long_table()
+from tests.external.tables import COLUMNS, TRUTH
 
 
 @pytest.mark.parametrize(
@@ -22,6 +17,9 @@ def table():
         ({"truth": "theta"}, "'theta' is not a column of the table; available: b, dataset, dgm"),
         ({"rep": None}, "rep is not given, and method has unequal numbers of rows"),
         ({"lower": "b"}, "estimate and lower are both 'b'"),
+        ({"truth": "b"}, "estimate and truth are both 'b'"),
+        ({"se": "b"}, "estimate and se are both 'b'"),
+        ({"se": None, "lower": "se", "upper": "se"}, "lower and upper are both 'se'"),
         ({"df": 3, "se": None}, "df is given and se is not: t intervals are made of both"),
         ({"level": 95}, "level=95 is not allowed"),
         ({"level": "0.95"}, "level='0.95' is not allowed"),

@@ -4,14 +4,9 @@ import pytest
 
 from simstudy.errors import FigureError
 from simstudy.external.from_frame import from_frame
-from tests.external.tables import COLUMNS, TRUTH, long_table
+from tests.external.tables import COLUMNS, TRUTH
 
 pytestmark = pytest.mark.filterwarnings("ignore:method new has no row", "ignore:no truth is")
-
-
-@pytest.fixture(scope="module")
-def table():
-    return long_table()
 
 
 def drawn(result, name):

@@ -12,7 +12,7 @@ from simstudy.errors import ConfigError
 from simstudy.external.from_frame import from_file, from_frame
 from simstudy.measures import bias, coverage, mean
 from simstudy.output.folder import publish
-from tests.external.tables import COLUMNS, TRUTH, long_table
+from tests.external.tables import COLUMNS, TRUTH
 from tests.factories import mean_study
 
 pytestmark = pytest.mark.filterwarnings("ignore:method new has no row", "ignore:no truth is")
@@ -21,11 +21,6 @@ USUAL = [
     "bias", "empirical_se", "relative_precision", "mse", "model_se", "relative_error_model_se",
     "coverage", "bias_eliminated_coverage", "power", "convergence_rate",
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def table():
-    return long_table()
 
 
 @pytest.fixture(scope="module")
@@ -218,13 +213,6 @@ def test_measures_over_any_column(table):
     assert list(names) == ["bias", "mean_seconds", "of_zero", "convergence_rate"]
     mine = rows_of(timed, "normal", "old")["seconds"].mean()
     assert found.row("mean_seconds", dgm="normal", method="old")["estimate"] == pytest.approx(mine)
-
-
-def test_precision_is_relative_to_the_method_that_is_named(table):
-    found = from_frame(table, reference="new", **COLUMNS)
-    gains = found.summary[found.summary["measure"] == "relative_precision"].set_index("method")
-    assert (gains.loc["new", "estimate"] == 0).all()
-    assert (gains.loc["old", "estimate"] != 0).all()
 
 
 # ---------------------------------------------------------------- other shapes

@@ -54,19 +54,6 @@ def test_columns_of_a_wide_table_are_matched_by_method():
     assert [*from_frame(behind, estimate=["cc.b", "mi.b"]).plan.axes["method"]] == ["cc", "mi"]
 
 
-@pytest.mark.parametrize(
-    ("roles", "said"),
-    [
-        ({"estimate": "b", "truth": "b"}, "estimate and truth are both 'b'"),
-        ({"estimate": "b", "se": "b"}, "estimate and se are both 'b'"),
-        ({"estimate": "b", "lower": "se", "upper": "se"}, "lower and upper are both 'se'"),
-    ],
-)
-def test_a_column_in_two_roles_is_refused(roles, said):
-    with pytest.raises(ConfigError, match=said):
-        from_frame(long_table(), **roles)
-
-
 # ---------------------------------------------------------------- data sets that stand twice
 def test_rows_that_stand_twice_are_remarked():
     rows = terms()

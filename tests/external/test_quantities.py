@@ -7,14 +7,9 @@ import pytest
 from simstudy.errors import DesignError
 from simstudy.external.from_frame import from_frame
 from simstudy.external.quantities import numbers_in
-from tests.external.tables import COLUMNS, TRUTH, long_table
+from tests.external.tables import COLUMNS, TRUTH
 
 pytestmark = pytest.mark.filterwarnings("ignore:method new has no row", "ignore:no truth is")
-
-
-@pytest.fixture(scope="module")
-def table():
-    return long_table()
 
 
 def changed(table, column, at, value):

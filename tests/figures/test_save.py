@@ -2,7 +2,6 @@ import re
 import subprocess
 import sys
 from io import BytesIO
-from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -18,8 +17,8 @@ from simstudy.figures.panels import facets
 from simstudy.figures.save import drawn_figure, printed, with_caption_at_edge, with_minus
 from simstudy.figures.theme import FULL_WIDTH, TALLEST
 from tests.figures.data import make_summary
+from tests.support import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 ELSEWHERE = """
 import sys
 import simstudy.figures

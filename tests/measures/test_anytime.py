@@ -10,9 +10,7 @@ from simstudy.errors import DesignError, StudyError
 from simstudy.measures import bias_eliminated_coverage, outlier_rate
 from simstudy.measures.intervals import anytime_mean, anytime_share, normal, wilson
 from tests.factories import mean_study
-from tests.support import critical_z
-
-INLINE = {"backend": "inline", "n_jobs": 1}
+from tests.support import INLINE, critical_z
 
 LEVEL, N_RUNS = 0.9, 2000
 LOOKS = np.unique(np.geomspace(20, 5000, 60).astype(int))
@@ -136,17 +134,13 @@ def test_a_result_gives_them_for_shares_and_means():
     [
         ("empirical_se", "'empirical_se' is neither a share nor a mean of one value per replicate"),
         ("bias", "'bias' is a mean, whose limits hold at every look if all looks plan for the"),
+        # each replicate is in these shares, or not, by a mean or median of all of them
+        ("bias_eliminated_coverage", "is neither a share nor a mean"),
+        ("outlier_rate_estimate", "is neither a share nor a mean"),
     ],
 )
 def test_what_has_no_such_limits_is_refused(measure, text):
+    study = mean_study()
+    shares = [bias_eliminated_coverage("estimate", "lower", "upper"), outlier_rate("estimate")]
     with pytest.raises(StudyError, match=text):
-        mean_study().run(50, **INLINE).anytime(measure)
-
-
-def test_a_share_of_replicates_that_are_held_against_each_other_is_refused():
-    """Each of these is in the share, or not, by a mean or median of all of them."""
-    measures = [bias_eliminated_coverage("estimate", "lower", "upper"), outlier_rate("estimate")]
-    result = replace(mean_study(), measures=measures).run(50, **INLINE)
-    for measure in measures:
-        with pytest.raises(StudyError, match="is neither a share nor a mean"):
-            result.anytime(measure.name)
+        replace(study, measures=[*study.measures, *shares]).run(50, **INLINE).anytime(measure)

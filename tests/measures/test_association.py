@@ -26,15 +26,3 @@ def test_the_area_is_the_share_of_pairs_in_order_cell_by_cell():
         expected = by_pairs(score[there, cell], effect[there])
         assert (found.estimate[cell], found.mcse[cell]) == pytest.approx(expected, rel=1e-12)
     np.testing.assert_array_equal(found.n_failed, [0, 1])
-
-
-def test_one_kind_alone_has_no_area():
-    found = m.area_under_curve("s", effect="e").estimate({"s": np.arange(5.0), "e": np.ones(5)})
-    assert np.isnan(found.estimate)
-    assert str(found.reason).startswith("all replicates have the same e")
-
-
-def test_a_constant_has_no_correlation():
-    found = m.correlation("a", "b").estimate({"a": np.arange(5.0), "b": np.ones(5)})
-    assert np.isnan(found.estimate)
-    assert str(found.reason).startswith("one of the two columns has no spread")

@@ -10,8 +10,7 @@ from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
 from simstudy.provenance.streams import generator
 from tests.measures import calibration as c
-
-INLINE = {"backend": "inline", "n_jobs": 1}
+from tests.support import INLINE
 
 N_BOOT = 200
 

@@ -1,6 +1,7 @@
 """Every MCSE against the spread of its measure over thousands of studies."""
 
 import numpy as np
+import pytest
 
 from simstudy import measures as m
 from tests.measures import calibration as c
@@ -15,15 +16,13 @@ def far_off(rows, ratio, gate):
     return {row.measure: round(ratio(row), 3) for row in rows if abs(ratio(row) - 1) > gate}
 
 
-def test_mcse_is_the_sd_of_every_measure_for_normal_estimates():
-    rows = c.calibration("normal", WITHIN_5, seed=1)
+@pytest.mark.parametrize(
+    ("law", "n_studies", "gate"), [("normal", WITHIN_5, 0.05), ("exponential", WITHIN_15, 0.15)]
+)
+def test_mcse_is_the_sd_of_every_measure(law, n_studies, gate):
+    rows = c.calibration(law, n_studies, seed=1)
     assert len(rows) == ROWS
-    assert not far_off(rows, lambda row: row.ratio, 0.05)
-
-
-def test_mcse_is_the_sd_of_every_measure_for_exponential_estimates():
-    rows = c.calibration("exponential", WITHIN_15, seed=1)
-    assert not far_off(rows, lambda row: row.ratio, 0.15)
+    assert not far_off(rows, lambda row: row.ratio, gate)
 
 
 def test_mcse_is_the_sd_or_typical_error_of_every_measure_for_heavy_tails():

@@ -194,29 +194,6 @@ def test_columns_of_other_types_are_the_numbers_they_are(measure):
             np.testing.assert_array_equal(left, right)
 
 
-CONDITIONAL = [
-    m.power("reject", given="given"),
-    m.rejection_rate(p_value="p", given="given"),
-    m.exaggeration(X, TRUTH, significant="given"),
-    m.type_s_rate(X, TRUTH, significant="given"),
-    m.non_rejection_rate("reject", given="given"),
-    m.power(estimate=X, se="se", null=1.0, given="given"),
-    m.sensitivity("reject", effect="given"),
-]
-
-
-@pytest.mark.parametrize("measure", CONDITIONAL, ids=lambda measure: measure.name)
-def test_a_conditional_measure_is_that_of_the_replicates_in_the_condition(measure):
-    columns = {name: column[:, 0] for name, column in drawn().items()}
-    inside = {name: column[columns["given"] > 0] for name, column in columns.items()}
-    found, alone = measure.estimate(columns), measure.estimate(inside)
-    np.testing.assert_allclose(found.estimate, alone.estimate, rtol=1e-12)
-    np.testing.assert_allclose(measure.influence(columns).trials, len(inside["x"]), rtol=1e-12)
-    nobody = {**columns, "given": np.zeros(200)}
-    assert np.isnan(measure.estimate(nobody).estimate)
-    assert str(measure.estimate(nobody).reason) == "no replicate has given"
-
-
 OTHER_NAMES = {
     "area_under_curve": "test_association",
     "conditional": "test_rao_blackwell",

@@ -90,10 +90,15 @@ def test_measures_travel_to_workers(name):
         (m.relative_precision("x"), "this method have no spread"),
         (m.power("flag", given="none"), "no replicate has none"),
         (m.exaggeration("x", 1.0, significant="none"), "no replicate has none"),
+        (m.specificity("flag", effect="always"), "no replicate is without always"),
+        (m.positive_likelihood_ratio("none", effect="half"), "the rate without half is 0"),
+        (m.area_under_curve("x", effect="always"), "all replicates have the same always"),
+        (m.correlation("x", "always"), "one of the two columns has no spread"),
     ],
 )
 def test_a_zero_denominator_is_nan_with_its_reason(measure, reason):
     columns = {"x": np.full((30, 1), 0.1), "flag": np.ones(30), "none": np.zeros(30)}
+    columns |= {"always": np.ones(30), "half": np.arange(30) % 2}
     result = measure.estimate(columns)
     assert np.isnan(result.estimate).all()
     assert np.isnan(result.mcse).all()
@@ -195,6 +200,13 @@ REFUSED = [
     ),
     (lambda: m.wilson(5, 10, level=0.9), DesignError, "proportion=5 is not a share of successes"),
     (lambda: m.wilson(0.5, 10, level="0.9"), DesignError, "level='0.9' is not a coverage"),
+    *(
+        (
+            lambda level=level: m.bias("x", 0.0).estimate({"x": np.zeros(3)}, level=level),
+            DesignError, r"is not a coverage an interval can have.*0\.95",
+        )
+        for level in (0.0, 1.0, 95.0)
+    ),
     (lambda: m.quantile("p", True), DesignError, "probability=True is not a number"),
     (lambda: m.bias("e", truth=None), DesignError, "None is neither the name of a column nor"),
     (lambda: m.tail_miss("a", "b", 0.0, side="left"), DesignError, "side='left' is not a side"),

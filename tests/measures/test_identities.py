@@ -121,6 +121,10 @@ CASES = {
         m.power(estimate="x", se="se", null="truth", alpha=0.3), "x se",
         lambda x, se: plain.share([not c for c in covered(x, se, Z_70)]),
     ),
+    "power_at, given": (
+        m.power(estimate="x", se="se", null="truth", alpha=0.3, given="given"), "x se given",
+        lambda x, se, given: share_among(covered(x, se, Z_70), given, event=False),
+    ),
     "sensitivity": (m.sensitivity("reject", effect="given"), "reject given", share_among),
     "specificity": (
         m.specificity("reject", effect="given"), "reject given",
@@ -162,6 +166,14 @@ CASES = {
     "power": (m.power("reject", given="given"), "reject given", share_among),
     "rejection_rate_at": (
         m.rejection_rate(p_value="p", alpha=0.3), "p", lambda p: plain.share([v < 0.3 for v in p]),
+    ),
+    "rejection_rate_at, given": (
+        m.rejection_rate(p_value="p", alpha=0.3, given="given"), "p given",
+        lambda p, given: share_among([v < 0.3 for v in p], given),
+    ),
+    "non_rejection_rate, given": (
+        m.non_rejection_rate("reject", given="given"), "reject given",
+        partial(share_among, event=False),
     ),
     "proportion": (
         m.proportion("share", ("p",), lambda columns: columns["p"] < 0.5, given="given"), "p given",

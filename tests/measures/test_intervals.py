@@ -6,7 +6,6 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from simstudy import measures as m
-from simstudy.errors import DesignError
 from simstudy.measures.intervals import wilson
 from tests.measures import plain
 
@@ -67,9 +66,3 @@ def test_interval_of_a_mean_is_that_of_student():
     result = m.bias("x", 0.0).estimate({"x": np.array([1.0, 2.0, 4.0])}, level=0.8)
     width = result.upper - result.lower
     assert float(width / (2 * result.mcse)) == pytest.approx(stats.t.ppf(0.9, 2))
-
-
-@pytest.mark.parametrize("level", [0.0, 1.0, 95.0])
-def test_a_level_that_is_no_proportion_is_refused(level):
-    with pytest.raises(DesignError, match=r"not a coverage an interval can have.*0\.95"):
-        m.bias("x", 0.0).estimate({"x": np.zeros(3)}, level=level)

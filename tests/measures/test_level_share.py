@@ -1,21 +1,12 @@
 """The share of a level of a text column, against counting by hand."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
 from simstudy import Study, each_replicate, grid
 from simstudy.errors import StudyError
 from simstudy.measures import level_share
-
-
-@dataclass(frozen=True)
-class Selection:
-    n: int
-
-    def draw(self, streams, n_rep):
-        return {"x": streams("data").normal(size=(n_rep, self.n))}
+from tests.factories import Sample
 
 
 @each_replicate
@@ -31,22 +22,22 @@ def run():
         level_share("selected", "lasso", given="positive", name="where_positive"),
         level_share("selected", "ridge"),
     ]
-    return Study("selection", grid(Selection, n=[2, 3]), measures,
+    return Study("selection", grid(Sample, n_obs=[2, 3]), measures,
                  methods={"choose": choose}, block_size=20).run(200)  # fmt: skip
 
 
 def test_it_is_the_share_of_the_replicates_that_did_not_fail():
     result = run()
     for n in (2, 3):
-        rows = result.replicates.query("n == @n")
+        rows = result.replicates.query("n_obs == @n")
         known = rows[rows["selected"].notna()]
-        row = result.row("selected_lasso", n=n)
+        row = result.row("selected_lasso", n_obs=n)
         assert row["estimate"] == np.mean(known["selected"] == "lasso")
         assert (row["n_rep"], row["n_failed"]) == (len(known), 200 - len(known))
         within = known[known["positive"].astype(bool)]
-        given = result.row("where_positive", n=n)
+        given = result.row("where_positive", n_obs=n)
         assert given["estimate"] == pytest.approx(np.mean(within["selected"] == "lasso"))
-        never = result.row("selected_ridge", n=n)
+        never = result.row("selected_ridge", n_obs=n)
         assert never["estimate"] == 0
         assert never["mcse"] > 0
         assert never["remark"] == "no replicate has 'ridge': is it a value of 'selected'?"
@@ -56,11 +47,11 @@ def test_it_is_the_share_of_the_replicates_that_did_not_fail():
 def test_counts_has_every_level_of_every_cell():
     result = run()
     counts = result.counts("selected")
-    assert list(counts) == ["n", "method", "selected", "n_rep", "estimate"]
+    assert list(counts) == ["n_obs", "method", "selected", "n_rep", "estimate"]
     assert counts["selected"].tolist() == ["lasso", "subset"] * 2
-    row = counts.query("n == 3 and selected == 'lasso'").iloc[0]
-    assert row["estimate"] == result.row("selected_lasso", n=3)["estimate"]
-    assert row["n_rep"] == np.sum(result.replicates.query("n == 3")["selected"] == "lasso")
+    row = counts.query("n_obs == 3 and selected == 'lasso'").iloc[0]
+    assert row["estimate"] == result.row("selected_lasso", n_obs=3)["estimate"]
+    assert row["n_rep"] == np.sum(result.replicates.query("n_obs == 3")["selected"] == "lasso")
 
 
 def test_a_text_is_never_a_number():

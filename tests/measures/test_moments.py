@@ -15,18 +15,20 @@ SPREAD = {
     "empirical_se": m.empirical_se("x"),
     "relative_error": m.relative_error_model_se("x", "se"),
     "standardised_bias": m.standardised_bias("x", "truth"),
+    "relative_precision": m.relative_precision("pair"),
+    "relative_precision of own": m.relative_precision("pair", replicates="own"),
 }
 FAR = 1e9  # mean, in standard deviations: its square has 18 digits
 
 
 def far_columns():
     rng = np.random.default_rng(1)
-    x = FAR + np.round(rng.standard_normal(N_REP) * 2**10) / 2**10  # exact in floating point
-    return {"x": x, "se": np.ones(N_REP), "truth": np.array(FAR - 1)}
+    pair = FAR + np.round(rng.standard_normal((N_REP, 2)) * 2**10) / 2**10  # exact as doubles
+    return {"x": pair[:, 0], "pair": pair, "se": np.ones(N_REP), "truth": np.array(FAR - 1)}
 
 
 def near(columns):
-    return {**columns, "x": columns["x"] - FAR, "truth": columns["truth"] - FAR}
+    return {name: column - FAR * (name != "se") for name, column in columns.items()}
 
 
 @pytest.mark.parametrize("name", SPREAD)

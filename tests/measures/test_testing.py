@@ -33,16 +33,6 @@ def test_a_standard_error_of_zero_rejects_all_but_the_null():
     assert m.power(estimate="x", se="se").estimate(exact).estimate == 0.5
 
 
-def test_a_ratio_over_nothing_says_why(columns):
-    never = {**columns, "reject": np.zeros(200)}
-    found = m.positive_likelihood_ratio("reject", effect="effect").estimate(never)
-    assert np.isnan(found.estimate)
-    assert str(found.reason).startswith("the rate without effect is 0")
-    everywhere = {**columns, "effect": np.ones(200)}
-    found = m.specificity("reject", effect="effect").estimate(everywhere)
-    assert (found.reason == "no replicate is without effect").all()
-
-
 # ---------------------------------------------------------------- one name, three ways to say it
 def same(one, other, columns):
     for mine, theirs in zip(one.estimate(columns), other.estimate(columns), strict=True):

@@ -64,6 +64,3 @@ def test_a_total_does_not_depend_on_what_lies_beside_it(n):
     for cell in range(17):
         np.testing.assert_array_equal(total(values)[cell], total(values[:, cell].copy()))
         np.testing.assert_array_equal(total(values)[cell], total(values[:, cell : cell + 1])[0])
-
-
-# ---------------------------------------------------------------- summaries

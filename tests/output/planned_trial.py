@@ -33,14 +33,6 @@ class Trial:
         return {"x": rng.normal(scale=SPREAD, size=n_rep), "p": rng.random(n_rep)}
 
 
-@dataclass(frozen=True)
-class KnownTrial(Trial):
-    """The same, of which theory knows the level."""
-
-    def exact(self):
-        return {"rejection_rate": self.level}
-
-
 def plain(x, p, level):
     """Reject where p is small."""
     return {"estimate": x, "reject": p <= level}

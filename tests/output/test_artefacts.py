@@ -9,7 +9,16 @@ from simstudy.errors import StudyError, TableError
 from simstudy.output.folder import publish
 from simstudy.output.terminal import print_closing
 from simstudy.tables import Column, Table
-from tests.output.standing import CONFIG, FILE, is_current, manifest_of, plain_figure, study
+from tests.output.standing import (
+    CONFIG,
+    FILE,
+    breaks,
+    is_current,
+    manifest_of,
+    needs_more,
+    plain_figure,
+    study,
+)
 
 
 def biases(result):
@@ -17,16 +26,8 @@ def biases(result):
     return Table(rows, "Bias", {"estimate": Column("bias", mcse="mcse")})
 
 
-def needs_more(result):
-    raise LookupError("n_obs = 99")
-
-
 def no_table(result):
     return result.summary
-
-
-def breaks(result):
-    raise ZeroDivisionError("a defect")
 
 
 TABLES = {"biases": biases, "later": needs_more}

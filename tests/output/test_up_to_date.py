@@ -80,10 +80,6 @@ def test_blocks_that_were_just_drawn_are_never_current(standing, tmp_path):
     assert not is_current(result, CONFIG, FILE, figures=True, report=True)
 
 
-def files_below(folder):
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def test_a_pipe_in_the_place_of_an_output_is_not_read(tmp_path):
     """Reading it would wait for ever."""
     os.mkfifo(tmp_path / "summary.csv")

@@ -16,6 +16,7 @@ from simstudy.store import blocks, compaction
 from simstudy.store import files as stored_files
 from simstudy.store.block_files import RETRY_GENERATION
 from simstudy.store.blocks import Store, map_batches
+from simstudy.store.columns import failed_replicates
 from simstudy.store.compaction import compact
 from simstudy.store.files import is_named_by_content
 from simstudy.store.provenance import Provenance
@@ -81,6 +82,15 @@ def test_whole_numbers_and_fractions_of_one_column_share_a_type(tmp_path):
         assert store.read("a", 4, ["x"])["x"].to_pylist() == [1, 2, 0.5, 1.5]
         assert store.read("a", 2, ["x"])["x"].type == pa.float64()
         compact(store)
+
+
+def test_of_rows_those_with_an_error(tmp_path):
+    for first in (0, 2, 4):
+        write(tmp_path, ("b", first, 2))
+    store = open_store(tmp_path)
+    assert failed_replicates(store, "b", 8, ROWS).tolist() == [3 * ROWS + 2]
+    assert failed_replicates(store, "b", 3, ROWS).size == 0
+    assert failed_replicates(store, "never", 2, ROWS).size == 0
 
 
 # ---------------------------------------------------------------- damage

@@ -17,10 +17,9 @@ from simstudy.store.runs import clean, list_runs, study_folder
 from simstudy.store.study_folder import check_study
 from tests import factories
 from tests.factories import mean_study
-from tests.support import on
+from tests.support import INLINE
 
 STUDY = mean_study((3, 10))  # blocks of 50
-INLINE = on("inline", 1)
 N_REP, N_BLOCKS, N_ROWS = 60, 4, 4  # of two scenarios and two methods
 
 

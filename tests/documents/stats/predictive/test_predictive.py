@@ -114,10 +114,6 @@ def test_heavy_tails_have_no_finite_score():
     assert StudentT(0.0, 1.0, [1.0, 0.4]).crps(0.0).tolist() == [np.inf, np.inf]
 
 
-# ---------------------------------------------------------------- draws
-DRAWS = np.array([3.0, 1.0, 1.0, 2.0])
-
-
 # ---------------------------------------------------------------- p-values
 def test_it_is_twice_the_smaller_tail():
     y = np.linspace(-4, 5, 19)

@@ -103,22 +103,21 @@ SPREAD = (REFERENCE - CANDIDATE).std(ddof=1)
 POOLED = applied(pooled_t).standard_error / math.sqrt(1 / 40 + 1 / 25)
 
 
-def test_power_and_n_of_pairs_are_those_of_statsmodels():
+@pytest.mark.parametrize(
+    ("test", "known", "unit", "sizes", "effect"),
+    [
+        (paired_t, TTestPower(), SPREAD, {}, 2.0),
+        (pooled_t, TTestIndPower(), POOLED, {"ratio": 25 / 40}, 4.0),
+    ],
+    ids=["pairs", "two samples"],
+)
+def test_power_and_n_are_those_of_statsmodels(test, known, unit, sizes, effect):
     one_sided = {"alpha": ALPHA, "alternative": "larger"}
-    found = applied(paired_t)
-    power = TTestPower().power(3 / SPREAD, 40, **one_sided)
+    found = applied(test)
+    power = known.power(3 / unit, 40, **sizes, **one_sided)
     assert found.power(3.0) == pytest.approx(power, rel=1e-8)
-    n = TTestPower().solve_power(2 / SPREAD, power=1 - BETA, **one_sided)
-    assert found.n_needed(2.0, BETA) == math.ceil(n)
-
-
-def test_power_and_n_of_two_samples_are_those_of_statsmodels():
-    one_sided = {"alpha": ALPHA, "alternative": "larger"}
-    found = applied(pooled_t)
-    power = TTestIndPower().power(3 / POOLED, 40, ratio=25 / 40, **one_sided)
-    assert found.power(3.0) == pytest.approx(power, rel=1e-8)
-    n = TTestIndPower().solve_power(4 / POOLED, power=1 - BETA, **one_sided)
-    assert found.n_needed(4.0, BETA) == math.ceil(n)
+    n = known.solve_power(effect / unit, power=1 - BETA, **one_sided)
+    assert found.n_needed(effect, BETA) == math.ceil(n)
 
 
 def test_welch_is_the_pooled_test_where_sizes_and_variances_are_equal():
