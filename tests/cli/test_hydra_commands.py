@@ -66,6 +66,8 @@ class Line(NamedTuple):
 RUNS = [  # one run each, with its folder
     Line("n_rep=60", "fine/runs/n_rep=60"),
     Line("n_rep=60 seed=2", "fine/runs/n_rep=60,seed=2"),
+    Line("n_rep=150", "fine/runs/n_rep=150"),
+    Line("n_rep=50 seed=2", "fine/runs/n_rep=50,seed=2"),
     Line("scale=tiny", "tiny/fine"),
     Line("experiment=quick", "tiny/quick"),
     Line("experiment.n_obs=[5]", "fine/runs/n_obs=[5]"),
@@ -83,7 +85,10 @@ RUNS = [  # one run each, with its folder
     Line("precision.mean_x=0.2", "fine/runs/precision.mean_x=0.2"),
     Line("n_jobs=2 backend=threads n_rep=70", "fine/runs/n_rep=70"),
     Line("hydra.verbose=true n_rep=60"),
+    Line("hydra.verbose=[simstudy] n_rep=60"),
+    Line("hydra/sweeper=basic n_rep=60"),
     Line("hydra/job_logging=default hydra/hydra_logging=default n_rep=60"),
+    Line("hydra.job.name=mine n_rep=60"),
     Line("+hydra.job.env_set.A_VARIABLE=1 n_rep=60"),
     Line("--config-dir=more scale=mini", "mini/fine"),
     Line("-cd more scale=mini n_rep=21", "mini/fine/runs/n_rep=21"),
@@ -99,10 +104,16 @@ RUNS = [  # one run each, with its folder
 SHOWN = [  # nothing is drawn
     Line("--cfg job", prints="n_obs:"),
     Line("-c job n_rep=60", prints="n_rep: 60"),
+    Line("--cfg hydra", prints="sweep:"),
+    Line("--cfg all", prints="hydra:"),
     Line("--cfg job --package experiment", prints="n_obs:"),
     Line("--cfg job -p experiment", prints="n_obs:"),
     Line("'n_rep=${oc.env:N}' --cfg job --resolve", prints="n_rep: '60'"),
     Line("--info", prints="Hydra"),
+    Line("--info config", prints="n_obs"),
+    Line("--info defaults", prints="Defaults List"),
+    Line("--info defaults-tree", prints="Defaults Tree"),
+    Line("--info plugins", prints="Sweeper:"),
     Line("--info searchpath", prints="pkg://simstudy.cli.conf"),
     Line("--help", prints="summarize", fine=False),
     Line("run --help", prints="n_rep", fine=False),
@@ -116,7 +127,12 @@ SWEEPS = {  # several runs, with the number of rows of their table
     "seed=1,2 n_rep=60": 2,
     "--multirun seed=1,2 n_rep=60": 2,
     "'seed=range(1,4)' n_rep=60": 3,
+    "'seed=range(1,9,step=4)' n_rep=60": 2,
     "'n_rep=choice(60,70)'": 2,
+    "'seed=sort(3,1)' n_rep=60": 2,
+    "'seed=shuffle(1,2)' n_rep=60": 2,
+    "'seed=int(choice(1,2))' n_rep=60": 2,
+    "'seed=tag(some,choice(1,2))' n_rep=60": 2,
     "'experiment.n_obs=[5],[10]'": 2,
     "experiment.law=normal,uniform n_rep=60": 2,
     "scale=paper,tiny": 2,
@@ -128,6 +144,34 @@ SWEEPS = {  # several runs, with the number of rows of their table
     "seed=1,2 n_rep=60 hydra.sweep.dir=swept2 'hydra.sweep.subdir=${hydra:job.num}'": 2,
     "seed=1,2 n_rep=60 hydra.sweeper.max_batch_size=1": 2,
     "hydra.mode=MULTIRUN seed=1,2 n_rep=60": 2,
+}
+REFUSED = {  # in one line that names it
+    "experiment=fin": ("experiment=fin", "fine"),
+    "experiment=fine experiment.n_ob=[5]": ("n_ob", "n_obs"),
+    "experiment=fine experiment.n_obs=[1]": ("n_obs", "2"),
+    "experiment=fine experiment.n_obs=[a]": ("n_obs", "a"),
+    "experiment=fine experiment.shift=10": ("shift=10", "9"),
+    "experiment=fine experiment.law=normel": ("normel", "normal"),
+    "experiment=fine n_rep=0": ("n_rep=0", "1"),
+    "experiment=fine n_rep=x": ("n_rep", "x"),
+    "experiment=fine nrep=60": ("nrep", "n_rep"),
+    "experiment=fine scale=tyni": ("tyni", "tiny"),
+    "experiment=fine backend=loki": ("loki", "loky"),
+    "experiment=fine shard=4/3": ("4/3",),
+    "experiment=fine precision.no_such=0.1": ("no_such", "mean_x"),
+    "nothing=1": ("nothing is not a setting",),
+    "seed=2": ("experiment=NAME", "fine"),
+    "no_such_command": ("no_such_command",),
+    "experiment=fine no_value": ("no_value", "NAME=VALUE"),
+}
+HYDRAS_OWN = {  # refused in Hydra's words
+    "experiment=fine seed=1,2": "Ambiguous value",
+    "experiment=fine experiment.n_obs=[5": "[5",
+    "experiment=fine hydra.no_such=1": "no_such",
+    "experiment=fine hydra/launcher=basik": "basic",
+    "experiment=fine --config-name=no_such": "no_such",
+    "experiment=fine --config-dir=no_such": "no_such",
+    "-m experiment=fine 'seed=interval(1,2)'": "INTERVAL_SWEEP",
 }
 
 
@@ -206,6 +250,24 @@ def test_a_sweep_ends_with_one_table(line, project, capsys):
     summary = pd.read_parquet(page.with_name("summary.parquet"))
     assert len(summary) >= SWEEPS[line]
     assert summary["estimate"].notna().all()
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_what_cannot_be_meant_is_refused_in_one_line(line, project, capsys):
+    before = sorted(project.rglob("*"))
+    assert give(*shlex.split(line)) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert all(part in error for part in REFUSED[line])
+    assert sorted(project.rglob("*")) == before
+
+
+@pytest.mark.parametrize("line", HYDRAS_OWN)
+def test_hydras_own_errors_are_in_hydras_words(line, project, capsys):
+    assert give(*shlex.split(line)) != 0
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert HYDRAS_OWN[line] in error
 
 
 def test_an_environment_variable_that_hydra_sets_is_the_jobs_alone():
