@@ -5,15 +5,8 @@ import json
 import pytest
 
 from tests.cli.projects import inside, write
-from tests.cli.test_methods import EXPERIMENT
+from tests.cli.test_methods import EXPERIMENT, WEIGHTS
 
-WEIGHTS = '''
-"""A helper that one method uses."""
-
-
-def weighted(x):
-    return {"estimate": x.mean(axis=1)}
-'''
 QUICK = ["experiment=centre", "progress=false", "backend=inline"]
 
 
