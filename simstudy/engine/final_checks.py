@@ -188,7 +188,7 @@ def _digests_here(payload: bytes, paths: Sequence[str]) -> Digests | None:
 
 
 # ---------------------------------------------------------------- spread of block means
-LEVEL = 2e-8  # of all tests of a run; false alarms are up to ten times as frequent
+LEVEL = 2e-8  # significance level for all tests of a run; false alarms may be ten times as frequent
 MIN_BLOCKS, MAX_BLOCKS = 5, 200
 MIN_EVENTS = 45  # expected rare values per group of blocks, times the root of their number
 MAX_SECONDS = 1.0  # time after which no further scenario is tested

@@ -269,7 +269,7 @@ def _interval(
     if len(p) > RANKED_LIMIT and name != "storey":
         return estimate, math.nan, math.nan
     n_boot = int(np.clip(RESAMPLED_LIMIT // len(p), MIN_BOOT, settings.n_boot))
-    groups: Values | list[Values] = p  # of one prediction each
+    groups: Values | list[Values] = p  # without clusters, each prediction is a group
     if codes is not None:
         groups = np.split(p[np.argsort(codes, kind="stable")], np.cumsum(np.bincount(codes))[:-1])
     drawn = []

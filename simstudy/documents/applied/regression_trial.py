@@ -28,7 +28,7 @@ K, ALPHA, POWER = 1.5, 0.05, 0.8  # the document's values, unless the others det
 
 
 class _OfMetric:
-    """What follows from the metric of an answer."""
+    """Direction and title of an answer's metric."""
 
     metric: str
 

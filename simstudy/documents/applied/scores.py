@@ -17,10 +17,10 @@ from simstudy.lazy import pd, special
 MIN_SCORES = 2
 # Probability that scores in no order lie sorted by accident, below which that is not believed.
 BY_ACCIDENT = 1e-4
-OF_PAIRS = {
+NEEDS_PAIRS = {
     **dict.fromkeys(rules.CHANGE_TESTS, True),
     **dict.fromkeys((*rules.COUNT_TESTS, "pooled_t"), False),
-}  # tests of the same prompts or of different ones; others are of both
+}  # by test: whether it compares answers to the same prompts; others compare both kinds
 PROMPTS = {True: "the same prompts", False: "different prompts"}
 NO_SCORE = (
     "and a mean without it is of fewer prompts than it says. Write that prompt's score as a number "
@@ -77,9 +77,10 @@ def checked_scores(
 ) -> rules.Scores:
     """Check that scores can be compared.
 
-    As many scores of each are pairs unless the settings say otherwise. This holds the test's level
-    even where rows are different prompts, as long as their order has nothing to do with the scores.
-    Pairs of columns that were sorted are refused, unless the settings say that rows are prompts.
+    If both have the same number of scores, they are paired, unless the settings say otherwise.
+    This keeps the test's level even where rows are different prompts, as long as their order has
+    nothing to do with the scores. Pairs of columns that were sorted are refused, unless the
+    settings say that rows are prompts.
 
     Raises
     ------
@@ -230,7 +231,7 @@ def pairing(settings: AccuracySettings) -> bool | None:
                 f"{name}={value:g} is used by the z test alone, and test={test} learns it "
                 f"from the scores. Leave it out, or say {needs}."
             )
-    needed = OF_PAIRS.get(test, paired)
+    needed = NEEDS_PAIRS.get(test, paired)
     if paired not in (None, needed):
         raise DesignError(
             f"test={test} is of {PROMPTS[not paired]}, and paired={settings.paired} says that rows "

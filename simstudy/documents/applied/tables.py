@@ -70,7 +70,7 @@ class Table:
         Parameters
         ----------
         labels
-            Columns that stay text, beside those that name groups, models and prompts.
+            Further columns that stay text; groups, models and prompts always do.
         """
         roles = (getattr(settings, role, None) for role in ("cluster", "model", "prompt"))
         texts = {name: str for name in (*roles, *labels) if name is not None}
