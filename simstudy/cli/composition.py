@@ -40,7 +40,6 @@ from simstudy.options import build, format_setting, option_help
 from simstudy.remote import Place, place_of
 
 VERSION_BASE = "1.3"
-GLOBAL_PACKAGE = "@package _global_"  # marks a file of `conf/experiment/` with run settings
 HOW_TO_QUOTE = """put text with special letters in two pairs of marks: 'out="a (b"'"""
 GROUPS = ("experiment", "scale", "backend")
 MISSPELT = 0.8  # similarity (difflib) from which an unknown key in conf/ is a misspelt setting
@@ -158,6 +157,11 @@ def short_name(text: str) -> str:
 
 
 # ---------------------------------------------------------------- Hydra's side
+def is_word(text: str) -> bool:
+    """Whether an argument is no override, but the name of an experiment."""
+    return "=" not in text and not text.startswith("~")
+
+
 def parse_overrides(overrides: Sequence[str]) -> list[Override]:
     """Parse overrides with Hydra's grammar.
 
@@ -168,7 +172,7 @@ def parse_overrides(overrides: Sequence[str]) -> list[Override]:
     """
     parsed = list[Override]()
     for text in overrides:
-        if "=" not in text and not text.startswith("~"):
+        if is_word(text):
             raise ConfigError(
                 f"{text!r} has no value: write NAME=VALUE, after names of experiments"
             )
@@ -310,11 +314,6 @@ def compose_run(project: Project, overrides: Sequence[str]) -> Run:
     with hydra_errors_in_one_line():
         config = _composed(project, overrides)
         return resolve(config, config.hydra, project)
-
-
-def is_word(text: str) -> bool:
-    """Whether an argument is no override, but the name of an experiment."""
-    return "=" not in text and not text.startswith("~")
 
 
 def _composed(project: Project, overrides: Sequence[str]) -> DictConfig:

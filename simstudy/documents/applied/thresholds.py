@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from simstudy.documents.applied.answers import Answer, number
 from simstudy.documents.applied.settings import TO_BE_SOLVED, is_lower_better, threshold_settings
@@ -15,6 +16,7 @@ from simstudy.documents.stats.accuracy._tasks import RELATED, Task, answered
 from simstudy.errors import DesignError, nearest
 from simstudy.lazy import pd
 
+TRUTH = TypeAdapter(bool)  # reads true, yes, on, 1 and their opposites
 NUMBERS = (*RELATED, "reference", "correlation")
 COLUMNS = ("task", "metric", "lower_is_better", *NUMBERS)
 FOLLOWING = ("solved", "detectable_effect", "margin", "threshold", "power", "least_n")
@@ -116,10 +118,8 @@ def _cells(name: str, column: pd.Series[Any], source: str) -> list[Any]:
 
 def _truth(text: str, place: str) -> bool | None:
     """Read true, yes, 1 and the like; None for a blank."""
-    from pydantic import TypeAdapter
-
     try:
-        return TypeAdapter(bool).validate_python(text.removesuffix(".0")) if text else None
+        return TRUTH.validate_python(text.removesuffix(".0")) if text else None
     except ValueError:
         raise DesignError(
             f"{place}: lower_is_better is {text!r}, so it is not known on which side of the "
