@@ -68,25 +68,11 @@ def test_subpages_are_the_list_above_the_first_part():
     assert with_subpages("# Title\n\n[no](b.md)\n") == "# Title\n\n[no](b.md)\n"
 
 
-def test_every_package_of_statistics_has_a_page():
-    pages = "\n".join(path.read_text(encoding="utf-8") for path in DOCS.glob("api/*.md"))
-    packages = [
-        path.parent.name
-        for path in (ROOT / "simstudy" / "documents" / "stats").glob("*/__init__.py")
-    ]
-    missing = [name for name in packages if f"simstudy.documents.stats.{name}\n" not in pages]
-    assert missing == ["compiled"], "compiled has no statistics"
-
-
 def test_a_package_lists_its_exports_or_a_section_per_module():
     assert ":members: AccuracyCheck, Answer, " in autodoc_directives("simstudy.documents.applied")
     claims = autodoc_directives("simstudy.claims")
     assert " of_row" in claims
     assert "Rival" not in claims, "documented on the page of simstudy"
-    assert "``simstudy.documents.stats.bootstrap.losses``\n---" in autodoc_directives(
-        "simstudy.documents.stats.bootstrap"
-    )
-    assert "_kernels" not in autodoc_directives("simstudy.documents.stats.bootstrap")
 
 
 def test_only_api_blocks_are_replaced():
