@@ -52,6 +52,12 @@ def test_from_an_empty_folder_to_a_study_that_keeps_its_contracts(site, tmp_path
     assert "passed" in tested.stdout
 
 
+def test_it_is_one_package(site):
+    """A second one, as `hydra_plugins`, would act in other applications of the environment."""
+    (metadata,) = site.glob("simstudy-*.dist-info")
+    assert {path.name for path in site.iterdir()} == {"bin", "simstudy", metadata.name}
+
+
 @pytest.mark.parametrize("below", ["cli/conf", "cli/template", "output/report/templates"])
 def test_it_has_what_is_no_module(site, below):
     there, tree = (
