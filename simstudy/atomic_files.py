@@ -93,7 +93,7 @@ def _has_writer(name: str) -> bool:
         return True
     import psutil
 
-    return psutil.pid_exists(int(process))
+    return bool(psutil.pid_exists(int(process)))
 
 
 def _sync_folder(folder: Path) -> None:

@@ -201,6 +201,11 @@ def first_line(error: BaseException) -> str:
         if cause.full_key == "experiment":  # Hydra takes an empty choice for a key
             return "experiment= names no experiment: write experiment=NAME; simstudy list has them"
         return f"{cause.full_key} is not a setting; {nearest(cause.key, names)}"
+    if isinstance(error, MissingConfigException) and "submitit" in str(error.missing_cfg_file):
+        return (
+            "this launcher needs hydra-submitit-launcher, which is not installed. Install it: "
+            "pip install 'simstudy[slurm]'"
+        )
     if isinstance(error, MissingConfigException) and error.options:
         group, _, name = str(error.missing_cfg_file).rpartition("/")
         return f"{group}={name}: no such {group}; {nearest(name, list(error.options))}"

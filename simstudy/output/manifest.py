@@ -340,7 +340,8 @@ def is_current(
     listed = listed_files(manifest, folder)
     drawn = set(result.details.figures) - set(manifest.get("figures_not_drawn", {}))
     endings = ["png", "pdf"] if pdf else ["png"]
-    wanted = {f"{FIGURES}/{file_name(name)}.{ending}" for name in drawn for ending in endings if figures}
+    stems = map(file_name, drawn if figures else ())
+    wanted = {f"{FIGURES}/{stem}.{ending}" for stem in stems for ending in endings}
     wanted |= {REPORT} if report else set()
     settings = {FIGURES: figures, REPORT: report}  # every run makes the other outputs
     wanted |= {name for name in listed if settings.get(name.partition("/")[0], True)}
@@ -349,7 +350,7 @@ def is_current(
 
 def figure_name(file: str, manifest: Mapping[str, Any]) -> str:
     """The name of a figure by the name of its file, which may be another."""
-    names = {file_name(name): name for name in manifest.get("captions", {})}
+    names: dict[str, str] = {file_name(name): name for name in manifest.get("captions", {})}
     return names.get(file, file)
 
 

@@ -146,8 +146,9 @@ class ExperimentContracts:
         manifest = json.loads((smoke.folder / "manifest.json").read_text(encoding="utf-8"))
         assert manifest["figures_not_drawn"] == {}, manifest["figures_not_drawn"]
         for name in smoke.study.figures:
-            path = smoke.folder / "figures" / file_name(name)
-            png, svg = (path.with_name(f"{path.name}.{kind}").read_bytes() for kind in ("png", "svg"))
+            stem = file_name(name)
+            path = smoke.folder / "figures" / stem
+            png, svg = (path.with_name(f"{stem}.{kind}").read_bytes() for kind in ("png", "svg"))
             assert png.startswith(b"\x89PNG"), f"{path}.png is not a picture"
             assert b"<svg" in svg[:2000], f"{path}.svg is not a picture"
             assert min(len(png), len(svg)) > MIN_FIGURE_BYTES, f"figure {name} is empty"

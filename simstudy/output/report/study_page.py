@@ -139,12 +139,12 @@ def _tables(tables: Mapping[str, Table], files: Sequence[Place]) -> dict[str, di
     """Every table of the study as it is published, with the names of its files."""
     found = {}
     for name, table in tables.items():
-        grid = table.grid
+        grid, stem = table.grid, file_name(name)
         found[title_of(name)] = {
             "table": table_of_grid(grid, f"Table {as_words(name)}"),
             "title": grid.caption,
             "notes": grid.notes,
-            "files": [p.name for p in files if p.stem == file_name(name) and p.parent.name == TABLES],
+            "files": [p.name for p in files if p.stem == stem and p.parent.name == TABLES],
         }
     return found
 
