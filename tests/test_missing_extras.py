@@ -74,12 +74,12 @@ def test_a_cluster_that_cannot_submit_is_refused_at_once(monkeypatch):
     cluster = SimpleNamespace(SLURMCluster=SimpleNamespace(job_cls=Job))
     monkeypatch.setitem(sys.modules, "dask_jobqueue", cluster)
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(ConfigError, match="submits jobs with sbatch, which is not on the PATH"):
+    with pytest.raises(ConfigError, match="submits jobs with sbatch --quiet, which is not on the PATH"):
         study().run(10, **on("dask", 1, backend_options=CLUSTER))
 
 
 class Job:
-    submit_command = "sbatch"
+    submit_command = "sbatch --quiet"
 
 
 def test_a_method_without_its_library_is_no_mistake_in_the_study(monkeypatch):

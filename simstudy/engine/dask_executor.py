@@ -180,7 +180,7 @@ def started(open_: ExitStack, n_workers: int, place: str | None, options: Mappin
 def _refuse_without_scheduler(place: str, make: Any) -> None:
     """Refuse a class of dask-jobqueue where no jobs can be submitted: it waits for workers."""
     command = getattr(getattr(make, "job_cls", None), "submit_command", None)
-    if command and shutil.which(command) is None:
+    if command and shutil.which(command.split()[0]) is None:
         raise ConfigError(
             f"backend.cluster={place} submits jobs with {command}, which is not on the PATH here. "
             "Run this where the cluster's jobs are submitted, such as its login node."
