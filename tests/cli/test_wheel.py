@@ -61,7 +61,11 @@ def test_it_is_one_package(site):
 @pytest.mark.parametrize("below", ["cli/conf", "cli/template", "output/report/templates"])
 def test_it_has_what_is_no_module(site, below):
     there, tree = (
-        {path.relative_to(folder) for path in (folder / below).rglob("*.*")}
+        {
+            path.relative_to(folder)
+            for path in (folder / below).rglob("*.*")
+            if path.suffix != ".pyc"
+        }
         for folder in (site / "simstudy", ROOT / "simstudy")
     )
     assert there == tree != set()
