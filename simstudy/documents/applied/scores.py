@@ -10,7 +10,7 @@ import numpy as np
 
 from simstudy.documents.applied.settings import AUTO, AccuracySettings, is_lower_better
 from simstudy.documents.applied.tables import Table, numbers_of, place_of, texts_of
-from simstudy.documents.stats.accuracy import _of_scores as rules
+from simstudy.documents.stats.accuracy import of_scores as rules
 from simstudy.errors import ConfigError, DesignError, nearest
 from simstudy.lazy import pd, special
 

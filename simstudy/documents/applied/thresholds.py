@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from simstudy.documents.applied.answers import Answer, number
 from simstudy.documents.applied.settings import TO_BE_SOLVED, is_lower_better, threshold_settings
 from simstudy.documents.applied.tables import Table, numbers_of, place_of, texts_of
-from simstudy.documents.stats.accuracy._tasks import RELATED, Task, answered
+from simstudy.documents.stats.accuracy.tasks import RELATED, Task, answered
 from simstudy.errors import DesignError, nearest
 from simstudy.lazy import pd
 
@@ -144,12 +144,39 @@ def _refuse_unclear(tasks: pd.DataFrame, source: str) -> None:
 def _answer(row: int, values: Mapping[Any, Any], source: str) -> dict[str, Any]:
     lower = is_lower_better(values.get("metric", ""))
     said = {"task": str(row + 1), "metric": "", "lower_is_better": lower, **values}
-    known = {name: value for name, value in said.items() if value != TO_BE_SOLVED}
+    task = Task(**{name: value for name, value in said.items() if value != TO_BE_SOLVED})
     try:
-        return answered(Task(**known))
+        _refuse_impossible(task)
+        found = answered(task)
+        if found["alpha"] == 0 and task.sigma != 0:
+            raise DesignError("alpha follows as 0, and no check fails at it. Give a smaller theta.")
     except DesignError as error:
         named = f" ({said['task']})" if "task" in values else ""
         raise DesignError(f"{place_of(row, source)}{named}: {error}") from None
+    return found
+
+
+def _refuse_impossible(task: Task) -> None:
+    """Refuse values that no task has; NaN stands for what is not known."""
+    wrong = {
+        "theta": (task.theta <= 0, "positive. Give the loss that matters"),
+        "sigma": (task.sigma < 0, "positive. Give the standard deviation of one score"),
+        "n": (task.n < 1 or task.n % 1 > 0, "a whole number of at least 1"),
+        "alpha": (task.alpha <= 0 or task.alpha >= 1, "a proportion between 0 and 1"),
+        "beta": (task.beta <= 0 or task.beta >= 1, "a proportion between 0 and 1"),
+        "correlation": (
+            not -1 <= task.correlation < 1,
+            "in [-1, 1), so the difference has no spread. Give 0 for different prompts",
+        ),
+    }
+    for name, (is_wrong, allowed) in wrong.items():
+        if is_wrong:
+            raise DesignError(f"{name}={getattr(task, name):g} is not {allowed}.")
+    if task.alpha + task.beta >= 1:
+        raise DesignError(
+            f"alpha={task.alpha:g} and beta={task.beta:g} add up to 1 or more, so a coin has these "
+            "error rates without a single score. Give alpha + beta < 1."
+        )
 
 
 # ---------------------------------------------------------------- the answer of the command

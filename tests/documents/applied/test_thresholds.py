@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from simstudy.documents.applied import threshold_table
-from simstudy.documents.stats.accuracy._tasks import RELATED, Task, answered
+from simstudy.documents.stats.accuracy.tasks import RELATED, Task, answered
 from simstudy.errors import DesignError
 
 SUITE = pd.DataFrame(

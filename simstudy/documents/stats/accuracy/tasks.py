@@ -1,7 +1,6 @@
 """Tasks of an accuracy suite: of theta, alpha, beta, sigma and n each follows from the others."""
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,38 +8,15 @@ from simstudy.documents.stats.accuracy import design
 from simstudy.errors import DesignError
 
 RELATED = ("theta", "alpha", "beta", "sigma", "n")
-SOLVERS: Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
-    "theta": (design.detectable_effect, ("alpha", "beta", "sigma", "n")),
-    "alpha": (design.level, ("theta", "beta", "sigma", "n")),
-    "beta": (design.type_2_error, ("theta", "alpha", "sigma", "n")),
-    "sigma": (design.largest_sigma, ("theta", "alpha", "beta", "n")),
-    "n": (design.sample_size, ("theta", "alpha", "beta", "sigma")),
-}  # related values: the function of each, and its arguments
 FROM_N = ("alpha", "beta", "sigma")  # if one of these follows, n is minimal up to its rounding
 
 
 @dataclass(frozen=True)
 class Task:
-    """The known values of a task; NaN for unknown ones.
+    """The known values of a task, NaN for unknown ones, in the units of the scores.
 
-    Parameters
-    ----------
-    task, metric
-        Names.
-    lower_is_better
-        Whether a smaller score is the better one.
-    sigma
-        Standard deviation of one score; 0 where the scores of a model do not vary.
-    n
-        Scores of the reference, and as many of a check.
-    alpha, beta
-        Chance that an unchanged check fails, and that one worse by `theta` passes.
-    theta
-        The effect that matters, in the units of the scores.
-    reference
-        Mean of the reference.
-    correlation
-        Correlation of the two scores of a prompt; 0 for different prompts.
+    The check has n scores too; `theta` is the effect that matters, `reference` a mean,
+    `correlation` that of the two scores of a prompt.
     """
 
     task: str
@@ -54,27 +30,36 @@ class Task:
     reference: float = math.nan
     correlation: float = 0.0
 
+    @property
+    def error(self) -> float:
+        """Standard error of the difference of the means."""
+        return float(design.standard_error(self.sigma, self.n, correlation=self.correlation))
+
+    @property
+    def margin(self) -> float:
+        """How much worse than the reference a check fails."""
+        return -float(design.threshold(0.0, self.alpha, self.error))
+
     def follow(self, name: str) -> float:
         """The one of the related five, from the other four."""
-        compute, given = SOLVERS[name]
-        return float(compute(*(getattr(self, g) for g in given), correlation=self.correlation))
+        if name == "theta":
+            return float(design.detectable_effect(self.alpha, self.beta, self.error))
+        if name == "alpha":
+            return float(design.level(self.theta, self.beta, self.error))
+        if name == "beta":
+            return float(design.type_2_error(self.theta, self.alpha, self.error))
+        if name == "sigma":
+            return self.theta / replace(self, sigma=1.0).follow("theta")
+        asked = self.theta, self.alpha, self.beta, self.sigma
+        return float(design.sample_size(*asked, correlation=self.correlation))
 
 
 def answered(task: Task) -> dict[str, Any]:
     """A task with the values computed for it, as a table row.
 
-    Returns
-    -------
-    dict
-        The task's own values, where one was missing with it filled in (but for `theta`, which
-        stays a wish); `solved`, its name; `detectable_effect` at n; `margin`, by how much worse
-        than the reference a check fails, and the `threshold` where that lies; `power` against
-        `theta` and `least_n` for it.
-
-    Raises
-    ------
-    DesignError
-        If more than one of the five is missing, or a value makes no sense.
+    Its own values, where one was missing with it filled in (but for `theta`, which stays a wish);
+    `solved`, its name; `detectable_effect` at n; `margin`, by how much worse than the reference a
+    check fails, and the `threshold` where that lies; `power` against `theta`, `least_n` for it.
     """
     if task.sigma == 0:
         return _without_spread(task)
@@ -86,24 +71,23 @@ def answered(task: Task) -> dict[str, Any]:
     )
     power = least_n = math.nan
     if not math.isnan(task.theta):
-        asked = known.theta, known.alpha, known.sigma, known.n
-        power = float(design.power(*asked, correlation=known.correlation))
+        power = float(design.power(known.theta, known.alpha, known.error))
         at_most = known.n if solved in FROM_N else math.inf
         least_n = known.n if is_rounded_off else min(known.follow("n"), at_most)
     return {
         **vars(task if solved == "theta" else known),
         "solved": solved,
         "detectable_effect": task.theta if is_rounded_off else known.follow("theta"),
-        "margin": -_threshold(replace(known, reference=0.0, lower_is_better=False)),
-        "threshold": _threshold(known),
+        "margin": known.margin,
+        "threshold": known.reference + (known.margin if known.lower_is_better else -known.margin),
         "power": power,
         "least_n": least_n,
     }
 
 
 def _without_spread(task: Task) -> dict[str, Any]:
-    """Return the row of a task with σ = 0: no check errs, and every effect is detectable."""
-    row = answered(replace(task, sigma=1.0))  # raises if an input is invalid
+    """The row of a task with σ = 0: no check errs, and every effect is detectable."""
+    row = answered(replace(task, sigma=1.0))  # raises if more than one value is missing
     row |= {"sigma": 0.0, "detectable_effect": 0.0, "margin": 0.0, "threshold": task.reference}
     if row["solved"] in ("alpha", "beta"):
         row[row["solved"]] = 0.0
@@ -126,13 +110,3 @@ def _solved(task: Task) -> tuple[Task, str]:
         return task, ""
     found: dict[str, Any] = {unknown[0]: task.follow(unknown[0])}
     return replace(task, **found), unknown[0]
-
-
-def _threshold(task: Task) -> float:
-    if math.isnan(task.reference):
-        return math.nan
-    gamma = design.threshold(
-        task.reference, task.alpha, task.sigma, task.n,
-        correlation=task.correlation, lower_is_better=task.lower_is_better,
-    )  # fmt: skip
-    return float(gamma)
