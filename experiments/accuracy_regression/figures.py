@@ -13,6 +13,7 @@ from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float, Int
 from simstudy.documents.scenarios.accuracy import (
+    METHODS,
     SIGMA_LIMIT,
     AccuracyCheck,
     document_counts,
@@ -111,7 +112,8 @@ def _exactly(
         name: np.repeat([getattr(check, name) for check in finer], len(methods))
         for name in ("n", "accuracy", "correlation", "effect")
     }
-    shares = [exact_shares(check, methods) for check in finer]
+    columns = [METHODS.index(method) for method in methods]
+    shares = [exact_shares(check)[columns] for check in finer]
     return pd.DataFrame(
         {**about, "method": [*methods] * len(finer), "exact": np.concatenate(shares)}
     )

@@ -5,7 +5,6 @@ as such; every test is a table of critical counts, which is looked up; and what 
 exactly.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -124,12 +123,14 @@ class AccuracyCheck:
                 f"it leaves of accuracy={self.accuracy:g} no accuracy between 0 and 1. Use more "
                 "prompts or a smaller effect."
             )
-        least, most = prompts.correlation_limits(self.accuracy, self.check_accuracy)
-        if self.correlation >= 1 or not (least - ROUNDING <= self.correlation <= most + ROUNDING):
+        p, q = self.accuracy, self.check_accuracy
+        right = prompts.both_right(p, q, self.correlation)
+        is_possible = max(0.0, p + q - 1) - ROUNDING <= right <= min(p, q) + ROUNDING
+        if self.correlation >= 1 or not is_possible:
             raise DesignError(
                 f"correlation={self.correlation:g} is none that right and wrong answers of "
-                f"accuracies {self.accuracy:g} and {self.check_accuracy:g} can have, or leaves no "
-                f"difference to test. Give one from {least:.3f} to {most:.3f}, and below 1."
+                f"accuracies {p:g} and {q:g} can have, or leaves no difference to test. Give one "
+                "nearer 0."
             )
 
     @property
@@ -191,25 +192,13 @@ class AccuracyCheck:
 
 
 # ---------------------------------------------------------------- theory
-def exact_shares(
-    check: AccuracyCheck, methods: Sequence[str] = METHODS
-) -> Float[np.ndarray, " method"]:
-    """Probability that each of some `METHODS` fails a check, by enumeration."""
-    right, lost = ([test for test in of if test in methods] for of in (BY_RIGHT, BY_LOST))
-    critical = CriticalCounts(
-        check.critical.right[:, [BY_RIGHT.index(test) for test in right]],
-        check.critical.lost[:, [BY_LOST.index(test) for test in lost]],
-    )
-    shares = dict(zip([*right, *lost], _shares(check, critical), strict=True))
-    return np.array([shares[test] for test in methods])
-
-
-def _shares(check: AccuracyCheck, critical: CriticalCounts) -> Float[np.ndarray, " test"]:
+def exact_shares(check: AccuracyCheck) -> Float[np.ndarray, " method"]:
+    """Probability that each of `METHODS` fails a check, by enumeration."""
     if check.kept is not None:
-        return prompts.rejection_given(critical, check.kept, check.chance)
+        return prompts.rejection_given(check.critical, check.kept, check.chance)
     if check.correlation:
-        return prompts.rejection(critical, check.chance)
-    return prompts.rejection_of_different(critical, check.accuracy, check.check_accuracy)
+        return prompts.rejection(check.critical, check.chance)
+    return prompts.rejection_of_different(check.critical, check.accuracy, check.check_accuracy)
 
 
 MEASURES = (rejection_rate("reject"), empirical_se("difference"))

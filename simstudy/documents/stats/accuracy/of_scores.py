@@ -113,17 +113,10 @@ class Rule:
 
 
 UNCHANGED = Rule(
-    "none",
-    "no test: there is no difference, and no spread",
-    standard_error=0.0,
-    p_value=1.0,
-    fails=False,
-    margin=math.nan,
-    level=math.nan,
-    power=lambda _: math.nan,
-    detectable_effect=lambda _: math.nan,
-    n_needed=lambda *_: None,
-)
+    "none", "no test: there is no difference, and no spread",
+    standard_error=0.0, p_value=1.0, fails=False, margin=math.nan, level=math.nan,
+    power=lambda _: math.nan, detectable_effect=lambda _: math.nan, n_needed=lambda *_: None,
+)  # fmt: skip
 """Of scores that are all equal: the candidate passes."""
 
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simstudy.array_types import Bool, Float, Int, UInt64
-from simstudy.documents.stats.accuracy.paired import rejection_probability
+from simstudy.documents.stats.accuracy import paired
 from simstudy.lazy import special, stats
 
 NEGLIGIBLE = 1e-18  # probability of a count of the reference that sums leave out
@@ -76,21 +76,17 @@ class Counts(NamedTuple):
 
 
 # ---------------------------------------------------------------- chances
-def correlation_limits(accuracy: float, check_accuracy: float) -> tuple[float, float]:
-    """The least and the largest correlation of scores of 0 and 1 with these means."""
-    spread = np.sqrt(accuracy * (1 - accuracy) * check_accuracy * (1 - check_accuracy))
-    independent = accuracy * check_accuracy
-    least, most = max(0.0, accuracy + check_accuracy - 1), min(accuracy, check_accuracy)
-    return float((least - independent) / spread), float((most - independent) / spread)
+def both_right(accuracy: float, check_accuracy: float, correlation: float) -> float:
+    """The chance that both answers are right, by the correlation of their scores."""
+    p, q = accuracy, check_accuracy
+    return float(p * q + correlation * np.sqrt(p * (1 - p) * q * (1 - q)))
 
 
 def chances(accuracy: float, check_accuracy: float, correlation: float = 0.0) -> Chances:
-    """The chances of a prompt's outcomes; a correlation beyond its limits is taken for them."""
-    spread = np.sqrt(accuracy * (1 - accuracy) * check_accuracy * (1 - check_accuracy))
-    least, most = correlation_limits(accuracy, check_accuracy)
-    right = accuracy * check_accuracy + min(max(correlation, least), most) * spread
+    """The chances of a prompt's outcomes."""
+    right = both_right(accuracy, check_accuracy, correlation)
     found = (right, accuracy - right, check_accuracy - right, 1 - accuracy - check_accuracy + right)
-    return Chances(*(max(0.0, float(chance)) for chance in found))
+    return Chances(*(max(0.0, chance) for chance in found))
 
 
 # ---------------------------------------------------------------- exact rates
@@ -118,18 +114,15 @@ def rejection(critical: CriticalCounts, chance: Chances) -> Rates:
     return np.asarray(law[counts] @ rates)
 
 
-def rejection_of_different(
-    critical: CriticalCounts, accuracy: float, check_accuracy: float
-) -> Rates:
+def rejection_of_different(critical: CriticalCounts, p: float, q: float) -> Rates:
     """`rejection` where reference and check are independent, many times as fast."""
-    n, chance = len(critical.right) - 1, chances(accuracy, check_accuracy)
-    by_right = (
-        binomial_law(n, accuracy) @ _at_most(binomial_law(n, check_accuracy))[critical.right + 1]
-    )
+    n, chance = len(critical.right) - 1, chances(p, q)
+    by_right = binomial_law(n, p) @ _at_most(binomial_law(n, q))[critical.right + 1]
     by_lost = [
-        rejection_probability(lost, n, chance.lost, chance.gained) for lost in critical.lost.T
+        paired.rejection_probability(each, n, chance.lost, chance.gained)
+        for each in critical.lost.T
     ]
-    return np.concatenate([by_right, by_lost])
+    return np.array([*by_right, *by_lost])
 
 
 def _at_most(law: Law) -> Float[np.ndarray, " more"]:

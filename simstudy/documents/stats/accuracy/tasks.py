@@ -108,5 +108,8 @@ def _solved(task: Task) -> tuple[Task, str]:
         )
     if not unknown:
         return task, ""
-    found: dict[str, Any] = {unknown[0]: task.follow(unknown[0])}
-    return replace(task, **found), unknown[0]
+    (name,) = unknown
+    found: dict[str, Any] = {name: task.follow(name)}
+    if name == "alpha" and found["alpha"] == 0:
+        raise DesignError("alpha follows as 0, and no check fails at it. Give a smaller theta.")
+    return replace(task, **found), name

@@ -15,7 +15,6 @@ from simstudy.documents.stats.accuracy.prompts import (
     Chances,
     CriticalCounts,
     chances,
-    correlation_limits,
     decide,
     draw_counts,
     rejection,
@@ -43,12 +42,6 @@ def test_chances_have_the_accuracies_and_the_correlation(accuracy, check, correl
     assert (first, second) == pytest.approx((accuracy, check), rel=1e-14)
     spread = math.sqrt(first * (1 - first) * second * (1 - second))
     assert covariance / spread == pytest.approx(correlation, abs=1e-14)
-
-
-def test_at_the_limits_of_the_correlation_an_outcome_is_impossible():
-    least, most = correlation_limits(0.8, 0.6)
-    assert chances(0.8, 0.6, most).gained == pytest.approx(0, abs=1e-12)
-    assert chances(0.8, 0.6, least).wrong == pytest.approx(0, abs=1e-12)
 
 
 # ---------------------------------------------------------------- rates
