@@ -20,6 +20,7 @@ Boschloo (1970), Stat. Neerl. 24, 1-9.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,7 @@ def hypergeometric(y: Any, successes: Any, n: int, m: int) -> tuple[Any, Any]:
     return np.where(is_high, np.maximum(1 - at - outwards, 0.0), outwards), at
 
 
+@lru_cache(maxsize=1)
 def fisher_table(n: int, m: int) -> Float[np.ndarray, "reference check"]:
     """Fisher's p-values of all results: sums of hypergeometric masses along equal x + y."""
     x, y = np.arange(n + 1)[:, np.newaxis], np.arange(m + 1)
@@ -123,6 +125,7 @@ def _boschloo_counts(n: int, m: int, alpha: float) -> Critical:
     return region(low) if low >= 0 else np.full(n + 1, -1)
 
 
+@lru_cache(maxsize=1)
 def largest_rates(n: int, m: int) -> Callable[[Critical], float]:
     """Of critical counts, the largest rejection rate over a common probability, on a grid."""
     share = np.sin(np.linspace(0, np.pi / 2, GRID))[:, np.newaxis] ** 2
