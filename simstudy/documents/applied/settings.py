@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simstudy.documents.stats.accuracy._of_scores import CHANGE_TESTS, COUNT_TESTS
-from simstudy.documents.stats.accuracy._tasks import RELATED
+from simstudy.documents.stats.accuracy.of_scores import CHANGE_TESTS, COUNT_TESTS
+from simstudy.documents.stats.accuracy.tasks import RELATED
 from simstudy.options import build, option
 
 OUT = "file NAME.json, or folder, for the answer"

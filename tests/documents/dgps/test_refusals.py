@@ -16,13 +16,6 @@ from simstudy.documents.dgps.location import (
 )
 from simstudy.documents.dgps.p_values import ScoredPredictions
 from simstudy.documents.dgps.prices import Prices
-from simstudy.documents.dgps.prompts import (
-    BinaryScores,
-    BoundedScores,
-    GaussianScores,
-    PerplexityScores,
-    paired_population,
-)
 from simstudy.documents.dgps.scores import (
     DiscretisedScores,
     HeavyTailedScores,
@@ -69,16 +62,6 @@ REFUSED = {
         (lambda: ScoredPredictions(null_share=95), "null_share=95"),
         (lambda: ScoredPredictions(correlation=1.0), "correlation=1"),
         (lambda: ScoredPredictions(spread=0.0), "spread=0"),
-    ],
-    "prompts": [
-        (lambda: BinaryScores(mean=1.0), "mean=1 "),
-        (lambda: BoundedScores(precision=0), "precision=0"),
-        (lambda: PerplexityScores(spread=np.inf), "spread=inf"),
-        (lambda: GaussianScores(sd=-1.0), "sd=-1"),
-        (lambda: BinaryScores(mean=0.2).worse_by(0.3), "mean=-0.1"),
-        (lambda: paired_population(GaussianScores(), n_prompts=2**16), "n_prompts=65536"),
-        (lambda: paired_population(GaussianScores(), n_prompts=1), "n_prompts=1"),
-        (lambda: paired_population(GaussianScores(), correlation=1.0), "correlation=1"),
     ],
     "scores": [
         (lambda: NormalScores(sd=0.0), "NormalScores .* 0 "),

@@ -9,13 +9,11 @@ import pytest
 from simstudy import Data
 from simstudy.documents.dgps.friedman import Friedman
 from simstudy.documents.dgps.location import StudentT
-from simstudy.documents.dgps.prompts import BinaryScores
 from simstudy.documents.scenarios.accuracy import AccuracyCheck
 from simstudy.documents.scenarios.leave_one_out import LeaveOneOut
 from simstudy.documents.scenarios.predictions import Predictions, TableRows, refuse_truth_of
 from simstudy.documents.scenarios.proportions import Proportion, ProportionInterval
 from simstudy.documents.scenarios.regression import RegressionTrial
-from simstudy.documents.scenarios.score_checks import ScoreCheck
 from simstudy.documents.scenarios.standard_error import BootstrapSe
 from simstudy.documents.scenarios.thresholds import Trial, Umbrella
 from simstudy.documents.scenarios.two_stage import TwoStage
@@ -24,10 +22,6 @@ from simstudy.errors import ConfigError, DesignError
 
 PREDICTIONS = Predictions(Friedman(n_feature=5), n_train=30, n_test=12, n_boot=(4, 6))
 ZEROS = TableRows(Data.from_array(np.zeros((45, 3)), name="t"))
-
-
-def check(**about):
-    return ScoreCheck(BinaryScores(mean=0.5), **{"n": 8} | about)
 
 
 REFUSED = {
@@ -66,15 +60,6 @@ REFUSED = {
         (lambda: RegressionTrial(n_boot=50), r"n_boot=50 leaves 3\.3 resamples beyond"),
         (lambda: RegressionTrial(k=4.0), r"n_boot=1000 leaves 0\.032 resamples .* at k=4"),
         (lambda: RegressionTrial(power=0.01), r"power=0\.01 is not above alpha=0\.05"),
-    ],
-    "score_checks": [
-        (lambda: check(n=1), "n=1 "),
-        (lambda: check(alpha=0.6), "alpha=0.6"),
-        (lambda: check(beta=1.5), "beta=1.5"),
-        (lambda: check(correlation=1.0), "correlation=1"),
-        (lambda: check(reference=0.5), "reference=0.5"),
-        (lambda: check(reference=2.0, same_prompts=False), "reference=2 "),
-        (lambda: check(detectable_at=2), r"mean=-0.\d+"),
     ],
     "leave_one_out": [
         (lambda: LeaveOneOut(prior="flat"), "prior='flat' is unknown"),

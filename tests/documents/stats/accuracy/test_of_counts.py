@@ -9,11 +9,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.documents.stats.accuracy._of_scores import (
+from simstudy.documents.stats.accuracy import counts, paired
+from simstudy.documents.stats.accuracy import of_scores as module
+from simstudy.documents.stats.accuracy.of_scores import (
     CHANGE_TESTS,
     COUNT_TESTS,
+    MOST,
+    VARIANCE_LIMIT,
     Scores,
     changed_answers,
+    enough_scores,
+    most_counted,
     two_proportions,
 )
 from simstudy.errors import DesignError
@@ -181,14 +187,6 @@ def test_a_level_above_the_power_that_is_asked_for_needs_no_effect(test):
     assert found.detectable_effect(0.49) == 0
 
 
-def test_sizes_beyond_those_that_are_summed_are_those_of_the_formula():
-    found = of_two(50, 45, "barnard", 100, 100)
-    share = (0.5 * 0.5 + 0.48 * 0.52) / 2
-    z = stats.norm.isf([ALPHA, BETA]).sum()
-    assert found.n_needed(0.02, BETA) == math.ceil(2 * share * (z / 0.02) ** 2)
-    assert found.n_needed(0.02, BETA) > found.most_sized == 5000
-
-
 def test_where_less_was_right_than_is_gained_a_worse_candidate_gains_less():
     """One of 12 was right and 8 were gained: worse by 1/24, half of the one is gained again."""
     counts = [0, 8, 1, 3]
@@ -198,3 +196,39 @@ def test_where_less_was_right_than_is_gained_a_worse_candidate_gains_less():
     assert found.n_needed(1 / 24, BETA) > PROMPTS
     with pytest.raises(DesignError, match=r"theta=0\.1: .* by more than 0\.08333"):
         found.power(0.1)
+
+
+# ---------------------------------------------------------------- power in any number of scores
+def test_rare_events_are_counted_in_more_scores():
+    assert most_counted(0.5) == 4 * VARIANCE_LIMIT
+    assert most_counted(0.001) == pytest.approx(VARIANCE_LIMIT / 0.001 / 0.999, abs=1)
+    assert most_counted(1.0) == most_counted(0.0) == MOST
+
+
+@pytest.mark.parametrize("test", ["fisher", "fisher_mid_p", "z_pooled"])
+@pytest.mark.parametrize("shares", [(0.7, 0.6), (1.0, 0.9), (0.02, 0.0)])
+def test_power_of_counts_is_the_sum_over_all_of_them(test, shares):
+    critical = counts.critical_counts(test, 300, 300, 0.05)
+    expected = counts.rejection_probability(critical, 300, 300, *shares)
+    assert module.power_of_counts(test, 300, 0.05, *shares) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("test", CHANGE_TESTS)
+@pytest.mark.parametrize("shares", [(0.1, 0.05), (0.03, 0.0), (0.0, 1.0), (0.6, 0.4)])
+def test_power_of_changes_is_the_sum_over_all_of_them(test, shares):
+    critical = paired.critical_losses(test, 300, 0.05)
+    expected = paired.rejection_probability(critical, 300, *shares)
+    found = module.power_of_changes(test, 300, 0.05, *shares)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 1e-4])
+def test_few_losses_of_many_prompts_are_a_poisson_count(alpha):
+    """Nothing gained: k losses fail where 2^-k is at most alpha, and k come at rate theta."""
+    theta, target = 0.0005, 0.8
+    fewest = math.ceil(-math.log2(alpha))
+    n = enough_scores(
+        lambda n: module.power_of_changes("mcnemar", n, alpha, theta, 0.0), target, 20_000
+    )
+    powers = [stats.binom.sf(fewest - 1, size, theta) for size in (n - 1, n)]
+    assert powers[0] < target <= powers[1]

@@ -10,7 +10,7 @@ from scipy import integrate, stats
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
 from simstudy.documents.applied.settings import MIN_ERROR_RATE
-from simstudy.documents.stats.accuracy._of_scores import (
+from simstudy.documents.stats.accuracy.of_scores import (
     Scores,
     about_enough,
     enough_scores,
