@@ -15,15 +15,11 @@ import numpy as np
 
 from simstudy.array_types import Float
 from simstudy.documents.dgps.p_values import ScoredPredictions
-from simstudy.documents.stats.arguments import check_count, check_proportion
 from simstudy.documents.stats.compatible import theory
 from simstudy.documents.stats.compatible.combining import fisher, in_log10
-from simstudy.documents.stats.compatible.intervals import percentile_interval
 from simstudy.documents.stats.compatible.null_proportion import ESTIMATORS
-from simstudy.measures import bias, coverage, empirical_se, interval_width, mean, rmse, tail_miss
+from simstudy.measures import bias, empirical_se, mean, rmse
 from simstudy.provenance.streams import Streams
-
-WITHOUT_INTERVAL = ("langaas",)  # half a millisecond a list is too slow to be resampled
 
 ALIKE = 0.9  # share of lists with one value, above which theory is not compared
 
@@ -85,27 +81,6 @@ class EstimatedProportion(Proportion):
         return {"bias": off, "empirical_se": sds, "rmse": np.hypot(off, sds)}
 
 
-@dataclass(frozen=True)
-class ProportionInterval(Proportion):
-    """Estimated proportions with intervals from lists that are resampled.
-
-    Parameters
-    ----------
-    n_boot
-        Resamples of each list, at least 2.
-    level
-        Nominal coverage.
-    """
-
-    n_boot: int = 99
-    level: float = 0.9
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("n_boot", self.n_boot, least=2, meaning="a quantile of the resamples")
-        check_proportion("level", self.level, "an interval")
-
-
 Told = dict[str, Any]  # columns: (rep,), or one number for all
 Estimator = Callable[[Float[np.ndarray, "... n"]], Float[np.ndarray, "..."]]
 
@@ -120,37 +95,16 @@ def estimate(
     return {"estimate": estimator(p), "log10_p": log10_p, "truth": truth}
 
 
-def interval(
-    estimator: Estimator, p: PValues, truth: float, n_boot: int, level: float, streams: Streams
-) -> Told:
-    """A percentile interval about what one estimator says of each list."""
-    rng = streams("resamples")
-    lower, upper = percentile_interval(p, estimator, rng, n_boot=n_boot, level=level)
-    return {"lower": lower, "upper": upper, "truth": truth}
-
-
 METHODS: dict[str, Callable[..., Told]] = {
     name: partial(estimate, estimator) for name, estimator in ESTIMATORS.items()
 }
 """Every estimator; each is stored apart, so any of them will do."""
-
-INTERVAL_METHODS: dict[str, Callable[..., Told]] = {
-    name: partial(interval, estimator)
-    for name, estimator in ESTIMATORS.items()
-    if name not in WITHOUT_INTERVAL
-}
 
 MEASURES = (
     bias("estimate", truth="truth"),
     empirical_se("estimate"),
     rmse("estimate", truth="truth"),
     mean("log10_p"),
-)
-INTERVAL_MEASURES = (
-    coverage("lower", "upper", truth="truth"),
-    tail_miss("lower", "upper", truth="truth", side="below"),
-    tail_miss("lower", "upper", truth="truth", side="above"),
-    interval_width("lower", "upper"),
 )
 
 

@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 
 from simstudy.documents.scenarios.proportions import (
-    INTERVAL_METHODS,
     METHODS,
     EstimatedProportion,
     Proportion,
-    ProportionInterval,
 )
 from simstudy.documents.stats.compatible.combining import fisher
-from simstudy.documents.stats.compatible.intervals import percentile_interval
 from simstudy.documents.stats.compatible.null_proportion import ESTIMATORS
 from tests.documents.scenarios.draws import streams_at
 
@@ -33,17 +30,6 @@ def test_a_method_is_its_estimator(name):
     np.testing.assert_array_equal(found["estimate"], ESTIMATORS[name](data["p"]))
     assert found["truth"] == data["truth"]
     np.testing.assert_array_equal(found["log10_p"], data["log10_p"])
-
-
-def test_intervals_are_percentiles_with_streams_of_their_own():
-    trial = ProportionInterval(20, null_share=0.25, shift=2.0, n_boot=9, level=0.8)
-    data = trial.draw(streams_at(), 4)
-    settings = {"n_boot": 9, "level": 0.8}
-    found = INTERVAL_METHODS["storey"](data["p"], data["truth"], streams=streams_at(), **settings)
-    rng = streams_at()("resamples")
-    known = percentile_interval(data["p"], ESTIMATORS["storey"], rng, **settings)
-    np.testing.assert_array_equal(found["lower"], known.lower)
-    np.testing.assert_array_equal(found["upper"], known.upper)
 
 
 def test_theory_speaks_of_independent_lists_and_of_the_order_of_p():

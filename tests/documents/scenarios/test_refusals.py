@@ -13,7 +13,7 @@ from simstudy.documents.dgps.prompts import BinaryScores
 from simstudy.documents.scenarios.accuracy import AccuracyCheck
 from simstudy.documents.scenarios.leave_one_out import LeaveOneOut
 from simstudy.documents.scenarios.predictions import Predictions, TableRows, refuse_truth_of
-from simstudy.documents.scenarios.proportions import Proportion, ProportionInterval
+from simstudy.documents.scenarios.proportions import Proportion
 from simstudy.documents.scenarios.regression import RegressionTrial
 from simstudy.documents.scenarios.score_checks import ScoreCheck
 from simstudy.documents.scenarios.standard_error import BootstrapSe
@@ -55,8 +55,6 @@ REFUSED = {
         (lambda: refuse_truth_of(ZEROS), "nobody knows the distribution behind t#"),
     ],
     "proportions": [
-        (lambda: ProportionInterval(n_boot=1), "n_boot=1"),
-        (lambda: ProportionInterval(level=95), "level=95"),
         (lambda: Proportion(null_share=2), "null_share=2"),
     ],
     "regression": [

@@ -4,15 +4,12 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from simstudy.documents.stats.compatible import intervals
 from simstudy.documents.stats.compatible import null_proportion as shares
 from simstudy.documents.stats.compatible.false_discovery import cfdr, nfdr, rfdr
-from simstudy.documents.stats.compatible.intervals import percentile_interval
 from simstudy.documents.stats.compatible.null_proportion import (
     ESTIMATORS,
     TOLERANCE,
     rfdr_proportion,
-    storey,
 )
 from simstudy.errors import DesignError
 from tests.documents.stats.compatible import plain
@@ -150,27 +147,3 @@ def test_a_ratio_beyond_every_rank_leaves_all_at_1():
     p = np.linspace(0.01, 0.3, 12)
     assert rfdr(p, ratio=1e18).tolist() == [1.0] * 12
     assert rfdr_proportion(p, ratio=1e300) == 1.0
-
-
-# ---------------------------------------------------------------- intervals
-def mean(p):
-    return p.mean(axis=-1)
-
-
-def test_limits_are_order_statistics_of_resampled_estimates():
-    p = np.random.default_rng(1).random((4, 9))
-    found = percentile_interval(p, storey, np.random.default_rng(2), n_boot=19, level=0.8)
-    rng = np.random.default_rng(2)
-    places = rng.integers(0, 9, size=(4, 19, 9), dtype=np.int32)
-    for rep in range(4):
-        drawn = sorted(float(storey(p[rep][places[rep, b]])) for b in range(19))
-        assert found.lower[rep] == pytest.approx(drawn[1])  # (19 + 1) 0.1 is 2
-        assert found.upper[rep] == pytest.approx(drawn[17])
-
-
-def test_how_many_fit_at_a_time_moves_no_limit(monkeypatch):
-    p = np.random.default_rng(1).random((7, 6))
-    together = percentile_interval(p, mean, np.random.default_rng(2), n_boot=10)
-    monkeypatch.setattr(intervals, "ROOM", 2 * 10 * 6)
-    apart = percentile_interval(p, mean, np.random.default_rng(2), n_boot=10)
-    np.testing.assert_array_equal(together, apart)
