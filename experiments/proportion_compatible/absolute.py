@@ -10,7 +10,7 @@ from experiments.proportion_compatible.lists import DOCUMENT_N, independent
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Finding, WrongAlternative, decide, mc_margin
 from simstudy.design.plan import factors_of
-from simstudy.documents.stats.compatible.false_discovery import cfdr, rfdr
+from simstudy.documents.stats.compatible import cfdr, rfdr
 from simstudy.lazy import special
 
 OFF = 3  # predictive standard deviations
@@ -46,8 +46,8 @@ def _exaggerating_costs(_: Result, wide: float = 2.0) -> Finding:
     right, too_wide = (2 * special.ndtr(-np.abs(errors) / width) for width in (1.0, wide))
     both = {
         "log10 p, in all": [float(np.log10(p).sum()) for p in (right, too_wide)],
-        "CFDR": [float(cfdr(p).mean()) for p in (right, too_wide)],
-        "RFDR": [float(rfdr(p).mean()) for p in (right, too_wide)],
+        "CFDR": [float(cfdr(p)) for p in (right, too_wide)],
+        "RFDR": [float(rfdr(p)) for p in (right, too_wide)],
     }
     said = ", ".join(f"{name} {a:.3f} right, {b:.3f} too wide" for name, (a, b) in both.items())
     return decide([a - b for a, b in both.values()], 0.0, said, everywhere=False)

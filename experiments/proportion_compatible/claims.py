@@ -26,7 +26,7 @@ from simstudy.claims import (
 )
 from simstudy.design.plan import factors_of
 from simstudy.documents.scenarios.proportions import Proportion
-from simstudy.documents.stats.compatible.false_discovery import PRINTED_RATIO, later_ranks
+from simstudy.documents.stats.compatible import later_ranks
 from simstudy.errors import first_few
 from simstudy.lazy import pd
 
@@ -65,7 +65,7 @@ def _floor(result: Result, estimator: str = "rfdr") -> Finding:
         result, lambda trial: independent(trial) and trial.null_share == 0 and trial.shift >= FAR
     )
     found = estimates(result, trial, estimator)
-    beyond = int((later_ranks(DOCUMENT_N, PRINTED_RATIO) > DOCUMENT_N).sum())
+    beyond = DOCUMENT_N - len(later_ranks(DOCUMENT_N))
     detail = f"least of all lists {found.min():.4f}; {beyond} of {DOCUMENT_N} ranks have no later"
     if found.min() < FLOOR - FLOOR_ROUNDING:
         return Finding(float(found.min()), detail=detail)
