@@ -6,15 +6,15 @@ same ones, and gives a p-value for each test observation. The axes of columns ar
 which networks are asked, the number of bootstrap models, and the kind of predictive distribution.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from simstudy.array_types import Float, Int
 from simstudy.data.parts import Data
+from simstudy.design import Columns
 from simstudy.documents.dgps.friedman import Friedman, Sample
 from simstudy.documents.scenarios.models import Model
 from simstudy.documents.stats.compatible import ESTIMATORS, fisher
@@ -32,7 +32,6 @@ own mean (its example 2); without and with the noise of an observation."""
 RESPONSES = ("value", "log")
 LEVEL = 0.9  # levels of the central intervals
 
-Columns = Mapping[str, Any]
 OfReplicate = dict[str, np.ndarray]
 Features = Float[np.ndarray, "rep obs feature"]
 Responses = Float[np.ndarray, "rep obs"]
@@ -194,12 +193,7 @@ def _of_cell(
     """Columns `(distribution,)` of one number of epochs and of bootstrap models."""
     noise = residual_sd(y[:n_train], predicted[1:, :n_train], resamples)
     center, draws, y_test = predicted[0, n_train:], predicted[1:, n_train:], y[n_train:]
-    laws = (
-        centered(draws, center),
-        fitted(draws),
-        centered(draws, center, noise),
-        fitted(draws, noise),
-    )
+    laws = [law for sd in (0.0, noise) for law in (centered(draws, center, sd), fitted(draws, sd))]
     return {
         "residual_sd": np.full(len(laws), noise),
         "log_p": np.stack([log_p_value(law, y_test) for law in laws]),
