@@ -15,7 +15,8 @@ from sklearn.linear_model import LinearRegression
 
 from benchmarks.timing import least_alone, seconds
 from simstudy.documents.dgps.linear import LinearModel
-from simstudy.documents.scenarios import BootstrapSe, RegressionTrial
+from simstudy.documents.scenarios.regression import RegressionTrial
+from simstudy.documents.scenarios.standard_error import BootstrapSe
 from simstudy.documents.stats.bootstrap.losses import (
     bootstrap_variance,
     ideal_variance,

@@ -8,7 +8,6 @@ import scipy
 
 import simstudy
 from simstudy import figures
-from simstudy.documents import scenarios
 from simstudy.documents.stats.two_stage import design as two_stage_design
 from simstudy.lazy import LazyModule
 from simstudy.provenance.fingerprint import fingerprint
@@ -39,9 +38,7 @@ def test_the_fingerprint_has_the_version_of_a_library_that_is_late():
 
 
 # ---------------------------------------------------------------- names of packages
-@pytest.mark.parametrize(
-    "package", [simstudy, figures, scenarios], ids=lambda package: package.__name__
-)
+@pytest.mark.parametrize("package", [simstudy, figures], ids=lambda package: package.__name__)
 def test_a_package_offers_what_it_lists_and_nothing_else(package):
     for name in package.__all__:
         assert getattr(package, name).__module__.startswith(("simstudy.", "collections.abc")), name

@@ -34,9 +34,9 @@ def _unconditional(trial: TwoStage, s2: Statistics, _: bool) -> Statistics:
 def _from_uniform(p: Statistics) -> float:
     """Kolmogorov's distance of p-values from the uniform distribution."""
     # Imported on first use, since the import takes longer than planning a study.
-    from simstudy.documents.stats.predictive.calibration import pit_distance
+    from simstudy.documents.stats.predictive import pit_distance
 
-    return float(pit_distance(p))
+    return pit_distance(p)
 
 
 def _follows(result: Result, law: Law) -> Finding:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from simstudy.documents.dgps.friedman import Friedman
 from simstudy.documents.dgps.linear import LinearModel
 from simstudy.documents.dgps.location import (
     Bernoulli,
@@ -14,7 +13,6 @@ from simstudy.documents.dgps.location import (
     StudentT,
     sample_moments,
 )
-from simstudy.documents.dgps.p_values import ScoredPredictions
 from simstudy.documents.dgps.prices import Prices
 from simstudy.documents.dgps.scores import (
     DiscretisedScores,
@@ -30,10 +28,6 @@ def rng() -> np.random.Generator:
 
 
 REFUSED = {
-    "friedman": [
-        (lambda: Friedman(n_feature=4), "n_feature=4"),
-        (lambda: Friedman(noise_sd=0), "noise_sd=0"),
-    ],
     "linear": [
         (lambda: LinearModel(n_feature=0), "n_feature=0"),
         (lambda: LinearModel(noise_variance=np.inf), "noise_variance=inf"),
@@ -55,13 +49,6 @@ REFUSED = {
         (lambda: Bernoulli(p=1.0), "no sampling error"),
         (lambda: sample_moments(Gaussian(), rng(), 3, 1), "single observation"),
         (lambda: Gaussian().draw_moments(rng(), 3, 1), "at least 2"),
-    ],
-    "p_values": [
-        (lambda: ScoredPredictions(n_prediction=0), "n_prediction=0"),
-        (lambda: ScoredPredictions(n_together=-1), "n_together=-1"),
-        (lambda: ScoredPredictions(null_share=95), "null_share=95"),
-        (lambda: ScoredPredictions(correlation=1.0), "correlation=1"),
-        (lambda: ScoredPredictions(spread=0.0), "spread=0"),
     ],
     "scores": [
         (lambda: NormalScores(sd=0.0), "NormalScores .* 0 "),

@@ -34,10 +34,10 @@ def cfdr(p, order="nfdr", clipped=False):
     return found
 
 
-def rfdr(p, order="nfdr", ratio=1.6):
+def rfdr(p, order="nfdr"):
     rates, places, found = nfdr(p), ranked(p, order), [None] * len(p)
     for i, place in enumerate(places, start=1):
-        later = round(ratio * i)
+        later = round(1.6 * i)
         found[place] = rates[places[later - 1]] if later <= len(p) else 1
     return found
 
@@ -72,18 +72,19 @@ def storey_smoother(p):
     return min(max(last, 0), 1)
 
 
-def storey_bootstrap(p, reference=0.0):
+def storey_bootstrap(p):
     found, n = [storey(p, lam) for lam in LAMBDAS], len(p)
-    center = np.quantile(found, reference)
     errors = []
     for lam, estimate in zip(LAMBDAS, found, strict=True):
         count = sum(value > lam for value in p)
         variance = count / n * (1 - count / n) / n / (1 - lam) ** 2
-        errors.append(variance + (estimate - center) ** 2)
+        errors.append(variance + (estimate - min(found)) ** 2)
     return min(found[errors.index(min(errors))], 1)
 
 
-def jiang_doerge(p, n_bins=20):
+def jiang_doerge(p):
+    n_bins = 20
+
     def above(k):
         return sum(value >= k / n_bins for value in p) if k < n_bins else 0
 
