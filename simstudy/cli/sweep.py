@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from io import BytesIO
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -134,7 +135,8 @@ def _write_summary(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
     frames = []
     for each in outcomes:
         path = Path(each["folder"] or "") / "summary.parquet"
-        rows = pd.read_parquet(path) if each["folder"] and path.is_file() else pd.DataFrame([{}])
+        is_there = each["folder"] and path.is_file()
+        rows = pd.read_parquet(BytesIO(path.read_bytes())) if is_there else pd.DataFrame([{}])
         own = {name: each["overrides"].get(name) for name in _own(outcomes)}
         own = {name if name not in rows else f"override {name}": v for name, v in own.items()}
         own |= {"state": STATES.get(int(each["status"]), str(each["status"]))}

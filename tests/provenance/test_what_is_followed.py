@@ -3,6 +3,7 @@
 import importlib
 import sys
 
+import numpy as np
 import pytest
 
 from simstudy.provenance.fingerprint import changes, fingerprint
@@ -207,6 +208,24 @@ def test_what_lies_beside_code_that_looks_up_modules_counts_where_it_can_be_read
     assert differing(before, trace(looks_up)) == set()
     (tmp_path / "beside.py").write_text("x = 1\n")
     assert differing(before, trace(looks_up)) != set()
+
+
+def test_a_function_compiled_by_cython_counts_by_its_name(trace, monkeypatch):
+    """In Cython 3.1.0, the `__module__` of such a function's type is a descriptor."""
+
+    class Compiled:
+        __slots__ = ("home",)
+
+        def __call__(self, x):
+            return x
+
+    Compiled.__module__ = Compiled.home
+    function = Compiled()
+    function.home = "numpy"
+    monkeypatch.setattr(np, "compiled", function, raising=False)
+    before, after = trace(), trace(("np.asarray(x)", "np.compiled(x)"))
+    assert differing(before, after) == {"helpers.inner"}
+    assert differing(before, trace(("FACTOR = 2.0", "FACTOR = np.compiled"))) == {"helpers.FACTOR"}
 
 
 def test_what_several_roots_use_is_in_the_fingerprint_of_each(trace):
