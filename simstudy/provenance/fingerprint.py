@@ -701,7 +701,9 @@ def _makes_a_generator(value: object) -> bool:
 
 def _file_reader(code: Definition, names: Mapping[str, Any]) -> str:
     """The first name in code that reads a file; empty if there is none."""
-    found = [name for name in policy.READERS if name in code.words]
+    is_in_memory = not code.words.isdisjoint(("StringIO", "BytesIO"))
+    readers = policy.READERS_BY_PATH if is_in_memory else policy.READERS
+    found = [name for name in readers if name in code.words]
     is_open = any(chain == ("open",) for chain in code.chains) and "open" not in names
     return found[0] if found else "open" * is_open
 
