@@ -4,7 +4,6 @@ Kernels are compiled and check nothing at run time; in every other module of the
 data-generating processes the shapes that the annotations of functions state hold on each call.
 """
 
-import fcntl
 import inspect
 import os
 import signal
@@ -90,6 +89,8 @@ class SmokeRuns:
     @contextmanager
     def alone(self, experiments: Sequence[str]) -> Iterator[Path]:
         """Have no other worker run these experiments meanwhile."""
+        import fcntl  # absent on Windows, where all other tests can run
+
         with ExitStack() as files:
             for name in experiments:
                 path = self.folder.with_name(f"{self.folder.name}.{name}")
