@@ -8,7 +8,6 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from io import BytesIO
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -136,7 +135,8 @@ def _write_summary(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
     for each in outcomes:
         path = Path(each["folder"] or "") / "summary.parquet"
         is_there = each["folder"] and path.is_file()
-        rows = pd.read_parquet(BytesIO(path.read_bytes())) if is_there else pd.DataFrame([{}])
+        # A folder n_rep=60 in the path is no column, as it was for pyarrow before 25.
+        rows = pd.read_parquet(path, partitioning=None) if is_there else pd.DataFrame([{}])
         own = {name: each["overrides"].get(name) for name in _own(outcomes)}
         own = {name if name not in rows else f"override {name}": v for name, v in own.items()}
         own |= {"state": STATES.get(int(each["status"]), str(each["status"]))}
