@@ -4,6 +4,7 @@ Kernels are compiled and check nothing at run time; in every other module of the
 data-generating processes the shapes that the annotations of functions state hold on each call.
 """
 
+import importlib.util
 import inspect
 import os
 import signal
@@ -22,6 +23,8 @@ import numpy as np
 import pytest
 from beartype import beartype
 from jaxtyping import AbstractArray, install_import_hook
+
+from simstudy.errors import SimstudyError
 
 PACKAGE = Path(__file__).parents[1] / "simstudy"
 CHECKED = [
@@ -71,6 +74,34 @@ checker.shapes_checked = shapes_checked
 jaxtyping.jaxtyped = partial(where_stated, jaxtyping.jaxtyped)
 sys.modules[checker.__name__] = checker
 install_import_hook(CHECKED, f"{checker.__name__}.shapes_checked")
+
+
+# ---------------------------------------------------------------- without the extra `kernels`
+HAS_NUMBA = importlib.util.find_spec("numba") is not None
+
+
+def skip_without_numba(error: SimstudyError) -> None:
+    """Skip a test of compiled code where numba is not installed; nothing is hidden where it is."""
+    if not HAS_NUMBA and "simstudy[kernels]" in str(error):
+        pytest.skip("needs pip install -e '.[kernels]'")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    try:
+        return (yield)
+    except SimstudyError as error:
+        skip_without_numba(error)
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: Any, request: Any) -> Iterator[None]:
+    try:
+        return (yield)
+    except SimstudyError as error:
+        skip_without_numba(error)
+        raise
 
 
 # ---------------------------------------------------------------- workers of pytest

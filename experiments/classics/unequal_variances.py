@@ -20,7 +20,6 @@ import numpy as np
 
 from simstudy import Study, grid, option, published, zipped
 from simstudy.claims import is_above, is_below, is_near, statement
-from simstudy.documents.stats.two_sample import theory
 from simstudy.figures import measure_curves
 from simstudy.lazy import special, stats
 from simstudy.measures import rejection_rate
@@ -47,10 +46,30 @@ class TwoSamples:
     def exact(self):
         if self.shape != "normal":
             return {"rejection_rate": np.full(4, np.nan)}
-        scale = np.sqrt((1 + self.sd**2) / 2) / np.sqrt(1 / self.n1 + self.sd**2 / self.n2)
-        known = theory.student_rejection, theory.welch_rejection
-        rates = [of(self.n1, self.n2, self.sd**-2, effect=self.shift * scale) for of in known]
+        rates = [t_test_rejection(self, pooled=pooled) for pooled in (True, False)]
         return {"rejection_rate": np.array([*rates, np.nan, np.nan])}
+
+
+def t_test_rejection(of, *, pooled, alpha=0.05, n_nodes=200):
+    """Exact rejection rate of Student's or Welch's test of normal samples.
+
+    Given the share of the first sample in the sum of squares, which is a beta variate, the degrees
+    of freedom are fixed and the statistic is a multiple of a noncentral t (Wang 1971, J. Am. Stat.
+    Assoc. 66, 605-608). The beta variate is integrated out by Gauss-Jacobi quadrature.
+    """
+    df1, df2 = of.n1 - 1, of.n2 - 1
+    nodes, weights = special.roots_jacobi(n_nodes, df2 / 2 - 1, df1 / 2 - 1)
+    share, df = (1 + nodes) / 2, df1 + df2
+    true = 1 / of.n1 + of.sd**2 / of.n2  # variance of the difference of means
+    v1, v2 = share * df / df1 / of.n1, (1 - share) * df / df2 * of.sd**2 / of.n2
+    if pooled:
+        estimate, test_df = (v1 * of.n1 * df1 + v2 * of.n2 * df2) / df * (1 / of.n1 + 1 / of.n2), df
+    else:
+        estimate, test_df = v1 + v2, (v1 + v2) ** 2 / (v1**2 / df1 + v2**2 / df2)
+    effect = of.shift * np.sqrt((1 + of.sd**2) / 2 / true)
+    reach = special.stdtrit(test_df, 1 - alpha / 2) * np.sqrt(estimate / true)
+    rejected = special.nctdtr(df, -effect, -reach) + special.nctdtr(df, effect, -reach)
+    return weights @ rejected / weights.sum()
 
 
 def student(x, y):

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from simstudy.documents.scenarios.risk import RegressionRisk
     from simstudy.documents.scenarios.standard_error import BootstrapSe
     from simstudy.documents.scenarios.thresholds import Bound, Threshold, Trial, Umbrella
-    from simstudy.documents.scenarios.two_sample import ComparedSamples, TwoSample
     from simstudy.documents.scenarios.two_stage import TwoStage
 
 _NAMES = {
@@ -27,7 +26,6 @@ _NAMES = {
     "risk": ("RegressionRisk",),
     "standard_error": ("BootstrapSe",),
     "thresholds": ("Bound", "Threshold", "Trial", "Umbrella"),
-    "two_sample": ("ComparedSamples", "TwoSample"),
     "two_stage": ("TwoStage",),
 }  # names, module by module
 
@@ -35,7 +33,6 @@ __all__ = [
     "AppliedTrial",
     "BootstrapSe",
     "Bound",
-    "ComparedSamples",
     "Model",
     "ModelTrial",
     "Networks",
@@ -46,7 +43,6 @@ __all__ = [
     "TableRows",
     "Threshold",
     "Trial",
-    "TwoSample",
     "TwoStage",
     "Umbrella",
 ]

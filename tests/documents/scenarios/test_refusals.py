@@ -18,7 +18,6 @@ from simstudy.documents.scenarios.regression import RegressionTrial
 from simstudy.documents.scenarios.score_checks import ScoreCheck
 from simstudy.documents.scenarios.standard_error import BootstrapSe
 from simstudy.documents.scenarios.thresholds import Trial, Umbrella
-from simstudy.documents.scenarios.two_sample import TwoSample
 from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.documents.scenarios.two_stage_outcomes import TwoStageOutcomes
 from simstudy.errors import ConfigError, DesignError
@@ -89,8 +88,6 @@ REFUSED = {
         (lambda: BootstrapSe(n_boot=1.0), "n_boot=1.0"),
         (lambda: BootstrapSe(n_boot=math.nan), "no variance"),
         (lambda: Umbrella(3), "n_obs=3"),
-        (lambda: TwoSample(n1=1, n2=9), "n1=1, n2=9"),
-        (lambda: TwoSample(n1=5, n2=9, variance_ratio=np.inf), "variance_ratio=inf"),
         (lambda: TwoStage(k=1, n1=10, n2=10, dgp=StudentT(), draws="sufficient"), "StudentT"),
         (lambda: TwoStageOutcomes(k=1.5, n1=150, power=0.01), "power=0.01"),
     ],

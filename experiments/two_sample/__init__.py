@@ -1,1 +1,0 @@
-"""Two samples with unequal variances: study, figures and claims."""

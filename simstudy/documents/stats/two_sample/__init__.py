@@ -1,1 +1,0 @@
-"""Comparing the locations of two samples: a p-value, an estimate and an interval by each method."""
