@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import hypothesis
 import jaxtyping
 import numpy as np
 import pytest
@@ -25,6 +26,10 @@ from beartype import beartype
 from jaxtyping import AbstractArray, install_import_hook
 
 from simstudy.errors import SimstudyError
+
+# No test fails because other processes keep the machine busy.
+hypothesis.settings.register_profile("no deadline", deadline=None)
+hypothesis.settings.load_profile("no deadline")
 
 PACKAGE = Path(__file__).parents[1] / "simstudy"
 CHECKED = [
