@@ -4,7 +4,6 @@ Kernels are compiled and check nothing at run time; in every other module of the
 data-generating processes the shapes that the annotations of functions state hold on each call.
 """
 
-import fcntl
 import importlib.util
 import inspect
 import os
@@ -19,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import hypothesis
 import jaxtyping
 import numpy as np
 import pytest
@@ -26,6 +26,10 @@ from beartype import beartype
 from jaxtyping import AbstractArray, install_import_hook
 
 from simstudy.errors import SimstudyError
+
+# No test fails because other processes keep the machine busy.
+hypothesis.settings.register_profile("no deadline", deadline=None)
+hypothesis.settings.load_profile("no deadline")
 
 PACKAGE = Path(__file__).parents[1] / "simstudy"
 CHECKED = [
@@ -121,6 +125,8 @@ class SmokeRuns:
     @contextmanager
     def alone(self, experiments: Sequence[str]) -> Iterator[Path]:
         """Have no other worker run these experiments meanwhile."""
+        import fcntl  # absent on Windows, where all other tests can run
+
         with ExitStack() as files:
             for name in experiments:
                 path = self.folder.with_name(f"{self.folder.name}.{name}")
