@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 
 from simstudy.documents.dgps.location import StudentT
@@ -14,7 +13,6 @@ from simstudy.documents.scenarios.thresholds import Trial, Umbrella
 from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.documents.scenarios.two_stage_outcomes import TwoStageOutcomes
 from simstudy.errors import DesignError
-
 
 REFUSED = {
     "accuracy": [
