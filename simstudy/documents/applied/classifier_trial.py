@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,14 +16,16 @@ from simstudy.documents.applied.settings import (
     ClassifierTestSettings,
 )
 from simstudy.documents.applied.tables import Table, Values, check_same_length, is_positive
-from simstudy.documents.stats.classifier import trial, umbrella
-from simstudy.documents.stats.classifier.thresholds import Target, thresholds
+from simstudy.documents.stats import classifier_trial as trial
+from simstudy.documents.stats import umbrella
+from simstudy.documents.stats.thresholds import Target, thresholds
 from simstudy.errors import DesignError
 from simstudy.lazy import ggplot, p9, pd, stats
 from simstudy.options import build
 
 MARGIN, POWER = 0.05, 0.8  # the document's values
 SCORE_LIMIT = 100_000  # positive scores up to which the exact bootstrap takes a second
+CASE_LIMIT = 10**6  # of a sample size that is searched for, in some seconds
 CONFIDENCES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99)
 STUDY_NAMES = {"bca": "bca strict"}  # the document leaves resamples equal to the estimate out
 NOT_BOOTSTRAPPED = ("umbrella", "empirical", "tolerance")
@@ -334,12 +336,14 @@ class _Cases:
 
 
 # ---------------------------------------------------------------- threshold
-def all_thresholds(positive: Values, target: Target) -> dict[str, float]:
-    """Set thresholds by all methods; -inf by the umbrella if no score is safe.
+def all_thresholds(
+    positive: Values, target: Target, methods: Sequence[str] = THRESHOLD_METHODS
+) -> dict[str, float]:
+    """Set thresholds by several methods; -inf by the umbrella if no score is safe.
 
     Above 100,000 scores the exact bootstraps are left out, which then agree with each other.
     """
-    names = [n for n in THRESHOLD_METHODS if len(positive) <= SCORE_LIMIT or n in NOT_BOOTSTRAPPED]
+    names = [n for n in methods if len(positive) <= SCORE_LIMIT or n in NOT_BOOTSTRAPPED]
     known = [STUDY_NAMES.get(name, name) for name in names]
     found = thresholds(positive[np.newaxis], target, known)
     return {name: float(found[key][0]) for name, key in zip(names, known, strict=True)}
@@ -351,18 +355,30 @@ def expected_sensitivity(threshold: float, positive: Values) -> float:
     A threshold at the r-th smallest score has a sensitivity of mean (n + 1 - r) / (n + 1), whatever
     the continuous law of the scores; between two scores the place is interpolated.
     """
-    ordered = np.sort(positive)
-    n = len(ordered)
-    rank = np.interp(threshold, ordered, np.arange(1, n + 1), left=0.5)
+    n = len(positive)
+    rank = np.interp(threshold, np.sort(positive), np.arange(1, n + 1), left=0.5)
     return float((n + 1 - rank) / (n + 1))
 
 
 def _curve(positive: Values, sensitivity: float) -> Iterator[tuple[str, float, float | None]]:
     for confidence in CONFIDENCES:
-        found = all_thresholds(positive, Target(sensitivity, confidence))
+        found = all_thresholds(positive, Target(sensitivity, confidence), DRAWN)
         for name in DRAWN:
             value = found.get(name, math.nan)
             yield name, confidence, value if math.isfinite(value) else None
+
+
+def _safe_rank(n_obs: int, target: Target) -> int:
+    """The umbrella's rank; refused where no score is safe."""
+    if rank := int(umbrella.umbrella_rank(n_obs, *target)):
+        return rank
+    best = 1 - umbrella.violation(1, n_obs, target.sensitivity)
+    raise DesignError(
+        f"n_obs={n_obs} positive scores cannot keep a sensitivity of {target.sensitivity:g} with "
+        f"confidence {target.confidence:g}: even the smallest score as the threshold has only "
+        f"{best:.3g}. Collect at least {umbrella.least_feasible_n(*target)} positives, or ask for "
+        f"confidence {best:.3g} or less."
+    )
 
 
 # ---------------------------------------------------------------- plan and test
@@ -372,11 +388,7 @@ def plan_table(table: Table) -> ClassifierPlan:
     cases, k = _Cases(table, settings.positive, settings.seed), settings.sensitivity
     positive = cases.positive
     target = Target(k, settings.confidence)
-    rank, coverage, mean_power = 0, None, None
-    if settings.method == "umbrella":
-        umbrella.umbrella_threshold(positive[np.newaxis], **target._asdict())
-        rank = int(umbrella.umbrella_rank(len(positive), *target))
-        coverage = 1 - float(umbrella.violation(rank, len(positive), k))
+    rank = _safe_rank(len(positive), target) if settings.method == "umbrella" else 0
     found = all_thresholds(positive, target)
     if settings.method not in found:
         raise DesignError(
@@ -387,9 +399,11 @@ def plan_table(table: Table) -> ClassifierPlan:
     threshold = found[settings.method]
     sizes = _sizes(settings)
     test = trial.trial_power(sizes.n, k, sizes.null, settings.alpha)
+    coverage, mean_power = None, None
     if rank:
-        given = rank, len(positive), sizes.n, sizes.null, settings.alpha
-        mean_power = float(trial.power_with_order_statistic(*given))
+        coverage = 1 - float(umbrella.violation(rank, len(positive), k))
+        given = rank, len(positive), sizes.n, int(test.critical)
+        mean_power = trial.power_with_order_statistic(*given)
     at_formula = trial.trial_power(sizes.n_formula, k, sizes.null, settings.alpha)
     plan = ClassifierPlan(
         threshold=threshold, threshold_method=settings.method, sensitivity=k,
@@ -454,7 +468,7 @@ def _sizes(settings: ClassifierPlanSettings) -> _Sizes:
                 "n, power and margin are all given, and each follows from the other two. Leave out "
                 "the one that is wanted."
             )
-        margin = float(trial.exact_margin(n, k, settings.power, alpha))
+        margin = trial.exact_margin(n, k, settings.power, alpha)
         if not 0 < margin < k:
             raise DesignError(
                 f"n={n} positive cases have power {settings.power:g} for no null below sensitivity "
@@ -462,12 +476,28 @@ def _sizes(settings: ClassifierPlanSettings) -> _Sizes:
             )
         margin *= 1 + 1e-9  # the infimum itself is just not rejected
     margin = MARGIN if margin is None else margin
-    null, goal = k - margin, settings.power or POWER
-    formula = math.ceil(float(trial.normal_sample_size(k, margin, goal, alpha)))
+    goal = settings.power or POWER
+    _refuse_no_size(k, margin, goal, alpha)
+    null, formula = k - margin, math.ceil(trial.normal_sample_size(k, margin, goal, alpha))
     if n is not None:
         return _Sizes(null, n, None, None, formula)
+    if not (enough := trial.proven_sample_size(k, margin, goal, alpha)) <= CASE_LIMIT:
+        raise DesignError(
+            f"margin={margin:g} may take {enough:.2g} cases, and of more than {CASE_LIMIT:,} the "
+            "powers are not all computed. Give a wider margin, or n."
+        )
     first, forever = trial.sample_sizes(k, margin, goal, alpha)
     return _Sizes(null, forever, first, forever, formula)
+
+
+def _refuse_no_size(k: float, margin: float, power: float, alpha: float) -> None:
+    """Refuse what no sample size can show, and what any can."""
+    trial.refuse_no_null(k, margin)
+    if trial.normal_power(0, k, margin, alpha) >= power:
+        raise DesignError(
+            "power is so low for this alpha that the normal approximation reaches it at any "
+            "sample size, so no least one exists. Ask for a power clearly above alpha."
+        )
 
 
 def judge_table(plan: ClassifierPlan, table: Table) -> ClassifierVerdict:
@@ -482,8 +512,8 @@ def judge_table(plan: ClassifierPlan, table: Table) -> ClassifierVerdict:
     return ClassifierVerdict(
         rejects=found >= int(test.critical), n=n, found=found, planned_n=plan.n,
         threshold=plan.threshold, null=plan.null, alpha=plan.alpha, critical=int(test.critical),
-        p_value=float(trial.p_value(found, n, plan.null)),
-        lower_bound=float(trial.clopper_pearson_lower(found, n, plan.alpha)),
+        p_value=float(trial.upper_tail(found, n, plan.null)),
+        lower_bound=trial.clopper_pearson_lower(found, n, plan.alpha),
         power=float(test.power), n_negative=len(cases.negative),
         n_false_positive=int((cases.negative >= plan.threshold).sum()),
         is_clustered=plan.is_clustered, source=cases.source, settings={"plan": plan.to_dict()},

@@ -85,9 +85,6 @@ REFUSED = {
         (lambda: DiscretisedScores(step=-1.0), "DiscretisedScores .* -1 "),
         (lambda: SkewedScores(skewness=0.0), "use NormalScores"),
         (lambda: HeavyTailedScores(df=0.0), "df=0"),
-        (lambda: NormalScores().threshold(95.0), "sensitivity=95"),
-        (lambda: NormalScores().quantile(0.0), "q=0"),
-        (lambda: NormalScores().draw(rng(), 2, 0), "n_obs=0"),
     ],
 }
 

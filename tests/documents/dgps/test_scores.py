@@ -43,13 +43,13 @@ def test_truths_are_those_of_scipy(scores, reference):
     np.testing.assert_allclose(scores.quantile(LEVELS), at, rtol=1e-9)
     np.testing.assert_allclose(scores.threshold(1 - LEVELS), at, rtol=1e-9)
     np.testing.assert_allclose(scores.sensitivity(at), reference.sf(at), rtol=1e-9)
-    np.testing.assert_allclose(scores.specificity(at), reference.cdf(at), rtol=1e-9)
+    np.testing.assert_allclose(scores.cdf(at), reference.cdf(at), rtol=1e-9)
 
 
 @pytest.mark.parametrize("scores", CONTINUOUS + LATTICES)
 def test_everybody_is_positive_at_minus_infinity_and_nobody_at_infinity(scores):
     np.testing.assert_array_equal(scores.sensitivity([-np.inf, np.inf]), [1.0, 0.0])
-    np.testing.assert_array_equal(scores.specificity([-np.inf, np.inf]), [0.0, 1.0])
+    np.testing.assert_array_equal(scores.cdf([-np.inf, np.inf]), [0.0, 1.0])
 
 
 @pytest.mark.parametrize("scores", LATTICES)
@@ -66,7 +66,7 @@ def test_lattice_points_are_hit_exactly(scores):
     """Multiples of the step that rounding has moved count as the multiples."""
     points = scores.step * np.arange(-30, 30)
     moved = [np.nextafter(points, way) for way in (-np.inf, np.inf)]
-    for other, truth in itertools.product(moved, (scores.sensitivity, scores.specificity)):
+    for other, truth in itertools.product(moved, (scores.sensitivity, scores.cdf)):
         np.testing.assert_array_equal(truth(points), truth(other))
     draws = scores.draw(np.random.default_rng(2), 2, 50)
     np.testing.assert_array_equal(draws, scores.step * np.round(draws / scores.step))

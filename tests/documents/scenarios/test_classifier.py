@@ -8,7 +8,7 @@ from scipy import stats
 
 from simstudy.documents.scenarios.applied import TRIAL_METHODS, AppliedTrial
 from simstudy.documents.scenarios.thresholds import Bound, Threshold, Trial, Umbrella
-from simstudy.documents.stats.classifier.thresholds import METHODS, described, thresholds
+from simstudy.documents.stats.thresholds import METHODS, described, thresholds
 from tests.documents.scenarios.draws import streams
 
 
