@@ -12,7 +12,7 @@ from scipy import stats
 from benchmarks.timing import seconds
 from simstudy.documents.scenarios.applied import AppliedTrial
 from simstudy.documents.scenarios.thresholds import Threshold, Trial
-from simstudy.documents.stats.classifier.trial import normal_sample_size, trial_power
+from simstudy.documents.stats.classifier_trial import normal_sample_size, trial_power
 from simstudy.provenance.streams import Streams
 
 K, J, N_TEST, N_BOOT = 0.95, 0.8, 50, 1000

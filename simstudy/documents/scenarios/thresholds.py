@@ -60,13 +60,15 @@ class Threshold:
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
         x = self.scores.draw(streams("data"), n_rep, self.n_obs)
-        columns = self.set_on(x, streams)
-        about = {} if self.n_boot else described(x, self.target, streams("figure 2"))
-        return {**columns, **about}
+        resamples = self.resamples(streams, x)
+        columns = self.set_on(x, resamples)
+        if self.n_boot:
+            return columns
+        return columns | described(x, self.target, resamples, streams("figure 2"))
 
-    def set_on(self, x: Block, streams: Streams) -> Columns:
+    def set_on(self, x: Block, resamples: Resamples) -> dict[str, np.ndarray]:
         """Columns (rep, method): thresholds on test sets, are they safe, what do they keep?"""
-        found = thresholds(x, self.target, self.methods, resamples=self.resamples(streams, x))
+        found = thresholds(x, self.target, self.methods, resamples=resamples)
         threshold = np.stack([found[method] for method in self.methods], axis=1)
         return {
             "threshold": threshold,
@@ -74,11 +76,10 @@ class Threshold:
             "sensitivity": self.scores.sensitivity(threshold),
         }
 
-    def resamples(self, streams: Streams, x: Block) -> Resamples | None:
-        """Bootstrap values of each test set; None for infinitely many."""
-        if not self.n_boot:
-            return None
-        return resample(np.sort(x, axis=1), self.target.q, self.n_boot, streams("bootstrap"))
+    def resamples(self, streams: Streams, x: Block) -> Resamples:
+        """Bootstrap values of each test set."""
+        rng = streams("bootstrap") if self.n_boot else None
+        return resample(np.sort(x, axis=1), self.target.q, self.n_boot, rng)
 
     def exact(self) -> Columns:
         about = (self.n_obs, self.target)
@@ -94,7 +95,8 @@ class Bound(Threshold):
     methods: ClassVar[tuple[str, ...]] = (*METHODS, *FURTHER)
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        columns = self.set_on(self.scores.draw(streams("data"), n_rep, self.n_obs), streams)
+        x = self.scores.draw(streams("data"), n_rep, self.n_obs)
+        columns = self.set_on(x, self.resamples(streams, x))
         return {name: columns[name] for name in ("safe", "sensitivity")}
 
 

@@ -113,23 +113,21 @@ def likely_pairs(n_obs: int, q: float) -> Pairs:
     """
     j, g = interpolation(n_obs, q)
     alone = _rank_law(n_obs, j)
-    if not g:
-        lower = upper = np.flatnonzero(alone > UNLIKELY)
-        probability = alone[lower]
-    else:
-        ranks = np.flatnonzero(np.maximum(alone, _rank_law(n_obs, j + 1)) > UNLIKELY)
+    ranks = np.flatnonzero(alone > UNLIKELY)
+    joint = alone[ranks, np.newaxis]
+    if g:
         a = ranks[:, np.newaxis] + 1.0
         with np.errstate(divide="ignore"):  # a = 1: all draws are of the least
             exactly = stats.binom.pmf(j, n_obs, a / n_obs) * -np.expm1(j * np.log1p(-1 / a))
         above = np.maximum(n_obs - a, 1)  # of a = n nothing is above, and `exactly` is 0
-        beyond = np.minimum((n_obs - ranks) / above, 1), np.minimum((n_obs - ranks - 1) / above, 1)
-        joint = exactly * (beyond[0] ** (n_obs - j) - beyond[1] ** (n_obs - j))
-        np.fill_diagonal(joint, np.maximum(alone[ranks] - exactly[:, 0], 0))
-        lower, upper = np.nonzero(joint > UNLIKELY)
-        probability = joint[lower, upper]
-        lower, upper = ranks[lower], ranks[upper]
-    first = np.argsort(-probability, kind="stable")
-    return Pairs(lower[first], upper[first], probability[first] / probability[first].sum())
+        reach = int(min(-np.log(UNLIKELY) * above.max() / (n_obs - j), above.max()))
+        beyond = np.maximum(1 - np.arange(reach + 1) / above, 0) ** (n_obs - j)
+        joint = np.hstack([np.maximum(joint - exactly, 0), exactly * -np.diff(beyond)])
+    place, step = np.nonzero(joint > UNLIKELY)
+    probability = joint[place, step]
+    first = np.argsort(-np.log(probability).round(9), kind="stable")  # equal ones: lowest first
+    lower, probability = ranks[place][first], probability[first]
+    return Pairs(lower, lower + step[first], probability / probability.sum())
 
 
 def rank_cdf(n_obs: int, rank: int) -> Float[np.ndarray, " obs"]:

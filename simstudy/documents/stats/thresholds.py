@@ -161,15 +161,17 @@ COMPARED = {"umbrella": "umbrella_at_92", "bca strict": "bca_strict_at_92"}
 """Methods whose thresholds are compared at that confidence, and their columns."""
 
 
-def described(x: Block, target: Target, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def described(
+    x: Block, target: Target, exactly: Resamples, rng: np.random.Generator
+) -> dict[str, np.ndarray]:
     """Columns that describe test sets: the exact bootstrap, the lowest scores, some resamples.
 
     Row r of `resample_1` is resample r of the block's first test set, in ascending order; and so on
     for the first four.
     """
     x, q = np.sort(x, axis=1), target.q
-    shape = shape_of(resample(x, q))
-    found = thresholds(x, target._replace(confidence=STRICTER), tuple(COMPARED))
+    shape, stricter = shape_of(exactly), target._replace(confidence=STRICTER)
+    found = thresholds(x, stricter, tuple(COMPARED), resamples=exactly)
     shown = resample(x[:N_SHOWN], q, len(x), rng)
     return {
         "sensitivity_on_test_set": (x > sample_quantile(x, q)[:, None]).mean(axis=1),
