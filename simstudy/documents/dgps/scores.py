@@ -12,14 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simstudy.array_types import Float
-from simstudy.errors import DesignError
-from simstudy.lazy import special
+from simstudy.lazy import stats
 
 Numbers = float | np.ndarray
 """One number, or an array of them: such arguments broadcast."""
+Law = tuple[Any, tuple[float, ...]]
 
-TIE_LIMIT = 1e-7
-"""Share of continuous scores that may be tied by rounding: no study here draws enough to tell."""
 LATTICE_SLACK = 1e-9
 """Share of a step by which a threshold may miss a lattice point through rounding."""
 
@@ -53,8 +51,33 @@ class Scores(ABC):
         """The largest threshold that has at least this sensitivity: the true t*."""
 
 
+class ContinuousScores(Scores):
+    """Scores of a law that SciPy has."""
+
+    @property
+    @abstractmethod
+    def law(self) -> Law:
+        """A distribution of `scipy.stats` and its parameters."""
+
+    def sensitivity(self, threshold: Numbers) -> Any:
+        law, about = self.law
+        return law.sf(threshold, *about)
+
+    def cdf(self, threshold: Numbers) -> Any:
+        law, about = self.law
+        return law.cdf(threshold, *about)
+
+    def quantile(self, q: Numbers) -> Any:
+        law, about = self.law
+        return law.ppf(q, *about)
+
+    def threshold(self, sensitivity: Numbers) -> Any:
+        law, about = self.law
+        return law.isf(sensitivity, *about)
+
+
 @dataclass(frozen=True)
-class NormalScores(Scores):
+class NormalScores(ContinuousScores):
     """Normal scores, such as log-odds often look."""
 
     normal: ClassVar[bool] = True
@@ -62,119 +85,55 @@ class NormalScores(Scores):
     mean: float = 1.0
     sd: float = 1.0
 
-    def __post_init__(self) -> None:
-        _check_scale(self, self.sd)
+    @property
+    def law(self) -> Law:
+        return stats.norm, (self.mean, self.sd)
 
     def draw(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, "rep obs"]:
         return self.mean + self.sd * rng.standard_normal((n_rep, n_obs))
 
-    def sensitivity(self, threshold: Numbers) -> Any:
-        return special.ndtr((self.mean - np.asarray(threshold)) / self.sd)
-
-    def cdf(self, threshold: Numbers) -> Any:
-        return special.ndtr((np.asarray(threshold) - self.mean) / self.sd)
-
-    def quantile(self, q: Numbers) -> Any:
-        return self.mean + self.sd * special.ndtri(q)
-
-    def threshold(self, sensitivity: Numbers) -> Any:
-        return self.mean - self.sd * special.ndtri(sensitivity)
-
 
 @dataclass(frozen=True)
-class SkewedScores(Scores):
-    """Gamma scores, shifted, scaled and, for a long left tail (skewness below 0), mirrored."""
+class SkewedScores(ContinuousScores):
+    """Gamma scores, shifted, scaled and, for a long left tail (skewness below 0), mirrored.
+
+    Of a skewness above 3 in size doubles tie some scores at the end.
+    """
 
     mean: float = 1.0
     sd: float = 1.0
     skewness: float = -1.0
 
-    def __post_init__(self) -> None:
-        _check_scale(self, self.sd)
-        if not (self.skewness != 0 and np.isfinite(self.skewness)):
-            raise DesignError(
-                f"SkewedScores(skewness={self.skewness:g}) has no gamma shape, which is "
-                "4/skewness². Give a skewness other than 0, or use NormalScores."
-            )
-        least = abs(float(self._place(0.0)))
-        resolved = np.spacing(least) / self.sd * np.sqrt(self.shape) + np.spacing(self.shape)
-        tied = float(special.gammainc(self.shape, resolved))
-        if tied > TIE_LIMIT:
-            raise DesignError(
-                f"SkewedScores(skewness={self.skewness:g}) rounds a share of {tied:.2g} of its "
-                f"scores to its end, {least:g} in size, so they are tied where theory takes them "
-                "for different. Give a skewness nearer 0."
-            )
-
     @property
-    def shape(self) -> float:
-        """Shape of the gamma distribution."""
-        return 4.0 / self.skewness**2
+    def law(self) -> Law:
+        return stats.pearson3, (self.skewness, self.mean, self.sd)
 
     def draw(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, "rep obs"]:
-        return np.asarray(self._place(rng.standard_gamma(self.shape, (n_rep, n_obs))))
-
-    def sensitivity(self, threshold: Numbers) -> Any:
-        tail = special.gammaincc if self.skewness > 0 else special.gammainc
-        return tail(self.shape, self._gamma(threshold))
-
-    def cdf(self, threshold: Numbers) -> Any:
-        tail = special.gammainc if self.skewness > 0 else special.gammaincc
-        return tail(self.shape, self._gamma(threshold))
-
-    def quantile(self, q: Numbers) -> Any:
-        inverse = special.gammaincinv if self.skewness > 0 else special.gammainccinv
-        return self._place(inverse(self.shape, q))
-
-    def threshold(self, sensitivity: Numbers) -> Any:
-        inverse = special.gammainccinv if self.skewness > 0 else special.gammaincinv
-        return self._place(inverse(self.shape, sensitivity))
-
-    def _place(self, gamma: Any) -> Any:
-        unit = (gamma - self.shape) / np.sqrt(self.shape)
-        return self.mean + self.sd * np.sign(self.skewness) * unit
-
-    def _gamma(self, score: Numbers) -> Any:
-        unit = (np.asarray(score) - self.mean) / self.sd * np.sign(self.skewness)
-        return np.maximum(self.shape + np.sqrt(self.shape) * unit, 0.0)
+        shape = 4.0 / self.skewness**2
+        unit = (rng.standard_gamma(shape, (n_rep, n_obs)) - shape) / np.sqrt(shape)
+        return np.asarray(self.mean + self.sd * np.sign(self.skewness) * unit)
 
 
 @dataclass(frozen=True)
-class HeavyTailedScores(Scores):
+class HeavyTailedScores(ContinuousScores):
     """Student-t scores around a location, with any `df` above 0; `scale` multiplies t."""
 
     location: float = 1.0
     scale: float = 1.0
     df: float = 3.0
 
-    def __post_init__(self) -> None:
-        _check_scale(self, self.scale)
-        if not self.df > 0:
-            raise DesignError(
-                f"HeavyTailedScores(df={self.df:g}) is no distribution. Give df > 0; 1 is the "
-                "Cauchy distribution and large values are nearly normal."
-            )
+    @property
+    def law(self) -> Law:
+        return stats.t, (self.df, self.location, self.scale)
 
     def draw(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, "rep obs"]:
         return self.location + self.scale * rng.standard_t(self.df, (n_rep, n_obs))
-
-    def sensitivity(self, threshold: Numbers) -> Any:
-        return special.stdtr(self.df, (self.location - np.asarray(threshold)) / self.scale)
-
-    def cdf(self, threshold: Numbers) -> Any:
-        return special.stdtr(self.df, (np.asarray(threshold) - self.location) / self.scale)
-
-    def quantile(self, q: Numbers) -> Any:
-        return self.location + self.scale * special.stdtrit(self.df, q)
-
-    def threshold(self, sensitivity: Numbers) -> Any:
-        return self.location - self.scale * special.stdtrit(self.df, sensitivity)
 
 
 @dataclass(frozen=True)
@@ -183,11 +142,8 @@ class DiscretisedScores(Scores):
 
     continuous: ClassVar[bool] = False
 
-    base: NormalScores | SkewedScores | HeavyTailedScores = field(default_factory=NormalScores)
+    base: ContinuousScores = field(default_factory=NormalScores)
     step: float = 0.25
-
-    def __post_init__(self) -> None:
-        _check_scale(self, self.step)
 
     def draw(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
@@ -212,11 +168,3 @@ class DiscretisedScores(Scores):
         """The lower end of the cell of the least lattice point at or above a threshold."""
         point = np.ceil(np.asarray(threshold, dtype=float) / self.step - LATTICE_SLACK)
         return self.step * (point - 0.5)
-
-
-def _check_scale(scores: Scores, scale: float) -> None:
-    if not (scale > 0 and np.isfinite(scale)):
-        raise DesignError(
-            f"{type(scores).__name__} with a spread or step of {scale:g} has no quantiles to "
-            "bound. Give a positive, finite one."
-        )

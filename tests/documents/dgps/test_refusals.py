@@ -23,12 +23,6 @@ from simstudy.documents.dgps.prompts import (
     PerplexityScores,
     paired_population,
 )
-from simstudy.documents.dgps.scores import (
-    DiscretisedScores,
-    HeavyTailedScores,
-    NormalScores,
-    SkewedScores,
-)
 from simstudy.errors import DesignError
 
 
@@ -79,12 +73,6 @@ REFUSED = {
         (lambda: paired_population(GaussianScores(), n_prompts=2**16), "n_prompts=65536"),
         (lambda: paired_population(GaussianScores(), n_prompts=1), "n_prompts=1"),
         (lambda: paired_population(GaussianScores(), correlation=1.0), "correlation=1"),
-    ],
-    "scores": [
-        (lambda: NormalScores(sd=0.0), "NormalScores .* 0 "),
-        (lambda: DiscretisedScores(step=-1.0), "DiscretisedScores .* -1 "),
-        (lambda: SkewedScores(skewness=0.0), "use NormalScores"),
-        (lambda: HeavyTailedScores(df=0.0), "df=0"),
     ],
 }
 

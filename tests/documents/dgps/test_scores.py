@@ -12,7 +12,6 @@ from simstudy.documents.dgps.scores import (
     NormalScores,
     SkewedScores,
 )
-from simstudy.errors import DesignError
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 CONTINUOUS = [
@@ -99,10 +98,3 @@ def test_draws_keep_the_declared_truth(scores):
 @pytest.mark.parametrize("scores", LATTICES)
 def test_that_test_catches_strictly_above(scores):
     assert_caught(*shares(scores, np.greater))
-
-
-def test_scores_that_rounding_would_tie_are_refused():
-    with pytest.raises(DesignError, match=r"skewness=6\) rounds a share of 0\.016 of its scores"):
-        SkewedScores(skewness=6.0)
-    low = SkewedScores(skewness=3.0).draw(np.random.default_rng(1), 1, 100_000)
-    assert np.unique(low).size == low.size
