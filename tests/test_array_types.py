@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from simstudy import array_types
-from simstudy.documents.stats.classifier.bounds import corrected_level
+from simstudy.documents.stats.quantile_bootstrap import corrected_level
 from tests.test_imports import imported_by
 
 

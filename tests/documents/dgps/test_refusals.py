@@ -14,12 +14,6 @@ from simstudy.documents.dgps.location import (
     sample_moments,
 )
 from simstudy.documents.dgps.prices import Prices
-from simstudy.documents.dgps.scores import (
-    DiscretisedScores,
-    HeavyTailedScores,
-    NormalScores,
-    SkewedScores,
-)
 from simstudy.errors import DesignError
 
 
@@ -49,15 +43,6 @@ REFUSED = {
         (lambda: Bernoulli(p=1.0), "no sampling error"),
         (lambda: sample_moments(Gaussian(), rng(), 3, 1), "single observation"),
         (lambda: Gaussian().draw_moments(rng(), 3, 1), "at least 2"),
-    ],
-    "scores": [
-        (lambda: NormalScores(sd=0.0), "NormalScores .* 0 "),
-        (lambda: DiscretisedScores(step=-1.0), "DiscretisedScores .* -1 "),
-        (lambda: SkewedScores(skewness=0.0), "use NormalScores"),
-        (lambda: HeavyTailedScores(df=0.0), "df=0"),
-        (lambda: NormalScores().threshold(95.0), "sensitivity=95"),
-        (lambda: NormalScores().quantile(0.0), "q=0"),
-        (lambda: NormalScores().draw(rng(), 2, 0), "n_obs=0"),
     ],
 }
 

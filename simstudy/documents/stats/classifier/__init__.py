@@ -1,1 +1,1 @@
-"""The trial of a binary classifier: thresholds, their bounds, sample sizes."""
+"""Names of `simstudy.documents.stats.classifier_trial` that tests of accuracy import from here."""

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from simstudy.documents.stats.classifier import umbrella as um
-from simstudy.errors import DesignError
+from simstudy.documents.stats import umbrella as um
+from simstudy.documents.stats.thresholds import Target, thresholds
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 K, J = "0.95", "0.8"
@@ -94,31 +94,19 @@ def test_that_test_catches_strictly_above():
     assert violation_with_ties(TIED, 6, Fraction("0.75"), rank, strictly_above=1) > Fraction(1, 2)
 
 
-def test_infeasible_is_an_error_or_minus_infinity():
-    scores = np.zeros((2, 31))
-    with pytest.raises(DesignError, match=r"n_obs=31 .* only 0.796\. Collect at least 32"):
-        um.umbrella_threshold(scores, sensitivity=0.95, confidence=0.8)
-    open_end = um.umbrella_threshold(scores, sensitivity=0.95, confidence=0.8, infeasible="-inf")
-    np.testing.assert_array_equal(open_end, -np.inf)
-
-
 N_REP = replicates_to_catch(0.02, sd=0.4)
 
 
-def coverage_of(threshold):
+def coverage_of(method):
     """Share of thresholds at or below the true one, of 50 uniform scores."""
-    rng = np.random.default_rng(8)
-    return np.mean(threshold(rng, rng.random((N_REP, 50))) <= 0.05)
+    scores = np.random.default_rng(8).random((N_REP, 50))
+    return np.mean(thresholds(scores, Target(0.95, 0.8), (method,))[method] <= 0.05)
 
 
 def test_interpolated_threshold_covers_where_the_density_is_flat():
-    covered = coverage_of(
-        lambda _, x: um.interpolated_threshold(x, sensitivity=0.95, confidence=0.8)
-    )
-    assert_within_mcse(covered, 0.8, 0.4 / math.sqrt(N_REP))
-    # Caught: the plain rank.
-    covered = coverage_of(lambda _, x: um.umbrella_threshold(x, sensitivity=0.95, confidence=0.8))
-    assert_caught(covered, 0.8, 0.4 / math.sqrt(N_REP))
+    mcse = 0.4 / math.sqrt(N_REP)
+    assert_within_mcse(coverage_of("umbrella interpolated"), 0.8, mcse)
+    assert_caught(coverage_of("umbrella"), 0.8, mcse)
 
 
 @pytest.mark.parametrize(("rank", "n_obs"), [(1, 2), (1, 50), (2, 50), (5, 30), (9, 200)])
@@ -139,13 +127,12 @@ def test_interpolated_violation_is_that_of_adaptive_quadrature(rank, n_obs, weig
         for a, b in itertools.pairwise(parts)
     )
     total /= special.beta(rank + 1, n_obs - rank)
-    assert um._interpolated_violation(rank, weight, n_obs, miss) == pytest.approx(total, rel=1e-8)
+    assert um.interpolated_violation(rank, weight, n_obs, miss) == pytest.approx(total, rel=1e-8)
 
 
 def test_interpolation_weight_ends():
     rank, weight = um.interpolation_weight(50, 0.95, 0.8)
     assert rank == 1
-    assert um._interpolated_violation(rank, weight, 50, 0.05) == pytest.approx(0.2, abs=1e-12)
+    assert um.interpolated_violation(rank, weight, 50, 0.05) == pytest.approx(0.2, abs=1e-12)
     assert um.interpolation_weight(1, 0.1, 0.2) == (1, 0.0)
-    with pytest.raises(DesignError, match="Collect at least 32"):
-        um.interpolation_weight(31, 0.95, 0.8)
+    assert um.interpolation_weight(31, 0.95, 0.8) == (0, 0.0)

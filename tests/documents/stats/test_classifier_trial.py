@@ -10,10 +10,9 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.power import normal_sample_size_one_tail
 from statsmodels.stats.proportion import proportion_confint
 
-from simstudy.documents.stats.classifier import trial as bt
+from simstudy.documents.stats import classifier_trial as bt
 
 GRID = np.meshgrid([0.85, 0.90, 0.95], [0.01, 0.03, 0.05], [0.10, 0.15, 0.20], indexing="ij")
-LOWER = {"score": bt.wilson_lower, "exact": bt.clopper_pearson_lower, "mid_p": bt.mid_p_lower}
 
 
 def exact_tail(count, n_obs, p):
@@ -31,39 +30,48 @@ def plain_p_value(x, n_obs, null, rule):
 
 @pytest.mark.parametrize("rule", bt.RULES)
 @pytest.mark.parametrize("n_obs", [1, 2, 13, 40])
-def test_p_value_critical_count_size_and_power_are_plain_sums(rule, n_obs):
-    x = np.arange(n_obs + 1)
-    plain = np.array([plain_p_value(int(i), n_obs, 0.7, rule) for i in x])
-    np.testing.assert_allclose(bt.p_value(x, n_obs, 0.7, rule=rule), plain, rtol=1e-11)
-    critical = min((int(i) for i in x if plain[i] < 0.05), default=n_obs + 1)
-    found = bt.trial_power(n_obs, 0.9, 0.7, 0.05, rule=rule)
+@pytest.mark.parametrize(("null", "alpha"), [("0.7", 0.05), ("0.2", 0.3), ("0.97", 0.001)])
+def test_critical_count_size_and_power_are_plain_sums(rule, n_obs, null, alpha):
+    l = float(null)  # noqa: E741
+    plain = [plain_p_value(x, n_obs, l, rule) for x in range(n_obs + 1)]
+    critical = min((x for x, p in enumerate(plain) if p < alpha), default=n_obs + 1)
+    found = bt.trial_power(n_obs, 0.9, l, alpha, rule=rule)
     assert found.critical == critical
-    assert found.size == pytest.approx(exact_tail(critical, n_obs, "0.7"), rel=1e-12, abs=0)
+    assert found.size == pytest.approx(exact_tail(critical, n_obs, null), rel=1e-12, abs=0)
     assert found.power == pytest.approx(exact_tail(critical, n_obs, "0.9"), rel=1e-12, abs=0)
 
 
-@pytest.mark.parametrize("rule", bt.RULES)
-def test_each_rule_rejects_exactly_where_its_lower_limit_exceeds_the_null(rule):
-    for n_obs in (1, 5, 30, 184):
-        x = np.arange(n_obs + 1)
-        for null in (0.1, 0.5, 0.7, 0.9, 0.97):
-            rejects = bt.p_value(x, n_obs, null, rule=rule) < 0.05
-            np.testing.assert_array_equal(rejects, LOWER[rule](x, n_obs, 0.05) > null)
+def test_lower_limits_are_those_of_statsmodels_and_turn_with_the_test():
+    x = range(51)
+    limits = np.array([bt.clopper_pearson_lower(successes, 50, 0.05) for successes in x])
+    theirs, _ = proportion_confint(np.arange(1, 51), 50, alpha=0.1, method="beta")
+    np.testing.assert_allclose(limits[1:], theirs, rtol=1e-10)
+    assert limits[0] == 0
+    for null in (0.1, 0.5, 0.9, 0.97):
+        np.testing.assert_array_equal(limits > null, x >= bt.critical_count(50, null, 0.05))
 
 
-@pytest.mark.parametrize(("rule", "name"), [("score", "wilson"), ("exact", "beta")])
-def test_lower_limits_are_those_of_statsmodels(rule, name):
-    x = np.arange(1, 51)
-    theirs, _ = proportion_confint(x, 50, alpha=0.1, method=name)
-    np.testing.assert_allclose(LOWER[rule](x, 50, 0.05), theirs, rtol=1e-10)
-    assert LOWER[rule](0, 50, 0.05) == pytest.approx(0.0, abs=1e-15)
+def test_the_exact_margin_is_where_the_power_turns():
+    for n_obs, k, power in [(300, 0.95, 0.9), (40, 0.8, 0.5)]:
+        margin = bt.exact_margin(n_obs, k, power, 0.05)
+        below, above = (
+            bt.trial_power(n_obs, k, k - margin * (1 + step), 0.05).power for step in (-1e-6, 1e-6)
+        )
+        assert below < power <= above
+    assert bt.exact_margin(1, 0.95, 0.99, 0.05) == 0.95  # no null is weak enough
 
 
 @pytest.mark.parametrize("rule", bt.RULES)
 def test_critical_count_is_exact_for_a_million(rule):
     critical = int(bt.critical_count(10**6, 0.9, 0.05, rule=rule))
-    assert bt.p_value(critical, 10**6, 0.9, rule=rule) < 0.05
-    assert bt.p_value(critical - 1, 10**6, 0.9, rule=rule) >= 0.05
+    p = [
+        scipy_stats.norm.sf((x / 1e6 - 0.9) / math.sqrt(0.09 / 1e6))
+        if rule == "score"
+        else scipy_stats.binom.sf(x - 1, 10**6, 0.9)
+        - (scipy_stats.binom.pmf(x, 10**6, 0.9) / 2 if rule == "mid_p" else 0)
+        for x in (critical - 1, critical)
+    ]
+    assert p[0] > 0.05 >= p[1]
 
 
 def test_normal_sample_size_is_that_of_statsmodels():
@@ -76,8 +84,8 @@ def test_normal_sample_size_is_that_of_statsmodels():
 
 @pytest.mark.parametrize("rule", bt.RULES)
 @pytest.mark.parametrize(("k", "margin"), [(0.6, 0.05), (0.9, 0.1), (0.97, 0.3)])
-def test_ranges_say_what_every_sample_size_says(rule, k, margin):
-    n = np.arange(1, bt.proven_sample_size(k, margin, 0.8, 0.05) + 1)
+def test_sample_sizes_are_those_of_every_n(rule, k, margin):
+    n = np.arange(1, 30 * math.ceil(bt.normal_sample_size(k, margin, 0.8, 0.05)))
     reaches = bt.trial_power(n, k, k - margin, 0.05, rule=rule).power >= 0.8
     every = bt.SampleSizes(int(n[reaches].min()), int(n[~reaches].max()) + 1)
     assert bt.sample_sizes(k, margin, 0.8, 0.05, rule=rule) == every
@@ -98,13 +106,15 @@ def test_a_power_that_is_the_one_asked_for_is_reached_whatever_its_rounding():
     for hundredths in range(1, 100, 3):
         for n in range(1, 7):
             power = float(Fraction(hundredths, 100) ** n)
-            assert bt.reached_count(n, hundredths / 100, power) == n
+            margin = bt.exact_margin(n, hundredths / 100, power, 0.05)
+            lower = bt.clopper_pearson_lower(n, n, 0.05)
+            assert hundredths / 100 - margin == pytest.approx(lower, abs=1e-15)
 
 
 @pytest.mark.parametrize("rule", bt.RULES)
 def test_proven_sample_size_has_the_power_and_keeps_it(rule):
     for k, margin, power in [(0.95, 0.05, 0.8), (0.5, 0.1, 0.99), (0.9, 0.3, 0.5)]:
-        enough = bt.proven_sample_size(k, margin, power, 0.05)
+        enough = int(bt.proven_sample_size(k, margin, power, 0.05))
         later = np.arange(enough, 3 * enough, max(1, enough // 50))
         assert (bt.trial_power(later, k, k - margin, 0.05, rule=rule).power >= power).all()
 
@@ -117,12 +127,8 @@ def test_power_with_order_statistic_is_the_mean_over_its_beta(rank, n_test):
         density = (
             s ** (n_test - rank) * (1 - s) ** (rank - 1) / special.beta(n_test + 1 - rank, rank)
         )
-        return bt.power_at_sensitivities(critical, 184, s) * density
+        return bt.upper_tail(critical, 184, s) * density
 
     mean, _ = integrate.quad(integrand, 0, 1, points=[0.9, 0.95], epsabs=1e-13)
-    found = bt.power_with_order_statistic(rank, n_test, 184, 0.9, 0.05, rule="score")
+    found = bt.power_with_order_statistic(rank, n_test, 184, critical)
     assert found == pytest.approx(mean, rel=1e-9)
-    several = bt.power_with_order_statistic(
-        rank, n_test, np.array([50, 184]), 0.9, 0.05, rule="score"
-    )
-    assert several[1] == found
