@@ -12,10 +12,9 @@ from simstudy.array_types import Float
 from simstudy.documents.applied.answers import Answer, check_plan, curves, number
 from simstudy.documents.applied.settings import RegressionPlanSettings, RegressionTestSettings
 from simstudy.documents.applied.tables import Table, Values, check_same_length
+from simstudy.documents.stats import two_stage
 from simstudy.documents.stats.models import _pooled as pooled
 from simstudy.documents.stats.models.trial import REASONS, Stage, verdict
-from simstudy.documents.stats.two_stage import design as two_stage
-from simstudy.documents.stats.two_stage.law import TwoStageStatistic
 from simstudy.errors import DesignError
 from simstudy.lazy import ggplot, p9, pd, special
 from simstudy.options import build
@@ -421,7 +420,7 @@ def judge_table(plan: RegressionPlan, table: Table) -> RegressionVerdict:
     design = two_stage.solve_design(n1=plan.n1, n2=cases.n, k=plan.k, alpha=plan.alpha)
     return RegressionVerdict(
         rejects=bool(z < design.critical_value), statistic=z,
-        p_value=float(TwoStageStatistic(plan.k, plan.n1, cases.n, null=True).cdf(z)),
+        p_value=float(two_stage.cdf(z, False, plan.k, plan.n1, cases.n)),
         boundary_p_value=float(special.ndtr(z)), critical_value=design.critical_value,
         alpha=plan.alpha, metric=plan.metric, estimate=estimate, std_error=std_error,
         bound=plan.bound, n2=cases.n, planned_n2=plan.n2, power=design.achieved_power,

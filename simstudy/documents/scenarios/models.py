@@ -27,7 +27,7 @@ from simstudy.documents.stats.models.trial import (
     trial_design,
     verdict,
 )
-from simstudy.documents.stats.two_stage.design import TwoStageDesign
+from simstudy.documents.stats.two_stage import TwoStageDesign
 from simstudy.errors import DesignError
 from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import has_text

@@ -19,7 +19,7 @@ from simstudy.documents.stats.models.trial import (
     trial_design,
     verdict,
 )
-from simstudy.documents.stats.two_stage.design import TwoStageDesign
+from simstudy.documents.stats.two_stage import TwoStageDesign
 from simstudy.measures import mean, rejection_rate, relative_bias
 from simstudy.provenance.streams import Streams
 

@@ -7,7 +7,7 @@ import numpy as np
 from simstudy.design import Columns
 from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.documents.stats.models.trial import trial_design
-from simstudy.documents.stats.two_stage.design import OutcomeTable, TwoStageDesign, outcome_table
+from simstudy.documents.stats.two_stage import OutcomeTable, TwoStageDesign, outcome_table
 from simstudy.lazy import special
 from simstudy.measures import rejection_rate
 from simstudy.provenance.streams import Streams

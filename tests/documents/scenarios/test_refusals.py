@@ -8,7 +8,6 @@ import pytest
 
 from simstudy import Data
 from simstudy.documents.dgps.friedman import Friedman
-from simstudy.documents.dgps.location import StudentT
 from simstudy.documents.dgps.prompts import BinaryScores
 from simstudy.documents.scenarios.accuracy import AccuracyCheck
 from simstudy.documents.scenarios.leave_one_out import LeaveOneOut
@@ -19,7 +18,6 @@ from simstudy.documents.scenarios.score_checks import ScoreCheck
 from simstudy.documents.scenarios.standard_error import BootstrapSe
 from simstudy.documents.scenarios.thresholds import Trial, Umbrella
 from simstudy.documents.scenarios.two_sample import TwoSample
-from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.documents.scenarios.two_stage_outcomes import TwoStageOutcomes
 from simstudy.errors import ConfigError, DesignError
 
@@ -91,7 +89,6 @@ REFUSED = {
         (lambda: Umbrella(3), "n_obs=3"),
         (lambda: TwoSample(n1=1, n2=9), "n1=1, n2=9"),
         (lambda: TwoSample(n1=5, n2=9, variance_ratio=np.inf), "variance_ratio=inf"),
-        (lambda: TwoStage(k=1, n1=10, n2=10, dgp=StudentT(), draws="sufficient"), "StudentT"),
         (lambda: TwoStageOutcomes(k=1.5, n1=150, power=0.01), "power=0.01"),
     ],
 }

@@ -16,7 +16,7 @@ from simstudy.documents.stats.arguments import check_count
 from simstudy.documents.stats.bootstrap.losses import StudentizedBootstrap, studentized_bootstrap
 from simstudy.documents.stats.models.metrics import Block, Metric, metric_bootstrap
 from simstudy.documents.stats.reading import reading
-from simstudy.documents.stats.two_stage.design import TwoStageDesign, solve_design
+from simstudy.documents.stats.two_stage import TwoStageDesign, solve_design
 
 METHODS = ("studentized", "vanilla")
 
