@@ -40,10 +40,11 @@ class Gaussian:
         for at in range(0, n_rep, rows):
             part = z[at : at + rows]
             rng.standard_normal((part.size, n_obs)).mean(axis=1, out=part)
-        return self.mean + np.sqrt(self.variance) * z
+        return np.asarray(self.mean + np.sqrt(self.variance) * z)
 
     def draw_means(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, " rep"]:
         """Sample means from their own law: normal, with variance over n."""
-        return self.mean + np.sqrt(self.variance / n_obs) * rng.standard_normal(n_rep)
+        z = rng.standard_normal(n_rep)
+        return np.asarray(self.mean + np.sqrt(self.variance / n_obs) * z)

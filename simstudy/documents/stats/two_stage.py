@@ -124,8 +124,13 @@ def ppf(p: Any, null_is_false: bool, k: Any, n1: Any, n2: Any) -> Any:
     v = s * k - special.ndtri_exp(np.log(half_tail) + special.log_ndtr(s * k))
     ends = special.ndtri(p), s * (special.ndtri(half_tail) - r * v)
     low, high = np.minimum(*ends), np.maximum(*ends)
+
+    def excess(x: Any, *args: Any) -> Any:
+        p, k, r = args
+        return cdf(x, null_is_false, k, 1.0, r**2) - p
+
     return elementwise.find_root(
-        lambda x, p, k, r: cdf(x, null_is_false, k, 1.0, r**2) - p,
+        excess,
         (low - 1e-9, high + 1e-9),  # at which rounding could hide the root
         args=(p, k, r),
         tolerances={"xatol": 1e-14, "xrtol": 1e-14, "fatol": 0, "frtol": 0},
