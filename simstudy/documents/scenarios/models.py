@@ -7,7 +7,7 @@ method and metric.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -16,13 +16,14 @@ import numpy as np
 from simstudy.array_types import Float
 from simstudy.design import Columns
 from simstudy.documents.dgps.linear import Regression
-from simstudy.documents.stats.bootstrap.losses import check_knobs
+from simstudy.documents.stats.bootstrap.losses import resampled_means
 from simstudy.documents.stats.models.least_squares import Predictions, fit_each
 from simstudy.documents.stats.models.metrics import Metric
 from simstudy.documents.stats.models.trial import (
     Stage,
     joined,
     null_columns,
+    refuse_few_resamples,
     stage_of_metric,
     trial_design,
     verdict,
@@ -73,26 +74,14 @@ class Model:
     estimator: Estimator | Callable[[], Estimator] = field(compare=False, repr=False)
 
     def fresh(self) -> Estimator:
-        """Return an estimator that is not fitted.
-
-        Returns
-        -------
-        Estimator
-            The estimator.
-        """
+        """An estimator that is not fitted."""
         made: Any = self.estimator
         is_estimator = hasattr(made, "fit") and not isinstance(made, type)  # a class makes one, too
         estimator: Estimator = made if is_estimator else made()
         return estimator
 
     def identity_text(self) -> str:
-        """Return the text that represents the model in random streams and in the store.
-
-        Returns
-        -------
-        str
-            The name, quoted.
-        """
+        """The text that represents the model in random streams and in the store."""
         return repr(self.name)
 
     def __str__(self) -> str:
@@ -122,12 +111,6 @@ class ModelTrial:
         Fresh observations that a model's true metric comes from. Their own error is √(n_test /
         n_truth) of the standard error on trial, and lowers the share of false nulls by about
         φ(k) k n_test / 2 n_truth: 0.19 points for 200 of 10000.
-
-    Raises
-    ------
-    DesignError
-        If `n_truth` is less than ten times the largest test sample, or another number is out of
-        range.
     """
 
     dgp: RegressionDgp
@@ -141,8 +124,7 @@ class ModelTrial:
     n_truth: int = 10000
 
     def __post_init__(self) -> None:
-        check_knobs(k=self.k, n_boot=self.n_boot, ddof=0)
-        _ = self._prospective
+        refuse_few_resamples(self.k, self.n_boot, *self.sizes, *self._prospective)
         if self.n_truth < 10 * max(self.sizes):
             raise DesignError(
                 f"n_truth={self.n_truth} fresh observations know the true metric hardly better "
@@ -155,18 +137,7 @@ class ModelTrial:
         return tuple(self.design(n).n2 for n in self.sizes)
 
     def design(self, n_test: int) -> TwoStageDesign:
-        """Return prospective sample size and critical value for a test sample.
-
-        Parameters
-        ----------
-        n_test
-            Its size.
-
-        Returns
-        -------
-        TwoStageDesign
-            The design.
-        """
+        """Prospective sample size and critical value for a test sample of this size."""
         return trial_design(n_test, self.k, self.alpha, self.power)
 
     def draw(self, streams: Streams, n_rep: int) -> Columns:
@@ -174,18 +145,6 @@ class ModelTrial:
 
         The new ones are the largest test sample, the largest prospective one, and the fresh ones
         that the truth comes from, in that order.
-
-        Parameters
-        ----------
-        streams
-            Streams of random numbers.
-        n_rep
-            Replicates.
-
-        Returns
-        -------
-        dict
-            Arrays (rep, ...) by name.
         """
         rng = streams("data")
         train = self.dgp.draw(rng, n_rep, self.n_train)
@@ -201,22 +160,7 @@ class ModelTrial:
     def tried(
         self, y: Float[np.ndarray, "rep new"], fitted: Predictions, streams: Streams
     ) -> Columns:
-        """Try a model by its predictions.
-
-        Parameters
-        ----------
-        y : float array (rep, new)
-            The new responses.
-        fitted
-            Predictions of `y`.
-        streams
-            Streams of random numbers.
-
-        Returns
-        -------
-        dict
-            Columns `(rep, n_test, method, metric)`, by name.
-        """
+        """Columns `(rep, n_test, method, metric)` of a model, by its predictions of the new `y`."""
         truth = self.true_metrics(y[:, -self.n_truth :], fitted)
         sizes = [self._of_size(n, streams, y, fitted, truth) for n in self.sizes]
         names = dict.fromkeys(name for columns in sizes for name in columns)
@@ -226,20 +170,7 @@ class ModelTrial:
     def true_metrics(
         self, y: Float[np.ndarray, "rep truth"], fitted: Predictions
     ) -> Float[np.ndarray, "rep 1 metric"]:
-        """Compute each metric of the last predictions, those of the fresh observations.
-
-        Parameters
-        ----------
-        y : float array (rep, truth)
-            Responses, of which the last are fresh.
-        fitted
-            Predictions of the same observations.
-
-        Returns
-        -------
-        float array (rep, 1, metric)
-            The true metrics.
-        """
+        """Each metric of the last predictions, those of the fresh observations."""
         prediction = fitted.prediction[:, -self.n_truth :]
         with np.errstate(all="ignore"):
             values = [m.value(m.moments(y, prediction).mean(axis=1)) for m in self.metrics]
@@ -275,7 +206,10 @@ class ModelTrial:
         stages = []
         for metric in self.metrics:
             rng = streams(f"bootstrap {n_test} {metric.name}")
-            stages.append(stage_of_metric(metric, y, prediction, rng, k=self.k, n_boot=self.n_boot))
+            with np.errstate(all="ignore"):
+                moments = metric.moments(y, prediction)
+            given = {"k": self.k, "n_boot": self.n_boot, "resample": resampled_means}
+            stages.append(stage_of_metric(metric, moments, rng, **given))
         return joined(stages)
 
 
@@ -291,18 +225,13 @@ def try_model(
     """The method of a model: fitted to what a scenario drew, and tried.
 
     The model gets copies, since there are estimators that write into what they are given.
-
-    Returns
-    -------
-    Columns
-        `(rep, n_test, method, metric)`; `error` where there is no answer.
     """
     given = features.copy(), y.copy(), new_features.copy()
     return scenario.tried(new_y, fit_each(model.fresh(), *given, streams("fit")), streams)
 
 
 def _without_truth(
-    columns: Mapping[str, np.ndarray], truth: Float[np.ndarray, "rep 1 metric"]
+    columns: dict[str, np.ndarray], truth: Float[np.ndarray, "rep 1 metric"]
 ) -> dict[str, np.ndarray]:
     """The errors, where a comparison with a truth that is none would have gone unnoticed."""
     missing = np.broadcast_to(~np.isfinite(truth), columns["reject"].shape)
