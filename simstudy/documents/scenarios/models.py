@@ -208,8 +208,11 @@ class ModelTrial:
             rng = streams(f"bootstrap {n_test} {metric.name}")
             with np.errstate(all="ignore"):
                 moments = metric.moments(y, prediction)
-            given = {"k": self.k, "n_boot": self.n_boot, "resample": resampled_means}
-            stages.append(stage_of_metric(metric, moments, rng, **given))
+            stages.append(
+                stage_of_metric(
+                    metric, moments, rng, k=self.k, n_boot=self.n_boot, resample=resampled_means
+                )
+            )
         return joined(stages)
 
 
