@@ -65,6 +65,8 @@ REFUSED = {
         (lambda: RegressionTrial(n_boot=50), r"n_boot=50 leaves 3\.3 resamples beyond"),
         (lambda: RegressionTrial(k=4.0), r"n_boot=1000 leaves 0\.032 resamples .* at k=4"),
         (lambda: RegressionTrial(power=0.01), r"power=0\.01 is not above alpha=0\.05"),
+        (lambda: RegressionTrial(n_inner=1.0), "n_inner=1"),
+        (lambda: RegressionTrial(n_test=40_000), "at most 65535 are resampled"),
     ],
     "score_checks": [
         (lambda: check(n=1), "n=1 "),
@@ -86,6 +88,7 @@ REFUSED = {
         (lambda: Trial(sensitivity=0.85, margin=0.95), "sensitivity 0.85"),
         (lambda: BootstrapSe(n_boot=1.0), "n_boot=1.0"),
         (lambda: BootstrapSe(n_boot=math.nan), "no variance"),
+        (lambda: BootstrapSe(n_test=70_000), "n_test=70000"),
         (lambda: Umbrella(3), "n_obs=3"),
         (lambda: TwoSample(n1=1, n2=9), "n1=1, n2=9"),
         (lambda: TwoSample(n1=5, n2=9, variance_ratio=np.inf), "variance_ratio=inf"),

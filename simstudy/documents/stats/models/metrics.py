@@ -46,13 +46,30 @@ class Metric:
 
 
 # ---------------------------------------------------------------- means of losses
+def squared_error(y: Block, prediction: Block) -> Block:
+    return np.asarray(np.square(y - prediction))
+
+
+def absolute_error(y: Block, prediction: Block) -> Block:
+    return np.asarray(np.abs(y - prediction))
+
+
+def absolute_percentage_error(y: Block, prediction: Block) -> Block:
+    """A proportion; not finite where y = 0, which has no percentage."""
+    return np.asarray(np.abs(y - prediction) / np.abs(y))
+
+
 def mean_metric(name: str, loss: Loss) -> Metric:
     """The metric of the mean of a loss, a function of responses and predictions."""
-    return Metric(name, partial(_one_moment, loss), lambda means: means[..., 0], np.ones_like)
+    return Metric(name, partial(_one_moment, loss), _first_mean, np.ones_like)
 
 
 def _one_moment(loss: Loss, y: Block, prediction: Block) -> Float[np.ndarray, "rep obs 1"]:
     return loss(y, prediction)[..., np.newaxis]
+
+
+def _first_mean(means: Means) -> Values:
+    return np.asarray(means[..., 0])
 
 
 def tweedie_deviance(power: float) -> Metric:
@@ -86,7 +103,7 @@ def _spread(first: Values, second: Values) -> Values:
 
 def _r2_moments(y: Block, prediction: Block) -> Float[np.ndarray, "rep obs 3"]:
     response = _about_mean(y)
-    return np.stack([(y - prediction) ** 2, response, response**2], axis=-1)
+    return np.stack([squared_error(y, prediction), response, response**2], axis=-1)
 
 
 def _r2_value(means: Means) -> Values:
@@ -129,16 +146,20 @@ def _slope_gradient(means: Means) -> Means:
     return np.stack([-b / var_b, by_b, np.zeros_like(a), -slope / var_b, 1 / var_b], axis=-1)
 
 
+def _root_of_first(means: Means) -> Values:
+    return np.asarray(np.sqrt(means[..., 0]))
+
+
 def _root_gradient(means: Means) -> Means:
     """0 at 0: where all errors are 0 none of them pulls, however steep the root is."""
     some = means > 0
     return np.where(some, 0.5 / np.sqrt(np.where(some, means, 1.0)), 0.0)
 
 
-MSE = mean_metric("mse", lambda y, prediction: (y - prediction) ** 2)
-MAE = mean_metric("mae", lambda y, prediction: np.abs(y - prediction))
-MAPE = mean_metric("mape", lambda y, prediction: np.abs(y - prediction) / np.abs(y))
-RMSE = Metric("rmse", MSE.moments, lambda means: np.sqrt(means[..., 0]), _root_gradient)
+MSE = mean_metric("mse", squared_error)
+MAE = mean_metric("mae", absolute_error)
+MAPE = mean_metric("mape", absolute_percentage_error)
+RMSE = Metric("rmse", MSE.moments, _root_of_first, _root_gradient)
 R2 = Metric("r2", _r2_moments, _r2_value, _r2_gradient, lower_is_better=False)
 CORRELATION = Metric(
     "correlation", _pair_moments, _correlation_value, _correlation_gradient, lower_is_better=False
@@ -154,7 +175,9 @@ def metric_draws(
     metric: Metric,
     moments: Float[np.ndarray, "rep obs moment"],
     means_of: Callable[..., Float[np.ndarray, "rep boot column"]],
-) -> tuple[Values, Values, Values]:
+) -> tuple[
+    Float[np.ndarray, "rep 1"], Float[np.ndarray, "rep boot 1"], Float[np.ndarray, "rep boot 1"]
+]:
     """The metric (rep, 1), deviations of its resamples and their inner variances (rep, boot, 1).
 
     The inner variance is the influence-function one of the resample (Efron & Tibshirani 1993,

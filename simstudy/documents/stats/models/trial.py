@@ -91,22 +91,22 @@ def stage_of_errors(
     n_inner: float,
 ) -> Stage:
     """The stage of MSE and MAE, on the same resamples; `n_inner` = inf is the closed form."""
-    losses = np.stack([error**2, np.abs(error)], axis=1)
-    estimate = losses.mean(axis=2)
-    is_constant = losses.min(axis=2) == losses.max(axis=2)
-    centre = np.where(is_constant, losses[..., 0], estimate)
-    centred = losses - centre[..., np.newaxis]
-    columns = np.concatenate([centred, centred**2], axis=1).transpose(0, 2, 1)
-    seeds = replicate_seeds(rng, len(error))
-    means = means_of_streams(columns, seeds, n_boot)
-    shift, square = means[..., :2], means[..., 2:]
-    spread, n_obs = square - shift**2, error.shape[1]
-    finite = np.isfinite(n_inner)
-    inner = (
-        inner_variances(columns[..., :2], seeds, n_boot, int(n_inner)) if finite else spread / n_obs
-    )
-    inner = np.where(spread <= n_obs * EPS * square, 0.0, inner)
-    return _stage(estimate, shift, inner, k)
+    seeds, n_obs = replicate_seeds(rng, len(error)), error.shape[1]
+    with np.errstate(all="ignore"):  # errors that are not finite
+        losses = np.stack([error**2, np.abs(error)], axis=1)
+        estimate = losses.mean(axis=2)
+        is_constant = losses.min(axis=2) == losses.max(axis=2)
+        centre = np.where(is_constant, losses[..., 0], estimate)
+        centred = losses - centre[..., np.newaxis]
+        columns = np.concatenate([centred, centred**2], axis=1).transpose(0, 2, 1)
+        means = means_of_streams(columns, seeds, n_boot)
+        shift, square = means[..., :2], means[..., 2:]
+        spread = square - shift**2
+        inner = spread / n_obs
+        if np.isfinite(n_inner):
+            inner = inner_variances(columns[..., :2], seeds, n_boot, int(n_inner))
+        inner = np.where(spread <= n_obs * EPS * square, 0.0, inner)
+        return _stage(estimate, shift, inner, k)
 
 
 def stage_of_metric(
