@@ -7,7 +7,6 @@ method and metric.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -34,14 +33,6 @@ from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import has_text
 
 NO_TRUTH = "the true metric is not a finite number: nothing to compare the bound with"
-
-
-class Estimator(Protocol):
-    """Protocol of a scikit-learn estimator: it can be cloned and fitted, and predicts."""
-
-    def fit(self, X: Any, y: Any) -> Any: ...
-
-    def predict(self, X: Any) -> Any: ...
 
 
 class RegressionDgp(Protocol):
@@ -71,14 +62,13 @@ class Model:
     """
 
     name: str
-    estimator: Estimator | Callable[[], Estimator] = field(compare=False, repr=False)
+    estimator: Any = field(compare=False, repr=False)
 
-    def fresh(self) -> Estimator:
+    def fresh(self) -> Any:
         """An estimator that is not fitted."""
-        made: Any = self.estimator
-        is_estimator = hasattr(made, "fit") and not isinstance(made, type)  # a class makes one, too
-        estimator: Estimator = made if is_estimator else made()
-        return estimator
+        is_class = isinstance(self.estimator, type)  # which makes one, too
+        is_estimator = hasattr(self.estimator, "fit") and not is_class
+        return self.estimator if is_estimator else self.estimator()
 
     def identity_text(self) -> str:
         """The text that represents the model in random streams and in the store."""
@@ -163,9 +153,12 @@ class ModelTrial:
         """Columns `(rep, n_test, method, metric)` of a model, by its predictions of the new `y`."""
         truth = self.true_metrics(y[:, -self.n_truth :], fitted)
         sizes = [self._of_size(n, streams, y, fitted, truth) for n in self.sizes]
-        names = dict.fromkeys(name for columns in sizes for name in columns)
-        stacked = {name: _stack([columns.get(name) for columns in sizes]) for name in names}
-        return stacked | _with_reasons(stacked.get("error"), fitted)
+        columns = {name: np.stack([each[name] for each in sizes], axis=1) for name in sizes[0]}
+        for failure in fitted.failures:
+            columns["error"][failure.replicate] = failure.error
+        if not has_text(columns["error"]).any():
+            del columns["error"]
+        return columns
 
     def true_metrics(
         self, y: Float[np.ndarray, "rep truth"], fitted: Predictions
@@ -194,7 +187,10 @@ class ModelTrial:
         columns = verdict(first, second, k=self.k, limit=design.critical_value, sign=sign)
         del columns["z"]
         columns |= null_columns(columns.pop("bound"), truth, sign=sign)
-        return columns | _without_truth(columns, truth)
+        # A comparison with a truth that is none would go unnoticed.
+        error = columns.get("error", np.full(columns["reject"].shape, None))
+        no_truth = ~np.isfinite(truth) & ~has_text(error)
+        return columns | {"error": np.where(no_truth, NO_TRUTH, error)}
 
     def _stage(
         self,
@@ -231,30 +227,3 @@ def try_model(
     """
     given = features.copy(), y.copy(), new_features.copy()
     return scenario.tried(new_y, fit_each(model.fresh(), *given, streams("fit")), streams)
-
-
-def _without_truth(
-    columns: dict[str, np.ndarray], truth: Float[np.ndarray, "rep 1 metric"]
-) -> dict[str, np.ndarray]:
-    """The errors, where a comparison with a truth that is none would have gone unnoticed."""
-    missing = np.broadcast_to(~np.isfinite(truth), columns["reject"].shape)
-    if not missing.any():
-        return {}
-    error = columns.get("error", np.full(missing.shape, None))
-    return {"error": np.where(missing & ~has_text(error), NO_TRUTH, error)}
-
-
-def _stack(columns: Sequence[np.ndarray | None]) -> np.ndarray:
-    """Sizes along axis 1; a size without errors has None throughout."""
-    shape = next(column.shape for column in columns if column is not None)
-    filled = [np.full(shape, None) if column is None else column for column in columns]
-    return np.stack(filled, axis=1)
-
-
-def _with_reasons(error: np.ndarray | None, fitted: Predictions) -> dict[str, np.ndarray]:
-    """Record the reason of each failed fit as its replicate's error."""
-    if error is None:
-        return {}
-    for failure in fitted.failures:
-        error[failure.replicate] = failure.error
-    return {"error": error}

@@ -5,7 +5,7 @@ import numpy as np
 from simstudy.array_types import Float, Int, UInt64
 
 MOST_OBS = 2**16 - 1  # observations that the compiled loop can resample
-MAX_COUNTS = 1 << 20  # counts of a resample's observations held at once, without the compiled loop
+MAX_COUNTS = 1 << 15  # counts held at once without the compiled loop: they stay in the cache
 
 
 def replicate_seeds(rng: np.random.Generator, n_rep: int) -> UInt64[np.ndarray, "rep 2"]:
