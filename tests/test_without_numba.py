@@ -41,6 +41,15 @@ def test_the_study_of_the_two_stage_trial_needs_none(tmp_path):
     assert (tmp_path / "two_stage" / "summary.parquet").exists()
 
 
+def test_a_trial_of_a_regression_is_planned_and_simulated_without(tmp_path):
+    rows = "".join(f"{row},{row + 1 / (1 + row % 7)}\n" for row in range(30))
+    (tmp_path / "cases.csv").write_text(f"y,prediction\n{rows}")
+    words = ("apply", "regression-trial", "plan", "cases.csv", "simulate=true", "n_rep=5")
+    done = without_numba(tmp_path, *words, "n_boot=200")
+    assert done.returncode == 0, done.stderr
+    assert "of the simulated trials" in done.stdout
+
+
 def test_a_study_with_compiled_kernels_says_in_one_line_what_to_install(tmp_path):
     settings = ("figures=false", f"out={tmp_path}", *SETTINGS)
     done = without_numba(ROOT, "run", "experiment=regression_trial", *settings)

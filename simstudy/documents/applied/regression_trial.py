@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -323,16 +323,10 @@ def _columns(table: Table) -> tuple[Values, Values]:
     return errors, np.zeros_like(errors)
 
 
-class _Measured(NamedTuple):
-    """The metric of some cases, its standard errors, and the pool that was resampled."""
-
-    estimate: float
-    std_error: float
-    vanilla_std_error: float
-    pool: pooled.Pool
-
-
-def _measure(cases: _Cases, name: str, k: float, n_boot: int, seed: int) -> _Measured:
+def _measure(
+    cases: _Cases, name: str, k: float, n_boot: int, seed: int
+) -> tuple[float, float, float, pooled.Pool]:
+    """The metric, both standard errors, and the pool of rows that was resampled."""
     rng, has_sizes = np.random.default_rng(seed), cases.codes is not None
     pool = pooled.pool_of(pooled.METRICS[name], cases.y, cases.prediction, cases.codes)
     if len(pool) > ROW_LIMIT:
@@ -349,7 +343,7 @@ def _measure(cases: _Cases, name: str, k: float, n_boot: int, seed: int) -> _Mea
             f"{advice}"
         )
     std_error, vanilla = map(float, stage.std_error[0, :, 0])
-    return _Measured(float(stage.estimate[0, 0, 0]), std_error, vanilla, pool)
+    return float(stage.estimate[0, 0, 0]), std_error, vanilla, pool
 
 
 # ---------------------------------------------------------------- plan and test
@@ -359,13 +353,13 @@ def plan_table(table: Table) -> RegressionPlan:
     cases, name = _Cases(table), settings.metric
     design, solved = _solve(cases.n, settings)
     refuse_few_resamples(design.k, settings.n_boot)
-    found = _measure(cases, name, design.k, settings.n_boot, settings.seed)
+    about = name, design.k, settings.n_boot, settings.seed
+    estimate, std_error, vanilla, pool = _measure(cases, *about)
     error = cases.y - cases.prediction
     centred = error - error.mean()
     plan = RegressionPlan(
-        metric=name, n1=cases.n, n2=design.n2, estimate=found.estimate,
-        std_error=found.std_error, vanilla_std_error=found.vanilla_std_error,
-        bound=found.estimate + _sign(name) * design.k * found.std_error, k=design.k,
+        metric=name, n1=cases.n, n2=design.n2, estimate=estimate, std_error=std_error,
+        vanilla_std_error=vanilla, bound=estimate + _sign(name) * design.k * std_error, k=design.k,
         alpha=design.alpha, power=design.achieved_power, critical_value=design.critical_value,
         boundary_rejection=float(special.ndtr(design.critical_value)),
         boundary_n2=_boundary_n2(design), solved=solved, n_boot=settings.n_boot,
@@ -377,9 +371,9 @@ def plan_table(table: Table) -> RegressionPlan:
         return plan
     from simstudy.documents.scenarios.planned_trials import regression_rates
 
-    n_row = len(found.pool)
+    n_row = len(pool)
     rates = regression_rates(
-        found.pool, n_rep=settings.n_rep, seed=settings.seed, metric=name, n_boot=plan.n_boot,
+        pool, n_rep=settings.n_rep, seed=settings.seed, metric=name, n_boot=plan.n_boot,
         n2=max(2, round(plan.n2 * n_row / cases.n)), k=plan.k, critical_value=plan.critical_value,
         has_sizes=plan.is_clustered or n_row != cases.n,
     )  # fmt: skip
@@ -424,15 +418,15 @@ def judge_table(plan: RegressionPlan, table: Table) -> RegressionVerdict:
     bound = plan.estimate + sign * plan.k * plan.std_error
     computed = {"critical_value": limit, "bound": bound}
     check_plan(plan, cases.source, computed, is_clustered=cases.codes is not None)
-    found = _measure(cases, plan.metric, plan.k, plan.n_boot, plan.seed)
-    z = sign * (found.estimate - plan.bound) / found.std_error
+    estimate, std_error, *_ = _measure(cases, plan.metric, plan.k, plan.n_boot, plan.seed)
+    z = sign * (estimate - plan.bound) / std_error
     design = two_stage.solve_design(n1=plan.n1, n2=cases.n, k=plan.k, alpha=plan.alpha)
     return RegressionVerdict(
         rejects=bool(z < design.critical_value), statistic=z,
         p_value=float(two_stage.cdf(z, False, plan.k, plan.n1, cases.n)),
         boundary_p_value=float(special.ndtr(z)), critical_value=design.critical_value,
-        alpha=plan.alpha, metric=plan.metric, estimate=found.estimate,
-        std_error=found.std_error, bound=plan.bound, n2=cases.n, planned_n2=plan.n2,
+        alpha=plan.alpha, metric=plan.metric, estimate=estimate, std_error=std_error,
+        bound=plan.bound, n2=cases.n, planned_n2=plan.n2,
         power=design.achieved_power, is_clustered=plan.is_clustered, source=cases.source,
         settings={"plan": plan.to_dict()},
     )  # fmt: skip

@@ -246,17 +246,12 @@ def _solve_k(goal: float, alpha: float, n1: int, n2: int) -> float:
         return float(power(alpha, k, n1, n2)) - goal
 
     valley = float(optimize.minimize_scalar(excess, bounds=(-K_LIMIT / 4, K_LIMIT / 4)).x)
-    setting = f"with alpha={alpha:g} and n2/n1={n2 / n1:g}"
-    if excess(valley) > 0:
+    least, most = excess(valley) + goal, excess(K_LIMIT) + goal
+    if not least <= goal <= most:
         raise DesignError(
-            f"power={goal:g} is below what every k gives: {setting} the least power is "
-            f"{excess(valley) + goal:.6g}, at k={valley:.3g}. Ask for a power from there up to 1, "
-            "or lower n2 or alpha."
-        )
-    if excess(K_LIMIT) < 0:
-        raise DesignError(
-            f"power={goal:g} needs a bound more than {K_LIMIT:g} standard errors away: {setting} "
-            f"the power is {excess(K_LIMIT) + goal:.6g} there. Raise n2 or alpha, or ask for less."
+            f"power={goal:g} belongs to no k: with alpha={alpha:g} and n2/n1={n2 / n1:g} the least "
+            f"power is {least:.6g}, at k={valley:.3g}, and {most:.6g} is reached at k={K_LIMIT:g}. "
+            "Ask for a power in between, or change n2 or alpha."
         )
     return _root(excess, valley, K_LIMIT)
 
