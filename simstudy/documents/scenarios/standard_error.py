@@ -30,11 +30,15 @@ class BootstrapSe:
 
     def __post_init__(self) -> None:
         refuse_few_observations(self.n_train, self.model.n_feature)
-        if not (self.n_boot >= 2 and 2 <= self.n_test <= MOST_OBS):
+        if not self.n_boot >= 2:
             raise DesignError(
-                f"n_boot={self.n_boot} resamples of n_test={self.n_test} observations: no variance "
-                f"with fewer than 2 of either, and at most {MOST_OBS} observations are resampled. "
-                "Use numbers in between; n_boot=inf is the limit."
+                f"n_boot={self.n_boot} resamples have no variance, so there is no standard error. "
+                "Use at least 2, or infinity for the limit."
+            )
+        if math.isfinite(self.n_boot) and self.n_test > MOST_OBS:
+            raise DesignError(
+                f"n_test={self.n_test} observations, and at most {MOST_OBS} are resampled. Use "
+                "n_boot=inf, which needs no resample."
             )
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
