@@ -20,7 +20,7 @@ EXACT = {
     *("sample size", "three of four"),
     *("density of s2", "equation 3", "expected share"),
 }  # of them a simulation says nothing
-PLAIN = {"filter", "other data"}  # effects so large that twenty replicates of each trial show them
+PLAIN = {"filter", "other data"}  # effects so large that forty replicates of each trial show them
 
 
 def drawn(n_rep, **settings):
@@ -40,7 +40,7 @@ def test_claims_come_out_as_derived_and_rivals_fall(published):
 
 
 def test_few_replicates_reproduce_nothing_that_is_simulated():
-    few = drawn(20).claims.set_index("claim")
+    few = drawn(40).claims.set_index("claim")
     assert set(few.index[few["verdict"] == "reproduced"]) == EXACT | PLAIN
 
 
