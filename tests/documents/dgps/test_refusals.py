@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 
 from simstudy.documents.dgps.linear import LinearModel
-from simstudy.documents.dgps.location import (
-    Bernoulli,
-    ContaminatedNormal,
-    Gamma,
-    Gaussian,
-    Lognormal,
-    StudentT,
-    sample_moments,
-)
+from simstudy.documents.dgps.location import Gaussian
 from simstudy.documents.dgps.prices import Prices
 from simstudy.errors import DesignError
 
@@ -35,14 +27,6 @@ REFUSED = {
     ],
     "location": [
         (lambda: Gaussian(variance=0.0), "Gaussian.*variance"),
-        (lambda: StudentT(df=2.0), "df=2"),
-        (lambda: Lognormal(sigma=0.0), "finite sigma above 0"),
-        (lambda: Gamma(shape=-1.0), "finite shape above 0"),
-        (lambda: ContaminatedNormal(share=1.5), "Write 0.1 for 10%"),
-        (lambda: ContaminatedNormal(scale=0.0), "finite scale above 0"),
-        (lambda: Bernoulli(p=1.0), "no sampling error"),
-        (lambda: sample_moments(Gaussian(), rng(), 3, 1), "single observation"),
-        (lambda: Gaussian().draw_moments(rng(), 3, 1), "at least 2"),
     ],
 }
 

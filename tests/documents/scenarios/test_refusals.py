@@ -4,13 +4,11 @@ import math
 
 import pytest
 
-from simstudy.documents.dgps.location import StudentT
 from simstudy.documents.scenarios.accuracy import AccuracyCheck
 from simstudy.documents.scenarios.leave_one_out import LeaveOneOut
 from simstudy.documents.scenarios.regression import RegressionTrial
 from simstudy.documents.scenarios.standard_error import BootstrapSe
 from simstudy.documents.scenarios.thresholds import Trial, Umbrella
-from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.documents.scenarios.two_stage_outcomes import TwoStageOutcomes
 from simstudy.errors import DesignError
 
@@ -30,6 +28,8 @@ REFUSED = {
         (lambda: RegressionTrial(n_boot=50), r"n_boot=50 leaves 3\.3 resamples beyond"),
         (lambda: RegressionTrial(k=4.0), r"n_boot=1000 leaves 0\.032 resamples .* at k=4"),
         (lambda: RegressionTrial(power=0.01), r"power=0\.01 is not above alpha=0\.05"),
+        (lambda: RegressionTrial(n_inner=1.0), "n_inner=1"),
+        (lambda: RegressionTrial(n_test=40_000), "at most 65535 are resampled"),
     ],
     "leave_one_out": [
         (lambda: LeaveOneOut(prior="flat"), "prior='flat' is unknown"),
@@ -42,8 +42,8 @@ REFUSED = {
         (lambda: Trial(sensitivity=0.85, margin=0.95), "sensitivity 0.85"),
         (lambda: BootstrapSe(n_boot=1.0), "n_boot=1.0"),
         (lambda: BootstrapSe(n_boot=math.nan), "no variance"),
+        (lambda: BootstrapSe(n_test=70_000, n_boot=9), "n_test=70000"),
         (lambda: Umbrella(3), "n_obs=3"),
-        (lambda: TwoStage(k=1, n1=10, n2=10, dgp=StudentT(), draws="sufficient"), "StudentT"),
         (lambda: TwoStageOutcomes(k=1.5, n1=150, power=0.01), "power=0.01"),
     ],
 }
