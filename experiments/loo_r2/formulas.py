@@ -53,10 +53,14 @@ def _std_error(sign: int = -1, *, of_predictions: bool = False) -> float:
     pointwise = _left_out(0)
     y, e = pointwise.y[0], pointwise.error[0]
     about = e if of_predictions else y - y.mean()
-    covariance = np.cov(e**2, about**2) / N_OBS
+    x, z = e**2, about**2
     mse_y = float(((y - y.mean()) ** 2).mean())
-    gradient = np.array([1.0, sign * float((e**2).mean()) / mse_y])
-    return float(np.sqrt(gradient @ covariance @ gradient) / mse_y)
+    ratio = x.mean() / mse_y
+    (xx, xz), (_, zz) = (
+        [((a - m) * (b - k)).sum() / (N_OBS * (N_OBS - 1)) for b, k in ((x, x.mean()), (z, mse_y))]
+        for a, m in ((x, x.mean()), (z, mse_y))
+    )
+    return float(np.sqrt(xx + sign * 2 * ratio * xz + ratio**2 * zz) / mse_y)
 
 
 def _by_gradient() -> float:
