@@ -33,6 +33,15 @@ def test_a_new_project_runs_with_figures_and_report(tmp_path):
     assert (results / "report.html").exists()
 
 
+def test_leave_one_out_of_a_file_needs_no_compiler(tmp_path):
+    rows = (f"{x},{x * x % 7},{2 * x + x * x * x % 5}" for x in range(20))
+    (tmp_path / "data.csv").write_text("\n".join(["x,z,y", *rows]))
+    for words in ([], ["against=[x]", "features=[x,z]"], ["prediction=[x]", "cluster=z"]):
+        done = without_numba(tmp_path, "apply", "loo", "data.csv", *words)
+        assert done.returncode == 0, done.stderr
+        assert "leave-one-out R²" in done.stdout
+
+
 def test_the_study_of_the_two_stage_trial_needs_none(tmp_path):
     """It draws every observation at some sizes, and means by their law at the others."""
     settings = ("figures=false", f"out={tmp_path}", *SETTINGS)

@@ -31,9 +31,10 @@ from simstudy.documents.scenarios.leave_one_out import (
     COMPARED_MODELS,
     MAY_BE_MISSING,
     MEASURES,
+    CellsConfig,
     axes,
+    cells,
 )
-from simstudy.documents.scenarios.leave_one_out_cells import CellsConfig, cells
 from simstudy.options import published
 from simstudy.study import Rules, Study
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
 from typing import Any
 
 from experiments.loo_calibration.figures import METHODS as LABELS
@@ -23,49 +23,28 @@ NOTES = (
     "Relative error: the root mean square of a standard error over the spread of the estimates. "
     "Coverage: of the 95% interval, of the mean of the estimates.",
 )
-SHOWN = {
-    "model": ("relative_error", "coverage"),
-    "less half": ("relative_error",),
-}
-HEADS = {"relative_error": "relative error", "coverage": "coverage"}
+SHOWN = (("model", "relative_error"), ("model", "coverage"), ("less half", "relative_error"))
 METHODS = {"taylor": "Taylor", "bootstrap": "bootstrap"}
 
 
 def table_of_approximations(result: Result) -> Table:
     """Taylor's terms by utility, and both standard errors compared with the true errors."""
-    found = pd.DataFrame(_row(result, utility) for utility in TERMS)
     columns: dict[str, Column | str] = {"terms": "ψ"}
-    for name, heading in _measured():
+    found: dict[str, dict[str, Any]] = {
+        name: {"utility": terms.name, "terms": terms.own} for name, terms in TERMS.items()
+    }
+    for (compared, measure), (method, word) in itertools.product(SHOWN, METHODS.items()):
+        name = f"{measure}, {compared}, {method}"
+        of = " of a difference" if compared != "model" else ""
+        heading = f"{word}: {measure.replace('_', ' ')}{of}"
         columns[name] = Column(heading, mcse=f"{name}_mcse", percent=True)
-    errors = f"In parentheses: Monte Carlo standard errors, of {_n_rep(result):,} replicates."
-    return Table(found, CAPTION.format(**AT), columns, [*NOTES, errors])
-
-
-def _n_rep(result: Result) -> int:
-    found = result.row("coverage", compared="model", utility="mae", method="taylor", **AT)
-    return int(found["n_rep"])
-
-
-def _measured() -> Iterator[tuple[str, str]]:
-    """Columns of numbers, each with its heading."""
-    for compared, measures in SHOWN.items():
-        for measure in measures:
-            for method, word in METHODS.items():
-                of = " of a difference" if compared != "model" else ""
-                yield f"{measure}, {compared}, {method}", f"{word}: {HEADS[measure]}{of}"
-
-
-def _row(result: Result, utility: str) -> dict[str, Any]:
-    row = {"utility": TERMS[utility].name, "terms": TERMS[utility].own}
-    return row | dict(_numbers(result, utility))
-
-
-def _numbers(result: Result, utility: str) -> Iterator[tuple[str, float]]:
-    for name, _ in _measured():
-        measure, compared, method = name.split(", ")
-        found = result.row(measure, compared=compared, utility=utility, method=method, **AT)
-        yield name, found["estimate"]
-        yield f"{name}_mcse", found["mcse"]
+        for utility, row in found.items():
+            cell = result.row(measure, compared=compared, utility=utility, method=method, **AT)
+            row |= {name: cell["estimate"], f"{name}_mcse": cell["mcse"]}
+    first = result.row("coverage", compared="model", utility="mae", method="taylor", **AT)
+    n_rep = int(first["n_rep"])
+    errors = f"In parentheses: Monte Carlo standard errors, of {n_rep:,} replicates."
+    return Table(pd.DataFrame(found.values()), CAPTION.format(**AT), columns, [*NOTES, errors])
 
 
 def table_of_errors(result: Result) -> Table:

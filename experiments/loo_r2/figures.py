@@ -61,24 +61,29 @@ def _some(scenarios: list[LeaveOneOut]) -> list[LeaveOneOut]:
 
 def figure_simres(result: Result) -> ggplot:
     """Many observations: one panel for each n and p, a marker for each σ."""
-    drawn = by_size(standard_errors(result, ordinary(result)))
+    return _by_cells(standard_errors(result, ordinary(result)), SQUARE)
+
+
+def figure_simres_low_n(result: Result) -> ggplot:
+    """The same with few observations."""
+    return _by_cells(standard_errors(result, few_observations(result)), TWO_ROWS)
+
+
+def _by_cells(drawn: pd.DataFrame, size: tuple[float, float]) -> ggplot:
+    """Logarithmic axes, columns of panels by p, rows of panels by n, and labels for σ."""
+    sizes, sds = (sorted(drawn[name].unique()) for name in ("n_obs", "noise_sd"))
+    drawn = drawn.assign(
+        panel=in_features(drawn),
+        rows=in_order(drawn["n_obs"], {n: f"n = {n:,}" for n in sizes}),
+        σ=in_order(drawn["noise_sd"], {sd: f"{sd:g}" for sd in sds}).as_unordered(),
+    )
     figure = agreement(drawn, rows="rows", shape="σ", log=True, ticks=powers_of_ten)
-    return figure + captions.titles(*_says(), not_drawn(drawn), x=X, y=Y, size=SQUARE)
+    return figure + captions.titles(*_says(), not_drawn(drawn), x=X, y=Y, size=size)
 
 
 def powers_of_ten(limits: tuple[float, float]) -> list[float]:
     """Ticks whose labels do not touch in a narrow panel."""
     return [float(power) for power in np.arange(np.ceil(limits[0]), np.floor(limits[1]) + 1)]
-
-
-def by_size(drawn: pd.DataFrame) -> pd.DataFrame:
-    """Columns of panels by p, rows of panels by n, and labels for σ."""
-    sizes, sds = (sorted(drawn[name].unique()) for name in ("n_obs", "noise_sd"))
-    return drawn.assign(
-        panel=in_features(drawn),
-        rows=in_order(drawn["n_obs"], {n: f"n = {n:,}" for n in sizes}),
-        σ=in_order(drawn["noise_sd"], {sd: f"{sd:g}" for sd in sds}).as_unordered(),
-    )
 
 
 def agreement(drawn: pd.DataFrame, **options: Any) -> ggplot:
@@ -95,13 +100,6 @@ def _ratio(rows: pd.DataFrame) -> str:
 
 def _says(*more: str) -> tuple[str, ...]:
     return (captions.dashed("equality"), COLOR, EXACT, *(more or (PUBLISHED,)))
-
-
-def figure_simres_low_n(result: Result) -> ggplot:
-    """Few observations, on logarithmic axes, since standard errors differ by powers of ten."""
-    drawn = by_size(standard_errors(result, few_observations(result)))
-    figure = agreement(drawn, rows="rows", shape="σ", log=True, ticks=powers_of_ten)
-    return figure + captions.titles(*_says(), not_drawn(drawn), x=X, y=Y, size=TWO_ROWS)
 
 
 def in_features(drawn: pd.DataFrame) -> Any:

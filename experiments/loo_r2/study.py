@@ -24,8 +24,13 @@ from experiments.loo_r2.figures import (
 )
 from experiments.loo_r2.tables import table_of_approximations
 from simstudy.analysis.result import Result
-from simstudy.documents.scenarios.leave_one_out import MAY_BE_MISSING, MEASURES, axes
-from simstudy.documents.scenarios.leave_one_out_cells import CellsConfig, cells
+from simstudy.documents.scenarios.leave_one_out import (
+    MAY_BE_MISSING,
+    MEASURES,
+    CellsConfig,
+    axes,
+    cells,
+)
 from simstudy.options import option, published
 from simstudy.study import Rules, Study
 

@@ -140,7 +140,6 @@ OVERFITTED = "overfitted, p = 50, importance sampling"
 
 
 def test_importance_sampling_does_not_leave_out_what_the_fit_interpolates():
-    pytest.importorskip("arviz")
     config = ImportanceConfig(wide_n_feature=[50, 100], low_n=[5], n_feature=[1], n_draw=1000)
     result = importance(config).run(n_rep=40)
     assert "leaves an observation out" not in undecided(result.claims)

@@ -15,16 +15,19 @@ from simstudy.documents.applied.answers import Answer, curves
 from simstudy.documents.applied.evidence import loo_errors
 from simstudy.documents.applied.settings import LooSettings
 from simstudy.documents.applied.tables import Source, Table, Values, check_same_length, numbers_of
-from simstudy.documents.stats.leave_one_out import utilities as loo_stats
-from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap_against
+from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap
+from simstudy.documents.stats.leave_one_out.importance import smoothed_log_weights
 from simstudy.documents.stats.leave_one_out.priors import default_prior
 from simstudy.documents.stats.leave_one_out.regression import exact_leave_one_out
-from simstudy.errors import ConfigError, DesignError, describe
+from simstudy.documents.stats.leave_one_out.utilities import UTILITIES, Pointwise, linearised
+from simstudy.errors import ConfigError, DesignError, SimstudyError, describe
 from simstudy.lazy import ggplot, pd, special
 from simstudy.options import build
 
 SHOWN = {"r2": "r2_mean_square", "rmse": "rmse", "mae": "mae", "elpd": "elpd"}
+BOOTSTRAPPED = SHOWN | {"r2": "r2_variance"}
 MIN_OBS = 3
+SPREADS = 1e-69, 1e69  # of numbers whose fourth powers keep all digits
 WEIGHT_LIMIT = 2 * 10**8  # draws times rows: beyond, the bootstrap takes minutes, and equals Taylor
 OFF = 0.1  # relative error of a standard error in the study, from which the warning is printed
 PARETO_K_LIMIT = 0.7  # beyond, importance sampling is not to be trusted
@@ -180,25 +183,20 @@ def estimate_inference(path: str, settings: LooSettings) -> LooEstimate:
     It needs the groups `observed_data`, `log_likelihood` and `posterior_predictive`, each with one
     variable of one dimension besides chain and draw.
     """
-    from simstudy.documents.stats.leave_one_out.importance import load_arviz, smoothed_log_weights
-
     try:
-        source = Source.of_file(path)
-        data = load_arviz().from_netcdf(path)
+        source, groups = Source.of_file(path), _read_groups(path)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} cannot be read by ArviZ: {describe(error)}") from None
-    parts = {}
-    for group in ("observed_data", "log_likelihood", "posterior_predictive"):
-        values = list(getattr(data, group).data_vars.values()) if hasattr(data, group) else []
+        raise ConfigError(f"{path} cannot be read as an ArviZ file: {describe(error)}") from None
+    for group, values in groups.items():
         if len(values) != 1:
             raise DesignError(
                 f"{path} has {len(values)} variables in {group}, and one is needed: store the "
                 "likelihood of each observation, and predictive draws of it."
             )
-        parts[group] = values[0].to_numpy()
-    y = parts.pop("observed_data").ravel().astype(float)
+    (y,), *others = groups.values()
+    y = y.ravel().astype(float)
     log_likelihood, draws = (
-        each.reshape(each.shape[0] * each.shape[1], -1).T for each in parts.values()
+        each.reshape(each.shape[0] * each.shape[1], -1).T for (each,) in others
     )
     check_same_length(observed_data=y, log_likelihood=log_likelihood)
     log_weights, pareto_k = smoothed_log_weights(-log_likelihood)
@@ -213,26 +211,46 @@ def estimate_inference(path: str, settings: LooSettings) -> LooEstimate:
     return _estimate(Table({settings.y: y}, settings, source), y, [model], notes)
 
 
+def _read_groups(path: str) -> dict[str, list[np.ndarray]]:
+    """Variables of the groups of an ArviZ file, as every version of ArviZ writes it."""
+    try:
+        import xarray
+    except ImportError as error:
+        raise SimstudyError(
+            f"{path} is read by xarray, which is not installed. Install the extra, "
+            "pip install 'simstudy[loo]', or give a table with features= or prediction=."
+        ) from error
+    with xarray.open_datatree(path, engine="h5netcdf") as file:
+        sets, none = file.to_dict(), xarray.Dataset()
+        return {
+            group: [each.to_numpy() for each in sets.get(f"/{group}", none).values()]
+            for group in ("observed_data", "log_likelihood", "posterior_predictive")
+        }
+
+
 # ---------------------------------------------------------------- models
 @dataclass(frozen=True)
 class _Model:
-    """A linear model on a design, or predictions of any model with their log densities."""
+    """A linear model of a design, or leave-one-out predictions with their log densities."""
 
     name: str
     design: Float[np.ndarray, "obs feature"] | None = None
     prediction: Values | None = None
     log_density: Values | None = None
 
-    def pointwise(self, y: Values) -> loo_stats.Pointwise:
+    def pointwise(self, y: Values) -> Pointwise:
         """Leave-one-out errors and log densities."""
         for part in (self.design, self.prediction, self.log_density):
             if part is not None:
                 check_same_length(y=y, features=part)
         if self.design is not None:
-            block = self.design[np.newaxis]
+            _check_units("a feature", self.design)
+            block = self.design[None]
             return exact_leave_one_out(block, y[None], default_prior(block, y[None])).pointwise
+        error = y - self.prediction
+        _check_units("an error of prediction", np.append(error, 0.0))
         density = None if self.log_density is None else self.log_density[None]
-        return loo_stats.Pointwise(y[None], (y - self.prediction)[None], density)
+        return Pointwise(y[None], error[None], density)
 
     def __str__(self) -> str:
         if self.design is None or len(self.name) <= NAME_WIDTH:
@@ -280,6 +298,15 @@ def _notes_on_columns(table: Table, names: Sequence[str]) -> Iterator[str]:
         )
 
 
+def _check_units(what: str, columns: np.ndarray) -> None:
+    spread = np.ptp(columns, axis=0)
+    if (off := (spread > 0) & ((spread < SPREADS[0]) | (spread > SPREADS[1]))).any():
+        raise DesignError(
+            f"{what} spreads over {np.max(spread[off]):.1g}, and the variance of its squares is no "
+            f"double. Give it in other units, between {SPREADS[0]:g} and {SPREADS[1]:g}."
+        )
+
+
 # ---------------------------------------------------------------- estimates
 def _estimate(
     table: Table, y: Values, models: Sequence[_Model], notes: Iterable[str] = ()
@@ -294,14 +321,16 @@ def _estimate(
         raise DesignError("give features, or predictions, of one model or of two to compare.")
     if np.ptp(y) == 0:
         raise DesignError(f"every response is {y[0]:g}, so there is nothing to predict. Look at y.")
+    _check_units("the response", y)
     codes, parts = table.codes(n), [model.pointwise(y) for model in models]
-    drawn: Sequence[Mapping[str, float]] = [{}] * len(parts)
+    drawn: list[Any] = [None] * len(parts)
     if is_drawn := codes is None and n * settings.n_draw <= WEIGHT_LIMIT:
-        drawn = _bootstrap(parts, settings)
-    seconds = [None, *parts[1:]]
+        rng = np.random.default_rng(settings.seed)
+        drawn = bayesian_bootstrap(parts, rng, n_draw=settings.n_draw)
+    own, *theirs = map(linearised, parts)
     rows = [
-        tuple(_rows(parts[0], second, codes, errors))
-        for second, errors in zip(seconds, drawn, strict=True)
+        tuple(_rows(own, other, codes, errors))
+        for other, errors in zip([None, *theirs], drawn, strict=True)
     ]
     first, *others = models
     kind = "predictions" if first.design is None else "Bayesian linear regression on"
@@ -315,37 +344,21 @@ def _estimate(
     )  # fmt: skip
 
 
-def _bootstrap(
-    parts: list[loo_stats.Pointwise], settings: LooSettings
-) -> list[Mapping[str, float]]:
-    """Standard errors of the Bayesian bootstrap by utility, of the model and of its difference."""
-    rng = np.random.default_rng(settings.seed)
-    found = bayesian_bootstrap_against(parts[0], parts[1:], rng, n_draw=settings.n_draw)
-    return [
-        dict(zip(loo_stats.UTILITIES, each.std_error[0].tolist(), strict=True)) for each in found
-    ]
-
-
 def _rows(
-    first: loo_stats.Pointwise, second: loo_stats.Pointwise | None,
-    codes: Int[np.ndarray, " row"] | None, drawn: Mapping[str, float],
+    own: Mapping[str, Any], other: Mapping[str, Any] | None,
+    codes: Int[np.ndarray, " row"] | None, drawn: Any,
 ) -> Iterator[Row]:  # fmt: skip
-    """Each utility, or its difference, with both standard errors."""
-    found = (
-        loo_stats.taylor(first) if second is None else loo_stats.taylor_difference(first, second)
-    )
+    """Each utility, or its difference, with both standard errors; Taylor's from sums of groups."""
     for name, utility in SHOWN.items():
-        at = loo_stats.UTILITIES.index(utility)
-        value, std_error = float(found.value[0, at]), float(found.std_error[0, at])
+        value, psi = (part[0] for part in own[utility])
+        if other is not None:
+            value, psi = value - other[utility][0][0], psi - other[utility][1][0]
         if math.isnan(value):  # elpd without densities
             continue
-        if codes is not None:
-            psi = loo_stats.influence(first, utility)[0]
-            psi = psi if second is None else psi - loo_stats.influence(second, utility)[0]
-            sums = np.bincount(codes, weights=psi)
-            std_error = math.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(psi)
-        key = "r2_variance" if name == "r2" else utility
-        yield name, value, std_error, drawn.get(key)
+        sums = psi if codes is None else np.bincount(codes, weights=psi)
+        std_error = math.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(psi)
+        at = UTILITIES.index(BOOTSTRAPPED[name])
+        yield name, float(value), std_error, float(drawn.std_error[0, at]) if drawn else None
 
 
 def _notes(n: int, p: int | None, codes: Any, is_drawn: bool) -> Iterator[str]:

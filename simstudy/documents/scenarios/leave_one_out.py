@@ -12,20 +12,21 @@ scatter by far more than any standard error should say: to hold a standard error
 they must be the same in all data sets (`coefficients: equal`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from simstudy.array_types import Float
-from simstudy.design import Columns
-from simstudy.documents.dgps.linear import LinearModel, Regression
+from simstudy.design import Columns, grid
+from simstudy.documents.dgps.linear import LinearModel, RandomCoefficients, Regression
 from simstudy.documents.dgps.normals import standard_normals
-from simstudy.documents.dgps.random_coefficients import RandomCoefficients
-from simstudy.documents.stats.arguments import check_choice
 from simstudy.documents.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap_against
-from simstudy.documents.stats.leave_one_out.importance import importance_leave_one_out
-from simstudy.documents.stats.leave_one_out.posterior import posterior_draws
+from simstudy.documents.stats.leave_one_out.importance import (
+    importance_leave_one_out,
+    posterior_draws,
+)
 from simstudy.documents.stats.leave_one_out.priors import Prior, default_prior, wide_prior
 from simstudy.documents.stats.leave_one_out.regression import (
     ExactLeaveOneOut,
@@ -53,6 +54,7 @@ from simstudy.measures import (
     model_se,
     relative_error_model_se,
 )
+from simstudy.options import option
 from simstudy.provenance.streams import Streams
 
 METHODS = ("taylor", "bootstrap")
@@ -64,6 +66,7 @@ MAY_BE_MISSING = ("distance", "taylor_over")
 LEVEL = 0.95
 K_LIMIT = 0.7  # Pareto k above which importance sampling is not to be trusted, by custom
 
+Features = Float[np.ndarray, "rep obs feature"]
 Utilities = Float[np.ndarray, "rep utility"]
 
 
@@ -97,8 +100,8 @@ class _Setting:
     prior: str = "default"
 
     def __post_init__(self) -> None:
-        check_choice("coefficients", self.coefficients, tuple(COEFFICIENTS))
-        check_choice("prior", self.prior, tuple(PRIORS))
+        _refuse_unknown("coefficients", self.coefficients, COEFFICIENTS)
+        _refuse_unknown("prior", self.prior, PRIORS)
         _ = self.dgp
 
     @property
@@ -107,37 +110,29 @@ class _Setting:
         kind = COEFFICIENTS[self.coefficients]
         return kind(self.n_feature, 1.0, noise_variance=self.noise_sd**2)
 
-    def prior_of(
-        self, features: Float[np.ndarray, "rep obs feature"], y: Float[np.ndarray, "rep obs"]
-    ) -> Prior:
-        """The prior, with the scales of these data."""
-        return PRIORS[self.prior](features, y)
-
-    def fit(self, data: Regression, features: Float[np.ndarray, "rep obs feature"]) -> Fit:
+    def fit(self, data: Regression, features: Features) -> Fit:
         """The model of some features: the first few of the data's, or more than these."""
-        answer = exact_leave_one_out(features, data.y, self.prior_of(features, data.y))
+        prior = PRIORS[self.prior](features, data.y)
+        answer = exact_leave_one_out(features, data.y, prior)
         return Fit(answer, self.true_utilities(data, answer))
 
     def true_utilities(self, data: Regression, answer: ExactLeaveOneOut) -> Utilities:
         """True utilities of each replicate's posterior mean predictor on new data; NaN for elpd."""
-        widest = max(data.coefficients.shape[1], answer.coefficients.shape[1])
-        truth, fitted = (
-            _widened(part, widest) for part in (data.coefficients, answer.coefficients)
-        )
-        everywhere = np.ones(len(truth), dtype=bool)
-        risk = self.dgp.risk(truth, LinearFit(answer.intercept, fitted, everywhere))
+        parts = data.coefficients, answer.coefficients
+        widest = max(part.shape[1] for part in parts)
+        truth, fitted = (np.pad(p, ((0, 0), (0, widest - p.shape[1]))) for p in parts)
+        fit = LinearFit(answer.intercept, fitted, np.ones(len(truth), dtype=bool))
+        mse, mae, *_ = self.dgp.risk(truth, fit)
         total = self.dgp.signal_sd(truth) ** 2 + self.dgp.noise_variance
-        known = {"mae": risk.mae, "mse": risk.mse, "rmse": np.sqrt(risk.mse)}
-        known |= dict.fromkeys(R2_FORMS, 1 - risk.mse / total)
+        known = {"mae": mae, "mse": mse, "rmse": np.sqrt(mse)}
+        known |= dict.fromkeys(R2_FORMS, 1 - mse / total)
         unknown = np.full(len(truth), np.nan)
         return np.stack([known.get(name, unknown) for name in UTILITIES], axis=-1)
 
 
-def _widened(
-    coefficients: Float[np.ndarray, "rep feature"], width: int
-) -> Float[np.ndarray, "rep width"]:
-    """Add zeros for the features that a model does not have."""
-    return np.pad(coefficients, ((0, 0), (0, width - coefficients.shape[1])))
+def _refuse_unknown(name: str, value: str, known: Sequence[str] | dict[str, Any]) -> None:
+    if value not in known:
+        raise DesignError(f"{name}={value!r} is unknown. Use one of {', '.join(known)}.")
 
 
 @dataclass(frozen=True)
@@ -161,12 +156,7 @@ class LeaveOneOut(_Setting):
     def __post_init__(self) -> None:
         super().__post_init__()
         for other in self.against:
-            check_choice("against", other, COMPARED_MODELS)
-        if self.n_draw < 2:
-            raise DesignError(
-                f"n_draw={self.n_draw} draws of the bootstrap have no spread, so there is no "
-                "standard error to study. Use at least 2; 4000 are usual."
-            )
+            _refuse_unknown("against", other, COMPARED_MODELS)
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
         data = self.dgp.draw(streams("data"), n_rep, self.n_obs)
@@ -177,9 +167,7 @@ class LeaveOneOut(_Setting):
         estimates = estimated(first, rest, streams, n_draw=self.n_draw)
         return standard_error_columns(estimates, np.stack(truths, axis=1))
 
-    def _features(
-        self, kind: str, data: Regression, streams: Streams
-    ) -> Float[np.ndarray, "rep obs other"]:
+    def _features(self, kind: str, data: Regression, streams: Streams) -> Features:
         if kind == "half":
             return data.features[:, :, : self.n_feature // 2]
         useless = standard_normals(streams("useless feature"), *data.y.shape)
@@ -188,7 +176,7 @@ class LeaveOneOut(_Setting):
 
 @dataclass(frozen=True)
 class ImportanceSampling(_Setting):
-    """Leave-one-out by importance sampling and the exact answer; needs ArviZ.
+    """Leave-one-out by importance sampling and the exact answer.
 
     The axes of its columns are answer, utility and method. The parameter `n_draw` counts posterior
     draws, and as many of the bootstrap.
@@ -198,22 +186,21 @@ class ImportanceSampling(_Setting):
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
         data = self.dgp.draw(streams("data"), n_rep, self.n_obs)
-        prior, exact = self.prior_of(data.features, data.y), self.fit(data, data.features)
-        draws = posterior_draws(
-            data.features, data.y, prior, streams("posterior"), n_draw=self.n_draw
-        )
-        sampled = importance_leave_one_out(data.features, data.y, draws)
+        features, y, _ = data
+        prior, exact = PRIORS[self.prior](features, y), self.fit(data, features)
+        draws = posterior_draws(features, y, prior, streams("posterior"), n_draw=self.n_draw)
+        sampled = importance_leave_one_out(features, y, draws)
         estimates = [
-            estimated(answer.pointwise, [], streams, n_draw=self.n_draw)[0]
-            for answer in (exact.leave_one_out, sampled)
+            estimated(pointwise, [], streams, n_draw=self.n_draw)[0]
+            for pointwise in (exact.leave_one_out.pointwise, sampled.pointwise)
         ]
-        columns = standard_error_columns(estimates, exact.truth[:, np.newaxis])
-        spectrum = decompose(data.features, data.y, prior)
+        rows = zip(features, y, exact.leave_one_out.sigma, *prior, strict=True)
+        leverage = [leverages(decompose(x, r, Prior(*p)), s).mean() for x, r, s, *p in rows]
         return {
-            **columns,
+            **standard_error_columns(estimates, exact.truth[:, np.newaxis]),
             "mean_k": sampled.pareto_k.mean(axis=1),
             "share_bad_k": (sampled.pareto_k > K_LIMIT).mean(axis=1),
-            "leverage": leverages(spectrum, exact.leave_one_out.sigma).mean(axis=1),
+            "leverage": np.array(leverage),
         }
 
 
@@ -240,26 +227,21 @@ def standard_error_columns(
 ) -> Columns:
     """Columns for measures of standard errors, each (replicate, compared, utility, method).
 
-    Returns
-    -------
-    Columns
-        `estimate` and `std_error`; `distance`, the estimate less its truth; `lower` and `upper`,
-        the normal interval; `taylor_over`, Taylor's standard error over each, NaN over 0.
+    `distance` is the estimate less its truth, `taylor_over` Taylor's standard error over each, NaN
+    over 0.
     """
     value, std_error = (
         np.stack([np.stack([e[part] for e in ways], axis=-1) for ways in estimates], axis=1)
         for part in (0, 1)
     )
     lower, upper = intervals.normal(value, std_error, level=LEVEL)
-    first = np.broadcast_to(std_error[..., :1], std_error.shape)
-    ratio = np.divide(first, std_error, out=np.full_like(first, np.nan), where=std_error > 0)
     return {
         "estimate": value,
         "std_error": std_error,
         "distance": value - truth[..., np.newaxis],
         "lower": lower,
         "upper": upper,
-        "taylor_over": ratio,
+        "taylor_over": std_error[..., :1] / np.where(std_error > 0, std_error, np.nan),
     }
 
 
@@ -285,3 +267,35 @@ IMPORTANCE_MEASURES = (
     mean("share_bad_k"),
     mean("leverage"),
 )
+
+
+# ---------------------------------------------------------------- the report's cells
+@dataclass
+class CellsConfig:
+    """Factors that every study of the report's cells sweeps.
+
+    The report leaves two settings open, and both studies read them alike: p and σ of few
+    observations are those of many, and σ under the wide prior is 1.
+    """
+
+    n_obs: list[int] = option("observations", at_least=2)
+    n_feature: list[int] = option("features", at_least=1)
+    noise_sd: list[float] = option("standard deviations of the errors", above=0)
+    high_p: list[int] = option("features under a wide prior", at_least=1)
+    high_p_n_obs: int = option("observations with that many features", at_least=2)
+    high_p_noise_sd: list[float] = option("standard deviations of their errors", above=0)
+    n_draw: int = option("draws of the Bayesian bootstrap", at_least=2)
+    n_rep: int = option("published replicates in each scenario", at_least=1)
+
+
+def cells(config: CellsConfig, n_obs: Sequence[int], **common: Any) -> list[LeaveOneOut]:
+    """Scenarios under the default prior, then those of many features under the wide one."""
+    default = {"n_obs": n_obs, "noise_sd": config.noise_sd, "n_feature": config.n_feature}
+    wide = {
+        "n_obs": config.high_p_n_obs,
+        "noise_sd": config.high_p_noise_sd,
+        "n_feature": config.high_p,
+        "prior": "wide",
+    }
+    common |= {"n_draw": config.n_draw}
+    return [each for kind in (default, wide) for each in grid(LeaveOneOut, **(kind | common))]

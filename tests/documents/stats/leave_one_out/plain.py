@@ -46,7 +46,7 @@ def standard_design(features, prior: Prior, rep: int):
 
 
 def refit(features, y, prior: Prior, rep: int, left_out: int, log_sigma):
-    """Error, standard deviation, and log density of one observation, from a fit to the others."""
+    """Error and log density of one observation, from a fit to the others."""
     design, response = standard_design(features, prior, rep), y[rep] - prior.intercept_mean[rep]
     others = np.arange(len(response)) != left_out
     rate, row, rows = prior.sigma_rate[rep], design[left_out], design[others]
@@ -62,29 +62,9 @@ def refit(features, y, prior: Prior, rep: int, left_out: int, log_sigma):
     return averaged(*map(np.array, (log_weight, mean, variance)), response[left_out])
 
 
-def refit_coefficients(features, y, prior: Prior, rep: int, left_out: int, log_sigma):
-    """The same by the posterior of the coefficients: faster where they are few."""
-    design, response = standard_design(features, prior, rep), y[rep] - prior.intercept_mean[rep]
-    rows, kept = np.delete(design, left_out, axis=0), np.delete(response, left_out)
-    gram, moments, square = rows.T @ rows, rows.T @ kept, kept @ kept
-    rate, row = prior.sigma_rate[rep], design[left_out]
-    log_weight, mean, variance = [], [], []
-    for u in log_sigma:
-        s2 = np.exp(2 * u)
-        precision = gram / s2 + np.eye(len(row))
-        solved = np.linalg.solve(precision, np.column_stack([moments / s2, row]))
-        left = square / s2 - moments @ solved[:, 0] / s2
-        log_det = np.linalg.slogdet(precision)[1] + 2 * len(kept) * u
-        log_weight.append(u - rate * np.exp(u) - (left + log_det) / 2)
-        mean.append(row @ solved[:, 0])
-        variance.append(s2 + row @ solved[:, 1])
-    return averaged(*map(np.array, (log_weight, mean, variance)), response[left_out])
-
-
 def averaged(log_weight, mean, variance, response):
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
     error = response - mean
     density = np.exp(-0.5 * (LOG_2PI + np.log(variance) + error**2 / variance))
-    spread = weight @ (variance + error**2) - (weight @ error) ** 2
-    return weight @ error, np.sqrt(spread), np.log(weight @ density)
+    return weight @ error, np.log(weight @ density)
