@@ -15,8 +15,8 @@ ROOM_FOR_ITS_CUT = (
     100  # letters above the maximum that are kept, so that a cut text is not cut again
 )
 EXTRAS = {
-    "arviz": "loo", "dask": "dask", "dask_jobqueue": "slurm", "distributed": "dask",
-    "llvmlite": "kernels", "numba": "kernels", "sklearn": "models",
+    "dask": "dask", "dask_jobqueue": "slurm", "distributed": "dask", "h5netcdf": "loo",
+    "xarray": "loo", "llvmlite": "kernels", "numba": "kernels", "sklearn": "models",
 }  # fmt: skip
 """Extras by the module that they bring."""
 DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}

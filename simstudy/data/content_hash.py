@@ -190,7 +190,9 @@ def _plain(digest: "hashlib._Hash", array: np.ndarray, where: str) -> None:
         _array(digest, array, where)
     elif pd.api.types.infer_dtype(array, skipna=True) == "string":  # text, before pandas 3
         _put(digest, "str")
-        _objects(digest, np.where(pd.isna(array), None, array), where)
+        _objects(
+            digest, pd.Series(array, dtype=object).where(pd.notna(array), None).to_numpy(), where
+        )
     else:
         _put(digest, "object")
         _objects(digest, array, where)

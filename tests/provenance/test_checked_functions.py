@@ -13,7 +13,7 @@ from tests.support import ROOT
 
 
 def public_functions():
-    """By name, what the statistics offer: `reading` stands before each, a checker before that."""
+    """By name, what the statistics offer; tests put a checker of shapes before each."""
     for found in pkgutil.walk_packages(
         simstudy.documents.stats.__path__, "simstudy.documents.stats."
     ):
