@@ -113,8 +113,8 @@ def is_output_error(error: BaseException) -> bool:
 
 
 def resume_command(project: Project, verb: str, arguments: Sequence[str]) -> str:
-    """The command that continues this one, without settings that delete results."""
-    kept = [text for text in arguments if text.lstrip("+").partition("=")[0] != "restart"]
+    """The command that continues this one, without drawing stored blocks again."""
+    kept = [text for text in arguments if text.lstrip("+").partition("=")[0] != "redraw"]
     return " ".join([project.command(verb), *map(shlex.quote, kept)])
 
 

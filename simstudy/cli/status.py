@@ -196,22 +196,18 @@ def take_inventory(config: "Run") -> Inventory:
     Raises
     ------
     StoreError
-        If a run would refuse the folder.
+        If the folder is of another study.
     """
     from simstudy.engine.provenance import compute_provenance
     from simstudy.engine.work_queue import all_blocks, blocks_with_failures, missing_blocks
     from simstudy.store.files import REPLICATES
     from simstudy.store.study_folder import StudyFolder
-    from simstudy.study.run_options import check_redraw
 
     settings, study = config.settings, config.study
     plan = study.plan(settings.seed).work_units
     provenance = compute_provenance(plan).of_blocks
-    redraw = check_redraw(settings.redraw, study.methods)
-    is_there = (config.folder / REPLICATES).is_dir() and not settings.restart
-    home = StudyFolder.open(
-        plan, config.out if is_there else None, provenance, redraw=redraw, at_once=False
-    )
+    is_there = (config.folder / REPLICATES).is_dir()
+    home = StudyFolder.open(plan, config.out if is_there else None, provenance, at_once=False)
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(config.n_rep))
     return Inventory(
         plan,

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simstudy.atomic_files import forget_unfinished, read_json, write_json
+from simstudy.atomic_files import forget_unfinished, read_json
 from simstudy.errors import StoreError, in_one_line
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote import Place
@@ -33,7 +33,7 @@ NAMES: dict[tuple[type, ...], str] = {
     (str,): "study question code digest design made",
     (dict,): "config made_from versions files captions alt_texts data seconds_per_replicate",
     (dict, type(None)): "part",
-    (list,): "git origins noticed drawn figures_failed tables_failed",
+    (list,): "git origins noticed notes drawn figures_failed tables_failed",
     (int,): "scenarios replicates failed_replicates blocks_computed warnings",
     (int, dict): "replicates_per_scenario",
     (int, type(None)): "seed",
@@ -107,13 +107,6 @@ def file_hash(path: Place) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()[:32]
     except OSError:
         return ""
-
-
-def mark_outdated(folder: Place) -> None:
-    """Mark outputs as outdated, because the stored blocks will change."""
-    manifest = read_json(folder / MANIFEST)
-    if manifest is not None:
-        write_json(folder / MANIFEST, {**manifest, "made_from": {}})
 
 
 RUNS = "runs"  # folder in a study's folder, with a folder for each run with other settings
