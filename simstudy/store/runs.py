@@ -208,8 +208,9 @@ def unfinished_run(blocks: Place, requested: Mapping[str, Any]) -> Place:
 
 def forget_run(record: Place) -> None:
     """Remove the record of an unfinished run, if there is one."""
-    with suppress(FileNotFoundError):  # buckets raise it despite missing_ok
-        record.unlink(missing_ok=True)
+    if record.exists():  # a read-only folder refuses to delete what is not there
+        with suppress(FileNotFoundError):  # buckets raise it despite missing_ok
+            record.unlink(missing_ok=True)
 
 
 def _unfinished_runs(blocks: Place) -> list[StoredRun]:
@@ -219,7 +220,10 @@ def _unfinished_runs(blocks: Place) -> list[StoredRun]:
     return [StoredRun("", folder, each) for each in found if each is not None]
 
 
-def clean(study: Place, *, dry_run: bool = False) -> Removed:
+CLEAN_SECONDS = 7 * 24 * 3600.0  # age from which on `clean` deletes blocks
+
+
+def clean(study: Place, *, dry_run: bool = False, older_than: float = CLEAN_SECONDS) -> Removed:
     """Remove the blocks that no run of a study uses, and damaged or unfinished files.
 
     Blocks of other studies are kept, and those of interrupted runs, which can be continued. Blocks
@@ -231,6 +235,8 @@ def clean(study: Place, *, dry_run: bool = False) -> Removed:
         Folder of the study, such as `results/NAME`.
     dry_run
         Whether to count the blocks without removing them.
+    older_than
+        Age in seconds from which on blocks are removed.
 
     Returns
     -------
@@ -258,7 +264,9 @@ def clean(study: Place, *, dry_run: bool = False) -> Removed:
         n = max(run.n_blocks_used(provenance, blocks.key) for run in runs)
         return BlockRange(blocks.key, blocks.first, min(blocks.end, n) - blocks.first)
 
-    removed = remove_blocks(files_at(blocks, at_once=False), kept, dry_run=dry_run)
+    removed = remove_blocks(
+        files_at(blocks, at_once=False), kept, dry_run=dry_run, older_than=older_than
+    )
     if not dry_run:
         forget_unfinished(blocks)
         for path in (blocks / DAMAGED).glob(f"*{ENDING}"):

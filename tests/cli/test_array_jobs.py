@@ -119,7 +119,7 @@ def test_a_join_draws_what_one_share_draws_and_otherwise_says_how_to_go_on(
     assert said(*asked, "join=3")[0].startswith("nothing to do")
 
 
-@pytest.mark.parametrize("other", ["shard=1/3", "restart=true", "precision.power=0.1"])
+@pytest.mark.parametrize("other", ["shard=1/3", "precision.power=0.1"])
 def test_a_join_is_not_combined_with_what_draws_otherwise(asked, other, refused_here):
     name = other.partition("=")[0].split(".")[0]
     assert refused_here(*asked, "join=3", other).startswith(f"join=3 with {name}")

@@ -1,5 +1,6 @@
 """A study's folder: one store for all runs; cleaning deletes no block that a run uses."""
 
+import os
 import shutil
 from dataclasses import replace
 
@@ -64,11 +65,11 @@ def test_cleaning_removes_what_no_run_uses(tmp_path):
     folder = run(tmp_path, 210).folder
     shutil.copytree(folder, tmp_path / "all")
     assert n_drawn(tmp_path, 60) == 0  # the manifest now speaks of 60 replicates, two blocks
-    counted = clean(folder, dry_run=True)
+    counted = clean(folder, dry_run=True, older_than=0)
     assert counted.by_seed == {1: 2 * 3 + 2, 2: N_BLOCKS}
     assert counted.n_bytes > 0
-    assert clean(folder) == counted
-    assert clean(folder).n_blocks == 0
+    assert clean(folder, older_than=0) == counted
+    assert clean(folder, older_than=0).n_blocks == 0
     assert n_drawn(tmp_path) == 0
     assert n_drawn(tmp_path, 210) == 2 * 3
     assert len(load(tmp_path / "all").replicates) == N_ROWS * 210
@@ -81,10 +82,10 @@ def test_runs_below_keep_their_blocks(tmp_path):
     for path in (other / "replicates").glob("*.parquet"):
         shutil.copy(path, folder / "replicates")
     assert [each.name for each in list_runs(folder)] == ["", "seed=2"]
-    assert clean(folder).n_blocks == 0
+    assert clean(folder, older_than=0).n_blocks == 0
     assert len(load(folder / "runs" / "seed=2").replicates) == N_ROWS * N_REP
     shutil.rmtree(folder / "runs" / "seed=2")
-    assert clean(folder).by_seed == {2: N_BLOCKS}
+    assert clean(folder, older_than=0).by_seed == {2: N_BLOCKS}
 
 
 def test_cleaning_removes_blocks_of_code_that_no_run_has(tmp_path):
@@ -95,7 +96,7 @@ def test_cleaning_removes_blocks_of_code_that_no_run_has(tmp_path):
     folder = run(tmp_path).folder
     other = replace(STUDY, scenarios=[Mean(each.n_obs) for each in STUDY.scenarios])
     assert n_drawn(tmp_path, study=other) == N_BLOCKS
-    assert clean(folder).n_blocks == N_BLOCKS
+    assert clean(folder, older_than=0).n_blocks == N_BLOCKS
     assert n_drawn(tmp_path, study=other) == 0
 
 
@@ -103,4 +104,15 @@ def test_nothing_is_cleaned_where_no_run_is_known(tmp_path):
     folder = run(tmp_path).folder
     (folder / "manifest.json").unlink()
     with pytest.raises(StoreError, match="has no finished run, so all blocks would be removed"):
-        clean(folder)
+        clean(folder, older_than=0)
+
+
+def test_young_blocks_and_those_of_a_longer_run_are_not_deleted(tmp_path):
+    folder = run(tmp_path, 210).folder
+    run(tmp_path, seed=2)
+    run(tmp_path)
+    assert clean(folder, dry_run=True, older_than=0).n_blocks == 2 * 3 + N_BLOCKS
+    assert clean(folder).n_blocks == 0
+    for path in (folder / "replicates").glob("*.parquet"):
+        os.utime(path, (0, 0))
+    assert clean(folder).n_blocks == 2 * 3 + N_BLOCKS
