@@ -62,6 +62,12 @@ def _origins(result: Result) -> list[str]:
     return result.details.provenance.origins(keys) if store is None else store.origins(keys)
 
 
+def _generation(result: Result) -> int:
+    """The number of times that blocks were drawn again."""
+    store = result.details.replicates.store
+    return 0 if store is None else store.highest_generation
+
+
 def _data_of(plan: Plan) -> dict[str, Any]:
     """The data of scenarios and methods, by name, with content hashes."""
     parts = {
@@ -290,6 +296,7 @@ def output_digest(
         "config": dict(config),
         "blocks": result.details.provenance.digest(result.details.drawn_sizes),
         "origins": _origins(result),
+        "generation": _generation(result),
         "sources": sources,
         "versions": versions_of(result, module_file),
         "protocol": file_hash(folder / PROTOCOL),
