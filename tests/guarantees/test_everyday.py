@@ -161,7 +161,7 @@ def test_edits_of_a_helper_that_move_no_number_cost_nothing(edit, projects, fold
 
 MOVES = {
     "a constant": ("SHIFT = 1.0", "SHIFT = 2.0", "SHIFT has changed"),
-    "a statement on a constant": ("LEVELS = [", "SHIFT += 1\nLEVELS = [", "SHIFT has changed"),
+    "a statement on a constant": ("LEVELS = [", "SHIFT += 2\nLEVELS = [", "SHIFT has changed"),
     "a loop over a table": (END, "for k in range(2):\n    LEVELS[k] += 1\n\n" + END, "LEVELS"),
     "an array in place": (END, "WEIGHTS[0] = 3.0\n" + END, "WEIGHTS has changed"),
     "a cache that begins full": ("CACHE = {}", "CACHE = {3: np.ones(3)}", "CACHE has changed"),
