@@ -89,10 +89,16 @@ def _has_writer(name: str) -> bool:
     """Whether the writer of a file may still run; true for writers on other machines."""
     where, _, rest = name.removeprefix(BEING_WRITTEN).partition("-")
     process = rest.partition("-")[0]
-    return where != machine() or not process.isdecimal() or is_there(int(process))
+    if where != machine() or not process.isdecimal():
+        return True
+    import psutil
+
+    return bool(psutil.pid_exists(int(process)))
 
 
 def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":  # Windows opens no folder
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         _sync(handle)
@@ -148,17 +154,6 @@ def machine() -> str:
     with contextlib.suppress(OSError):
         name += Path("/proc/sys/kernel/random/boot_id").read_text()
     return f"{zlib.crc32(name.encode()):08x}"
-
-
-def is_there(process: int) -> bool:
-    """Whether a process runs on this machine."""
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:  # another user's process
-        return True
-    return True
 
 
 # ---------------------------------------------------------------- temporary folders

@@ -14,6 +14,11 @@ LONGEST_SAID = 2000  # letters of a message, which may be stored for every repli
 ROOM_FOR_ITS_CUT = (
     100  # letters above the maximum that are kept, so that a cut text is not cut again
 )
+EXTRAS = {
+    "arviz": "loo", "dask": "dask", "dask_jobqueue": "slurm", "distributed": "dask",
+    "llvmlite": "kernels", "numba": "kernels", "sklearn": "models",
+}  # fmt: skip
+"""Extras by the module that they bring."""
 DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 """Unicode's characters that change the direction of text (UAX 9)."""
 
@@ -182,6 +187,16 @@ def _said_by(error: BaseException) -> str:
         raise
     except BaseException as own:  # the __str__ of a user's class may raise anything
         return f"(its text cannot be had: str of it raised {type(own).__name__})"
+
+
+def how_to_install(error: BaseException) -> str:
+    """How to install the extra whose library an error misses; empty for other errors."""
+    for each in (error, error.__cause__):
+        if isinstance(each, ModuleNotFoundError) and each.name:
+            extra = EXTRAS.get(each.name.partition(".")[0])
+            if extra:
+                return f"Install it: pip install 'simstudy[{extra}]'."
+    return ""
 
 
 def in_one_line(text: str) -> str:

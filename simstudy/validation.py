@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -116,9 +117,18 @@ def check_one_of(
         raise refusal(f"{name}={in_one_line(repr(value))}: must be one of {words}.")
 
 
-def check_file_name(name: str, what: str, refusal: type[SimstudyError]) -> None:
+WINDOWS_REFUSES = re.compile(r'[<>:"\\|?*\x00-\x1f]')
+DEVICES = re.compile(r"(?i)^(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)")  # of Windows: no file's names
+
+
+def file_name(name: str) -> str:
+    """The file name of a figure or table on every system, without ending."""
+    return DEVICES.sub(r"\1_", WINDOWS_REFUSES.sub("_", name))
+
+
+def check_file_name(name: Any, what: str, refusal: type[SimstudyError]) -> None:
     """Refuse anything but a plain file name without ending."""
-    if not name or Path(name).name != name:
+    if not isinstance(name, str) or not name or Path(name).name != name:
         raise refusal(
             f"{name!r} is not a file name for a {what}: it must be one name, without a folder. "
             "Give the folder as `folder`."

@@ -4,13 +4,17 @@ import errno
 import json
 import os
 import stat
+from types import SimpleNamespace
 
+import psutil
 import pytest
 
+from simstudy import atomic_files
 from simstudy.atomic_files import (
     atomic_write,
     forget_own,
     forget_unfinished,
+    machine,
     read_json,
     write_bytes,
     write_json,
@@ -99,6 +103,26 @@ def test_file_systems_without_fsync_work_and_those_that_fail_are_told(
     else:
         write_bytes(tmp_path / "x", b"1")
         assert (tmp_path / "x").read_bytes() == b"1"
+
+
+def test_on_windows_no_folder_is_opened(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(atomic_files, "os", SimpleNamespace(**vars(os) | {"name": "nt"}))
+    monkeypatch.setattr(atomic_files.os, "open", refuse)
+    write_bytes(tmp_path / "x", b"1")
+    assert (tmp_path / "x").read_bytes() == b"1"
+
+
+def test_asking_whether_a_process_runs_sends_it_nothing(tmp_path, monkeypatch):
+    """On Windows, `os.kill(pid, 0)` is Ctrl-C."""
+    monkeypatch.setattr(os, "kill", None)
+    monkeypatch.setattr(psutil, "pid_exists", lambda process: process == 7)
+    for process in (7, 8):
+        (tmp_path / f"{BEING_WRITTEN}{machine()}-{process}-x").touch()
+    forget_unfinished(tmp_path)
+    assert [path.name.split("-")[-2] for path in tmp_path.iterdir()] == ["7"]
 
 
 # ---------------------------------------------------------------- left behind

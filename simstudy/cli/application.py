@@ -83,6 +83,8 @@ def run_application(project: Project, arguments: Sequence[str]) -> int:
             return int(ending.code or 0)
         except Exception as error:
             statuses = sweep.finish()
+            if isinstance(error, RuntimeError) and not statuses:  # of a launcher: runs catch theirs
+                raise ConfigError(f"the sweep cannot start: {first_line(error)}") from error
             if isinstance(error, HydraException) or not statuses:
                 raise
             complain(f"a job of the sweep was lost: {first_line(error)}")

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hydra import compose, initialize_config_dir
+from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
+from hydra.core.plugins import Plugins
 from hydra.errors import HydraException, MissingConfigException
+from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
@@ -198,12 +201,29 @@ def first_line(error: BaseException) -> str:
         if cause.full_key == "experiment":  # Hydra takes an empty choice for a key
             return "experiment= names no experiment: write experiment=NAME; simstudy list has them"
         return f"{cause.full_key} is not a setting; {nearest(cause.key, names)}"
+    if isinstance(error, MissingConfigException) and "submitit" in str(error.missing_cfg_file):
+        return (
+            "this launcher needs hydra-submitit-launcher, which is not installed. Install it: "
+            "pip install 'simstudy[slurm]'"
+        )
     if isinstance(error, MissingConfigException) and error.options:
         group, _, name = str(error.missing_cfg_file).rpartition("/")
         return f"{group}={name}: no such {group}; {nearest(name, list(error.options))}"
     lines = [str(each).strip().partition("\n")[0] for each in (error, cause) if each]
     texts = [line.rstrip(".") for line in lines if line] or [type(error).__name__]
     return ": ".join(dict.fromkeys(texts))
+
+
+class PackageSettings(SearchPathPlugin):  # type: ignore[misc]
+    """Puts the package's settings behind the project's.
+
+    Registered by our own command only: a module in `hydra_plugins` would act in every Hydra
+    application of the environment.
+    """
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        """Append the package's folder of settings."""
+        search_path.append(provider="simstudy", path="pkg://simstudy.cli.conf")
 
 
 def register(
@@ -213,7 +233,7 @@ def register(
     program: str = "",
     sweep_folder: str = "results/sweeps",
 ) -> None:
-    """Register with Hydra what is in no file: settings, help, experiments, backends by place.
+    """Register with Hydra the package's settings, help, experiments and backends by place.
 
     Parameters
     ----------
@@ -224,6 +244,7 @@ def register(
     sweep_folder
         Default of `hydra.sweep.dir`.
     """
+    Plugins.instance().register(PackageSettings)
     store = ConfigStore.instance()
     store.repo.pop("experiment", None)  # this process may have run another project
     defaults = Settings()

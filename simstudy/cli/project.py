@@ -20,6 +20,7 @@ from simstudy.errors import (
     ConfigError,
     SimstudyError,
     describe,
+    how_to_install,
     nearest,
 )
 from simstudy.options import build, option
@@ -199,8 +200,8 @@ def in_own_code(path: Path, root: Path, what: str) -> Iterator[None]:
         raise
     except (Exception, SystemExit) as error:
         raise BrokenExperimentError(
-            f"{what}: {_place(error, path, root)} raised {describe(error)}. Mend that line, then "
-            "run this again."
+            f"{what}: {_place(error, path, root)} raised {describe(error)}. "
+            + (how_to_install(error) or "Mend that line, then run this again.")
         ) from error
 
 

@@ -25,8 +25,10 @@ from simstudy.errors import (
     AlwaysFailsError,
     NotHereError,
     ReturnedError,
+    SimstudyError,
     StudyError,
     describe,
+    how_to_install,
     swallowed,
 )
 from simstudy.provenance.modules import is_own_file
@@ -145,8 +147,11 @@ def raise_if_all_failed(n_rep: int, error: BaseException, name: str = "") -> Non
         raise always_fails(n_rep, error, name) from error
 
 
-def always_fails(n_rep: int, error: BaseException, name: str = "") -> AlwaysFailsError:
+def always_fails(n_rep: int, error: BaseException, name: str = "") -> SimstudyError:
     """Make the exception for an error that all replicates of a first block share."""
+    if advice := how_to_install(error):
+        why = reason(error).removesuffix(".")
+        return NotHereError(f"{name}{why}. {'' if 'pip install' in why else advice}".strip())
     frames = frames_of(error)
     at, why = f", in {frames[-1]}" if frames else "", reason(error).removesuffix(".")
     return AlwaysFailsError(

@@ -32,6 +32,7 @@ from simstudy.errors import (
     UnsendableError,
     describe,
     first_few,
+    how_to_install,
     nearest,
 )
 
@@ -436,7 +437,8 @@ def executor_of(workers: Workers, expected: str) -> Executor:
         raise
     except Exception as error:  # an executor may raise anything
         raise ConfigError(
-            f"backend={workers.backend} cannot be started: {describe(error)}"
+            f"backend={workers.backend} cannot be started: {describe(error).removesuffix('.')}. "
+            f"{how_to_install(error)}".strip()
         ) from error
 
 

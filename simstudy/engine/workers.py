@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from simstudy.errors import ConfigError, describe, nearest
+from simstudy.errors import ConfigError, describe, how_to_install, nearest
 from simstudy.validation import check_whole, is_whole
 
 BACKENDS = ("auto", "loky", "threads", "inline", "dask")
@@ -84,8 +84,8 @@ def class_at(setting: str, place: str) -> Callable[..., Any]:
         found: Callable[..., Any] = getattr(importlib.import_module(module), kind)
     except Exception as error:  # an import may raise anything
         raise ConfigError(
-            f"{setting}={place} cannot be imported: {describe(error)}. Name the class as "
-            "module:Class, with a module on Python's path."
+            f"{setting}={place} cannot be imported: {describe(error)}. "
+            + (how_to_install(error) or "Name the class as module:Class, on Python's path.")
         ) from error
     return found
 

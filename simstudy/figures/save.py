@@ -18,7 +18,7 @@ from simstudy.figures.captions import wrapped_to
 from simstudy.figures.theme import FULL_WIDTH, TALLEST
 from simstudy.lazy import p9
 from simstudy.remote import Place, place_of
-from simstudy.validation import check_file_name
+from simstudy.validation import check_file_name, file_name
 
 MAX_VECTOR_BYTES: Final = 400_000  # marks of one SVG; denser layers become pixels
 PER_MARK, PER_VERTEX, PER_SHADE = 110, 25, 6_000  # bytes in matplotlib's SVG
@@ -73,7 +73,8 @@ def save_figure(
     folder
         Folder of the files; created if it does not exist.
     name
-        File name without its ending, such as "1B".
+        File name without its ending, such as "1B". Letters that Windows does not allow in names of
+        files become `_`.
     dpi
         Pixels per inch of the PNG, and of layers that are too dense for an SVG. If marks would take
         more than 400 kB (about 500 points or 2,500 segments), the densest layers are stored as
@@ -92,7 +93,7 @@ def save_figure(
     """
     check_file_name(name, "figure", FigureError)
     endings = [ending for ending in METADATA if pdf or ending != "pdf"]
-    paths = [place_of(folder) / f"{name}.{ending}" for ending in endings]
+    paths = [place_of(folder) / f"{file_name(name)}.{ending}" for ending in endings]
     for path, content in zip(paths, _contents(printed(figure, size), endings, dpi), strict=True):
         write_bytes(path, content)
     return SavedFigure(*paths)

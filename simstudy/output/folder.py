@@ -359,7 +359,8 @@ def write_tables(result: Result, folder: Place) -> list[Artefact]:
         files = save_table(table, folder / TABLES, name, label=label)
         return Artefact(name, [*files], table=table)
 
-    own = [SUMMARY] if SUMMARY not in result.details.tables and is_short(result.summary) else []
+    taken = SUMMARY in map(str.casefold, result.details.tables)
+    own = [SUMMARY] if not taken and is_short(result.summary) else []
     return [_one(name, write) for name in (*result.details.tables, *own)]
 
 

@@ -31,6 +31,7 @@ from simstudy.remote import Place, name_below
 from simstudy.store.compaction import folder_lock
 from simstudy.store.files import translate_io_errors
 from simstudy.store.runs import MANIFEST, ORIGINS, PROTOCOL, file_hash, listed_files
+from simstudy.validation import file_name
 
 DRAWN = "drawn"  # key of the start of the first block and the end of the last
 
@@ -354,11 +355,18 @@ def is_current(
     listed = listed_files(manifest, folder)
     drawn = set(result.details.figures) - set(manifest.get("figures_not_drawn", {}))
     endings = ["png", "pdf"] if pdf else ["png"]
-    wanted = {f"{FIGURES}/{name}.{ending}" for name in drawn for ending in endings if figures}
+    stems = map(file_name, drawn if figures else ())
+    wanted = {f"{FIGURES}/{stem}.{ending}" for stem in stems for ending in endings}
     wanted |= {REPORT} if report else set()
     settings = {FIGURES: figures, REPORT: report}  # every run makes the other outputs
     wanted |= {name for name in listed if settings.get(name.partition("/")[0], True)}
     return all(name in listed and file_hash(folder / name) == listed[name] for name in wanted)
+
+
+def figure_name(file: str, manifest: Mapping[str, Any]) -> str:
+    """The name of a figure by the name of its file, which may be another."""
+    names: dict[str, str] = {file_name(name): name for name in manifest.get("captions", {})}
+    return names.get(file, file)
 
 
 def hashes_of(folder: Place, files: Iterable[Place]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from simstudy.engine.workers import check_block_seconds
 from simstudy.errors import ConfigError, StudyError, in_one_line, nearest
 from simstudy.measures import Measure
 from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING
-from simstudy.validation import check_one_of, check_whole
+from simstudy.validation import check_file_name, check_one_of, check_whole, file_name
 
 if TYPE_CHECKING:
     from simstudy.study.spec import StudySpec
@@ -110,6 +110,19 @@ def check_own_names(what: str, names: Collection[str]) -> None:
             raise StudyError(
                 f"a {what} is named {name!r}, which is reserved, blank, or holds one of "
                 f"{' '.join(sorted(SEPARATORS))}: give it a name of letters, such as 'welch'."
+            )
+
+
+def check_file_names(what: str, names: Collection[str]) -> None:
+    """Refuse names of figures or tables that have no file of their own on some system."""
+    files = dict[str, str]()
+    for name in names:
+        check_file_name(name, what, StudyError)
+        other = files.setdefault(file_name(name).casefold(), name)
+        if other != name:
+            raise StudyError(
+                f"{what}s {other!r} and {name!r} would be one file on some systems, which do not "
+                "tell upper from lower case: rename one of them."
             )
 
 
@@ -230,6 +243,8 @@ def check_declared(study: "StudySpec") -> None:
     factors = factor_names_of(study.scenarios)
     check_own_names("method", study.methods)
     check_own_names("column", [*study.rules.vectors, *study.derived])
+    check_file_names("figure", study.figures)
+    check_file_names("table", study.tables)
     check_methods_axis(study)
     for axis, labels in study.axes.items():
         check_axis_labels(axis, labels)

@@ -16,7 +16,7 @@ from simstudy.remote import Place, place_of
 from simstudy.tables.cells import Cell, Grid, Heading, as_markdown, as_text
 from simstudy.tables.latex import as_latex
 from simstudy.tables.rounding import RoundedToError, to_decimals, with_error, without_error
-from simstudy.validation import check_file_name
+from simstudy.validation import check_file_name, file_name
 
 ENDINGS: Final = ("csv", "md", "tex")
 MISSING = RoundedToError("nan")  # missing values of numbers and of texts
@@ -294,7 +294,8 @@ def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -
     folder
         Folder of the files; created if it does not exist.
     name
-        File name without its ending, such as "outcomes".
+        File name without its ending, such as "outcomes". Letters that Windows does not allow in
+        names of files become `_`.
     label
         Label of the LaTeX table, without `tab:`. Default: `name`.
 
@@ -309,7 +310,7 @@ def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -
         If `table` is not a table, or `name` is not a file name. Nothing is written then.
     """
     _check_saved(table, name)
-    paths = SavedTable(*(place_of(folder) / f"{name}.{ending}" for ending in ENDINGS))
+    paths = SavedTable(*(place_of(folder) / f"{file_name(name)}.{ending}" for ending in ENDINGS))
     forms = [table.csv(), table.markdown(), table.latex(label or name)]
     for path, text in zip(paths, forms, strict=True):
         write_bytes(path, text.encode())
@@ -341,7 +342,7 @@ def save_latex(table: Any, folder: str | Place, name: str, *, label: str = "") -
         If `table` is not a table, or `name` is not a file name. Nothing is written then.
     """
     _check_saved(table, name)
-    path = place_of(folder) / f"{name}.tex"
+    path = place_of(folder) / f"{file_name(name)}.tex"
     write_bytes(path, table.latex(label or name).encode())
     return path
 

@@ -36,6 +36,7 @@ from simstudy.testing.truth import (
     format_caught,
     without_theory,
 )
+from simstudy.validation import file_name
 
 HEADINGS = ("Aims", "Data", "Estimands", "Methods", "Performance")
 MIN_FIGURE_BYTES = 5000  # an empty frame with its title has fewer
@@ -142,20 +143,21 @@ class ExperimentContracts:
         )
 
     def test_it_draws_every_figure_that_it_declares(self, smoke: Smoke) -> None:
-        manifest = json.loads((smoke.folder / "manifest.json").read_text())
+        manifest = json.loads((smoke.folder / "manifest.json").read_text(encoding="utf-8"))
         assert manifest["figures_not_drawn"] == {}, manifest["figures_not_drawn"]
         for name in smoke.study.figures:
-            path = smoke.folder / "figures" / name
-            png, svg = (path.with_name(f"{name}.{kind}").read_bytes() for kind in ("png", "svg"))
+            stem = file_name(name)
+            path = smoke.folder / "figures" / stem
+            png, svg = (path.with_name(f"{stem}.{kind}").read_bytes() for kind in ("png", "svg"))
             assert png.startswith(b"\x89PNG"), f"{path}.png is not a picture"
             assert b"<svg" in svg[:2000], f"{path}.svg is not a picture"
             assert min(len(png), len(svg)) > MIN_FIGURE_BYTES, f"figure {name} is empty"
 
     def test_it_makes_every_table_that_it_declares(self, smoke: Smoke) -> None:
-        manifest = json.loads((smoke.folder / "manifest.json").read_text())
+        manifest = json.loads((smoke.folder / "manifest.json").read_text(encoding="utf-8"))
         assert manifest["tables_not_made"] == {}, manifest["tables_not_made"]
         for name in smoke.study.tables:
-            path = smoke.folder / "tables" / f"{name}.csv"
+            path = smoke.folder / "tables" / f"{file_name(name)}.csv"
             assert len(pd.read_csv(path)), f"table {name} is empty"
 
     def test_its_figures_are_drawn_from_what_is_stored(self, smoke: Smoke, tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ class Smoke:
     @property
     def n_rep(self) -> int:
         """Replicates per scenario of the smoke run."""
-        manifest = json.loads((self.folder / "manifest.json").read_text())
+        manifest = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
         return int(manifest["replicates_per_scenario"])
 
 

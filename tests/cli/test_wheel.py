@@ -52,10 +52,20 @@ def test_from_an_empty_folder_to_a_study_that_keeps_its_contracts(site, tmp_path
     assert "passed" in tested.stdout
 
 
+def test_it_is_one_package(site):
+    """A second one, as `hydra_plugins`, would act in other applications of the environment."""
+    (metadata,) = site.glob("simstudy-*.dist-info")
+    assert {path.name for path in site.iterdir()} == {"bin", "simstudy", metadata.name}
+
+
 @pytest.mark.parametrize("below", ["cli/conf", "cli/template", "output/report/templates"])
 def test_it_has_what_is_no_module(site, below):
     there, tree = (
-        {path.relative_to(folder) for path in (folder / below).rglob("*.*")}
+        {
+            path.relative_to(folder)
+            for path in (folder / below).rglob("*.*")
+            if path.suffix != ".pyc"
+        }
         for folder in (site / "simstudy", ROOT / "simstudy")
     )
     assert there == tree != set()

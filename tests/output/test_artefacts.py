@@ -101,6 +101,24 @@ def test_tables_of_an_earlier_run_do_not_stay_and_what_is_not_ours_does(tmp_path
     assert names_in(result.folder) == ["mine.csv", "summary.csv", "summary.md", "summary.tex"]
 
 
+def test_names_that_windows_refuses_have_files_of_nearly_the_same_name(tmp_path):
+    """Pages say the names as they are declared, and link to the files."""
+    names = {"power: n > 3?": plain_figure, "con": plain_figure, "CONE": plain_figure}
+    named = replace(study(figures=names), tables={"a*b": biases, "Summary": biases})
+    result = named.run(60, out=tmp_path)
+    publish(result, config=CONFIG, module_file=FILE)
+    figures = {path.name for path in (result.folder / "figures").glob("*.png")}
+    assert figures == {"power_ n _ 3_.png", "con_.png", "CONE.png"}
+    assert {path.stem for path in (result.folder / "tables").iterdir()} == {"a_b", "Summary"}
+    assert list(manifest_of(result.folder)["captions"]) == list(names)
+    assert is_current(named.run(60, out=tmp_path), CONFIG, FILE, figures=True, report=True)
+    for page in (result.folder / "report.html", tmp_path / "index.html"):
+        text = page.read_text()
+        assert "Power: n &gt; 3?" in text
+        assert "power_%20n%20_%203_.svg" in text
+        assert "con_.svg" in text
+
+
 def test_a_figure_or_table_that_changes_its_summary_changes_no_other():
     def in_percent(result):
         result.summary["estimate"] *= 100

@@ -17,13 +17,14 @@ from simstudy.design.reprs import from_to
 from simstudy.errors import describe, first_few
 from simstudy.lazy import pd
 from simstudy.output.formatting import counted
-from simstudy.output.manifest import FIGURES, REPORT, is_unpublished
+from simstudy.output.manifest import FIGURES, REPORT, figure_name, is_unpublished
 from simstudy.output.report.claims import MEANINGS, claim_rows, link, page
 from simstudy.output.report.study_page import EXPERIMENTS, title_of
 from simstudy.provenance.modules import library_version
 from simstudy.remote import Place, name_below
 from simstudy.store.files import REPLICATES
 from simstudy.store.runs import MANIFEST, listed_files, read_manifest
+from simstudy.validation import file_name
 
 PAGE, TWIN, CLAIMS = "index.html", "index.json", "claims.parquet"
 FORMAT = 1  # version of the JSON; incremented if the meaning of a key changes
@@ -190,10 +191,11 @@ class _Reader:
 def _figures(folder: Place, files: set[str], manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The figures in the study's order."""
     listed = listed_files(manifest, folder)
-    drawn = [Path(file).stem for file in listed if Path(file).match(f"{FIGURES}/*.png")]
+    paths = [Path(file) for file in listed if Path(file).match(f"{FIGURES}/*.png")]
+    drawn = [figure_name(path.stem, manifest) for path in paths]
     entries = []
     for name in dict.fromkeys([*manifest.get("captions", {}), *drawn]):
-        svg, png = (f"{FIGURES}/{name}.{form}" for form in ("svg", "png"))
+        svg, png = (f"{FIGURES}/{file_name(name)}.{form}" for form in ("svg", "png"))
         trouble = None if png in files else f"{png} is not here"
         there = [_path(folder.name, file) for file in (svg, png) if file in files]
         entry = {"name": name, "title": title_of(name), "files": there, "trouble": trouble}

@@ -17,7 +17,7 @@ from simstudy.analysis.summary import MEASURE
 from simstudy.atomic_files import write_bytes
 from simstudy.lazy import pd
 from simstudy.output.formatting import format_run_time, format_size, number
-from simstudy.output.manifest import REPORT, TABLES
+from simstudy.output.manifest import REPORT, TABLES, figure_name
 from simstudy.output.protocol import headings_of
 from simstudy.output.report.claims import claim_rows, page
 from simstudy.output.report.findings import answer_of, evidence_of
@@ -26,6 +26,7 @@ from simstudy.remote import Place
 from simstudy.tables.cells import Grid, format_cell
 from simstudy.tables.summary import Readings, as_words
 from simstudy.tables.table import Table
+from simstudy.validation import file_name
 
 SHOWN_ROWS = 2000  # rows of a table on the page; its file has all rows
 EXPERIMENTS = "experiments"  # folder of a project
@@ -138,12 +139,12 @@ def _tables(tables: Mapping[str, Table], files: Sequence[Place]) -> dict[str, di
     """Every table of the study as it is published, with the names of its files."""
     found = {}
     for name, table in tables.items():
-        grid = table.grid
+        grid, stem = table.grid, file_name(name)
         found[title_of(name)] = {
             "table": table_of_grid(grid, f"Table {as_words(name)}"),
             "title": grid.caption,
             "notes": grid.notes,
-            "files": [p.name for p in files if p.stem == name and p.parent.name == TABLES],
+            "files": [p.name for p in files if p.stem == stem and p.parent.name == TABLES],
         }
     return found
 
@@ -386,11 +387,11 @@ def figures_to_show(files: Iterable[Place], manifest: Mapping[str, Any]) -> list
     files, shown = list(files), []
     for path in files:
         if path.suffix == ".png":
-            name, svg = path.stem, path.with_suffix(".svg")
+            name, svg = figure_name(path.stem, manifest), path.with_suffix(".svg")
             caption = manifest["captions"].get(name, "")
             source = _source(svg, caption) if svg in files else _data_uri("png", path.read_bytes())
             has_pdf = path.with_suffix(".pdf") in files
-            shown.append(ShownFigure(name, title_of(name), caption, source, has_pdf))
+            shown.append(ShownFigure(path.stem, title_of(name), caption, source, has_pdf))
     return shown
 
 

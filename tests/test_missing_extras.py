@@ -1,0 +1,132 @@
+"""Without a library of an extra, the command says in one line which extra to install."""
+
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from simstudy import Study, grid
+from simstudy.cli.project import in_own_code
+from simstudy.errors import EXTRAS, ConfigError, NotHereError, SimstudyError
+from tests.cli.projects import give, python
+from tests.support import INLINE, ROOT, on
+
+DISTRIBUTIONS = {"dask": "distributed", "sklearn": "scikit-learn", "dask_jobqueue": "dask-jobqueue"}
+CLUSTER = {"cluster": "dask_jobqueue:SLURMCluster"}
+LAUNCHER = """
+import sys
+import hydra_plugins
+hydra_plugins.__path__ = []
+from simstudy.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+SWEEP = ("run", "-m", "experiment=two_stage", "seed=1,2")
+
+
+@dataclass(frozen=True)
+class Normal:
+    n_obs: int
+
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").standard_normal((n_rep, self.n_obs))}
+
+
+def average(x):
+    return {"mean": x.mean(axis=1)}
+
+
+def install(extra: str) -> str:
+    return rf"Install it: pip install 'simstudy\[{extra}\]'\.$"
+
+
+def without(monkeypatch, *modules):
+    for name in modules:
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+def study(method=average):
+    return Study("toy", grid(Normal, n_obs=[3]), methods={"own": method}, n_rep=10)
+
+
+@pytest.mark.parametrize("module", EXTRAS)
+def test_the_extra_brings_the_library(module):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    brought = project["optional-dependencies"][EXTRAS[module]]
+    name = DISTRIBUTIONS.get(module, module)
+    assert any(needed.startswith(name) for needed in brought)
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "extra"),
+    [("distributed", {}, "dask"), ("dask_jobqueue", CLUSTER, "slurm")],
+)
+def test_a_backend_names_the_extra(module, options, extra, monkeypatch):
+    without(monkeypatch, module)
+    with pytest.raises(ConfigError, match=install(extra)):
+        study().run(10, **on("dask", 1, backend_options=options))
+
+
+def test_a_cluster_that_cannot_submit_is_refused_at_once(monkeypatch):
+    """It waited for ever for workers."""
+    cluster = SimpleNamespace(SLURMCluster=SimpleNamespace(job_cls=Job))
+    monkeypatch.setitem(sys.modules, "dask_jobqueue", cluster)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ConfigError, match="submits jobs with sbatch --quiet, which is not on the PATH"):
+        study().run(10, **on("dask", 1, backend_options=CLUSTER))
+
+
+class Job:
+    submit_command = "sbatch --quiet"
+
+
+def test_a_method_without_its_library_is_no_mistake_in_the_study(monkeypatch):
+    def own(x):
+        import numba
+
+        return {"x": numba.njit(x)}
+
+    def translated(x):
+        try:
+            return own(x)
+        except ImportError as error:
+            said = "it needs numba. Install it: pip install 'simstudy[kernels]'."
+            raise SimstudyError(said) from error
+
+    without(monkeypatch, "numba")
+    for method in (own, translated):
+        with pytest.raises(NotHereError, match=install("kernels")) as found:
+            study(method).run(10, **INLINE)
+        assert "mistake" not in str(found.value)
+        assert str(found.value).count("pip install") == 1
+
+
+def test_an_experiment_without_its_library_need_not_be_mended(monkeypatch):
+    without(monkeypatch, "sklearn")
+    with (
+        pytest.raises(ConfigError, match=install("models")),
+        in_own_code(Path(__file__), ROOT, "Config cannot be made"),
+    ):
+        import sklearn  # noqa: F401
+
+
+# ---------------------------------------------------------------- launchers
+def test_a_launcher_names_the_extra(tmp_path):
+    done = python(ROOT, "-c", LAUNCHER, *SWEEP, f"out={tmp_path}", "hydra/launcher=slurm")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "hydra-submitit-launcher, which is not installed" in done.stderr
+    assert "pip install 'simstudy[slurm]'" in done.stderr
+
+
+def test_a_launcher_of_slurm_needs_slurm(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("hydra_plugins.hydra_submitit_launcher", reason="needs its launcher")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.chdir(tmp_path)
+    line = [*SWEEP, "hydra/launcher=slurm", f"out={tmp_path}"]
+    assert give(*line, script=str(ROOT / "run.py")) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert said.startswith('the sweep cannot start: Could not detect "srun"')
