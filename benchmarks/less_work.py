@@ -15,8 +15,8 @@ from scipy import special
 from benchmarks.pages import print_or_put
 from simstudy import Result, Rules, Study, grid
 from simstudy.design.plan import number_factors
-from simstudy.documents.stats.two_stage.design import critical_value
-from simstudy.documents.stats.two_stage.design import power as power_of_trial
+from simstudy.documents.stats.two_stage import critical_value
+from simstudy.documents.stats.two_stage import power as power_of_trial
 from simstudy.measures import (
     Measure,
     conditional,

@@ -12,7 +12,7 @@ from scipy import stats
 from benchmarks.timing import seconds
 from simstudy.documents.scenarios.applied import AppliedTrial
 from simstudy.documents.scenarios.thresholds import Threshold, Trial
-from simstudy.documents.stats.classifier.trial import normal_sample_size, trial_power
+from simstudy.documents.stats.classifier_trial import normal_sample_size, trial_power
 from simstudy.provenance.streams import Streams
 
 K, J, N_TEST, N_BOOT = 0.95, 0.8, 50, 1000
@@ -54,11 +54,11 @@ def document_figure_6(n_rep):
 
 
 CASES = {  # the document's loop and its replicates, our scenario and its block, the ratio asked for
-    "coverage table, exact": (document_table, 2, Threshold(), 1000, 1000),
+    "coverage table, exact": (document_table, 2, Threshold(), 1000, 400),
     "coverage table, 1000 resamples": (document_table, 2, Threshold(n_boot=1000), 1000, 1000),
-    "figure 4, exact": (document_figure_4, 4, Threshold(), 1000, 500),
+    "figure 4, exact": (document_figure_4, 4, Threshold(), 1000, 100),
     "figure 4, 1000 resamples": (document_figure_4, 4, Threshold(n_boot=1000), 1000, 350),
-    "example, exact": (document_example, 4, AppliedTrial(), 500, 400),
+    "example, exact": (document_example, 4, AppliedTrial(), 500, 200),
     "example, 1000 resamples": (document_example, 4, AppliedTrial(n_boot=1000), 500, 250),
     "figure 6, drawn": (document_figure_6, 500, Trial(), 5000, 40),
 }

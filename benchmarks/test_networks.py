@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from benchmarks.timing import least_alone
-from simstudy.documents.stats.networks.architecture import (
+from simstudy.documents.stats.networks.training import (
     ADAM_FLOOR,
     NEWEST,
     VARIANCE_FLOOR,
     Network,
+    Trainer,
     Training,
 )
-from simstudy.documents.stats.networks.compiled_training import CompiledTrainer
 
 N_OBS, N_TRAIN, N_FEATURE = 506, 338, 13
 N_NETWORK, N_PLAIN = 101, 2  # of a replicate of document 001; of the plain loop
@@ -33,7 +33,7 @@ def drawn():
 def compiled():
     """A function that trains all networks for an epoch."""
     features, y, weights, order = drawn()
-    trainer = CompiledTrainer(weights, features, y, TRAINING)
+    trainer = Trainer(weights, features, y, TRAINING)
     return lambda: trainer.epoch(order)
 
 
@@ -66,8 +66,8 @@ def one_after_another():
             optimizer = torch.optim.Adam(
                 network.parameters(), lr=TRAINING.learning_rate, eps=ADAM_FLOOR
             )
-            for batch in TRAINING.batches(N_TRAIN):
-                rows = torch.as_tensor(order[at, batch].astype(np.int64))
+            for batch in np.split(order[at], TRAINING.batch_ends(N_TRAIN)[1:-1]):
+                rows = torch.as_tensor(batch.astype(np.int64))
                 loss = torch.nn.functional.mse_loss(network(inputs[rows])[:, 0], responses[rows])
                 optimizer.zero_grad()
                 loss.backward()

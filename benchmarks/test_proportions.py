@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from benchmarks.timing import least, seconds
-from simstudy.documents.stats.compatible.combining import fisher
-from simstudy.documents.stats.compatible.null_proportion import ESTIMATORS
-from tests.documents.stats.compatible import plain
+from simstudy.documents.stats.compatible import ESTIMATORS
+from tests.documents.stats import plain_shares as plain
 
 N, N_REP = 168, 500  # a block short enough not to be put aside for other processes
 PLAIN = {
@@ -52,14 +51,3 @@ def test_the_likeliest_convex_density_of_a_block_is_faster_than_em(benchmark):
     ratio = seconds(em, p[0].tolist()) / ours
     benchmark.extra_info.update(microseconds_a_list=1e6 * ours, ratio=ratio)
     assert ratio >= 10
-
-
-def test_fishers_combined_p_of_a_block_is_faster_than_mpmath_a_list(benchmark):
-    from tests.documents.stats.compatible.test_combining import mp_fisher
-
-    log_p = np.log(lists())
-    benchmark.pedantic(fisher, (log_p,), rounds=3, warmup_rounds=1)
-    ours = min(seconds(fisher, log_p) for _ in range(3)) / N_REP
-    ratio = seconds(mp_fisher, log_p[0].tolist()) / ours
-    benchmark.extra_info.update(microseconds_a_list=1e6 * ours, ratio=ratio)
-    assert ratio >= 20

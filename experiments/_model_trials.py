@@ -110,7 +110,7 @@ def model_trial_study(
     >>> from simstudy.documents.dgps.linear import LinearModel
     >>> from simstudy.documents.stats.models.metrics import MSE, mean_metric
     >>> from experiments._model_trials import model_trial_study
-    >>> from simstudy.documents.scenarios import Model
+    >>> from simstudy.documents.scenarios.models import Model
     >>> def pinball(y, prediction):
     ...     return np.maximum(0.9 * (y - prediction), 0.1 * (prediction - y))
     >>> study = model_trial_study(

@@ -27,7 +27,7 @@ from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import Claim, Finding, of_row
 from simstudy.design import Columns, grid
-from simstudy.documents.stats.two_stage.design import critical_value
+from simstudy.documents.stats.two_stage import critical_value
 from simstudy.errors import DesignError
 from simstudy.figures import captions, measure_curves, theme
 from simstudy.lazy import ggplot, special

@@ -31,7 +31,7 @@ from simstudy.claims import (
 )
 from simstudy.design import grid
 from simstudy.documents.scenarios.thresholds import RANK_MEASURES, RANKS, Umbrella
-from simstudy.documents.stats.classifier.umbrella import (
+from simstudy.documents.stats.umbrella import (
     least_feasible_n,
     rank_table,
     umbrella_rank,

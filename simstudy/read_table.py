@@ -14,6 +14,7 @@ SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".txt": ",;\t|"}
 BINARY = {".parquet": "read_parquet", ".feather": "read_feather", ".dta": "read_stata"}
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
 OF_SPACES = r"\s+"
+EXACT = {"float_precision": "round_trip"}  # needed for the last bit before pandas 3.1
 
 
 def read_table(path: str | os.PathLike[str], **csv: Any) -> pd.DataFrame:
@@ -70,10 +71,17 @@ def read_table(path: str | os.PathLike[str], **csv: Any) -> pd.DataFrame:
     return table
 
 
+def parsed_csv(file: BinaryIO, **options: Any) -> Any:
+    """Call `pandas.read_csv` so that numbers are read to the last bit by every version."""
+    version = tuple(map(int, pd.__version__.split(".")[:2]))
+    exact = EXACT if version < (3, 1) and options.get("engine", "c") == "c" else {}
+    return pd.read_csv(file, **{**exact, **options})
+
+
 def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], path: Place) -> pd.DataFrame:
     def read(**how: Any) -> pd.DataFrame:
         file.seek(0)
-        table: pd.DataFrame = pd.read_csv(
+        table: pd.DataFrame = parsed_csv(
             file, skipinitialspace=True, low_memory=False, **{**options, **how}
         )
         return table
@@ -86,7 +94,9 @@ def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], path: Place
     if ending == ".txt" and len(names(separator)) == 1:
         separator = OF_SPACES
     header = names(separator)
-    if "\0" in "".join(header):
+    file.seek(0)
+    first_line = b"" if options["compression"] else file.readline()
+    if b"\0" in first_line or "\0" in "".join(header):  # pandas before 3 reads names up to it
         raise ValueError("zero bytes, which spreadsheets hold and text does not")
     twice = next((name for name in header if name and header.count(name) > 1), None)
     if twice is not None:

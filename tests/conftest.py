@@ -4,7 +4,7 @@ Kernels are compiled and check nothing at run time; in every other module of the
 data-generating processes the shapes that the annotations of functions state hold on each call.
 """
 
-import fcntl
+import importlib.util
 import inspect
 import os
 import signal
@@ -18,11 +18,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import hypothesis
 import jaxtyping
 import numpy as np
 import pytest
 from beartype import beartype
 from jaxtyping import AbstractArray, install_import_hook
+
+from simstudy.errors import SimstudyError
+
+# No test fails because other processes keep the machine busy.
+hypothesis.settings.register_profile("no deadline", deadline=None)
+hypothesis.settings.load_profile("no deadline")
 
 PACKAGE = Path(__file__).parents[1] / "simstudy"
 CHECKED = [
@@ -74,6 +81,34 @@ sys.modules[checker.__name__] = checker
 install_import_hook(CHECKED, f"{checker.__name__}.shapes_checked")
 
 
+# ---------------------------------------------------------------- without the extra `kernels`
+HAS_NUMBA = importlib.util.find_spec("numba") is not None
+
+
+def skip_without_numba(error: SimstudyError) -> None:
+    """Skip a test of compiled code where numba is not installed; nothing is hidden where it is."""
+    if not HAS_NUMBA and "simstudy[kernels]" in str(error):
+        pytest.skip("needs pip install -e '.[kernels]'")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    try:
+        return (yield)
+    except SimstudyError as error:
+        skip_without_numba(error)
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: Any, request: Any) -> Iterator[None]:
+    try:
+        return (yield)
+    except SimstudyError as error:
+        skip_without_numba(error)
+        raise
+
+
 # ---------------------------------------------------------------- workers of pytest
 def is_worker() -> bool:
     """Whether other processes run tests of this session too."""
@@ -90,6 +125,8 @@ class SmokeRuns:
     @contextmanager
     def alone(self, experiments: Sequence[str]) -> Iterator[Path]:
         """Have no other worker run these experiments meanwhile."""
+        import fcntl  # absent on Windows, where all other tests can run
+
         with ExitStack() as files:
             for name in experiments:
                 path = self.folder.with_name(f"{self.folder.name}.{name}")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from simstudy import array_types
-from simstudy.documents.stats.classifier.bounds import corrected_level
+from simstudy.documents.stats.quantile_bootstrap import corrected_level
 from tests.test_imports import imported_by
 
 
@@ -23,6 +23,6 @@ def test_in_a_run_nothing_is_checked():
     code = (
         "import numpy as np; "
         "from simstudy.documents.stats.models.risk import folded_normal_mean as mean; "
-        "assert mean.__annotations__['return'].__origin__ is np.ndarray; mean([0.0], [1])"
+        "assert mean.__annotations__['return'].__origin__ is np.ndarray; mean(0.0, 1)"
     )
     assert imported_by(code, ("jaxtyping",)) == []

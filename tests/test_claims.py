@@ -42,7 +42,7 @@ from simstudy.claims import (
     statement,
 )
 from simstudy.errors import StudyError, TooFewReplicatesError
-from tests.support import ROOT
+from tests.support import ROOT, needs_results
 
 
 def claim(published=0.8, reproduce=lambda _: Finding(0.8), **changes):
@@ -630,6 +630,7 @@ def test_a_statement_about_no_row_has_no_data():
 
 
 # ---------------------------------------------------------------- the published verdicts
+@needs_results
 def test_one_statement_has_one_verdict():
     tables = [pd.read_parquet(path) for path in sorted((ROOT / "results").glob("*/claims.parquet"))]
     published = pd.concat(tables)

@@ -12,6 +12,7 @@ import pytest
 from simstudy.claims import PUBLISHED_VERDICTS
 from simstudy.output.report.findings import count_claims
 from simstudy.output.report.index_page import write_index
+from tests.support import needs_results
 from write import main
 from writing.callables import agrees, holds
 from writing.numbers import decimals, number, percent, plus_minus, written
@@ -40,6 +41,7 @@ def as_written() -> list[Page | PageError]:
     return list(pages(ROOT))
 
 
+@needs_results
 def test_every_page_is_what_its_template_gives(as_written):
     refused = [str(page) for page in as_written if isinstance(page, PageError)]
     assert refused == []
@@ -47,6 +49,7 @@ def test_every_page_is_what_its_template_gives(as_written):
     assert stale == [], "run `python docs/write.py`"
 
 
+@needs_results
 def test_every_page_of_a_document_is_written_and_says_so(as_written):
     assert {page.path for page in as_written} >= {ROOT / "README.md", *DOCUMENTS}
     for page in DOCUMENTS:
@@ -62,6 +65,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
 
 
+@needs_results
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_link_and_figure_of_a_page_leads_somewhere(page):
     prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
@@ -81,6 +85,7 @@ def test_every_document_shows_figures_in_words_too():
         assert all(len(text.split()) > 4 for text, _ in figures), page.name
 
 
+@needs_results
 def test_the_gallery_shows_every_committed_figure():
     page = (ROOT / "docs/gallery.md").read_text()
     shown = re.findall(r"!\[.*?\]\(\.\./(results/.*?\.png)\)", page)
@@ -273,6 +278,7 @@ def by_terminal_and_report(titles: set[str]) -> dict[str, int]:
     return totals
 
 
+@needs_results
 def test_terminal_report_readme_scoreboard_and_index_count_the_same(tmp_path):
     """Entries of the five documents, by verdict, from the committed tables of claims."""
     titles = set()

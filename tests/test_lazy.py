@@ -8,8 +8,7 @@ import scipy
 
 import simstudy
 from simstudy import figures
-from simstudy.documents import scenarios
-from simstudy.documents.stats.two_stage import design as two_stage_design
+from simstudy.documents.stats import two_stage
 from simstudy.lazy import LazyModule
 from simstudy.provenance.fingerprint import fingerprint
 
@@ -35,13 +34,11 @@ def test_it_is_late_in_another_process_as_well():
 
 
 def test_the_fingerprint_has_the_version_of_a_library_that_is_late():
-    assert fingerprint([two_stage_design.power])["scipy"] == scipy.__version__
+    assert fingerprint([two_stage.power])["scipy"] == scipy.__version__
 
 
 # ---------------------------------------------------------------- names of packages
-@pytest.mark.parametrize(
-    "package", [simstudy, figures, scenarios], ids=lambda package: package.__name__
-)
+@pytest.mark.parametrize("package", [simstudy, figures], ids=lambda package: package.__name__)
 def test_a_package_offers_what_it_lists_and_nothing_else(package):
     for name in package.__all__:
         assert getattr(package, name).__module__.startswith(("simstudy.", "collections.abc")), name

@@ -74,7 +74,9 @@ def test_a_cluster_that_cannot_submit_is_refused_at_once(monkeypatch):
     cluster = SimpleNamespace(SLURMCluster=SimpleNamespace(job_cls=Job))
     monkeypatch.setitem(sys.modules, "dask_jobqueue", cluster)
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(ConfigError, match="submits jobs with sbatch --quiet, which is not on the PATH"):
+    with pytest.raises(
+        ConfigError, match="submits jobs with sbatch --quiet, which is not on the PATH"
+    ):
         study().run(10, **on("dask", 1, backend_options=CLUSTER))
 
 

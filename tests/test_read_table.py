@@ -2,9 +2,11 @@
 
 import gzip
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from simstudy import Data
 from simstudy.errors import ConfigError
 from simstudy.read_table import read_table
 
@@ -38,6 +40,17 @@ def written(folder, content, name="scores.csv"):
 )
 def test_one_table_however_it_is_written(content, name, tmp_path):
     pd.testing.assert_frame_equal(read_table(written(tmp_path, content, name)), FRAME)
+
+
+def test_numbers_are_read_to_the_last_bit(tmp_path):
+    """With pandas before 3.1 they are not, unless it is asked to."""
+    numbers = np.random.default_rng(1).standard_normal(1000)
+    lines = [f"{at};{at}" for at in map(float, numbers)]
+    path = written(tmp_path, "\n".join(["a;b", *lines]))
+    comma = written(tmp_path, path.read_text().replace(".", ","), "commas.csv")
+    for table in (read_table(path), read_table(comma), Data.file(path).read_frame(sep=";")):
+        np.testing.assert_array_equal(table, np.column_stack([numbers, numbers]))
+    assert len(Data.file(path).read_frame(sep=";", engine="python")) == 1000
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather", "dta"])

@@ -33,10 +33,28 @@ def test_a_new_project_runs_with_figures_and_report(tmp_path):
     assert (results / "report.html").exists()
 
 
-def test_a_study_with_compiled_kernels_says_in_one_line_what_to_install(tmp_path):
+def test_the_study_of_the_two_stage_trial_needs_none(tmp_path):
+    """It draws every observation at some sizes, and means by their law at the others."""
     settings = ("figures=false", f"out={tmp_path}", *SETTINGS)
     done = without_numba(ROOT, "run", "experiment=two_stage", *settings)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "two_stage" / "summary.parquet").exists()
+
+
+def test_a_trial_of_a_regression_is_planned_and_simulated_without(tmp_path):
+    rows = "".join(f"{row},{row + 1 / (1 + row % 7)}\n" for row in range(30))
+    (tmp_path / "cases.csv").write_text(f"y,prediction\n{rows}")
+    words = ("apply", "regression-trial", "plan", "cases.csv", "simulate=true", "n_rep=5")
+    done = without_numba(tmp_path, *words, "n_boot=200")
+    assert done.returncode == 0, done.stderr
+    assert "of the simulated trials" in done.stdout
+
+
+def test_a_study_with_compiled_kernels_says_in_one_line_what_to_install(tmp_path):
+    settings = ("figures=false", f"out={tmp_path}", *SETTINGS)
+    done = without_numba(ROOT, "run", "experiment=regression_trial", *settings)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith("two_stage: ")
+    assert done.stderr.startswith("regression_trial: ")
     assert "pip install 'simstudy[kernels]'" in done.stderr
+    assert not [*tmp_path.rglob("*.parquet")]

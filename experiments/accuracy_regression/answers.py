@@ -135,8 +135,9 @@ def below_reference(result: Result, upper: bool = False) -> Finding:
     checks = {check.n: check for check in result.plan.scenarios}.values()
     levels = {c.n: 1 - c.alpha if upper else c.alpha for c in checks}
     below = [(document_counts(n, alpha) < np.arange(n + 1)).all() for n, alpha in levels.items()]
+    sigma = POINTS * SIGMA_LIMIT
     said = ", ".join(
-        f"{POINTS * design.threshold(0.0, alpha, SIGMA_LIMIT, n):.2f} at n = {n}"
+        f"{design.threshold(0.0, alpha, design.standard_error(sigma, n)):.2f} at n = {n}"
         for n, alpha in levels.items()
     )
     return Finding(float(all(below)), detail=f"γ less x̄, in points: {said}")
@@ -180,9 +181,10 @@ def least_of_all(_: Result, by: str = "least") -> Finding:
     asked = (0.05, 0.2, SIGMA_LIMIT)
     said, least = [], []
     for target in TARGETS:
-        find = {"least": design.sample_size, "doubled": design.doubled_sample_size}[by]
+        find = design.sample_size if by == "least" else design.doubled_sample_size
         n = int(find(target / POINTS, *asked))
-        effects = [float(design.detectable_effect(*asked, size)) for size in (n, n - 1)]
+        errors = [design.standard_error(SIGMA_LIMIT, size) for size in (n, n - 1)]
+        effects = [float(design.detectable_effect(0.05, 0.2, error)) for error in errors]
         least.append(effects[0] <= target / POINTS < effects[1])
         said.append(f"{n:,} for {target:g}")
     return Finding(float(all(least)), detail=f"in points: {', '.join(said)}")
@@ -192,8 +194,8 @@ def all_of_theta(_: Result, turned: bool = False) -> Finding:
     """Largest relative distance of both printed forms from ours, and whether θ > 0, on a grid."""
     rates = np.array([0.01, 0.05, 0.2, 0.4])
     alpha, beta = (rate.ravel() for rate in np.meshgrid(rates, rates))
-    ours = np.asarray(design.detectable_effect(alpha, beta, 0.5, 100))
     error = np.sqrt(2 * 0.5**2 / 100)
+    ours = np.asarray(design.detectable_effect(alpha, beta, error))
     lower = special.ndtri(1 - alpha if turned else alpha)
     forms = [(special.ndtri(1 - beta) - lower) * error, -(lower + special.ndtri(beta)) * error]
     off = max(float(np.abs(form / ours - 1).max()) for form in forms)

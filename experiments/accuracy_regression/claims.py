@@ -169,7 +169,7 @@ CLAIMS = (
         by_luck, scored=False, published=True,
         rival=WrongAlternative(
             "a check of twice as many prompts",
-            partial(by_luck, law=partial(level_given_reference, n_check=2)),
+            partial(by_luck, law=partial(level_given_reference, ratio=2)),
         ),
         note=DERIVED,
     ),

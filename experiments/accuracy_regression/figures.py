@@ -13,12 +13,13 @@ from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float, Int
 from simstudy.documents.scenarios.accuracy import (
+    METHODS,
     SIGMA_LIMIT,
     AccuracyCheck,
     document_counts,
     exact_shares,
 )
-from simstudy.documents.stats.accuracy import design, paired, two_binomials
+from simstudy.documents.stats.accuracy import counts, design, paired
 from simstudy.figures import (
     captions,
     in_order,
@@ -26,7 +27,7 @@ from simstudy.figures import (
     rows_like,
     theme,
 )
-from simstudy.lazy import ggplot, p9, pd
+from simstudy.lazy import ggplot, p9, pd, stats
 
 METHOD_WORDS = {
     "document": "z, σ = 1/2 (document)",
@@ -111,7 +112,8 @@ def _exactly(
         name: np.repeat([getattr(check, name) for check in finer], len(methods))
         for name in ("n", "accuracy", "correlation", "effect")
     }
-    shares = [exact_shares(check, methods) for check in finer]
+    columns = [METHODS.index(method) for method in methods]
+    shares = [exact_shares(check)[columns] for check in finer]
     return pd.DataFrame(
         {**about, "method": [*methods] * len(finer), "exact": np.concatenate(shares)}
     )
@@ -150,10 +152,9 @@ def hypotheses_figure(result: Result) -> ggplot:
     """Both distributions of a check about its reference, with the threshold, θ, α and β."""
     first = result.plan.scenarios[0]
     n = max(each.n for each in result.plan.scenarios)
-    about = first.alpha, POINTS * SIGMA_LIMIT, n
-    gamma = float(design.threshold(0.0, *about))
-    theta = float(design.detectable_effect(first.alpha, first.beta, *about[1:]))
-    error = float(design.standard_error(*about[1:]))
+    error = float(design.standard_error(POINTS * SIGMA_LIMIT, n))
+    gamma = float(design.threshold(0.0, first.alpha, error))
+    theta = float(design.detectable_effect(first.alpha, first.beta, error))
     curves = pd.concat(
         [_normal("H0: not worse", 0.0, error), _normal("H1: worse by θ", -theta, error)]
     )
@@ -246,8 +247,8 @@ def sizes_figure(result: Result) -> ggplot:
 
 
 def _effects(n: Int[np.ndarray, " size"], about: AccuracyCheck) -> pd.DataFrame:
-    sigma = POINTS * SIGMA_LIMIT
-    effects = design.detectable_effect(about.alpha, about.beta, sigma, n)
+    error = design.standard_error(POINTS * SIGMA_LIMIT, n)
+    effects = design.detectable_effect(about.alpha, about.beta, error)
     return pd.DataFrame({"n": n, "theta": effects})
 
 
@@ -333,10 +334,10 @@ def _each_n_and_effect(scenarios: Iterable[AccuracyCheck]) -> list[AccuracyCheck
 def _given_each_count(about: AccuracyCheck) -> pd.DataFrame:
     """Exact shares for every count of the reference within three standard errors."""
     n, spread = about.n, SIGMA_LIMIT * np.sqrt(about.n)
-    counts = np.arange(np.ceil(n / 2 - 3 * spread), np.floor(n / 2 + 3 * spread) + 1).astype(int)
+    right = np.arange(np.ceil(n / 2 - 3 * spread), np.floor(n / 2 + 3 * spread) + 1).astype(int)
     critical, accuracy = document_counts(n, about.alpha), 0.5 - about.effect * about.theta
-    shares = two_binomials.rejection_probability_given(critical, counts, n, accuracy)
-    luck = (counts - n / 2) / spread
+    shares = stats.binom.cdf(critical[right], n, accuracy)
+    luck = (right - n / 2) / spread
     return pd.DataFrame({"n": n, "effect": about.effect, "luck": luck, "exact": shares,
                          "method": "document"})  # fmt: skip
 
@@ -459,10 +460,10 @@ def lattice_figure(result: Result) -> ggplot:
 def _at_or_below(about: AccuracyCheck) -> pd.DataFrame:
     """Exact shares of the document's test, by how its threshold is meant."""
     shares = [
-        two_binomials.rejection_probability(
-            counts, about.n, about.n, about.accuracy, about.check_accuracy
+        counts.rejection_probability(
+            critical, about.n, about.n, about.accuracy, about.check_accuracy
         )
-        for counts in _counts_at_or_below(about.n, about.alpha)
+        for critical in _counts_at_or_below(about.n, about.alpha)
     ]
     return pd.DataFrame({"n": about.n, "effect": about.effect, "exact": shares,
                          "method": AT_OR_BELOW})  # fmt: skip
@@ -519,7 +520,7 @@ def prompts_needed(about: AccuracyCheck) -> dict[str, float]:
 def mid_p_power(n: int, about: AccuracyCheck) -> float:
     """Exact power of McNemar's mid-p test with n prompts."""
     critical, chance = paired.critical_losses("mcnemar_mid_p", n, about.alpha), about.chance
-    return float(paired.rejection_probability(critical, n, chance.lost, chance.gained))
+    return paired.rejection_probability(critical, n, chance.lost, chance.gained)
 
 
 def _formula(about: AccuracyCheck) -> float:

@@ -27,7 +27,7 @@ from simstudy.claims import (
     of_row,
     shares_match,
 )
-from simstudy.documents.stats.classifier.trial import (
+from simstudy.documents.stats.classifier_trial import (
     normal_sample_size,
     sample_sizes,
 )

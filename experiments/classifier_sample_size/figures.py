@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.result import Result
-from simstudy.documents.stats.classifier.trial import normal_power, sample_sizes, trial_power
+from simstudy.documents.stats.classifier_trial import normal_power, sample_sizes, trial_power
 from simstudy.figures import caption, captions, in_order, measure_curves, rows_like, theme
 from simstudy.figures.curves import staircase
 from simstudy.lazy import ggplot, p9, pd

@@ -9,7 +9,7 @@ import numpy as np
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import Claim, Finding, WrongAlternative, decide
-from simstudy.documents.stats.classifier.trial import normal_sample_size, trial_power, upper_tail
+from simstudy.documents.stats.classifier_trial import normal_sample_size, trial_power, upper_tail
 from simstudy.lazy import special
 
 SENSITIVITIES, MARGINS, BETAS = (0.85, 0.9, 0.95), (0.01, 0.03, 0.05), (0.1, 0.15, 0.2)

@@ -25,7 +25,7 @@ from experiments.classifier_sample_size.tables import table_of_designs
 from simstudy.analysis.result import Result
 from simstudy.design import grid
 from simstudy.documents.scenarios.thresholds import TRIAL_MEASURES, Trial
-from simstudy.documents.stats.classifier.trial import RULES
+from simstudy.documents.stats.classifier_trial import RULES
 from simstudy.options import option, published
 from simstudy.study import Study
 

@@ -9,7 +9,7 @@ import numpy as np
 from experiments.classifier_sample_size.figures import designs_of
 from simstudy.analysis.result import Result
 from simstudy.documents.scenarios.thresholds import Trial
-from simstudy.documents.stats.classifier.trial import sample_sizes
+from simstudy.documents.stats.classifier_trial import sample_sizes
 from simstudy.lazy import pd
 from simstudy.tables import Column, Table
 

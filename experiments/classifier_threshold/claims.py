@@ -25,8 +25,9 @@ from simstudy.claims import (
     share,
 )
 from simstudy.documents.dgps.scores import NormalScores
-from simstudy.documents.stats.classifier.theory import exact_coverage, expected_shift
-from simstudy.documents.stats.classifier.thresholds import BCA, COMPARED, METHODS, Target
+from simstudy.documents.stats.quantile_bootstrap import BCA
+from simstudy.documents.stats.threshold_theory import exact_coverage, expected_shift
+from simstudy.documents.stats.thresholds import COMPARED, METHODS, Target
 from simstudy.lazy import special, stats
 from simstudy.tables.rounding import with_error
 

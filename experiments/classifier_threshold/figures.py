@@ -11,15 +11,9 @@ from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import binomial_error
-from simstudy.documents.stats.bootstrap import quantiles as bootstrap
-from simstudy.documents.stats.classifier.theory import threshold_cdf, threshold_density
-from simstudy.documents.stats.classifier.thresholds import (
-    BOOTSTRAP,
-    METHODS,
-    N_SHOWN,
-    n_low,
-    order_law,
-)
+from simstudy.documents.stats.quantile_bootstrap import BOOTSTRAP, resample
+from simstudy.documents.stats.threshold_theory import threshold_cdf, threshold_density
+from simstudy.documents.stats.thresholds import METHODS, N_SHOWN, n_low, order_law
 from simstudy.figures import (
     caption,
     captions,
@@ -185,9 +179,7 @@ QUANTILE, MEAN = "empirical quantile", "bootstrap mean, exact"
 
 def _equal_in_words(scenario: Any) -> str:
     """The chance that a resampled quantile is the test set's own: a matter of ranks only."""
-    ranks = np.arange(n_low(scenario.n_obs, scenario.target.q), dtype=float)
-    law = bootstrap.quantile_law(scenario.n_obs, scenario.target.q)
-    atoms, chance = bootstrap.atoms_of_sorted(ranks, law)
+    atoms, chance, _ = resample(np.arange(float(scenario.n_obs))[None], scenario.target.q)
     own = (scenario.n_obs - 1) * scenario.target.q  # position of the quantile between two ranks
     return f"{chance[np.isclose(atoms, own)].sum():.1%}"
 
@@ -200,8 +192,8 @@ def _bootstrap_of(
     names = [f"score_{j + 1}" for j in range(n_low(scenario.n_obs, scenario.target.q))]
     stored = result.columns(scenario, drawn, *names, first_block=True)
     lowest = np.array([stored[name][i] for name in names])
-    law = bootstrap.quantile_law(scenario.n_obs, scenario.target.q)
-    atoms, chance = bootstrap.atoms_of_sorted(lowest, law)
+    test_set = np.pad(lowest, (0, scenario.n_obs - len(lowest)), "edge")  # others do not matter
+    atoms, chance, _ = resample(test_set[None], scenario.target.q)
     edges = _edges(stored[drawn])
     inside, _ = np.histogram(atoms, edges, weights=chance)
     panel = f"test set {i + 1}"

@@ -9,7 +9,7 @@ from typing import Any
 from experiments.classifier_threshold.figures import LABELS, N_SIM, PUBLISHED, PUBLISHED_BESIDE
 from simstudy.analysis.result import Result
 from simstudy.claims import binomial_error
-from simstudy.documents.stats.classifier.thresholds import BOOTSTRAP
+from simstudy.documents.stats.quantile_bootstrap import BOOTSTRAP
 from simstudy.lazy import pd
 from simstudy.tables import Column, Table
 

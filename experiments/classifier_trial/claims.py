@@ -8,7 +8,7 @@ from experiments._yardsticks import SLIGHTLY
 from experiments.classifier_trial.figures import PUBLISHED_MCSE
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Finding, WrongAlternative, decide, mc_margin, of_row
-from simstudy.documents.stats.classifier.trial import normal_sample_size, trial_power
+from simstudy.documents.stats.classifier_trial import normal_sample_size, trial_power
 
 EXACTLY = {
     "n_obs": 50, "sensitivity": 0.95, "confidence": 0.8, "null_sensitivity": 0.9, "alpha": 0.05,

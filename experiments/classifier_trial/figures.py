@@ -10,7 +10,7 @@ from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import binomial_error
 from simstudy.documents.scenarios.applied import TRIAL_METHODS
-from simstudy.documents.stats.classifier.trial import power_at_sensitivities
+from simstudy.documents.stats.classifier_trial import upper_tail
 from simstudy.figures import caption, captions, dots_plot, in_order, theme
 from simstudy.lazy import ggplot, p9, pd
 
@@ -54,7 +54,7 @@ def figure_given_threshold(result: Result) -> ggplot:
     curves = pd.concat(_share_below(values).assign(method=m) for m, values in of.items())
     curves["method"] = in_order(curves["method"], words)
     colors = {words[m]: color for m, color in zip(SHOWN, COLORS.values(), strict=True)}
-    fixed = float(power_at_sensitivities(scenario.critical, scenario.n_trial, scenario.sensitivity))
+    fixed = float(upper_tail(scenario.critical, scenario.n_trial, scenario.sensitivity))
     return (
         p9.ggplot(curves, p9.aes(x="power", y="share", color="method", fill="method"))
         + p9.geom_vline(xintercept=scenario.power, linetype="dashed", color=theme.MUTED)

@@ -21,7 +21,7 @@ from experiments.classifier_trial.tables import table_of_applied
 from simstudy.analysis.result import Result
 from simstudy.design import grid
 from simstudy.documents.scenarios.applied import MEASURES, TRIAL_METHODS, AppliedTrial
-from simstudy.documents.stats.classifier.trial import normal_sample_size
+from simstudy.documents.scenarios.thresholds import Trial
 from simstudy.options import option, published
 from simstudy.study import Rules, Study
 
@@ -55,12 +55,12 @@ def answer(result: Result) -> str:
 
 def study(config: Config) -> Study:
     margin = float(np.round(config.sensitivity - config.null_sensitivity, 12))
-    size = normal_sample_size(config.sensitivity, margin, config.power, config.alpha)
+    trial = Trial(config.sensitivity, margin, 1 - config.power, config.alpha)
     asked = ("sensitivity", "confidence", "null_sensitivity", "alpha", "power", "n_boot")
     factors = {name: getattr(config, name) for name in asked}
     return Study(
         name="classifier_trial",
-        scenarios=grid(AppliedTrial, n_obs=config.n_test, n_trial=int(np.ceil(size)), **factors),
+        scenarios=grid(AppliedTrial, n_obs=config.n_test, n_trial=trial.n_trial, **factors),
         measures=MEASURES,
         axes={"method": TRIAL_METHODS},
         block_size=500,

@@ -18,7 +18,7 @@ from simstudy.analysis.result import Result
 from simstudy.array_types import Bool, Float
 from simstudy.claims import Claim, Finding, Uncheckable, WrongAlternative, average, share
 from simstudy.data.named import boston
-from simstudy.documents.stats.compatible.false_discovery import cfdr, rfdr
+from simstudy.documents.stats.compatible import cfdr, rfdr
 
 REJECTED = -5.0  # log to base 10 of the document's level
 OF_UNIFORM = float(-1 / np.log(10))  # mean log to base 10 of a uniform p-value
@@ -103,8 +103,8 @@ def _size_of_the_data(_: Result, *, capped: bool = True) -> Finding:
 
 def _rfdr_of_caption(_: Result) -> Finding:
     """Whether the means of 168 CFDRs and of 168 RFDRs are equal, for p-values i/169."""
-    p = np.arange(1, 169)[np.newaxis] / 169
-    means = [float(rates(p).mean()) for rates in (cfdr, rfdr)]
+    p = np.arange(1, 169) / 169
+    means = [float(mean_rate(p)) for mean_rate in (cfdr, rfdr)]
     detail = f"CFDR {means[0]:.3f}, RFDR {means[1]:.3f}"
     return Finding(float(np.isclose(means[0], means[1])), detail=detail)
 

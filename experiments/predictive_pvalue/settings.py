@@ -25,13 +25,11 @@ from simstudy.documents.scenarios.predictions import (
     Networks,
     Predictions,
     Regressor,
-    Source,
     TableRows,
     TrueNulls,
     Truth,
-    refuse_truth_of,
 )
-from simstudy.documents.stats.networks.architecture import Network, Training
+from simstudy.documents.stats.networks.training import Network, Training
 from simstudy.errors import ConfigError
 from simstudy.options import option
 from simstudy.study import Rules, Study
@@ -141,7 +139,7 @@ def prediction_study(name: str, config: Options, claims: Sequence[Claim]) -> Stu
     )
 
 
-def source_of(config: Options) -> Source:
+def source_of(config: Options) -> Friedman | TableRows:
     """The source of observations, checked against the numbers required."""
     if config.data == FRIEDMAN:
         if config.target is not None:
@@ -183,17 +181,21 @@ def ascending(name: str, values: Sequence[int]) -> tuple[int, ...]:
     return tuple(values)
 
 
-def methods_of(config: Options, source: Source) -> dict[str, Callable[..., Any]]:
+def methods_of(config: Options, source: Friedman | TableRows) -> dict[str, Callable[..., Any]]:
     """Predictors by name, and the control."""
     n_epochs = len(config.epochs)
     made = {name: _predictor(name, config, source) for name in dict.fromkeys(config.predictors)}
     return made | {TRUE_NULLS: TrueNulls(n_epochs)}
 
 
-def _predictor(name: str, config: Options, source: Source) -> Callable[..., Any]:
+def _predictor(name: str, config: Options, source: Friedman | TableRows) -> Callable[..., Any]:
     n_epochs = len(config.epochs)
     if name == TRUTH:
-        refuse_truth_of(source)
+        if not isinstance(source, Friedman):
+            raise ConfigError(
+                f"predictor truth: nobody knows the distribution behind {source}. Leave it out, or "
+                "take data=friedman."
+            )
         return Truth(n_epochs)
     if name in MODELS:
         need_scikit_learn()

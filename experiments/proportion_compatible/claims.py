@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from experiments.proportion_compatible.absolute import ABSOLUTE
-from experiments.proportion_compatible.figures import FISHER, MEASURED
-from experiments.proportion_compatible.lists import DOCUMENT_N, independent, perfect, scenarios
+from experiments.proportion_compatible.figures import FISHER, MEASURED, without_noise
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import (
@@ -26,19 +23,37 @@ from simstudy.claims import (
 )
 from simstudy.design.plan import factors_of
 from simstudy.documents.scenarios.proportions import Proportion
-from simstudy.documents.stats.compatible.false_discovery import PRINTED_RATIO, later_ranks
+from simstudy.documents.stats.compatible import cfdr, later_ranks, rfdr
 from simstudy.errors import first_few
-from simstudy.lazy import pd
+from simstudy.lazy import special
 
+DOCUMENT_N = 168
 SUFFICES = ("cfdr_clipped", "rfdr")
 FLOOR, FLOOR_ROUNDING = 63 / DOCUMENT_N, 0.0005
-FAR = 6  # predictive standard deviations: no prediction appears compatible
+OFF = 3  # predictive standard deviations
+FAR = 6  # the same, where no prediction appears compatible
 NOISY = 2.0  # variance 1 + 3: residual noise is √3 times as wide as the distributions
 HUNDREDTH = 0.01  # absolute for shares, relative above 1
 FAR_OFF = 0.05  # a share within this distance of 0 or 1 may be estimated as 0 or 1
 
 
 # ---------------------------------------------------------------- what was found
+def independent(
+    result: Result, keep: Callable[[Proportion], bool], n: int = DOCUMENT_N
+) -> list[Proportion]:
+    """The scenarios with n independent predictions; LookupError if there are none."""
+    trials: list[Proportion] = [t for t in result.plan.scenarios if t.correlation == 0]
+    found = [trial for trial in trials if trial.n_prediction == n and keep(trial)]
+    if not found:
+        raise LookupError(f"lists of {n} p-values as this statement needs them")
+    return found
+
+
+def perfect(result: Result, n: int = DOCUMENT_N) -> Proportion:
+    """The scenario in which every prediction is compatible, independently."""
+    return independent(result, lambda trial: trial.null_share == 1, n)[0]
+
+
 def estimates(result: Result, trial: Proportion, estimator: str) -> Float[np.ndarray, " rep"]:
     """The estimates of one estimator, one per list."""
     at = result.plan.axes["estimator"].index(estimator)
@@ -47,25 +62,20 @@ def estimates(result: Result, trial: Proportion, estimator: str) -> Float[np.nda
 
 # ---------------------------------------------------------------- statements
 def _of_a_perfect_model(result: Result, estimator: str, n: int = DOCUMENT_N) -> Finding:
-    (trial,) = scenarios(result, perfect, n)
-    return average(estimates(result, trial, estimator))
+    return average(estimates(result, perfect(result, n), estimator))
 
 
 def _bias_of_a_perfect_model(result: Result, estimator: str) -> Finding:
-    (trial,) = scenarios(result, perfect, DOCUMENT_N)
-    found, other = (
-        result.row("bias", estimator=name, **factors_of(trial)) for name in (estimator, "rfdr")
-    )
+    factors = factors_of(perfect(result))
+    found, other = (result.row("bias", estimator=e, **factors) for e in (estimator, "rfdr"))
     return of_row(found, f"of the mean RFDR {other['estimate']:+.3f}")
 
 
 def _floor(result: Result, estimator: str = "rfdr") -> Finding:
     """The mean if no prediction is compatible; or the value of a list below the floor."""
-    (trial,) = scenarios(
-        result, lambda trial: independent(trial) and trial.null_share == 0 and trial.shift >= FAR
-    )
+    (trial,) = independent(result, lambda t: t.null_share == 0 and t.shift >= FAR)
     found = estimates(result, trial, estimator)
-    beyond = int((later_ranks(DOCUMENT_N, PRINTED_RATIO) > DOCUMENT_N).sum())
+    beyond = DOCUMENT_N - len(later_ranks(DOCUMENT_N))
     detail = f"least of all lists {found.min():.4f}; {beyond} of {DOCUMENT_N} ranks have no later"
     if found.min() < FLOOR - FLOOR_ROUNDING:
         return Finding(float(found.min()), detail=detail)
@@ -74,43 +84,37 @@ def _floor(result: Result, estimator: str = "rfdr") -> Finding:
 
 def _orders_differ(result: Result, pair: Sequence[str] = ("cfdr", "cfdr_by_p")) -> Finding:
     """Whether the CFDR of a perfect model differs by a hundredth between orders by NFDR and p."""
-    (trial,) = scenarios(result, perfect)
-    first, second = (estimates(result, trial, name) for name in pair)
+    first, second = (estimates(result, perfect(result), name) for name in pair)
     gap = average(first - second)
     said = f"mean difference {gap.value:.4f} ± {2 * gap.mcse:.4f}"
     detail = f"{said}, in {(first != second).mean():.0%} of lists"
     return decide(abs(gap.value) - HUNDREDTH, mc_margin(gap.mcse, gap.n_rep), detail)
 
 
-def _exact_means(result: Result, instead: Mapping[str, str] | None = None) -> Finding:
-    """Biases of all estimators that theory knows, in all independent scenarios.
-
-    `instead` replaces estimates of some estimators by those of others, by name, for a rival.
-    """
-    rows = result.summary
-    known = rows[(rows["measure"] == "bias") & rows["exact"].notna() & (rows["mcse"] > 0)]
+def _exact_means(result: Result, storey: str = "storey") -> Finding:
+    """Biases that theory knows, in all independent scenarios; of another estimator, for a rival."""
+    rows = result.summary[result.summary["measure"] == "bias"]
+    rows = rows.assign(estimator=rows["estimator"].astype(str))
+    known = rows[rows["exact"].notna() & (rows["mcse"] > 0)]
     if known.empty:
         raise LookupError("independent p-values")
-    found = _of_others(rows, known, instead) if instead else known
-    size = np.maximum(np.abs(known["exact"] + known["null_share"]), 1)
+    cells = known[[*factors_of(Proportion()), "estimator"]]
+    cells = cells.assign(estimator=cells["estimator"].replace("storey", storey))
+    found, exact = cells.merge(rows, how="left"), known["exact"].to_numpy()
     error = mc_margin(found["mcse"], found["n_rep"], len(found)) / mc_limit(len(found))
-    return matches(found["estimate"].to_numpy(), known["exact"], error, margin=HUNDREDTH * size)
-
-
-def _of_others(rows: pd.DataFrame, known: pd.DataFrame, instead: Mapping[str, str]) -> pd.DataFrame:
-    """Rows of the same scenarios and measure, of other estimators where named."""
-    keys = [*factors_of(Proportion()), "measure", "estimator"]
-    wanted = known[keys].assign(estimator=known["estimator"].astype(str).replace(instead))
-    return wanted.merge(rows.assign(estimator=rows["estimator"].astype(str)), on=keys, how="left")
+    size = np.maximum(np.abs(exact + known["null_share"].to_numpy()), 1)
+    return matches(found["estimate"].to_numpy(), exact, error, margin=HUNDREDTH * size)
 
 
 def _suffice(result: Result) -> Finding:
     """Whether one of the two has a smaller error than Storey's estimate in every setting."""
-    trials = scenarios(result, lambda trial: independent(trial) and trial.spread == 1)
-    n_compared = len(trials) * len(SUFFICES)
-    gaps = np.array([_errors_below_storey(result, trial, n_compared) for trial in trials])
-    reach = gaps[:, 1]
-    least, most = (gaps[:, 0] - reach).max(axis=1), (gaps[:, 0] + reach).max(axis=1)
+    trials = independent(result, lambda trial: trial.spread == 1)
+    found = np.array([_errors(result, trial) for trial in trials])  # (trial, estimator, 3)
+    storey, both = found[:, :1], found[:, 1:]
+    error = np.hypot(storey[:, :, 1], both[:, :, 1])
+    reach = mc_margin(error, storey[:, :, 2], error.size)
+    gap = storey[:, :, 0] - both[:, :, 0]
+    least, most = (gap - reach).max(axis=1), (gap + reach).max(axis=1)
     larger = [
         f"share {trial.null_share:g}, shift {trial.shift:g}"
         for trial, high in zip(trials, most, strict=True)
@@ -120,18 +124,11 @@ def _suffice(result: Result) -> Finding:
     return decide((least + most) / 2, (most - least) / 2, detail)
 
 
-def _errors_below_storey(
-    result: Result, trial: Proportion, n_compared: int
-) -> Float[np.ndarray, "2 estimator"]:
-    """The error of Storey's estimate minus that of each of the two, with Monte Carlo margins."""
-    storey, *both = (_rmse(result, trial, name) for name in ("storey", *SUFFICES))
-    gaps = [storey["estimate"] - row["estimate"] for row in both]
-    errors = [np.hypot(storey["mcse"], row["mcse"]) for row in both]
-    return np.array([gaps, mc_margin(errors, storey["n_rep"], n_compared)])
-
-
-def _rmse(result: Result, trial: Proportion, estimator: str) -> Any:
-    return result.row("rmse", estimator=estimator, **factors_of(trial))
+def _errors(result: Result, trial: Proportion) -> list[list[float]]:
+    """Root mean squared errors of Storey's estimate and the two, with MCSE and replicates."""
+    factors = factors_of(trial)
+    rows = [result.row("rmse", estimator=e, **factors) for e in ("storey", *SUFFICES)]
+    return [[row[name] for name in ("estimate", "mcse", "n_rep")] for row in rows]
 
 
 def _noise_lowers(result: Result, names: Sequence[str], of: str = "") -> Finding:
@@ -139,37 +136,61 @@ def _noise_lowers(result: Result, names: Sequence[str], of: str = "") -> Finding
 
     `of` names another measure of the same estimators.
     """
+    measured = {name: (MEASURED[name][0], of or MEASURED[name][1]) for name in names}
+    rows = without_noise(result, measured).sort_values("spread")
+    if rows["spread"].max() == 1:
+        raise LookupError("predictive distributions without residual noise")
     falls, reach, said = [], [], []
     for name in names:
-        estimator, measure = MEASURED[name]
-        found, errors, n_rep = _by_spread(result, estimator, of or measure)
-        falls += list(-np.diff(found))
+        cells = rows[rows["measure"] == name]
+        found, errors = cells["estimate"].to_numpy(), cells["mcse"].to_numpy()
         of_steps = np.hypot(errors[1:], errors[:-1])
-        reach += list(mc_margin(of_steps, n_rep, len(names) * len(of_steps)))
+        falls += list(-np.diff(found))
+        reach += list(mc_margin(of_steps, cells["n_rep"].min(), len(names) * len(of_steps)))
         said.append(f"{name} {', '.join(f'{value:.3g}' for value in found)}")
     return decide(falls, reach, f"{'; '.join(said)} with ever wider residual noise")
 
 
-def _by_spread(result: Result, estimator: str, measure: str) -> tuple[Any, Any, int]:
-    """A measure by spread, from right distributions to far too narrow ones.
-
-    It is returned with its errors and numbers of replicates.
-    """
-    right, *wrong = scenarios(
-        result, lambda trial: independent(trial) and (trial.null_share == 1 or trial.spread > 1)
-    )
-    if not wrong:
-        raise LookupError("predictive distributions without residual noise")
-    trials = [right, *sorted(wrong, key=lambda trial: trial.spread)]
-    rows = [result.row(measure, estimator=estimator, **factors_of(trial)) for trial in trials]
-    truths = [trial.null_share if measure == "bias" else 0 for trial in trials]
-    found = np.array([row["estimate"] for row in rows]) + truths
-    return found, np.array([row["mcse"] for row in rows]), min(row["n_rep"] for row in rows)
-
-
 def _without_noise(result: Result, estimator: str) -> Finding:
-    (trial,) = scenarios(result, lambda trial: trial.spread == NOISY)
+    (trial,) = independent(result, lambda trial: trial.spread == NOISY)
     return average(estimates(result, trial, estimator))
+
+
+def _falls_with_n(result: Result, wrong: bool = True) -> Finding:
+    """Whether p falls by a factor of ten and more from each number of predictions to the next.
+
+    The lists have the largest share of compatible predictions below 1, and the rest three standard
+    deviations off; or all predictions are compatible, for a rival.
+    """
+    trials = [t for t in result.plan.scenarios if t.correlation == 0 and t.spread == 1]
+    share = max((t.null_share for t in trials if t.null_share < 1), default=1) if wrong else 1
+    chosen = {t.n_prediction: t for t in trials if t.null_share == share and t.shift in (0, OFF)}
+    if len(chosen) < 2:
+        raise LookupError("lists of several lengths")
+    cells = sorted(chosen.items())
+    rows = [result.row("mean_log10_p", estimator="rfdr", **factors_of(t)) for _, t in cells]
+    found, error = (np.array([row[name] for row in rows]) for name in ("estimate", "mcse"))
+    reach = mc_margin(np.hypot(error[1:], error[:-1]), rows[0]["n_rep"], len(rows) - 1)
+    pairs = zip(found, cells, strict=True)
+    said = ", ".join(f"{value:.1f} of {n}" for value, (n, _) in pairs)
+    return decide(-1 - np.diff(found), reach, f"mean log10 p {said}; {share:.0%} compatible")
+
+
+def _exaggerating_costs(_: Result, wide: float = 2.0) -> Finding:
+    """Whether at least one measure is worse for too wide distributions than for right ones.
+
+    Errors are at the quantiles of the true distribution. The measures are the sum of log p, mean
+    CFDR and mean RFDR.
+    """
+    errors = special.ndtri((np.arange(DOCUMENT_N) + 0.5) / DOCUMENT_N)
+    lists = [2 * special.ndtr(-np.abs(errors) / width) for width in (1.0, wide)]
+    both = {
+        "log10 p, in all": [float(np.log10(p).sum()) for p in lists],
+        "CFDR": [float(cfdr(p)) for p in lists],
+        "RFDR": [float(rfdr(p)) for p in lists],
+    }
+    said = ", ".join(f"{name} {a:.3f} right, {b:.3f} too wide" for name, (a, b) in both.items())
+    return decide([a - b for a, b in both.values()], 0.0, said, everywhere=False)
 
 
 SECTION = "section 4.2"
@@ -271,7 +292,7 @@ CLAIMS = (
         scored=False,
         rival=WrongAlternative(
             "the smoother for Storey's estimate",
-            partial(_exact_means, instead={"storey": "storey_smoother"}),
+            partial(_exact_means, storey="storey_smoother"),
         ),
         note="To within a hundredth of a share, or of a mean beyond 1.",
     ),
@@ -326,5 +347,24 @@ CLAIMS = (
         )
         for estimator, words in (("cfdr_clipped", "the clipped CFDR"), ("rfdr", "the RFDR"))
     ),
-    *ABSOLUTE,
+    Claim(
+        "exaggerated uncertainty",
+        "The measures discourage exaggerating the uncertainty, as well as suppressing it",
+        "introduction",
+        _exaggerating_costs,
+        published=True,
+        expected="differs",
+        scored=False,  # a requirement of the introduction, not a statement
+        note="Distributions twice as wide as they should be have large p-values, and by all three "
+        "measures they are no worse than right ones. The measures are told of small ones alone.",
+    ),
+    Claim(
+        "combined p-value of many",
+        "Of a model that is wrong the combined p-value falls, the more predictions there are",
+        "section 4.1",
+        _falls_with_n,
+        published=True,
+        rival=WrongAlternative("a model that is right", partial(_falls_with_n, wrong=False)),
+        criterion="by a factor of 10 for each longer list",
+    ),
 )

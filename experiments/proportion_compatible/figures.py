@@ -157,21 +157,21 @@ MEASURED = {
 """Estimator and measure by name. Combined p-values are the same for each estimator."""
 
 
-def without_noise(result: Result) -> pd.DataFrame:
+def without_noise(
+    result: Result, measured: Mapping[str, tuple[str, str]] = MEASURED
+) -> pd.DataFrame:
     """Means of the measures by spread, from 1, where the distributions are right."""
     rows = result.summary
     here = (rows["n_prediction"] == _n(result)) & (rows["correlation"] == 0)
     rows = rows[here & ((rows["spread"] > 1) | (rows["null_share"] == 1))]
-    found = [
-        rows[(rows["estimator"] == estimator) & (rows["measure"] == measure)].assign(measure=name)
-        for name, (estimator, measure) in MEASURED.items()
-    ]
-    together = pd.concat(found, ignore_index=True)
-    # estimate = bias + truth: a share of 1 if distributions are right, else 0
-    truth = together["null_share"].where(together["measure"] != FISHER, 0)
-    moved = {name: together[name] + truth for name in ("estimate", "lower", "upper")}
-    named = in_order(together["measure"], {name: name for name in MEASURED})
-    return together.assign(measure=named, **moved).drop(columns=["null_share", "estimator"])
+    found = []
+    for name, (estimator, measure) in measured.items():
+        cells = rows[(rows["estimator"] == estimator) & (rows["measure"] == measure)]
+        truth = cells["null_share"] if measure == "bias" else 0  # estimate = bias + truth
+        moved = {limit: cells[limit] + truth for limit in ("estimate", "lower", "upper")}
+        found.append(cells.assign(measure=name, **moved))
+    together = pd.concat(found, ignore_index=True).drop(columns=["null_share", "estimator"])
+    return together.assign(measure=in_order(together["measure"], {name: name for name in measured}))
 
 
 # ---------------------------------------------------------------- rows

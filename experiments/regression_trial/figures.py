@@ -9,7 +9,7 @@ from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.documents.scenarios.regression import SAMPLES, RegressionTrial
 from simstudy.documents.stats.models.trial import METHODS
-from simstudy.documents.stats.two_stage.law import TwoStageStatistic
+from simstudy.documents.stats.two_stage import cdf
 from simstudy.figures import (
     agreement_plot,
     captions,
@@ -80,8 +80,8 @@ def _bars(z: Float[np.ndarray, " rep"], trial: RegressionTrial, state: bool) -> 
     """Bars with an edge at the critical value, if replicates are observed or expected in them."""
     limit = trial.design.critical_value
     edges = limit + BIN * np.arange(-26, 18)
-    law = TwoStageStatistic(trial.k, trial.n_test, trial.design.n2, null=not state)
-    bars = counts_with_law(z, edges, np.diff(law.cdf(edges)))
+    below = cdf(edges, state, trial.k, trial.n_test, trial.design.n2)
+    bars = counts_with_law(z, edges, np.diff(below))
     decision = np.where(edges[1:] <= limit + BIN / 4, *DECISIONS)
     bars["decision"] = pd.Categorical(decision, list(DECISIONS), ordered=True)
     seen: pd.DataFrame = bars[(bars["count"] > 0) | (bars["upper"] > 1)]

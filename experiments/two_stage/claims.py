@@ -26,7 +26,7 @@ from simstudy.claims import (
     shares_match,
 )
 from simstudy.documents.scenarios.two_stage import TwoStage
-from simstudy.documents.stats.two_stage.design import (
+from simstudy.documents.stats.two_stage import (
     OutcomeTable,
     boundary_n2,
     boundary_power,

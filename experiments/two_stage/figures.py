@@ -12,8 +12,13 @@ from experiments.two_stage.trials import grid_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.documents.scenarios.two_stage import TwoStage
-from simstudy.documents.stats.two_stage.design import boundary_rejection, critical_value, power
-from simstudy.documents.stats.two_stage.law import TwoStageStatistic, conditional_p_value
+from simstudy.documents.stats.two_stage import (
+    boundary_rejection,
+    cdf,
+    critical_value,
+    power,
+    unconditional_cdf,
+)
 from simstudy.figures import captions, in_order, measure_curves, rows_like, theme
 from simstudy.figures.theme import STROKES
 from simstudy.lazy import ggplot, p9, pd, special
@@ -83,8 +88,8 @@ def _pp(trial: TwoStage, s2: Statistics, null_is_false: bool) -> pd.DataFrame:
     half = 2 * np.sqrt(empirical * (1 - empirical) / len(s2))
     about = trial.k, trial.n1, trial.n2
     laws = {
-        "conditional": conditional_p_value(s2[picked], null_is_false, *about),
-        "unconditional": TwoStageStatistic(*about, null=None).cdf(s2[picked]),
+        "conditional": cdf(s2[picked], null_is_false, *about),
+        "unconditional": unconditional_cdf(s2[picked], *about),
     }
     common = {
         "row": f"n2 = {trial.n2}\nnull is {'false' if null_is_false else 'true'}",

@@ -10,7 +10,7 @@ from experiments.two_stage.trials import SIZE, grid_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import Claim, Finding, WrongAlternative, average, decide, mc_margin, share
-from simstudy.documents.stats.two_stage.design import critical_value
+from simstudy.documents.stats.two_stage import critical_value
 from simstudy.lazy import special
 
 LEVEL = 0.05  # level of the filter, a test of a null that was set beforehand

@@ -10,8 +10,7 @@ from experiments.two_stage.trials import SIZE, grid_of
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Finding, average, share
 from simstudy.documents.scenarios.two_stage import TwoStage
-from simstudy.documents.stats.two_stage.design import critical_value
-from simstudy.documents.stats.two_stage.law import conditional_p_value
+from simstudy.documents.stats.two_stage import cdf, critical_value
 
 
 def _spread(trial: TwoStage) -> float:
@@ -40,7 +39,7 @@ def _mean_of_printed_cdf(result: Result) -> Finding:
     trial = grid_of(result)[0]
     data = result.columns(trial, "s2", "null_is_false")
     state = data["null_is_false"].astype(bool)
-    p = conditional_p_value(data["s2"], state, trial.k, trial.n1, trial.n2)
+    p = cdf(data["s2"], state, trial.k, trial.n1, trial.n2)
     said = f"sigma_W={_spread(trial):.4f}; without the factor {p.mean():.4f}"
     return average(p / _spread(trial), said)
 

@@ -13,7 +13,7 @@ from experiments.two_stage.trials import PROBABILITY, grid_of, reach
 from simstudy.analysis.result import Result
 from simstudy.claims import FALSE_ALARM, Claim, Finding, WrongAlternative, decide, matches
 from simstudy.documents.scenarios.two_stage import TwoStage
-from simstudy.documents.stats.two_stage.law import TwoStageStatistic, conditional_p_value
+from simstudy.documents.stats.two_stage import cdf, unconditional_cdf
 from simstudy.lazy import special
 
 Law = Callable[[TwoStage, Statistics, bool], Statistics]
@@ -22,21 +22,21 @@ OFTEN_TRUE = 1.0  # largest k for which a sixth of the nulls or more are true
 
 # ---------------------------------------------------------------- given the state of the null
 def _conditional(trial: TwoStage, s2: Statistics, null_is_false: bool) -> Statistics:
-    p: Statistics = conditional_p_value(s2, null_is_false, trial.k, trial.n1, trial.n2)
+    p: Statistics = cdf(s2, null_is_false, trial.k, trial.n1, trial.n2)
     return p
 
 
 def _unconditional(trial: TwoStage, s2: Statistics, _: bool) -> Statistics:
-    p: Statistics = TwoStageStatistic(trial.k, trial.n1, trial.n2, null=None).cdf(s2)
+    p: Statistics = unconditional_cdf(s2, trial.k, trial.n1, trial.n2)
     return p
 
 
 def _from_uniform(p: Statistics) -> float:
     """Kolmogorov's distance of p-values from the uniform distribution."""
     # Imported on first use, since the import takes longer than planning a study.
-    from simstudy.documents.stats.predictive.calibration import pit_distance
+    from simstudy.documents.stats.predictive import pit_distance
 
-    return float(pit_distance(p))
+    return pit_distance(p)
 
 
 def _follows(result: Result, law: Law) -> Finding:

@@ -134,7 +134,9 @@ def _write_summary(folder: Path, outcomes: Sequence[Mapping[str, Any]]) -> None:
     frames = []
     for each in outcomes:
         path = Path(each["folder"] or "") / "summary.parquet"
-        rows = pd.read_parquet(path) if each["folder"] and path.is_file() else pd.DataFrame([{}])
+        is_there = each["folder"] and path.is_file()
+        # A folder n_rep=60 in the path is no column, as it was for pyarrow before 25.
+        rows = pd.read_parquet(path, partitioning=None) if is_there else pd.DataFrame([{}])
         own = {name: each["overrides"].get(name) for name in _own(outcomes)}
         own = {name if name not in rows else f"override {name}": v for name, v in own.items()}
         own |= {"state": STATES.get(int(each["status"]), str(each["status"]))}

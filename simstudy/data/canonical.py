@@ -9,6 +9,7 @@ import numpy as np
 
 from simstudy.data.sources import COMPRESSED, ending_of
 from simstudy.errors import StudyError
+from simstudy.read_table import parsed_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +54,7 @@ def _csv(file: BinaryIO, **options: Any) -> "pd.DataFrame":
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "Length of header", pd.errors.ParserWarning)
         try:
-            table = pd.read_csv(file, **{"index_col": False, **options})
+            table = parsed_csv(file, **{"index_col": False, **options})
         except pd.errors.ParserWarning as warning:
             raise StudyError(
                 f"rows have more values than the header has names ({warning}), so that a column "

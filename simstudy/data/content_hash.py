@@ -184,11 +184,16 @@ def _refuse_column(kind: object, where: str) -> NoReturn:
 
 
 def _plain(digest: "hashlib._Hash", array: np.ndarray, where: str) -> None:
-    if array.dtype == object:
+    import pandas as pd
+
+    if array.dtype != object:
+        _array(digest, array, where)
+    elif pd.api.types.infer_dtype(array, skipna=True) == "string":  # text, before pandas 3
+        _put(digest, "str")
+        _objects(digest, np.where(pd.isna(array), None, array), where)
+    else:
         _put(digest, "object")
         _objects(digest, array, where)
-    else:
-        _array(digest, array, where)
 
 
 def _arrow(digest: "hashlib._Hash", values: Any, where: str) -> None:
@@ -228,7 +233,7 @@ def _tagged(values: Iterable[Any], where: str) -> Iterable[bytes]:
             yield b"b1" if value else b"b0"
         elif kind is int:
             yield b"i" + f"{value};".encode()
-        elif value is None or kind.__module__.startswith("pandas."):
+        elif value is None or str(kind.__module__).startswith("pandas."):
             yield _missing(kind, where)
         else:
             _refuse_column(f"a {kind.__name__}", where)

@@ -492,7 +492,7 @@ class Walk:
         """Refer to a library's function by name, and by the project's code that it holds."""
         self._library(module)
         held = [*cells_of(function).values(), *vars(function).values()]
-        held = [v for v in held if is_code(v) or has_code(v) or is_project(type(v).__module__)]
+        held = [v for v in held if is_code(v) or has_code(v) or is_project(str(type(v).__module__))]
         return f"<{name} {self.tokens(held, module)}>"
 
     # ------------------------------------------------------------ classes
@@ -505,7 +505,7 @@ class Walk:
         if not is_project(module) or module.startswith("namedtuple_"):
             self._library(module)
             return f"<{module}.{kind.__qualname__}>"
-        if type(kind).__module__.startswith("numba."):  # compiled as a whole
+        if str(type(kind).__module__).startswith("numba."):  # compiled as a whole
             self._whole(module)
             return f"<{key.mark}>"
         self._known[id(kind)] = kind, f"<{key.mark}>"
@@ -558,7 +558,7 @@ class Walk:
 
     def _find_changed(self, kind: type) -> Iterator[str]:
         called = self._before.words if self._before else set()
-        for base in kind.__mro__ if is_project(kind.__module__) else ():
+        for base in kind.__mro__ if is_project(str(kind.__module__)) else ():
             for name, method in vars(base).items():
                 plain = unchecked(getattr(method, "__func__", method))
                 is_special = name.startswith("__") and name not in CONSTRUCTORS
@@ -632,7 +632,7 @@ class Walk:
         held = values.inherited_content(value, lambda inner: self.token(inner, where))
         own = self._changed_by_methods(kind)
         inner = {name: self.token(v, where) for name, v in state.items() if name not in own}
-        if inner or state or is_project(kind.__module__):
+        if inner or state or is_project(str(kind.__module__)):
             return f"<{name} {held} {inner}>"
         return self._reduced(value, where, name)
 
@@ -652,7 +652,7 @@ class Walk:
 def _module_of_part(part: object) -> str:
     while isinstance(part, functools.partial):
         part = part.func
-    return home_of(part) or type(part).__module__
+    return home_of(part) or str(type(part).__module__)
 
 
 def _definition(function: FunctionType, module: str) -> Definition:
@@ -706,7 +706,9 @@ def _makes_a_generator(value: object) -> bool:
 
 def _file_reader(code: Definition, names: Mapping[str, Any]) -> str:
     """The first name in code that reads a file; empty if there is none."""
-    found = [name for name in policy.READERS if name in code.words]
+    is_in_memory = not code.words.isdisjoint(("StringIO", "BytesIO"))
+    readers = policy.READERS_BY_PATH if is_in_memory else policy.READERS
+    found = [name for name in readers if name in code.words]
     is_open = any(chain == ("open",) for chain in code.chains) and "open" not in names
     return found[0] if found else "open" * is_open
 

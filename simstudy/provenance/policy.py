@@ -128,11 +128,12 @@ pool instead.
 """
 
 # ---------------------------------------------------------------- files and classes
+READERS_BY_PATH = ("fromfile", "memmap", "read_text", "read_bytes")
 READERS = (
     "read_csv", "read_parquet", "read_feather", "read_excel", "read_table", "read_json", "loadtxt",
-    "genfromtxt", "fromfile", "memmap", "read_text", "read_bytes",
+    "genfromtxt", *READERS_BY_PATH,
 )  # fmt: skip
-"""Functions that read files, by name."""
+"""Functions that read files, by name; those by path read nothing else, such as text in memory."""
 
 _PYTHONS = """
 __module__ __qualname__ __doc__ __dict__ __weakref__ __annotations__ __match_args__ __orig_bases__

@@ -99,9 +99,14 @@ def _token_of_data(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
         return f"{kind.__qualname__} {value!r}"
     if kind is np.ufunc and _is_known(value):
         return f"ufunc {value.__name__}"
-    if kind.__name__ in FRAMES and kind.__module__.split(".")[0] in ("pandas", "pyarrow", "polars"):
+    if kind.__name__ in FRAMES and _top(kind) in ("pandas", "pyarrow", "polars"):
         return f"{kind.__qualname__} {_hash_of_frame(value)}"
     raise UnknownValueError(repr(kind))
+
+
+def _top(kind: type) -> str:
+    """Return the package of a type; in types made by Cython 3.1.0, `__module__` is no text."""
+    return str(kind.__module__).split(".")[0]
 
 
 def _is_known(ufunc: np.ufunc) -> bool:
@@ -164,7 +169,7 @@ NO_NUMBER = frozenset(_PARTS_OF_A_PROCESS.split())
 
 def moves_no_number(value: object) -> bool:
     """Whether an object is a logger, a lock, a file, or another part of a process."""
-    return type(value).__module__.split(".")[0] in NO_NUMBER
+    return _top(type(value)) in NO_NUMBER
 
 
 def context_value(variable: ContextVar[Any]) -> Any:

@@ -38,7 +38,7 @@ def has_code(value: Any) -> bool:
 
 def python_of(value: object) -> FunctionType | None:
     """Return the Python function behind a numba function; None for other objects."""
-    if not type(value).__module__.startswith("numba."):
+    if not str(type(value).__module__).startswith("numba."):  # Cython's types may hold no text
         return None
     dispatcher = getattr(value, "_dispatcher", value)
     found = (getattr(dispatcher, name, None) for name in ("py_func", "_defn", "_pyfunc"))

@@ -93,8 +93,10 @@ def is_below(folder: Place, name: str) -> bool:
     if not isinstance(folder, Path):
         return True
     try:
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            (folder / name).stat()  # refuses a loop of links, which resolve() accepts since 3.13
         return (folder / name).resolve().is_relative_to(folder.resolve())
-    except (OSError, RuntimeError):  # a loop of links
+    except OSError:
         return False
 
 

@@ -18,7 +18,7 @@ from simstudy.analysis.solve import ONE_SE, Number, Solution, solve
 from simstudy.analysis.solve import _Search as Search
 from simstudy.design import Columns
 from simstudy.documents.scenarios.two_stage import MEASURES, TwoStage
-from simstudy.documents.stats.two_stage.design import solve_design
+from simstudy.documents.stats.two_stage import solve_design
 from simstudy.errors import ConfigError, StudyError
 from simstudy.measures import Estimates, mean, power, rejection_rate
 from simstudy.measures.intervals import critical_value, wilson

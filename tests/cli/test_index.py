@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from tests.cli.projects import STUDY, simstudy, write
-from tests.support import ROOT
+from tests.support import ROOT, needs_results
 
 SWEEP = ("experiment=fine", "backend=inline", "progress=false")
 
@@ -33,6 +33,7 @@ def test_it_says_whose_code_has_changed(tmp_path):
     assert other["folder"] == "broken"
 
 
+@needs_results
 def test_any_folder_will_do_from_anywhere(tmp_path, monkeypatch, said):
     shutil.copytree(ROOT / "results" / "regression_trial_inner", tmp_path / "sent" / "one")
     monkeypatch.chdir(tmp_path)

@@ -9,7 +9,7 @@ from simstudy.cli import main
 from simstudy.cli.project import COMMANDS, experiment_names, load_experiment, question_of
 from simstudy.cli.settings import Settings
 from tests.cli.projects import STUDY, inside, simstudy, write
-from tests.support import ROOT
+from tests.support import ROOT, needs_results
 
 SMALL = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50,100]", "progress=false"]
 QUICK = [*SMALL, "n_rep=1500", "figures=false", "report=false", "backend=inline"]
@@ -82,6 +82,7 @@ def test_status_says_what_is_done_and_missing(ours, tmp_path):
     assert " ".join(line.split()) == ("two_stage 4 of 6 0 2 nothing")
 
 
+@needs_results
 def test_status_of_a_study_whose_replicates_are_not_here_is_no_gap(ours, tmp_path):
     (tmp_path / "two_stage").mkdir()
     manifest = ROOT / "results" / "two_stage" / "manifest.json"

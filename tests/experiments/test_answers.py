@@ -5,9 +5,10 @@ import pytest
 from simstudy import load
 from simstudy.cli.project import experiment_names, load_experiment
 from simstudy.errors import ConfigError
-from tests.support import ROOT
+from tests.support import ROOT, needs_results
 
 
+@needs_results
 @pytest.mark.parametrize("name", experiment_names(ROOT))
 def test_a_study_answers_from_its_published_summary(name):
     module = load_experiment(name, ROOT)

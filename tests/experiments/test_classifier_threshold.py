@@ -8,7 +8,7 @@ from experiments.classifier_threshold.claims import EXACTLY
 from experiments.classifier_threshold.figures import LABELS, PUBLISHED, PUBLISHED_BESIDE
 from experiments.classifier_threshold.study import Config, study
 from simstudy.documents.scenarios.thresholds import Bound
-from simstudy.documents.stats.classifier.thresholds import METHODS
+from simstudy.documents.stats.thresholds import METHODS
 from simstudy.errors import ConfigError
 from tests.experiments.claimed import assert_as_foreseen, assert_rivals_fall, assert_undecided
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch

@@ -14,6 +14,7 @@ import pytest
 from tests.independent.checks import CHECKS, Answer, compare, falls_for_its_rival
 from tests.independent.committed import Committed, in_digits
 from tests.independent.table import BEGIN, END, MODULES, PAGE, committed_cell, computed, markdown
+from tests.support import needs_results
 
 HERE = Path(__file__).parent
 OURS = ("simstudy", "experiments", "docs", "writing")
@@ -98,6 +99,7 @@ def page_rows() -> list[str]:
     return [row for row in rows if not row.startswith(("| number |", "| --- |"))]
 
 
+@needs_results
 def test_the_page_has_every_number_as_it_is_committed():
     shown = [row.split(" | ")[:2] for row in page_rows()]
     there = [[f"| {check.what}", committed_cell(check.committed())] for check in CHECKS]
@@ -107,6 +109,7 @@ def test_the_page_has_every_number_as_it_is_committed():
 QUICK = [check for check in CHECKS if check.what.startswith("outcomes at n2 = 399")]
 
 
+@needs_results
 def test_the_table_of_outcomes_is_found_anew_and_no_other():
     assert len(QUICK) == 8
     for row in computed(QUICK):
@@ -114,6 +117,7 @@ def test_the_table_of_outcomes_is_found_anew_and_no_other():
         assert not falls_for_its_rival(row.check, row.found)
 
 
+@needs_results
 @pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.what)
 def test_a_committed_number_is_found_anew_and_its_rival_is_not(check):

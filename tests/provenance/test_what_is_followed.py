@@ -3,6 +3,7 @@
 import importlib
 import sys
 
+import numpy as np
 import pytest
 
 from simstudy.provenance.fingerprint import changes, fingerprint
@@ -207,6 +208,39 @@ def test_what_lies_beside_code_that_looks_up_modules_counts_where_it_can_be_read
     assert differing(before, trace(looks_up)) == set()
     (tmp_path / "beside.py").write_text("x = 1\n")
     assert differing(before, trace(looks_up)) != set()
+
+
+def test_a_function_compiled_by_cython_counts_by_its_name(trace, monkeypatch):
+    """In Cython 3.1.0, the `__module__` of such a function's type is a descriptor."""
+
+    class Compiled:
+        __slots__ = ("home",)
+
+        def __call__(self, x):
+            return x
+
+    Compiled.__module__ = Compiled.home
+    function = Compiled()
+    function.home = "numpy"
+    monkeypatch.setattr(np, "compiled", function, raising=False)
+    before, after = trace(), trace(("np.asarray(x)", "np.compiled(x)"))
+    assert differing(before, after) == {"helpers.inner"}
+    assert differing(before, trace(("FACTOR = 2.0", "FACTOR = np.compiled"))) == {"helpers.FACTOR"}
+
+
+@pytest.mark.parametrize(
+    ("code", "named"),
+    [
+        ("np.loadtxt(x)", ["loadtxt in helpers.inner"]),
+        ("np.loadtxt(np.StringIO(x))", []),
+        ("np.load(np.BytesIO(x.read_bytes()))", ["read_bytes in helpers.inner"]),
+        ("open(x)", ["open in helpers.inner"]),
+    ],
+)
+def test_functions_that_read_files_are_named(code, named, trace):
+    trace(("np.asarray(x)", code))
+    (traced,) = trace_roots([(sys.modules["traced_model"].Trial(k=1),)])
+    assert [name.replace("traced_", "") for name in traced.readers] == named
 
 
 def test_what_several_roots_use_is_in_the_fingerprint_of_each(trace):

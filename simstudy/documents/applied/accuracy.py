@@ -13,7 +13,7 @@ from simstudy.documents.applied.answers import Answer, curves
 from simstudy.documents.applied.scores import is_z, read_scores
 from simstudy.documents.applied.settings import AUTO, AccuracySettings
 from simstudy.documents.applied.tables import Table
-from simstudy.documents.stats.accuracy import _of_scores as rules
+from simstudy.documents.stats.accuracy import of_scores as rules
 from simstudy.errors import DesignError
 from simstudy.lazy import ggplot, pd
 from simstudy.options import build
@@ -21,6 +21,7 @@ from simstudy.options import build
 REGRESSION, NO_REGRESSION = "regression", "no regression shown"
 # Scores, reference and candidate together, up to which a test answers in a few seconds.
 OF_SIZE: Final = {"boschloo": 2_000, "fisher": 20_000, "z_pooled": math.inf}
+BOSCHLOO_LIMIT = 10_000  # scores in all: beyond, its tables of results are too large
 
 
 @dataclass(frozen=True, repr=False)
@@ -167,7 +168,7 @@ def accuracy_check(
         the test decides otherwise.
     test
         "z" (known `sigma`), "t" (paired, or Welch's), "pooled_t"; for answers that are right or
-        wrong, scored 0 and 1 or 0 and 100, "fisher", "fisher_mid_p", "boschloo", "barnard",
+        wrong, scored 0 and 1 or 0 and 100, "fisher", "fisher_mid_p", "boschloo",
         "z_pooled" of different prompts and "mcnemar", "mcnemar_mid_p", "paired_z" of the same.
         "auto" is z if sigma is known, else Boschloo's or McNemar's for right and wrong answers,
         and t for other scores.
@@ -287,8 +288,15 @@ def choose_test(scores: rules.Scores, settings: AccuracySettings) -> rules.Rule:
         )
     if scores.paired:
         return rules.changed_answers(scores, alpha, "mcnemar" if test == AUTO else test)
-    fitting = next(name for name, most in OF_SIZE.items() if sum(scores.sizes) <= most)
-    return rules.two_proportions(scores, alpha, fitting if test == AUTO else test)
+    if test == AUTO:
+        test = next(name for name, most in OF_SIZE.items() if sum(scores.sizes) <= most)
+    if test == "boschloo" and sum(scores.sizes) > BOSCHLOO_LIMIT:
+        raise DesignError(
+            f"{sum(scores.sizes):,} scores are too many for test=boschloo, which compares whole "
+            "regions of results at all probabilities. Use fisher_mid_p or z_pooled, which hardly "
+            "differ from it there."
+        )
+    return rules.two_proportions(scores, alpha, test)
 
 
 def _test_of_means(scores: rules.Scores, settings: AccuracySettings) -> rules.Rule:

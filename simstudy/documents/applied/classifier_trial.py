@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,17 +16,17 @@ from simstudy.documents.applied.settings import (
     ClassifierTestSettings,
 )
 from simstudy.documents.applied.tables import Table, Values, check_same_length, is_positive
-from simstudy.documents.stats.classifier import trial, umbrella
-from simstudy.documents.stats.classifier.thresholds import Target, thresholds
+from simstudy.documents.stats import classifier_trial as trial
+from simstudy.documents.stats import umbrella
+from simstudy.documents.stats.thresholds import Target, thresholds
 from simstudy.errors import DesignError
 from simstudy.lazy import ggplot, p9, pd, stats
 from simstudy.options import build
 
 MARGIN, POWER = 0.05, 0.8  # the document's values
-SCORE_LIMIT = 100_000  # positive scores up to which the exact bootstrap takes a second
+CASE_LIMIT = 10**6  # of a sample size that is searched for, in some seconds
 CONFIDENCES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99)
 STUDY_NAMES = {"bca": "bca strict"}  # the document leaves resamples equal to the estimate out
-NOT_BOOTSTRAPPED = ("umbrella", "empirical", "tolerance")
 DRAWN = ("umbrella", "bca", "percentile", "tolerance")  # methods of the figure
 
 
@@ -334,15 +334,13 @@ class _Cases:
 
 
 # ---------------------------------------------------------------- threshold
-def all_thresholds(positive: Values, target: Target) -> dict[str, float]:
-    """Set thresholds by all methods; -inf by the umbrella if no score is safe.
-
-    Above 100,000 scores the exact bootstraps are left out, which then agree with each other.
-    """
-    names = [n for n in THRESHOLD_METHODS if len(positive) <= SCORE_LIMIT or n in NOT_BOOTSTRAPPED]
-    known = [STUDY_NAMES.get(name, name) for name in names]
+def all_thresholds(
+    positive: Values, target: Target, methods: Sequence[str] = THRESHOLD_METHODS
+) -> dict[str, float]:
+    """Set thresholds by several methods; -inf by the umbrella if no score is safe."""
+    known = [STUDY_NAMES.get(name, name) for name in methods]
     found = thresholds(positive[np.newaxis], target, known)
-    return {name: float(found[key][0]) for name, key in zip(names, known, strict=True)}
+    return {name: float(found[key][0]) for name, key in zip(methods, known, strict=True)}
 
 
 def expected_sensitivity(threshold: float, positive: Values) -> float:
@@ -351,18 +349,29 @@ def expected_sensitivity(threshold: float, positive: Values) -> float:
     A threshold at the r-th smallest score has a sensitivity of mean (n + 1 - r) / (n + 1), whatever
     the continuous law of the scores; between two scores the place is interpolated.
     """
-    ordered = np.sort(positive)
-    n = len(ordered)
-    rank = np.interp(threshold, ordered, np.arange(1, n + 1), left=0.5)
+    n = len(positive)
+    rank = np.interp(threshold, np.sort(positive), np.arange(1, n + 1), left=0.5)
     return float((n + 1 - rank) / (n + 1))
 
 
 def _curve(positive: Values, sensitivity: float) -> Iterator[tuple[str, float, float | None]]:
     for confidence in CONFIDENCES:
-        found = all_thresholds(positive, Target(sensitivity, confidence))
-        for name in DRAWN:
-            value = found.get(name, math.nan)
+        found = all_thresholds(positive, Target(sensitivity, confidence), DRAWN)
+        for name, value in found.items():
             yield name, confidence, value if math.isfinite(value) else None
+
+
+def _safe_rank(n_obs: int, target: Target) -> int:
+    """The umbrella's rank; refused where no score is safe."""
+    if rank := int(umbrella.umbrella_rank(n_obs, *target)):
+        return rank
+    best = 1 - umbrella.violation(1, n_obs, target.sensitivity)
+    raise DesignError(
+        f"n_obs={n_obs} positive scores cannot keep a sensitivity of {target.sensitivity:g} with "
+        f"confidence {target.confidence:g}: even the smallest score as the threshold has only "
+        f"{best:.3g}. Collect at least {umbrella.least_feasible_n(*target)} positives, or ask for "
+        f"confidence {best:.3g} or less."
+    )
 
 
 # ---------------------------------------------------------------- plan and test
@@ -372,25 +381,17 @@ def plan_table(table: Table) -> ClassifierPlan:
     cases, k = _Cases(table, settings.positive, settings.seed), settings.sensitivity
     positive = cases.positive
     target = Target(k, settings.confidence)
-    rank, coverage, mean_power = 0, None, None
-    if settings.method == "umbrella":
-        umbrella.umbrella_threshold(positive[np.newaxis], **target._asdict())
-        rank = int(umbrella.umbrella_rank(len(positive), *target))
-        coverage = 1 - float(umbrella.violation(rank, len(positive), k))
+    rank = _safe_rank(len(positive), target) if settings.method == "umbrella" else 0
     found = all_thresholds(positive, target)
-    if settings.method not in found:
-        raise DesignError(
-            f"method={settings.method} is left out with more than {SCORE_LIMIT:,} positive scores, "
-            f"where it takes long and agrees with the others. Use one of "
-            f"{', '.join(NOT_BOOTSTRAPPED)}."
-        )
     threshold = found[settings.method]
     sizes = _sizes(settings)
-    test = trial.trial_power(sizes.n, k, sizes.null, settings.alpha)
+    n, null = sizes["n"], sizes["null"]
+    test = trial.trial_power(n, k, null, settings.alpha)
+    coverage, mean_power = None, None
     if rank:
-        given = rank, len(positive), sizes.n, sizes.null, settings.alpha
-        mean_power = float(trial.power_with_order_statistic(*given))
-    at_formula = trial.trial_power(sizes.n_formula, k, sizes.null, settings.alpha)
+        coverage = 1 - float(umbrella.violation(rank, len(positive), k))
+        mean_power = trial.power_with_order_statistic(rank, len(positive), n, int(test.critical))
+    at_formula = trial.trial_power(sizes["n_formula"], k, null, settings.alpha)
     plan = ClassifierPlan(
         threshold=threshold, threshold_method=settings.method, sensitivity=k,
         confidence=settings.confidence, coverage=coverage,
@@ -403,7 +404,7 @@ def plan_table(table: Table) -> ClassifierPlan:
         lowest_score=float(cases.scores.min()), highest_score=float(cases.scores.max()),
         is_clustered=cases.is_clustered,
         positive=settings.positive, curve=tuple(_curve(positive, k)), source=cases.source,
-        settings=vars(settings), notes=tuple(_notes(cases, threshold)), **sizes._asdict(),
+        settings=vars(settings), notes=tuple(_notes(cases, threshold)), **sizes,
     )  # fmt: skip
     if settings.simulate:
         from simstudy.documents.scenarios.planned_trials import classifier_rates
@@ -435,18 +436,8 @@ def _notes(cases: _Cases, threshold: float) -> Iterator[str]:
         )
 
 
-class _Sizes(NamedTuple):
-    """Null and positive cases of the trial: fields of the plan."""
-
-    null: float
-    n: int
-    n_first: int | None
-    n_forever: int | None
-    n_formula: int
-
-
-def _sizes(settings: ClassifierPlanSettings) -> _Sizes:
-    """Solve for n, for the power, or for the margin."""
+def _sizes(settings: ClassifierPlanSettings) -> dict[str, Any]:
+    """Solve for n, for the power, or for the margin: the fields `null` and `n...` of the plan."""
     k, alpha, n, margin = settings.sensitivity, settings.alpha, settings.n, settings.margin
     if n is not None and settings.power is not None:
         if margin is not None:
@@ -454,7 +445,7 @@ def _sizes(settings: ClassifierPlanSettings) -> _Sizes:
                 "n, power and margin are all given, and each follows from the other two. Leave out "
                 "the one that is wanted."
             )
-        margin = float(trial.exact_margin(n, k, settings.power, alpha))
+        margin = trial.exact_margin(n, k, settings.power, alpha)
         if not 0 < margin < k:
             raise DesignError(
                 f"n={n} positive cases have power {settings.power:g} for no null below sensitivity "
@@ -462,12 +453,29 @@ def _sizes(settings: ClassifierPlanSettings) -> _Sizes:
             )
         margin *= 1 + 1e-9  # the infimum itself is just not rejected
     margin = MARGIN if margin is None else margin
-    null, goal = k - margin, settings.power or POWER
-    formula = math.ceil(float(trial.normal_sample_size(k, margin, goal, alpha)))
+    goal = settings.power or POWER
+    _refuse_no_size(k, margin, goal, alpha)
+    formula = math.ceil(trial.normal_sample_size(k, margin, goal, alpha))
+    known = {"null": k - margin, "n_formula": formula}
     if n is not None:
-        return _Sizes(null, n, None, None, formula)
+        return known | {"n": n, "n_first": None, "n_forever": None}
+    if not (enough := trial.proven_sample_size(k, margin, goal, alpha)) <= CASE_LIMIT:
+        raise DesignError(
+            f"margin={margin:g} may take {enough:.2g} cases, and of more than {CASE_LIMIT:,} the "
+            "powers are not all computed. Give a wider margin, or n."
+        )
     first, forever = trial.sample_sizes(k, margin, goal, alpha)
-    return _Sizes(null, forever, first, forever, formula)
+    return known | {"n": forever, "n_first": first, "n_forever": forever}
+
+
+def _refuse_no_size(k: float, margin: float, power: float, alpha: float) -> None:
+    """Refuse what no sample size can show, and what any can."""
+    trial.refuse_no_null(k, margin)
+    if trial.normal_power(0, k, margin, alpha) >= power:
+        raise DesignError(
+            "power is so low for this alpha that the normal approximation reaches it at any "
+            "sample size, so no least one exists. Ask for a power clearly above alpha."
+        )
 
 
 def judge_table(plan: ClassifierPlan, table: Table) -> ClassifierVerdict:
@@ -482,8 +490,8 @@ def judge_table(plan: ClassifierPlan, table: Table) -> ClassifierVerdict:
     return ClassifierVerdict(
         rejects=found >= int(test.critical), n=n, found=found, planned_n=plan.n,
         threshold=plan.threshold, null=plan.null, alpha=plan.alpha, critical=int(test.critical),
-        p_value=float(trial.p_value(found, n, plan.null)),
-        lower_bound=float(trial.clopper_pearson_lower(found, n, plan.alpha)),
+        p_value=float(trial.upper_tail(found, n, plan.null)),
+        lower_bound=trial.clopper_pearson_lower(found, n, plan.alpha),
         power=float(test.power), n_negative=len(cases.negative),
         n_false_positive=int((cases.negative >= plan.threshold).sum()),
         is_clustered=plan.is_clustered, source=cases.source, settings={"plan": plan.to_dict()},
@@ -492,13 +500,16 @@ def judge_table(plan: ClassifierPlan, table: Table) -> ClassifierVerdict:
 
 def _refuse_other_scale(plan: ClassifierPlan, cases: _Cases) -> None:
     """Refuse percentages for a threshold on proportions, and the reverse."""
-    highest, lowest = float(cases.scores.max()), float(cases.scores.min())
-    was_share = plan.lowest_score >= 0 and plan.highest_score <= 1
-    was_per_cent = plan.lowest_score >= 0 and 1 < plan.highest_score <= 100
-    is_share = lowest >= 0 and highest <= 1
-    is_per_cent = lowest >= 0 and 10 < highest <= 100
-    if (was_share and is_per_cent) or (was_per_cent and plan.highest_score > 10 and is_share):
+    lowest, highest = float(cases.scores.min()), float(cases.scores.max())
+    scales = _scale(plan.lowest_score, plan.highest_score), _scale(lowest, highest)
+    if set(scales) == {"share", "per cent"}:
         raise DesignError(
             f"scores go up to {highest:g}, and those of the plan to {plan.highest_score:g}: "
             "proportions beside per cent cannot share a threshold. Divide or multiply by 100."
         )
+
+
+def _scale(lowest: float, highest: float) -> str:
+    if lowest < 0 or 1 < highest <= 10 or highest > 100:
+        return "unknown"
+    return "share" if highest <= 1 else "per cent"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,27 +14,21 @@ from simstudy.array_types import Float, Int
 from simstudy.documents.applied.answers import Answer
 from simstudy.documents.applied.settings import PREDICTIVE_MEAN, PredictiveSettings
 from simstudy.documents.applied.tables import Table, Values, check_same_length
-from simstudy.documents.stats.compatible.combining import fisher, harmonic_mean, in_log10
-from simstudy.documents.stats.compatible.false_discovery import cfdr, rfdr
-from simstudy.documents.stats.compatible.null_proportion import storey
-from simstudy.documents.stats.predictive.calibration import pit_distance
-from simstudy.documents.stats.predictive.distributions import Normal
-from simstudy.documents.stats.predictive.p_values import log_p_value
+from simstudy.documents.stats.compatible import cfdr, fisher, harmonic_mean, rfdr, storey
+from simstudy.documents.stats.predictive import Normal, log_p_value, pit_distance
 from simstudy.errors import ConfigError, DesignError
 from simstudy.lazy import ggplot, p9, pd, stats
 from simstudy.options import build
 
 BINS = 10
-FEWEST, FEWEST_DRAWS = 2, 2
+FEWEST = 2  # predictions, or draws of one
 COARSE = 100  # draws, below which the smallest p-value is above 0.02
 RESAMPLED_LIMIT = 10**6  # p-values drawn for the intervals: beyond, fewer resamples
 RANKED_LIMIT = 200_000  # predictions, beyond which CFDR and RFDR have no interval: sorting is slow
 MIN_BOOT = 19  # resamples: the extremes are then the limits of a 90% interval
-MEASURES: dict[str, Callable[[Any], Any]] = {
-    "cfdr": lambda p: cfdr(p, clipped=True).mean(axis=-1),
-    "rfdr": lambda p: rfdr(p).mean(axis=-1),
-    "storey": storey,
-}
+MEASURES: dict[str, Callable[[Values], Any]] = {
+    "cfdr": partial(cfdr, clipped=True), "rfdr": rfdr, "storey": storey,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -180,6 +175,40 @@ def check_tables(table: Table, draws: Table | None = None) -> PredictiveFit:
 
 
 # ---------------------------------------------------------------- p-values
+def _check(table: Table, draws: Float[np.ndarray, "obs draw"] | None) -> PredictiveFit:
+    """Summarise the p-values of responses, with draws or else means and standard deviations."""
+    settings: PredictiveSettings = table.settings
+    y, n_draw = table.numbers("y"), None
+    if draws is None:
+        read = [table.numbers("mean"), table.numbers("sd")]
+        log_p = _normal_p(y, read[0], read[1], settings.tail)
+        compared = np.exp(log_p)
+    else:
+        read = [draws]
+        _refuse_odd_draws(y, draws)
+        if settings.law == "normal":
+            log_p = _normal_p(y, draws.mean(axis=1), draws.std(axis=1, ddof=1), settings.tail)
+            compared = np.exp(log_p)
+        else:
+            n_draw = draws.shape[1]
+            log_p, compared = _rank_p(y, draws, settings)
+    n, p = len(y), np.exp(log_p)
+    if n < FEWEST:
+        raise DesignError(f"{n} prediction says nothing of a share. Give at least {FEWEST}.")
+    codes = table.codes(n)
+    combine = fisher if codes is None else harmonic_mean
+    distance = pit_distance(compared)
+    found = {name: _interval(p, name, codes, settings) for name in MEASURES}
+    return PredictiveFit(
+        n=n, log10_p=float(combine(log_p) / np.log(10)), cfdr=found["cfdr"], rfdr=found["rfdr"],
+        share=found["storey"], distance=distance, distance_p=float(stats.kstwo.sf(distance, n)),
+        counts=tuple(np.histogram(compared, BINS, (0, 1))[0].tolist()), level=settings.level,
+        n_draw=n_draw, is_clustered=codes is not None, p_values=p,
+        source=table.source_or(y, *read),
+        settings=vars(settings), notes=tuple(_notes(n_draw, codes, settings)),
+    )  # fmt: skip
+
+
 def _normal_p(y: Values, mean: Values, sd: Values, tail: str) -> Values:
     """Log p-values by normal distributions."""
     check_same_length(y=y, mean=mean, sd=sd)
@@ -189,14 +218,14 @@ def _normal_p(y: Values, mean: Values, sd: Values, tail: str) -> Values:
             f"row {row + 1}: sd is {sd[row]:g}, and a predictive distribution needs a spread above "
             "0. Give standard deviations of new responses, not variances or logs."
         )
-    return log_p_value(Normal(mean, sd), y, tail=tail)
+    return log_p_value(Normal(mean, sd), y, tail)
 
 
 def _refuse_odd_draws(y: Values, draws: Float[np.ndarray, "obs draw"]) -> None:
-    if draws.ndim != 2 or len(draws) != len(y) or draws.shape[1] < FEWEST_DRAWS:
+    if draws.ndim != 2 or len(draws) != len(y) or draws.shape[1] < FEWEST:
         raise DesignError(
             f"draws have shape {draws.shape} for {len(y):,} responses. Give a row for each "
-            f"response and a column for each draw, at least {FEWEST_DRAWS}."
+            f"response and a column for each draw, at least {FEWEST}."
         )
     if not np.isfinite(draws).all():
         row = int((~np.isfinite(draws).all(axis=1)).argmax())
@@ -208,56 +237,21 @@ def _rank_p(
 ) -> tuple[Values, Values]:
     """Log p-values by the rank of the response, and p-values spread at random over its steps.
 
-    If y is as the draws, the first are uniform on their lattice, the second exactly.
-
-    References
-    ----------
-    Czado, Gneiting & Held (2009), Biometrics 65, 1254-1261.
+    If y is as the draws, the first are uniform on their lattice, the second exactly. Czado,
+    Gneiting & Held (2009), Biometrics 65, 1254-1261.
     """
-    n_more = draws.shape[1] + 1
+    n_draw = draws.shape[1]
     within = np.random.default_rng(settings.seed).random(len(y))
     n_below = (draws < y[:, np.newaxis]).sum(axis=1)
     n_equal = (draws == y[:, np.newaxis]).sum(axis=1)
-    n_above = draws.shape[1] - n_below - n_equal
-    spread = (n_below + within * (1 + n_equal)) / n_more
-    p = _of_tail((1 + n_below + n_equal) / n_more, (1 + n_above + n_equal) / n_more, settings.tail)
-    return np.log(p), _of_tail(spread, 1 - spread, settings.tail)
+    p = _of_tail(1 + n_below + n_equal, 1 + n_draw - n_below, n_draw + 1, settings.tail)
+    spread = n_below + within * (1 + n_equal)
+    return np.log(p), _of_tail(spread, n_draw + 1 - spread, n_draw + 1, settings.tail)
 
 
-def _of_tail(lower: Values, upper: Values, tail: str) -> Values:
-    both = np.minimum(2 * np.minimum(lower, upper), 1.0)
-    return np.asarray({"lower": lower, "upper": upper, "both": both}[tail])
-
-
-def _check(table: Table, draws: Float[np.ndarray, "obs draw"] | None) -> PredictiveFit:
-    """Summarise the p-values of responses, with draws or else means and standard deviations."""
-    settings: PredictiveSettings = table.settings
-    y, compared, n_draw = table.numbers("y"), None, None
-    read = [table.numbers("mean"), table.numbers("sd")] if draws is None else [draws]
-    if draws is None:
-        log_p = _normal_p(y, read[0], read[1], settings.tail)
-    else:
-        _refuse_odd_draws(y, draws)
-        if settings.law == "normal":
-            log_p = _normal_p(y, draws.mean(axis=1), draws.std(axis=1, ddof=1), settings.tail)
-        else:
-            n_draw, (log_p, compared) = draws.shape[1], _rank_p(y, draws, settings)
-    n, p = len(y), np.exp(log_p)
-    compared = p if compared is None else compared
-    if n < FEWEST:
-        raise DesignError(f"{n} prediction says nothing of a share. Give at least {FEWEST}.")
-    codes = table.codes(n)
-    combine = fisher if codes is None else harmonic_mean
-    distance = float(pit_distance(compared[np.newaxis])[0])
-    found = {name: _interval(p, name, codes, settings) for name in MEASURES}
-    return PredictiveFit(
-        n=n, log10_p=float(in_log10(combine(log_p))), cfdr=found["cfdr"], rfdr=found["rfdr"],
-        share=found["storey"], distance=distance, distance_p=float(stats.kstwo.sf(distance, n)),
-        counts=tuple(np.histogram(compared, BINS, (0, 1))[0].tolist()), level=settings.level,
-        n_draw=n_draw, is_clustered=codes is not None, p_values=p,
-        source=table.source_or(y, *read),
-        settings=vars(settings), notes=tuple(_notes(n_draw, codes, settings)),
-    )  # fmt: skip
+def _of_tail(lower: Values, upper: Values, total: int, tail: str) -> Values:
+    p = {"lower": lower, "upper": upper, "both": 2 * np.minimum(lower, upper)}[tail] / total
+    return np.asarray(np.minimum(p, 1.0))
 
 
 def _interval(
@@ -265,21 +259,19 @@ def _interval(
 ) -> tuple[float, float, float]:
     """A measure with its percentile interval, from resampled predictions or groups."""
     measure, rng = MEASURES[name], np.random.default_rng(settings.seed)
-    estimate = float(measure(p[np.newaxis])[0])
     if len(p) > RANKED_LIMIT and name != "storey":
-        return estimate, math.nan, math.nan
-    n_boot = int(np.clip(RESAMPLED_LIMIT // len(p), MIN_BOOT, settings.n_boot))
+        return float(measure(p)), math.nan, math.nan
     groups: Values | list[Values] = p  # without clusters, each prediction is a group
     if codes is not None:
         groups = np.split(p[np.argsort(codes, kind="stable")], np.cumsum(np.bincount(codes))[:-1])
     drawn = []
-    for _ in range(n_boot):
+    for _ in range(int(np.clip(RESAMPLED_LIMIT // len(p), MIN_BOOT, settings.n_boot))):
         places = rng.integers(0, len(groups), len(groups))
         again = p[places] if codes is None else np.concatenate([groups[i] for i in places])
-        drawn.append(float(measure(again[np.newaxis])[0]))
+        drawn.append(float(measure(again)))
     tails = [(1 - settings.level) / 2, (1 + settings.level) / 2]
     low, high = np.quantile(drawn, tails, method="weibull")
-    return estimate, float(low), float(high)
+    return float(measure(p)), float(low), float(high)
 
 
 def _notes(n_draw: int | None, codes: Any, settings: PredictiveSettings) -> Iterator[str]:

@@ -8,14 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from simstudy.array_types import Float
 from simstudy.documents.applied.answers import Answer, check_plan, curves, number
 from simstudy.documents.applied.settings import RegressionPlanSettings, RegressionTestSettings
 from simstudy.documents.applied.tables import Table, Values, check_same_length
+from simstudy.documents.stats import two_stage
 from simstudy.documents.stats.models import _pooled as pooled
-from simstudy.documents.stats.models.trial import REASONS, Stage, verdict
-from simstudy.documents.stats.two_stage import design as two_stage
-from simstudy.documents.stats.two_stage.law import TwoStageStatistic
+from simstudy.documents.stats.models.trial import REASONS, refuse_few_resamples, verdict
 from simstudy.errors import DesignError
 from simstudy.lazy import ggplot, p9, pd, special
 from simstudy.options import build
@@ -325,10 +323,10 @@ def _columns(table: Table) -> tuple[Values, Values]:
     return errors, np.zeros_like(errors)
 
 
-def _stage(
+def _measure(
     cases: _Cases, name: str, k: float, n_boot: int, seed: int
-) -> tuple[Stage, Float[np.ndarray, "row moment"]]:
-    """The stage of one sample, and the pool that it was resampled from."""
+) -> tuple[float, float, float, pooled.Pool]:
+    """The metric, both standard errors, and the pool of rows that was resampled."""
     rng, has_sizes = np.random.default_rng(seed), cases.codes is not None
     pool = pooled.pool_of(pooled.METRICS[name], cases.y, cases.prediction, cases.codes)
     if len(pool) > ROW_LIMIT:
@@ -344,7 +342,8 @@ def _stage(
             f"{name} of these {cases.n:,} cases has no studentized bound at k={k:g}: {reason}. "
             f"{advice}"
         )
-    return stage, pool
+    std_error, vanilla = map(float, stage.std_error[0, :, 0])
+    return float(stage.estimate[0, 0, 0]), std_error, vanilla, pool
 
 
 # ---------------------------------------------------------------- plan and test
@@ -353,35 +352,32 @@ def plan_table(table: Table) -> RegressionPlan:
     settings: RegressionPlanSettings = table.settings
     cases, name = _Cases(table), settings.metric
     design, solved = _solve(cases.n, settings)
-    stage, pool = _stage(cases, name, design.k, settings.n_boot, settings.seed)
-    estimate, std_error = float(stage.estimate[0, 0, 0]), float(stage.std_error[0, 0, 0])
+    refuse_few_resamples(design.k, settings.n_boot)
+    about = name, design.k, settings.n_boot, settings.seed
+    estimate, std_error, vanilla, pool = _measure(cases, *about)
     error = cases.y - cases.prediction
     centred = error - error.mean()
     plan = RegressionPlan(
         metric=name, n1=cases.n, n2=design.n2, estimate=estimate, std_error=std_error,
-        vanilla_std_error=float(stage.std_error[0, 1, 0]),
-        bound=estimate + _sign(name) * design.k * std_error, k=design.k, alpha=design.alpha,
-        power=design.achieved_power, critical_value=design.critical_value,
-        boundary_rejection=float(
-            two_stage.boundary_rejection(design.alpha, design.k, cases.n, design.n2)
-        ),
+        vanilla_std_error=vanilla, bound=estimate + _sign(name) * design.k * std_error, k=design.k,
+        alpha=design.alpha, power=design.achieved_power, critical_value=design.critical_value,
+        boundary_rejection=float(special.ndtr(design.critical_value)),
         boundary_n2=_boundary_n2(design), solved=solved, n_boot=settings.n_boot,
         seed=settings.seed, is_clustered=cases.codes is not None,
         kurtosis=float((centred**4).mean() / max((centred**2).mean() ** 2, 1e-300)),
-        source=cases.source, settings=vars(settings),
-        notes=tuple(_notes(cases, error)),
+        source=cases.source, settings=vars(settings), notes=tuple(_notes(cases, error)),
     )  # fmt: skip
-    if settings.simulate:
-        from simstudy.documents.scenarios.planned_trials import regression_rates
+    if not settings.simulate:
+        return plan
+    from simstudy.documents.scenarios.planned_trials import regression_rates
 
-        found = regression_rates(
-            pool, n_rep=settings.n_rep, seed=settings.seed, metric=name, n_boot=plan.n_boot,
-            n2=max(2, round(plan.n2 * len(pool) / cases.n)), k=plan.k,
-            critical_value=plan.critical_value,
-            has_sizes=plan.is_clustered or len(pool) != cases.n,
-        )  # fmt: skip
-        plan = replace(plan, simulated=found)
-    return plan
+    n_row = len(pool)
+    rates = regression_rates(
+        pool, n_rep=settings.n_rep, seed=settings.seed, metric=name, n_boot=plan.n_boot,
+        n2=max(2, round(plan.n2 * n_row / cases.n)), k=plan.k, critical_value=plan.critical_value,
+        has_sizes=plan.is_clustered or n_row != cases.n,
+    )  # fmt: skip
+    return replace(plan, simulated=rates)
 
 
 def _notes(cases: _Cases, error: Values) -> Iterator[str]:
@@ -398,6 +394,13 @@ def _solve(n1: int, settings: RegressionPlanSettings) -> tuple[two_stage.TwoStag
         if given[name] is None and [*given.values()].count(None) > 1:
             given[name] = default
     solved = "".join(name for name, value in given.items() if value is None)
+    if not solved:
+        raise DesignError(
+            "none of n2, k, alpha and power is missing, but three of the four determine the "
+            "fourth. Leave out exactly the one that is wanted."
+        )
+    if given["k"] is not None:
+        refuse_few_resamples(given["k"], settings.n_boot)
     return two_stage.solve_design(n1=n1, **given), solved
 
 
@@ -411,19 +414,19 @@ def _boundary_n2(design: two_stage.TwoStageDesign) -> int | None:
 def judge_table(plan: RegressionPlan, table: Table) -> RegressionVerdict:
     """Test a plan with the columns of a table."""
     cases, sign = _Cases(table), _sign(plan.metric)
-    design = two_stage.solve_design(n1=plan.n1, n2=plan.n2, k=plan.k, alpha=plan.alpha)
+    limit = float(two_stage.critical_value(plan.alpha, plan.k, plan.n1, plan.n2))
     bound = plan.estimate + sign * plan.k * plan.std_error
-    computed = {"critical_value": design.critical_value, "bound": bound}
+    computed = {"critical_value": limit, "bound": bound}
     check_plan(plan, cases.source, computed, is_clustered=cases.codes is not None)
-    stage, _ = _stage(cases, plan.metric, plan.k, plan.n_boot, plan.seed)
-    estimate, std_error = float(stage.estimate[0, 0, 0]), float(stage.std_error[0, 0, 0])
+    estimate, std_error, *_ = _measure(cases, plan.metric, plan.k, plan.n_boot, plan.seed)
     z = sign * (estimate - plan.bound) / std_error
     design = two_stage.solve_design(n1=plan.n1, n2=cases.n, k=plan.k, alpha=plan.alpha)
     return RegressionVerdict(
         rejects=bool(z < design.critical_value), statistic=z,
-        p_value=float(TwoStageStatistic(plan.k, plan.n1, cases.n, null=True).cdf(z)),
+        p_value=float(two_stage.cdf(z, False, plan.k, plan.n1, cases.n)),
         boundary_p_value=float(special.ndtr(z)), critical_value=design.critical_value,
         alpha=plan.alpha, metric=plan.metric, estimate=estimate, std_error=std_error,
-        bound=plan.bound, n2=cases.n, planned_n2=plan.n2, power=design.achieved_power,
-        is_clustered=plan.is_clustered, source=cases.source, settings={"plan": plan.to_dict()},
+        bound=plan.bound, n2=cases.n, planned_n2=plan.n2,
+        power=design.achieved_power, is_clustered=plan.is_clustered, source=cases.source,
+        settings={"plan": plan.to_dict()},
     )  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 
 from simstudy.documents.applied.settings import AUTO, AccuracySettings, is_lower_better
 from simstudy.documents.applied.tables import Table, numbers_of, place_of, texts_of
-from simstudy.documents.stats.accuracy import _of_scores as rules
+from simstudy.documents.stats.accuracy import of_scores as rules
 from simstudy.errors import ConfigError, DesignError, nearest
 from simstudy.lazy import pd, special
 
@@ -222,43 +222,40 @@ def pairing(settings: AccuracySettings) -> bool | None:
     DesignError
         If the test and what the settings say of the rows do not go together.
     """
-    test, paired = settings.test, {"true": True, "false": False}.get(settings.paired)
-    if is_z(settings):
-        return _pairing_of_z(settings, paired)
-    for name, needs in (("sigma", "test=auto"), ("correlation", "test=z and sigma=")):
-        if (value := getattr(settings, name)) is not None:
+    test, sigma, correlation = settings.test, settings.sigma, settings.correlation
+    paired = {"true": True, "false": False}.get(settings.paired)
+    if not is_z(settings):
+        for name, needs in (("sigma", "test=auto"), ("correlation", "test=z and sigma=")):
+            if (value := getattr(settings, name)) is not None:
+                raise DesignError(
+                    f"{name}={value:g} is used by the z test alone, and test={test} learns it "
+                    f"from the scores. Leave it out, or say {needs}."
+                )
+        needed = NEEDS_PAIRS.get(test, paired)
+        if paired not in (None, needed):
             raise DesignError(
-                f"{name}={value:g} is used by the z test alone, and test={test} learns it "
-                f"from the scores. Leave it out, or say {needs}."
+                f"test={test} is of {PROMPTS[not paired]}, and paired={settings.paired} says that "
+                f"rows are {PROMPTS[paired]}. Leave one of them out."
             )
-    needed = NEEDS_PAIRS.get(test, paired)
-    if paired not in (None, needed):
+        return needed
+    if sigma is None:
         raise DesignError(
-            f"test={test} is of {PROMPTS[not paired]}, and paired={settings.paired} says that rows "
-            f"are {PROMPTS[paired]}. Leave one of them out."
+            "test=z takes the standard deviation of a score as known, and it was not given. Give "
+            "sigma=, or use test=t, which estimates it."
         )
-    return needed
+    if paired and correlation is None:
+        raise DesignError(
+            f"sigma={sigma:g} does not say how far two scores of one prompt differ. Give their "
+            "correlation= as well, or leave out sigma and let the scores say it."
+        )
+    if paired is False and correlation:
+        raise DesignError(
+            f"correlation={correlation:g} with paired=false: scores of different prompts do not "
+            "correlate. Leave one of them out."
+        )
+    return bool(correlation) if paired is None else paired
 
 
 def is_z(settings: AccuracySettings) -> bool:
     """Whether the spread is taken as known."""
     return settings.test == "z" or (settings.test == AUTO and settings.sigma is not None)
-
-
-def _pairing_of_z(settings: AccuracySettings, paired: bool | None) -> bool:
-    if settings.sigma is None:
-        raise DesignError(
-            "test=z takes the standard deviation of a score as known, and it was not given. Give "
-            "sigma=, or use test=t, which estimates it."
-        )
-    if paired and settings.correlation is None:
-        raise DesignError(
-            f"sigma={settings.sigma:g} does not say how far two scores of one prompt differ. Give "
-            "their correlation= as well, or leave out sigma and let the scores say it."
-        )
-    if paired is False and settings.correlation:
-        raise DesignError(
-            f"correlation={settings.correlation:g} with paired=false: scores of different prompts "
-            "do not correlate. Leave one of them out."
-        )
-    return bool(settings.correlation) if paired is None else paired

@@ -5,14 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simstudy.documents.stats.accuracy._of_scores import CHANGE_TESTS, COUNT_TESTS
-from simstudy.documents.stats.accuracy._tasks import RELATED
+from simstudy.documents.stats.accuracy.of_scores import CHANGE_TESTS, COUNT_TESTS
+from simstudy.documents.stats.accuracy.tasks import RELATED
 from simstudy.options import build, option
 
 OUT = "file NAME.json, or folder, for the answer"
 AUTO = "auto"
 TEST_NAMES = ("z", "t", "pooled_t", *COUNT_TESTS, *CHANGE_TESTS)
 TO_BE_SOLVED = "?"
+LEAST = 1e-6  # probability: nearer to 0 or 1 complements lose digits, and nobody has the cases
 THRESHOLD_METHODS = ("umbrella", "empirical", "percentile", "basic", "normal", "bca", "tolerance")
 MIN_ERROR_RATE = 1e-4  # rate: at 1e-6 SciPy's noncentral t is wrong with one degree of freedom
 ALPHA = "chance that an unchanged candidate fails"
@@ -147,12 +148,15 @@ class ClassifierTestSettings:
 class ClassifierPlanSettings(ClassifierTestSettings):
     """The settings of `simstudy apply classifier-trial plan`."""
 
-    sensitivity: float = option("share of positive cases to find", default=0.95, above=0, below=1)
-    confidence: float = option(
-        "chance that the threshold keeps the sensitivity", default=0.8, above=0, below=1
+    sensitivity: float = option(
+        "share of positive cases to find", default=0.95, at_least=LEAST, at_most=1 - LEAST
     )
+    confidence: float = option(
+        "chance that the threshold keeps the sensitivity", default=0.8, at_least=LEAST,
+        at_most=1 - LEAST,
+    )  # fmt: skip
     method: str = option("how the threshold is set", default="umbrella", one_of=THRESHOLD_METHODS)
-    margin: float | None = option("sensitivity less the null (0.05)", above=0, below=1)
+    margin: float | None = option("sensitivity less the null (0.05)", at_least=LEAST, below=1)
     alpha: float = option("level of the trial's test", default=0.05, above=0, below=1)
     power: float | None = option("chance to reject, at the sensitivity (0.8)", above=0, below=1)
     n: int | None = option("positive cases of the trial, if not computed", at_least=1)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import TypeAdapter
 
 from simstudy.documents.applied.answers import Answer, number
 from simstudy.documents.applied.settings import TO_BE_SOLVED, is_lower_better, threshold_settings
 from simstudy.documents.applied.tables import Table, numbers_of, place_of, texts_of
-from simstudy.documents.stats.accuracy._tasks import RELATED, Task, answered
-from simstudy.errors import DesignError, nearest
+from simstudy.documents.stats.accuracy.tasks import RELATED, Task, answered
+from simstudy.errors import ConfigError, DesignError, nearest
 from simstudy.lazy import pd
 
-TRUTH = TypeAdapter(bool)  # reads true, yes, on, 1 and their opposites
 NUMBERS = (*RELATED, "reference", "correlation")
 COLUMNS = ("task", "metric", "lower_is_better", *NUMBERS)
 FOLLOWING = ("solved", "detectable_effect", "margin", "threshold", "power", "least_n")
@@ -92,10 +89,12 @@ def answer_table(table: Table) -> TaskTable:
     cells = pd.DataFrame(read, columns=COLUMNS, index=range(len(frame)), dtype=object)
     if "task" in frame:
         _refuse_unclear(cells, source)
-    given = vars(table.settings).items()
-    defaults = {name: v for name, v in given if name in COLUMNS and v is not None}
-    said = [values.dropna().to_dict() for _, values in cells.iterrows()]
-    rows = [_answer(row, {**defaults, **values}, source) for row, values in enumerate(said)]
+    given = vars(table.settings)
+    defaults = {name: given[name] for name in COLUMNS if given.get(name) is not None}
+    rows = [
+        _answer(row, {**defaults, **cells.loc[row].dropna().to_dict()}, source)
+        for row in range(len(cells))
+    ]
     counts = dict.fromkeys(("n", "least_n"), "Int64")
     numbers = {name: float for name in (*NUMBERS, *FOLLOWING) if name not in counts}
     found = pd.DataFrame(rows, columns=[*COLUMNS, *FOLLOWING])
@@ -111,20 +110,9 @@ def _cells(name: str, column: pd.Series[Any], source: str) -> list[Any]:
         values = numbers_of(name, column.mask(follows), source, NO_NUMBER, blanks=True)
         numbers = pd.Series(values, dtype=object)
         return numbers.mask(numbers.isna(), None).mask(follows, TO_BE_SOLVED).tolist()
-    if name != "lower_is_better":
-        return [text or None for text in texts]
-    return [_truth(text, place_of(row, source)) for row, text in enumerate(texts)]
-
-
-def _truth(text: str, place: str) -> bool | None:
-    """Read true, yes, 1 and the like; None for a blank."""
-    try:
-        return TRUTH.validate_python(text.removesuffix(".0")) if text else None
-    except ValueError:
-        raise DesignError(
-            f"{place}: lower_is_better is {text!r}, so it is not known on which side of the "
-            "reference the threshold lies. Write true or false."
-        ) from None
+    if name == "lower_is_better":
+        texts = texts.str.removesuffix(".0")
+    return [text or None for text in texts]
 
 
 def _refuse_unclear(tasks: pd.DataFrame, source: str) -> None:
@@ -141,14 +129,25 @@ def _refuse_unclear(tasks: pd.DataFrame, source: str) -> None:
         )
 
 
-def _answer(row: int, values: Mapping[Any, Any], source: str) -> dict[str, Any]:
-    lower = is_lower_better(values.get("metric", ""))
-    said = {"task": str(row + 1), "metric": "", "lower_is_better": lower, **values}
-    known = {name: value for name, value in said.items() if value != TO_BE_SOLVED}
+def _answer(row: int, values: dict[Any, Any], source: str) -> dict[str, Any]:
+    """The answer for a row, whose values are checked as the defaults are."""
+    name = values.pop("task", str(row + 1))
+    spread = {"sigma": 0.0} if values.get("sigma") == 0 else {}  # allowed in a row alone
     try:
-        return answered(Task(**known))
-    except DesignError as error:
-        named = f" ({said['task']})" if "task" in values else ""
+        checked = vars(threshold_settings({**values, **dict.fromkeys(spread, 1.0)}))
+        known = {
+            key: checked[key] for key in COLUMNS[1:] if checked[key] not in (None, TO_BE_SOLVED)
+        }
+        lower = is_lower_better(known.get("metric", ""))
+        task = Task(name, **{"lower_is_better": lower, **known, **spread})
+        if task.alpha + task.beta >= 1:
+            raise DesignError(
+                f"alpha={task.alpha:g} and beta={task.beta:g} add up to 1 or more, so a coin has "
+                "these error rates without a single score. Give alpha + beta < 1."
+            )
+        return answered(task)
+    except (ConfigError, DesignError) as error:
+        named = "" if name == str(row + 1) else f" ({name})"
         raise DesignError(f"{place_of(row, source)}{named}: {error}") from None
 
 

@@ -1,13 +1,12 @@
-"""Standard normals and their sums from random words: compiled, self-contained, imported late.
+"""Standard normals from random words: compiled, self-contained, imported late.
 
 The ziggurat of Marsaglia & Tsang (2000), J. Stat. Software 5(8), with 256 layers of equal area. One
 64-bit word gives the layer (8 bits) and a signed place in it (53 bits), and is all that 98.8% of
 draws need. The others take what more they need from that word by the mixing function of Steele,
 Lea & Flood (2014), OOPSLA, so that draw i is a function of word i alone, however many are drawn.
 
-Why not the normals of NumPy's Generator: they cost twice as much, could not be added up as they
-are made, and NumPy does not promise that they stay the same from one version to the next, as it
-does for the words.
+NumPy does not promise that the normals of its Generator stay the same from one version to the next,
+as it does for the words.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-any-return"
@@ -106,19 +105,3 @@ def normals(words: UInt64[np.ndarray, " word"], out: Float[np.ndarray, " word"])
     """Fill `out` with standard normals, one for each of the words."""
     for i in range(words.size):
         out[i] = _normal(words[i])
-
-
-@kernel
-def normal_sums(
-    words: UInt64[np.ndarray, " word"], n_obs: int, out: Float[np.ndarray, " rep"]
-) -> None:
-    """Fill `out` with sums of `n_obs` standard normals, one for each of the words."""
-    # From the first observation to the last: the order is part of what the draw is, and a second
-    # chain would gain nothing, as making a normal takes longer than adding it.
-    at = 0
-    for rep in range(out.size):
-        total = 0.0
-        for _ in range(n_obs):
-            total += _normal(words[at])
-            at += 1
-        out[rep] = total

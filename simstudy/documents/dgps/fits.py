@@ -1,4 +1,8 @@
-"""Least-squares fits to a linear model's data, and their errors: from their law, or from data."""
+"""Least-squares fits to a linear model's data, and their errors.
+
+`draws` is "law" for fits and errors from their exact distributions, "raw" for drawn features and
+responses that are fitted and predicted.
+"""
 
 import numpy as np
 
@@ -13,27 +17,7 @@ DRAWS = ("law", "raw")
 def draw_fit(
     model: LinearModel, rng: np.random.Generator, n_rep: int, n_train: int, draws: str
 ) -> tuple[Coefficients, LinearFit]:
-    """Draw the true coefficients, and the least-squares fit to a training sample.
-
-    Parameters
-    ----------
-    model
-        The linear model.
-    rng
-        Generator of the draws.
-    n_rep
-        Replicates.
-    n_train
-        Observations of the training sample.
-    draws
-        One of `DRAWS`: `law` takes the fit, and `draw_errors` its errors, from their exact
-        distributions; `raw` draws features and responses, and fits and predicts.
-
-    Returns
-    -------
-    tuple[Coefficients, LinearFit]
-        The coefficients and the fit of each replicate.
-    """
+    """True coefficients of each replicate, and the fit to its training sample."""
     if draws == "law":
         return model.draw_fit(rng, n_rep, n_train)
     train = model.draw(rng, n_rep, n_train)
@@ -48,28 +32,7 @@ def draw_errors(
     n_obs: int,
     draws: str,
 ) -> Float[np.ndarray, "rep obs"]:
-    """Draw errors of each fit on a new sample.
-
-    Parameters
-    ----------
-    model
-        The linear model.
-    rng
-        Generator of the draws.
-    coefficients
-        The true coefficients.
-    fit
-        The fits.
-    n_obs
-        Observations of the new sample.
-    draws
-        See `draw_fit`.
-
-    Returns
-    -------
-    float array (rep, obs)
-        Response less prediction, in the units of the response.
-    """
+    """Response less prediction of each fit on a new sample."""
     if draws == "law":
         return model.draw_errors(rng, coefficients, fit, n_obs)
     new = model.draw(rng, len(coefficients), n_obs, coefficients)
@@ -77,20 +40,7 @@ def draw_errors(
 
 
 def refuse_few_observations(n_train: int, n_feature: int) -> None:
-    """Raise an error where least squares with an intercept has no single answer.
-
-    Parameters
-    ----------
-    n_train
-        Observations of the training sample.
-    n_feature
-        Features.
-
-    Raises
-    ------
-    DesignError
-        If there are no more observations than features.
-    """
+    """Raise an error where least squares with an intercept has no single answer."""
     if n_train <= n_feature:
         raise DesignError(
             f"n_train={n_train} observations are too few for {n_feature} features and an "

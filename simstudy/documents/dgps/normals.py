@@ -11,22 +11,7 @@ WHOLE_WORDS = (np.random.SFC64, np.random.PCG64, np.random.PCG64DXSM, np.random.
 def standard_normals(
     rng: np.random.Generator, n_rep: int, n_obs: int
 ) -> Float[np.ndarray, "rep obs"]:
-    """Draw independent N(0, 1) numbers, one for each 64-bit word of `rng`.
-
-    Parameters
-    ----------
-    rng
-        Generator of the draws.
-    n_rep
-        Replicates.
-    n_obs
-        Observations of each replicate.
-
-    Returns
-    -------
-    float array (rep, obs)
-        Draws, one replicate per row.
-    """
+    """Independent N(0, 1) numbers (rep, obs), one for each 64-bit word of `rng`."""
     from simstudy.documents.dgps._normal_kernels import normals
 
     out = np.empty((n_rep, n_obs))
@@ -35,38 +20,6 @@ def standard_normals(
         part = flat[at : at + CHUNK]
         normals(_words(rng, part.size), part)
     return out
-
-
-def standard_normal_means(
-    rng: np.random.Generator, n_rep: int, n_obs: int
-) -> Float[np.ndarray, " rep"]:
-    """Compute means over the observations of the same draws, added up as they are made.
-
-    The sum runs from the first observation to the last, so it may differ in the last digits from
-    NumPy's pairwise sum of what `standard_normals` returns.
-
-    Parameters
-    ----------
-    rng
-        Generator of the draws.
-    n_rep
-        Replicates.
-    n_obs
-        Observations of each replicate.
-
-    Returns
-    -------
-    float array (rep,)
-        Means.
-    """
-    from simstudy.documents.dgps._normal_kernels import normal_sums
-
-    sums = np.empty(n_rep)
-    rows = max(1, CHUNK // n_obs)
-    for at in range(0, n_rep, rows):
-        part = sums[at : at + rows]
-        normal_sums(_words(rng, part.size * n_obs), n_obs, part)
-    return sums / n_obs
 
 
 def _words(rng: np.random.Generator, n: int) -> UInt64[np.ndarray, " word"]:

@@ -13,19 +13,14 @@ from simstudy.errors import DesignError
 class Prices:
     """Positive responses: the exponential of a linear signal in noise, with median 1.
 
-    Attributes
+    Parameters
     ----------
     spread
-        Standard deviation of the log of the response, from 0 (excluded): 1 is as skewed as prices.
+        Standard deviation of the log of the response, above 0: 1 is as skewed as prices.
     signal
         Share of the log's variance that the features explain, in (0, 1).
     n_feature
         Number of features, each standard normal.
-
-    Raises
-    ------
-    DesignError
-        If the spread is not above 0, or the signal not in (0, 1).
     """
 
     spread: float
@@ -47,29 +42,9 @@ class Prices:
         n_obs: int,
         coefficients: Float[np.ndarray, "rep feature"] | None = None,
     ) -> Regression:
-        """Draw features and prices.
-
-        Parameters
-        ----------
-        rng
-            Generator of the draws.
-        n_rep
-            Replicates.
-        n_obs
-            Observations of each replicate.
-        coefficients : float array (rep, feature) or None
-            Values of `n_rep` replicates, on the log scale; None draws new ones.
-
-        Returns
-        -------
-        Regression
-            Features, prices and coefficients.
-        """
-        drawn = self._log_scale.draw(rng, n_rep, n_obs, coefficients)
-        return drawn._replace(y=np.exp(drawn.y))
-
-    @property
-    def _log_scale(self) -> LinearModel:
+        """Features and prices; `coefficients`, on the log scale, are new ones if None."""
         variance = self.spread**2
         coefficient = float(np.sqrt(variance * self.signal / self.n_feature))
-        return LinearModel(self.n_feature, coefficient, variance * (1 - self.signal))
+        log_scale = LinearModel(self.n_feature, coefficient, variance * (1 - self.signal))
+        drawn = log_scale.draw(rng, n_rep, n_obs, coefficients)
+        return drawn._replace(y=np.exp(drawn.y))

@@ -5,7 +5,6 @@ as such; every test is a table of critical counts, which is looked up; and what 
 exactly.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,38 +12,19 @@ import numpy as np
 
 from simstudy.array_types import Float, Int
 from simstudy.design import Columns, Exact
-from simstudy.documents.stats.accuracy import paired, two_binomials
-from simstudy.documents.stats.accuracy.design import detectable_effect, threshold
-from simstudy.documents.stats.accuracy.prompts import (
-    ROUNDING,
-    Chances,
-    CriticalCounts,
-    binomial_law,
-    chances,
-    decide,
-    draw_counts,
-    rejection,
-    rejection_given,
-    rejection_of_different,
-)
-from simstudy.documents.stats.arguments import check_count
+from simstudy.documents.stats.accuracy import counts, paired, prompts
+from simstudy.documents.stats.accuracy.design import detectable_effect, standard_error
+from simstudy.documents.stats.accuracy.prompts import Chances, CriticalCounts
 from simstudy.errors import DesignError
 from simstudy.measures import empirical_se, rejection_rate
 from simstudy.provenance.streams import Streams
 
 SIGMA_LIMIT = 0.5  # standard deviation of a score of 0 or 1 at an accuracy of one half
+ROUNDING = 1e-12  # of probabilities and correlations
 
 BY_RIGHT = (
-    "document",
-    "document_strict",
-    "rounded",
-    "rounded_strict",
-    "known",
-    "estimated",
-    "z_pooled",
-    "fisher",
-    "fisher_mid_p",
-    "boschloo",
+    *("document", "document_strict", "rounded", "rounded_strict", "known", "estimated"),
+    *counts.TESTS,
 )
 """Tests of how many answers are right.
 
@@ -54,7 +34,7 @@ below; `rounded` and `rounded_strict` do so with the threshold rounded to a numb
 own; not Student's, which pools them.
 """
 
-BY_LOST = ("mcnemar", "mcnemar_mid_p", "paired_z", "paired_t")
+BY_LOST = paired.PAIRED_TESTS
 """Tests of how many prompts were lost and gained."""
 
 METHODS = BY_RIGHT + BY_LOST
@@ -64,8 +44,10 @@ METHODS = BY_RIGHT + BY_LOST
 def critical_counts(n: int, accuracy: float, alpha: float) -> CriticalCounts:
     """When each of `METHODS` fails a check of n prompts; every block of a scenario asks."""
     sigma = float(np.sqrt(accuracy * (1 - accuracy)))
-    known = two_binomials.known_sigma_critical_counts(n, n, alpha, sigma)
-    found = {**_at_any_accuracy(n, alpha), "known": known}
+    found = {
+        **_at_any_accuracy(n, alpha),
+        "known": counts.known_sigma_counts(n, n, alpha, sigma),
+    }
     right, lost = (
         np.stack([found[test] for test in tests], axis=1) for tests in (BY_RIGHT, BY_LOST)
     )
@@ -75,41 +57,22 @@ def critical_counts(n: int, accuracy: float, alpha: float) -> CriticalCounts:
 @lru_cache(maxsize=64)
 def _at_any_accuracy(n: int, alpha: float) -> dict[str, Int[np.ndarray, " count"]]:
     """Critical counts of the tests that know no accuracy."""
-    found = {
+    return {
         "document": document_counts(n, alpha),
         "document_strict": document_counts(n, alpha, strictly=True),
         "rounded": document_counts(n, alpha, rounded=True),
         "rounded_strict": document_counts(n, alpha, rounded=True, strictly=True),
-        "estimated": two_binomials.t_critical_counts(n, n, alpha),
+        "estimated": counts.welch_counts(n, n, alpha),
+        **{test: counts.critical_counts(test, n, n, alpha) for test in counts.TESTS},
+        **{test: paired.critical_losses(test, n, alpha) for test in BY_LOST},
     }
-    others = (test for test in BY_RIGHT if test in two_binomials.TESTS)
-    found |= {test: two_binomials.critical_counts(test, n, n, alpha) for test in others}
-    return found | {test: paired.critical_losses(test, n, alpha) for test in BY_LOST}
 
 
 def document_counts(
     n: int, alpha: float, *, rounded: bool = False, strictly: bool = False
 ) -> Int[np.ndarray, " count"]:
-    """The most right answers with which the document's test fails a check, by the reference's.
-
-    Parameters
-    ----------
-    rounded
-        Whether the threshold is rounded to a number of right answers, halves upwards.
-    strictly
-        Whether a check at the threshold passes.
-
-    Returns
-    -------
-    Int[np.ndarray, " count"]
-        -1 where no check fails.
-    """
-    if not rounded:
-        sigma = SIGMA_LIMIT
-        return two_binomials.known_sigma_critical_counts(n, n, alpha, sigma, strictly=strictly)
-    exactly = n * threshold(np.arange(n + 1) / n, alpha, SIGMA_LIMIT, n)
-    whole = np.floor(exactly + 0.5).astype(np.int64)
-    return np.asarray(np.maximum(whole - strictly, -1))
+    """The most right answers with which the document's test fails a check, by the reference's."""
+    return counts.known_sigma_counts(n, n, alpha, SIGMA_LIMIT, rounded=rounded, strictly=strictly)
 
 
 @dataclass(frozen=True)
@@ -149,33 +112,36 @@ class AccuracyCheck:
                 f"quantile={self.quantile:g} is not in [0, 1), so no reference lies there. Give "
                 "0.5 for a typical one, or 0 to draw a new one in each replicate."
             )
-        check_count("n", self.n, least=1, meaning="an accuracy")
-        if self.correlation >= 1:
+        if not 2 <= self.n < 2**prompts.BITS:
             raise DesignError(
-                f"correlation={self.correlation:g} leaves no difference between two answers to one "
-                "prompt to test. Use one below 1."
+                f"n={self.n} prompts have no spread, or no room in the words that are drawn. Give "
+                f"2 to {2**prompts.BITS - 1:,}."
             )
-        self._refuse_too_large_an_effect()
-        _ = self.chance  # refuses accuracies and correlations that cannot be
-
-    def _refuse_too_large_an_effect(self) -> None:
-        possible = not self.effect or 0 < self.accuracy - self.effect * self.theta < 1
-        if 0 < self.accuracy < 1 and not possible:
+        if not (0 < self.accuracy < 1 and 0 < self.check_accuracy < 1):
             raise DesignError(
                 f"n={self.n} prompts have a θ of {self.theta:.3g}, and effect={self.effect:g} of "
                 f"it leaves of accuracy={self.accuracy:g} no accuracy between 0 and 1. Use more "
                 "prompts or a smaller effect."
             )
+        p, q = self.accuracy, self.check_accuracy
+        right = prompts.both_right(p, q, self.correlation)
+        is_possible = max(0.0, p + q - 1) - ROUNDING <= right <= min(p, q) + ROUNDING
+        if self.correlation >= 1 or not is_possible:
+            raise DesignError(
+                f"correlation={self.correlation:g} is none that right and wrong answers of "
+                f"accuracies {p:g} and {q:g} can have, or leaves no difference to test. Give one "
+                "nearer 0."
+            )
 
     @property
     def theta(self) -> float:
         """The document's detectable effect, as a difference of accuracies."""
-        return float(detectable_effect(self.alpha, self.beta, SIGMA_LIMIT, self.n))
+        return float(detectable_effect(self.alpha, self.beta, standard_error(SIGMA_LIMIT, self.n)))
 
     @property
     def chance(self) -> Chances:
         """Probability of each outcome of a prompt."""
-        return chances(self.accuracy, self.check_accuracy, self.correlation)
+        return prompts.chances(self.accuracy, self.check_accuracy, self.correlation)
 
     @property
     def check_accuracy(self) -> float:
@@ -187,8 +153,8 @@ class AccuracyCheck:
         """Right answers of the reference that is used again; None where it is drawn anew."""
         if not self.quantile:
             return None
-        reached = np.cumsum(binomial_law(self.n, self.accuracy)) >= self.quantile - ROUNDING
-        return int(np.argmax(reached))
+        reached = np.cumsum(prompts.binomial_law(self.n, self.accuracy))
+        return int(np.argmax(reached >= self.quantile - ROUNDING))
 
     @property
     def luck(self) -> float:
@@ -204,10 +170,10 @@ class AccuracyCheck:
         return critical_counts(self.n, self.accuracy, self.alpha)
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        counts = draw_counts(streams("data"), n_rep, self.n, self.chance, kept=self.kept)
+        drawn = prompts.draw_counts(streams("data"), n_rep, self.n, self.chance, kept=self.kept)
         return {
-            "reject": decide(self.critical, counts),
-            "difference": (counts.check - counts.reference) / self.n,
+            "reject": prompts.decide(self.critical, drawn),
+            "difference": (drawn.check - drawn.reference) / self.n,
         }
 
     def exact(self) -> Exact:
@@ -226,27 +192,13 @@ class AccuracyCheck:
 
 
 # ---------------------------------------------------------------- theory
-def exact_shares(
-    check: AccuracyCheck, methods: Sequence[str] = METHODS
-) -> Float[np.ndarray, " method"]:
-    """Probability that each of some `METHODS` fails a check, by enumeration."""
-    tests = [[test for test in of if test in methods] for of in (BY_RIGHT, BY_LOST)]
-    right, lost = (
-        table[:, [of.index(test) for test in chosen]]
-        for table, of, chosen in zip(check.critical, (BY_RIGHT, BY_LOST), tests, strict=True)
-    )
-    shares = dict(
-        zip([*tests[0], *tests[1]], _shares(check, CriticalCounts(right, lost)), strict=True)
-    )
-    return np.array([shares[test] for test in methods])
-
-
-def _shares(check: AccuracyCheck, critical: CriticalCounts) -> Float[np.ndarray, " test"]:
+def exact_shares(check: AccuracyCheck) -> Float[np.ndarray, " method"]:
+    """Probability that each of `METHODS` fails a check, by enumeration."""
     if check.kept is not None:
-        return rejection_given(critical, check.kept, check.chance)
+        return prompts.rejection_given(check.critical, check.kept, check.chance)
     if check.correlation:
-        return rejection(critical, check.chance)
-    return rejection_of_different(critical, check.accuracy, check.check_accuracy)
+        return prompts.rejection(check.critical, check.chance)
+    return prompts.rejection_of_different(check.critical, check.accuracy, check.check_accuracy)
 
 
 MEASURES = (rejection_rate("reject"), empirical_se("difference"))

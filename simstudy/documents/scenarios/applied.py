@@ -7,12 +7,9 @@ import numpy as np
 
 from simstudy.design import Columns
 from simstudy.documents.scenarios.thresholds import Threshold
-from simstudy.documents.stats.classifier.theory import (
-    exact_mean_sensitivity,
-    expected_over_sensitivity,
-)
-from simstudy.documents.stats.classifier.thresholds import METHODS, thresholds
-from simstudy.documents.stats.classifier.trial import critical_count, power_at_sensitivities
+from simstudy.documents.stats.classifier_trial import critical_count, refuse_no_null, upper_tail
+from simstudy.documents.stats.threshold_theory import expected_over_sensitivity
+from simstudy.documents.stats.thresholds import METHODS, thresholds
 from simstudy.measures import mean, rejection_rate
 from simstudy.provenance.streams import Streams
 
@@ -21,22 +18,18 @@ TRIAL_METHODS = ("true", *METHODS)
 
 @dataclass(frozen=True)
 class AppliedTrial(Threshold):
-    """A threshold set on one test set, and the trial that uses it.
+    """A threshold set on one test set, and the trial that uses it, of the score rule.
 
-    Parameters
-    ----------
-    null_sensitivity, alpha
-        Sensitivity that the trial is to exceed, and nominal size.
-    power
-        Settings of the trial.
-    n_trial
-        Positive cases in the trial.
+    It is to exceed the null sensitivity, with the nominal size `alpha` and `power` asked for.
     """
 
     null_sensitivity: float = 0.9
     alpha: float = 0.05
     power: float = 0.8
     n_trial: int = 184
+
+    def __post_init__(self) -> None:
+        refuse_no_null(self.sensitivity, self.sensitivity - self.null_sensitivity)
 
     @property
     def critical(self) -> int:
@@ -52,7 +45,7 @@ class AppliedTrial(Threshold):
             [(trial >= found[method][:, None]).sum(axis=1) for method in TRIAL_METHODS], axis=1
         )
         sensitivity = np.stack([self.scores.sensitivity(found[m]) for m in TRIAL_METHODS], axis=1)
-        power = power_at_sensitivities(self.critical, self.n_trial, sensitivity)
+        power = upper_tail(self.critical, self.n_trial, sensitivity)
         return {
             "reject": n_true >= self.critical,
             "trial_sensitivity": n_true / self.n_trial,
@@ -62,13 +55,14 @@ class AppliedTrial(Threshold):
 
     def exact(self) -> Columns:
         about = (self.n_obs, self.target)
-        rejects = partial(power_at_sensitivities, self.critical, self.n_trial)
-        power = [expected_over_sensitivity(self.scores, m, *about, rejects) for m in METHODS]
-        kept = [exact_mean_sensitivity(self.scores, m, *about) for m in METHODS]
-        power = [float(rejects(self.sensitivity)), *power]
+        rejects = partial(upper_tail, self.critical, self.n_trial)
+        power, kept = (
+            [expected_over_sensitivity(self.scores, m, *about, of) for m in METHODS]
+            for of in (rejects, lambda sensitivity: sensitivity)
+        )
         return {
-            "power": np.array(power),
-            "mean_power_given_threshold": np.array([np.nan, *power[1:]]),  # no spread for `true`
+            "power": np.array([float(rejects(self.sensitivity)), *power]),
+            "mean_power_given_threshold": np.array([np.nan, *power]),  # no spread for `true`
             "mean_trial_sensitivity": np.array([self.sensitivity, *kept]),
         }
 

@@ -7,7 +7,6 @@ method and metric.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -16,31 +15,24 @@ import numpy as np
 from simstudy.array_types import Float
 from simstudy.design import Columns
 from simstudy.documents.dgps.linear import Regression
-from simstudy.documents.stats.bootstrap.losses import check_knobs
+from simstudy.documents.stats.bootstrap.losses import resampled_means
 from simstudy.documents.stats.models.least_squares import Predictions, fit_each
 from simstudy.documents.stats.models.metrics import Metric
 from simstudy.documents.stats.models.trial import (
     Stage,
     joined,
     null_columns,
+    refuse_few_resamples,
     stage_of_metric,
     trial_design,
     verdict,
 )
-from simstudy.documents.stats.two_stage.design import TwoStageDesign
+from simstudy.documents.stats.two_stage import TwoStageDesign
 from simstudy.errors import DesignError
 from simstudy.provenance.streams import Streams
 from simstudy.store.arrow_schema import has_text
 
 NO_TRUTH = "the true metric is not a finite number: nothing to compare the bound with"
-
-
-class Estimator(Protocol):
-    """Protocol of a scikit-learn estimator: it can be cloned and fitted, and predicts."""
-
-    def fit(self, X: Any, y: Any) -> Any: ...
-
-    def predict(self, X: Any) -> Any: ...
 
 
 class RegressionDgp(Protocol):
@@ -70,29 +62,16 @@ class Model:
     """
 
     name: str
-    estimator: Estimator | Callable[[], Estimator] = field(compare=False, repr=False)
+    estimator: Any = field(compare=False, repr=False)
 
-    def fresh(self) -> Estimator:
-        """Return an estimator that is not fitted.
-
-        Returns
-        -------
-        Estimator
-            The estimator.
-        """
-        made: Any = self.estimator
-        is_estimator = hasattr(made, "fit") and not isinstance(made, type)  # a class makes one, too
-        estimator: Estimator = made if is_estimator else made()
-        return estimator
+    def fresh(self) -> Any:
+        """An estimator that is not fitted."""
+        is_class = isinstance(self.estimator, type)  # which makes one, too
+        is_estimator = hasattr(self.estimator, "fit") and not is_class
+        return self.estimator if is_estimator else self.estimator()
 
     def identity_text(self) -> str:
-        """Return the text that represents the model in random streams and in the store.
-
-        Returns
-        -------
-        str
-            The name, quoted.
-        """
+        """The text that represents the model in random streams and in the store."""
         return repr(self.name)
 
     def __str__(self) -> str:
@@ -122,12 +101,6 @@ class ModelTrial:
         Fresh observations that a model's true metric comes from. Their own error is √(n_test /
         n_truth) of the standard error on trial, and lowers the share of false nulls by about
         φ(k) k n_test / 2 n_truth: 0.19 points for 200 of 10000.
-
-    Raises
-    ------
-    DesignError
-        If `n_truth` is less than ten times the largest test sample, or another number is out of
-        range.
     """
 
     dgp: RegressionDgp
@@ -141,8 +114,7 @@ class ModelTrial:
     n_truth: int = 10000
 
     def __post_init__(self) -> None:
-        check_knobs(k=self.k, n_boot=self.n_boot, ddof=0)
-        _ = self._prospective
+        refuse_few_resamples(self.k, self.n_boot, *self.sizes, *self._prospective)
         if self.n_truth < 10 * max(self.sizes):
             raise DesignError(
                 f"n_truth={self.n_truth} fresh observations know the true metric hardly better "
@@ -155,18 +127,7 @@ class ModelTrial:
         return tuple(self.design(n).n2 for n in self.sizes)
 
     def design(self, n_test: int) -> TwoStageDesign:
-        """Return prospective sample size and critical value for a test sample.
-
-        Parameters
-        ----------
-        n_test
-            Its size.
-
-        Returns
-        -------
-        TwoStageDesign
-            The design.
-        """
+        """Prospective sample size and critical value for a test sample of this size."""
         return trial_design(n_test, self.k, self.alpha, self.power)
 
     def draw(self, streams: Streams, n_rep: int) -> Columns:
@@ -174,18 +135,6 @@ class ModelTrial:
 
         The new ones are the largest test sample, the largest prospective one, and the fresh ones
         that the truth comes from, in that order.
-
-        Parameters
-        ----------
-        streams
-            Streams of random numbers.
-        n_rep
-            Replicates.
-
-        Returns
-        -------
-        dict
-            Arrays (rep, ...) by name.
         """
         rng = streams("data")
         train = self.dgp.draw(rng, n_rep, self.n_train)
@@ -201,45 +150,20 @@ class ModelTrial:
     def tried(
         self, y: Float[np.ndarray, "rep new"], fitted: Predictions, streams: Streams
     ) -> Columns:
-        """Try a model by its predictions.
-
-        Parameters
-        ----------
-        y : float array (rep, new)
-            The new responses.
-        fitted
-            Predictions of `y`.
-        streams
-            Streams of random numbers.
-
-        Returns
-        -------
-        dict
-            Columns `(rep, n_test, method, metric)`, by name.
-        """
+        """Columns `(rep, n_test, method, metric)` of a model, by its predictions of the new `y`."""
         truth = self.true_metrics(y[:, -self.n_truth :], fitted)
         sizes = [self._of_size(n, streams, y, fitted, truth) for n in self.sizes]
-        names = dict.fromkeys(name for columns in sizes for name in columns)
-        stacked = {name: _stack([columns.get(name) for columns in sizes]) for name in names}
-        return stacked | _with_reasons(stacked.get("error"), fitted)
+        columns = {name: np.stack([each[name] for each in sizes], axis=1) for name in sizes[0]}
+        for failure in fitted.failures:
+            columns["error"][failure.replicate] = failure.error
+        if not has_text(columns["error"]).any():
+            del columns["error"]
+        return columns
 
     def true_metrics(
         self, y: Float[np.ndarray, "rep truth"], fitted: Predictions
     ) -> Float[np.ndarray, "rep 1 metric"]:
-        """Compute each metric of the last predictions, those of the fresh observations.
-
-        Parameters
-        ----------
-        y : float array (rep, truth)
-            Responses, of which the last are fresh.
-        fitted
-            Predictions of the same observations.
-
-        Returns
-        -------
-        float array (rep, 1, metric)
-            The true metrics.
-        """
+        """Each metric of the last predictions, those of the fresh observations."""
         prediction = fitted.prediction[:, -self.n_truth :]
         with np.errstate(all="ignore"):
             values = [m.value(m.moments(y, prediction).mean(axis=1)) for m in self.metrics]
@@ -263,7 +187,10 @@ class ModelTrial:
         columns = verdict(first, second, k=self.k, limit=design.critical_value, sign=sign)
         del columns["z"]
         columns |= null_columns(columns.pop("bound"), truth, sign=sign)
-        return columns | _without_truth(columns, truth)
+        # A comparison with a truth that is none would go unnoticed.
+        error = columns.get("error", np.full(columns["reject"].shape, None))
+        no_truth = ~np.isfinite(truth) & ~has_text(error)
+        return columns | {"error": np.where(no_truth, NO_TRUTH, error)}
 
     def _stage(
         self,
@@ -275,7 +202,13 @@ class ModelTrial:
         stages = []
         for metric in self.metrics:
             rng = streams(f"bootstrap {n_test} {metric.name}")
-            stages.append(stage_of_metric(metric, y, prediction, rng, k=self.k, n_boot=self.n_boot))
+            with np.errstate(all="ignore"):
+                moments = metric.moments(y, prediction)
+            stages.append(
+                stage_of_metric(
+                    metric, moments, rng, k=self.k, n_boot=self.n_boot, resample=resampled_means
+                )
+            )
         return joined(stages)
 
 
@@ -291,38 +224,6 @@ def try_model(
     """The method of a model: fitted to what a scenario drew, and tried.
 
     The model gets copies, since there are estimators that write into what they are given.
-
-    Returns
-    -------
-    Columns
-        `(rep, n_test, method, metric)`; `error` where there is no answer.
     """
     given = features.copy(), y.copy(), new_features.copy()
     return scenario.tried(new_y, fit_each(model.fresh(), *given, streams("fit")), streams)
-
-
-def _without_truth(
-    columns: Mapping[str, np.ndarray], truth: Float[np.ndarray, "rep 1 metric"]
-) -> dict[str, np.ndarray]:
-    """The errors, where a comparison with a truth that is none would have gone unnoticed."""
-    missing = np.broadcast_to(~np.isfinite(truth), columns["reject"].shape)
-    if not missing.any():
-        return {}
-    error = columns.get("error", np.full(missing.shape, None))
-    return {"error": np.where(missing & ~has_text(error), NO_TRUTH, error)}
-
-
-def _stack(columns: Sequence[np.ndarray | None]) -> np.ndarray:
-    """Sizes along axis 1; a size without errors has None throughout."""
-    shape = next(column.shape for column in columns if column is not None)
-    filled = [np.full(shape, None) if column is None else column for column in columns]
-    return np.stack(filled, axis=1)
-
-
-def _with_reasons(error: np.ndarray | None, fitted: Predictions) -> dict[str, np.ndarray]:
-    """Record the reason of each failed fit as its replicate's error."""
-    if error is None:
-        return {}
-    for failure in fitted.failures:
-        error[failure.replicate] = failure.error
-    return {"error": error}

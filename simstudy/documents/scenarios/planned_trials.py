@@ -11,15 +11,15 @@ import numpy as np
 from simstudy.array_types import Float
 from simstudy.data.parts import Data
 from simstudy.design import Columns
-from simstudy.documents.stats.classifier.thresholds import Target, thresholds
-from simstudy.documents.stats.classifier.trial import critical_count
+from simstudy.documents.stats.classifier_trial import critical_count
 from simstudy.documents.stats.models._pooled import METRICS, Pool, pooled_metric, stage_of_rows
 from simstudy.documents.stats.models.trial import verdict
+from simstudy.documents.stats.thresholds import Target, thresholds
 from simstudy.measures import rejection_rate
 from simstudy.provenance.streams import Streams
 from simstudy.study import Study
 
-Rates = tuple[tuple[str, float, float], ...]
+Rates = tuple[tuple[str, float, float], ...]  # name, estimate and Monte Carlo standard error
 BLOCK = 50  # trials drawn at once
 
 
@@ -27,20 +27,8 @@ BLOCK = 50  # trials drawn at once
 class PlannedRegressionTrial:
     """A planned trial of a regression model, on cases drawn from the planner's file.
 
-    Parameters
-    ----------
-    pool
-        Moments of each case, or of each group with its size.
-    metric
-        Name of the metric.
-    n1, n2
-        Rows of the pool in the first and the second sample.
-    k, critical_value
-        Values of the plan.
-    n_boot
-        Resamples of each sample.
-    has_sizes
-        Whether the last column of the pool holds sizes.
+    `pool` has moments of each case, or of each group with its size last; `n1` and `n2` rows of it
+    are in the two samples. The rest are values of the plan.
     """
 
     pool: Data
@@ -80,14 +68,7 @@ class PlannedRegressionTrial:
 class PlannedClassifierTrial:
     """A planned trial of a classifier, on positive scores drawn from the planner's file.
 
-    Parameters
-    ----------
-    scores
-        Positive scores.
-    n_test, n
-        Positive cases that set the threshold, and of the trial.
-    threshold_method, sensitivity, confidence, null, alpha
-        Values of the plan.
+    `n_test` of them set the threshold, and `n` are in the trial; the rest are values of the plan.
     """
 
     scores: Data
@@ -105,32 +86,18 @@ class PlannedClassifierTrial:
         target, method = Target(self.sensitivity, self.confidence), self.threshold_method
         found = thresholds(test, target, [method])[method]
         true = (len(pool) - np.searchsorted(np.sort(pool), found)) / len(pool)
-        count = rng.binomial(self.n, true)
-        reject = count >= int(critical_count(self.n, self.null, self.alpha))
-        at_null = rng.binomial(self.n, self.null, n_rep)
+        critical = critical_count(self.n, self.null, self.alpha)
         return {
             "kept": true >= self.sensitivity * (1 - 1e-12),
-            "reject": reject,
-            "reject_at_null": at_null >= int(critical_count(self.n, self.null, self.alpha)),
+            "reject": rng.binomial(self.n, true) >= critical,
+            "reject_at_null": rng.binomial(self.n, self.null, n_rep) >= critical,
         }
 
 
 def regression_rates(pool: Pool, *, n_rep: int, seed: int, **plan: Any) -> Rates:
-    """Simulate a planned regression trial whose first sample has as many rows as the pool.
+    """Rates of a planned trial whose first sample has as many rows as the pool.
 
-    Parameters
-    ----------
-    pool : float array (row, moment)
-        Pool of the first sample.
-    n_rep, seed
-        Trials, and the seed of their random numbers.
-    plan
-        The other fields of `PlannedRegressionTrial`.
-
-    Returns
-    -------
-    tuple
-        Name, estimate and Monte Carlo standard error of each rate.
+    `plan` has the other fields of `PlannedRegressionTrial`.
     """
     scenario = PlannedRegressionTrial(Data.from_array(pool, "cases"), n1=len(pool), **plan)
     measures = [
@@ -145,21 +112,9 @@ def regression_rates(pool: Pool, *, n_rep: int, seed: int, **plan: Any) -> Rates
 def classifier_rates(
     scores: Float[np.ndarray, " case"], *, n_rep: int, seed: int, **plan: Any
 ) -> Rates:
-    """Simulate a planned classifier trial whose test set has as many positive scores as given.
+    """Rates of a planned trial whose test set has as many positive scores as given.
 
-    Parameters
-    ----------
-    scores : float array (case,)
-        Positive scores that set the threshold.
-    n_rep, seed
-        Trials, and the seed of their random numbers.
-    plan
-        The other fields of `PlannedClassifierTrial`.
-
-    Returns
-    -------
-    tuple
-        Name, estimate and Monte Carlo standard error of each rate.
+    `plan` has the other fields of `PlannedClassifierTrial`.
     """
     scenario = PlannedClassifierTrial(Data.from_array(scores, "scores"), n_test=len(scores), **plan)
     measures = [

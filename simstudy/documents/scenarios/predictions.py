@@ -6,27 +6,22 @@ same ones, and gives a p-value for each test observation. The axes of columns ar
 which networks are asked, the number of bootstrap models, and the kind of predictive distribution.
 """
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
 
 import numpy as np
 
 from simstudy.array_types import Float, Int
 from simstudy.data.parts import Data
+from simstudy.design import Columns
 from simstudy.documents.dgps.friedman import Friedman, Sample
 from simstudy.documents.scenarios.models import Model
-from simstudy.documents.stats.compatible import combining
-from simstudy.documents.stats.compatible import null_proportion as shares
+from simstudy.documents.stats.compatible import ESTIMATORS, fisher
 from simstudy.documents.stats.models.least_squares import fit_each
-from simstudy.documents.stats.networks.architecture import Network, Training
-from simstudy.documents.stats.networks.ensemble import ensemble_predictions
-from simstudy.documents.stats.predictive.bootstrap import centered, fitted
-from simstudy.documents.stats.predictive.calibration import mean_crps
-from simstudy.documents.stats.predictive.distributions import Normal
-from simstudy.documents.stats.predictive.p_values import log_p_value
-from simstudy.errors import ConfigError, DesignError
+from simstudy.documents.stats.networks.training import Network, Training, ensemble_predictions
+from simstudy.documents.stats.predictive import Normal, centered, fitted, log_p_value, mean_crps
+from simstudy.errors import DesignError
 from simstudy.measures import Measure, mean
 from simstudy.provenance.streams import Streams
 
@@ -37,59 +32,21 @@ own mean (its example 2); without and with the noise of an observation."""
 RESPONSES = ("value", "log")
 LEVEL = 0.9  # levels of the central intervals
 
-Columns = Mapping[str, Any]
 OfReplicate = dict[str, np.ndarray]
-Said = Float[np.ndarray, "epoch network obs"]
-"""Predictions of all observations of a replicate: by the trained model first, then by those of the
-bootstrap samples."""
-
-
-class Source(Protocol):
-    """Draws observations, of a process or from a table."""
-
-    def sample(self, rng: np.random.Generator, n_rep: int, n_obs: int) -> Sample: ...
+Features = Float[np.ndarray, "rep obs feature"]
+Responses = Float[np.ndarray, "rep obs"]
+Resamples = Int[np.ndarray, "rep boot train"]
 
 
 @dataclass(frozen=True)
 class TableRows:
-    """Rows of a table without replacement, in a new order in each replicate.
-
-    Parameters
-    ----------
-    data
-        An array: features, and the response as its last column.
-    """
+    """Rows of a table (features, and the response as its last column), in a new order each time."""
 
     data: Data
 
     def sample(self, rng: np.random.Generator, n_rep: int, n_obs: int) -> Sample:
-        """Draw rows of the table without replacement.
-
-        Parameters
-        ----------
-        rng
-            Generator of the draws.
-        n_rep
-            Replicates.
-        n_obs
-            Observations of each replicate.
-
-        Returns
-        -------
-        Sample
-            Features and responses of these rows.
-
-        Raises
-        ------
-        DesignError
-            If the table has fewer rows.
-        """
+        """Draw rows of the table without replacement."""
         table = self.data.read_array()
-        if len(table) < n_obs:
-            raise DesignError(
-                f"{self.data} has {len(table)} rows, and training and test data take {n_obs}. Use "
-                "fewer of either."
-            )
         rows = rng.permuted(np.tile(np.arange(len(table)), (n_rep, 1)), axis=1)[:, :n_obs]
         return Sample(table[rows, :-1], table[rows, -1])
 
@@ -111,69 +68,32 @@ class Predictions:
         Numbers of bootstrap models, ascending; fewer are the first of more.
     response
         `value` as it is, or the `log` of it, which is then what is predicted.
-
-    Raises
-    ------
-    DesignError
-        If samples are too small, numbers of models do not ascend from at least 2, or the
-        response has no such name.
     """
 
-    source: Source
+    source: Friedman | TableRows
     n_train: int
     n_test: int
     n_boot: tuple[int, ...] = (100,)
     response: str = "value"
 
-    def __post_init__(self) -> None:
-        if self.n_train < 2 or self.n_test < 1:
-            raise DesignError(
-                f"n_train={self.n_train}, n_test={self.n_test}: a model learns from at least 2 "
-                "observations, and is judged by at least 1."
-            )
-        ascending = all(a < b for a, b in itertools.pairwise(self.n_boot))
-        if not self.n_boot or self.n_boot[0] < 2 or not ascending:
-            raise DesignError(
-                f"n_boot={self.n_boot}: a spread over bootstrap models takes 2 of them, and fewer "
-                "are the first of more. Give ascending numbers such as (25, 100)."
-            )
-        if self.response not in RESPONSES:
-            raise DesignError(
-                f"response={self.response!r} says nothing of what to predict. Use one of "
-                f"{', '.join(RESPONSES)}."
-            )
-
     def draw(self, streams: Streams, n_rep: int) -> Columns:
-        drawn = self.source.sample(streams("data"), n_rep, self.n_train + self.n_test)
+        features, y = self.source.sample(streams("data"), n_rep, self.n_train + self.n_test)
+        if self.response == "log":
+            if not (y > 0).all():
+                raise DesignError(
+                    f"response=log: {int((y <= 0).sum())} responses are not above 0, and have no "
+                    "log. Use response=value."
+                )
+            y = np.log(y)
         size = n_rep, self.n_boot[-1], self.n_train
         resamples = streams("resamples").integers(0, self.n_train, size=size, dtype=np.int32)
-        return {
-            "features": drawn.features,
-            "y": drawn.y if self.response == "value" else logs(drawn.y),
-            "resamples": resamples,
-        }
-
-
-def logs(y: Float[np.ndarray, "rep obs"]) -> Float[np.ndarray, "rep obs"]:
-    """Natural logs of responses, which have to be above 0."""
-    if not (y > 0).all():
-        raise DesignError(
-            f"response=log: {int((y <= 0).sum())} responses are not above 0, and have no log. Use "
-            "response=value."
-        )
-    return np.asarray(np.log(y))
+        return {"features": features, "y": y, "resamples": resamples}
 
 
 # ---------------------------------------------------------------- predictors
 @dataclass(frozen=True)
 class Networks:
-    """A network on trial: one of the training data and one of each bootstrap sample, together.
-
-    Parameters
-    ----------
-    network, training
-        Network and training.
-    """
+    """A network on trial: one of the training data and one of each bootstrap sample, together."""
 
     network: Network
     training: Training
@@ -182,45 +102,29 @@ class Networks:
         self,
         scenario: Predictions,
         streams: Streams,
-        features: Float[np.ndarray, "rep obs feature"],
-        y: Float[np.ndarray, "rep obs"],
-        resamples: Int[np.ndarray, "rep boot train"],
+        features: Features,
+        y: Responses,
+        resamples: Resamples,
     ) -> Columns:
         """The method: columns `(rep, epoch, n_boot, distribution)`."""
-        parts = zip(features, y, resamples, strict=True)
-        return stacked([self._judged(scenario, streams, *part) for part in parts])
-
-    def _judged(
-        self,
-        scenario: Predictions,
-        streams: Streams,
-        features: Float[np.ndarray, "obs feature"],
-        y: Float[np.ndarray, " obs"],
-        resamples: Int[np.ndarray, "boot train"],
-    ) -> OfReplicate:
-        said = ensemble_predictions(
-            self.network,
-            self.training,
-            features,
-            y[: scenario.n_train],
-            with_whole(resamples),
-            initial=streams("initial weights"),
-            order=streams("mini-batches"),
-        )
-        return judged(scenario, y, resamples, said)
+        replicates = []
+        for x, response, drawn in zip(features, y, resamples, strict=True):
+            predicted = ensemble_predictions(
+                self.network,
+                self.training,
+                x,
+                response[: scenario.n_train],
+                with_whole(drawn),
+                initial=streams("initial weights"),
+                order=streams("mini-batches"),
+            )
+            replicates.append(judged(scenario, response, drawn, predicted))
+        return stacked(replicates)
 
 
 @dataclass(frozen=True)
 class Regressor:
-    """Any regressor of scikit-learn in the place of a network.
-
-    Parameters
-    ----------
-    model
-        Model fitted to the training data and to each bootstrap sample.
-    n_epochs
-        Positions of the axis of epochs, at all of which its answers are the same.
-    """
+    """A regressor of scikit-learn in place of a network, with one answer for all of `n_epochs`."""
 
     model: Model
     n_epochs: int = 1
@@ -229,32 +133,22 @@ class Regressor:
         self,
         scenario: Predictions,
         streams: Streams,
-        features: Float[np.ndarray, "rep obs feature"],
-        y: Float[np.ndarray, "rep obs"],
-        resamples: Int[np.ndarray, "rep boot train"],
+        features: Features,
+        y: Responses,
+        resamples: Resamples,
     ) -> Columns:
         """The method: columns `(rep, epoch, n_boot, distribution)`."""
         rng, replicates = streams("fit"), []
-        for of_replicate in zip(features, y, resamples, strict=True):
-            replicates.append(self._judged(scenario, rng, *of_replicate))
+        for x, response, drawn in zip(features, y, resamples, strict=True):
+            rows = with_whole(drawn)
+            new = np.broadcast_to(x, (len(rows), *x.shape)).copy()
+            fits = fit_each(self.model.fresh(), x[rows], response[rows], new, rng)
+            predicted = np.broadcast_to(fits.prediction, (self.n_epochs, *fits.prediction.shape))
+            columns = judged(scenario, response, drawn, predicted)
+            if fits.failures:
+                columns["error"] = np.array(fits.failures[0].error, dtype=object)
+            replicates.append(columns)
         return stacked(replicates)
-
-    def _judged(
-        self,
-        scenario: Predictions,
-        rng: np.random.Generator,
-        features: Float[np.ndarray, "obs feature"],
-        y: Float[np.ndarray, " obs"],
-        resamples: Int[np.ndarray, "boot train"],
-    ) -> OfReplicate:
-        rows = with_whole(resamples)
-        new = np.broadcast_to(features, (len(rows), *features.shape)).copy()
-        fits = fit_each(self.model.fresh(), features[rows], y[rows], new, rng)
-        said = np.broadcast_to(fits.prediction, (self.n_epochs, *fits.prediction.shape))
-        columns = judged(scenario, y, resamples, said)
-        if fits.failures:
-            columns["error"] = np.array(fits.failures[0].error, dtype=object)
-        return columns
 
 
 def with_whole(resamples: Int[np.ndarray, "boot train"]) -> Int[np.ndarray, "network train"]:
@@ -262,7 +156,7 @@ def with_whole(resamples: Int[np.ndarray, "boot train"]) -> Int[np.ndarray, "net
     return np.vstack([np.arange(resamples.shape[1], dtype=resamples.dtype), resamples])
 
 
-def stacked(replicates: Sequence[OfReplicate]) -> dict[str, np.ndarray]:
+def stacked(replicates: Sequence[OfReplicate]) -> OfReplicate:
     """Columns of replicates; one that did not fail has None for its error."""
     names = dict.fromkeys(name for columns in replicates for name in columns)
     nothing = np.array(None, dtype=object)
@@ -274,124 +168,92 @@ def judged(
     scenario: Predictions,
     y: Float[np.ndarray, " obs"],
     resamples: Int[np.ndarray, "boot train"],
-    said: Said,
+    predicted: Float[np.ndarray, "epoch network obs"],
 ) -> OfReplicate:
-    """Columns `(epoch, n_boot, distribution)` of a replicate, and p-values `(..., test)`."""
+    """Columns `(epoch, n_boot, distribution)` of a replicate, and p-values `(..., test)`.
+
+    Predictions are of all observations: by the trained model first, then by those of the resamples.
+    """
     cells = [
-        [_of_cell(scenario, y, resamples[:n], by_epoch[: n + 1]) for n in scenario.n_boot]
-        for by_epoch in said
+        _of_cell(scenario.n_train, y, resamples[:n], by_epoch[: n + 1])
+        for by_epoch in predicted
+        for n in scenario.n_boot
     ]
-    return {
-        name: np.stack([np.stack([cell[name] for cell in row]) for row in cells])
-        for name in cells[0][0]
-    }
+    shape = len(predicted), len(scenario.n_boot)
+    found = {name: np.stack([cell[name] for cell in cells]) for name in cells[0]}
+    return {name: values.reshape(*shape, *values.shape[1:]) for name, values in found.items()}
 
 
 def _of_cell(
-    scenario: Predictions,
+    n_train: int,
     y: Float[np.ndarray, " obs"],
     resamples: Int[np.ndarray, "boot train"],
-    said: Float[np.ndarray, "network obs"],
+    predicted: Float[np.ndarray, "network obs"],
 ) -> OfReplicate:
     """Columns `(distribution,)` of one number of epochs and of bootstrap models."""
-    n_train = scenario.n_train
-    noise = residual_sd(y[:n_train], said[1:, :n_train], resamples)
-    center, draws, y_test = said[0, n_train:], said[1:, n_train:], y[n_train:]
-    predicted = (
-        centered(draws, center),
-        fitted(draws),
-        centered(draws, center, residual_sd=noise),
-        fitted(draws, residual_sd=noise),
-    )
-    return {"residual_sd": np.full(len(DISTRIBUTIONS), noise)} | _scores(predicted, y_test)
-
-
-def _scores(predicted: Sequence[Normal], y: Float[np.ndarray, " test"]) -> OfReplicate:
-    errors = [distribution.mean - y for distribution in predicted]
+    noise = residual_sd(y[:n_train], predicted[1:, :n_train], resamples)
+    center, draws, y_test = predicted[0, n_train:], predicted[1:, n_train:], y[n_train:]
+    laws = [law for sd in (0.0, noise) for law in (centered(draws, center, sd), fitted(draws, sd))]
     return {
-        "log_p": np.stack([log_p_value(distribution, y) for distribution in predicted]),
-        "crps": np.array([mean_crps(distribution, y) for distribution in predicted]),
-        "rmse": np.array([np.sqrt((error**2).mean()) for error in errors]),
+        "residual_sd": np.full(len(laws), noise),
+        "log_p": np.stack([log_p_value(law, y_test) for law in laws]),
+        "crps": np.array([mean_crps(law, y_test) for law in laws]),
+        "rmse": np.array([np.sqrt(((law.mean - y_test) ** 2).mean()) for law in laws]),
     }
 
 
 def residual_sd(
     y: Float[np.ndarray, " train"],
-    said: Float[np.ndarray, "boot train"],
+    predicted: Float[np.ndarray, "boot train"],
     resamples: Int[np.ndarray, "boot train"],
 ) -> float:
     """Root mean squared error of the mean prediction by the models that did not see a value.
 
-    An observation that every bootstrap sample holds is left out; NaN where all are.
-
-    References
-    ----------
-    Breiman (1996), Out-of-bag estimation, technical report, University of California, Berkeley.
+    An observation that every bootstrap sample holds is left out; NaN where all are. Breiman (1996),
+    Out-of-bag estimation, technical report, University of California, Berkeley.
     """
-    unseen = np.ones(said.shape, dtype=bool)
-    unseen[np.arange(len(said))[:, np.newaxis], resamples] = False
+    unseen = np.ones(predicted.shape, dtype=bool)
+    unseen[np.arange(len(predicted))[:, np.newaxis], resamples] = False
     n_models = unseen.sum(axis=0)
     there = n_models > 0
     if not there.any():
         return np.nan
-    mean_said = np.where(unseen, said, 0.0).sum(axis=0)[there] / n_models[there]
-    return float(np.sqrt(((y[there] - mean_said) ** 2).mean()))
+    mean_predicted = np.where(unseen, predicted, 0.0).sum(axis=0)[there] / n_models[there]
+    return float(np.sqrt(((y[there] - mean_predicted) ** 2).mean()))
 
 
 # ---------------------------------------------------------------- controls
 @dataclass(frozen=True)
 class TrueNulls:
-    """Uniform p-values: every predictive distribution is the right one.
-
-    Parameters
-    ----------
-    n_epochs
-        Positions of the axis of epochs, at all of which its answers are the same.
-    """
+    """Uniform p-values: every predictive distribution is the right one, at all of `n_epochs`."""
 
     n_epochs: int = 1
 
-    def __call__(self, scenario: Predictions, streams: Streams, y: np.ndarray) -> Columns:
+    def __call__(self, scenario: Predictions, streams: Streams, y: Responses) -> Columns:
         """The method; it predicts nothing, so it has p-values alone."""
         share = 1 - streams("uniform").random((len(y), scenario.n_test))  # above 0
         nothing = np.full((len(y), 1, 1, 1), np.nan)
-        return {
-            "residual_sd": nothing,
-            "log_p": everywhere(np.log(share), scenario, self.n_epochs),
-            "crps": nothing,
-            "rmse": nothing,
-        }
+        log_p = everywhere(np.log(share), scenario, self.n_epochs)
+        return {"residual_sd": nothing, "log_p": log_p, "crps": nothing, "rmse": nothing}
 
 
 @dataclass(frozen=True)
 class Truth:
-    """The distribution that responses have: known of a process, and of no table.
-
-    Parameters
-    ----------
-    n_epochs
-        Positions of the axis of epochs, at all of which its answers are the same.
-    """
+    """The distribution that responses of Friedman's function have, at all of `n_epochs`."""
 
     n_epochs: int = 1
 
-    def __call__(
-        self,
-        scenario: Predictions,
-        features: Float[np.ndarray, "rep obs feature"],
-        y: Float[np.ndarray, "rep obs"],
-    ) -> Columns:
+    def __call__(self, scenario: Predictions, features: Features, y: Responses) -> Columns:
         """The method, whose predictive distributions are all the same one."""
-        source = scenario.source
+        source, y = scenario.source, y[:, scenario.n_train :]
         assert isinstance(source, Friedman)
-        test = slice(scenario.n_train, None)
-        known, y_test = Normal(source.mean_of(features[:, test]), source.noise_sd), y[:, test]
-        rmse = np.sqrt(((known.mean - y_test) ** 2).mean(axis=1))
+        known = Normal(source.mean_of(features[:, scenario.n_train :]), source.noise_sd)
+        one = (slice(None), np.newaxis, np.newaxis, np.newaxis)  # for all positions of the axes
         return {
             "residual_sd": np.full((len(y), 1, 1, 1), source.noise_sd),
-            "log_p": everywhere(log_p_value(known, y_test), scenario, self.n_epochs),
-            "crps": mean_crps(known, y_test)[:, np.newaxis, np.newaxis, np.newaxis],
-            "rmse": rmse[:, np.newaxis, np.newaxis, np.newaxis],
+            "log_p": everywhere(log_p_value(known, y), scenario, self.n_epochs),
+            "crps": mean_crps(known, y)[one],
+            "rmse": np.sqrt(((known.mean - y) ** 2).mean(axis=1))[one],
         }
 
 
@@ -406,7 +268,7 @@ def everywhere(
 # ---------------------------------------------------------------- what is derived
 def log10_p(log_p: np.ndarray) -> np.ndarray:
     """Fisher's combined p-value: its log to base 10."""
-    return np.asarray(combining.in_log10(combining.fisher(log_p)))
+    return np.asarray(fisher(log_p) / np.log(10))
 
 
 def coverage(log_p: np.ndarray) -> np.ndarray:
@@ -414,51 +276,18 @@ def coverage(log_p: np.ndarray) -> np.ndarray:
     return np.asarray((log_p >= np.log1p(-LEVEL)).mean(axis=-1))
 
 
-def cfdr(log_p: np.ndarray) -> np.ndarray:
-    """Mean CFDR as printed, which may exceed 1."""
-    return shares.cfdr_proportion(np.exp(log_p))
+def estimated_share(estimator: Callable[..., np.ndarray], log_p: np.ndarray) -> np.ndarray:
+    """An estimate of the share of compatible predictions."""
+    return estimator(np.exp(log_p))
 
 
-def cfdr_clipped(log_p: np.ndarray) -> np.ndarray:
-    """Mean CFDR, each at most 1."""
-    return shares.cfdr_proportion(np.exp(log_p), clipped=True)
-
-
-def rfdr(log_p: np.ndarray) -> np.ndarray:
-    """Mean RFDR."""
-    return shares.rfdr_proportion(np.exp(log_p))
-
-
-def storey(log_p: np.ndarray) -> np.ndarray:
-    """Storey's share of compatible predictions: twice that of p-values above one half."""
-    return shares.storey(np.exp(log_p))
-
-
-def langaas(log_p: np.ndarray) -> np.ndarray:
-    """The share by the density of p-values at 1, decreasing and convex."""
-    return shares.langaas(np.exp(log_p))
-
-
+SHARES = ("cfdr", "cfdr_clipped", "rfdr", "storey", "langaas")
 DERIVED: dict[str, Callable[..., np.ndarray]] = {
     "log10_p": log10_p,
-    "cfdr": cfdr,
-    "cfdr_clipped": cfdr_clipped,
-    "rfdr": rfdr,
-    "storey": storey,
-    "langaas": langaas,
+    **{name: partial(estimated_share, ESTIMATORS[name]) for name in SHARES},
     "coverage": coverage,
 }
 """Functions of the p-values that are stored: another one trains no network again."""
 
 MEASURES: tuple[Measure, ...] = tuple(mean(name) for name in (*DERIVED, "crps", "rmse"))
 MAY_BE_MISSING = ("crps", "rmse", "residual_sd")  # shares of true nulls, which predict nothing
-
-
-# ---------------------------------------------------------------- what must be there
-def refuse_truth_of(source: Source) -> None:
-    """Refuse to ask a table for the distribution that it comes from."""
-    if not isinstance(source, Friedman):
-        raise ConfigError(
-            f"predictor truth: nobody knows the distribution behind {source}. Leave it out, or "
-            "take data=friedman."
-        )

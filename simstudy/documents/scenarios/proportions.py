@@ -1,34 +1,30 @@
-"""How well the proportion of compatible predictions is known: lists of p-values, and estimators.
+"""Lists of predictive p-values of which a known share is compatible, and estimators of that share.
 
-`Proportion` draws lists of which the share is known; each of `METHODS` estimates it, and so does
-any function with such parameters. For an estimator that is added the very same p-values are drawn
-again, and nothing of the others is.
+A prediction's score is how many predictive standard deviations its value lies from the center of a
+normal predictive distribution; the p-value is two-sided. Scores of compatible predictions are
+standard normal; those of the others are `shift` away, `spread` times as wide, or both.
 """
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from simstudy.array_types import Float
-from simstudy.documents.dgps.p_values import ScoredPredictions
-from simstudy.documents.stats.arguments import check_count, check_proportion
-from simstudy.documents.stats.compatible import theory
-from simstudy.documents.stats.compatible.combining import fisher, in_log10
-from simstudy.documents.stats.compatible.intervals import percentile_interval
-from simstudy.documents.stats.compatible.null_proportion import ESTIMATORS
-from simstudy.measures import bias, coverage, empirical_se, interval_width, mean, rmse, tail_miss
+from simstudy.array_types import Bool, Float
+from simstudy.documents.dgps.normals import standard_normals
+from simstudy.documents.stats.compatible import ESTIMATORS, Mixture, fisher
+from simstudy.lazy import special
+from simstudy.measures import bias, empirical_se, mean, rmse
 from simstudy.provenance.streams import Streams
-
-WITHOUT_INTERVAL = ("langaas",)  # half a millisecond a list is too slow to be resampled
 
 ALIKE = 0.9  # share of lists with one value, above which theory is not compared
 
 PValues = Float[np.ndarray, "rep n"]
 PerEstimator = Float[np.ndarray, " estimator"]
+Columns = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -37,8 +33,19 @@ class Proportion:
 
     Parameters
     ----------
-    n_prediction, null_share, shift, spread, correlation, n_together
-        The same as in `ScoredPredictions`.
+    n_prediction
+        p-values in each list.
+    null_share
+        Share of them that are compatible; the number is rounded. They lie evenly among the others.
+    shift
+        Mean score of the others, in predictive standard deviations.
+    spread
+        Standard deviation of the others' scores: √(1 + σ² / s²) for a predictive distribution with
+        standard deviation s that lacks residual noise with standard deviation σ.
+    correlation
+        Correlation of the scores in a group, in [0, 1).
+    n_together
+        Neighbours in a group; 0 for all of them.
     """
 
     n_prediction: int = 168
@@ -48,28 +55,43 @@ class Proportion:
     correlation: float = 0.0
     n_together: int = 0
 
-    def __post_init__(self) -> None:
-        _ = self.predictions
+    @property
+    def n_null(self) -> int:
+        """Compatible predictions in each list."""
+        return round(self.n_prediction * self.null_share)
 
     @property
-    def predictions(self) -> ScoredPredictions:
-        """Source of the p-values."""
-        return ScoredPredictions(
-            self.n_prediction,
-            self.null_share,
-            self.shift,
-            self.spread,
-            self.correlation,
-            self.n_together,
-        )
+    def is_null(self) -> Bool[np.ndarray, " n"]:
+        """Which predictions are compatible."""
+        steps = np.arange(self.n_prediction + 1) * self.n_null // self.n_prediction
+        return np.asarray(np.diff(steps) > 0)
 
-    def draw(self, streams: Streams, n_rep: int) -> Mapping[str, Any]:
-        log_p = self.predictions.draw(streams("data"), n_rep)
+    def draw(self, streams: Streams, n_rep: int) -> Columns:
+        log_p = self.log_p_values(streams("data"), n_rep)
         return {
             "p": np.exp(log_p),
-            "log10_p": in_log10(fisher(log_p)),
-            "truth": self.predictions.true_share,
+            "log10_p": fisher(log_p) / np.log(10),
+            "truth": self.n_null / self.n_prediction,
         }
+
+    def log_p_values(self, rng: np.random.Generator, n_rep: int) -> PValues:
+        """Natural logs of the p-values of each list."""
+        own = standard_normals(rng, n_rep, self.n_prediction)
+        if self.correlation:
+            group = np.arange(self.n_prediction) // (self.n_together or self.n_prediction)
+            shared = standard_normals(rng, n_rep, int(group[-1]) + 1)[:, group]
+            own = np.sqrt(self.correlation) * shared + np.sqrt(1 - self.correlation) * own
+        center = np.where(self.is_null, 0.0, self.shift)
+        scores = center + np.where(self.is_null, 1.0, self.spread) * own
+        return np.asarray(np.log(2) + special.log_ndtr(-np.abs(scores)))
+
+    def cdf_of_others(self, p: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+        """Probability that the p-value of an incompatible prediction is at most p."""
+        reach = -special.ndtri(p / 2)
+        below, above = (
+            special.ndtr((-reach + sign * self.shift) / self.spread) for sign in (-1, 1)
+        )
+        return np.asarray(below + above)
 
 
 @dataclass(frozen=True)
@@ -80,65 +102,44 @@ class EstimatedProportion(Proportion):
         """Exact values of independent p-values, by estimator; NaN where only simulation says."""
         if self.correlation:
             return {}
-        means, sds = exact_moments(self.predictions)
-        off = means - self.predictions.true_share
+        means, sds = exact_moments(self)
+        off = means - self.n_null / self.n_prediction
         return {"bias": off, "empirical_se": sds, "rmse": np.hypot(off, sds)}
 
 
-@dataclass(frozen=True)
-class ProportionInterval(Proportion):
-    """Estimated proportions with intervals from lists that are resampled.
+@functools.cache
+def exact_moments(lists: Proportion) -> tuple[PerEstimator, PerEstimator]:
+    """Mean and standard deviation of each estimator, for independent p-values.
 
-    Parameters
-    ----------
-    n_boot
-        Resamples of each list, at least 2.
-    level
-        Nominal coverage.
+    NaN for Storey's where nearly all lists have one value: then the rest decide, of which a run may
+    have none, and its Monte Carlo error would say 0.
     """
-
-    n_boot: int = 99
-    level: float = 0.9
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("n_boot", self.n_boot, least=2, meaning="a quantile of the resamples")
-        check_proportion("level", self.level, "an interval")
-
-
-Told = dict[str, Any]  # columns: (rep,), or one number for all
-Estimator = Callable[[Float[np.ndarray, "... n"]], Float[np.ndarray, "..."]]
+    mixture = Mixture(lists.n_null, lists.n_prediction - lists.n_null, lists.cdf_of_others)
+    mean_storey, sd_storey, most_frequent = mixture.storey()
+    if most_frequent >= ALIKE:
+        mean_storey = sd_storey = np.nan
+    means = mixture.means() | {"storey": mean_storey}
+    sds = {"storey": sd_storey}
+    return (
+        np.array([means.get(name, np.nan) for name in ESTIMATORS]),
+        np.array([sds.get(name, np.nan) for name in ESTIMATORS]),
+    )
 
 
 def estimate(
-    estimator: Estimator, p: PValues, log10_p: Float[np.ndarray, " rep"], truth: float
-) -> Told:
-    """Estimate the proportion of each list by one estimator.
-
-    `log10_p` is Fisher's combined p-value of the same list, whatever the estimator.
-    """
+    estimator: Callable[[PValues], Float[np.ndarray, " rep"]],
+    p: PValues,
+    log10_p: Float[np.ndarray, " rep"],
+    truth: float,
+) -> Columns:
+    """Estimate the share of each list; `log10_p` is Fisher's, whatever the estimator."""
     return {"estimate": estimator(p), "log10_p": log10_p, "truth": truth}
 
 
-def interval(
-    estimator: Estimator, p: PValues, truth: float, n_boot: int, level: float, streams: Streams
-) -> Told:
-    """A percentile interval about what one estimator says of each list."""
-    rng = streams("resamples")
-    lower, upper = percentile_interval(p, estimator, rng, n_boot=n_boot, level=level)
-    return {"lower": lower, "upper": upper, "truth": truth}
-
-
-METHODS: dict[str, Callable[..., Told]] = {
+METHODS: dict[str, Callable[..., Columns]] = {
     name: partial(estimate, estimator) for name, estimator in ESTIMATORS.items()
 }
 """Every estimator; each is stored apart, so any of them will do."""
-
-INTERVAL_METHODS: dict[str, Callable[..., Told]] = {
-    name: partial(interval, estimator)
-    for name, estimator in ESTIMATORS.items()
-    if name not in WITHOUT_INTERVAL
-}
 
 MEASURES = (
     bias("estimate", truth="truth"),
@@ -146,33 +147,3 @@ MEASURES = (
     rmse("estimate", truth="truth"),
     mean("log10_p"),
 )
-INTERVAL_MEASURES = (
-    coverage("lower", "upper", truth="truth"),
-    tail_miss("lower", "upper", truth="truth", side="below"),
-    tail_miss("lower", "upper", truth="truth", side="above"),
-    interval_width("lower", "upper"),
-)
-
-
-# ---------------------------------------------------------------- theory
-@functools.cache
-def exact_moments(predictions: ScoredPredictions) -> tuple[PerEstimator, PerEstimator]:
-    """Mean and standard deviation of each estimator, for independent p-values.
-
-    NaN for Storey's where nearly all lists have one value: then the rest decide, of which a run may
-    have none, and its Monte Carlo error would say 0.
-    """
-    n_null, n = predictions.n_null, predictions.n_prediction
-    mixture = theory.Mixture(n_null, n - n_null, predictions.cdf_of_others)
-    storey = theory.storey_moments(mixture)
-    known = {
-        "cfdr_by_p": theory.mean_cfdr_proportion(mixture),
-        "cfdr_by_p_clipped": theory.mean_cfdr_proportion(mixture, clipped=True),
-        "rfdr_by_p": theory.mean_rfdr_proportion(mixture),
-    }
-    if storey.most_frequent < ALIKE:
-        known["storey"] = storey.mean
-    means = np.array([known.get(name, np.nan) for name in ESTIMATORS])
-    spreads = {"storey": storey.sd} if "storey" in known else {}
-    sds = np.array([spreads.get(name, np.nan) for name in ESTIMATORS])
-    return means, sds

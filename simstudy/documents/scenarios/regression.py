@@ -9,17 +9,18 @@ from simstudy.array_types import Float
 from simstudy.design import Columns
 from simstudy.documents.dgps.fits import draw_errors, draw_fit, refuse_few_observations
 from simstudy.documents.dgps.linear import Coefficients, LinearModel, Risk
-from simstudy.documents.stats.bootstrap.losses import check_knobs
 from simstudy.documents.stats.models.least_squares import LinearFit
 from simstudy.documents.stats.models.trial import (
     METHODS,
     Stage,
     null_columns,
+    refuse_few_resamples,
     stage_of_errors,
     trial_design,
     verdict,
 )
-from simstudy.documents.stats.two_stage.design import TwoStageDesign
+from simstudy.documents.stats.two_stage import TwoStageDesign
+from simstudy.errors import DesignError
 from simstudy.measures import mean, rejection_rate, relative_bias
 from simstudy.provenance.streams import Streams
 
@@ -36,10 +37,9 @@ class RegressionTrial:
     ----------
     k
         Standard errors from the metric on the test sample to the bound.
-    alpha
-        Probability of rejecting, given that the null is true.
-    power
-        Probability of rejecting, given that the null is false: sets the prospective sample.
+    alpha, power
+        Probability of rejecting, given that the null is true, and given that it is false: they set
+        the prospective sample.
     n_train, n_test
         Observations to learn from, and in the first stage.
     model
@@ -65,9 +65,12 @@ class RegressionTrial:
 
     def __post_init__(self) -> None:
         refuse_few_observations(self.n_train, self.model.n_feature)
-        inner = None if math.isinf(self.n_inner) else int(self.n_inner)
-        check_knobs(k=self.k, n_boot=self.n_boot, ddof=0, n_inner=inner)
-        _ = self.design
+        refuse_few_resamples(self.k, self.n_boot, self.n_test, self.design.n2)
+        if not self.n_inner >= 2:
+            raise DesignError(
+                f"n_inner={self.n_inner} inner resamples have no variance, so nothing can be "
+                "studentized. Use at least 2, or infinity for the closed form."
+            )
 
     @property
     def design(self) -> TwoStageDesign:
@@ -78,15 +81,18 @@ class RegressionTrial:
         rng, design = streams("data"), self.design
         truth, fit = draw_fit(self.model, rng, n_rep, self.n_train, self.draws)
         stages = [self._stage(streams, truth, fit, n) for n in (self.n_test, design.n2)]
-        risks = [self.model.risk(truth, fit, with_intercept=x) for x in (True, False)]
+        risk, printed = (self.model.risk(truth, fit, with_intercept=x) for x in (True, False))
         columns = verdict(*stages, k=self.k, limit=design.critical_value)
         bound = columns.pop("bound")
-        columns |= null_columns(bound, _metrics(risks[0]))
-        columns |= null_columns(bound, _metrics(risks[1]), suffix="_printed")
+        columns |= null_columns(bound, by_metric(risk)[:, np.newaxis])
+        columns |= null_columns(bound, by_metric(printed)[:, np.newaxis], suffix="_printed")
         for name, stage, n_obs in zip(SAMPLES, stages, (self.n_test, design.n2), strict=True):
             columns[f"sd_{name}"] = stage.std_error * np.sqrt(n_obs)
             columns[f"reach_{name}"] = stage.reach
-        return columns | {"sd_true": _spreads(risks[0]), "sd_printed": _spreads(risks[1])}
+        return columns | {
+            name: np.sqrt(loss_variances(of))[:, np.newaxis]
+            for name, of in (("sd_true", risk), ("sd_printed", printed))
+        }
 
     def _stage(self, streams: Streams, truth: Coefficients, fit: LinearFit, n_obs: int) -> Stage:
         error = draw_errors(self.model, streams("data"), truth, fit, n_obs, self.draws)
@@ -94,14 +100,14 @@ class RegressionTrial:
         return stage_of_errors(error, boot, k=self.k, n_boot=self.n_boot, n_inner=self.n_inner)
 
 
-def _metrics(risk: Risk) -> Float[np.ndarray, "rep 1 metric"]:
-    return np.stack([risk.mse, risk.mae], axis=-1)[:, np.newaxis]
+def by_metric(risk: Risk) -> Float[np.ndarray, "rep metric"]:
+    """The risk, by metric."""
+    return np.stack([risk.mse, risk.mae], axis=-1)
 
 
-def _spreads(risk: Risk) -> Float[np.ndarray, "rep 1 metric"]:
-    """Standard deviation of one observation's loss."""
-    variance = np.stack([risk.mse_variance, risk.mae_variance], axis=-1)
-    return np.asarray(np.sqrt(variance))[:, np.newaxis]
+def loss_variances(risk: Risk) -> Float[np.ndarray, "rep metric"]:
+    """Variance of one observation's loss, by metric."""
+    return np.stack([risk.mse_variance, risk.mae_variance], axis=-1)
 
 
 MEASURES = (

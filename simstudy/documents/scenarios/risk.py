@@ -4,28 +4,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simstudy.array_types import Float
 from simstudy.design import Columns
 from simstudy.documents.dgps.fits import draw_errors, draw_fit, refuse_few_observations
-from simstudy.documents.dgps.linear import LinearModel, Risk
+from simstudy.documents.dgps.linear import LinearModel
+from simstudy.documents.scenarios.regression import by_metric, loss_variances
 from simstudy.measures import bias, model_se, rmse
 from simstudy.provenance.streams import Streams
 
 
 @dataclass(frozen=True)
 class RegressionRisk:
-    """A model, its metrics on a test sample, and its risk.
-
-    Parameters
-    ----------
-    n_train, n_test
-        Observations to learn from, and to test on.
-    model
-        Law of the observations.
-    draws
-        `law` draws the fit and its test errors from their exact laws; `raw` draws features and
-        responses, and fits and predicts.
-    """
+    """A model, its metrics on a test sample, and its risk; fields as in `RegressionTrial`."""
 
     n_train: int = 100
     n_test: int = 10000
@@ -39,25 +28,16 @@ class RegressionRisk:
         rng = streams("data")
         truth, fit = draw_fit(self.model, rng, n_rep, self.n_train, self.draws)
         error = draw_errors(self.model, rng, truth, fit, self.n_test, self.draws)
-        empirical = np.stack([(error**2).mean(axis=1), np.abs(error).mean(axis=1)], axis=-1)
         risk = self.model.risk(truth, fit)
-        as_printed = self.model.risk(truth, fit, with_intercept=False)
-        variance = np.stack([risk.mse_variance, risk.mae_variance], axis=-1)
         return {
-            "empirical": empirical,
-            "risk": _metrics(risk),
-            "risk_printed": _metrics(as_printed),
-            "std_error": np.sqrt(variance / self.n_test),
+            "empirical": np.stack([(error**2).mean(axis=1), np.abs(error).mean(axis=1)], axis=-1),
+            "risk": by_metric(risk),
+            "risk_printed": by_metric(self.model.risk(truth, fit, with_intercept=False)),
+            "std_error": np.sqrt(loss_variances(risk) / self.n_test),
         }
 
     def exact(self) -> dict[str, object]:
-        """Compute biases: the printed risk lacks the mean square of the intercept, for the MSE.
-
-        Returns
-        -------
-        dict[str, object]
-            Exact values by measure; NaN where theory says nothing.
-        """
+        """Biases: the printed risk lacks the mean square of the intercept, for the MSE."""
         return {"bias": 0.0, "bias_printed": np.array([self.mean_square_intercept, np.nan])}
 
     @property
@@ -66,10 +46,6 @@ class RegressionRisk:
         p, n = self.model.n_feature, self.n_train
         inflation = p / (n - p - 2) if n > p + 2 else np.inf
         return float(self.model.noise_variance / n * (1 + inflation))
-
-
-def _metrics(risk: Risk) -> Float[np.ndarray, "rep metric"]:
-    return np.stack([risk.mse, risk.mae], axis=-1)
 
 
 MEASURES = (

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simstudy.array_types import Float
 from simstudy.design import Columns
 from simstudy.documents.dgps.fits import draw_errors, draw_fit, refuse_few_observations
 from simstudy.documents.dgps.linear import LinearModel
-from simstudy.documents.stats.bootstrap.losses import bootstrap_variance, ideal_variance
+from simstudy.documents.stats.bootstrap.losses import MOST_OBS, bootstrap_variance, ideal_variance
 from simstudy.errors import DesignError
 from simstudy.measures import empirical_se, relative_bias
 from simstudy.provenance.streams import Streams
@@ -19,22 +18,8 @@ from simstudy.provenance.streams import Streams
 class BootstrapSe:
     """A model, and the bootstrap standard deviation of its MSE on a test sample.
 
-    Parameters
-    ----------
-    n_train, n_test
-        Observations to learn from, and to test on.
-    n_boot
-        Resamples, at least 2; infinity is the limit, in closed form.
-    model
-        Law of the observations.
-    draws
-        `law` draws the fit and its test errors from their exact laws; `raw` draws features and
-        responses, and fits and predicts.
-
-    Raises
-    ------
-    DesignError
-        If there are fewer than 2 resamples.
+    `n_boot` is the number of resamples, at least 2; infinity is the limit, in closed form. Other
+    fields as in `RegressionTrial`.
     """
 
     n_train: int = 100
@@ -50,39 +35,34 @@ class BootstrapSe:
                 f"n_boot={self.n_boot} resamples have no variance, so there is no standard error. "
                 "Use at least 2, or infinity for the limit."
             )
+        if math.isfinite(self.n_boot) and self.n_test > MOST_OBS:
+            raise DesignError(
+                f"n_test={self.n_test} observations, and at most {MOST_OBS} are resampled. Use "
+                "n_boot=inf, which needs no resample."
+            )
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
         rng = streams("data")
         truth, fit = draw_fit(self.model, rng, n_rep, self.n_train, self.draws)
         error = draw_errors(self.model, rng, truth, fit, self.n_test, self.draws)
-        variance = self.n_test * self._variance(error[:, :, None] ** 2, streams)[:, 0]
-        risk = self.model.risk(truth, fit)
-        printed = self.model.risk(truth, fit, with_intercept=False)
+        squared = error[:, :, np.newaxis] ** 2
+        if math.isinf(self.n_boot):
+            variance = self.n_test * ideal_variance(squared)[:, 0]
+        else:
+            boot, n_boot = streams("bootstrap"), int(self.n_boot)
+            variance = self.n_test * bootstrap_variance(squared, boot, n_boot=n_boot)[:, 0]
+        true = self.model.risk(truth, fit).mse_variance
         return {
             "sd": np.sqrt(variance),
-            "sd_true": np.sqrt(risk.mse_variance),
+            "sd_true": np.sqrt(true),
             "variance": variance,
-            "variance_true": risk.mse_variance,
-            "variance_printed": printed.mse_variance,
-            "ratio": np.sqrt(variance / risk.mse_variance),
+            "variance_true": true,
+            "variance_printed": self.model.risk(truth, fit, with_intercept=False).mse_variance,
+            "ratio": np.sqrt(variance / true),
         }
 
-    def _variance(
-        self, losses: Float[np.ndarray, "rep obs metric"], streams: Streams
-    ) -> Float[np.ndarray, "rep metric"]:
-        """Variance of the mean loss, over resamples."""
-        if math.isinf(self.n_boot):
-            return ideal_variance(losses)
-        return bootstrap_variance(losses, streams("bootstrap"), n_boot=int(self.n_boot), ddof=0)
-
     def exact(self) -> dict[str, float]:
-        """Compute the bias of a variance over n of a sample, and over B of its resamples.
-
-        Returns
-        -------
-        dict[str, float]
-            Exact values by measure.
-        """
+        """The bias of a variance over n of a sample, and over B of its resamples."""
         resampled = 1.0 if math.isinf(self.n_boot) else 1 - 1 / self.n_boot
         return {"variance_bias": (1 - 1 / self.n_test) * resampled - 1}
 

@@ -14,44 +14,30 @@ import numpy as np
 from simstudy.array_types import Float, Int
 from simstudy.design import Columns
 from simstudy.documents.dgps.scores import NormalScores, Scores
-from simstudy.documents.stats.bootstrap.resamples import Resamples, draw_resamples
-from simstudy.documents.stats.classifier.theory import exact_coverage, exact_mean_sensitivity
-from simstudy.documents.stats.classifier.thresholds import (
-    FURTHER,
-    METHODS,
-    Target,
-    described,
-    thresholds,
-)
-from simstudy.documents.stats.classifier.trial import (
+from simstudy.documents.stats.classifier_trial import (
     RULES,
     critical_count,
     normal_sample_size,
+    refuse_no_null,
     trial_power,
 )
-from simstudy.documents.stats.classifier.umbrella import rank_table, umbrella_rank
+from simstudy.documents.stats.quantile_bootstrap import Resamples, resample
+from simstudy.documents.stats.threshold_theory import exact_coverage, exact_mean_sensitivity
+from simstudy.documents.stats.thresholds import FURTHER, METHODS, Target, described, thresholds
+from simstudy.documents.stats.umbrella import rank_table, umbrella_rank
 from simstudy.errors import DesignError
 from simstudy.measures import empirical_se, mean, rejection_rate
 from simstudy.provenance.streams import Streams
 
 Block = Float[np.ndarray, "rep obs"]
-ALL_METHODS = (*METHODS, *FURTHER)
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """A threshold set on one test set, by every method.
+    """A threshold set on one test set of positive scores, by every method.
 
-    Parameters
-    ----------
-    n_obs
-        Positive cases in the test set.
-    sensitivity, confidence
-        Target, and the probability with which it is to be kept.
-    n_boot
-        Resamples of each bootstrap; 0 for infinitely many, exactly.
-    scores
-        Law of the scores of positive cases.
+    The target is a sensitivity, to be kept with the confidence. `n_boot` resamples of each
+    bootstrap; 0 for infinitely many, exactly.
     """
 
     methods: ClassVar[tuple[str, ...]] = METHODS
@@ -74,26 +60,15 @@ class Threshold:
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
         x = self.scores.draw(streams("data"), n_rep, self.n_obs)
-        columns = self.set_on(x, streams)
-        about = {} if self.n_boot else described(x, self.target, streams("figure 2"))
-        return {**columns, **about}
+        resamples = self.resamples(streams, x)
+        columns = self.set_on(x, resamples)
+        if self.n_boot:
+            return columns
+        return columns | described(x, self.target, resamples, streams("figure 2"))
 
-    def set_on(self, x: Block, streams: Streams) -> Columns:
-        """Set thresholds on test sets, and compute whether they are safe and what they keep.
-
-        Parameters
-        ----------
-        x
-            Positive scores, a test set in each row.
-        streams
-            Streams of random numbers.
-
-        Returns
-        -------
-        dict
-            Columns `(rep, method)`, by name.
-        """
-        found = thresholds(x, self.target, self.methods, resamples=self.resamples(streams, x))
+    def set_on(self, x: Block, resamples: Resamples) -> dict[str, np.ndarray]:
+        """Columns (rep, method): thresholds on test sets, are they safe, what do they keep?"""
+        found = thresholds(x, self.target, self.methods, resamples=resamples)
         threshold = np.stack([found[method] for method in self.methods], axis=1)
         return {
             "threshold": threshold,
@@ -101,24 +76,10 @@ class Threshold:
             "sensitivity": self.scores.sensitivity(threshold),
         }
 
-    def resamples(self, streams: Streams, x: Block) -> Resamples | None:
-        """Draw bootstrap values of each test set.
-
-        Parameters
-        ----------
-        streams
-            Streams of random numbers.
-        x
-            Positive scores, a test set in each row.
-
-        Returns
-        -------
-        Resamples | None
-            The values; None for infinitely many.
-        """
-        if not self.n_boot:
-            return None
-        return draw_resamples(streams("bootstrap"), x, n_boot=self.n_boot, q=self.target.q)
+    def resamples(self, streams: Streams, x: Block) -> Resamples:
+        """Bootstrap values of each test set."""
+        rng = streams("bootstrap") if self.n_boot else None
+        return resample(np.sort(x, axis=1), self.target.q, self.n_boot, rng)
 
     def exact(self) -> Columns:
         about = (self.n_obs, self.target)
@@ -131,10 +92,11 @@ class Threshold:
 class Bound(Threshold):
     """A threshold set on one test set, by every method there is; bootstraps exactly."""
 
-    methods: ClassVar[tuple[str, ...]] = ALL_METHODS
+    methods: ClassVar[tuple[str, ...]] = (*METHODS, *FURTHER)
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        columns = self.set_on(self.scores.draw(streams("data"), n_rep, self.n_obs), streams)
+        x = self.scores.draw(streams("data"), n_rep, self.n_obs)
+        columns = self.set_on(x, self.resamples(streams, x))
         return {name: columns[name] for name in ("safe", "sensitivity")}
 
 
@@ -153,20 +115,7 @@ RANKS = ("umbrella", "1", "2", "3", "4")
 
 @dataclass(frozen=True)
 class Umbrella:
-    """Order statistics of n uniform scores as thresholds for one sensitivity.
-
-    Parameters
-    ----------
-    n_obs
-        Positive cases, at least 4.
-    sensitivity, confidence
-        Target, and the probability with which it is to be kept.
-
-    Raises
-    ------
-    DesignError
-        If there are fewer than 4 positive cases.
-    """
+    """Order statistics of n >= 4 uniform scores as thresholds for one sensitivity."""
 
     n_obs: int
     sensitivity: float = 0.95
@@ -191,11 +140,8 @@ class Umbrella:
         return {"safe": n_below >= self.ranks, "exactly": n_below == self.ranks}
 
     def exact(self) -> Columns:
-        table = rank_table(self.n_obs, self.sensitivity)
-        return {
-            "coverage": table.coverage[self.ranks],
-            "exactly": table.probability[self.ranks],
-        }
+        table, ranks = rank_table(self.n_obs, self.sensitivity), self.ranks
+        return {"coverage": table.coverage[ranks], "exactly": table.probability[ranks]}
 
 
 RANK_MEASURES = (
@@ -213,18 +159,10 @@ def critical_counts(n_obs: int, null: float, alpha: float) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial that is to show a sensitivity above a null.
+    """A trial that is to show a sensitivity above a null, `margin` below it.
 
-    Parameters
-    ----------
-    sensitivity
-        True one, k.
-    margin
-        From the null l up to k.
-    beta, alpha
-        Type-II error requested, and nominal size.
-    n_obs
-        Positive cases; 0 takes the normal approximation's number, rounded up.
+    `beta` is the type-II error asked for, `alpha` the nominal size. `n_obs` positive cases; 0 takes
+    the normal approximation's number, rounded up.
     """
 
     sensitivity: float = 0.95
@@ -234,7 +172,7 @@ class Trial:
     n_obs: int = 0
 
     def __post_init__(self) -> None:
-        _ = self.n_trial  # refuses a margin that leaves no null
+        refuse_no_null(self.sensitivity, self.margin)
 
     @property
     def null(self) -> float:
@@ -247,13 +185,9 @@ class Trial:
         about = (self.sensitivity, self.margin, 1 - self.beta, self.alpha)
         return self.n_obs or int(np.ceil(normal_sample_size(*about)))
 
-    @property
-    def critical(self) -> Int[np.ndarray, " rule"]:
-        """The fewest true positives that reject, by rule."""
-        return np.array(critical_counts(self.n_trial, self.null, self.alpha))
-
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        n, critical = self.n_trial, self.critical
+        n = self.n_trial
+        critical = np.array(critical_counts(n, self.null, self.alpha))
         found = streams("data").binomial(n, self.sensitivity, size=(n_rep, 1))
         under_null = streams("null").binomial(n, self.null, size=(n_rep, 1))
         return {"reject": found >= critical, "reject_null": under_null >= critical}
@@ -262,8 +196,8 @@ class Trial:
         about = (self.n_trial, self.sensitivity, self.null, self.alpha)
         known = [trial_power(*about, rule=rule) for rule in RULES]
         return {
-            "power": np.array([float(rule.power) for rule in known]),
-            "size": np.array([float(rule.size) for rule in known]),
+            "power": np.array([rule.power for rule in known]),
+            "size": np.array([rule.size for rule in known]),
         }
 
 

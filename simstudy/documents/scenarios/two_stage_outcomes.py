@@ -7,7 +7,7 @@ import numpy as np
 from simstudy.design import Columns
 from simstudy.documents.scenarios.two_stage import TwoStage
 from simstudy.documents.stats.models.trial import trial_design
-from simstudy.documents.stats.two_stage.design import OutcomeTable, TwoStageDesign, outcome_table
+from simstudy.documents.stats.two_stage import OutcomeTable, TwoStageDesign, outcome_table
 from simstudy.lazy import special
 from simstudy.measures import rejection_rate
 from simstudy.provenance.streams import Streams
@@ -15,21 +15,7 @@ from simstudy.provenance.streams import Streams
 
 @dataclass(frozen=True)
 class TwoStageOutcomes:
-    """A two-stage trial whose second stage has the size that gives a power.
-
-    Parameters
-    ----------
-    k
-        Standard errors of the first mean from it up to the bound.
-    n1
-        Observations in the first stage.
-    alpha
-        Probability of rejecting, given that the null is true.
-    power
-        The power requested, given that the null is false.
-    draws
-        See `TwoStage`.
-    """
+    """A `TwoStage` trial whose second stage has the size that gives a power."""
 
     k: float
     n1: int
@@ -38,19 +24,16 @@ class TwoStageOutcomes:
     draws: str = "raw"
 
     def __post_init__(self) -> None:
-        _ = self.design, self._trial  # refused now, and not by the first block
+        _ = self.design  # refused now, and not by the first block
 
     @property
     def design(self) -> TwoStageDesign:
         """Size of the second stage, and critical value."""
         return trial_design(self.n1, self.k, self.alpha, self.power)
 
-    @property
-    def _trial(self) -> TwoStage:
-        return TwoStage(self.k, self.n1, self.design.n2, self.alpha, draws=self.draws)
-
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        drawn = self._trial.simulate(streams, n_rep)
+        trial = TwoStage(self.k, self.n1, self.design.n2, self.alpha, draws=self.draws)
+        drawn = trial.simulate(streams, n_rep)
         reject, null_is_true = (np.asarray(drawn[name]) for name in ("reject", "null_is_true"))
         return OutcomeTable(
             reject_null_true=reject & null_is_true,

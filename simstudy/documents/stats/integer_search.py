@@ -14,18 +14,8 @@ def least_count(
 ) -> Counts:
     """The least count in [low, high] where `holds` is true, taken to be true at `high`.
 
-    Parameters
-    ----------
-    holds
-        Elementwise, and once true for a count true for every larger one. It takes an array of
-        at least one axis, also where the bounds have none.
-    low, high
-        Inclusive, of one shape; `high` itself is never asked.
-
-    Returns
-    -------
-    Counts
-        Exact, after about log2(high − low) calls.
+    `holds` is elementwise, takes arrays of at least one axis, and once true stays true for every
+    larger count. Exact, after about log2(high − low) calls.
     """
     low, high = np.broadcast_arrays(np.asarray(low, np.int64), np.asarray(high, np.int64))
     shape = low.shape

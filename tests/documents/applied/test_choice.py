@@ -8,7 +8,7 @@ import pytest
 from simstudy.documents.applied.accuracy import OF_SIZE, choose_test
 from simstudy.documents.applied.scores import pairing
 from simstudy.documents.applied.settings import TEST_NAMES, AccuracySettings
-from simstudy.documents.stats.accuracy._of_scores import Scores
+from simstudy.documents.stats.accuracy.of_scores import Scores
 from simstudy.errors import DesignError
 
 BINARY = np.array([1.0, 0, 1, 1, 0, 1]), np.array([1.0, 1, 0, 1, 0, 0])

@@ -9,6 +9,7 @@ from scipy import stats
 
 from simstudy.documents.applied import ClassifierPlan, judge_classifier_trial, plan_classifier_trial
 from simstudy.errors import ConfigError, SimstudyError
+from tests.test_without_numba import without_numba
 
 RNG = np.random.default_rng(3)
 
@@ -125,6 +126,17 @@ def test_a_simulated_plan_keeps_its_promises():
     assert rates["kept"] >= plan.coverage - error
     assert abs(rates["power"] - plan.power_with_threshold) < error
     assert abs(rates["size"] - plan.size) < error
+
+
+def test_plan_and_test_need_no_compiler(tmp_path):
+    for name, (label, score) in {"scores": (LABEL, SCORE), "new": NEW}.items():
+        rows = "\n".join(f"{y},{x!r}" for y, x in zip(label.tolist(), score.tolist(), strict=True))
+        (tmp_path / f"{name}.csv").write_text(f"label,score\n{rows}\n")
+    command = ("apply", "classifier-trial")
+    plan = ("scores.csv", "method=bca", "out=plan.json", "simulate=true", "n_rep=20")
+    for words in (("plan", *plan), ("test", "plan.json", "new.csv")):
+        done = without_numba(tmp_path, *command, *words)
+        assert done.returncode == 0, done.stderr
 
 
 def test_every_method_has_a_threshold_and_a_promise_of_its_own():

@@ -4,9 +4,10 @@ import pandas as pd
 import pytest
 
 from simstudy.documents.applied.evidence import all_evidence, evidence, loo_errors
-from tests.support import ROOT
+from tests.support import ROOT, needs_results
 
 
+@needs_results
 @pytest.mark.parametrize("study", sorted({each.study for each in all_evidence()}))
 def test_every_number_is_a_row_of_its_summary(study):
     summary = pd.read_parquet(ROOT / "results" / study / "summary.parquet")

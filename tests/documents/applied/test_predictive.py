@@ -6,6 +6,7 @@ from scipy import stats
 
 from simstudy.documents.applied import check_predictions
 from simstudy.errors import SimstudyError
+from tests.test_without_numba import without_numba
 
 RNG = np.random.default_rng(8)
 MEAN = RNG.normal(size=168)
@@ -117,3 +118,11 @@ def test_responses_that_are_as_their_few_draws_are_uniform(tail, is_count):
         found.append(fit.distance_p)
         assert sum(fit.counts) == 200
     assert stats.kstest(found, "uniform").pvalue > 1e-4
+
+
+def test_the_command_needs_no_compiler(tmp_path):
+    rows = [f"{y},{mean},1" for y, mean in zip(Y, MEAN, strict=True)]
+    (tmp_path / "responses.csv").write_text("\n".join(["y,mean,sd", *rows]))
+    done = without_numba(tmp_path, "apply", "predictive-pvalues", "responses.csv", "n_boot=99")
+    assert done.returncode == 0, done.stderr
+    assert "log10 p" in done.stdout

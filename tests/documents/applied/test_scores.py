@@ -11,7 +11,7 @@ import pytest
 from simstudy.documents.applied.scores import checked_scores, scores_of
 from simstudy.documents.applied.settings import AccuracySettings
 from simstudy.documents.applied.tables import numbers_of
-from simstudy.documents.stats.accuracy._of_scores import Scores
+from simstudy.documents.stats.accuracy.of_scores import Scores
 from simstudy.errors import DesignError
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from simstudy.documents.applied import threshold_table
-from simstudy.documents.stats.accuracy._tasks import RELATED, Task, answered
+from simstudy.documents.stats.accuracy.tasks import RELATED, Task, answered
 from simstudy.errors import DesignError
 
 SUITE = pd.DataFrame(
@@ -74,19 +74,21 @@ def test_direction_may_be_said_in_words(spelling):
     [
         ({"sgima": [1]}, "sgima is not a column of a table of tasks; did you mean 'sigma'?"),
         ({"task": ["a"], "n": [5]}, "row 1 (a): theta and sigma are not given"),
-        ({"task": ["a"], "n": [5.5], "sigma": [1]}, "row 1 (a): n=5.5 is not a whole number"),
-        ({"n": [5, 5], "sigma": [1, -1]}, "row 2: sigma=-1 is not positive"),
+        ({"task": ["a"], "n": [5.5], "sigma": [1]}, "row 1 (a): n=5.5 is not allowed: scores of"),
+        ({"n": [5, 5], "sigma": [1, -1]}, "row 2: sigma=-1.0 is not allowed"),
         ({"n": [5], "sigma": ["x"]}, "sigma is 'x', which is not a number, so nothing follows"),
         ({"task": ["a", "a"], "n": [5, 6], "sigma": 1}, "row 2 has the task a a second time"),
         ({"n": ["?"], "sigma": ["?"]}, "theta and sigma and n are not given"),
         ({"n": [5], "reference": ["?"]}, "row 1: reference is '?'"),
         ({"task": ["a", None], "n": [5, 6], "sigma": 1}, "row 2 names no task"),
-        ({"n": [5], "lower_is_better": ["maybe"]}, "row 1: lower_is_better is 'maybe'"),
-        ({"n": [5], "sigma": [1], "correlation": [1]}, "row 1: correlation=1 is not in [-1, 1)"),
+        ({"n": [5], "lower_is_better": ["maybe"]}, "row 1: lower_is_better=maybe is not allowed"),
+        ({"n": [5], "sigma": [1], "correlation": [1]}, "row 1: correlation=1.0 is not allowed"),
         (
             {"n": [5], "sigma": [1], "alpha": [0.6], "beta": [0.6]},
             "row 1: alpha=0.6 and beta=0.6 add up to 1 or more",
         ),
+        ({"n": [5], "sigma": [1], "alpha": ["?"], "theta": [1e9]}, "row 1: alpha follows as 0"),
+        ({"n": ["?"], "sigma": [1], "theta": [1e-9]}, "row 1: theta=1e-09 takes some 1e+19 scores"),
     ],
 )
 def test_a_row_that_is_wrong_is_named(columns, said):
@@ -195,5 +197,5 @@ def test_scores_that_do_not_vary_make_every_effect_detectable():
 
 
 def test_a_task_without_spread_is_refused_what_any_task_is():
-    with pytest.raises(DesignError, match=r"n=5\.5 is not a whole number"):
+    with pytest.raises(DesignError, match=r"row 1: n=5\.5 is not allowed"):
         threshold_table(pd.DataFrame({"n": [5.5], "sigma": [0]}))

@@ -12,7 +12,6 @@ from simstudy.documents.dgps.scores import (
     NormalScores,
     SkewedScores,
 )
-from simstudy.errors import DesignError
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 
 CONTINUOUS = [
@@ -43,13 +42,13 @@ def test_truths_are_those_of_scipy(scores, reference):
     np.testing.assert_allclose(scores.quantile(LEVELS), at, rtol=1e-9)
     np.testing.assert_allclose(scores.threshold(1 - LEVELS), at, rtol=1e-9)
     np.testing.assert_allclose(scores.sensitivity(at), reference.sf(at), rtol=1e-9)
-    np.testing.assert_allclose(scores.specificity(at), reference.cdf(at), rtol=1e-9)
+    np.testing.assert_allclose(scores.cdf(at), reference.cdf(at), rtol=1e-9)
 
 
 @pytest.mark.parametrize("scores", CONTINUOUS + LATTICES)
 def test_everybody_is_positive_at_minus_infinity_and_nobody_at_infinity(scores):
     np.testing.assert_array_equal(scores.sensitivity([-np.inf, np.inf]), [1.0, 0.0])
-    np.testing.assert_array_equal(scores.specificity([-np.inf, np.inf]), [0.0, 1.0])
+    np.testing.assert_array_equal(scores.cdf([-np.inf, np.inf]), [0.0, 1.0])
 
 
 @pytest.mark.parametrize("scores", LATTICES)
@@ -66,7 +65,7 @@ def test_lattice_points_are_hit_exactly(scores):
     """Multiples of the step that rounding has moved count as the multiples."""
     points = scores.step * np.arange(-30, 30)
     moved = [np.nextafter(points, way) for way in (-np.inf, np.inf)]
-    for other, truth in itertools.product(moved, (scores.sensitivity, scores.specificity)):
+    for other, truth in itertools.product(moved, (scores.sensitivity, scores.cdf)):
         np.testing.assert_array_equal(truth(points), truth(other))
     draws = scores.draw(np.random.default_rng(2), 2, 50)
     np.testing.assert_array_equal(draws, scores.step * np.round(draws / scores.step))
@@ -99,10 +98,3 @@ def test_draws_keep_the_declared_truth(scores):
 @pytest.mark.parametrize("scores", LATTICES)
 def test_that_test_catches_strictly_above(scores):
     assert_caught(*shares(scores, np.greater))
-
-
-def test_scores_that_rounding_would_tie_are_refused():
-    with pytest.raises(DesignError, match=r"skewness=6\) rounds a share of 0\.016 of its scores"):
-        SkewedScores(skewness=6.0)
-    low = SkewedScores(skewness=3.0).draw(np.random.default_rng(1), 1, 100_000)
-    assert np.unique(low).size == low.size

@@ -10,7 +10,8 @@ from simstudy.documents.scenarios.accuracy import (
     document_counts,
     exact_shares,
 )
-from simstudy.documents.stats.accuracy import paired, two_binomials
+from simstudy.documents.stats.accuracy import counts as of_two
+from simstudy.documents.stats.accuracy import paired
 from simstudy.documents.stats.accuracy.paired import PAIRED_TESTS
 from simstudy.documents.stats.accuracy.prompts import Counts, draw_counts
 from tests.documents.scenarios.draws import streams
@@ -36,10 +37,13 @@ def decisions(trial: AccuracyCheck, counts: Counts) -> dict[str, np.ndarray]:
         "rounded": check <= gamma,
         "rounded_strict": check < gamma,
         "known": z_test(reference, check, n, sigma),
-        "estimated": check <= two_binomials.t_critical_counts(n, n, ALPHA)[reference],
+        "estimated": check <= of_two.welch_counts(n, n, ALPHA)[reference],
     }
-    of_two = ("z_pooled", "fisher", "fisher_mid_p", "boschloo")
-    p = {test: two_binomials.p_values(test, reference, check, n, n) for test in of_two}
+    results = list(zip(reference, check, strict=True))
+    p = {
+        test: np.array([of_two.p_values(test, x, y, n, n) for x, y in results])
+        for test in of_two.TESTS
+    }
     p |= {test: paired.p_values(test, counts.lost, counts.gained, n) for test in PAIRED_TESTS}
     return decided | {test: value <= ALPHA for test, value in p.items()}
 

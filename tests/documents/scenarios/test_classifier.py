@@ -8,7 +8,7 @@ from scipy import stats
 
 from simstudy.documents.scenarios.applied import TRIAL_METHODS, AppliedTrial
 from simstudy.documents.scenarios.thresholds import Bound, Threshold, Trial, Umbrella
-from simstudy.documents.stats.classifier.thresholds import METHODS, described, thresholds
+from simstudy.documents.stats.thresholds import METHODS, described, thresholds
 from tests.documents.scenarios.draws import streams
 
 
@@ -84,7 +84,8 @@ def test_every_method_there_is_meets_the_same_test_sets():
 def test_test_sets_are_described_where_bootstraps_are_exact():
     scenario, n_rep = Threshold(), 20
     x = scenario.scores.draw(streams()("data"), n_rep, scenario.n_obs)
-    about = described(x, scenario.target, streams()("figure 2"))
+    exactly = scenario.resamples(streams(), x)
+    about = described(x, scenario.target, exactly, streams()("figure 2"))
     found = scenario.simulate(streams(), n_rep)
     for name, column in about.items():
         np.testing.assert_array_equal(found[name], column)

@@ -8,12 +8,14 @@ import numpy as np
 from simstudy.documents.dgps.linear import LinearModel
 from simstudy.documents.scenarios import models
 from simstudy.documents.scenarios.models import Model, ModelTrial, try_model
-from simstudy.documents.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
+from simstudy.documents.stats.bootstrap.losses import replicate_seeds
 from simstudy.documents.stats.models.least_squares import fit_each, fit_least_squares
-from simstudy.documents.stats.models.metrics import MAE, MSE, R2, estimate, tweedie_deviance
+from simstudy.documents.stats.models.metrics import MAE, MSE, R2, tweedie_deviance
 from simstudy.provenance.scenario_id import identity
 from tests.documents.scenarios.draws import streams
+from tests.documents.stats.bootstrap.indices import bootstrap_indices
 from tests.documents.stats.models.linear_models import LinearRegression, Ridge
+from tests.documents.stats.models.test_metrics import estimate
 from tests.support import assert_within_mcse
 
 LEAST_SQUARES = Model("least_squares", LinearRegression)
@@ -34,14 +36,10 @@ def tried(trial: ModelTrial, model: Model, n_rep: int):
 # ---------------------------------------------------------------- the plain loop
 def plain_stage(metric, y, prediction, seed, k):
     """Estimate and both standard errors of a loss: minus the metric, where more is better."""
-    sign = 1 if metric.lower_is_better else -1
-    value = estimate(metric, y[None], prediction[None]).value[0]
-    draws = [
-        estimate(metric, y[None, i], prediction[None, i])
-        for i in bootstrap_indices(seed, len(y), TRIAL.n_boot)
-    ]
-    values = np.array([trial.value[0] for trial in draws])
-    t = sign * (values - value) / np.array([trial.std_error[0] for trial in draws])
+    sign, drawn = metric.lower_is_better or -1, bootstrap_indices(seed, len(y), TRIAL.n_boot)
+    value = estimate(metric, y[None], prediction[None])[0][0]
+    values, _, std_errors = estimate(metric, y[drawn], prediction[drawn])
+    t = sign * (values - value) / std_errors
     quantile = np.quantile(t, 0.06680720126885807)  # Phi(-1.5)
     return sign * value, np.array([values.std() * -quantile / k, values.std()])
 
@@ -61,9 +59,8 @@ def test_a_block_is_the_plain_loop():
             first = plain_stage(metric, y[:20], said[:20], seeds[0][rep], TRIAL.k)
             part = slice(20, 20 + design.n2)
             second = plain_stage(metric, y[part], said[part], seeds[1][rep], TRIAL.k)
-            truth = estimate(metric, y[None, -TRIAL.n_truth :], said[None, -TRIAL.n_truth :]).value[
-                0
-            ]
+            fresh = y[None, -TRIAL.n_truth :], said[None, -TRIAL.n_truth :]
+            (truth,) = estimate(metric, *fresh)[0]
             bound = first[0] + TRIAL.k * first[1]
             z = (second[0] - bound) / second[1]
             sign = 1 if metric.lower_is_better else -1

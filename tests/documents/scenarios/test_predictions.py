@@ -21,9 +21,8 @@ from simstudy.documents.scenarios.predictions import (
     Truth,
     residual_sd,
 )
-from simstudy.documents.stats.compatible.null_proportion import ESTIMATORS
-from simstudy.documents.stats.networks.architecture import Network, Training
-from simstudy.documents.stats.networks.ensemble import ensemble_predictions
+from simstudy.documents.stats.compatible import ESTIMATORS
+from simstudy.documents.stats.networks.training import Network, Training, ensemble_predictions
 from simstudy.provenance.scenario_id import identity
 from tests.documents.scenarios.draws import streams
 from tests.documents.stats.models.linear_models import LinearRegression

@@ -5,8 +5,9 @@ import pytest
 
 from simstudy.documents.scenarios.risk import RegressionRisk
 from simstudy.documents.scenarios.standard_error import BootstrapSe
-from simstudy.documents.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
+from simstudy.documents.stats.bootstrap.losses import replicate_seeds
 from tests.documents.scenarios.draws import streams
+from tests.documents.stats.bootstrap.indices import bootstrap_indices
 from tests.documents.stats.models.linear_models import LinearRegression
 from tests.support import assert_caught, assert_within_mcse, replicates_to_catch
 

@@ -9,7 +9,7 @@ import pytest
 
 from simstudy.claims import count_verdicts
 from simstudy.output.report.findings import answer_of, count_claims, evidence_of
-from tests.support import ROOT
+from tests.support import ROOT, needs_results
 
 CLAIM = {
     "claim": "size", "kind": "number", "published": 0.05, "reproduced": 0.075, "mcse": 0.002,
@@ -106,6 +106,7 @@ def test_a_study_answers_in_its_own_words_and_one_that_cannot_falls_back():
     assert rest == fallback
 
 
+@needs_results
 def test_published_verdicts_are_all_counted():
     rows = pd.read_parquet(ROOT / "results" / "two_stage" / "claims.parquet").to_dict("records")
     for (label, text), is_scored in zip(count_claims(rows), (True, False), strict=True):

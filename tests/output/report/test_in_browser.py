@@ -11,10 +11,11 @@ from simstudy.output.report import write_index
 from simstudy.tables import Table
 from tests.output.report.browser import PROGRAM, Browser
 from tests.output.report.published import write_page_of
-from tests.support import ROOT
+from tests.support import ROOT, needs_results
 
 pytestmark = [
     pytest.mark.slow,
+    needs_results,
     pytest.mark.skipif(PROGRAM is None, reason="there is no Chromium to show pages in"),
 ]
 PUBLISHED = "regression_trial_prices"  # of the published results those with the most columns

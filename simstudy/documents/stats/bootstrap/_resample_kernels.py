@@ -3,8 +3,8 @@
 Random indices come from a counter: word w of a stream is splitmix64 of `seed + (w + 1) · GOLDEN`
 (Steele, Lea & Flood 2014), so nothing is stored, and a resample's words are mixed eight at a time.
 Each quarter of a word gives one index by Lemire's (2019) multiplication; a quarter that would
-favour an index is replaced by that quarter of the word mixed again. From 2^16 observations on, the
-halves of a word do that. `bootstrap.losses.bootstrap_indices` says the same in slow NumPy.
+favour an index is replaced by that quarter of the word mixed again. So there are fewer than 2^16
+observations, and one more place for nothing.
 
 No sum is reordered by the compiler, and none depends on a number of threads.
 """
@@ -25,19 +25,18 @@ from simstudy.documents.stats.compiled.lanes import (
     store,
     zeros,
 )
-from simstudy.documents.stats.compiled.splitmix64 import GOLDEN, mixed, place_of_half
+from simstudy.documents.stats.compiled.splitmix64 import GOLDEN, mixed
 
 Room = tuple[UInt64[np.ndarray, " word"], UInt32[np.ndarray, "2 chunk"]]
 
 ONE, TWO = np.uint64(1), np.uint64(2)
 U16, U32, U48 = np.uint64(16), np.uint64(32), np.uint64(48)
 # Parts of a word: the lowest first, as a little-endian view of the words has them.
-QUARTER, HALF = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
+QUARTER = np.uint64(0xFFFF)
 QUARTERS_LIMIT = 2**16 - 1  # observations: one more place is for nothing
 WORDS_PER_CHUNK = PER_CHUNK // 4
 ALL = np.uint32(2**PER_CHUNK - 1)
 CHUNKS_AT_ONCE = 64  # resamples are drawn by batches of these: 4 KB
-HALVES_AT_ONCE = 1024
 COLUMNS = 4
 
 
@@ -93,44 +92,9 @@ def _draw(state: np.uint64, n_obs: int, n_resample: int, room: Room) -> np.uint6
 
 
 @kernel
-def _from_half(state: np.uint64, at: int, n_obs: int) -> np.uint64:
-    """Index `at` of a resample of more observations than a quarter of a word tells apart."""
-    word = mixed(state + np.uint64(at // 2) * GOLDEN)
-    return place_of_half(word, np.uint64(at % 2) * U32, np.uint64(n_obs))
-
-
-@kernel
-def _fill_by_halves(
-    state: np.uint64, first: int, n_obs: int, indices: UInt32[np.ndarray, " index"]
-) -> None:
-    """Indices `first` (even), `first` + 1, ... of a resample of so many observations."""
-    n, threshold, refused = np.uint64(n_obs), (ONE << U32) % np.uint64(n_obs), np.uint64(0)
-    for i in range(0, indices.shape[0] - 1, 2):
-        word = mixed(state + np.uint64((first + i) // 2) * GOLDEN)
-        low, high = (word & HALF) * n, (word >> U32) * n
-        indices[i], indices[i + 1] = low >> U32, high >> U32
-        refused += np.uint64((low & HALF) < threshold) + np.uint64((high & HALF) < threshold)
-    if indices.shape[0] % 2 == 1:
-        last = indices.shape[0] - 1
-        indices[last] = _from_half(state, first + last, n_obs)
-    if refused > 0:  # kept out of the loop, which is vectorized
-        for i in range(indices.shape[0]):
-            indices[i] = _from_half(state, first + i, n_obs)
-
-
-@kernel
-def fill_indices(
-    seed: np.uint64, first: int, n_obs: int, indices: UInt32[np.ndarray, "boot obs"]
-) -> None:
-    """Indices of resamples `first`, `first` + 1, ... of the stream that `seed` starts."""
-    if n_obs > QUARTERS_LIMIT:
-        n_word = np.uint64((n_obs + 1) // 2)
-        for b in range(indices.shape[0]):
-            state = seed + (np.uint64(first + b) * n_word + ONE) * GOLDEN
-            _fill_by_halves(state, 0, n_obs, indices[b])
-        return
-    room = _room(n_obs, 1)
-    state = seed + (np.uint64(first * room[0].shape[0]) + ONE) * GOLDEN
+def fill_indices(seed: np.uint64, n_obs: int, indices: UInt32[np.ndarray, "boot obs"]) -> None:
+    """Indices of the first resamples of the stream that `seed` starts."""
+    room, state = _room(n_obs, 1), seed + GOLDEN
     for b in range(indices.shape[0]):
         state = _draw(state, n_obs, 1, room)
         drawn = room[0].view(np.uint16)
@@ -184,36 +148,6 @@ def _sum_columns(
 
 
 @kernel
-def _sums_by_halves(
-    values: Float[np.ndarray, " place_column"],
-    n_obs: int,
-    seed: np.uint64,
-    sums: Float[np.ndarray, " boot_column"],
-) -> None:
-    """`resampled_sums` of many observations: some indices first, so that look-ups overlap."""
-    n_column = values.shape[0] // (n_obs + 1)
-    n_word, drawn = np.uint64((n_obs + 1) // 2), np.empty(HALVES_AT_ONCE, np.uint32)
-    for b in range(sums.shape[0] // n_column):
-        state = seed + (np.uint64(b) * n_word + ONE) * GOLDEN
-        # One chain in the order of the observations: look-ups over more than 2^16 rows wait for
-        # memory, not for additions, so what helps is to know many indices beforehand.
-        total, four = 0.0, zeros()
-        for first in range(0, n_obs, HALVES_AT_ONCE):
-            indices = drawn[: min(HALVES_AT_ONCE, n_obs - first)]
-            _fill_by_halves(state, first, n_obs, indices)
-            if n_column == 1:
-                for index in indices:
-                    total += values[index]
-            else:
-                for index in indices:
-                    four = add(four, _row(values, np.uint64(index)))
-        if n_column == 1:
-            sums[b] = total
-        else:
-            store(sums, b * COLUMNS, four)
-
-
-@kernel
 def resampled_sums(
     values: Float[np.ndarray, " place_column"],
     n_obs: int,
@@ -224,9 +158,6 @@ def resampled_sums(
 
     Both arrays are flat, row after row. After the observations `values` has a row of zeros.
     """
-    if n_obs > QUARTERS_LIMIT:
-        _sums_by_halves(values, n_obs, seed, sums)
-        return
     n_column = values.shape[0] // (n_obs + 1)
     n_boot, n_word = sums.shape[0] // n_column, (n_obs + 7) // 8 * 2
     # Some resamples at a time: their words (4 KB) stay in the nearest cache between the passes.
@@ -245,25 +176,25 @@ def resampled_sums(
 
 @kernel
 def resampled_means(
-    values: Float[np.ndarray, "rep obs column"],
+    values: Float[np.ndarray, "rep column obs"],
     seeds: UInt64[np.ndarray, " rep"],
-    means: Float[np.ndarray, "rep boot column"],
+    means: Float[np.ndarray, "rep column boot"],
 ) -> None:
     """Mean of every column over every resample; all columns of a replicate on the same indices.
 
     Columns go four at a time; for the next four the stream is simply run again.
     """
-    n_rep, n_obs, n_column = values.shape
-    n_boot = means.shape[1]
+    n_rep, n_column, n_obs = values.shape
+    n_boot = means.shape[2]
     width = 1 if n_column == 1 else COLUMNS
     some, sums = aligned_zeros((n_obs + 1) * width), np.empty(n_boot * width)
     for rep in range(n_rep):
         for start in range(0, n_column, width):
             n_here = min(width, n_column - start)
-            for i in range(n_obs):
-                for c in range(n_here):
-                    some[i * width + c] = values[rep, i, start + c]
+            for c in range(n_here):
+                for i in range(n_obs):
+                    some[i * width + c] = values[rep, start + c, i]
             resampled_sums(some, n_obs, seeds[rep], sums)
-            for b in range(n_boot):
-                for c in range(n_here):
-                    means[rep, b, start + c] = sums[b * width + c] / n_obs
+            for c in range(n_here):
+                for b in range(n_boot):
+                    means[rep, start + c, b] = sums[b * width + c] / n_obs

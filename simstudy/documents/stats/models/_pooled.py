@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.array_types import Float, Int
+from simstudy.documents.stats.bootstrap.losses import plain_resampled_means
 from simstudy.documents.stats.models import metrics
 from simstudy.documents.stats.models.metrics import Metric
 from simstudy.documents.stats.models.trial import Stage, stage_of_metric
@@ -33,27 +34,9 @@ def pool_of(
     prediction: Float[np.ndarray, " case"],
     codes: Int[np.ndarray, " case"] | None = None,
 ) -> Pool:
-    """Compute the moments of each case, or of each group.
+    """The moments of each case or, by the codes of groups from 0, sums of each group and its size.
 
-    Parameters
-    ----------
-    metric
-        A function of means.
-    y, prediction : float array (case,)
-        Responses and predictions.
-    codes : int array (case,), optional
-        Group of each case, from 0; then rows are the groups' sums and, last, their sizes, relative
-        to the mean size.
-
-    Returns
-    -------
-    float array (row, moment)
-        The pool.
-
-    Raises
-    ------
-    DesignError
-        If a case has no finite moment.
+    Sizes, in the last column, are relative to the mean size.
     """
     with np.errstate(all="ignore"):
         moments = metric.moments(y[np.newaxis], prediction[np.newaxis])[0]
@@ -67,24 +50,7 @@ def pool_of(
 
 
 def merge_rows(pool: Pool, rng: np.random.Generator, *, has_sizes: bool) -> Pool:
-    """Merge the rows of a large pool into 10,000 random groups.
-
-    To first order the bootstrap of the groups is that of the rows.
-
-    Parameters
-    ----------
-    pool : float array (row, moment)
-        The pool.
-    rng
-        Decides which rows go together.
-    has_sizes
-        Whether the last column holds sizes already.
-
-    Returns
-    -------
-    float array (row, moment)
-        A pool with sizes in the last column.
-    """
+    """Merge rows into 10,000 random groups, with sizes: to first order with the same bootstrap."""
     sized = pool if has_sizes else np.insert(pool, pool.shape[1], 1.0, 1)
     return _sums(sized, rng.permutation(len(pool)) % N_MERGED)
 
@@ -96,25 +62,10 @@ def _sums(sized: Pool, codes: Int[np.ndarray, " case"]) -> Pool:
 
 
 def pooled_metric(metric: Metric, pool: Pool, *, has_sizes: bool) -> Metric:
-    """Make the metric of cases that are given by their row in a pool of moments.
+    """The metric whose `moments` take rows of the pool in the place of responses."""
 
-    Parameters
-    ----------
-    metric
-        The metric.
-    pool : float array (row, moment)
-        The pool.
-    has_sizes
-        Whether its last column holds sizes.
-
-    Returns
-    -------
-    Metric
-        Its `moments` take rows of the pool in the place of responses.
-    """
-
-    def rows(y: Any, _: Any) -> Any:
-        return np.asarray(pool[np.asarray(y, dtype=np.intp)])
+    def rows(row: Any, _: Any) -> Any:
+        return pool[row]
 
     def value(means: Any) -> Any:
         return metric.value(means[..., :-1] / means[..., -1:])
@@ -138,25 +89,6 @@ def stage_of_rows(
     k: float,
     n_boot: int,
 ) -> Stage:
-    """Compute the stage of samples that are rows of a pool.
-
-    Parameters
-    ----------
-    metric
-        From `pooled_metric`.
-    rows : int array (rep, case)
-        Rows of the pool, one sample in each row.
-    rng
-        Generator of the resamples.
-    k
-        Standard errors from the estimate to the bound.
-    n_boot
-        Resamples.
-
-    Returns
-    -------
-    Stage
-        The stage.
-    """
-    block = rows.astype(float)
-    return stage_of_metric(metric, block, np.zeros_like(block), rng, k=k, n_boot=n_boot)
+    """The stage of samples that are rows of a pool, by a metric from `pooled_metric`."""
+    moments = metric.moments(rows, rows)
+    return stage_of_metric(metric, moments, rng, k=k, n_boot=n_boot, resample=plain_resampled_means)

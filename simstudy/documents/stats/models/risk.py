@@ -6,8 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from simstudy.array_types import Bool, Float
-from simstudy.documents.stats.reading import reading
-from simstudy.errors import DesignError
 from simstudy.lazy import special
 
 REACH = 12.0  # the normal weight beyond is below 1e-31, times any scale a model here may have
@@ -16,78 +14,29 @@ TOLERANCE = 1e-9
 
 
 class StudentMixture(NamedTuple):
-    """A unit-variance Student t as a mixture of normals.
-
-    Attributes
-    ----------
-    variance : float array (node,)
-        Variance of each normal.
-    weight : float array (node,)
-        Weight of each normal.
-    """
+    """A unit-variance Student t as a mixture of normals: their variances and weights."""
 
     variance: Float[np.ndarray, " node"]
     weight: Float[np.ndarray, " node"]
 
 
-@reading
 def folded_normal_mean(
     mean: Float[np.ndarray, "*shape"], variance: Float[np.ndarray, "*shape"]
 ) -> Float[np.ndarray, "*shape"]:
-    """Compute E|e| of a normal e, in its units.
-
-    Parameters
-    ----------
-    mean : float array (*shape)
-        Means.
-    variance : float array (*shape)
-        Variances, above zero.
-
-    Returns
-    -------
-    float array (*shape)
-        Expectations.
-
-    References
-    ----------
-    Leone, Nelson & Nottingham (1961), Technometrics 3(4), 543-550.
-    """
+    """E|e| of a normal e (Leone, Nelson & Nottingham 1961, Technometrics 3(4), 543-550)."""
     scaled = mean / np.sqrt(2 * variance)
     exponential = 1 + special.expm1(-(scaled**2))  # NumPy's own rounds by processor
     density = np.sqrt(2 * variance / np.pi) * exponential
     return np.asarray(density + mean * special.erf(scaled))
 
 
-@reading
 def student_mixture(df: float) -> StudentMixture:
-    """Compute nodes and weights for expectations under a unit-variance Student t.
+    """Nodes and weights for expectations under a unit-variance Student t, df > 2.
 
-    A unit-variance t is √V times a standard normal, V = (df - 2) / χ²(df). The trapezoidal rule
-    in log χ² converges geometrically: the density of log χ² is analytic and falls off on both
-    sides (Trefethen & Weideman 2014, SIAM Rev. 56(3), 385-458).
-
-    They are exact for anything that grows no faster than the scale.
-
-    Parameters
-    ----------
-    df
-        Above 2, so that the variance exists.
-
-    Returns
-    -------
-    StudentMixture
-        The mixture.
-
-    Raises
-    ------
-    DesignError
-        If `df` is not above 2, or not finite.
+    It is √V times a standard normal, V = (df - 2) / χ²(df). The trapezoidal rule in log χ²
+    converges geometrically (Trefethen & Weideman 2014, SIAM Rev. 56(3), 385-458): exact for
+    anything that grows no faster than the scale.
     """
-    if not 2 < df < np.inf:
-        raise DesignError(
-            f"df={df:g} leaves a Student t without a variance to be 1, or is that of a normal. "
-            "Give a finite df above 2."
-        )
     step = min(0.25, np.sqrt(2 / df) / 2)
     left = 90 / (df - 1) + 12 * np.sqrt(2 / df)
     right = np.log1p(90 / df) + 12 * np.sqrt(2 / df)
@@ -97,25 +46,13 @@ def student_mixture(df: float) -> StudentMixture:
     return StudentMixture((df - 2) * np.exp(-log_chi2), weight / weight.sum())
 
 
-@reading
 def normal_expectation(
     function: Callable[[Float[np.ndarray, " node"]], Float[np.ndarray, "rep node"]],
 ) -> Float[np.ndarray, " rep"]:
     """Integrate a function under the standard normal, replicate by replicate, to a relative 1e-9.
 
     The trapezoidal rule, its step halved until the answer holds still; it converges geometrically
-    for smooth functions. NaN for a replicate that still moves at a step of 1/1024: its function
-    has a corner sharper than that.
-
-    Parameters
-    ----------
-    function
-        Takes nodes and gives one value per replicate and node.
-
-    Returns
-    -------
-    float array (rep,)
-        E f(z) of each replicate.
+    for smooth functions. NaN for a replicate that still moves at a step of 1/1024.
     """
     step = FIRST_STEP
     total = _weighted_sum(function, np.arange(-REACH, REACH + step, step))

@@ -3,22 +3,32 @@
 The first stage estimates a metric and its standard error on a test sample and sets the bound that
 is k standard errors worse; the second tests on a prospective sample the null that the true metric
 is no better than the bound. Each stage has two standard errors: the bootstrap's own ("vanilla"),
-and that adjusted by the studentized quantile.
+and that adjusted by the studentized quantile, so that k of it reach as far as the studentized
+bound (Efron & Tibshirani 1993, An Introduction to the Bootstrap, section 12.5).
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simstudy.array_types import Float
-from simstudy.documents.stats.arguments import check_count
-from simstudy.documents.stats.bootstrap.losses import StudentizedBootstrap, studentized_bootstrap
-from simstudy.documents.stats.models.metrics import Block, Metric, metric_bootstrap
-from simstudy.documents.stats.reading import reading
-from simstudy.documents.stats.two_stage.design import TwoStageDesign, solve_design
+from simstudy.documents.stats.bootstrap.losses import (
+    MOST_OBS,
+    inner_variances,
+    means_of_streams,
+    replicate_seeds,
+)
+from simstudy.documents.stats.models.metrics import Metric, metric_draws
+from simstudy.documents.stats.two_stage import TwoStageDesign, solve_design
+from simstudy.errors import DesignError
+from simstudy.lazy import special
 
 METHODS = ("studentized", "vanilla")
+MIN_TAIL_DRAWS = 5  # resamples beyond the studentized quantile, on average
+MAX_DOUBLES = 4_000_000  # resampled means held at once: 32 MB
+EPS = float(np.finfo(float).eps)
 
 NOT_FINITE = "the metric is not a finite number"
 NO_SPREAD = "the losses are constant, so their bootstrap has no standard error"
@@ -27,17 +37,10 @@ REASONS = np.array([None, WRONG_SIDE, NO_SPREAD, NOT_FINITE], dtype=object)  # t
 
 
 class Stage(NamedTuple):
-    """A metric on one sample, with standard errors by method.
+    """A metric on one sample, with standard errors by method, in the metric's units.
 
-    Attributes
-    ----------
-    estimate : float array (rep, 1, metric)
-        The metric.
-    std_error : float array (rep, method, metric)
-        Its standard error, in the metric's units.
-    reach : float array (rep, method, metric)
-        Distance of the bound in standard errors: minus the studentized quantile, and k itself
-        for the vanilla bootstrap.
+    `reach` is the distance of the bound in standard errors: minus the studentized quantile, and k
+    itself for the vanilla bootstrap.
     """
 
     estimate: Float[np.ndarray, "rep 1 metric"]
@@ -45,65 +48,40 @@ class Stage(NamedTuple):
     reach: Float[np.ndarray, "rep method metric"]
 
 
-@reading
-def stage_of(boot: StudentizedBootstrap) -> Stage:
-    """Combine both methods' standard errors, from one bootstrap of each replicate.
-
-    Parameters
-    ----------
-    boot
-        Bootstrap of each replicate and metric.
-
-    Returns
-    -------
-    Stage
-        The stage.
-    """
-    reach = -boot.quantile * np.copysign(1.0, boot.k)
-    std_error = np.stack([boot.adjusted_std_error, boot.std_error], axis=1)
-    both = np.stack([reach, np.full_like(reach, abs(boot.k))], axis=1)
-    return Stage(boot.mean[:, np.newaxis], std_error, both)
-
-
-@reading
-def stage_of_metric(
-    metric: Metric,
-    y: Block,
-    prediction: Block,
-    rng: np.random.Generator,
-    *,
+def _stage(
+    estimate: Float[np.ndarray, "rep metric"],
+    deviation: Float[np.ndarray, "rep boot metric"],
+    inner: Float[np.ndarray, "rep boot metric"],
     k: float,
-    n_boot: int,
 ) -> Stage:
-    """Compute the stage of one metric.
+    """Both methods' standard errors, from deviations of resamples and their inner variances.
 
-    If more is better, losses are minus the metric: so is k.
-
-    Parameters
-    ----------
-    metric
-        A function of means.
-    y, prediction
-        Response and prediction, one replicate per row.
-    rng
-        Generator of the resamples.
-    k
-        Standard errors from the estimate to the bound.
-    n_boot
-        Resamples.
-
-    Returns
-    -------
-    Stage
-        The stage.
+    The adjusted one is NaN where the quantile at Phi(-k) is infinite or on the wrong side of zero,
+    as a scale is not negative. At k = 0 there is no reach to equate: it is the vanilla one.
     """
-    toward_worse = k if metric.lower_is_better else -k
-    boot = metric_bootstrap(metric, y, prediction, rng, k=toward_worse, n_boot=n_boot, ddof=0)
-    columns = {name: getattr(boot, name)[:, np.newaxis] for name in boot._fields if name != "k"}
-    return stage_of(boot._replace(**columns))
+    std_error = deviation.std(axis=1)
+    with np.errstate(all="ignore"):
+        t = np.where(deviation == 0, 0.0, deviation / np.sqrt(inner))
+        quantile = _quantile(t, float(special.ndtr(-k)))
+    quantile = np.where(np.isfinite(quantile) & (std_error > 0), quantile, np.nan)
+    factor = -quantile / k if k else np.where(np.isnan(quantile), np.nan, 1.0)
+    adjusted = np.where(factor > 0, std_error * factor, np.nan)
+    reach = [-quantile * np.copysign(1.0, k), np.full_like(quantile, abs(k))]
+    return Stage(estimate[:, np.newaxis], np.stack([adjusted, std_error], 1), np.stack(reach, 1))
 
 
-@reading
+def _quantile(
+    t: Float[np.ndarray, "rep boot metric"], probability: float
+) -> Float[np.ndarray, "rep metric"]:
+    """What `np.quantile` says of the resamples, in a third of its time."""
+    place, n_boot = probability * (t.shape[1] - 1), t.shape[1]
+    below = int(place)
+    ordered = np.sort(t.transpose(0, 2, 1), axis=2)
+    at, after = ordered[..., below], ordered[..., min(below + 1, n_boot - 1)]
+    quantile = at + (place - below) * (after - at)
+    return np.where(np.isnan(ordered[..., -1]), np.nan, quantile)
+
+
 def stage_of_errors(
     error: Float[np.ndarray, "rep obs"],
     rng: np.random.Generator,
@@ -112,70 +90,64 @@ def stage_of_errors(
     n_boot: int,
     n_inner: float,
 ) -> Stage:
-    """Compute the stage of MSE and MAE from a sample's errors.
+    """The stage of MSE and MAE, on the same resamples; `n_inner` = inf is the closed form."""
+    seeds, n_obs = replicate_seeds(rng, len(error)), error.shape[1]
+    with np.errstate(all="ignore"):  # errors that are not finite
+        losses = np.stack([error**2, np.abs(error)], axis=1)
+        estimate = losses.mean(axis=2)
+        is_constant = losses.min(axis=2) == losses.max(axis=2)
+        centre = np.where(is_constant, losses[..., 0], estimate)
+        centred = losses - centre[..., np.newaxis]
+        columns = np.concatenate([centred, centred**2], axis=1).transpose(0, 2, 1)
+        means = means_of_streams(columns, seeds, n_boot)
+        shift, square = means[..., :2], means[..., 2:]
+        spread = square - shift**2
+        inner = spread / n_obs
+        if np.isfinite(n_inner):
+            inner = inner_variances(columns[..., :2], seeds, n_boot, int(n_inner))
+        inner = np.where(spread <= n_obs * EPS * square, 0.0, inner)
+        return _stage(estimate, shift, inner, k)
 
-    Parameters
-    ----------
-    error : float array (rep, obs)
-        Response less prediction.
-    rng
-        Generator of the resamples.
-    k
-        Standard errors from the estimate to the bound.
-    n_boot
-        Resamples.
-    n_inner
-        Inner resamples, at least 2; infinite for the closed form.
 
-    Returns
-    -------
-    Stage
-        The stage.
+def stage_of_metric(
+    metric: Metric,
+    moments: Float[np.ndarray, "rep obs moment"],
+    rng: np.random.Generator,
+    *,
+    k: float,
+    n_boot: int,
+    resample: Callable[..., Float[np.ndarray, "rep boot column"]],
+) -> Stage:
+    """The stage of one metric by its moments; `resample` is one of `bootstrap.losses`.
+
+    If more is better, losses are minus the metric: so is k.
     """
-    losses = np.stack([error**2, np.abs(error)], axis=-1)
-    if n_inner != np.inf:
-        check_count("n_inner", n_inner, least=2, meaning="an inner standard error")
-    inner = None if np.isinf(n_inner) else int(n_inner)
-    return stage_of(studentized_bootstrap(losses, rng, k=k, n_boot=n_boot, n_inner=inner, ddof=0))
+    n_moment = moments.shape[2]
+    at_once = max(1, MAX_DOUBLES // (n_boot * n_moment * (n_moment + 3) // 2))
+    means_of = functools.partial(resample, rng=rng, n_boot=n_boot)
+    parts = [
+        _stage(*metric_draws(metric, moments[at : at + at_once], means_of), _toward(metric, k))
+        for at in range(0, len(moments), at_once)
+    ]
+    return Stage(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _toward(metric: Metric, k: float) -> float:
+    return k if metric.lower_is_better else -k
 
 
 def joined(stages: list[Stage]) -> Stage:
-    """Join stages of several metrics on the same sample, along the axis of metrics.
-
-    Parameters
-    ----------
-    stages
-        One for each metric.
-
-    Returns
-    -------
-    Stage
-        The stage of all metrics.
-    """
+    """Stages of several metrics on the same sample, along the axis of metrics."""
     return Stage(*(np.concatenate(part, axis=-1) for part in zip(*stages, strict=True)))
 
 
-@reading
 def verdict(
     first: Stage, second: Stage, *, k: float, limit: float, sign: Any = 1
 ) -> dict[str, np.ndarray]:
     """Test a prospective sample against the bound from the test sample.
 
-    Parameters
-    ----------
-    first, second
-        Test and prospective sample.
-    k
-        Standard errors from the first estimate to the bound.
-    limit
-        Critical value of z.
-    sign
-        1 where lower is better, -1 where higher is, for each metric.
-
-    Returns
-    -------
-    dict
-        `bound`, `z` and `reject`, and `error` where a method has no answer.
+    `sign` is 1 where lower is better, -1 where higher is, for each metric. The answer has `bound`,
+    `z` and `reject`, and `error` where a method has no answer.
     """
     bound = first.estimate + sign * k * first.std_error
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -194,7 +166,6 @@ def _reason(stage: Stage) -> np.ndarray:
     return np.where(~np.isfinite(stage.estimate), 3, np.where(constant, 2, wrong))
 
 
-@reading
 def null_columns(
     bound: Float[np.ndarray, "..."],
     risk: Float[np.ndarray, "..."],
@@ -202,47 +173,29 @@ def null_columns(
     suffix: str = "",
     sign: Any = 1,
 ) -> dict[str, np.ndarray]:
-    """Compute whether the null, that the risk is no better than the bound, is false, and is true.
-
-    Parameters
-    ----------
-    bound : float array (...)
-        Bounds.
-    risk : float array (...)
-        True risks, in the same units.
-    suffix
-        Added to the names of the columns.
-    sign
-        1 where lower is better, -1 where higher is.
-
-    Returns
-    -------
-    dict
-        Columns `null_is_false` and `null_is_true`, with the suffix.
-    """
+    """Whether the null, that the risk is no better than the bound, is false, and is true."""
     is_false = sign * (bound - risk) > 0
     return {f"null_is_false{suffix}": is_false, f"null_is_true{suffix}": ~is_false}
 
 
-@reading
 @functools.lru_cache(maxsize=256)
 def trial_design(n_test: int, k: float, alpha: float, power: float) -> TwoStageDesign:
-    """Solve for the prospective sample size and critical value, once for all blocks of a scenario.
-
-    Parameters
-    ----------
-    n_test
-        Test sample.
-    k
-        Standard errors from the test sample's estimate to the bound.
-    alpha
-        Level of the test, in (0, 1).
-    power
-        Power that is required, in (0, 1).
-
-    Returns
-    -------
-    TwoStageDesign
-        The design.
-    """
+    """The prospective sample size and critical value, once for all blocks of a scenario."""
     return solve_design(n1=n_test, k=k, alpha=alpha, power=power)
+
+
+def refuse_few_resamples(k: float, n_boot: int, *n_obs: int) -> None:
+    """Refuse a quantile among the few most extreme resamples, and samples too large to resample."""
+    if max(n_obs, default=0) > MOST_OBS:
+        raise DesignError(
+            f"a sample of {max(n_obs)} observations, and at most {MOST_OBS} are resampled. Use a "
+            "smaller n_test, or ask for less power."
+        )
+    tail = float(special.ndtr(-abs(k)))
+    if not n_boot * tail >= MIN_TAIL_DRAWS:
+        least = MIN_TAIL_DRAWS / max(tail, 1e-300)
+        raise DesignError(
+            f"n_boot={n_boot} leaves {n_boot * tail:.2g} resamples beyond the quantile at k={k:g}, "
+            "so the quantile would be one of the few most extreme draws. Use n_boot >= "
+            f"{f'{least:.2g}' if least > 1e9 else int(np.ceil(least))}, or a smaller k."
+        )

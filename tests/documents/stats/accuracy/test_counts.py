@@ -1,117 +1,168 @@
-"""Counts against a loop over the same random words; tables against the laws they stand for."""
+"""Tests of two binomial counts against enumeration and scipy."""
+
+import itertools
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
-from simstudy.documents.stats.accuracy import prompts as module
-from simstudy.documents.stats.accuracy.prompts import (
-    BITS,
-    TOGETHER,
-    CriticalCounts,
-    chances,
-    decide,
-    draw_counts,
+from simstudy.documents.stats.accuracy import counts
+from simstudy.documents.stats.accuracy.design import standard_error, threshold
+
+SIZES = [(1, 1), (3, 3), (7, 5), (3, 12)]
+P_GRID = np.sin(np.linspace(0, np.pi / 2, 20_001)) ** 2
+
+
+def table(n, m):
+    """Every result: counts of the reference and of the check."""
+    return np.array(list(itertools.product(range(n + 1), range(m + 1)))).T
+
+
+# ---------------------------------------------------------------- p-values
+def plain_fisher(x, y, n, m, *, mid=False):
+    masses = [
+        Fraction(math.comb(m, k) * math.comb(n, x + y - k), math.comb(n + m, x + y))
+        for k in range(max(0, x + y - n), y + 1)
+    ]
+    return sum(masses) - mid * masses[-1] / 2
+
+
+def plain_z(x, y, n, m):
+    both, difference = Fraction(x + y, n + m), Fraction(y, m) - Fraction(x, n)
+    variance = both * (1 - both) * (Fraction(1, n) + Fraction(1, m))
+    return stats.norm.cdf(float(difference) / math.sqrt(variance)) if variance else 0.5
+
+
+PLAIN = {
+    "z_pooled": plain_z,
+    "fisher": plain_fisher,
+    "fisher_mid_p": lambda *result: plain_fisher(*result, mid=True),
+}
+
+
+@pytest.mark.parametrize("test", PLAIN)
+@pytest.mark.parametrize(("n", "m"), SIZES)
+def test_p_values_are_plain_sums(test, n, m):
+    x, y = table(n, m)
+    plain = [float(PLAIN[test](int(i), int(j), n, m)) for i, j in zip(x, y, strict=True)]
+    np.testing.assert_allclose(counts.p_values(test, x, y, n, m), plain, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "x", "y"), [(20, 20, 15, 10), (5, 40, 5, 25), (30, 12, 21, 4), (50, 50, 40, 33)]
 )
-from tests.documents.stats.draws import rng_at
-from tests.documents.stats.words import GOLDEN, WORD, mixed
-
-CHANCE = chances(0.8, 0.7, 0.3)
-
-
-# ---------------------------------------------------------------- tables
-def law_of(table: np.ndarray) -> dict[tuple[int, ...], float]:
-    """Probabilities of the counts in a table of aliases: in whole numbers until the end."""
-    found: dict[int, int] = {}
-    for share, first, second in table.tolist():
-        found[first] = found.get(first, 0) + share
-        found[second] = found.get(second, 0) + WORD - share
-    unpacked = {tuple(packed >> BITS * i & 2**BITS - 1 for i in range(3)): weight
-                for packed, weight in found.items()}  # fmt: skip
-    return {each: weight / (WORD * len(table)) for each, weight in unpacked.items()}
+def test_boschloos_p_value_is_that_of_scipy(n, m, x, y):
+    theirs = stats.boschloo_exact([[y, x], [m - y, n - x]], alternative="less", n=64).pvalue
+    assert counts.p_values("boschloo", x, y, n, m) == pytest.approx(theirs, rel=2e-6)
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, TOGETHER])
-def test_a_table_of_prompts_has_their_multinomial_law(n):
-    found = law_of(module._prompts_table(n, CHANCE))
-    for (reference, lost, gained), probability in found.items():
-        cells = [reference - lost, lost, gained, n - reference - gained]
-        known = stats.multinomial.pmf(cells, n, CHANCE)
-        assert probability == pytest.approx(known, rel=1e-9, abs=1e-15)
-    assert len(found) == (n + 1) * (n + 2) * (n + 3) // 6
-    assert sum(found.values()) == pytest.approx(1, abs=1e-12)
+def test_hypergeometric_tails_of_thousands_are_those_of_scipy():
+    rng = np.random.default_rng(5)
+    x, y = rng.integers(0, 3001, 200), rng.integers(0, 2001, 200)
+    theirs = stats.hypergeom.cdf(y, 5000, x + y, 2000)
+    np.testing.assert_allclose(counts.p_values("fisher", x, y, 3000, 2000), theirs, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("n", "p"), [(0, 0.2), (1, 0.5), (17, 0.9), (300, 0.1), (5, 0.0)])
-def test_a_table_of_a_count_has_its_binomial_law(n, p):
-    found = law_of(module._counts_table(n, p, BITS))
-    for (reference, lost, gained), probability in found.items():
-        assert (reference, gained) == (0, 0)
-        assert probability == pytest.approx(stats.binom.pmf(lost, n, p), rel=1e-9, abs=1e-15)
-    assert sum(found.values()) == pytest.approx(1, abs=1e-12)
+@pytest.mark.parametrize(("n", "m"), [*SIZES, (60, 37)])
+def test_the_table_of_fishers_p_values_has_each_of_them(n, m):
+    x, y = table(n, m)
+    one_by_one = counts.p_values("fisher", x, y, n, m).reshape(n + 1, m + 1)
+    np.testing.assert_allclose(counts.fisher_table(n, m), one_by_one, rtol=1e-12)
 
 
-def test_what_cannot_happen_is_never_drawn():
-    table = module._prompts_table(5, chances(0.3, 0.3, 1.0))
-    possible = {each for each, weight in law_of(table).items() if weight > 0}
-    assert possible == {(right, 0, 0) for right in range(6)}
+# ---------------------------------------------------------------- critical counts
+@pytest.mark.parametrize(("n", "m"), SIZES)
+@pytest.mark.parametrize("test", counts.TESTS)
+def test_critical_counts_are_the_largest_that_fail(test, n, m):
+    p = [counts.p_values(test, x, y, n, m) for x, y in table(n, m).T.tolist()]
+    for alpha in (0.01, 0.05, 0.2, 0.45):
+        fails = np.reshape(p, (n + 1, m + 1)) <= alpha * (1 + 1e-8)
+        critical = counts.critical_counts(test, n, m, alpha)
+        np.testing.assert_array_equal(fails, np.arange(m + 1) <= critical[:, np.newaxis])
+        assert (np.diff(critical) >= 0).all()
 
 
-# ---------------------------------------------------------------- draws
-def slow_sums(table: np.ndarray, seed: int, n_drawn: int, n_rep: int) -> list[int]:
-    """Packed sums of draws, one word at a time."""
-    n_bits, state, sums = len(table).bit_length() - 1, seed, []
-    for _ in range(n_rep):
-        total = 0
-        for _ in range(n_drawn):
-            state = (state + GOLDEN) % WORD
-            word = mixed(state)
-            share, first, second = table[word >> (64 - n_bits)].tolist()
-            total += first if (word << n_bits) % WORD < share else second
-        sums.append(total)
-    return sums
+def test_a_p_value_that_is_alpha_fails():
+    """Fisher: one of C(6, 3) = 20; unconditionally 1/4 at p = 1/2."""
+    assert counts.critical_counts("fisher", 3, 3, 1 / 20).tolist() == [-1, -1, -1, 0]
+    assert counts.critical_counts("fisher", 3, 3, 1 / 20 - 1e-8).max() == -1
+    assert counts.critical_counts("boschloo", 1, 1, 0.25).tolist() == [-1, 0]
 
 
-def unpacked(sums: list[int]) -> np.ndarray:
-    return np.array([[packed >> BITS * i & 2**BITS - 1 for packed in sums] for i in range(3)])
+@settings(deadline=None, max_examples=15)
+@given(
+    st.integers(1, 40), st.integers(1, 40), st.floats(0.001, 0.5),
+    st.sampled_from(["fisher", "boschloo"]),
+)  # fmt: skip
+def test_exact_tests_hold_their_level_at_every_probability(n, m, alpha, test):
+    critical = counts.critical_counts(test, n, m, alpha)
+    assert rates(critical, n, m, P_GRID[::20]).max() <= alpha * (1 + 1e-6)
 
 
-def seeds() -> list[int]:
-    return rng_at().integers(0, WORD, size=2, dtype=np.uint64).tolist()
+def rates(critical, n, m, p):
+    masses = stats.binom.pmf(np.arange(n + 1), n, p[:, np.newaxis])
+    return (masses * stats.binom.cdf(critical, m, p[:, np.newaxis])).sum(axis=1)
 
 
-@pytest.mark.parametrize("n", [1, 20, TOGETHER, TOGETHER + 1, 3 * TOGETHER, 3 * TOGETHER + 11])
-def test_counts_are_those_of_a_loop_over_the_same_words(n):
-    n_rep, (first, second) = 30, seeds()
-    whole, rest = divmod(n, TOGETHER)
-    slow = np.zeros((3, n_rep), int)
-    if whole:
-        slow += unpacked(slow_sums(module._prompts_table(TOGETHER, CHANCE), first, whole, n_rep))
-    if rest:
-        seed = second if whole else first
-        slow += unpacked(slow_sums(module._prompts_table(rest, CHANCE), seed, 1, n_rep))
-    np.testing.assert_array_equal(draw_counts(rng_at(), n_rep, n, CHANCE), slow)
+@pytest.mark.parametrize(("n", "m", "alpha"), [(40, 25, 0.05), (150, 90, 0.003)])
+def test_boschloos_region_is_the_last_that_holds_the_level(n, m, alpha):
+    critical, p = counts.critical_counts("boschloo", n, m, alpha), counts.fisher_table(n, m)
+    outside = np.arange(m + 1) > critical[:, np.newaxis]
+    larger = (p <= p[outside].min() * (1 + 1e-9)).sum(axis=1) - 1
+    grid = P_GRID[::10]
+    assert rates(critical, n, m, grid).max() <= alpha < rates(larger, n, m, grid).max()
 
 
-@pytest.mark.parametrize(("n", "kept"), [(40, 0), (40, 31), (40, 40)])
-def test_counts_of_a_kept_reference_are_those_of_a_loop(n, kept):
-    n_rep, (first, second) = 30, seeds()
-    of_right = module._counts_table(kept, CHANCE.lost_if_right, BITS)
-    of_wrong = module._counts_table(n - kept, CHANCE.gained_if_wrong, 2 * BITS)
-    slow = unpacked(slow_sums(of_right, first, 1, n_rep))
-    slow += unpacked(slow_sums(of_wrong, second, 1, n_rep))
-    found = draw_counts(rng_at(), n_rep, n, CHANCE, kept=kept)
-    np.testing.assert_array_equal(found.reference, np.full(n_rep, kept))
-    np.testing.assert_array_equal([found.lost, found.gained], slow[1:])
+@pytest.mark.parametrize("strictly", [False, True])
+@pytest.mark.parametrize(("n", "m", "alpha"), [(1, 1, 0.05), (30, 30, 0.05), (9, 25, 0.3)])
+def test_counts_of_a_known_sigma_lie_below_its_threshold(n, m, alpha, strictly):
+    critical = counts.known_sigma_counts(n, m, alpha, 0.5, strictly=strictly)
+    gamma = threshold(np.arange(n + 1) / n, alpha, standard_error(0.5, n, m))
+    failing = np.arange(m + 1) / m < gamma[:, np.newaxis]  # γ lies on no count
+    np.testing.assert_array_equal(critical, failing.sum(axis=1) - 1)
 
 
-# ---------------------------------------------------------------- decisions
-def test_decisions_are_those_of_a_loop():
-    n, rng = 12, rng_at()
-    critical = CriticalCounts(rng.integers(-1, n, (n + 1, 3)), rng.integers(0, n + 2, (n + 1, 2)))
-    counts = draw_counts(rng, 100, n, CHANCE)
-    found = decide(critical, counts)
-    for row, reference, lost, gained in zip(found, *counts, strict=True):
-        by_right = [reference - lost + gained <= limit for limit in critical.right[reference]]
-        by_lost = [lost >= limit for limit in critical.lost[gained]]
-        assert row.tolist() == by_right + by_lost
+@pytest.mark.parametrize("shift", [0.0, 1e-12, -1e-12])
+def test_a_count_at_the_threshold_fails_unless_strictly(shift):
+    """α = 1/4 and the σ that puts γ ten answers below; but for roundings."""
+    sigma = (1 + shift) * 10 / 100 / -stats.norm.ppf(0.25) / math.sqrt(2 / 100)
+    at, below = (
+        counts.known_sigma_counts(100, 100, 0.25, sigma, strictly=strictly)[50:]
+        for strictly in (False, True)
+    )
+    assert (at == np.arange(40, 91)).all()
+    assert (below == np.arange(39, 90)).all()
+
+
+@pytest.mark.filterwarnings("ignore:Precision loss")  # one constant sample, which is meant
+@pytest.mark.parametrize(("n", "m", "alpha"), [(2, 2, 0.05), (12, 12, 0.05), (5, 17, 0.2)])
+def test_counts_of_welchs_test_are_those_of_scipy(n, m, alpha):
+    p = [welch_p_value(x, y, n, m) for x, y in table(n, m).T.tolist()]
+    failing = np.reshape(p, (n + 1, m + 1)) <= alpha
+    np.testing.assert_array_equal(counts.welch_counts(n, m, alpha), failing.sum(axis=1) - 1)
+
+
+def welch_p_value(x, y, n, m):
+    """Constant samples have the limits that are stated."""
+    if x in (0, n) and y in (0, m):
+        return (1 + np.sign(y / m - x / n)) / 2
+    check, reference = np.repeat([1.0, 0.0], [y, m - y]), np.repeat([1.0, 0.0], [x, n - x])
+    return stats.ttest_ind(check, reference, equal_var=False, alternative="less").pvalue
+
+
+# ---------------------------------------------------------------- rejection probabilities
+@pytest.mark.parametrize(("n", "m"), SIZES)
+@pytest.mark.parametrize(("p", "q"), [(0.0, 0.2), (0.3, 0.9), (1.0, 0.0), (0.6, 1.0)])
+def test_rejection_probabilities_are_plain_sums(n, m, p, q):
+    critical = counts.critical_counts("z_pooled", n, m, 0.2)
+    plain = sum(
+        stats.binom.pmf(x, n, p) * stats.binom.pmf(y, m, q)
+        for x, y in table(n, m).T.tolist()
+        if y <= critical[x]
+    )
+    found = counts.rejection_probability(critical, n, m, p, q)
+    assert found == pytest.approx(plain, rel=1e-12, abs=1e-15)

@@ -15,7 +15,7 @@ from simstudy.documents.stats.compiled.sixteen import (
     where_above_zero,
 )
 from simstudy.documents.stats.compiled.splitmix64 import GOLDEN, mixed, mixed_by_numpy
-from simstudy.documents.stats.networks._layer_kernels import multiply
+from simstudy.documents.stats.networks._training_kernels import multiply
 
 EPS = float(np.finfo(np.float32).eps)
 

@@ -69,23 +69,6 @@ def test_nearly_repeated_features_are_still_fitted():
     assert fit_least_squares(features, y).full_rank.all()
 
 
-@pytest.mark.parametrize(("centre", "n_obs"), [(1000, 5000), (0, 1_000_000)])
-def test_many_single_precision_numbers_are_not_taken_for_a_constant(centre, n_obs):
-    x = (centre + 5 * rng_at(0).standard_normal((1, n_obs, 1))).astype(np.float32)
-    fit = fit_least_squares(x, 2 * x[..., 0].astype(float))
-    assert fit.full_rank.all()
-    assert fit.coefficients[0, 0] == pytest.approx(2, rel=1e4 * EPS)
-
-
-@pytest.mark.parametrize("n_obs", [30, 5000])
-def test_single_precision_features_that_repeat_one_another_have_no_fit(n_obs):
-    first, second = rng_at(0).standard_normal((2, 1, n_obs)).astype(np.float32) + 3
-    features = np.stack([first, second, np.float32(0.3) * first - second], axis=2)
-    assert not fit_least_squares(features, first).full_rank.any()
-    tenths = np.full((1, n_obs, 1), 0.1, np.float32)
-    assert not fit_least_squares(tenths, first).full_rank.any()
-
-
 # ---------------------------------------------------------------- any estimator
 def test_each_replicate_has_its_own_fit():
     features, y = make_training()

@@ -6,11 +6,11 @@ import pytest
 from scipy import special
 
 from simstudy.documents.stats.bootstrap.losses import (
-    bootstrap_indices,
-    ideal_variance,
+    plain_resampled_means,
     replicate_seeds,
+    resampled_means,
 )
-from simstudy.documents.stats.models import metrics
+from simstudy.documents.stats.models import trial
 from simstudy.documents.stats.models.metrics import (
     CALIBRATION_SLOPE,
     CORRELATION,
@@ -19,20 +19,15 @@ from simstudy.documents.stats.models.metrics import (
     MSE,
     R2,
     RMSE,
-    absolute_error,
-    estimate,
-    influence,
-    metric_bootstrap,
-    squared_error,
     tweedie_deviance,
 )
-from simstudy.errors import DesignError
+from simstudy.documents.stats.models.trial import stage_of_metric
+from tests.documents.stats.bootstrap.indices import bootstrap_indices
 from tests.documents.stats.draws import rng_at
 
 EPS = float(np.finfo(float).eps)
 K = 1.5
-TWEEDIE = [tweedie_deviance(power) for power in (-1.5, 0, 1, 1.5, 2, 3)]
-METRICS = [MSE, MAE, RMSE, MAPE, R2, CORRELATION, CALIBRATION_SLOPE, *TWEEDIE]
+METRICS = [MSE, MAE, RMSE, MAPE, R2, CORRELATION, CALIBRATION_SLOPE, tweedie_deviance(1.5)]
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 
 
@@ -73,12 +68,20 @@ DEFINITIONS = {
         covariance(w, y, f) / mpmath.sqrt(covariance(w, y, y) * covariance(w, f, f))
     ),
     "calibration_slope": lambda w, y, f: covariance(w, y, f) / covariance(w, f, f),
-    **{metric.name: tweedie(float(metric.name.split("_")[1])) for metric in TWEEDIE},
+    "tweedie_1.5": tweedie(1.5),
 }
 
 
+def estimate(metric, y, prediction):
+    """The metric of each sample, influences of its observations, and its standard error."""
+    moments = metric.moments(y, prediction)
+    means = moments.mean(axis=1)
+    pulls = (metric.gradient(means)[:, np.newaxis] * (moments - means[:, np.newaxis])).sum(axis=2)
+    return metric.value(means), pulls, pulls.std(axis=1) / np.sqrt(y.shape[1])
+
+
 @every_metric
-def test_value_influence_and_error_are_those_of_the_reweighted_definition(metric):
+def test_value_and_influence_are_those_of_the_reweighted_definition(metric):
     """The influence value is n times the derivative of the metric by an observation's weight."""
     y, prediction = make_pair(1, 6)
     args = [mpmath.mpf(x) for x in y[0]], [mpmath.mpf(x) for x in prediction[0]]
@@ -88,11 +91,10 @@ def test_value_influence_and_error_are_those_of_the_reweighted_definition(metric
             6 * mpmath.diff(lambda w, i=i: DEFINITIONS[metric.name](one_at(i, w), *args), 1)
             for i in range(6)
         ]
-    found, psi = estimate(metric, y, prediction), np.array(slopes, float)
-    assert found.value[0] == pytest.approx(float(value), rel=1000 * EPS)
-    limit = 1000 * EPS * np.abs(psi).max()
-    np.testing.assert_allclose(influence(metric, y, prediction)[0], psi, 1000 * EPS, limit)
-    assert found.std_error[0] == pytest.approx(np.sqrt((psi**2).sum()) / 6, rel=1000 * EPS)
+    (found,), (pulls,), _ = estimate(metric, y, prediction)
+    psi = np.array(slopes, float)
+    assert found == pytest.approx(float(value), rel=1000 * EPS)
+    np.testing.assert_allclose(pulls, psi, 1000 * EPS, 1000 * EPS * np.abs(psi).max())
 
 
 def one_at(i: int, w):
@@ -105,44 +107,40 @@ def test_a_large_common_level_costs_no_digits(metric):
     level = 2.0**25  # added without rounding
     rounding = 10 * EPS * level  # of a mean at that level; squares about zero would lose level²
     near, far = estimate(metric, y, prediction), estimate(metric, y + level, prediction + level)
-    np.testing.assert_allclose(far.value, near.value, rtol=rounding)
-    np.testing.assert_allclose(far.std_error, near.std_error, rtol=rounding)
-
-
-def test_the_standard_error_of_a_mean_is_its_bootstrap_of_infinitely_many_resamples():
-    y, prediction = make_pair()
-    losses = np.stack([loss(y, prediction) for loss in (squared_error, absolute_error)], axis=-1)
-    for m, metric in enumerate((MSE, MAE)):
-        found = estimate(metric, y, prediction).std_error
-        np.testing.assert_allclose(found, np.sqrt(ideal_variance(losses)[:, m]), rtol=100 * EPS)
-        textbook = losses[..., m].std(axis=1, ddof=1) / np.sqrt(y.shape[1])
-        found = estimate(metric, y, prediction, ddof=1).std_error
-        np.testing.assert_allclose(found, textbook, rtol=100 * EPS)
+    np.testing.assert_allclose(far[0], near[0], rtol=rounding)
+    np.testing.assert_allclose(far[2], near[2], rtol=rounding)
 
 
 # ---------------------------------------------------------------- bootstraps
+def stage_of(metric, y, prediction, n_boot=99, resample=resampled_means):
+    with np.errstate(all="ignore"):
+        moments = metric.moments(y, prediction)
+    return stage_of_metric(metric, moments, rng_at(), k=K, n_boot=n_boot, resample=resample)
+
+
 @every_metric
-def test_metric_bootstrap_is_a_loop_over_resamples(metric):
-    (y, prediction), n_boot = make_pair(2, 40), 99
-    found = metric_bootstrap(metric, y, prediction, rng_at(), k=K, n_boot=n_boot)
-    whole = estimate(metric, y, prediction).value
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_stage_is_a_loop_over_resamples(metric, compiled):
+    (y, prediction), drawn = make_pair(2, 40), rng_at()
+    resample = resampled_means if compiled else plain_resampled_means
+    found, sign = stage_of(metric, y, prediction, resample=resample), metric.lower_is_better or -1
+    whole = estimate(metric, y, prediction)[0]
     for rep, seeds in enumerate(replicate_seeds(rng_at(), 2)):
-        indices = bootstrap_indices(seeds[0], 40, n_boot)
-        draws = estimate(metric, y[rep][indices], prediction[rep][indices])
-        t = (draws.value - whole[rep]) / draws.std_error
-        rounding = 1e3 * 40 * n_boot * EPS
-        assert found.mean[rep] == whole[rep]
-        assert found.variance[rep] == pytest.approx(draws.value.var(ddof=1), rel=rounding)
-        assert found.quantile[rep] == pytest.approx(np.quantile(t, special.ndtr(-K)), rel=rounding)
+        indices = drawn.integers(0, 40, (99, 40))
+        if compiled:
+            indices = bootstrap_indices(seeds[0], 40, 99)
+        values, _, std_errors = estimate(metric, y[rep][indices], prediction[rep][indices])
+        reach = -np.quantile(sign * (values - whole[rep]) / std_errors, special.ndtr(-K))
+        expected = [values.std() * reach / K, values.std()]
+        assert found.estimate[rep, 0, 0] == pytest.approx(whole[rep], rel=1e-14)
+        np.testing.assert_allclose(found.std_error[rep, :, 0], expected, rtol=1e-9)
 
 
 def test_the_share_of_memory_moves_no_number(monkeypatch):
     y, prediction = make_pair(5, 30)
-    whole = metric_bootstrap(R2, y, prediction, rng_at(), k=K)
-    monkeypatch.setattr(metrics, "MAX_DOUBLES", 20_000)  # two replicates at a time
-    parts = metric_bootstrap(R2, y, prediction, rng_at(), k=K)
-    assert (parts.quantile == whole.quantile).all()
-    assert (parts.variance == whole.variance).all()
+    whole = stage_of(R2, y, prediction)
+    monkeypatch.setattr(trial, "MAX_DOUBLES", 2_000)  # two replicates at a time
+    np.testing.assert_array_equal(stage_of(R2, y, prediction).std_error, whole.std_error)
 
 
 # ---------------------------------------------------------------- what has no answer
@@ -152,52 +150,33 @@ def test_a_prediction_that_is_not_finite_fails_its_replicate_alone(metric, bad):
     y, prediction = make_pair()
     spoilt = prediction.copy()
     spoilt[1, 2] = bad
-    found, clean = estimate(metric, y, spoilt), estimate(metric, y, prediction)
-    boot = metric_bootstrap(metric, y, spoilt, rng_at(), k=K, n_boot=99)
-    for values in (*found, boot.variance, boot.quantile, boot.adjusted_std_error):
-        assert np.isnan(values).tolist() == [False, True, False]
-    assert (found.std_error[::2] == clean.std_error[::2]).all()
+    found, clean = stage_of(metric, y, spoilt), stage_of(metric, y, prediction)
+    assert np.isnan(found.estimate[1]).all()
+    assert np.isnan(found.std_error[1]).all()
+    np.testing.assert_array_equal(found.std_error[::2], clean.std_error[::2])
 
 
 @pytest.mark.parametrize("metric", [R2, CORRELATION], ids=lambda metric: metric.name)
 def test_a_constant_response_has_no_explained_share(metric):
     y, prediction = make_pair()
     y[1] = 0.1  # tenths do not add up
-    assert np.isnan(estimate(metric, y, prediction).value).tolist() == [False, True, False]
-    found = metric_bootstrap(metric, y, prediction, rng_at(), k=K)
-    assert found.failed.tolist() == [False, True, False]
+    found = stage_of(metric, y, prediction)
+    assert np.isnan(found.std_error).all(axis=(1, 2)).tolist() == [False, True, False]
 
 
-def test_a_perfect_prediction_has_no_studentized_quantile():
+def test_a_perfect_prediction_has_no_standard_error():
     y, _ = make_pair()
     for metric in (MSE, MAE, R2):
-        found = metric_bootstrap(metric, y, y.copy(), rng_at(), k=K)
-        assert found.failed.all()
-        assert (found.variance == 0).all()
+        found = stage_of(metric, y, y.copy())
+        assert (found.std_error[:, 1] == 0).all()
+        assert np.isnan(found.std_error[:, 0]).all()
 
 
 @pytest.mark.parametrize(
-    ("power", "y", "prediction", "defined"),
-    [
-        (0, -1.0, -2.0, True), (-1, -1.0, 2.0, True), (-1, 1.0, -2.0, False),
-        (1, 0.0, 2.0, True), (1, -0.1, 2.0, False), (1, 1.0, 0.0, False),
-        (1.5, 0.0, 2.0, True), (2, 0.0, 2.0, False), (2, 1.0, 2.0, True), (3, 0.0, 1.0, False),
-    ],
-)  # fmt: skip
-def test_tweedie_deviance_exists_on_its_domain_only(power, y, prediction, defined):
+    ("y", "prediction", "defined"), [(0.0, 2.0, True), (-0.1, 2.0, False), (1.0, 0.0, False)]
+)
+def test_tweedie_deviance_exists_on_its_domain_only(y, prediction, defined):
     ys, predictions = make_pair(1, 5)
     ys[0, 2], predictions[0, 2] = y, prediction
-    assert np.isfinite(estimate(tweedie_deviance(power), ys, predictions).value[0]) == defined
-
-
-# ---------------------------------------------------------------- what is refused
-@pytest.mark.parametrize("power", [0.5, np.nan, np.inf])
-def test_powers_without_a_distribution_are_refused(power):
-    with pytest.raises(DesignError, match=r"belongs to no Tweedie distribution.*at most 0"):
-        tweedie_deviance(power)
-
-
-def test_a_bootstrap_of_no_replicate_is_refused():
-    nothing = np.empty((0, 20))
-    with pytest.raises(DesignError, match="holds no replicate, so there is nothing to resample"):
-        metric_bootstrap(metrics.MSE, nothing, nothing, rng_at(), k=1.5, n_boot=100)
+    moments = tweedie_deviance(1.5).moments(ys, predictions)
+    assert np.isfinite(moments[0, 2, 0]) == defined

@@ -3,19 +3,32 @@
 import os
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from simstudy.documents.stats.networks import compiled_training
-from simstudy.documents.stats.networks.architecture import VARIANCE_FLOOR, Network, Training
-from simstudy.documents.stats.networks.compiled_training import CompiledTrainer
+from simstudy.documents.stats.networks import training
+from simstudy.documents.stats.networks._training_kernels import _place
+from simstudy.documents.stats.networks.training import (
+    VARIANCE_FLOOR,
+    Network,
+    Trainer,
+    Training,
+    ensemble_predictions,
+    shuffled,
+)
 from tests.documents.stats.networks.plain import PlainNetwork
-from tests.support import ROOT
+from tests.documents.stats.words import GOLDEN, WORD, mixed, place
+from tests.support import ROOT, assert_caught, assert_within_mcse
 
 N_OBS, N_TRAIN, N_FEATURE, N_NETWORK, N_EPOCH = 60, 40, 4, 3, 6
 NETWORK, TRAINING = Network((6, 5)), Training((N_EPOCH,), batch_size=16)
 EPS = float(np.finfo(float).eps)
+
+
+def batches():
+    return [slice(start, end) for start, end in pairwise(TRAINING.batch_ends(N_TRAIN))]
 
 
 def drawn(n_network=N_NETWORK, n_feature=N_FEATURE):
@@ -28,15 +41,15 @@ def drawn(n_network=N_NETWORK, n_feature=N_FEATURE):
 
 
 def trained(features, y, weights, orders, dtype="float64"):
-    trainer = CompiledTrainer(weights, features, y, TRAINING, dtype=dtype)
+    trainer = Trainer(weights, features, y, TRAINING, dtype=dtype)
     for order in orders:
         trainer.epoch(order)
     return trainer.predict()
 
 
 def trained_plainly(at, features, y, weights, orders):
-    network, batches = PlainNetwork(weights, at), TRAINING.batches(N_TRAIN)
-    network.train(features, y, [order[at] for order in orders], batches, TRAINING.learning_rate)
+    network = PlainNetwork(weights, at)
+    network.train(features, y, [order[at] for order in orders], batches(), TRAINING.learning_rate)
     return network.predict(features)
 
 
@@ -46,7 +59,7 @@ def rounding(features, y, weights, orders):
     A step rounds each of the terms that one of its sums has, at most a batch's or a layer's; all
     steps together are taken as a change of the initial weights by that many roundings.
     """
-    n_step = len(orders) * len(TRAINING.batches(N_TRAIN))
+    n_step = len(orders) * len(batches())
     n_term = max(TRAINING.batch_size, features.shape[1], *NETWORK.hidden)
     signs = np.random.default_rng(2)
     moved = [w * (1 + n_step * n_term * EPS * signs.choice([-1, 1], w.shape)) for w in weights]
@@ -64,34 +77,20 @@ def test_training_is_that_of_a_plain_loop():
 @pytest.mark.parametrize(("constant", "value"), [("NEWEST", 0.1001), ("SECOND_DECAY", 0.99901)])
 def test_that_test_catches_another_constant(monkeypatch, constant, value):
     before, limit = trained(*drawn()), rounding(*drawn())
-    if constant == "NEWEST":
-        monkeypatch.setattr(compiled_training, constant, value)
-        assert np.abs(trained(*drawn()) - before).max() > limit
-    monkeypatch.setattr(f"tests.documents.stats.networks.plain.{constant}", value)
-    assert np.abs(trained_plainly(0, *drawn()) - before[0]).max() > limit
+    monkeypatch.setattr(training, constant, value)
+    assert np.abs(trained(*drawn()) - before).max() > limit
 
 
-def test_its_gradient_is_that_of_a_plain_loop_and_of_finite_differences():
-    features, y, weights, orders = drawn()
-    rows = np.ascontiguousarray(orders[0][:, TRAINING.batches(N_TRAIN)[0]])
-    trainer = CompiledTrainer(weights, features, y, TRAINING, dtype="float64")
-    trainer.gradient_of(rows)
-    for at in range(N_NETWORK):
-        plain = PlainNetwork(weights, at).gradient(features[rows[at]], y[rows[at]])
-        own = trainer.of_network(at, trainer.gradient)
-        found_by_part = np.split(own, np.cumsum([part.size for part in plain])[:-1])
-        for found, expected in zip(found_by_part, plain, strict=True):
-            limit = rows.shape[1] * sum(NETWORK.hidden) * EPS * np.abs(expected).max()
-            np.testing.assert_allclose(found, expected.ravel(), rtol=0, atol=limit)
-
-    step, losses = EPS ** (1 / 3), []
+def test_the_gradient_of_the_plain_loop_is_that_of_finite_differences():
+    features, y, weights, _ = drawn()
+    x, y = features[:16], y[:16]
+    slope, step, losses = PlainNetwork(weights, 1).gradient(x, y)[0][2, 3], EPS ** (1 / 3), []
     for sign in (-1, 1):
         moved = [layer[1].copy() for layer in weights]
         moved[0][2, 3] += sign * step
-        losses.append(loss(moved, features[rows[1]], y[rows[1]]))
-    slope = (losses[1] - losses[0]) / (2 * step)
+        losses.append(loss(moved, x, y))
     third = 1e2 * losses[0]  # a bound on the third derivative: errors are step² of it
-    found = trainer.of_network(1, trainer.gradient)[2 * NETWORK.hidden[0] + 3]
+    found = (losses[1] - losses[0]) / (2 * step)
     assert abs(found - slope) <= third * step**2 + EPS * losses[0] / step
 
 
@@ -113,6 +112,75 @@ def test_networks_beyond_a_vector_are_the_same_alone_and_among_others():
     limit = rounding(features, y, weights, orders)
     expected = trained_plainly(17, features, y, weights, orders)
     np.testing.assert_allclose(together[17], expected, rtol=0, atol=limit)
+
+
+# ---------------------------------------------------------------- ensembles
+def predicted(features, y, rows, epochs=(4,)):
+    return ensemble_predictions(
+        NETWORK, Training(epochs, batch_size=10), features, y, rows,
+        initial=np.random.default_rng(2), order=np.random.default_rng(3),
+    )  # fmt: skip
+
+
+def ensemble():
+    features, y, _, orders = drawn()
+    return features, y + 5, orders[0]
+
+
+def test_predictions_at_some_epochs_are_those_of_a_training_that_ends_there():
+    both = predicted(*ensemble(), epochs=(2, 4))
+    assert both.shape == (2, N_NETWORK, N_OBS)
+    for at, epochs in enumerate((2, 4)):
+        np.testing.assert_array_equal(both[at], predicted(*ensemble(), epochs=(epochs,))[0])
+
+
+def test_they_follow_the_units_of_responses_and_of_features():
+    """Powers of two round nothing, and standardising takes them out; a constant is centred."""
+    features, y, rows = ensemble()
+    features = np.column_stack([features, np.full(N_OBS, 7.0)])
+    found = predicted(features, y, rows)
+    np.testing.assert_array_equal(predicted(features, 4 * y, rows), 4 * found)
+    np.testing.assert_array_equal(predicted(8 * features, y, rows), found)
+
+
+def test_initial_weights_are_uniform_with_variance_two_over_inputs():
+    first, last = Network((5,)).initial(20_000, 8, np.random.default_rng(1))
+    for weights, shape in ((first, (20_000, 8, 5)), (last, (20_000, 5, 1))):
+        assert weights.shape == shape
+        variance = 2 / shape[1]
+        mcse = np.sqrt((9 / 5 - 1) * variance**2 / weights.size)  # fourth moment of a uniform
+        assert np.abs(weights).max() <= np.sqrt(6 / shape[1])
+        assert_within_mcse((weights**2).mean(), variance, mcse)
+        assert_caught((weights**2).mean(), variance / 2, mcse)
+
+
+@pytest.mark.parametrize("n_obs", [2, 3, 5, 63, 64, 65, 129, 338])
+@pytest.mark.parametrize("batch_size", [2, 3, 64])
+def test_batches_hold_everything_once_and_none_is_of_one(n_obs, batch_size):
+    ends = Training((1,), batch_size).batch_ends(n_obs)
+    assert (ends[0], ends[-1]) == (0, n_obs)
+    sizes = np.diff(ends)
+    assert sizes.min() >= 2
+    assert sizes.max() - sizes.min() <= 1
+    assert sizes.max() <= max(batch_size, 3)  # two batches of 2 cannot hold 5
+
+
+def test_orders_are_those_of_a_loop_in_whole_numbers():
+    rows = np.random.default_rng(1).integers(0, 338, (5, 338))
+    found = shuffled(rows, np.random.default_rng(2))
+    seeds = np.random.default_rng(2).integers(WORD, size=5, dtype=np.uint64).tolist()
+    for row, state, order in zip(rows.tolist(), seeds, found.tolist(), strict=True):
+        for i in range(337):
+            state = (state + GOLDEN) % WORD
+            j = i + place(mixed(state), 338 - i)
+            row[i], row[j] = row[j], row[i]
+        assert order == row
+
+
+@pytest.mark.parametrize("n", [7, 3 * 2**30])
+def test_a_word_that_would_favour_a_place_is_mixed_again(n):
+    words = np.random.default_rng(3).integers(WORD, size=200, dtype=np.uint64)
+    assert [_place(word, np.uint64(n)) for word in words] == [place(w, n) for w in words.tolist()]
 
 
 # ---------------------------------------------------------------- on other processors

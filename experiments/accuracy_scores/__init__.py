@@ -1,1 +1,0 @@
-"""Accuracy regressions of scores that are no plain accuracies: study, figures and claims."""

@@ -1,1 +1,0 @@
-"""The trial of a binary classifier: thresholds, their bounds, sample sizes."""

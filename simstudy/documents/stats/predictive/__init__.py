@@ -1,1 +1,0 @@
-"""Predictive distributions, the p-values of what came of predictions, and their calibration."""

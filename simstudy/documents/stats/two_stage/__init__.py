@@ -1,1 +1,0 @@
-"""The two-stage trial of a mean: its law, and its design."""
