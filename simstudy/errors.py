@@ -125,6 +125,10 @@ class SchedulerLostError(StoreError):
     """The scheduler of a cluster was lost during a run; finished blocks are kept."""
 
 
+class IncompleteError(SimstudyError):
+    """Shares are missing, and drawing them here would take longer than one share."""
+
+
 class UnreachableError(SimstudyError):
     """A remote store does not exist, refuses access, or does not answer.
 

@@ -73,7 +73,7 @@ def test_a_seed_that_is_none(seed):
             {"shard": "1/2/3"},
             "shard=1/2/3 is not allowed: it must be i/N with integers 1 <= i <= N",
         ),
-        ({"restart": "no"}, "restart='no': must be one of True, False"),
+        ({"adopt": "no"}, "adopt='no': must be one of True, False"),
         ({"max_rep": "x"}, "max_rep='x': must be a whole number at least 1"),
         ({"redraw": "x"}, "redraw=x: the study has no such method"),
         ({"out": 5}, "5 names no place for files: give a path"),
@@ -98,14 +98,13 @@ def test_only_what_is_missing_is_computed(tmp_path):
     assert mean_study((3, 10, 30)).run(120, out=tmp_path).outcome.n_blocks == 3
 
 
-def test_starting_over_leaves_another_studys_blocks_alone(tmp_path):
-    """The folder is refused before anything in it is deleted."""
+def test_another_studys_folder_is_refused(tmp_path):
     study = mean_study((3,))
     study.run(60, out=tmp_path)
     (tmp_path / "toy" / "manifest.json").write_text(json.dumps({"study": "someone else's"}))
     blocks = sorted((tmp_path / "toy" / "replicates").iterdir())
     with pytest.raises(StoreError, match='holds the results of study "someone else\'s"'):
-        study.run(60, out=tmp_path, restart=True)
+        study.run(60, out=tmp_path)
     assert sorted((tmp_path / "toy" / "replicates").iterdir()) == blocks
 
 

@@ -297,6 +297,7 @@ def open_store(folder: Place, keys: Collection[str], manifest: Mapping[str, Any]
         )
     files = files_at(place)
     found, values, codes = None, dict[str, str](), dict[str, Any]()
+    accepted: dict[str, list[str]] = {}
     for name, owner in provenance_of_files(files):
         if owner.settings.get("study") == UNKNOWN:
             raise damaged_file_error(files, name)
@@ -308,7 +309,11 @@ def open_store(folder: Place, keys: Collection[str], manifest: Mapping[str, Any]
                 values.setdefault(key, owner.values[key]),
                 codes.setdefault(key, owner.codes[key]),
             )
-            if (found.settings, *known) != (owner.settings, owner.values[key], owner.codes[key]):
+            if (found.settings, *known) == (owner.settings, owner.values[key], owner.codes[key]):
+                continue
+            if found.same_code(owner, key):  # drawn by other versions, which the run compared
+                accepted.setdefault(key, []).append(owner.origin(key))
+            else:
                 what = in_one_line(", ".join(found.differences(owner, key)[:1]))
                 raise StoreError(
                     f"{folder} holds blocks of several runs under one name ({what}): read them "
@@ -316,4 +321,5 @@ def open_store(folder: Place, keys: Collection[str], manifest: Mapping[str, Any]
                 )
     if found is None:
         raise StoreError(f"{folder} holds no block of the scenarios that it names: run it again.")
-    return Store(files, int(found.settings["block_size"]), found, read_only=True)
+    size = int(found.settings["block_size"])
+    return Store(files, size, found, read_only=True, accepted=accepted)

@@ -22,6 +22,7 @@ from simstudy.options import build, option
 
 if TYPE_CHECKING:
     from simstudy.cli.composition import Run
+    from simstudy.store.compaction import Removed
 
 ENTRY_POINTS = "simstudy.commands"
 """Group of entry points that add commands: each names a Typer application."""
@@ -239,22 +240,27 @@ def protocol(context: typer.Context, overrides: Overrides = None) -> None:
 
 
 @app.command()
-def clean(
-    context: typer.Context,
-    overrides: Overrides = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-) -> None:
-    """Delete blocks that no run of a study uses."""
+def clean(context: typer.Context, overrides: Overrides = None) -> None:
+    """Count blocks that no run of a study uses; delete=true deletes those older than 7 days."""
     from simstudy.store.runs import clean as remove_unused
 
-    folder = _run(context, overrides).folder
-    found = remove_unused(folder, dry_run=True)
-    text = f"{found.n_blocks:,} blocks ({found.n_bytes / 1e6:,.1f} MB) in {folder}"
-    if not found.n_blocks:
+    words = list(overrides or ())
+    deletes = "delete=true" in words
+    folder = _run(context, [word for word in words if word != "delete=true"]).folder
+    unused = remove_unused(folder, dry_run=True, older_than=0.0)
+    if not unused.n_blocks:
         print(f"nothing to delete: a run uses every block in {folder}")
-    elif yes or typer.confirm(f"Delete {text}?"):
-        remove_unused(folder)
-        print(f"deleted: {text}")
+        return
+    print(f"used by no run: {_size_of(unused)} in {folder}")
+    old = remove_unused(folder, dry_run=not deletes)
+    if deletes:
+        print(f"deleted: {_size_of(old)}, which were older than 7 days")
+    else:
+        print(f"older than 7 days: {_size_of(old)}; delete=true deletes these")
+
+
+def _size_of(removed: "Removed") -> str:
+    return f"{removed.n_blocks:,} blocks ({removed.n_bytes / 1e6:,.1f} MB)"
 
 
 # ---------------------------------------------------------------- a Slurm script

@@ -17,6 +17,7 @@ from simstudy.errors import (
     AlwaysFailsError,
     ConfigError,
     DiskFullError,
+    IncompleteError,
     SchedulerLostError,
     SimstudyError,
 )
@@ -40,7 +41,8 @@ def end_with_status(work: Callable[[], int], typed: Sequence[str], command: str)
     -------
     int
         0 all is well; 1 a defect, with its traceback, or an output that cannot be written;
-        2 refused before any work; 3 some replicates failed or drawing a figure raised an error;
+        2 refused before any work; 3 some replicates failed, drawing a figure raised an error, or
+        shares to join are missing;
         75 warned by SIGUSR1 that the time is nearly up, and some blocks are to go; 129 hung up;
         130 interrupted; 141 broken pipe; 143 terminated.
     """
@@ -100,6 +102,8 @@ def complain_of(error: BaseException, typed: Sequence[str] = (), command: str = 
     complain(" ".join(text.split()))
     for frame in error.frames if isinstance(error, AlwaysFailsError) else ():
         complain(f"  {frame}")
+    if isinstance(error, IncompleteError):
+        return FAILED
     return OUT_OF_TIME if isinstance(error, SchedulerLostError) else REFUSED
 
 
@@ -113,8 +117,8 @@ def is_output_error(error: BaseException) -> bool:
 
 
 def resume_command(project: Project, verb: str, arguments: Sequence[str]) -> str:
-    """The command that continues this one, without settings that delete results."""
-    kept = [text for text in arguments if text.lstrip("+").partition("=")[0] != "restart"]
+    """The command that continues this one, without drawing stored blocks again."""
+    kept = [text for text in arguments if text.lstrip("+").partition("=")[0] != "redraw"]
     return " ".join([project.command(verb), *map(shlex.quote, kept)])
 
 

@@ -10,8 +10,8 @@ from simstudy.options import build, format_setting, option
 from simstudy.study.run_options import RunOptions, read_seconds
 
 SILENT = frozenset({
-    "n_jobs", "backend", "block_seconds", "out", "restart", "retry", "redraw", "adopt", "budget",
-    "join", "shard", "figures", "pdf", "report", "progress", "claims", "objective",
+    "n_jobs", "backend", "block_seconds", "out", "retry", "redraw", "adopt", "budget",
+    "join", "draw", "shard", "figures", "pdf", "report", "progress", "claims", "objective",
     "scale", "experiment",
 })  # fmt: skip
 """Settings that change no number, so that runs with other values of them share a folder."""
@@ -24,6 +24,7 @@ class Settings(RunOptions):
     progress: bool = option("show progress", default=True)
     precision: dict[str, Any] = field(default_factory=dict)
     join: int | None = option("N: join N shares; draw what is missing if it is little", at_least=1)
+    draw: bool = option("with join: draw what is missing, however much it is", default=False)
     figures: bool = option("draw the figures", default=True)
     pdf: bool = option("also draw the figures as PDF", default=False)
     report: bool = option("write the HTML report", default=True)
@@ -49,17 +50,12 @@ def check_settings(settings: Settings) -> None:
             f"precision={format_setting(settings.precision)} names no measure: write "
             "precision.MEASURE=0.005"
         )
-    for name in ("shard", "restart", "precision"):
+    for name in ("shard", "precision"):
         if settings.join and getattr(settings, name):
             raise ConfigError(
                 f"join={settings.join} with {name}: the run that joins shares draws no share, "
-                f"deletes none of them, and has a fixed n_rep. Leave {name} out."
+                f"and has a fixed n_rep. Leave {name} out."
             )
-    if settings.shard and settings.restart:
-        raise ConfigError(
-            f"restart=true with shard={settings.shard}: every share would delete the blocks of the "
-            "others. Begin once with restart=true and without shard; then run the shares."
-        )
     read_seconds(settings.budget)
 
 

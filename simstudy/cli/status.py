@@ -8,7 +8,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -156,17 +156,28 @@ class Inventory:
         Blocks that are not stored, or were drawn by other code or settings.
     failed
         Stored blocks with a failed replicate.
+    changed
+        What changed since stored blocks were drawn, in one line; empty if nothing did.
     """
 
     plan: "Plan"
     every: "BlockSet"
     missing: "BlockSet"
     failed: "BlockSet"
+    changed: str = ""
 
     @property
     def n_stored(self) -> int:
         """The number of stored blocks."""
         return len(self.every) - len(self.missing)
+
+    def n_stored_of(self, redraw: Collection[str | bool]) -> int:
+        """The number of stored blocks that `redraw` names."""
+        from simstudy.design.plan import method_of
+
+        units = self.plan.keys.items()
+        keys = [key for key, drawn in units if True in redraw or method_of(drawn) in redraw]
+        return sum(int((~self.missing.chosen[key]).sum()) for key in keys)
 
     def of_shard(self, shard: tuple[int, int] | None) -> "Inventory":
         """The inventory of one share."""
@@ -196,49 +207,51 @@ def take_inventory(config: "Run") -> Inventory:
     Raises
     ------
     StoreError
-        If a run would refuse the folder.
+        If the folder is of another study.
     """
     from simstudy.engine.provenance import compute_provenance
     from simstudy.engine.work_queue import all_blocks, blocks_with_failures, missing_blocks
     from simstudy.store.files import REPLICATES
     from simstudy.store.study_folder import StudyFolder
-    from simstudy.study.run_options import check_redraw
+    from simstudy.study.stored_code import describe_other_code, other_code
 
     settings, study = config.settings, config.study
     plan = study.plan(settings.seed).work_units
     provenance = compute_provenance(plan).of_blocks
-    redraw = check_redraw(settings.redraw, study.methods)
-    is_there = (config.folder / REPLICATES).is_dir() and not settings.restart
-    home = StudyFolder.open(
-        plan, config.out if is_there else None, provenance, redraw=redraw, at_once=False
-    )
+    is_there = (config.folder / REPLICATES).is_dir()
+    home = StudyFolder.open(plan, config.out if is_there else None, provenance, at_once=False)
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(config.n_rep))
     return Inventory(
         plan,
         all_blocks(plan, wanted),
         missing_blocks(plan, wanted, home.store),
         blocks_with_failures(plan, wanted, home.store),
+        describe_other_code(other, home) if (other := other_code(plan, home.store)) else "",
     )
 
 
 def check_join(config: "Run") -> None:
-    """Refuse to draw the remaining blocks in one process if they exceed one share.
+    """Draw nothing here if the missing blocks are more work than one share.
 
     Shares cost the same, so what is missing costs as many shares as the missing parts add up to.
 
     Raises
     ------
-    ConfigError
-        With the command that draws it in an array.
+    IncompleteError
+        With what changed, and the command that draws the missing shares in an array.
     """
+    from simstudy.errors import IncompleteError
+
     n_shares = config.settings.join or 1
     found = take_inventory(config)
     gaps = found.by_share(n_shares)
     if sum(missing / wanted for missing, wanted in gaps.values()) > 1 + ROUNDING:
-        raise ConfigError(
+        changed = f"; {found.changed}" if found.changed else ""
+        raise IncompleteError(
             f"join={n_shares}: {len(found.missing):,} of {len(found.every):,} blocks are missing, "
-            f"in {len(gaps):,} of {n_shares:,} shares. That is more than one share draws, so this "
-            f"process draws none of them. To draw them: {_array_command(config, n_shares, gaps)}"
+            f"in {len(gaps):,} of {n_shares:,} shares ({format_ranges(gaps)}){changed}. That is "
+            "more than one share draws, so none is drawn here (draw=true draws them here). To "
+            f"draw them in an array: {_array_command(config, n_shares, gaps)}"
         )
 
 
@@ -257,6 +270,7 @@ def format_plan(config: "Run") -> str:
     study, settings, size = config.study, config.settings, config.study.block_size
     found = take_inventory(config).of_shard(settings.share)
     n_drawn = len(found.missing) + (len(found.failed) if settings.retry else 0)
+    n_drawn += found.n_stored_of(settings.redraw or ())
     shard = f" (shard {settings.shard})" if settings.shard else ""
     return "\n".join(
         (
@@ -264,6 +278,7 @@ def format_plan(config: "Run") -> str:
             f"each, drawn in blocks of {size:,}",
             f"blocks   {len(found.every):,}{shard}: {found.n_stored:,} stored "
             f"({len(found.failed):,} with failures), {len(found.missing):,} missing",
+            *([found.changed] if found.changed else []),
             f"to draw  {n_drawn:,} blocks",
             f"time     {_format_time(config.folder, n_drawn)}",
             f"results  {config.run_folder}",
@@ -290,7 +305,7 @@ def status_of_one(config: "Run") -> tuple[list[str], int]:
     found = whole if "auto" in shard else whole.of_shard(config.settings.share)
     manifest, published = _manifest(config.folder), _published(config.folder)
     status = FAILED if found.failed or _count(manifest, "failed_replicates") else 0
-    if manifest and not found.n_stored:
+    if manifest and not found.n_stored and not whole.changed:
         return [f"{config.name:28} {published}{ELSEWHERE}"], status
     counts = f"{found.n_stored:,} of {len(found.every):,}"
     line = f"{config.name:28} {counts:>15} {len(found.failed):7,} {len(found.missing):8,}  "
@@ -300,7 +315,8 @@ def status_of_one(config: "Run") -> tuple[list[str], int]:
     ]
     n_shares = int(shard.partition("/")[2] or 0)
     shares = [_format_gaps(config, n_shares, whole)] if n_shares else []
-    return [HEADER, f"{line}{published}", *shares, *runs], status
+    changed = [f"  {whole.changed}"] if whole.changed else []
+    return [HEADER, f"{line}{published}", *changed, *shares, *runs], status
 
 
 def _format_gaps(config: "Run", n_shares: int, whole: Inventory) -> str:

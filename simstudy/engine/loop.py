@@ -64,7 +64,7 @@ from simstudy.store.files import REPLICATES, translate_io_errors
 from simstudy.store.object_store import ObjectStore, check_sendable
 from simstudy.store.provenance import NO_PROVENANCE
 from simstudy.store.run_records import RunRecord, Times, read_records, write_record
-from simstudy.store.runs import mark_outdated, study_folder
+from simstudy.store.runs import study_folder
 
 Sizes = Mapping[str, int]  # replicates, by key of a scenario or of a scenario and method
 OnResult = Callable[[TaskResult], None]
@@ -155,10 +155,30 @@ class Loop:
         """Draw stored blocks with failures again; the new blocks replace them."""
         blocks = blocks_with_failures(self.plan, self._n_blocks(sizes), self.store)
         if blocks:
-            if self.folder is not None:
-                mark_outdated(self.folder)
             self._prepare_monitor(sizes, replaces_failures=True)
             self.draw_blocks(blocks, generation=self.store.highest_generation + 1)
+
+    def draw_again(
+        self, sizes: Sizes, keys: Collection[str]
+    ) -> tuple[Store, Store, BlockSet] | None:
+        """Draw the stored blocks of some units again; the new rows replace them.
+
+        Returns
+        -------
+        tuple[Store, Store, BlockSet] or None
+            The store as it was, the store as it is, and the blocks; None without blocks.
+        """
+        lacking = missing_blocks(self.plan, self._n_blocks(sizes), self.store, retries=True).chosen
+        stored = {key: ~which & (key in keys) for key, which in lacking.items()}
+        blocks = BlockSet(self.plan, stored)
+        if not blocks:
+            return None
+        store = self.store
+        names = {file.name for file in store.referenced_files}
+        before = store.reopened(only_files=names)
+        self._prepare_monitor(sizes, replaces_failures=True)
+        self.draw_blocks(blocks, generation=store.highest_generation + 1)
+        return before, store, blocks
 
     def missing(
         self, sizes: Sizes, shard: tuple[int, int] | None = None, *, retry: bool = False

@@ -24,6 +24,7 @@ from simstudy.provenance.values import hash_of
 from simstudy.store.arrow_schema import SCENARIO
 from simstudy.store.provenance import Provenance
 
+OWN_VALUES = "the method's own values"  # entry of a fingerprint: options that a method holds
 LAYOUT = 3  # version of the stored rows: add 1 if the same columns are stored differently
 ENGINE_SOURCES = ("engine", "store", "validation.py", "atomic_files.py")
 """Folders and files of the package that handle columns on their way to the store."""
@@ -245,9 +246,7 @@ def _with_values(parts: Sequence[Any], traced: Trace) -> Fingerprint:
         for part, token in zip(parts, traced.tokens, strict=True)
         if not isinstance(part, FunctionType)
     ]
-    return traced.found | (
-        {"the method's own values": "#" + short_hash("|".join(held))} if held else {}
-    )
+    return traced.found | ({OWN_VALUES: "#" + short_hash("|".join(held))} if held else {})
 
 
 def _merged(scenarios: Fingerprint, methods: Fingerprint) -> Fingerprint:

@@ -208,6 +208,8 @@ class RunStats:
     noticed
         Warnings for readers of the numbers, for example about random numbers that do not come from
         `streams`.
+    notes
+        What the run did with stored blocks of other code, each in one line.
     spent
         Total time of the blocks that this run drew, by key.
     """
@@ -218,6 +220,7 @@ class RunStats:
     failures: list[tuple[Address, str]] = field(default_factory=list)
     seconds_per_block: dict[str, float] = field(default_factory=dict)
     noticed: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     spent: dict[str, BlockTimings] = field(default_factory=dict)
 
     def count(self, plan: Plan, result: TaskResult) -> None:

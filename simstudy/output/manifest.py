@@ -51,10 +51,22 @@ def facts_of(result: Result) -> dict[str, Any]:
         "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
         "digest": digest(result),
         "made_from": {},
-        ORIGINS: result.details.provenance.origins(result.details.drawn_sizes),
+        ORIGINS: _origins(result),
         **_data_of(plan),
         "design": short_hash(",".join(sorted(result.details.design or plan.work_units.keys))),
     }
+
+
+def _origins(result: Result) -> list[str]:
+    """The hashes of settings and code of the blocks, of all versions that drew them."""
+    store, keys = result.details.replicates.store, result.details.drawn_sizes
+    return result.details.provenance.origins(keys) if store is None else store.origins(keys)
+
+
+def _generation(result: Result) -> int:
+    """The number of times that blocks were drawn again."""
+    store = result.details.replicates.store
+    return 0 if store is None else store.highest_generation
 
 
 def _data_of(plan: Plan) -> dict[str, Any]:
@@ -90,9 +102,10 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
         "core_seconds": round(in_all, 3),
         DRAWN: list(result.details.times or ()),
         "noticed": noticed,
+        "notes": outcome.notes or (previous.get("notes", []) if drew_nothing else []),
         "warnings": int(result.warnings["replicates"].sum()),
     }
-    optional = ("seconds_per_replicate", "noticed", "core_seconds", DRAWN, "warnings")
+    optional = ("seconds_per_replicate", "noticed", "notes", "core_seconds", DRAWN, "warnings")
     return {name: text for name, text in facts.items() if text or name not in optional}
 
 
@@ -283,6 +296,8 @@ def output_digest(
     content = {
         "config": dict(config),
         "blocks": result.details.provenance.digest(result.details.drawn_sizes),
+        "origins": _origins(result),
+        "generation": _generation(result),
         "sources": sources,
         "versions": versions_of(result, module_file),
         "protocol": file_hash(folder / PROTOCOL),

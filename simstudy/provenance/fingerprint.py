@@ -181,6 +181,10 @@ def _written(text: str, home: str) -> str:
 
 
 # ---------------------------------------------------------------- the walk
+DATACLASS_PARAMETERS = ("init", "repr", "eq", "order", "unsafe_hash", "frozen")
+"""Parameters of dataclasses that every version of Python has."""
+
+
 class Walk:
     """One walk from some parts through all definitions that they use.
 
@@ -523,7 +527,8 @@ class Walk:
             if is_code(value) or member not in changed:
                 yield f"{member}={self.token(value, module)}"
         if is_dataclass(kind):
-            yield repr(vars(kind).get("__dataclass_params__"))
+            parameters = vars(kind).get("__dataclass_params__")
+            yield repr([(name, getattr(parameters, name, None)) for name in DATACLASS_PARAMETERS])
             yield from (self._field(entry, module) for entry in fields(kind))
 
     def _members(self, kind: type) -> list[tuple[str, object]]:

@@ -26,7 +26,7 @@ Statement = ast.stmt
 GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 NODES_WITH_DOCSTRINGS = (*Function.__args__, ast.ClassDef, ast.Module)
-SKIPPED_FIELDS = frozenset({"returns", "annotation", "type_comment", "kind"})
+SKIPPED_FIELDS = frozenset({"returns", "annotation", "type_comment", "type_params", "kind"})
 """Fields of syntax nodes that do not count."""
 SKIPPED_OPCODES = frozenset({"CACHE", "NOP", "EXTENDED_ARG", "PRECALL", "NOT_TAKEN"})
 _MUTATORS = """

@@ -71,6 +71,8 @@ class Store:
         are not opened. New files have the label in their names.
     read_only
         Whether a damaged file raises an error; otherwise it is moved away.
+    accepted
+        Origins of blocks by other versions of libraries that count as well, by key.
 
     Attributes
     ----------
@@ -88,6 +90,7 @@ class Store:
     only_files: Collection[str] | None = None
     label: str = ""
     read_only: bool = False
+    accepted: Mapping[str, Collection[str]] = field(default_factory=dict)
     damaged: list[str] = field(default_factory=list)
     others: dict[str, list[Provenance]] = field(default_factory=dict, repr=False)
     index: BlockIndex = field(default_factory=BlockIndex, repr=False)
@@ -106,6 +109,14 @@ class Store:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.RLock())
+
+    def reopened(self, **changes: Any) -> Store:
+        """Open the same files, with other provenance, files or accepted origins."""
+        kept = {
+            "provenance": self.provenance, "only_files": self.only_files, "label": self.label,
+            "read_only": self.read_only, "accepted": self.accepted,
+        }  # fmt: skip
+        return Store(self.files, self.rows_per_block, **kept | changes)
 
     # ---------------------------------------------------------------- scanning the folder
     def scan(self) -> None:
@@ -168,10 +179,12 @@ class Store:
         if content.provenance.settings != self.provenance.settings:
             return None, self.index.slices[:0]
         keys = dict.fromkeys(each.key for each in content.ranges)
-        ours = {key for key in keys if content.provenance.matches(self.provenance, key)}
+        made_from = content.provenance
+        exact = {key for key in keys if made_from.matches(self.provenance, key)}
+        ours = exact | {key for key in keys if self._accepts(made_from, key)}
         for key in keys:
-            if key not in ours:
-                self.others.setdefault(key, []).append(content.provenance)
+            if key not in exact:
+                self.others.setdefault(key, []).append(made_from)
         if not ours:
             return None, self.index.slices[:0]
         slices = slices_of_file(
@@ -181,7 +194,7 @@ class Store:
             file=len(self._by_number),
             generation=content.generation,
         )
-        is_own = len(ours) == len(keys)
+        is_own = len(exact) == len(keys)
         if len(ours) < len(keys):
             slices = slices[np.isin(slices["key"], [*map(self.index.number_of, ours)])]
         schema = self._schemas.setdefault(content.schema, content.schema)
@@ -189,6 +202,21 @@ class Store:
         file = StoredFile(name, number, schema, content.width, content.generation, is_own)
         self._by_number.append(file)
         return file, slices
+
+    def _accepts(self, made_from: Provenance, key: str) -> bool:
+        """Whether blocks of other versions count."""
+        origins = self.accepted.get(key)
+        return bool(origins) and made_from.origin(key) in origins  # type: ignore[operator]
+
+    def origins(self, keys: Collection[str]) -> list[str]:
+        """List the hashes of settings and code of the blocks of some keys, each once."""
+        also = {
+            each.origin(key)
+            for key in keys
+            for each in self.others.get(key, ())
+            if self._accepts(each, key)
+        }
+        return sorted({*self.provenance.origins(keys), *also})
 
     def _quarantine(self, name: str, reason: str) -> None:
         """Move a file away, so that its blocks count as missing."""

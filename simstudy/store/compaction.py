@@ -7,6 +7,7 @@ duplicates, but no block is lost.
 import contextlib
 import itertools
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -159,17 +160,23 @@ Kept = Callable[[Provenance, BlockRange], BlockRange]
 none."""
 
 
-def remove_blocks(files: Files, kept: Kept, *, dry_run: bool = False) -> Removed:
-    """Remove blocks from a folder; files with other blocks as well are rewritten.
+def remove_blocks(
+    files: Files, kept: Kept, *, dry_run: bool = False, older_than: float = 0.0
+) -> Removed:
+    """Remove blocks from a folder, of the largest file first; files with others are rewritten.
 
     Parameters
     ----------
     dry_run
         Whether to count the blocks without removing them.
+    older_than
+        Age of a file in seconds from which on its blocks are removed.
     """
-    removed = Removed()
+    removed, now = Removed(), time.time()
     with folder_lock(files.path if isinstance(files, Folder) else None):
-        for name, parquet in files.metadata(files.names(), verify=False):
+        old = [name for name in files.names() if now - files.modified(name) >= older_than]
+        by_size = sorted(old, key=files.size, reverse=True)
+        for name, parquet in files.metadata(by_size, verify=False):
             if isinstance(parquet, Exception) or RANGES_KEY not in (parquet.metadata or {}):
                 continue
             content = file_metadata(parquet)

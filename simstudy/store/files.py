@@ -116,6 +116,10 @@ class Folder:
         """Return the size of a file; raise FileNotFoundError if it has been deleted."""
         return (self.path / name).stat().st_size
 
+    def modified(self, name: str) -> float:
+        """Return the time of a file, in seconds since 1970."""
+        return (self.path / name).stat().st_mtime
+
     def write(self, fill: Callable[[BufferedRandom], str]) -> str:
         """Write a file and return its name.
 

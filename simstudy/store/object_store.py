@@ -77,6 +77,9 @@ class ObjectStore:
         known = self._sizes.get(name)
         return (self.place / name).stat().st_size if known is None else known
 
+    def modified(self, name: str) -> float:
+        return float(getattr((self.place / name).stat(), "st_mtime", 0.0))
+
     def metadata(self, names: Iterable[str], *, verify: bool = True) -> Metadata:
         """Yield the metadata of each file, or the error of reading it.
 

@@ -69,6 +69,20 @@ class Provenance:
         mine = self.settings, self.values.get(key), self.codes.get(key)
         return mine == (expected.settings, expected.values.get(key), expected.codes.get(key))
 
+    def same_code(self, expected: "Provenance", key: str) -> bool:
+        """Whether settings, values and code are equal; versions may differ."""
+        mine = self.settings, self.values.get(key), self._code(key)
+        return mine == (expected.settings, expected.values.get(key), expected._code(key))
+
+    def _code(self, key: str) -> dict[str, str]:
+        """The fingerprint of a scenario's code, without versions."""
+        return {n: text for n, text in self.codes.get(key, {}).items() if text.startswith("#")}
+
+    def versions(self, key: str) -> dict[str, str]:
+        """The versions of Python and of the libraries that a scenario's code uses, by name."""
+        code = self.codes.get(key, {})
+        return {n: text for n, text in sorted(code.items()) if not text.startswith("#")}
+
     def differences(self, expected: "Provenance", key: str) -> list[str]:
         """List the differences, as text."""
         found = self.setting_differences(expected)
@@ -111,9 +125,9 @@ class Provenance:
         return {}
 
     def digest_of_each(self, keys: Iterable[str]) -> dict[str, str]:
-        """Hash the provenance of each scenario's blocks, by key."""
+        """Hash the provenance of each scenario's blocks, without versions, by key."""
         settings = json.dumps(self.settings, sort_keys=True)
-        codes = {id(code): code for code in self.codes.values()}
+        codes = {id(code): self._code(key) for key, code in self.codes.items()}
         digests = {at: short_hash(json.dumps(code, sort_keys=True)) for at, code in codes.items()}
         return {
             key: short_hash("|".join((settings, self.values[key], digests[id(self.codes[key])])))

@@ -5,13 +5,15 @@ rewrites its own file from time to time, so simultaneous shares never write the 
 state a hash of the blocks' provenance, and those of other code are not counted.
 """
 
+import contextlib
 import json
 import uuid
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from simstudy.atomic_files import read_json, write_bytes
+from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.remote import Place
 from simstudy.store.provenance import Provenance
 
@@ -135,19 +137,6 @@ def adopt_records(blocks: Place, old: Provenance, new: Provenance) -> None:
     write_record(blocks, uuid.uuid4().hex, new, read_records(blocks, old))
 
 
-def forget_records(blocks: Place, provenance: Provenance) -> None:
-    """Remove the entries about blocks of this provenance from the records."""
-    ours = provenance.digest_of_each(provenance.values).items()
-    paths = record_files(blocks)
-    spent, warnings = _read_all(paths)
-    rest = [
-        (*made, *timings, *times) for made, (timings, times) in spent.items() if made not in ours
-    ]
-    _write(blocks, uuid.uuid4().hex, rest, [each for each in warnings if each[:2] not in ours])
-    for path in paths:
-        path.unlink(missing_ok=True)
-
-
 def merge_records(blocks: Place) -> None:
     """Merge the records of many runs into one file."""
     paths = record_files(blocks)
@@ -184,3 +173,43 @@ def _read_all(paths: Iterable[Place]) -> tuple[Spent, dict[Warned, None]]:
             spent[key, made] = known.plus(timings), times.joined(span)
         warnings |= dict.fromkeys(warned)
     return spent, warnings
+
+
+# ---------------------------------------------------------------- comparisons of versions
+VERSIONS = "versions"  # folder of the records of comparisons, below the folder of records
+AGREES, DIFFERS = "agrees", "differs"
+
+Pair = tuple[str, str, str]
+"""Key of a unit, and the origins of its stored blocks and of the current code."""
+
+
+def read_verdicts(blocks: Place) -> dict[Pair, dict[str, Any]]:
+    """Read the records of all comparisons in a folder of blocks; damaged ones are ignored."""
+    found: dict[Pair, dict[str, Any]] = {}
+    for path in sorted((blocks / FOLDER / VERSIONS).glob("*.json"), key=str):
+        for each in (read_json(path) or {}).get("compared", []):
+            with contextlib.suppress(KeyError, TypeError):
+                found[each["unit"], each["stored"], each["current"]] = each
+    return found
+
+
+def write_verdicts(blocks: Place, verdicts: Mapping[Pair, Mapping[str, Any]]) -> None:
+    """Write a record; a folder that cannot be written is compared again by the next run."""
+    compared = [
+        {"unit": unit, "stored": stored, "current": current, **verdict}
+        for (unit, stored, current), verdict in verdicts.items()
+    ]
+    with contextlib.suppress(OSError):
+        write_json(blocks / FOLDER / VERSIONS / f"{uuid.uuid4().hex}.json", {"compared": compared})
+
+
+def accepted_origins(
+    verdicts: Mapping[Pair, Mapping[str, Any]], current: Provenance
+) -> dict[str, frozenset[str]]:
+    """The origins of blocks of other versions that agree with the current ones, by key."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for (key, stored, now), verdict in verdicts.items():
+        agrees = verdict.get("verdict") == AGREES
+        if agrees and key in current.codes and current.origin(key) == now:
+            found[key].add(stored)
+    return {key: frozenset(origins) for key, origins in found.items()}

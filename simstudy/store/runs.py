@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simstudy.atomic_files import forget_unfinished, read_json, write_json
+from simstudy.atomic_files import forget_unfinished, read_json
 from simstudy.errors import StoreError, in_one_line
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote import Place
@@ -33,7 +33,7 @@ NAMES: dict[tuple[type, ...], str] = {
     (str,): "study question code digest design made",
     (dict,): "config made_from versions files captions alt_texts data seconds_per_replicate",
     (dict, type(None)): "part",
-    (list,): "git origins noticed drawn figures_failed tables_failed",
+    (list,): "git origins noticed notes drawn figures_failed tables_failed",
     (int,): "scenarios replicates failed_replicates blocks_computed warnings",
     (int, dict): "replicates_per_scenario",
     (int, type(None)): "seed",
@@ -109,13 +109,6 @@ def file_hash(path: Place) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()[:32]
     except OSError:
         return ""
-
-
-def mark_outdated(folder: Place) -> None:
-    """Mark outputs as outdated, because the stored blocks will change."""
-    manifest = read_json(folder / MANIFEST)
-    if manifest is not None:
-        write_json(folder / MANIFEST, {**manifest, "made_from": {}})
 
 
 RUNS = "runs"  # folder in a study's folder, with a folder for each run with other settings
@@ -217,8 +210,9 @@ def unfinished_run(blocks: Place, requested: Mapping[str, Any]) -> Place:
 
 def forget_run(record: Place) -> None:
     """Remove the record of an unfinished run, if there is one."""
-    with suppress(FileNotFoundError):  # buckets raise it despite missing_ok
-        record.unlink(missing_ok=True)
+    if record.exists():  # a read-only folder refuses to delete what is not there
+        with suppress(FileNotFoundError):  # buckets raise it despite missing_ok
+            record.unlink(missing_ok=True)
 
 
 def _unfinished_runs(blocks: Place) -> list[StoredRun]:
@@ -228,7 +222,10 @@ def _unfinished_runs(blocks: Place) -> list[StoredRun]:
     return [StoredRun("", folder, each) for each in found if each is not None]
 
 
-def clean(study: Place, *, dry_run: bool = False) -> Removed:
+CLEAN_SECONDS = 7 * 24 * 3600.0  # age from which on `clean` deletes blocks
+
+
+def clean(study: Place, *, dry_run: bool = False, older_than: float = CLEAN_SECONDS) -> Removed:
     """Remove the blocks that no run of a study uses, and damaged or unfinished files.
 
     Blocks of other studies are kept, and those of interrupted runs, which can be continued. Blocks
@@ -240,6 +237,8 @@ def clean(study: Place, *, dry_run: bool = False) -> Removed:
         Folder of the study, such as `results/NAME`.
     dry_run
         Whether to count the blocks without removing them.
+    older_than
+        Age in seconds from which on blocks are removed.
 
     Returns
     -------
@@ -267,7 +266,9 @@ def clean(study: Place, *, dry_run: bool = False) -> Removed:
         n = max(run.n_blocks_used(provenance, blocks.key) for run in runs)
         return BlockRange(blocks.key, blocks.first, min(blocks.end, n) - blocks.first)
 
-    removed = remove_blocks(files_at(blocks, at_once=False), kept, dry_run=dry_run)
+    removed = remove_blocks(
+        files_at(blocks, at_once=False), kept, dry_run=dry_run, older_than=older_than
+    )
     if not dry_run:
         forget_unfinished(blocks)
         for path in (blocks / DAMAGED).glob(f"*{ENDING}"):

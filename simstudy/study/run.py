@@ -13,10 +13,10 @@ from simstudy.analysis.precision import Target, grown_until_precise
 from simstudy.analysis.result import Result, remarks_of
 from simstudy.atomic_files import write_json
 from simstudy.data.parts import data_parts
-from simstudy.design.plan import Plan
+from simstudy.design.plan import Plan, method_of
 from simstudy.engine.graceful_stop import OutOfTime, time_budget
 from simstudy.engine.loop import Loop
-from simstudy.engine.progress import Progress, progress_of
+from simstudy.engine.progress import DefaultBar, Progress, Silent, progress_of
 from simstudy.engine.provenance import RunProvenance, compute_provenance
 from simstudy.engine.run_monitor import RunStats
 from simstudy.engine.tasks import TaskResult
@@ -27,17 +27,14 @@ from simstudy.remote import Place
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import translate_io_errors
-from simstudy.store.run_records import adopt_records, merge_records
+from simstudy.store.run_records import merge_records
 from simstudy.store.runs import forget_run, unfinished_run
-from simstudy.store.study_folder import StudyFolder, check_provenance
-from simstudy.study.results import (
-    adopt_equal_blocks,
-    blocks_of_each,
-    blocks_of_other_code,
-    result_of,
-)
+from simstudy.store.study_folder import StudyFolder
+from simstudy.study.results import blocks_of_each, result_of
 from simstudy.study.run_options import RunOptions, read_seconds
 from simstudy.study.spec import StudySpec
+from simstudy.study.stored_code import adopt, describe_other_code, other_code, repeated
+from simstudy.study.stored_versions import count_other_versions
 
 Sizes = Mapping[str, int]  # replicates by scenario key
 
@@ -105,15 +102,13 @@ class _Run:
             plan.work_units,
             options.out,
             provenance.of_blocks,
-            restart=plan.n_blocks(options.most_rep) if options.restart else 0,
-            redraw=tuple(options.redraw or ()),
-            adopt=options.adopt,
             at_once=options.is_all,
             label=share_label(plan.work_units, provenance.of_blocks, options.share),
         )
         workers = options.workers.limited(study.rules.block_seconds)
-        if options.adopt:
-            _adopt(plan, home, provenance, workers, progress)
+        notes = _compared_with_other_code(plan, home, provenance, workers, options)
+        for note in notes:
+            _say(note, progress)
         work = Loop(
             plan.work_units,
             home.store,
@@ -123,6 +118,7 @@ class _Run:
             provenance=provenance,
             group_size=study.rules.group_size,
         )
+        work.stats.notes += notes
         started = cls(study, options, plan, home, work, options.targets(study))
         if home.blocks is not None:
             started._record = unfinished_run(home.blocks, started._requested)
@@ -141,6 +137,8 @@ class _Run:
         try:
             if self.options.retry:
                 self.work.redraw_failures(self.plan.drawn_sizes(sizes))
+            if self.options.redraw:
+                self._draw_again(sizes)
             self._draw_missing(sizes, self.options.share)
             return grown_until_precise(
                 sizes,
@@ -155,6 +153,17 @@ class _Run:
                 raise
             self.n_left = stop.n_left
             return self._balanced(there)
+
+    def _draw_again(self, sizes: Sizes) -> None:
+        """Draw stored blocks again although nothing changed, and say what did not repeat."""
+        chosen = self.options.redraw or ()
+        units = self.plan.work_units.keys.items()
+        keys = [key for key, drawn in units if True in chosen or method_of(drawn) in chosen]
+        drawn = self.work.draw_again(self.plan.drawn_sizes(sizes), keys)
+        if drawn is not None:
+            note = repeated(self.plan.work_units, *drawn)
+            _say(note, self.work.progress)
+            self.work.stats.notes.append(note)
 
     def _draw_missing(self, sizes: Sizes, shard: tuple[int, int] | None = None) -> None:
         drawn_sizes = self.plan.drawn_sizes(sizes)
@@ -196,9 +205,7 @@ class _Run:
 
     def _store_of(self, files: Sequence[str]) -> Store:
         """The store restricted to some files."""
-        store = self.home.store
-        size, made_from = store.rows_per_block, store.provenance
-        return Store(store.files, size, made_from, only_files=files, label=store.label)
+        return self.home.store.reopened(only_files=files)
 
     def _balanced(self, sizes: Sizes) -> Sizes:
         """Replicates from stored blocks: equal for all scenarios, unless there are targets."""
@@ -222,28 +229,32 @@ class _Run:
         return found
 
 
-def _adopt(
-    plan: Plan,
-    home: StudyFolder,
-    provenance: RunProvenance,
-    workers: Workers,
-    progress: Progress,
-) -> None:
-    """Adopt blocks of other code that draws the same numbers, or raise an error.
+def _compared_with_other_code(
+    plan: Plan, home: StudyFolder, provenance: RunProvenance, workers: Workers, options: RunOptions
+) -> list[str]:
+    """Compare stored blocks of other versions, and adopt those of other code if requested.
 
-    Raises
-    ------
-    StoreError
-        If a compared block differs, or stored blocks cannot be adopted.
+    Returns
+    -------
+    list[str]
+        What was compared, and what no longer counts.
     """
-    other = blocks_of_other_code(plan.work_units, home.store)
-    if other.codes:
-        remark = adopt_equal_blocks(plan.work_units, home, other, provenance, workers)
-        if home.blocks is not None:
-            adopt_records(home.blocks, other, home.store.provenance)
-        progress.note(remark)
-    if home.path is not None:
-        check_provenance(plan.work_units, home.path, home.store)
+    units, is_all = plan.work_units, options.is_all
+    notes = count_other_versions(units, home, provenance, workers, is_all=is_all)
+    other = other_code(units, home.store)
+    if other and options.adopt:
+        notes.append(adopt(other, home, provenance, workers))
+    elif other:
+        notes.append(describe_other_code(other, home))
+    return notes
+
+
+def _say(note: str, progress: Progress) -> None:
+    """Show a line about stored blocks: by the progress display, or as a warning in Python."""
+    if type(progress) in (Silent, DefaultBar):
+        warnings.warn(note, stacklevel=5)  # of the caller of `Study.run`
+    else:
+        progress.note(note)
 
 
 def _check_data(plan: Plan) -> None:

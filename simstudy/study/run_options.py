@@ -16,7 +16,6 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.options import option
 from simstudy.remote import Place
-from simstudy.store.study_folder import CHANGED
 from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_whole_groups
 from simstudy.validation import as_whole, check_one_of, check_whole
@@ -69,20 +68,16 @@ class RunOptions:
         `precision`, all that each has), and `details.n_left` is the number of missing blocks. A
         second run continues.
     redraw
-        Methods to draw again because their code has changed since their blocks were stored; no
-        other method is drawn again. `changed` means all scenarios and methods whose code changed.
-        The old blocks stay in the folder.
+        Methods whose stored blocks are drawn again although nothing changed; True for all. The
+        new rows replace the old ones, and a line says whether they are the same.
     adopt
-        Whether to accept stored blocks of other code, if code was only rewritten, moved or
-        renamed. Some of these blocks are drawn again: 2%, spread over all, and those with
-        failures. If every bit agrees, all of them count as the new code's; otherwise nothing is
-        adopted. Blocks that were not compared may still differ: `redraw` is safer.
+        Whether to keep stored blocks of other code, if code was only rewritten, moved or renamed.
+        Some of these blocks are drawn again: 2% at random, and those with failures. If they agree,
+        all blocks of the method count as the new code's; otherwise they are drawn again. Blocks
+        that were not compared may still differ.
     retry
         Blocks to draw again: `failed` for those with recorded failures, whose new rows replace the
         old ones. Blocks whose worker process died are always drawn again.
-    restart
-        Whether to delete the stored blocks of these settings first: those of the run's scenarios,
-        seed and replicates, of any code.
     shard
         Share of the blocks, as `(i, n)` or `"i/n"`: every n-th one, beginning with the i-th.
         `"auto"` and `"auto/n"` take i from the environment of an array job. Default: all blocks.
@@ -107,12 +102,11 @@ class RunOptions:
         "largest number of replicates per scenario with precision", default=1_000_000, at_least=1
     )
     budget: str | None = option("time after which no new block begins: 90s, 30m, 2h, 1.5d")
-    redraw: list[str] | None = option(
-        "methods to draw again because their code has changed: [a,b], or changed"
+    redraw: list[str | bool] | None = option(
+        "methods to draw again although nothing changed: [a,b], or true for all"
     )
     adopt: bool = option("keep blocks of earlier code that draws the same numbers", default=False)
     retry: Literal["failed"] | None = option("draw blocks with recorded failures again")
-    restart: bool = option("delete the stored blocks of these settings first", default=False)
     shard: str | None = option("i/N: draw every N-th missing block; auto or auto/N in array jobs")
     backend: str = option("where blocks are drawn", default="auto")
     backend_options: dict[str, Any] | None = None
@@ -188,7 +182,7 @@ class RunOptions:
         ConfigError
             For the first option that is not allowed, with an allowed value.
         """
-        check_switches(restart=self.restart, adopt=self.adopt)
+        check_switches(adopt=self.adopt)
         check_by_name(precision=self.precision, backend_options=self.backend_options)
         _ = self.workers  # checks its arguments
         read_seconds(self.budget)
@@ -317,14 +311,17 @@ def check_switches(**switches: Any) -> None:
         check_one_of(name, value, (True, False))
 
 
-def check_redraw(redraw: Any, methods: Collection[str]) -> tuple[str, ...]:
-    """Check `redraw`: names of methods or `changed`, possibly in one text with commas."""
+def check_redraw(redraw: Any, methods: Collection[str]) -> tuple[str | bool, ...]:
+    """Check `redraw`: names of methods, possibly in one text with commas, or True for all."""
+    if redraw is True or redraw == [True]:
+        return (True,)
     names = redraw.strip("[]").split(",") if isinstance(redraw, str) else redraw or ()
     names = [str(name).strip() for name in names]
     for name in names:
-        if name not in (*methods, CHANGED):
+        if name not in methods:
             raise ConfigError(
-                f"redraw={name}: the study has no such method; " + nearest(name, methods)
+                f"redraw={name}: the study has no such method; {nearest(name, methods)}; "
+                "redraw=true draws all again"
             )
     return tuple(names)
 

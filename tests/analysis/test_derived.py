@@ -294,7 +294,7 @@ def doubled(x):
     return 2 * x
 
 
-@pytest.mark.parametrize("again", [{"retry": "failed"}, {"restart": True}])
+@pytest.mark.parametrize("again", [{"retry": "failed"}, {"redraw": True}])
 def test_blocks_that_are_drawn_again_are_derived_again(again, monkeypatch, tmp_path):
     faulty = Study("faulty", [Faulty()], [mean("twice")], derived={"twice": doubled}, block_size=10)
     monkeypatch.setattr(threading.current_thread(), "name", "faulty")

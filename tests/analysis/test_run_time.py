@@ -108,7 +108,7 @@ def test_when_it_was_drawn_spans_all_runs_of_this_code_and_of_no_other(tmp_path,
 def test_what_other_code_took_is_not_counted(tmp_path, own_clock):
     study().run(SIZE, out=tmp_path, **INLINE)
     edited = study(quick=quick, slow=other)
-    found = by_method(edited.run(SIZE, out=tmp_path, **INLINE, redraw="slow"))
+    found = by_method(edited.run(SIZE, out=tmp_path, **INLINE))
     assert (found["replicates_timed"] == SIZE).all()  # and not those of both
     assert (found.xs("slow", level="method")["seconds"] < 1e-3).all()
 

@@ -25,8 +25,8 @@ def said(capsys):
 def refused(capsys):
     """The one line in which a command is refused, with status 2 and without output."""
 
-    def run(*arguments, script=None):
-        assert main(list(arguments), script=script) == 2
+    def run(*arguments, script=None, status=2):
+        assert main(list(arguments), script=script) == status
         told = capsys.readouterr()
         assert (told.out, told.err.count("\n")) == ("", 1)
         return told.err.removesuffix("\n")
@@ -43,7 +43,7 @@ def ours(said):
 @pytest.fixture
 def refused_here(refused):
     """The one line in which `python run.py` of this project is refused."""
-    return lambda *arguments: refused(*arguments, script=OURS)
+    return lambda *arguments, status=2: refused(*arguments, script=OURS, status=status)
 
 
 @pytest.fixture

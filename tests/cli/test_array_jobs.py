@@ -110,16 +110,15 @@ def test_a_join_draws_what_one_share_draws_and_otherwise_says_how_to_go_on(
         ("/a b/run.sh", "bash '/a b/run.sh' 2-3"),
     ):
         monkeypatch.setenv("SIMSTUDY_SCRIPT", script)
-        line = refused_here(*asked, "join=3")
-        assert line.startswith("join=3: 4 of 6 blocks are missing, in 2 of 3 shares. That is")
-        assert f"To draw them: {command.format(asked=shlex.join(asked))}" in line
+        line = refused_here(*asked, "join=3", status=3)
+        assert line.startswith("join=3: 4 of 6 blocks are missing, in 2 of 3 shares (2-3). That is")
+        assert f"To draw them in an array: {command.format(asked=shlex.join(asked))}" in line
         assert files_but_manifest(tmp_path) == before
-    said(*asked, "shard=3/3")
-    assert any("power" in line for line in said(*asked, "join=3"))
+    assert any("power" in line for line in said(*asked, "join=3", "draw=true"))
     assert said(*asked, "join=3")[0].startswith("nothing to do")
 
 
-@pytest.mark.parametrize("other", ["shard=1/3", "restart=true", "precision.power=0.1"])
+@pytest.mark.parametrize("other", ["shard=1/3", "precision.power=0.1"])
 def test_a_join_is_not_combined_with_what_draws_otherwise(asked, other, refused_here):
     name = other.partition("=")[0].split(".")[0]
     assert refused_here(*asked, "join=3", other).startswith(f"join=3 with {name}")

@@ -21,7 +21,7 @@ OPTIONS = """
 LONG = "x" * 2000
 LONG_VALUES = ("n_rep", "out", "scale", "experiment.n_obs", "precision.mean_x")
 COUNTS = ("n_rep", "max_rep", "seed", "experiment.n_rep")
-SWITCHES = ("restart", "figures", "progress", "experiment.shifted")
+SWITCHES = ("adopt", "figures", "progress", "experiment.shifted")
 CHOICES = ("retry", "experiment.law")
 GROUPS = ("experiment", "scale", "backend")
 
@@ -100,7 +100,6 @@ FAMILIES = {
              *settings(COUNTS, ("9" * 6000,)), (("new", LONG), "extra argument")],
     "verbs": lines("plan=true", "replay=1/2", names="is not a setting"),
     "together": [(("experiment.n_obs=[5,5]",), "in the grid twice"),
-                 (("restart=true", "shard=1/2"), "every share would delete"),
                  (("redraw=nope",), "redraw=nope"),
                  (("n_rep=99999999999999999999",), "most that a run can have")],
 }  # fmt: skip

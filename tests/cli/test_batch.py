@@ -152,7 +152,6 @@ def test_a_terminated_job_ends_its_command_and_is_not_requeued(slurm, ours):
     [
         ([], "batch needs the number of jobs among which the blocks are shared out: shares=N"),
         (["shares=0"], "shares=0 is not allowed: "),
-        (["shares=2", "restart=true"], "join=2 with restart: "),
         (["shares=2", "account="], "account= has no value: leave account out"),
         (["shares=2", "n_rep=0"], "n_rep=0 is not allowed: "),
         (["shares=2", "expriment=x"], "expriment is not a setting; did you mean 'experiment'?"),

@@ -55,7 +55,7 @@ def test_the_command_that_goes_on_after_a_signal_deletes_nothing(monkeypatch):
         return Outcome(0)
 
     monkeypatch.setattr(runs, "_draw_and_publish", draw_and_publish)
-    assert command_line(["experiment=two_stage", "restart=true", "experiment.k=[1]"]) == 0
+    assert command_line(["experiment=two_stage", "redraw=true", "experiment.k=[1]"]) == 0
     assert printed[0].endswith("To go on: python run.py experiment=two_stage 'experiment.k=[1]'")
 
 

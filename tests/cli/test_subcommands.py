@@ -66,7 +66,7 @@ def test_a_plan_says_what_a_run_would_do_and_does_nothing(ours, tmp_path):
     manifest = json.loads((run_folder(out) / "manifest.json").read_text())
     seconds = 8 * manifest["wall_seconds"] / manifest["blocks_computed"]
     assert more[3] == f"time     about {seconds:,.1f} s, at the pace of the last run"
-    assert ours("plan", *asked, "restart=true").splitlines()[2] == ("to draw  4 blocks")
+    assert ours("plan", *asked, "redraw=true").splitlines()[2] == ("to draw  4 blocks")
     assert list((out / "two_stage" / "replicates").glob("*.parquet")), "nothing was deleted"
 
 

@@ -188,14 +188,16 @@ def test_cleaning_keeps_the_blocks_of_an_interrupted_run(project, capsys, monkey
         with monkeypatch.context() as patch:
             patch.setattr(folder, "write_tables", interrupted)
             said(capsys, *asked, status=130)
-        assert main(["clean", "last", "--yes"]) == 0
+        assert main(["clean", "last", "delete=true"]) == 0
         assert "nothing to delete" in capsys.readouterr().out
         out, _ = said(capsys, *asked)
         assert "0 blocks drawn now" in out
         assert not list(project.rglob("unfinished/*.json"))
         (project / "results" / "last" / "runs" / "seed=2" / "manifest.json").unlink()
-        assert main(["clean", "last", "--yes"]) == 0
-        assert "deleted: 4 blocks" in capsys.readouterr().out
+        assert main(["clean", "last", "delete=true"]) == 0
+        said_now = capsys.readouterr().out
+        assert "used by no run: 4 blocks" in said_now
+        assert "deleted: 0 blocks" in said_now, "younger than a week"
 
 
 OPTIONS = """    seed: int = option("of the design", default=1)

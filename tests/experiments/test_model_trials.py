@@ -12,7 +12,7 @@ from simstudy.design.plan import factors_of
 from simstudy.documents.dgps.linear import LinearModel
 from simstudy.documents.scenarios.models import Model, try_model
 from simstudy.documents.stats.models.metrics import MSE, R2
-from simstudy.errors import ConfigError, StoreError, TooFewReplicatesError
+from simstudy.errors import ConfigError, TooFewReplicatesError
 from tests.documents.stats.models.linear_models import LinearRegression, Ridge
 from tests.support import INLINE
 
@@ -66,11 +66,9 @@ def test_every_model_is_a_plain_loop_over_blocks():
                     np.testing.assert_array_equal(part, own[name])
 
 
-def test_an_edited_estimator_is_refused_and_drawn_anew_alone(tmp_path):
+def test_an_edited_estimator_is_drawn_again_alone(tmp_path):
     run(tmp_path, LINE, RIDGE)
-    with pytest.raises(StoreError, match=r'^method ridge changed: .*redraw="ridge"'):
-        run(tmp_path, LINE, WEAK)
-    assert run(tmp_path, LINE, WEAK, redraw="ridge").outcome.n_blocks == BLOCKS
+    assert run(tmp_path, LINE, WEAK).outcome.n_blocks == BLOCKS
 
 
 def test_two_models_of_one_name_are_refused():

@@ -67,12 +67,12 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
         workers = {"backend": order.get("backend", "inline"), "n_jobs": order.get("n_jobs", 1)}
         result = study.run(
             order.get("n_rep", N_REP), order.get("seed", 1), out=order["out"], **workers,
-            restart=order.get("restart", False),
         )  # fmt: skip
         numbers = result.summary.drop(columns="reason").to_csv()
         digest = hashlib.sha256(numbers.encode()).hexdigest()
         found = {"numbers": digest, "n_blocks": result.outcome.n_blocks}
-        return found | ({"noticed": noticed} if (noticed := result.outcome.noticed) else {})
+        said = {"noticed": result.outcome.noticed, "notes": result.outcome.notes}
+        return found | {name: lines for name, lines in said.items() if lines}
     except SimstudyError as error:
         return {"refused": str(error)}
 
@@ -126,6 +126,7 @@ def _answer(order: dict[str, Any], answers: list[dict[str, Any]], study: Any, **
                 "right": result.summary.equals(fresh.summary),
                 "estimate": float(result.summary["estimate"].iloc[0]),
                 "said": said,
+                "notes": result.outcome.notes,
             }
         )
     except SimstudyError as error:

@@ -63,8 +63,8 @@ def carry_out(order: dict) -> int:
         return 0
     tasks.TASK_SECONDS = 0.02
     workers = {"backend": order["backend"], "n_jobs": order["n_jobs"]}
-    seed, restart = order.get("seed", SEED), order.get("restart", False)
-    how = {"out": order["out"], "restart": restart, "shard": order.get("shard")}
+    seed = order.get("seed", SEED)
+    how = {"out": order["out"], "redraw": order.get("redraw"), "shard": order.get("shard")}
     study().run(order["n_rep"], seed, **workers, **how)
     return 0
 

@@ -133,14 +133,11 @@ def test_two_seeds_at_once_on_one_folder(server, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_restart_under_a_run(server, uninterrupted, tmp_path):
-    """What the restart deletes is drawn again: the same bits.
-
-    A run that reads a block in the moment in which it is deleted refuses with one line.
-    """
+def test_a_redraw_under_a_run(server, uninterrupted, tmp_path):
+    """What is drawn again replaces the same bits."""
     first = started(server, tmp_path)
-    second = server.start(tmp_path, N_REP, restart=True)
-    assert server.wait(first) in (0, 2)
+    second = server.start(tmp_path, N_REP, redraw=True)
+    assert server.wait(first) == 0
     assert server.wait(second) == 0
     assert_complete(tmp_path, uninterrupted)
 

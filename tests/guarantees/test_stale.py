@@ -1,25 +1,25 @@
-"""What other code, settings or libraries computed is refused, with what changed and the ways on."""
+"""Blocks of other code are drawn again, and those of other versions compared; a line says so."""
 
 import importlib
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from simstudy.errors import StoreError
+from simstudy import load, publish
 from simstudy.measures import mean
 from simstudy.provenance import modules
 from simstudy.provenance.modules import forget_modules
 from simstudy.store.block_files import PROVENANCE_KEY, provenance_of_files
-from simstudy.store.files import VERIFIED, name_by_content
-from simstudy.study import Rules, Study
+from simstudy.store.files import name_by_content
+from simstudy.study import Rules, Study, stored_versions
 from tests.factories import Mean, Notes
 from tests.guarantees.content import assert_same_result, content
 from tests.support import on
 
-WAYS_ON = "Keep both with another out=..., or start over with restart=True."
 INLINE = on("inline", 1)
 
 KERNEL = '''
@@ -101,35 +101,46 @@ def first(written, tmp_path):
     return written.study().run(50, out=tmp_path / "out", **INLINE)
 
 
-def is_result(path):
-    """All but the record of which files were verified."""
-    return path.is_file() and path.name != VERIFIED
-
-
-def assert_refused(study, out, what, **settings):
-    """Refused in one line that says what changed, and nothing on disk is touched."""
-    before = {path: path.read_bytes() for path in out.rglob("*") if is_result(path)}
-    with pytest.raises(StoreError) as refused:
-        study.run(50, out=out, **INLINE, **settings)
-    said = str(refused.value)
-    assert what in said
-    assert said.endswith(WAYS_ON)
-    assert "\n" not in said
-    after = {path: path.read_bytes() for path in out.rglob("*") if is_result(path)}
-    assert after == before
+def run_noted(study, out, n_rep=50, **settings):
+    """A run, and the lines that it shows."""
+    notes = Notes()
+    return study.run(n_rep, out=out, **INLINE, progress=notes, **settings), notes.said
 
 
 CHANGES = {
     "the scenario": ("stale_trial", 'streams("data")', 'streams("other")', "Trial.simulate has"),
     "a constant": ("stale_kernel", "SCALE = 2.0", "SCALE = 3.0", "stale_kernel.SCALE has changed"),
+    "a print": ("stale_kernel", "    return SCALE", "    print()\n    return SCALE", "centre has"),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_changed_code_is_refused(change, written, first, tmp_path):
+def test_changed_code_is_drawn_again_and_counts_again_when_it_is_as_it_was(
+    change, written, first, tmp_path, capsys
+):
     module, old, new, said = CHANGES[change]
     written.edit(module, old, new)
-    assert_refused(written.study(), tmp_path / "out", said)
+    changed, (note,) = run_noted(written.study(), tmp_path / "out")
+    assert changed.outcome.n_blocks == 3
+    assert note.startswith("changed since 3 stored blocks were drawn: Trial: ")
+    assert said in note
+    assert "core-seconds" in note
+    assert "adopt=true" in note
+    assert "\n" not in note
+    assert_same_result(changed, written.study().run(50, out=tmp_path / "fresh", **INLINE))
+    again, none = run_noted(written.study(), tmp_path / "out")
+    assert (again.outcome.n_blocks, none) == (0, [])
+    written.edit(module, new, old)
+    back, none = run_noted(written.study(), tmp_path / "out")
+    assert (back.outcome.n_blocks, none) == (0, [])
+    assert_same_result(back, first)
+
+
+def test_without_a_progress_display_the_line_is_a_warning(written, first, tmp_path):
+    written.edit("stale_kernel", "SCALE = 2.0", "SCALE = 3.0")
+    with pytest.warns(UserWarning, match="changed since 3 stored blocks") as warned:
+        written.study().run(50, out=tmp_path / "out", **INLINE)
+    assert {each.filename for each in warned} == {__file__}
 
 
 HARMLESS = {
@@ -168,27 +179,44 @@ def test_other_settings_share_the_store_and_are_never_mixed(change, written, fir
     assert_same_result(again, first)
 
 
-def test_another_version_of_a_library_is_refused(written, first, tmp_path, monkeypatch):
-    import numpy
+# ---------------------------------------------------------------- versions
+@pytest.fixture
+def other_numpy(first, monkeypatch):
+    """A later version of NumPy, as far as its number says."""
+    library = modules.library_version
+    monkeypatch.setattr(
+        modules, "library_version", lambda top: "9.9" if top == "numpy" else library(top)
+    )
 
-    monkeypatch.setattr(modules, "library_version", lambda top: "0.1")
-    said = f"numpy was {numpy.__version__} and is 0.1"
-    assert_refused(written.study(), tmp_path / "out", said)
+
+def test_blocks_of_other_versions_count_once_a_sample_agrees(written, first, other_numpy, tmp_path):
+    again, (note,) = run_noted(written.study(), tmp_path / "out")
+    assert again.outcome.n_blocks == 0
+    assert f"numpy was {np.__version__} and is 9.9" in note
+    assert "1 of 3 were drawn again and compared, and agree to 1e-9" in note
+    assert_same_result(again, first)
+    longer, none = run_noted(written.study(), tmp_path / "out", 90)
+    assert (longer.outcome.n_blocks, none) == (2, []), "compared once; new blocks stand beside"
+    assert publish(longer).folder == longer.folder
+    shown = load(longer.folder)
+    assert len(shown.replicates) == 90, "blocks of both versions are read"
+    looked = written.study().partial_result(90, out=tmp_path / "out")
+    assert looked.outcome.noticed == []
 
 
-# ---------------------------------------------------------------- the ways on
-
-
-def test_restart_starts_over_and_deletes_nothing_else(written, first, tmp_path):
-    note = tmp_path / "out" / "stale" / "note.txt"
-    note.write_text("mine")
-    written.edit("stale_kernel", "np.mean(x", "np.median(x")
-    again = written.study().run(50, out=tmp_path / "out", **INLINE, restart=True)
+def test_blocks_of_other_versions_that_differ_are_drawn_again(
+    written, first, other_numpy, tmp_path, monkeypatch
+):
+    study = written.study()
+    monkeypatch.setattr(
+        stored_versions, "compare_blocks",
+        lambda plan, stored, blocks, *_: {block.key: "x by 1.0e-07" for block in blocks},
+    )  # fmt: skip
+    again, (note,) = run_noted(study, tmp_path / "out")
     assert again.outcome.n_blocks == 3
-    assert_same_result(again, written.study().run(50, out=tmp_path / "fresh", **INLINE))
-    assert note.read_text() == "mine"
-    resumed = written.study().run(50, out=tmp_path / "out", **INLINE)
-    assert resumed.outcome.n_blocks == 0
+    assert "different in Trial(n_obs=3) (x by 1.0e-07), which are drawn again" in note
+    once_more, none = run_noted(study, tmp_path / "out")
+    assert (once_more.outcome.n_blocks, none) == (0, [])
 
 
 def test_blocks_that_do_not_say_what_made_them_are_not_used(written, first, tmp_path):
@@ -208,16 +236,16 @@ def test_blocks_that_do_not_say_what_made_them_are_not_used(written, first, tmp_
 
 
 def test_one_scenarios_change_does_not_cost_anothers_blocks(written, first, tmp_path):
-    """What is refused is the scenario whose code changed; the others' blocks are as good as new."""
+    """Only the scenario whose code changed is drawn again."""
     axes = {"method": ("t", "z")}
     both = replace(written.study(axes=axes), measures=[])
     both = replace(both, scenarios=[Mean(3), *both.scenarios])
     both.run(40, out=tmp_path / "two", **INLINE)
     written.edit("stale_kernel", "np.mean(x", "np.median(x")
     changed = replace(both, scenarios=[Mean(3), *written.study(axes=axes).scenarios])
-    assert_refused(changed, tmp_path / "two", "stale_kernel.centre has changed")
-    alone = replace(both, scenarios=[Mean(3)])
-    assert alone.run(40, out=tmp_path / "two", **INLINE).outcome.n_blocks == 0
+    again, (note,) = run_noted(changed, tmp_path / "two", 40)
+    assert "stale_kernel.centre has changed" in note
+    assert again.outcome.n_blocks == 2
 
 
 # ---------------------------------------------------------------- methods that share a helper
@@ -276,27 +304,39 @@ def run_methods(written, tmp_path, **settings):
     return study.run(N_REP, out=tmp_path / "out", **INLINE, **settings)
 
 
-def test_all_methods_that_a_helper_touches_are_named_at_once(methods, tmp_path):
+def test_what_a_helper_touches_is_named_and_drawn_again_and_no_more(methods, tmp_path):
     methods.edit("stale_kernel", "x.mean(axis=1)", "x.mean(axis=1) + 1")
-    with pytest.raises(StoreError) as refused:
-        run_methods(methods, tmp_path)
-    said = str(refused.value)
-    assert said.startswith("methods average, doubled changed: stale_kernel.centre has changed")
-    assert 'redraw=["average","doubled"] or redraw="changed"' in said
-
-
-@pytest.mark.parametrize("redraw", ["changed", ["average", "doubled"], "[average, doubled]"])
-def test_what_a_helper_touches_is_drawn_anew_and_no_more(redraw, methods, tmp_path):
-    methods.edit("stale_kernel", "x.mean(axis=1)", "x.mean(axis=1) + 1")
-    again = run_methods(methods, tmp_path, redraw=redraw)
+    notes = Notes()
+    again = run_methods(methods, tmp_path, progress=notes)
     assert again.outcome.n_blocks == 2 * 2 * N_BLOCKS
+    (note,) = notes.said
+    assert "method average: stale_kernel.centre has changed; method doubled: " in note
+    assert "median" not in note
     assert run_methods(methods, tmp_path).outcome.n_blocks == 0
 
 
-def test_redraw_changed_draws_scenarios_that_changed(written, first, tmp_path):
-    written.edit("stale_kernel", "SCALE = 2.0", "SCALE = 3.0")
-    again = written.study().run(50, out=tmp_path / "out", **INLINE, redraw="changed")
+# ---------------------------------------------------------------- on request
+@pytest.mark.parametrize("redraw", [["average", "doubled"], "[average, doubled]"])
+def test_methods_are_drawn_again_on_request(redraw, methods, tmp_path):
+    notes = Notes()
+    again = run_methods(methods, tmp_path, redraw=redraw, progress=notes)
+    assert again.outcome.n_blocks == 2 * 2 * N_BLOCKS
+    assert notes.said == [
+        f"redraw: {4 * N_BLOCKS} stored blocks were drawn again, with the same numbers"
+    ]
+    assert run_methods(methods, tmp_path).outcome.n_blocks == 0
+
+
+def test_what_does_not_repeat_is_named_and_replaced(written, tmp_path):
+    written.edit("stale_trial", "from dataclasses", "import time\nfrom dataclasses")
+    written.edit("stale_trial", '"x": centre(x)', '"x": centre(x) + time.time() % 1')
+    first = written.study().run(50, out=tmp_path / "out", **INLINE)
+    again, said = run_noted(written.study(), tmp_path / "out", redraw=True)
     assert again.outcome.n_blocks == 3
+    assert "other numbers in Trial(n_obs=3) (x by " in said[0]
+    assert not again.replicates.equals(first.replicates)
+    kept, _ = run_noted(written.study(), tmp_path / "out")
+    assert kept.replicates.equals(again.replicates)
 
 
 # ---------------------------------------------------------------- adoption
@@ -312,12 +352,10 @@ def test_a_refactoring_is_adopted_after_one_block_of_each(methods, tmp_path):
     )
     methods.edit("stale_trial", "from stale_kernel import centre", "from stale_moved import middle")
     methods.sources["stale_trial"] = methods.sources["stale_trial"].replace("centre(", "middle(")
-    with pytest.raises(StoreError, match="adopt=True"):
-        run_methods(methods, tmp_path)
     notes = Notes()
     after = run_methods(methods, tmp_path, adopt=True, progress=notes)
     assert after.outcome.n_blocks == 0
-    assert [text for text in notes.said if "8 of 12 stored blocks" in text]
+    assert [text for text in notes.said if "4 of 12 stored blocks" in text]
     for old, new in zip(rows_of(before), rows_of(after), strict=True):
         pd.testing.assert_frame_equal(old, new, check_exact=True)
     assert run_methods(methods, tmp_path).outcome.n_blocks == 0, "it is this code's from now on"
@@ -336,17 +374,14 @@ def test_a_scenario_that_simulates_is_adopted(written, first, tmp_path):
     assert again.details.spent == first.details.spent, "timings are adopted with their blocks"
 
 
-def test_one_number_that_differs_is_named_and_nothing_is_adopted(methods, tmp_path):
-    methods.edit("stale_kernel", "x.mean(axis=1)", "1 * x.mean(axis=1)")
-    methods.edit("stale_trial", "2 * centre(x)", "(2 + 1e-15) * centre(x)")
-    folder = tmp_path / "out" / "stale" / "replicates"
-    before = {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
-    with pytest.raises(StoreError) as refused:
-        run_methods(methods, tmp_path, adopt=True)
-    said = str(refused.value)
-    assert "method doubled of Trial(n_obs=3); method doubled of Trial(n_obs=5)" in said
-    assert "average" not in said
-    assert before == {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
+def test_a_method_that_differs_is_named_and_drawn_again_and_the_others_are_kept(methods, tmp_path):
+    methods.edit("stale_kernel", "x.mean(axis=1)", "(1 + 1e-15) * x.mean(axis=1)")
+    methods.edit("stale_trial", "2 * centre(x)", "(2 + 1e-7) * centre(x)")
+    notes = Notes()
+    after = run_methods(methods, tmp_path, adopt=True, progress=notes)
+    assert after.outcome.n_blocks == 2 * N_BLOCKS, "last bits are no other numbers"
+    assert "method doubled of Trial(n_obs=3) (x by 5.0e-08)" in notes.said[0]
+    assert "average of" not in notes.said[0]
 
 
 def test_other_settings_are_never_adopted(written, first, tmp_path):
@@ -366,8 +401,9 @@ def test_a_fix_that_matters_in_a_failed_replicate_alone_is_not_adopted(written, 
     first = written.study().run(400, out=tmp_path / "out", **INLINE)
     assert first.n_failed == 1
     written.edit("stale_trial", "== 7", "== 99")
-    with pytest.raises(StoreError, match="draws different numbers in a block"):
-        written.study().run(400, out=tmp_path / "out", **INLINE, adopt=True)
+    again, (note,) = run_noted(written.study(), tmp_path / "out", 400, adopt=True)
+    assert "different in Trial(n_obs=3) (error, x), so" in note
+    assert again.outcome.n_blocks == 20
 
 
 def test_looking_is_never_refused(written, first, tmp_path, monkeypatch):
@@ -377,7 +413,7 @@ def test_looking_is_never_refused(written, first, tmp_path, monkeypatch):
         shown = written.study().partial_result(50, out=tmp_path / "out")
     pd.testing.assert_frame_equal(shown.summary, first.summary)
     (said,) = shown.outcome.noticed
-    assert said.startswith("stored blocks are of other code or libraries: Trial.simulate has")
+    assert said.startswith("stored blocks are of other code or libraries: Trial: ")
 
 
 def test_what_a_study_depends_on_is_listed(written):

@@ -163,12 +163,12 @@ def test_a_damaged_object_is_named_set_aside_and_drawn_again(out, tmp_path):
     assert_same(out, tmp_path)
 
 
-def test_starting_over_and_drawing_failures_again(out, tmp_path):
+def test_drawing_again_all_and_failures(out, tmp_path):
     stuck = test_derived.study([test_derived.PValues(3, stuck=True)])
     for place in (out, tmp_path):
         stuck.run(30, out=place, **INLINE)
         assert stuck.run(30, out=place, **INLINE, retry="failed").outcome.n_blocks == 3
-        assert stuck.run(20, out=place, **INLINE, restart=True).outcome.n_blocks == 2
+        assert stuck.run(20, out=place, **INLINE, redraw=True).outcome.n_blocks == 2
     assert_same(out, tmp_path)
 
 
@@ -212,7 +212,7 @@ def test_a_command_takes_a_url_where_it_takes_a_folder(out, capsys):
     assert capsys.readouterr().out.startswith(f"nothing to do: {out}/two_stage/runs/")
     assert main(["status", *asked]) == 0
     assert re.search(r"two_stage +(\S+) of \1 +0 +0 ", capsys.readouterr().out)
-    assert main(["plan", *asked, "restart=true"]) == 0
+    assert main(["plan", *asked, "redraw=true"]) == 0
     assert f"results  {out}/two_stage/runs/" in capsys.readouterr().out
 
 

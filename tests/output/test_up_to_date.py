@@ -76,7 +76,7 @@ def test_the_digest_of_code_is_that_of_what_a_study_reaches(standing, tmp_path, 
 
 
 def test_blocks_that_were_just_drawn_are_never_current(standing, tmp_path):
-    result = study(figures=SOUND).run(60, out=tmp_path, restart=True)
+    result = study(figures=SOUND).run(60, out=tmp_path, redraw=True)
     assert not is_current(result, CONFIG, FILE, figures=True, report=True)
 
 

@@ -1,18 +1,13 @@
-"""A study's folder: one store for all runs; starting over and cleaning delete no other block."""
+"""A study's folder: one store for all runs; cleaning deletes no block that a run uses."""
 
-import errno
+import os
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from simstudy import load
 from simstudy.errors import StoreError
-from simstudy.store.block_files import BlockRange, write_blocks
-from simstudy.store.files import Folder
-from simstudy.store.provenance import Provenance
 from simstudy.store.runs import clean, list_runs, study_folder
 from simstudy.store.study_folder import check_study
 from tests import factories
@@ -63,42 +58,6 @@ def test_a_results_folder_may_be_named_as_that_of_runs(tmp_path):
     assert len(load(result.folder).replicates) == N_ROWS * N_REP
 
 
-# ---------------------------------------------------------------- starting over
-def test_starting_over_deletes_the_blocks_of_these_settings_alone(tmp_path):
-    folder = run(tmp_path, 210).folder
-    run(tmp_path, seed=2)
-    (folder / "notes.txt").write_text("mine")
-    theirs = write_blocks(
-        Folder(folder / "replicates"), [BlockRange("a", 0, 1)], pa.table({"rep": [0]}),
-        provenance=Provenance({"study": "census"}),
-    )  # fmt: skip
-    one = mean_study((3,))
-    assert n_drawn(tmp_path, study=one, restart=True) == 2
-    assert n_drawn(tmp_path, 210) == 0, "blocks of longer runs and other scenarios are kept"
-    assert n_drawn(tmp_path, seed=2) == 0
-    assert (folder / "notes.txt").read_text() == "mine"
-    assert (folder / "replicates" / theirs).exists()
-
-
-def test_starting_over_goes_through_links(tmp_path):
-    folder = run(tmp_path).folder
-    (folder / "replicates").rename(tmp_path / "far")
-    (folder / "replicates").symlink_to(tmp_path / "far")
-    assert n_drawn(tmp_path, restart=True) == N_BLOCKS
-
-
-def test_starting_over_says_what_it_cannot_delete(tmp_path, monkeypatch):
-    run(tmp_path)
-
-    def refuse(self, missing_ok=False):
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    monkeypatch.setattr(Path, "unlink", refuse)
-    said = "restart=True cannot delete blocks in .*: Read-only file system. Nothing was drawn"
-    with pytest.raises(StoreError, match=said):
-        run(tmp_path, restart=True)
-
-
 # ---------------------------------------------------------------- cleaning
 def test_cleaning_removes_what_no_run_uses(tmp_path):
     run(tmp_path, seed=2)
@@ -106,11 +65,11 @@ def test_cleaning_removes_what_no_run_uses(tmp_path):
     folder = run(tmp_path, 210).folder
     shutil.copytree(folder, tmp_path / "all")
     assert n_drawn(tmp_path, 60) == 0  # the manifest now speaks of 60 replicates, two blocks
-    counted = clean(folder, dry_run=True)
+    counted = clean(folder, dry_run=True, older_than=0)
     assert counted.by_seed == {1: 2 * 3 + 2, 2: N_BLOCKS}
     assert counted.n_bytes > 0
-    assert clean(folder) == counted
-    assert clean(folder).n_blocks == 0
+    assert clean(folder, older_than=0) == counted
+    assert clean(folder, older_than=0).n_blocks == 0
     assert n_drawn(tmp_path) == 0
     assert n_drawn(tmp_path, 210) == 2 * 3
     assert len(load(tmp_path / "all").replicates) == N_ROWS * 210
@@ -123,10 +82,10 @@ def test_runs_below_keep_their_blocks(tmp_path):
     for path in (other / "replicates").glob("*.parquet"):
         shutil.copy(path, folder / "replicates")
     assert [each.name for each in list_runs(folder)] == ["", "seed=2"]
-    assert clean(folder).n_blocks == 0
+    assert clean(folder, older_than=0).n_blocks == 0
     assert len(load(folder / "runs" / "seed=2").replicates) == N_ROWS * N_REP
     shutil.rmtree(folder / "runs" / "seed=2")
-    assert clean(folder).by_seed == {2: N_BLOCKS}
+    assert clean(folder, older_than=0).by_seed == {2: N_BLOCKS}
 
 
 def test_cleaning_removes_blocks_of_code_that_no_run_has(tmp_path):
@@ -136,8 +95,8 @@ def test_cleaning_removes_blocks_of_code_that_no_run_has(tmp_path):
 
     folder = run(tmp_path).folder
     other = replace(STUDY, scenarios=[Mean(each.n_obs) for each in STUDY.scenarios])
-    assert n_drawn(tmp_path, study=other, redraw="changed") == N_BLOCKS
-    assert clean(folder).n_blocks == N_BLOCKS
+    assert n_drawn(tmp_path, study=other) == N_BLOCKS
+    assert clean(folder, older_than=0).n_blocks == N_BLOCKS
     assert n_drawn(tmp_path, study=other) == 0
 
 
@@ -145,4 +104,15 @@ def test_nothing_is_cleaned_where_no_run_is_known(tmp_path):
     folder = run(tmp_path).folder
     (folder / "manifest.json").unlink()
     with pytest.raises(StoreError, match="has no finished run, so all blocks would be removed"):
-        clean(folder)
+        clean(folder, older_than=0)
+
+
+def test_young_blocks_and_those_of_a_longer_run_are_not_deleted(tmp_path):
+    folder = run(tmp_path, 210).folder
+    run(tmp_path, seed=2)
+    run(tmp_path)
+    assert clean(folder, dry_run=True, older_than=0).n_blocks == 2 * 3 + N_BLOCKS
+    assert clean(folder).n_blocks == 0
+    for path in (folder / "replicates").glob("*.parquet"):
+        os.utime(path, (0, 0))
+    assert clean(folder).n_blocks == 2 * 3 + N_BLOCKS
