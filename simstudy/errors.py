@@ -190,7 +190,18 @@ def _said_by(error: BaseException) -> str:
 
 
 def how_to_install(error: BaseException) -> str:
-    """How to install the extra whose library an error misses; empty for other errors."""
+    """How to install the extra whose library an error misses; empty for other errors.
+
+    Parameters
+    ----------
+    error
+        Any error; that which caused it counts as well.
+
+    Returns
+    -------
+    str
+        A sentence with the command, or an empty text.
+    """
     for each in (error, error.__cause__):
         if isinstance(each, ModuleNotFoundError) and each.name:
             extra = EXTRAS.get(each.name.partition(".")[0])

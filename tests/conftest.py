@@ -85,10 +85,23 @@ install_import_hook(CHECKED, f"{checker.__name__}.shapes_checked")
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
 
 
+NEEDS_NUMBA = ("simstudy[kernels]", "No module named 'numba'")
+REASON = "needs pip install -e '.[kernels]'"
+
+
 def skip_without_numba(error: SimstudyError) -> None:
     """Skip a test of compiled code where numba is not installed; nothing is hidden where it is."""
     if not HAS_NUMBA and "simstudy[kernels]" in str(error):
-        pytest.skip("needs pip install -e '.[kernels]'")
+        pytest.skip(REASON)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    report: Any = yield
+    missing = not HAS_NUMBA and any(text in str(report.longrepr) for text in NEEDS_NUMBA)
+    if report.failed and missing:
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 1, REASON)
+    return report
 
 
 @pytest.hookimpl(wrapper=True)

@@ -18,8 +18,11 @@ DISTRIBUTIONS = {"dask": "distributed", "sklearn": "scikit-learn", "dask_jobqueu
 CLUSTER = {"cluster": "dask_jobqueue:SLURMCluster"}
 LAUNCHER = """
 import sys
-import hydra_plugins
-hydra_plugins.__path__ = []
+try:
+    import hydra_plugins
+    hydra_plugins.__path__ = []
+except ImportError:
+    pass
 from simstudy.cli import main
 sys.exit(main(sys.argv[1:]))
 """

@@ -158,11 +158,12 @@ def answer_in_a_child(order: dict[str, Any]) -> str:
 
 
 def serve() -> None:
-    import numba  # noqa: F401 (once for all: a second and a half)
-    import pandas  # noqa: F401
+    import pandas  # noqa: F401 (once for all: a second and a half, with numba)
 
     import simstudy.study  # noqa: F401
 
+    with contextlib.suppress(ImportError):
+        import numba  # noqa: F401
     for line in sys.stdin:
         print(answer_in_a_child(json.loads(line)), flush=True)
 
