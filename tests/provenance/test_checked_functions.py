@@ -7,6 +7,8 @@ import pkgutil
 import subprocess
 import sys
 
+import pytest
+
 import simstudy.documents.stats
 from simstudy.provenance.fingerprint import fingerprint
 from tests.support import ROOT
@@ -32,6 +34,7 @@ def fingerprints():
 
 
 def test_they_have_the_fingerprints_of_a_process_that_checks_nothing():
+    pytest.importorskip("numba", reason="needs pip install -e '.[kernels]'")
     alone = "import json, tests.provenance.test_checked_functions as t; "
     done = subprocess.run(
         [sys.executable, "-c", f"{alone}print(json.dumps(t.fingerprints()))"],
