@@ -237,7 +237,7 @@ def _compared_with_other_code(
     Returns
     -------
     list[str]
-        What was compared, and what no longer counts.
+        Lines on what was compared, and on what no longer counts.
     """
     units, is_all = plan.work_units, options.is_all
     notes = count_other_versions(units, home, provenance, workers, is_all=is_all)
@@ -252,7 +252,7 @@ def _compared_with_other_code(
 def _say(note: str, progress: Progress) -> None:
     """Show a line about stored blocks: by the progress display, or as a warning in Python."""
     if type(progress) in (Silent, DefaultBar):
-        warnings.warn(note, stacklevel=5)  # of the caller of `Study.run`
+        warnings.warn(note, stacklevel=5)  # the caller of `Study.run`
     else:
         progress.note(note)
 

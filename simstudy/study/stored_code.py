@@ -67,7 +67,7 @@ class OtherCode:
         return replace(self, provenance=self.provenance.only(keys), n_blocks=n_blocks)
 
     def changes(self, current: Provenance) -> str:
-        """What changed, by name: "method z: critical_value has changed"."""
+        """Name what changed: "method z: critical_value has changed"."""
         by_part: dict[str, dict[str, None]] = {}
         for key in self.keys:
             drawn = self.plan.keys[key]
@@ -153,7 +153,7 @@ def adopt(other: OtherCode, home: StudyFolder, provenance: RunProvenance, worker
     Returns
     -------
     str
-        What was compared and kept, in one line.
+        One line on what was compared and kept.
     """
     stored = with_other_code(home.store, other.provenance)
     blocks = [*_to_compare(other, stored)]

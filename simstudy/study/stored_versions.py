@@ -61,7 +61,7 @@ def count_other_versions(
     Returns
     -------
     list[str]
-        What was compared, in one line for each set of versions.
+        One line on the comparison for each set of versions.
     """
     if home.blocks is None or not home.store.others:
         return []

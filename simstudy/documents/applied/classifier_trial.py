@@ -24,7 +24,7 @@ from simstudy.lazy import ggplot, p9, pd, stats
 from simstudy.options import build
 
 MARGIN, POWER = 0.05, 0.8  # the document's values
-CASE_LIMIT = 10**6  # of a sample size that is searched for, in some seconds
+CASE_LIMIT = 10**6  # largest sample size to search for: it takes some seconds
 CONFIDENCES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99)
 STUDY_NAMES = {"bca": "bca strict"}  # the document leaves resamples equal to the estimate out
 DRAWN = ("umbrella", "bca", "percentile", "tolerance")  # methods of the figure

@@ -27,7 +27,7 @@ from simstudy.options import build
 SHOWN = {"r2": "r2_mean_square", "rmse": "rmse", "mae": "mae", "elpd": "elpd"}
 BOOTSTRAPPED = SHOWN | {"r2": "r2_variance"}
 MIN_OBS = 3
-SPREADS = 1e-69, 1e69  # of numbers whose fourth powers keep all digits
+SPREADS = 1e-69, 1e69  # range of numbers whose fourth powers keep all digits
 WEIGHT_LIMIT = 2 * 10**8  # draws times rows: beyond, the bootstrap takes minutes, and equals Taylor
 OFF = 0.1  # relative error of a standard error in the study, from which the warning is printed
 PARETO_K_LIMIT = 0.7  # beyond, importance sampling is not to be trusted

@@ -21,7 +21,7 @@ from simstudy.lazy import ggplot, p9, pd, stats
 from simstudy.options import build
 
 BINS = 10
-FEWEST = 2  # predictions, or draws of one
+MIN_PREDICTIONS = 2  # fewest predictions, or draws of one
 COARSE = 100  # draws, below which the smallest p-value is above 0.02
 RESAMPLED_LIMIT = 10**6  # p-values drawn for the intervals: beyond, fewer resamples
 RANKED_LIMIT = 200_000  # predictions, beyond which CFDR and RFDR have no interval: sorting is slow
@@ -193,8 +193,10 @@ def _check(table: Table, draws: Float[np.ndarray, "obs draw"] | None) -> Predict
             n_draw = draws.shape[1]
             log_p, compared = _rank_p(y, draws, settings)
     n, p = len(y), np.exp(log_p)
-    if n < FEWEST:
-        raise DesignError(f"{n} prediction says nothing of a share. Give at least {FEWEST}.")
+    if n < MIN_PREDICTIONS:
+        raise DesignError(
+            f"{n} prediction says nothing of a share. Give at least {MIN_PREDICTIONS}."
+        )
     codes = table.codes(n)
     combine = fisher if codes is None else harmonic_mean
     distance = pit_distance(compared)
@@ -222,10 +224,10 @@ def _normal_p(y: Values, mean: Values, sd: Values, tail: str) -> Values:
 
 
 def _refuse_odd_draws(y: Values, draws: Float[np.ndarray, "obs draw"]) -> None:
-    if draws.ndim != 2 or len(draws) != len(y) or draws.shape[1] < FEWEST:
+    if draws.ndim != 2 or len(draws) != len(y) or draws.shape[1] < MIN_PREDICTIONS:
         raise DesignError(
             f"draws have shape {draws.shape} for {len(y):,} responses. Give a row for each "
-            f"response and a column for each draw, at least {FEWEST}."
+            f"response and a column for each draw, at least {MIN_PREDICTIONS}."
         )
     if not np.isfinite(draws).all():
         row = int((~np.isfinite(draws).all(axis=1)).argmax())

@@ -20,7 +20,7 @@ BY_ACCIDENT = 1e-4
 NEEDS_PAIRS = {
     **dict.fromkeys(rules.CHANGE_TESTS, True),
     **dict.fromkeys((*rules.COUNT_TESTS, "pooled_t"), False),
-}  # by test: whether it compares answers to the same prompts; others compare both kinds
+}  # tests that require the same prompts, or other ones; the rest compares both
 PROMPTS = {True: "the same prompts", False: "different prompts"}
 NO_SCORE = (
     "and a mean without it is of fewer prompts than it says. Write that prompt's score as a number "

@@ -99,7 +99,7 @@ class NormalScores(ContinuousScores):
 class SkewedScores(ContinuousScores):
     """Gamma scores, shifted, scaled and, for a long left tail (skewness below 0), mirrored.
 
-    Of a skewness above 3 in size doubles tie some scores at the end.
+    If the skewness is above 3 in size, rounding ties some scores at the end.
     """
 
     mean: float = 1.0

@@ -20,7 +20,7 @@ from simstudy.measures import empirical_se, rejection_rate
 from simstudy.provenance.streams import Streams
 
 SIGMA_LIMIT = 0.5  # standard deviation of a score of 0 or 1 at an accuracy of one half
-ROUNDING = 1e-12  # of probabilities and correlations
+ROUNDING = 1e-12  # rounding error of probabilities and correlations
 
 BY_RIGHT = (
     *("document", "document_strict", "rounded", "rounded_strict", "known", "estimated"),

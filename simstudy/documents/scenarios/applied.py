@@ -20,7 +20,7 @@ TRIAL_METHODS = ("true", *METHODS)
 class AppliedTrial(Threshold):
     """A threshold set on one test set, and the trial that uses it, of the score rule.
 
-    It is to exceed the null sensitivity, with the nominal size `alpha` and `power` asked for.
+    It is to exceed the null sensitivity, with the nominal size `alpha` and the target `power`.
     """
 
     null_sensitivity: float = 0.9

@@ -161,7 +161,7 @@ def critical_counts(n_obs: int, null: float, alpha: float) -> tuple[int, ...]:
 class Trial:
     """A trial that is to show a sensitivity above a null, `margin` below it.
 
-    `beta` is the type-II error asked for, `alpha` the nominal size. `n_obs` positive cases; 0 takes
+    `beta` is the target type-II error, `alpha` the nominal size. `n_obs` positive cases; 0 takes
     the normal approximation's number, rounded up.
     """
 

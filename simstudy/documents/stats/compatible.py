@@ -25,7 +25,7 @@ FAR = np.log(1e15)  # from there on 1/x and the tail of Landau's law differ by a
 LAMBDA = 0.5  # threshold of Storey's estimate
 LAMBDAS = np.arange(1, 20) / 20  # those of Storey & Tibshirani's package
 SPLINE_DF = 3.0
-N_BINS = 20  # of Jiang & Doerge, who choose among five numbers of bins by a bootstrap
+N_BINS = 20  # Jiang & Doerge choose among five numbers of bins by a bootstrap
 # How close the mean log likelihood comes to its maximum. The log likelihood of n values is then
 # within 1e-6 n of it, and an estimate so far from the maximum is off by √(2e-6 n) of its standard
 # error: 2% for 168 values, at most.
@@ -125,7 +125,7 @@ def storey_smoother(p: PValues) -> Lists:
 def storey_bootstrap(p: PValues) -> Lists:
     """Storey's estimate at the threshold of least bootstrap mean squared error about the least one.
 
-    Of infinitely many resamples, in which the count above a threshold is binomial. Storey, Taylor &
+    For infinitely many resamples the count above a threshold is binomial. Storey, Taylor &
     Siegmund (2004), J. R. Statist. Soc. B 66, 187-205, section 6.
     """
     found = _beyond(p, LAMBDAS)

@@ -21,7 +21,7 @@ class Normal(NamedTuple):
     sd: ArrayLike
 
     def standardised(self, y: ArrayLike) -> Values:
-        """(y - mean) / sd, infinite beside a point and 0 at it."""
+        """(y - mean) / sd, infinite next to a point and 0 at it."""
         off = np.asarray(y, dtype=float) - self.mean
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where((off == 0) & (np.asarray(self.sd) == 0), 0.0, off / self.sd)

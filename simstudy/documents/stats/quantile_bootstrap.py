@@ -119,7 +119,7 @@ def likely_pairs(n_obs: int, q: float) -> Pairs:
         a = ranks[:, np.newaxis] + 1.0
         with np.errstate(divide="ignore"):  # a = 1: all draws are of the least
             exactly = stats.binom.pmf(j, n_obs, a / n_obs) * -np.expm1(j * np.log1p(-1 / a))
-        above = np.maximum(n_obs - a, 1)  # of a = n nothing is above, and `exactly` is 0
+        above = np.maximum(n_obs - a, 1)  # if a = n, nothing is above, and `exactly` is 0
         reach = int(min(-np.log(UNLIKELY) * above.max() / (n_obs - j), above.max()))
         beyond = np.maximum(1 - np.arange(reach + 1) / above, 0) ** (n_obs - j)
         joint = np.hstack([np.maximum(joint - exactly, 0), exactly * -np.diff(beyond)])
@@ -192,7 +192,7 @@ def shape_of(resamples: Resamples) -> Shape:
 def quantile_of(resamples: Resamples, level: PerRep) -> PerRep:
     """Quantile of each row's resamples at its own level.
 
-    Of counted resamples NumPy's default; of infinitely many the least value that at least `level`
+    NumPy's default for counted resamples; for infinitely many the least value that at least `level`
     of the distribution does not exceed.
     """
     values, weights, n_boot = resamples
@@ -233,7 +233,7 @@ def bootstrap_bounds(
 
 
 def _shares_below(resamples: Resamples, at: PerRep) -> dict[str, PerRep]:
-    """Share of each row's resamples below a value of its own, by the treatment of ties."""
+    """Share of each row's resamples below one value each, by the treatment of ties."""
     values, weights, _ = resamples
     place = at[:, np.newaxis]
     strict, weak = (

@@ -23,7 +23,7 @@ from simstudy.errors import DesignError
 from simstudy.lazy import special
 
 SMALL = 1e-6  # joint probabilities below it are integrated: Owen's formula is exact to 1e-16
-STEPS = np.append(0.0, np.geomspace(1e-9, 80, 400))  # where the integrand is looked for
+STEPS = np.append(0.0, np.geomspace(1e-9, 80, 400))  # grid on which the integrand is located
 DROP = 40.0  # exp(-40) of the largest value: what the integral leaves out
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
 K_LIMIT = 60.0  # far beyond any bound of use
@@ -43,7 +43,7 @@ class OutcomeTable(NamedTuple):
 class TwoStageDesign:
     """A two-stage trial with whole sample sizes, and what it reaches.
 
-    `power` is the one asked for, `exact_n2` the real n2 that has it, `achieved_power` that of the
+    `power` is the target, `exact_n2` the real n2 that has it, `achieved_power` that of the
     whole n2.
     """
 
@@ -61,7 +61,7 @@ class TwoStageDesign:
 def cdf(x: Any, null_is_false: Any, k: Any, n1: Any, n2: Any) -> Any:
     """P(X <= x | state), a bivariate normal probability over Phi(s*k).
 
-    By Owen's T function (1956, Ann. Math. Statist. 27, 1075-1090).
+    Computed with Owen's T function (1956, Ann. Math. Statist. 27, 1075-1090).
     """
     s = np.where(null_is_false, 1.0, -1.0)
     x, s, k, r = np.broadcast_arrays(np.asarray(x, float), s, k, np.sqrt(np.divide(n2, n1)))

@@ -59,7 +59,7 @@ class RankTable(NamedTuple):
 
 
 def rank_table(n_obs: int, sensitivity: float) -> RankTable:
-    """What each rank would give, B being Binomial(n, 1 − k)."""
+    """The table of all ranks, B being Binomial(n, 1 − k)."""
     rank = np.arange(n_obs + 1)
     probability = stats.binom.pmf(rank, n_obs, complement(sensitivity))
     short = violation(rank, n_obs, sensitivity)

@@ -70,7 +70,7 @@ def hypergeometric(y: Any, successes: Any, n: int, m: int) -> tuple[Any, Any]:
     """P(Y < y) and P(Y = y) of the check's successes, given those of both.
 
     Masses are summed outwards from y, on the side of the mode where they fall, by their ratios.
-    That is some ten times as fast as `scipy.stats.hypergeom` for thousands of trials.
+    This is some ten times as fast as `scipy.stats.hypergeom` for thousands of trials.
     """
     at = np.exp(log_choose(m, y) + log_choose(n, successes - y) - log_choose(n + m, successes))
     is_high = y * (n + m) > successes * m
@@ -127,7 +127,7 @@ def _boschloo_counts(n: int, m: int, alpha: float) -> Critical:
 
 @lru_cache(maxsize=1)
 def largest_rates(n: int, m: int) -> Callable[[Critical], float]:
-    """Of critical counts, the largest rejection rate over a common probability, on a grid."""
+    """Largest rejection rate of critical counts over a common probability, on a grid."""
     share = np.sin(np.linspace(0, np.pi / 2, GRID))[:, np.newaxis] ** 2
     reference = stats.binom.pmf(np.arange(n + 1), n, share)
     check = np.insert(stats.binom.pmf(np.arange(m + 1), m, share), 0, 0.0, axis=1).cumsum(axis=1)
@@ -152,7 +152,7 @@ def known_sigma_counts(
 def welch_counts(n: int, m: int, alpha: float) -> Critical:
     """Critical counts of Welch's t test that takes 0 and 1 for measurements.
 
-    Where neither sample varies t is 0 or infinite.
+    If neither sample varies, t is 0 or infinite.
     """
     x = np.arange(n + 1)
     first = x / n * (1 - x / n) / (n - 1)

@@ -99,16 +99,16 @@ class Scores:
 class Rule:
     """A test of a candidate against a reference; effects are "worse by", in units of the scores."""
 
-    name: str  # in the settings
+    name: str  # its name in the settings
     words: str  # the test and what it was given, as after "by"
-    standard_error: float  # of the difference of the means
+    standard_error: float  # that belongs to the difference of the means
     p_value: float
     fails: bool  # whether the candidate is shown to be worse
     margin: float  # how much worse than the reference a candidate fails; NaN where none can
     level: float  # chance that an unchanged candidate fails: alpha, or less for counts
-    power: Callable[[float], float]  # of an effect
-    detectable_effect: Callable[[float], float]  # of beta; NaN where even the worst would pass
-    n_needed: Callable[[float, float], int | None]  # of theta and beta, scores of each model
+    power: Callable[[float], float]  # a function of the effect
+    detectable_effect: Callable[[float], float]  # for beta; NaN if all would pass
+    n_needed: Callable[[float, float], int | None]  # scores of each model for theta and beta
     most_sized: float = math.inf  # `n_needed` up to which it is exact, not by the normal formula
 
 
@@ -288,9 +288,9 @@ class Counts:
     shares_found: Shares
     p_value: float
     fails: bool
-    margin: float  # as a share of answers
+    margin: float  # a share of answers
     unchanged: float  # both shares of a candidate that is as good as the reference
-    shares: Callable[[float], Shares]  # of candidates worse by an effect, which is a share too
+    shares: Callable[[float], Shares]  # for candidates worse by an effect, a share too
     sizes: tuple[int, ...]  # numbers of answers that the counts are of
     variance: Callable[..., float]  # from shares and sizes, of the difference of means
     rejection: Callable[..., float]  # chance that a candidate with these shares fails

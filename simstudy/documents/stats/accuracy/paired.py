@@ -1,6 +1,6 @@
 """The same prompts twice: tests of what has changed between a reference and its check.
 
-Of right and wrong answers only those that changed say anything: losses were right and are wrong
+Only answers that changed are informative: losses were right and are wrong
 now, gains the reverse. At a level each test is a list of critical counts: the fewest losses that
 fail, for each number of gains. A test fails at p ≤ α; the first never exceeds its level.
 

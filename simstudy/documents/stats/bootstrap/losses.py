@@ -4,7 +4,7 @@ import numpy as np
 
 from simstudy.array_types import Float, Int, UInt64
 
-MOST_OBS = 2**16 - 1  # observations that the compiled loop can resample
+OBS_LIMIT = 2**16 - 1  # observations that the compiled loop can resample
 MAX_COUNTS = 1 << 15  # counts held at once without the compiled loop: they stay in the cache
 
 
@@ -35,7 +35,7 @@ def means_of_streams(
 def plain_resampled_means(
     values: Float[np.ndarray, "rep obs column"], rng: np.random.Generator, *, n_boot: int
 ) -> Float[np.ndarray, "rep boot column"]:
-    """What `resampled_means` computes, of other resamples, without a compiler."""
+    """Means as of `resampled_means`, for other resamples, without a compiler."""
     n_rep, n_obs, n_column = values.shape
     means, at_once = np.empty((n_rep, n_boot, n_column)), max(1, MAX_COUNTS // n_obs)
     for rep in range(n_rep):
@@ -54,7 +54,7 @@ def inner_variances(
 ) -> Float[np.ndarray, "rep boot column"]:
     """Variance of each column's mean over inner resamples of every resample.
 
-    As in published code, one pattern of inner positions serves all resamples of a replicate.
+    One pattern of inner positions serves all resamples of a replicate, as in published code.
     """
     n_rep, n_obs, n_column = values.shape
     variances = np.empty((n_rep, n_boot, n_column))

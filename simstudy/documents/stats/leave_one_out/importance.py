@@ -29,7 +29,7 @@ from simstudy.documents.stats.leave_one_out.regression import (
 from simstudy.documents.stats.leave_one_out.utilities import Pointwise
 from simstudy.lazy import special
 
-N_NODE = 2049  # of the distribution function of σ
+N_NODE = 2049  # nodes of the distribution function of σ
 NEWTON_STEPS = 8  # from a linear start inside one cell: quadratic convergence needs 4
 LOG_TINY = math.log(np.finfo(float).tiny)  # weights below this share of the largest are no tail
 MIN_TAIL = 5  # draws; fewer are not smoothed, and k is infinite

@@ -56,7 +56,7 @@ class Spectrum(NamedTuple):
     rest_leverage: Float[np.ndarray, " obs"]  # a, diagonal of I - U U'
     rest_square: float  # R
     n_rest: int  # directions outside U
-    rate: float  # of the prior of σ
+    rate: float  # rate of the prior of σ
 
 
 class ExactLeaveOneOut(NamedTuple):
@@ -160,7 +160,7 @@ def window(data: Spectrum) -> tuple[float, float]:
     lowest = min(top, 0.5 * math.log(data.squares.min()))
     if data.n_rest:  # below its own scale it falls as exp(-R / 2σ²)
         lowest = min(lowest, 0.5 * math.log(data.rest_square / n_obs)) - 5
-    else:  # as σ
+    else:  # the density falls as σ does
         lowest -= DROP + 5 + 0.5 * math.log(n_obs)
     scan = min(0.1, 3.2 / math.sqrt(n_obs))
     log_sigma = top - scan * np.arange(math.ceil((top - lowest) / scan) + 1)

@@ -83,7 +83,7 @@ def linearised(pointwise: Pointwise) -> dict[str, tuple[PerReplicate, PerObserva
     mse, psi = square.mean(axis=1), _centred(square)
     rmse = np.sqrt(mse)
     r2 = _r2_forms(pointwise.y, error)
-    for name, raw in CLIPPED_FROM.items():  # where clipped, small changes of weights move nothing
+    for name, raw in CLIPPED_FROM.items():  # small changes of weights do not move clipped values
         value, own = r2[raw]
         outside = (np.abs(value) >= 1)[:, np.newaxis] & ~np.isnan(own)
         r2[name] = np.clip(value, -1, 1), np.where(outside, 0.0, own)

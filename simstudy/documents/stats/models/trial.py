@@ -15,7 +15,7 @@ import numpy as np
 
 from simstudy.array_types import Float
 from simstudy.documents.stats.bootstrap.losses import (
-    MOST_OBS,
+    OBS_LIMIT,
     inner_variances,
     means_of_streams,
     replicate_seeds,
@@ -73,7 +73,7 @@ def _stage(
 def _quantile(
     t: Float[np.ndarray, "rep boot metric"], probability: float
 ) -> Float[np.ndarray, "rep metric"]:
-    """What `np.quantile` says of the resamples, in a third of its time."""
+    """Quantile of the resamples, as `np.quantile`, in a third of its time."""
     place, n_boot = probability * (t.shape[1] - 1), t.shape[1]
     below = int(place)
     ordered = np.sort(t.transpose(0, 2, 1), axis=2)
@@ -186,9 +186,9 @@ def trial_design(n_test: int, k: float, alpha: float, power: float) -> TwoStageD
 
 def refuse_few_resamples(k: float, n_boot: int, *n_obs: int) -> None:
     """Refuse a quantile among the few most extreme resamples, and samples too large to resample."""
-    if max(n_obs, default=0) > MOST_OBS:
+    if max(n_obs, default=0) > OBS_LIMIT:
         raise DesignError(
-            f"a sample of {max(n_obs)} observations, and at most {MOST_OBS} are resampled. Use a "
+            f"a sample of {max(n_obs)} observations, and at most {OBS_LIMIT} are resampled. Use a "
             "smaller n_test, or ask for less power."
         )
     tail = float(special.ndtr(-abs(k)))

@@ -80,7 +80,7 @@ NEXT: Any = np.int64(1)
 
 @kernel
 def some_units(plan: Plan, layer: int, begin: int) -> Units:
-    """So many of a layer's units as a product takes at once."""
+    """The units of a layer that one product computes."""
     return begin, min(begin + TILE_COLUMNS, plan.sizes[layer + 1])
 
 

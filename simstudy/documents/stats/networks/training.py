@@ -1,4 +1,4 @@
-"""Networks trained side by side, each on rows of its own (bootstrap samples, say), and predicting.
+"""Networks trained side by side, each on its own rows (such as bootstrap samples), and predicting.
 
 Every linear layer but the last is followed by batch normalisation and a ramp (ReLU); the last one
 gives a single number. Training minimises the mean squared error of mini-batches by Adam with its
