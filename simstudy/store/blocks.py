@@ -232,6 +232,12 @@ class Store:
         return [self._by_number[at] for at in np.unique(self.index.slices["file"]).tolist()]
 
     @property
+    def has_own_duplicates(self) -> bool:
+        """Whether several files hold the same blocks, all of them by the same versions."""
+        files = (file for file in self._known.values() if file is not None)
+        return self.index.has_duplicates and all(file.is_own for file in files)
+
+    @property
     def n_files(self) -> int:
         """The number of files from which blocks are read."""
         return len(self.referenced_files)

@@ -60,7 +60,7 @@ def compact(store: Store, *, most_files: int | None = None) -> None:
         if len(sources) <= (MANY_FILES if most_files is None else most_files):
             sources = set()
         odd = {name for name, file in in_use.items() if not file.schema.equals(store.schema)}
-        sources |= sizes.keys() if store.index.has_duplicates else odd & sizes.keys()
+        sources |= sizes.keys() if store.has_own_duplicates else odd & sizes.keys()
         sources -= waiting
         if sources:
             _merge(store, sources, sizes)

@@ -127,8 +127,11 @@ class Provenance:
     def digest_of_each(self, keys: Iterable[str]) -> dict[str, str]:
         """Hash the provenance of each scenario's blocks, without versions, by key."""
         settings = json.dumps(self.settings, sort_keys=True)
-        codes = {id(code): self._code(key) for key, code in self.codes.items()}
-        digests = {at: short_hash(json.dumps(code, sort_keys=True)) for at, code in codes.items()}
+        distinct = {id(code): key for key, code in self.codes.items()}
+        digests = {
+            at: short_hash(json.dumps(self._code(key), sort_keys=True))
+            for at, key in distinct.items()
+        }
         return {
             key: short_hash("|".join((settings, self.values[key], digests[id(self.codes[key])])))
             for key in keys

@@ -200,6 +200,12 @@ def test_blocks_of_other_versions_count_once_a_sample_agrees(written, first, oth
     assert publish(longer).folder == longer.folder
     shown = load(longer.folder)
     assert len(shown.replicates) == 90, "blocks of both versions are read"
+    redrawn, _ = run_noted(written.study(), tmp_path / "out", 90, redraw=True)
+    names = sorted(path.name for path in (longer.folder / "replicates").glob("*.parquet"))
+    assert redrawn.outcome.n_blocks == 5
+    assert run_noted(written.study(), tmp_path / "out", 90)[0].outcome.n_blocks == 0
+    again = sorted(path.name for path in (longer.folder / "replicates").glob("*.parquet"))
+    assert again == names, "files are not written again and again"
     looked = written.study().partial_result(90, out=tmp_path / "out")
     assert looked.outcome.noticed == []
 
