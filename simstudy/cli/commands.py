@@ -244,16 +244,18 @@ def clean(context: typer.Context, overrides: Overrides = None) -> None:
     """Count blocks that no run of a study uses; delete=true deletes those older than 7 days."""
     from simstudy.store.runs import clean as remove_unused
 
-    words = list(overrides or ())
-    deletes = "delete=true" in words
-    folder = _run(context, [word for word in words if word != "delete=true"]).folder
+    words = [word for word in overrides or () if not word.startswith("delete=")]
+    deletes = {word for word in overrides or () if word not in words}
+    if deletes - {"delete=true", "delete=false"}:
+        raise ConfigError(f"{min(deletes)} is not allowed: delete must be true or false")
+    folder = _run(context, words).folder
     unused = remove_unused(folder, dry_run=True, older_than=0.0)
     if not unused.n_blocks:
         print(f"nothing to delete: a run uses every block in {folder}")
         return
     print(f"used by no run: {_size_of(unused)} in {folder}")
-    old = remove_unused(folder, dry_run=not deletes)
-    if deletes:
+    old = remove_unused(folder, dry_run="delete=true" not in deletes)
+    if "delete=true" in deletes:
         print(f"deleted: {_size_of(old)}, which were older than 7 days")
     else:
         print(f"older than 7 days: {_size_of(old)}; delete=true deletes these")

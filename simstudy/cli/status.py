@@ -221,12 +221,13 @@ def take_inventory(config: "Run") -> Inventory:
     is_there = (config.folder / REPLICATES).is_dir()
     home = StudyFolder.open(plan, config.out if is_there else None, provenance, at_once=False)
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(config.n_rep))
+    other = other_code(plan, home.store, data=True)
     return Inventory(
         plan,
         all_blocks(plan, wanted),
         missing_blocks(plan, wanted, home.store),
         blocks_with_failures(plan, wanted, home.store),
-        describe_other_code(other, home) if (other := other_code(plan, home.store)) else "",
+        describe_other_code(other, home) if other else "",
     )
 
 

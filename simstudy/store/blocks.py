@@ -288,6 +288,12 @@ class Store:
         """The highest generation of all blocks."""
         return int(self.index.slices["generation"].max(initial=0))
 
+    def block_numbers(self, key: str) -> np.ndarray:
+        """Return the numbers of a scenario's blocks, which may have gaps; shape `(block,)`."""
+        slices = self.index.of(key)
+        ranges = zip(slices["first"].tolist(), slices["n"].tolist(), strict=True)
+        return np.concatenate([np.zeros(0, int), *(np.arange(at, at + n) for at, n in ranges)])
+
     def n_blocks(self, key: str) -> int:
         """Count a scenario's blocks before the first gap."""
         return self.index.n_blocks(key)

@@ -241,11 +241,13 @@ def _compared_with_other_code(
     """
     units, is_all = plan.work_units, options.is_all
     notes = count_other_versions(units, home, provenance, workers, is_all=is_all)
-    other = other_code(units, home.store)
-    if other and options.adopt:
-        notes.append(adopt(other, home, provenance, workers))
-    elif other:
-        notes.append(describe_other_code(other, home))
+    adoptable = other_code(units, home.store) if options.adopt else None
+    if adoptable:
+        notes.append(adopt(adoptable, home, provenance, workers))
+    changed = other_code(units, home.store, data=True)
+    rest = changed.only([key for key in changed.keys if not adoptable or key not in adoptable.keys])
+    if rest:
+        notes.append(describe_other_code(rest, home))
     return notes
 
 

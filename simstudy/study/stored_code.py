@@ -15,12 +15,12 @@ from simstudy.design.plan import Plan, base_scenario, method_of
 from simstudy.engine.loop import Loop
 from simstudy.engine.progress import Silent
 from simstudy.engine.provenance import OWN_VALUES, RunProvenance
-from simstudy.engine.work_queue import BlockId, blocks_with_failures
+from simstudy.engine.work_queue import BlockId
 from simstudy.engine.workers import Workers
 from simstudy.errors import first_few
 from simstudy.provenance.scenario_id import short_hash
 from simstudy.store.blocks import Store
-from simstudy.store.columns import MESSAGE_COLUMNS
+from simstudy.store.columns import MESSAGE_COLUMNS, rows_with_error
 from simstudy.store.compaction import adopt_blocks
 from simstudy.store.provenance import Provenance
 from simstudy.store.run_records import adopt_records, read_records
@@ -45,13 +45,13 @@ class OtherCode:
         Plan of the work units.
     provenance
         Provenance of these blocks: for each key the one most like the current.
-    n_blocks
-        Number of blocks, by key.
+    blocks
+        Numbers of the stored blocks, by key.
     """
 
     plan: Plan
     provenance: Provenance
-    n_blocks: Mapping[str, int] = field(default_factory=dict)
+    blocks: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.provenance.codes)
@@ -63,8 +63,13 @@ class OtherCode:
 
     def only(self, keys: Sequence[str]) -> OtherCode:
         """Restrict to some units."""
-        n_blocks = {key: self.n_blocks[key] for key in keys}
-        return replace(self, provenance=self.provenance.only(keys), n_blocks=n_blocks)
+        blocks = {key: self.blocks[key] for key in keys}
+        return replace(self, provenance=self.provenance.only(keys), blocks=blocks)
+
+    @property
+    def n_blocks(self) -> int:
+        """The number of stored blocks."""
+        return sum(map(len, self.blocks.values()))
 
     def changes(self, current: Provenance) -> str:
         """Name what changed: "method z: critical_value has changed"."""
@@ -78,8 +83,10 @@ class OtherCode:
         return first_few([f"{part}: {first_few([*lines])}" for part, lines in by_part.items()])
 
 
-def other_code(plan: Plan, store: Store, *, versions: bool = False) -> OtherCode:
-    """Find stored blocks of other code, with the options and data of the current study.
+def other_code(
+    plan: Plan, store: Store, *, versions: bool = False, data: bool = False
+) -> OtherCode:
+    """Find stored blocks of other code, with the options of the current study.
 
     Blocks of other options, such as those of the other jobs of a sweep, are left out.
 
@@ -89,6 +96,8 @@ def other_code(plan: Plan, store: Store, *, versions: bool = False) -> OtherCode
         Plan of the work units.
     versions
         Whether to include blocks of the current code by other versions of libraries.
+    data
+        Whether to include blocks of other data, or of other defaults of a scenario's fields.
     """
     wanted = store.provenance
     found: dict[str, Provenance] = {}
@@ -98,7 +107,9 @@ def other_code(plan: Plan, store: Store, *, versions: bool = False) -> OtherCode
         made_by = [
             each
             for each in store.others.get(key, ())
-            if _same_options(each, wanted, key) and (versions or not each.same_code(wanted, key))
+            if _same_options(each, wanted, key)
+            and (data or each.values.get(key) == wanted.values.get(key))
+            and (versions or not each.same_code(wanted, key))
         ]
         if made_by:
             found[key] = min(made_by, key=lambda each: len(each.differences(wanted, key)))
@@ -108,17 +119,13 @@ def other_code(plan: Plan, store: Store, *, versions: bool = False) -> OtherCode
     if not codes:
         return OtherCode(plan, provenance)
     stored = with_other_code(store, provenance)
-    return OtherCode(plan, provenance, {key: stored.n_blocks(key) for key in codes})
+    return OtherCode(plan, provenance, {key: stored.block_numbers(key) for key in codes})
 
 
 def _same_options(stored: Provenance, current: Provenance, key: str) -> bool:
-    """Whether blocks are of the same settings, factors, data and values that a method holds."""
+    """Whether blocks are of the same settings, and of the same values that a method holds."""
     was, now = stored.codes.get(key, {}), current.codes.get(key, {})
-    return (
-        stored.settings == current.settings
-        and stored.values.get(key) == current.values.get(key)
-        and was.get(OWN_VALUES) == now.get(OWN_VALUES)
-    )
+    return stored.settings == current.settings and was.get(OWN_VALUES) == now.get(OWN_VALUES)
 
 
 def with_other_code(store: Store, other: Provenance) -> Store:
@@ -130,16 +137,18 @@ def with_other_code(store: Store, other: Provenance) -> Store:
 
 def describe_other_code(other: OtherCode, home: StudyFolder) -> str:
     """Say in one line what changed, and how much stored work no longer counts."""
-    n_blocks = sum(other.n_blocks.values())
     seconds = 0.0
     if home.blocks is not None:
         spent = read_records(home.blocks, other.provenance).spent.values()
         seconds = sum(each.own + each.data for each in spent)
-    work = f" ({seconds:,.3g} core-seconds)" if seconds else ""
+    work = f" ({seconds:,.1f} core-seconds)" if seconds >= 0.05 else ""
+    blocks = (
+        "a stored block was" if other.n_blocks == 1 else f"{other.n_blocks:,} stored blocks were"
+    )
     return (
-        f"changed since {n_blocks:,} stored blocks were drawn: "
-        f"{other.changes(home.store.provenance)}. These blocks{work} no longer count, and are "
-        "drawn again. If the code was only rewritten, adopt=true compares a sample and keeps them"
+        f"changed since {blocks} drawn: {other.changes(home.store.provenance)}. Stored work of "
+        f"other code{work} does not count, and is drawn again. If the code was only rewritten, "
+        "adopt=true compares a sample and keeps it"
     )
 
 
@@ -164,8 +173,9 @@ def adopt(other: OtherCode, home: StudyFolder, provenance: RunProvenance, worker
         adopt_blocks(home.store, kept.provenance)
         if home.blocks is not None:
             adopt_records(home.blocks, kept.provenance, home.store.provenance)
-    n_stored = sum(other.n_blocks.values())
-    said = f"adopt: {len(blocks):,} of {n_stored:,} stored blocks of other code were drawn again"
+    said = (
+        f"adopt: {len(blocks):,} of {other.n_blocks:,} stored blocks of other code were drawn again"
+    )
     if not differing:
         return (
             f"{said} and agree, so all are kept (changed: {other.changes(home.store.provenance)})"
@@ -181,12 +191,13 @@ def part_of(plan: Plan, key: str) -> str:
 
 
 def _to_compare(other: OtherCode, stored: Store) -> Iterator[BlockId]:
-    changed = other.plan.only([other.plan.keys[key] for key in other.keys])
-    failing = blocks_with_failures(changed, other.n_blocks, stored).chosen
-    for key, n in other.n_blocks.items():
-        at_random = sorted(range(n), key=lambda number: short_hash(f"{key} {number}"))
-        some = at_random[: max(1, math.ceil(SHARE_COMPARED * n))]
-        for number in sorted({*some, *np.flatnonzero(failing[key]).tolist()}):
+    for key, blocks in other.blocks.items():
+        numbers = blocks.tolist()
+        failed = rows_with_error(stored.gather(stored.index.of(key)))
+        failing = blocks[np.flatnonzero(failed) // stored.rows_per_block].tolist()
+        at_random = sorted(numbers, key=lambda number: short_hash(f"{key} {number}"))
+        some = at_random[: max(1, math.ceil(SHARE_COMPARED * len(numbers)))]
+        for number in sorted({*some, *failing}):
             yield BlockId(other.plan.keys[key], number, key)
 
 

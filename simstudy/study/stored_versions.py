@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from simstudy.design.plan import Plan
 from simstudy.engine.provenance import RunProvenance
 from simstudy.engine.work_queue import BlockId
@@ -122,13 +124,13 @@ def _compare(
     own = store.provenance
     codes = {**own.codes, **other.provenance.codes}
     stored = Store(store.files, store.rows_per_block, replace(own, codes=codes))
-    n_blocks = {key: n for key in keys if (n := stored.n_blocks(key))}
-    sample = _sample(plan, n_blocks, other.text, is_all=is_all)
+    blocks = {key: stored.block_numbers(key) for key in keys}
+    sample = _sample(plan, blocks, other.text, is_all=is_all)
     differing = compare_blocks(plan, stored, sample, provenance, workers)
     compared = {block.key for block in sample}
     odd_parts = {part_of(plan, key) for key in differing}
     verdicts = {}
-    for key in n_blocks:
+    for key in blocks:
         is_odd = key in differing or (key not in compared and part_of(plan, key) in odd_parts)
         verdicts[_pair(store, other, key)] = {
             "verdict": DIFFERS if is_odd else AGREES,
@@ -137,12 +139,12 @@ def _compare(
             "differences": differing.get(key, ""),
             "versions": dict(other.provenance.versions(key)),
         }
-    n_other = len(n_blocks.keys() - compared)
+    n_other = len(blocks.keys() - compared)
     said = (
         f"stored blocks of other versions ({other.text}): {len(sample):,} of "
-        f"{sum(n_blocks.values()):,} were drawn again and compared"
+        f"{sum(map(len, blocks.values())):,} were drawn again and compared"
     )
-    rest = f"; {n_other:,} of {len(n_blocks):,} units were not compared" if n_other else ""
+    rest = f"; {n_other:,} of {len(blocks):,} units were not compared" if n_other else ""
     if not differing:
         return verdicts, f"{said}, and agree to 1e-9, so all count{rest}"
     names = first_few([f"{plan.keys[key]!r} ({what})" for key, what in differing.items()])
@@ -150,7 +152,7 @@ def _compare(
 
 
 def _sample(
-    plan: Plan, n_blocks: Mapping[str, int], versions: str, *, is_all: bool
+    plan: Plan, blocks: Mapping[str, np.ndarray], versions: str, *, is_all: bool
 ) -> list[BlockId]:
     """One block of each method or class of scenarios, then of each unit, up to a tenth of all."""
 
@@ -158,12 +160,13 @@ def _sample(
         return short_hash(f"{key} {versions} {plan.seed}")
 
     by_part: dict[str, list[str]] = defaultdict(list)
-    for key in sorted(n_blocks, key=order):
+    for key in sorted(blocks, key=order):
         by_part[part_of(plan, key)].append(key)
     first = [keys[0] for keys in by_part.values()]
     others = [key for keys in by_part.values() for key in keys[1:]]
-    most = max(len(first), sum(n_blocks.values()) // PART_COMPARED) if is_all else len(first)
+    n_blocks = sum(map(len, blocks.values()))
+    most = max(len(first), n_blocks // PART_COMPARED) if is_all else len(first)
     return [
-        BlockId(plan.keys[key], int(order(key), 16) % n_blocks[key], key)
+        BlockId(plan.keys[key], int(blocks[key][int(order(key), 16) % len(blocks[key])]), key)
         for key in (first + sorted(others, key=order))[:most]
     ]
