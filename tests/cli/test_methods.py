@@ -113,8 +113,8 @@ def test_a_module_has_another_name_for_nothing_and_renamed_code_is_adopted(proje
     write(project, {"moved.py": WEIGHTS, "experiments/centre.py": moved})
     assert "0 blocks drawn now" in said(project, "run", *RUN, status=3)
     write(project, {"moved.py": WEIGHTS.replace("WEIGHT", "FACTOR")})
-    assert "refused  method weighted changed" in said(project, "plan", *RUN, status=2)
+    assert "method weighted: FACTOR is new; WEIGHT is gone" in said(project, "plan", *RUN, status=0)
     adopted = said(project, "run", *RUN, "adopt=true", status=3)
-    assert "with the current code, and all bits agree" in adopted
+    assert "and agree, so all are kept" in adopted
     assert "nothing to do" in said(project, "run", *RUN, status=3)
     assert "to draw  3 blocks" in said(project, "plan", *RUN, "redraw=weighted", status=0)

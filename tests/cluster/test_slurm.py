@@ -142,7 +142,7 @@ def test_what_becomes_of_jobs_moves_no_byte_of_the_result(project):
     if " files in " not in project.logs(
         join
     ):  # two shares were lost: more than one is left to draw
-        command = project.logs(join).partition("To draw them: ")[2].splitlines()[0]
+        command = project.logs(join).partition("To draw them in an array: ")[2].splitlines()[0]
         assert shlex.split(command) == ["bash", str(project.folder / "slow.sh"), "1,3"]
         join = project.said(*shlex.split(command)).split()[10].rstrip(";")
         project.wait("joined", lambda: not project.said("squeue", "-h", "-j", join))
