@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -218,29 +218,28 @@ def compare_blocks(
     """
     drawn = StudyFolder.open(plan, None, provenance.of_blocks)
     Loop(plan, drawn.store, workers, Silent(), provenance=provenance).draw_blocks(blocks)
+    return differences(stored, drawn.store, blocks)
+
+
+def repeated(plan: Plan, before: Store, after: Store, blocks: Collection[BlockId]) -> str:
+    """Say whether blocks that were drawn again repeat the rows that they replace."""
+    said = f"redraw: {len(blocks):,} stored blocks were drawn again"
+    differing = differences(before, after, blocks)
+    if not differing:
+        return f"{said}, with the same numbers"
+    names = [f"{plan.keys[key]!r} ({what})" for key, what in differing.items()]
+    return f"{said}; other numbers in {first_few(names)}, which replace the stored ones"
+
+
+def differences(first: Store, second: Store, blocks: Iterable[BlockId]) -> dict[str, str]:
+    """Columns in which blocks of two stores differ, by key of the unit; empty if all agree."""
     differing: dict[str, dict[str, float]] = defaultdict(dict)
     for block in blocks:
-        pair = (rows_of(store, block) for store in (stored, drawn.store))
+        pair = (rows_of(store, block) for store in (first, second))
         for name, difference in different_columns(*pair).items():
             known = differing[block.key].get(name, 0.0)
             differing[block.key][name] = max(known, difference)
     return {key: describe_differences(columns) for key, columns in differing.items()}
-
-
-def repeated(plan: Plan, before: Store, after: Store, blocks: Iterable[BlockId]) -> str:
-    """Say whether blocks that were drawn again repeat the rows that they replace."""
-    differing: dict[str, dict[str, float]] = defaultdict(dict)
-    n_blocks = 0
-    for n_blocks, block in enumerate(blocks, start=1):  # noqa: B007 (the last one counts)
-        pair = (rows_of(store, block) for store in (before, after))
-        for name, difference in different_columns(*pair).items():
-            known = differing[block.key].get(name, 0.0)
-            differing[block.key][name] = max(known, difference)
-    said = f"redraw: {n_blocks:,} stored blocks were drawn again"
-    if not differing:
-        return f"{said}, with the same numbers"
-    names = [f"{plan.keys[key]!r} ({describe_differences(c)})" for key, c in differing.items()]
-    return f"{said}; other numbers in {first_few(names)}, which replace the stored ones"
 
 
 def describe_differences(columns: Mapping[str, float]) -> str:
