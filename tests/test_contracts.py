@@ -7,9 +7,7 @@ import inspect
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 import yaml
 
@@ -19,7 +17,7 @@ from simstudy.provenance.scenario_id import identity
 from simstudy.testing import ExperimentContracts
 from simstudy.testing.drawn import check_drawn_again
 from tests.cli.projects import contracts, write
-from tests.support import ROOT, assert_caught, assert_within_mcse, replicates_to_catch
+from tests.support import ROOT
 
 SMALL = "trial_outcomes"
 
@@ -66,36 +64,6 @@ def all_dgps() -> list[type]:
     return found
 
 
-def declares_moments(kind: type) -> bool:
-    """Whether it says what mean and variance its draws have."""
-    named = {*dir(kind), *(one.name for one in dataclasses.fields(kind))}
-    return {"mean", "variance", "draw"} <= named
-
-
-MOMENTS_DECLARED = [kind for kind in all_dgps() if declares_moments(kind)]
-
-KURTOSIS = {
-    "Gaussian": lambda dgp: 3.0,
-    "StudentT": lambda dgp: 3 + 6 / (dgp.df - 4),
-    "Lognormal": lambda dgp: np.exp(np.array([4, 3, 2]) * dgp.sigma**2) @ [1, 2, 3] - 3,
-    "Gamma": lambda dgp: 3 + 6 / dgp.shape,
-    "ContaminatedNormal": lambda dgp: (
-        3 * (1 - dgp.share + dgp.share * dgp.scale**4) / dgp.variance**2
-    ),
-    "Bernoulli": lambda dgp: 1 / dgp.variance - 3,
-}
-"""Fourth central moment over the squared variance, from theory: the spread of squared draws."""
-
-MILD = {"StudentT": {"df": 20}, "Lognormal": {"sigma": 0.3}}
-"""Parameters for which a mean of squares is close to normal far out in its tails."""
-
-ERROR = 0.02  # in standard deviations, and of the variance: the smallest error worth catching
-
-
-def mild(kind: type) -> Any:
-    return kind(**MILD.get(kind.__name__, {}))
-
-
 @pytest.mark.parametrize("kind", all_dgps(), ids=lambda kind: kind.__name__)
 def test_it_is_frozen_documented_and_can_name_a_scenario(kind):
     """Its fields are numbers, text and parts: what random streams and files are named by."""
@@ -105,31 +73,6 @@ def test_it_is_frozen_documented_and_can_name_a_scenario(kind):
     defaults = [(one.default, one.default_factory) for one in dataclasses.fields(kind)]
     if (dataclasses.MISSING, dataclasses.MISSING) not in defaults:
         assert identity(kind()) == f"{kind.__name__}()"
-
-
-@pytest.mark.parametrize("kind", MOMENTS_DECLARED, ids=str)
-def test_declared_moments_are_those_of_draws(kind):
-    """The mean of draws is the declared mean; that of their squares about it, the variance."""
-    for actual, expected, mcse, unit in (mean_of(kind), variance_of(kind)):
-        assert_within_mcse(actual, expected, mcse)
-        for off in (-2 * ERROR * unit, 2 * ERROR * unit):
-            assert_caught(actual, expected + off, mcse)
-
-
-def mean_of(kind: type) -> tuple[float, float, float, float]:
-    dgp = mild(kind)
-    n, sd = replicates_to_catch(ERROR, sd=1.0), np.sqrt(dgp.variance)
-    x = dgp.draw(np.random.default_rng(7), n // 50, 50)
-    return x.mean(), dgp.mean, sd / np.sqrt(x.size), sd
-
-
-def variance_of(kind: type) -> tuple[float, float, float, float]:
-    dgp = mild(kind)
-    spread = np.sqrt(KURTOSIS[kind.__name__](dgp) - 1)
-    n = replicates_to_catch(ERROR, sd=spread)
-    x = dgp.draw(np.random.default_rng(8), n // 50, 50)
-    mcse = dgp.variance * spread / np.sqrt(x.size)
-    return ((x - dgp.mean) ** 2).mean(), dgp.variance, mcse, dgp.variance
 
 
 # ---------------------------------------------------------------- the contracts can fail
