@@ -73,7 +73,10 @@ def test_thresholds_move_with_the_scores(method):
     ("n_obs", "q", "confidence"), [(2, 0.05, 0.8), (50, 0.05, 0.8), (50, 0.9, 0.99)]
 )
 def test_normal_tolerance_covers_exactly(n_obs, q, confidence):
-    """P(mean + c·sd <= quantile) by integrating over the chi distribution of the sd."""
+    """P(mean + c·sd <= quantile) by integrating over the chi distribution of the sd.
+
+    SciPy 1.15 finds c to 1e-7; later versions to the last bits.
+    """
     alpha = 1 - confidence
     factor = th.normal_tolerance_factor(n_obs, q, alpha)
     chi = stats.chi(n_obs - 1, scale=1 / math.sqrt(n_obs - 1))
@@ -82,7 +85,7 @@ def test_normal_tolerance_covers_exactly(n_obs, q, confidence):
         return special.ndtr(math.sqrt(n_obs) * (special.ndtri(q) - factor * sd)) * chi.pdf(sd)
 
     covered = integrate.quad(below, 0, chi.isf(1e-14), epsabs=1e-12, limit=300)[0]
-    assert 1 - covered == pytest.approx(alpha, abs=1e-8)
+    assert 1 - covered == pytest.approx(alpha, abs=1e-7)
     sample = drawn(2, n_obs)
     bound = th.normal_tolerance_bound(sample, th.Target(1 - q, confidence))
     np.testing.assert_allclose(bound, sample.mean(1) + factor * sample.std(1, ddof=1))
